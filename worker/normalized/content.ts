@@ -1,0 +1,112 @@
+// The parts that messages and answers are made of. Every client protocol maps onto these, in order and without loss.
+
+import type { JsonObject, JsonValue } from './json.ts'
+import type { ProviderState } from './state.ts'
+
+/** Where the bytes of an image or a file are. `base64` stays text: only the one who sends the bytes decodes them. */
+export type MediaSource =
+  | { kind: 'url'; url: string }
+  | { kind: 'bytes'; mediaType: string; base64: string }
+  | { kind: 'file-id'; fileId: string }
+
+export interface TextPart {
+  type: 'text'
+  text: string
+}
+
+export interface ReasoningPart {
+  type: 'reasoning'
+  text: string
+  state?: ProviderState
+}
+
+export interface ImagePart {
+  type: 'image'
+  source: MediaSource
+  detail?: string
+  /** Path of the part in the client's body, for errors that are found later than reading. */
+  path: string
+}
+
+/** A document, or audio: the media type tells. */
+export interface FilePart {
+  type: 'file'
+  source: MediaSource
+  filename?: string
+  path: string
+}
+
+export interface ToolCallPart {
+  type: 'tool-call'
+  /** The id as the client sent it; null for the legacy single call that has none. */
+  id: string | null
+  name: string
+  /** Set when the client keeps its functions in namespaces. */
+  namespace?: string
+  arguments: JsonObject
+  /** The arguments' own text where the client protocol carries text: sent on unchanged to providers that take text. */
+  argumentsText?: string
+  state?: ProviderState
+}
+
+export interface ToolResultPart {
+  type: 'tool-result'
+  /** The id of the call that this answers, as the client sent it; null for the legacy form that has only a name. */
+  callId: string | null
+  name?: string
+  content: ContentPart[]
+  isError: boolean
+  /** Path of the result in the client's body, for the error that it cannot be placed. */
+  path: string
+  state?: ProviderState
+}
+
+export interface RefusalPart {
+  type: 'refusal'
+  text: string
+}
+
+export type ContentPart = TextPart | ReasoningPart | ImagePart | FilePart | ToolCallPart | ToolResultPart | RefusalPart
+
+export type MessageRole = 'system' | 'developer' | 'user' | 'assistant' | 'tool'
+
+export interface NormalizedMessage {
+  role: MessageRole
+  /** The client's own word where `role` is only our reading of it (`function`, or a role that nobody knows). */
+  sentRole?: string
+  /** Name of the participant, where the protocol has one. */
+  name?: string
+  content: ContentPart[]
+  /** How the client wrote `content`, so that a face of the same protocol can write it back: parts unless said otherwise. */
+  form?: 'text' | 'null' | 'absent'
+  state?: ProviderState
+}
+
+/** A link into the delivered text: `startIndex` and `endIndex` count UTF-16 code units of the block's text. */
+export interface UrlCitation {
+  type: 'url-citation'
+  startIndex: number
+  endIndex: number
+  url: string
+  title: string
+}
+
+/** A file that the provider made: an image, a 3D model, audio. */
+export interface GeneratedFile {
+  fileId: string
+  mediaType?: string
+  /** The provider's word for what it is, such as `image`. */
+  target?: string
+  /** Its bytes, once somebody fetched them. */
+  base64?: string
+}
+
+/** Something a hosted tool found and cites. */
+export interface HostedSource {
+  id: string
+  url: string
+  title: string
+}
+
+/** Any other member a client sent that we keep only to show it. */
+export type Diagnostics = Record<string, JsonValue | undefined>

@@ -1,0 +1,258 @@
+// The one taxonomy of failures that a request can meet. A family turns an error into its own status and body in exactly
+// one place (`protocols/<family>/errors.ts`); nothing else builds an error body.
+
+/** What sort of failure it is: each family has one word of its own for each of these. */
+export type ErrorKind =
+  | 'invalid-request'
+  | 'authentication'
+  | 'permission'
+  | 'not-found'
+  | 'too-large'
+  | 'rate-limit'
+  | 'overloaded'
+  | 'timeout'
+  | 'upstream'
+  | 'internal'
+
+interface ErrorDefinition {
+  status: number
+  kind: ErrorKind
+  /** Sentence for a client when the place that raises it has nothing better to say. */
+  text: string
+}
+
+/** Every code with its status. Codes are stable: they are documented in `ops/guides/errors.md`. */
+export const errorDefinitions = {
+  // The request itself.
+  invalid_json: {
+    status: 400,
+    kind: 'invalid-request',
+    text: 'Invalid JSON body.'
+  },
+  invalid_request: {
+    status: 400,
+    kind: 'invalid-request',
+    text: 'The request is invalid.'
+  },
+  unsupported_parameter: {
+    status: 400,
+    kind: 'invalid-request',
+    text: 'The parameter is not supported.'
+  },
+  unsupported_response_format: {
+    status: 400,
+    kind: 'invalid-request',
+    text: 'The response format is not supported.'
+  },
+  unsupported_semantic: {
+    status: 400,
+    kind: 'invalid-request',
+    text: 'The selected route cannot preserve this semantic.'
+  },
+  model_required: {
+    status: 400,
+    kind: 'invalid-request',
+    text: 'No model was given and no default model is configured.'
+  },
+  request_entity_too_large: {
+    status: 413,
+    kind: 'too-large',
+    text: 'The request is too large.'
+  },
+  unsupported_media_type: {
+    status: 415,
+    kind: 'invalid-request',
+    text: 'The media type is not supported.'
+  },
+  unsupported_content_encoding: {
+    status: 415,
+    kind: 'invalid-request',
+    text: 'The content encoding is not supported.'
+  },
+  invalid_url: {
+    status: 400,
+    kind: 'invalid-request',
+    text: 'The URL cannot be fetched.'
+  },
+  attachment_download_failed: {
+    status: 400,
+    kind: 'invalid-request',
+    text: 'The attachment could not be downloaded.'
+  },
+  // Routing.
+  unknown_url: { status: 404, kind: 'not-found', text: 'Unknown request URL.' },
+  method_not_allowed: {
+    status: 405,
+    kind: 'invalid-request',
+    text: 'Method Not Allowed'
+  },
+  unknown_model_alias: {
+    status: 404,
+    kind: 'not-found',
+    text: 'The requested public model alias is not available.'
+  },
+  model_not_found: {
+    status: 404,
+    kind: 'not-found',
+    text: 'The model does not exist.'
+  },
+  // Who is asking.
+  invalid_api_key: {
+    status: 401,
+    kind: 'authentication',
+    text: 'Invalid API key'
+  },
+  invalid_upstream_authorization: {
+    status: 400,
+    kind: 'invalid-request',
+    text: 'Invalid upstream pass-through token'
+  },
+  // The gateway.
+  gateway_not_ready: {
+    status: 503,
+    kind: 'overloaded',
+    text: 'Gateway routes are not ready.'
+  },
+  gateway_overloaded: {
+    status: 503,
+    kind: 'overloaded',
+    text: 'The gateway has no capacity left.'
+  },
+  model_concurrency_limit: {
+    status: 429,
+    kind: 'rate-limit',
+    text: 'Concurrency limit reached for the requested model'
+  },
+  internal_error: {
+    status: 500,
+    kind: 'internal',
+    text: 'Internal server error'
+  },
+  client_disconnected: {
+    status: 499,
+    kind: 'internal',
+    text: 'The client closed the connection.'
+  },
+  // The upstream's own answer: the status is the upstream's.
+  upstream_rejected: {
+    status: 400,
+    kind: 'invalid-request',
+    text: 'The upstream rejected the request.'
+  },
+  upstream_unauthorized: {
+    status: 401,
+    kind: 'authentication',
+    text: 'The upstream did not accept the credentials.'
+  },
+  upstream_forbidden: {
+    status: 403,
+    kind: 'permission',
+    text: 'The upstream denied permission.'
+  },
+  upstream_not_found: {
+    status: 404,
+    kind: 'not-found',
+    text: 'The upstream does not know what was asked for.'
+  },
+  rate_limited: {
+    status: 429,
+    kind: 'rate-limit',
+    text: 'The upstream is limiting requests.'
+  },
+  upstream_error: {
+    status: 500,
+    kind: 'upstream',
+    text: 'The upstream failed.'
+  },
+  upstream_generation_error: {
+    status: 500,
+    kind: 'upstream',
+    text: 'The upstream reported an error while generating.'
+  },
+  // The way to the upstream.
+  provider_failure: {
+    status: 502,
+    kind: 'upstream',
+    text: 'The upstream could not be reached.'
+  },
+  provider_timeout: {
+    status: 504,
+    kind: 'timeout',
+    text: 'The upstream did not answer in time.'
+  },
+  provider_protocol_error: {
+    status: 502,
+    kind: 'upstream',
+    text: 'The upstream sent an answer that cannot be used.'
+  },
+  destination_mismatch: {
+    status: 502,
+    kind: 'upstream',
+    text: 'The upstream destination could not be authorized.'
+  },
+  credential_unavailable: {
+    status: 502,
+    kind: 'upstream',
+    text: 'The upstream credential is not available.'
+  }
+} as const satisfies Record<string, ErrorDefinition>
+
+export type ErrorCode = keyof typeof errorDefinitions
+
+export interface GatewayErrorOptions {
+  /** Sentence for the client: it has passed redaction and names no URL, header or body of the upstream. */
+  message?: string
+  /** Path of the field at fault in the client's own body, such as `messages[0].content`. */
+  param?: string
+  /** The upstream's status where it is kept instead of the code's own. */
+  status?: number
+  /** Seconds to wait before another try, or the date the upstream gave, passed on as `retry-after`. */
+  retryAfter?: string
+  /** Stable reason for machines beside the code, such as `gateway_shutting_down`. */
+  reason?: string
+  /** Methods that the path does know, for `method_not_allowed`. */
+  allow?: string
+  /** What really happened. For the log only: it never reaches a client. */
+  cause?: unknown
+}
+
+const brand = Symbol.for('gateway.error')
+
+/** A failure that a client is told about. Recognised by its brand, so that it survives a thread or a second copy of the module. */
+export class GatewayError extends Error {
+  readonly [brand] = true
+  readonly code: ErrorCode
+  readonly status: number
+  readonly kind: ErrorKind
+  readonly param: string | undefined
+  readonly retryAfter: string | undefined
+  readonly reason: string | undefined
+  readonly allow: string | undefined
+
+  constructor(code: ErrorCode, options: GatewayErrorOptions = {}) {
+    const definition = errorDefinitions[code]
+    super(options.message ?? definition.text, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'GatewayError'
+    this.code = code
+    this.status = options.status ?? definition.status
+    this.kind = definition.kind
+    this.param = options.param
+    this.retryAfter = options.retryAfter
+    this.reason = options.reason
+    this.allow = options.allow
+  }
+
+  static is(value: unknown): value is GatewayError {
+    return typeof value === 'object' && value !== null && brand in value
+  }
+}
+
+/** Turns whatever was thrown into a `GatewayError`: what is not one already is a fault of ours, and stays the cause. */
+export function toGatewayError(thrown: unknown): GatewayError {
+  return GatewayError.is(thrown) ? thrown : new GatewayError('internal_error', { cause: thrown })
+}
+
+/** The error for a field that is missing or of the wrong type. `message` names what was expected. */
+export function invalidRequest(param: string, message: string): GatewayError {
+  return new GatewayError('invalid_request', { param, message })
+}

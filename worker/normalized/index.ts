@@ -1,0 +1,28 @@
+// The normalized form `gateway.normalized.v1`: the language between the client faces and the provider faces.
+
+export { assertNever } from './assert.ts'
+export type * from './content.ts'
+export type { ErrorCode, ErrorKind, GatewayErrorOptions } from './error.ts'
+export {
+  errorDefinitions,
+  GatewayError,
+  invalidRequest,
+  toGatewayError
+} from './error.ts'
+export type * from './event.ts'
+export type { ToolCallHead } from './event-assembler.ts'
+export { EventAssembler } from './event-assembler.ts'
+export type { JsonObject, JsonValue } from './json.ts'
+export { isJsonObject } from './json.ts'
+export type * from './request.ts'
+export { NORMALIZED_VERSION } from './request.ts'
+export type * from './response.ts'
+export { accumulateEvents, createResponseAccumulator } from './response.ts'
+export type * from './state.ts'
+export type { StopSequenceFilter } from './stop-sequences.ts'
+export { createStopSequenceFilter } from './stop-sequences.ts'
+export type * from './tool.ts'
+export { flattenToolName, selectCallableTools } from './tool.ts'
+export type { ToolCallIdentity } from './tool-call-id.ts'
+export { readToolCallId, writeToolCallId } from './tool-call-id.ts'
+export type { NormalizedUsage } from './usage.ts'

@@ -1,0 +1,11 @@
+// JSON as the codecs see it: values whose shape nobody has promised yet.
+
+export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject
+export interface JsonObject {
+  [member: string]: JsonValue | undefined
+}
+
+/** True for a JSON object: not null, not an array. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

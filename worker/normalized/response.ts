@@ -1,0 +1,200 @@
+// A whole answer: what a stream of events adds up to. Both ways of answering a client start from the same events, so the
+// streamed and the whole answer cannot differ.
+
+import { assertNever } from './assert.ts'
+import type { GeneratedFile, HostedSource, UrlCitation } from './content.ts'
+import type { FinishReason, HostedToolStatus, NormalizedEvent } from './event.ts'
+import type { JsonObject } from './json.ts'
+import type { ProviderState } from './state.ts'
+import type { HostedToolKind } from './tool.ts'
+import type { NormalizedUsage } from './usage.ts'
+
+export interface TextItem {
+  type: 'text'
+  text: string
+  citations: UrlCitation[]
+}
+export interface ReasoningItem {
+  type: 'reasoning'
+  text: string
+  state?: ProviderState
+}
+export interface RefusalItem {
+  type: 'refusal'
+  text: string
+}
+export interface ToolCallItem {
+  type: 'tool-call'
+  id: string
+  name: string
+  namespace?: string
+  /** The arguments as JSON text. */
+  arguments: string
+  state?: ProviderState
+}
+export interface HostedToolItem {
+  type: 'hosted-tool'
+  kind: HostedToolKind | 'other'
+  name: string
+  status: HostedToolStatus
+  secondsLeft?: number
+  isCensored?: boolean
+  sources: HostedSource[]
+  inlineData?: JsonObject
+}
+export interface FileItem {
+  type: 'file'
+  file: GeneratedFile
+}
+
+export type OutputItem = TextItem | ReasoningItem | RefusalItem | ToolCallItem | HostedToolItem | FileItem
+
+export interface NormalizedResponse {
+  providerModel: string | null
+  /** In order of first appearance. */
+  items: OutputItem[]
+  /** null when the provider reported none. */
+  usage: NormalizedUsage | null
+  finish: {
+    reason: FinishReason
+    providerReason: string | null
+    stopSequence?: string
+  }
+  state?: ProviderState
+  metadata: Record<string, string>
+}
+
+/** Adds events up to a response. One per answer. */
+export interface ResponseAccumulator {
+  /** Takes the next event. Throws the `GatewayError` of an `error` event. */
+  push(event: NormalizedEvent): void
+  /** The answer so far; whole once `finish` was pushed. */
+  response(): NormalizedResponse
+}
+
+export function createResponseAccumulator(): ResponseAccumulator {
+  const response: NormalizedResponse = {
+    providerModel: null,
+    items: [],
+    usage: null,
+    finish: { reason: 'stop', providerReason: null },
+    metadata: {}
+  }
+  const toolCalls: ToolCallItem[] = []
+  const hostedTools: HostedToolItem[] = []
+  let text: TextItem | undefined
+  let reasoning: ReasoningItem | undefined
+  let refusal: RefusalItem | undefined
+
+  function add<Item extends OutputItem>(item: Item): Item {
+    response.items.push(item)
+    return item
+  }
+
+  function push(event: NormalizedEvent): void {
+    switch (event.type) {
+      case 'start':
+        response.providerModel = event.providerModel
+        Object.assign(response.metadata, event.metadata)
+        return
+      case 'text-start':
+        text = add({ type: 'text', text: '', citations: [] })
+        return
+      case 'text-delta':
+        if (text !== undefined) text.text += event.text
+        return
+      case 'citation':
+        text?.citations.push(event.citation)
+        return
+      case 'reasoning-start':
+        reasoning = add({ type: 'reasoning', text: '' })
+        return
+      case 'reasoning-delta':
+        if (reasoning !== undefined) reasoning.text += event.text
+        return
+      case 'reasoning-end':
+        if (reasoning !== undefined && event.state !== undefined) reasoning.state = event.state
+        return
+      case 'refusal-start':
+        refusal = add({ type: 'refusal', text: '' })
+        return
+      case 'refusal-delta':
+        if (refusal !== undefined) refusal.text += event.text
+        return
+      case 'tool-call-start': {
+        const call: ToolCallItem = {
+          type: 'tool-call',
+          id: event.id,
+          name: event.name,
+          arguments: ''
+        }
+        if (event.namespace !== undefined) call.namespace = event.namespace
+        if (event.state !== undefined) call.state = event.state
+        toolCalls[event.index] = add(call)
+        return
+      }
+      case 'tool-call-delta': {
+        const call = toolCalls[event.index]
+        if (call !== undefined) call.arguments += event.arguments
+        return
+      }
+      case 'hosted-tool-start':
+        hostedTools[event.index] = add({
+          type: 'hosted-tool',
+          kind: event.kind,
+          name: event.name,
+          status: 'in-progress',
+          sources: []
+        })
+        return
+      case 'hosted-tool-progress': {
+        const run = hostedTools[event.index]
+        if (run === undefined) return
+        run.status = event.status
+        if (event.secondsLeft !== undefined) run.secondsLeft = event.secondsLeft
+        if (event.isCensored !== undefined) run.isCensored = event.isCensored
+        return
+      }
+      case 'hosted-tool-end': {
+        const run = hostedTools[event.index]
+        if (run === undefined) return
+        run.status = event.status
+        run.sources = event.sources
+        if (event.inlineData !== undefined) run.inlineData = event.inlineData
+        return
+      }
+      case 'file':
+        add({ type: 'file', file: event.file })
+        return
+      case 'usage':
+        response.usage = event.usage
+        return
+      case 'finish':
+        response.finish = {
+          reason: event.reason,
+          providerReason: event.providerReason
+        }
+        if (event.stopSequence !== undefined) response.finish.stopSequence = event.stopSequence
+        if (event.state !== undefined) response.state = event.state
+        Object.assign(response.metadata, event.metadata)
+        return
+      case 'error':
+        throw event.error
+      case 'text-end':
+      case 'refusal-end':
+      case 'tool-call-end':
+        return
+      default:
+        assertNever(event)
+    }
+  }
+
+  return { push, response: () => response }
+}
+
+/** The response that `events` add up to. Throws the `GatewayError` of an `error` event. */
+export function accumulateEvents(events: Iterable<NormalizedEvent>): NormalizedResponse {
+  const accumulator = createResponseAccumulator()
+  for (const event of events) accumulator.push(event)
+  return accumulator.response()
+}

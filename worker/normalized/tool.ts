@@ -1,0 +1,85 @@
+// Tools a client offers to the model, and how the model is told to use them.
+
+import type { JsonObject, JsonValue } from './json.ts'
+
+/** Tools that the provider runs itself, under the names of the native upstream. */
+export type HostedToolKind =
+  | 'web_search'
+  | 'code_interpreter'
+  | 'image_generate'
+  | 'url_content_extraction'
+  | 'model_3d_generate'
+
+export interface FunctionTool {
+  type: 'function'
+  name: string
+  /** Set when the client keeps its functions in namespaces; on a wire without them the name is `namespace__name`. */
+  namespace?: string
+  description?: string
+  /** The client's schema, never rewritten. */
+  parameters: JsonObject
+  strict?: boolean
+  fewShotExamples?: JsonValue
+  returnParameters?: JsonValue
+}
+
+export interface HostedTool {
+  type: 'hosted'
+  kind: HostedToolKind
+  /** The client's own word for it, such as `web_search_preview`. */
+  sentType: string
+  config: JsonObject
+}
+
+/** A tool that nothing here can run: kept for diagnostics and for protocols that echo the tools. */
+export interface UnsupportedTool {
+  type: 'unsupported'
+  sentType: string
+  definition: JsonValue
+}
+
+export type NormalizedTool = FunctionTool | HostedTool | UnsupportedTool
+
+export type ToolChoice =
+  | { type: 'auto' }
+  | { type: 'none' }
+  | { type: 'required' }
+  | { type: 'function'; name: string }
+  | { type: 'hosted'; kind: HostedToolKind }
+  /** Only the named functions may be called; `mode` says whether one must be. */
+  | { type: 'allowed'; mode: 'auto' | 'required'; names: string[] }
+
+/** The function's name on a wire that has no namespaces: `namespace__name`, without doubling the separator. */
+export function flattenToolName(tool: { name: string; namespace?: string }): string {
+  if (tool.namespace === undefined) return tool.name
+  return tool.namespace.endsWith('__') ? tool.namespace + tool.name : `${tool.namespace}__${tool.name}`
+}
+
+export interface CallableTools {
+  functions: FunctionTool[]
+  hosted: HostedTool[]
+}
+
+/**
+ * The tools that the model may really use: duplicates by name dropped (the first wins), an allow-list applied, none at
+ * all for the choice `none`. At most one hosted tool of a kind.
+ */
+export function selectCallableTools(tools: readonly NormalizedTool[], choice: ToolChoice): CallableTools {
+  const callable: CallableTools = { functions: [], hosted: [] }
+  if (choice.type === 'none') return callable
+  const names = new Set<string>()
+  const kinds = new Set<HostedToolKind>()
+  for (const tool of tools) {
+    if (tool.type === 'function') {
+      const name = flattenToolName(tool)
+      if (names.has(name)) continue
+      names.add(name)
+      if (choice.type === 'allowed' && !choice.names.includes(name)) continue
+      callable.functions.push(tool)
+    } else if (tool.type === 'hosted' && !kinds.has(tool.kind)) {
+      kinds.add(tool.kind)
+      callable.hosted.push(tool)
+    }
+  }
+  return callable
+}
