@@ -1,75 +1,69 @@
 // The shared model catalog: what an upstream model list becomes, and the snapshot that every worker shows (bridge contract, 6.1, 6.2).
-import type { JsonObject, JsonValue } from "./json.ts";
-import { revisionOf } from "./revision.ts";
+import type { JsonObject, JsonValue } from './json.ts'
+import { revisionOf } from './revision.ts'
 
-export const CATALOG_SCHEMA_VERSION = "gateway.model-catalog.v1";
+export const CATALOG_SCHEMA_VERSION = 'gateway.model-catalog.v1'
 
 /** A snapshot answers for this long; at exactly this age it is refreshed. */
-export const CATALOG_TTL_MS = 30_000;
+export const CATALOG_TTL_MS = 30_000
 /** Bound of one discovery started by a machine endpoint, a model list or the warm-up. */
-export const CATALOG_DISCOVERY_TIMEOUT_MS = 5_000;
+export const CATALOG_DISCOVERY_TIMEOUT_MS = 5_000
 /** Largest inventory that is taken over; a bigger one counts as a failed discovery. */
-export const CATALOG_MODELS_MAX = 1024;
-export const CATALOG_SERIALIZED_BYTES_MAX = 2 * 1024 * 1024;
+export const CATALOG_MODELS_MAX = 1024
+export const CATALOG_SERIALIZED_BYTES_MAX = 2 * 1024 * 1024
 /** Metadata deeper than this is cut, so that nobody's document can exhaust a stack. */
-const METADATA_DEPTH_MAX = 8;
+const METADATA_DEPTH_MAX = 8
 
 /** One model as the upstream lists it, before it belongs to a snapshot. */
 export interface CatalogEntry {
-	readonly id: string;
-	readonly ownedBy: string | null;
-	/** The upstream's `type`, such as `chat` or `embedder`. */
-	readonly modelType: string | null;
-	readonly available: boolean;
-	readonly deprecated: boolean;
-	readonly providerMetadata: JsonObject;
+  readonly id: string
+  readonly ownedBy: string | null
+  /** The upstream's `type`, such as `chat` or `embedder`. */
+  readonly modelType: string | null
+  readonly available: boolean
+  readonly deprecated: boolean
+  readonly providerMetadata: JsonObject
 }
 
 /** The result of one discovery: entries in upstream order, and how many list items were unusable or repeated. */
 export interface CatalogModels {
-	readonly entries: readonly CatalogEntry[];
-	readonly skippedCount: number;
-	readonly duplicateCount: number;
+  readonly entries: readonly CatalogEntry[]
+  readonly skippedCount: number
+  readonly duplicateCount: number
 }
 
 export interface CatalogModel extends CatalogEntry {
-	readonly providerKind: "native";
-	readonly providerProfileId: string;
-	/** RFC 3339 UTC. */
-	readonly discoveredAt: string;
-	readonly stale: boolean;
-	readonly inventoryRevision: string;
+  readonly providerKind: 'native'
+  readonly providerProfileId: string
+  /** RFC 3339 UTC. */
+  readonly discoveredAt: string
+  readonly stale: boolean
+  readonly inventoryRevision: string
 }
 
 export interface CatalogSnapshot {
-	readonly schemaVersion: typeof CATALOG_SCHEMA_VERSION;
-	readonly providerProfileId: string;
-	readonly inventoryRevision: string;
-	/** RFC 3339 UTC. */
-	readonly discoveredAt: string;
-	/** RFC 3339 UTC. */
-	readonly expiresAt: string;
-	readonly stale: boolean;
-	readonly source: "provider_api" | "stale_cache";
-	/** In upstream order. */
-	readonly models: readonly CatalogModel[];
+  readonly schemaVersion: typeof CATALOG_SCHEMA_VERSION
+  readonly providerProfileId: string
+  readonly inventoryRevision: string
+  /** RFC 3339 UTC. */
+  readonly discoveredAt: string
+  /** RFC 3339 UTC. */
+  readonly expiresAt: string
+  readonly stale: boolean
+  readonly source: 'provider_api' | 'stale_cache'
+  /** In upstream order. */
+  readonly models: readonly CatalogModel[]
 }
 
 /** Why an upstream model list could not be taken over. */
 export class CatalogError extends Error {
-	readonly reason:
-		| "not_a_list"
-		| "no_valid_entry"
-		| "too_many_models"
-		| "too_large";
+  readonly reason: 'not_a_list' | 'no_valid_entry' | 'too_many_models' | 'too_large'
 
-	constructor(reason: CatalogError["reason"]) {
-		super(
-			`The upstream model list cannot be used: ${reason.replaceAll("_", " ")}.`,
-		);
-		this.name = "CatalogError";
-		this.reason = reason;
-	}
+  constructor(reason: CatalogError['reason']) {
+    super(`The upstream model list cannot be used: ${reason.replaceAll('_', ' ')}.`)
+    this.name = 'CatalogError'
+    this.reason = reason
+  }
 }
 
 /**
@@ -77,182 +71,151 @@ export class CatalogError extends Error {
  * counted. Throws `CatalogError` when the list exceeds its bounds or holds items of which none is valid.
  */
 export function readCatalogModels(list: unknown): CatalogModels {
-	if (!Array.isArray(list)) throw new CatalogError("not_a_list");
-	if (list.length > CATALOG_MODELS_MAX)
-		throw new CatalogError("too_many_models");
-	const entries = new Map<string, CatalogEntry>();
-	let skippedCount = 0;
-	let duplicateCount = 0;
-	for (const item of list) {
-		const entry = readEntry(item);
-		if (entry === undefined) skippedCount += 1;
-		else if (entries.has(entry.id)) duplicateCount += 1;
-		else entries.set(entry.id, entry);
-	}
-	if (entries.size === 0 && list.length > 0)
-		throw new CatalogError("no_valid_entry");
-	const models = {
-		entries: [...entries.values()],
-		skippedCount,
-		duplicateCount,
-	};
-	if (
-		Buffer.byteLength(JSON.stringify(models.entries)) >
-		CATALOG_SERIALIZED_BYTES_MAX
-	)
-		throw new CatalogError("too_large");
-	return models;
+  if (!Array.isArray(list)) throw new CatalogError('not_a_list')
+  if (list.length > CATALOG_MODELS_MAX) throw new CatalogError('too_many_models')
+  const entries = new Map<string, CatalogEntry>()
+  let skippedCount = 0
+  let duplicateCount = 0
+  for (const item of list) {
+    const entry = readEntry(item)
+    if (entry === undefined) skippedCount += 1
+    else if (entries.has(entry.id)) duplicateCount += 1
+    else entries.set(entry.id, entry)
+  }
+  if (entries.size === 0 && list.length > 0) throw new CatalogError('no_valid_entry')
+  const models = {
+    entries: [...entries.values()],
+    skippedCount,
+    duplicateCount
+  }
+  if (Buffer.byteLength(JSON.stringify(models.entries)) > CATALOG_SERIALIZED_BYTES_MAX)
+    throw new CatalogError('too_large')
+  return models
 }
 
 /** Turns discovered entries into the snapshot to publish. `nowMs` is the time of discovery in milliseconds since the epoch. */
 export function createCatalogSnapshot(
-	models: CatalogModels,
-	options: { providerProfileId: string; nowMs: number },
+  models: CatalogModels,
+  options: { providerProfileId: string; nowMs: number }
 ): CatalogSnapshot {
-	const { providerProfileId, nowMs } = options;
-	const inventoryRevision = computeInventoryRevision(
-		models.entries,
-		providerProfileId,
-	);
-	const discoveredAt = new Date(nowMs).toISOString();
-	return {
-		schemaVersion: CATALOG_SCHEMA_VERSION,
-		providerProfileId,
-		inventoryRevision,
-		discoveredAt,
-		expiresAt: new Date(nowMs + CATALOG_TTL_MS).toISOString(),
-		stale: false,
-		source: "provider_api",
-		models: models.entries.map((entry) => ({
-			...entry,
-			providerKind: "native",
-			providerProfileId,
-			discoveredAt,
-			stale: false,
-			inventoryRevision,
-		})),
-	};
+  const { providerProfileId, nowMs } = options
+  const inventoryRevision = computeInventoryRevision(models.entries, providerProfileId)
+  const discoveredAt = new Date(nowMs).toISOString()
+  return {
+    schemaVersion: CATALOG_SCHEMA_VERSION,
+    providerProfileId,
+    inventoryRevision,
+    discoveredAt,
+    expiresAt: new Date(nowMs + CATALOG_TTL_MS).toISOString(),
+    stale: false,
+    source: 'provider_api',
+    models: models.entries.map(entry => ({
+      ...entry,
+      providerKind: 'native',
+      providerProfileId,
+      discoveredAt,
+      stale: false,
+      inventoryRevision
+    }))
+  }
 }
 
 /** The same inventory, marked as no longer confirmed by the upstream. Its revision stays, because its content does. */
 export function markStale(snapshot: CatalogSnapshot): CatalogSnapshot {
-	return {
-		...snapshot,
-		stale: true,
-		source: "stale_cache",
-		models: snapshot.models.map((model) => ({ ...model, stale: true })),
-	};
+  return {
+    ...snapshot,
+    stale: true,
+    source: 'stale_cache',
+    models: snapshot.models.map(model => ({ ...model, stale: true }))
+  }
 }
 
 /** Whether a snapshot still answers without asking the upstream: never when stale, and not at its expiry time or later. */
-export function isFresh(
-	snapshot: CatalogSnapshot | undefined,
-	nowMs: number,
-): snapshot is CatalogSnapshot {
-	return (
-		snapshot !== undefined &&
-		!snapshot.stale &&
-		nowMs < Date.parse(snapshot.expiresAt)
-	);
+export function isFresh(snapshot: CatalogSnapshot | undefined, nowMs: number): snapshot is CatalogSnapshot {
+  return snapshot !== undefined && !snapshot.stale && nowMs < Date.parse(snapshot.expiresAt)
 }
 
 /** Hash of what the inventory says, without times: equal inventories have equal revisions in every process. */
-export function computeInventoryRevision(
-	entries: readonly CatalogEntry[],
-	providerProfileId: string,
-): string {
-	const models = [...entries]
-		.sort((left, right) => (left.id < right.id ? -1 : 1))
-		.map((entry) => ({
-			available: entry.available,
-			deprecated: entry.deprecated,
-			id: entry.id,
-			model_type: entry.modelType,
-			owned_by: entry.ownedBy,
-			provider_metadata: entry.providerMetadata,
-		}));
-	const content = {
-		models,
-		provider_profile_id: providerProfileId,
-		schema_version: CATALOG_SCHEMA_VERSION,
-	};
-	return revisionOf(content, { keepNulls: true });
+export function computeInventoryRevision(entries: readonly CatalogEntry[], providerProfileId: string): string {
+  const models = [...entries]
+    .sort((left, right) => (left.id < right.id ? -1 : 1))
+    .map(entry => ({
+      available: entry.available,
+      deprecated: entry.deprecated,
+      id: entry.id,
+      model_type: entry.modelType,
+      owned_by: entry.ownedBy,
+      provider_metadata: entry.providerMetadata
+    }))
+  const content = {
+    models,
+    provider_profile_id: providerProfileId,
+    schema_version: CATALOG_SCHEMA_VERSION
+  }
+  return revisionOf(content, { keepNulls: true })
 }
 
-const NAMED_MEMBERS = new Set([
-	"id",
-	"owned_by",
-	"type",
-	"available",
-	"deprecated",
-]);
+const NAMED_MEMBERS = new Set(['id', 'owned_by', 'type', 'available', 'deprecated'])
 
 function readEntry(item: unknown): CatalogEntry | undefined {
-	if (typeof item !== "object" || item === null || Array.isArray(item))
-		return undefined;
-	const members = new Map<string, unknown>(Object.entries(item));
-	const id = members.get("id");
-	if (typeof id !== "string" || id === "") return undefined;
-	const providerMetadata: Record<string, JsonValue> = {};
-	for (const [name, value] of members) {
-		if (NAMED_MEMBERS.has(name) || isSensitiveName(name)) continue;
-		const kept = keepMetadata(value, 1);
-		if (kept !== undefined) providerMetadata[name] = kept;
-	}
-	return {
-		id,
-		ownedBy: textOrNull(members.get("owned_by")),
-		modelType: textOrNull(members.get("type")),
-		available: members.get("available") !== false,
-		deprecated: members.get("deprecated") === true,
-		providerMetadata,
-	};
+  if (typeof item !== 'object' || item === null || Array.isArray(item)) return undefined
+  const members = new Map<string, unknown>(Object.entries(item))
+  const id = members.get('id')
+  if (typeof id !== 'string' || id === '') return undefined
+  const providerMetadata: Record<string, JsonValue> = {}
+  for (const [name, value] of members) {
+    if (NAMED_MEMBERS.has(name) || isSensitiveName(name)) continue
+    const kept = keepMetadata(value, 1)
+    if (kept !== undefined) providerMetadata[name] = kept
+  }
+  return {
+    id,
+    ownedBy: textOrNull(members.get('owned_by')),
+    modelType: textOrNull(members.get('type')),
+    available: members.get('available') !== false,
+    deprecated: members.get('deprecated') === true,
+    providerMetadata
+  }
 }
 
 function textOrNull(value: unknown): string | null {
-	return typeof value === "string" && value !== "" ? value : null;
+  return typeof value === 'string' && value !== '' ? value : null
 }
 
 function keepMetadata(value: unknown, depth: number): JsonValue | undefined {
-	if (value === null || typeof value === "boolean" || typeof value === "string")
-		return value;
-	if (typeof value === "number")
-		return Number.isFinite(value) ? value : undefined;
-	if (typeof value !== "object" || depth >= METADATA_DEPTH_MAX)
-		return undefined;
-	if (Array.isArray(value)) {
-		return value
-			.map((item) => keepMetadata(item, depth + 1))
-			.filter((item) => item !== undefined);
-	}
-	const kept: Record<string, JsonValue> = {};
-	for (const [name, member] of Object.entries(value)) {
-		if (isSensitiveName(name)) continue;
-		const keptMember = keepMetadata(member, depth + 1);
-		if (keptMember !== undefined) kept[name] = keptMember;
-	}
-	return kept;
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return value
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
+  if (typeof value !== 'object' || depth >= METADATA_DEPTH_MAX) return undefined
+  if (Array.isArray(value)) {
+    return value.map(item => keepMetadata(item, depth + 1)).filter(item => item !== undefined)
+  }
+  const kept: Record<string, JsonValue> = {}
+  for (const [name, member] of Object.entries(value)) {
+    if (isSensitiveName(name)) continue
+    const keptMember = keepMetadata(member, depth + 1)
+    if (keptMember !== undefined) kept[name] = keptMember
+  }
+  return kept
 }
 
 const SENSITIVE_NAMES = new Set([
-	"access_token",
-	"api_key",
-	"authorization",
-	"cookie",
-	"credential",
-	"credentials",
-	"headers",
-	"password",
-	"refresh_token",
-	"secret",
-	"set_cookie",
-	"token",
-	"x_headers",
-]);
-const SENSITIVE_ENDING =
-	/_(api_key|authorization|credentials?|password|secret|token)$/;
+  'access_token',
+  'api_key',
+  'authorization',
+  'cookie',
+  'credential',
+  'credentials',
+  'headers',
+  'password',
+  'refresh_token',
+  'secret',
+  'set_cookie',
+  'token',
+  'x_headers'
+])
+const SENSITIVE_ENDING = /_(api_key|authorization|credentials?|password|secret|token)$/
 
 function isSensitiveName(name: string): boolean {
-	const plain = name.toLowerCase().replaceAll("-", "_");
-	return SENSITIVE_NAMES.has(plain) || SENSITIVE_ENDING.test(plain);
+  const plain = name.toLowerCase().replaceAll('-', '_')
+  return SENSITIVE_NAMES.has(plain) || SENSITIVE_ENDING.test(plain)
 }

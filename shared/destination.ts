@@ -6,29 +6,28 @@
  * must not repeat the text.
  */
 export function canonicalDestination(text: string): string | undefined {
-	// The URL parser forgives controls, backslashes, dot segments and empty `?`, `#` and `@` parts; none of them may pass unseen.
-	if (text !== text.trim() || hasControlCharacter(text) || /[\\?#@]/.test(text))
-		return undefined;
-	const shape = /^https?:\/\/([^/]+)(\/.*)?$/i.exec(text);
-	if (shape === null) return undefined;
-	if ((shape[2] ?? "").split("/").some(isDotSegment)) return undefined;
-	if (!URL.canParse(text)) return undefined;
-	const url = new URL(text);
-	const host = url.hostname.replace(/\.$/, "");
-	if (host === "") return undefined;
-	const port = url.port === "" ? "" : `:${url.port}`;
-	return `${url.protocol}//${host}${port}${url.pathname.replace(/\/+$/, "")}`;
+  // The URL parser forgives controls, backslashes, dot segments and empty `?`, `#` and `@` parts; none of them may pass unseen.
+  if (text !== text.trim() || hasControlCharacter(text) || /[\\?#@]/.test(text)) return undefined
+  const shape = /^https?:\/\/([^/]+)(\/.*)?$/i.exec(text)
+  if (shape === null) return undefined
+  if ((shape[2] ?? '').split('/').some(isDotSegment)) return undefined
+  if (!URL.canParse(text)) return undefined
+  const url = new URL(text)
+  const host = url.hostname.replace(/\.$/, '')
+  if (host === '') return undefined
+  const port = url.port === '' ? '' : `:${url.port}`
+  return `${url.protocol}//${host}${port}${url.pathname.replace(/\/+$/, '')}`
 }
 
 function hasControlCharacter(text: string): boolean {
-	for (let index = 0; index < text.length; index += 1) {
-		const code = text.charCodeAt(index);
-		if (code < 0x20 || code === 0x7f) return true;
-	}
-	return false;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index)
+    if (code < 0x20 || code === 0x7f) return true
+  }
+  return false
 }
 
 function isDotSegment(segment: string): boolean {
-	const plain = segment.replace(/%2e/gi, ".");
-	return plain === "." || plain === "..";
+  const plain = segment.replace(/%2e/gi, '.')
+  return plain === '.' || plain === '..'
 }

@@ -1,53 +1,40 @@
 // JSON values as types, and the canonical text that revisions are computed from.
 
-export type JsonValue =
-	| null
-	| boolean
-	| number
-	| string
-	| readonly JsonValue[]
-	| JsonObject;
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject
 export interface JsonObject {
-	readonly [name: string]: JsonValue;
+  readonly [name: string]: JsonValue
 }
 
 export interface CanonicalOptions {
-	/** Keep members whose value is null. Revisions of profiles leave them out; matrix and inventory revisions keep them. */
-	readonly keepNulls: boolean;
+  /** Keep members whose value is null. Revisions of profiles leave them out; matrix and inventory revisions keep them. */
+  readonly keepNulls: boolean
 }
 
 /** The one text of a JSON value: keys in code point order, no blanks, non-ASCII characters as they are (bridge contract, section 4.9). */
-export function canonicalJson(
-	value: JsonValue,
-	options: CanonicalOptions,
-): string {
-	if (isList(value))
-		return `[${value.map((item) => canonicalJson(item, options)).join(",")}]`;
-	if (typeof value !== "object" || value === null) return JSON.stringify(value);
-	const members: string[] = [];
-	for (const key of Object.keys(value).sort(compareCodePoints)) {
-		const member = value[key];
-		if (member === undefined || (member === null && !options.keepNulls))
-			continue;
-		members.push(`${JSON.stringify(key)}:${canonicalJson(member, options)}`);
-	}
-	return `{${members.join(",")}}`;
+export function canonicalJson(value: JsonValue, options: CanonicalOptions): string {
+  if (isList(value)) return `[${value.map(item => canonicalJson(item, options)).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const members: string[] = []
+  for (const key of Object.keys(value).sort(compareCodePoints)) {
+    const member = value[key]
+    if (member === undefined || (member === null && !options.keepNulls)) continue
+    members.push(`${JSON.stringify(key)}:${canonicalJson(member, options)}`)
+  }
+  return `{${members.join(',')}}`
 }
 
 /** Orders texts by code point. The built-in order is by UTF-16 unit, which puts astral characters before U+E000 to U+FFFF. */
 export function compareCodePoints(left: string, right: string): number {
-	const leftPoints = [...left];
-	const rightPoints = [...right];
-	const length = Math.min(leftPoints.length, rightPoints.length);
-	for (let index = 0; index < length; index += 1) {
-		const difference =
-			(leftPoints[index]?.codePointAt(0) ?? 0) -
-			(rightPoints[index]?.codePointAt(0) ?? 0);
-		if (difference !== 0) return difference;
-	}
-	return leftPoints.length - rightPoints.length;
+  const leftPoints = [...left]
+  const rightPoints = [...right]
+  const length = Math.min(leftPoints.length, rightPoints.length)
+  for (let index = 0; index < length; index += 1) {
+    const difference = (leftPoints[index]?.codePointAt(0) ?? 0) - (rightPoints[index]?.codePointAt(0) ?? 0)
+    if (difference !== 0) return difference
+  }
+  return leftPoints.length - rightPoints.length
 }
 
 function isList(value: JsonValue): value is readonly JsonValue[] {
-	return Array.isArray(value);
+  return Array.isArray(value)
 }

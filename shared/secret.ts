@@ -1,33 +1,33 @@
 // A text that must not leak: every way of printing it gives a placeholder, and only the code that builds an outgoing header reveals it.
 
-const PLACEHOLDER = "[redacted]";
+const PLACEHOLDER = '[redacted]'
 
 /** Holds one secret text. Printing, serializing or inspecting it yields `[redacted]`; two secrets are compared by revealing both. */
 export class Secret {
-	readonly #text: string;
+  readonly #text: string
 
-	constructor(text: string) {
-		this.#text = text;
-	}
+  constructor(text: string) {
+    this.#text = text
+  }
 
-	/** The secret text itself. Call it where the text is used, and nowhere else. */
-	reveal(): string {
-		return this.#text;
-	}
+  /** The secret text itself. Call it where the text is used, and nowhere else. */
+  reveal(): string {
+    return this.#text
+  }
 
-	toString(): string {
-		return PLACEHOLDER;
-	}
+  toString(): string {
+    return PLACEHOLDER
+  }
 
-	toJSON(): string {
-		return PLACEHOLDER;
-	}
+  toJSON(): string {
+    return PLACEHOLDER
+  }
 
-	[Symbol.toPrimitive](): string {
-		return PLACEHOLDER;
-	}
+  [Symbol.toPrimitive](): string {
+    return PLACEHOLDER
+  }
 
-	[Symbol.for("nodejs.util.inspect.custom")](): string {
-		return PLACEHOLDER;
-	}
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return PLACEHOLDER
+  }
 }

@@ -1,126 +1,110 @@
 // Finds the raw text of every setting: names in any case, aliases, secrets from files, and what to say about names nobody knows.
-import { nearestName } from "./nearest-name.ts";
-import { type SettingName, settingNames, settingsTable } from "./table.ts";
+import { nearestName } from './nearest-name.ts'
+import { type SettingName, settingNames, settingsTable } from './table.ts'
 
 /** Raw texts under the canonical names of the table; what a worker is started with. */
-export type Variables = Readonly<Record<string, string>>;
+export type Variables = Readonly<Record<string, string>>
 
 /** A setting that cannot be used: its name and what was expected. Never the value. */
 export interface SettingIssue {
-	readonly setting: string;
-	readonly message: string;
+  readonly setting: string
+  readonly message: string
 }
 
 export interface ResolvedVariables {
-	readonly variables: Variables;
-	readonly issues: readonly SettingIssue[];
-	/** Sentences for the log and stderr: unknown names and settings that this build does not act on. */
-	readonly warnings: readonly string[];
+  readonly variables: Variables
+  readonly issues: readonly SettingIssue[]
+  /** Sentences for the log and stderr: unknown names and settings that this build does not act on. */
+  readonly warnings: readonly string[]
 }
 
 export interface ResolveOptions {
-	/** Reads a secret file named by `<NAME>_FILE`; throws when it cannot be read. */
-	readonly readSecretFile: (path: string) => string;
+  /** Reads a secret file named by `<NAME>_FILE`; throws when it cannot be read. */
+  readonly readSecretFile: (path: string) => string
 }
 
-const OWN_PREFIX = /^(GATEWAY|UPSTREAM)_/;
-const secretFileNames = settingNames
-	.filter((name) => settingsTable[name].isSecret)
-	.map((name) => `${name}_FILE`);
+const OWN_PREFIX = /^(GATEWAY|UPSTREAM)_/
+const secretFileNames = settingNames.filter(name => settingsTable[name].isSecret).map(name => `${name}_FILE`)
 const knownNames: readonly string[] = [
-	...settingNames,
-	...settingNames.flatMap((name) => settingsTable[name].aliases),
-	...secretFileNames,
-];
+  ...settingNames,
+  ...settingNames.flatMap(name => settingsTable[name].aliases),
+  ...secretFileNames
+]
 
 /**
  * Takes variables as an environment holds them and returns the raw text of each known setting that was given.
  * Empty texts are dropped where they count as unset; a name spelled exactly beats one in another case.
  */
 export function resolveVariables(
-	environment: Readonly<Record<string, string | undefined>>,
-	options: ResolveOptions,
+  environment: Readonly<Record<string, string | undefined>>,
+  options: ResolveOptions
 ): ResolvedVariables {
-	const given = foldNames(environment);
-	const variables: Record<string, string> = Object.create(null);
-	const issues: SettingIssue[] = [];
-	const warnings = unknownNameWarnings(given);
-	for (const name of settingNames) {
-		const found = findText(name, given, options);
-		if (found === undefined) continue;
-		if (typeof found !== "string") {
-			issues.push(found);
-			continue;
-		}
-		variables[name] = found;
-		if (settingsTable[name].isPending)
-			warnings.push(`${name} is set, but this build does not act on it yet.`);
-	}
-	return { variables, issues, warnings };
+  const given = foldNames(environment)
+  const variables: Record<string, string> = Object.create(null)
+  const issues: SettingIssue[] = []
+  const warnings = unknownNameWarnings(given)
+  for (const name of settingNames) {
+    const found = findText(name, given, options)
+    if (found === undefined) continue
+    if (typeof found !== 'string') {
+      issues.push(found)
+      continue
+    }
+    variables[name] = found
+    if (settingsTable[name].isPending) warnings.push(`${name} is set, but this build does not act on it yet.`)
+  }
+  return { variables, issues, warnings }
 }
 
-function foldNames(
-	environment: Readonly<Record<string, string | undefined>>,
-): Map<string, string> {
-	const folded = new Map<string, string>();
-	for (const [name, text] of Object.entries(environment)) {
-		const canonical = name.toUpperCase();
-		if (text !== undefined && (name === canonical || !folded.has(canonical)))
-			folded.set(canonical, text);
-	}
-	return folded;
+function foldNames(environment: Readonly<Record<string, string | undefined>>): Map<string, string> {
+  const folded = new Map<string, string>()
+  for (const [name, text] of Object.entries(environment)) {
+    const canonical = name.toUpperCase()
+    if (text !== undefined && (name === canonical || !folded.has(canonical))) folded.set(canonical, text)
+  }
+  return folded
 }
 
 function findText(
-	name: SettingName,
-	given: Map<string, string>,
-	options: ResolveOptions,
+  name: SettingName,
+  given: Map<string, string>,
+  options: ResolveOptions
 ): string | SettingIssue | undefined {
-	const row = settingsTable[name];
-	for (const candidate of [name, ...row.aliases]) {
-		const text = given.get(candidate);
-		const isGiven =
-			text !== undefined && (text !== "" || row.type.acceptsEmpty);
-		if (candidate === name && row.isSecret) {
-			const file = given.get(`${name}_FILE`);
-			if (file !== undefined && file !== "")
-				return isGiven ? bothGiven(name) : readSecret(name, file, options);
-		}
-		if (isGiven) return text;
-	}
-	return undefined;
+  const row = settingsTable[name]
+  for (const candidate of [name, ...row.aliases]) {
+    const text = given.get(candidate)
+    const isGiven = text !== undefined && (text !== '' || row.type.acceptsEmpty)
+    if (candidate === name && row.isSecret) {
+      const file = given.get(`${name}_FILE`)
+      if (file !== undefined && file !== '') return isGiven ? bothGiven(name) : readSecret(name, file, options)
+    }
+    if (isGiven) return text
+  }
+  return undefined
 }
 
 function bothGiven(name: string): SettingIssue {
-	return { setting: name, message: `and ${name}_FILE must not both be set` };
+  return { setting: name, message: `and ${name}_FILE must not both be set` }
 }
 
-function readSecret(
-	name: string,
-	file: string,
-	options: ResolveOptions,
-): string | SettingIssue {
-	let content: string;
-	try {
-		content = options.readSecretFile(file);
-	} catch {
-		// The cause would name the path; the setting's name is enough to find it.
-		return { setting: `${name}_FILE`, message: "must name a readable file" };
-	}
-	// Editors and `echo` end a file with a newline that is not part of the secret.
-	const text = content.replace(/\r?\n$/, "");
-	return text === ""
-		? { setting: `${name}_FILE`, message: "must name a file that is not empty" }
-		: text;
+function readSecret(name: string, file: string, options: ResolveOptions): string | SettingIssue {
+  let content: string
+  try {
+    content = options.readSecretFile(file)
+  } catch {
+    // The cause would name the path; the setting's name is enough to find it.
+    return { setting: `${name}_FILE`, message: 'must name a readable file' }
+  }
+  // Editors and `echo` end a file with a newline that is not part of the secret.
+  const text = content.replace(/\r?\n$/, '')
+  return text === '' ? { setting: `${name}_FILE`, message: 'must name a file that is not empty' } : text
 }
 
 function unknownNameWarnings(given: Map<string, string>): string[] {
-	const warnings: string[] = [];
-	for (const name of [...given.keys()].sort()) {
-		if (!OWN_PREFIX.test(name) || knownNames.includes(name)) continue;
-		warnings.push(
-			`Unknown setting ${name} is ignored; the nearest known name is ${nearestName(name, knownNames)}.`,
-		);
-	}
-	return warnings;
+  const warnings: string[] = []
+  for (const name of [...given.keys()].sort()) {
+    if (!OWN_PREFIX.test(name) || knownNames.includes(name)) continue
+    warnings.push(`Unknown setting ${name} is ignored; the nearest known name is ${nearestName(name, knownNames)}.`)
+  }
+  return warnings
 }

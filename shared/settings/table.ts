@@ -1,793 +1,484 @@
 // Every setting of the gateway, once: name, kind of value, default and meaning. Parsing, documentation, warnings and the printed
 // effective settings all come from these rows (bridge contract, section 2; upstream contract, section 1.2).
-import { availableParallelism } from "node:os";
-import type { SettingType } from "./types.ts";
-import * as kind from "./types.ts";
+import { availableParallelism } from 'node:os'
+import type { SettingType } from './types.ts'
+import * as kind from './types.ts'
 
 export type SettingsSection =
-	| "Process"
-	| "Requests"
-	| "Access"
-	| "Runtime log"
-	| "Traffic log"
-	| "Tracing"
-	| "Metrics"
-	| "Admin and debug"
-	| "Native upstream"
-	| "Proxy";
+  | 'Process'
+  | 'Requests'
+  | 'Access'
+  | 'Runtime log'
+  | 'Traffic log'
+  | 'Tracing'
+  | 'Metrics'
+  | 'Admin and debug'
+  | 'Native upstream'
+  | 'Proxy'
 
 export interface SettingRow<T> {
-	readonly section: SettingsSection;
-	readonly type: SettingType<T>;
-	readonly meaning: string;
-	/** The default as documentation shows it; undefined where unset is the default. */
-	readonly defaultText: string | undefined;
-	readonly defaultValue: () => T | undefined;
-	/** Other names that are read, in this order, when the setting's own name is absent. */
-	readonly aliases: readonly string[];
-	/** A secret is held as `Secret`, may come from a file named by `<NAME>_FILE`, and is never printed. */
-	readonly isSecret: boolean;
-	/** Known and checked, but nothing in this build acts on it yet. */
-	readonly isPending: boolean;
+  readonly section: SettingsSection
+  readonly type: SettingType<T>
+  readonly meaning: string
+  /** The default as documentation shows it; undefined where unset is the default. */
+  readonly defaultText: string | undefined
+  readonly defaultValue: () => T | undefined
+  /** Other names that are read, in this order, when the setting's own name is absent. */
+  readonly aliases: readonly string[]
+  /** A secret is held as `Secret`, may come from a file named by `<NAME>_FILE`, and is never printed. */
+  readonly isSecret: boolean
+  /** Known and checked, but nothing in this build acts on it yet. */
+  readonly isPending: boolean
 }
 
 /** A row that has a default, and therefore always a value. */
 export interface DefaultedRow<T> extends SettingRow<T> {
-	readonly defaultValue: () => T;
+  readonly defaultValue: () => T
 }
 
 interface RowOptions {
-	aliases?: readonly string[];
-	secret?: true;
-	pending?: true;
+  aliases?: readonly string[]
+  secret?: true
+  pending?: true
 }
 
-type OneSection = ReturnType<typeof section>;
+type OneSection = ReturnType<typeof section>
 
 /** Two row builders for one section: `withDefault` gives a setting that always has a value, `optional` one that may be undefined. */
 function section(name: SettingsSection, shared: RowOptions = {}) {
-	const common = (options: RowOptions) => ({
-		section: name,
-		aliases: options.aliases ?? [],
-		isSecret: options.secret ?? false,
-		isPending: options.pending ?? shared.pending ?? false,
-	});
-	return {
-		/** The default is written as a user would write it and read by the setting's own type, so both always agree. */
-		withDefault<T>(
-			type: SettingType<T>,
-			defaultText: string,
-			meaning: string,
-			options: RowOptions = {},
-		): DefaultedRow<T> {
-			return {
-				...common(options),
-				type,
-				meaning,
-				defaultText,
-				defaultValue: () => type.schema.parse(defaultText),
-			};
-		},
-		/** The default depends on the machine; `defaultText` describes it. */
-		computed<T>(
-			type: SettingType<T>,
-			fallback: { value: () => T; text: string },
-			meaning: string,
-			options: RowOptions = {},
-		): DefaultedRow<T> {
-			return {
-				...common(options),
-				type,
-				meaning,
-				defaultText: fallback.text,
-				defaultValue: fallback.value,
-			};
-		},
-		optional<T>(
-			type: SettingType<T>,
-			meaning: string,
-			options: RowOptions = {},
-		): SettingRow<T> {
-			return {
-				...common(options),
-				type,
-				meaning,
-				defaultText: undefined,
-				defaultValue: () => undefined,
-			};
-		},
-	};
+  const common = (options: RowOptions) => ({
+    section: name,
+    aliases: options.aliases ?? [],
+    isSecret: options.secret ?? false,
+    isPending: options.pending ?? shared.pending ?? false
+  })
+  return {
+    /** The default is written as a user would write it and read by the setting's own type, so both always agree. */
+    withDefault<T>(
+      type: SettingType<T>,
+      defaultText: string,
+      meaning: string,
+      options: RowOptions = {}
+    ): DefaultedRow<T> {
+      return {
+        ...common(options),
+        type,
+        meaning,
+        defaultText,
+        defaultValue: () => type.schema.parse(defaultText)
+      }
+    },
+    /** The default depends on the machine; `defaultText` describes it. */
+    computed<T>(
+      type: SettingType<T>,
+      fallback: { value: () => T; text: string },
+      meaning: string,
+      options: RowOptions = {}
+    ): DefaultedRow<T> {
+      return {
+        ...common(options),
+        type,
+        meaning,
+        defaultText: fallback.text,
+        defaultValue: fallback.value
+      }
+    },
+    optional<T>(type: SettingType<T>, meaning: string, options: RowOptions = {}): SettingRow<T> {
+      return {
+        ...common(options),
+        type,
+        meaning,
+        defaultText: undefined,
+        defaultValue: () => undefined
+      }
+    }
+  }
 }
 
-const positive = kind.integer({ above: 0 });
-const port = kind.integer({ min: 0, max: 65535 });
-const share = kind.decimal({ min: 0, max: 1 });
+const positive = kind.integer({ above: 0 })
+const port = kind.integer({ min: 0, max: 65535 })
+const share = kind.decimal({ min: 0, max: 1 })
 
 function processRows(add: OneSection) {
-	return {
-		GATEWAY_CONFIG: add.optional(
-			kind.path,
-			"Provider profile file; without one the native upstream is the only provider.",
-		),
-		GATEWAY_MODE: add.withDefault(
-			kind.oneOf(["DEV", "PROD"]),
-			"DEV",
-			"PROD takes away documentation and log routes, demands an API key and drops the CORS wildcard.",
-		),
-		GATEWAY_HOST: add.withDefault(
-			kind.name,
-			"localhost",
-			"Address to listen on.",
-		),
-		GATEWAY_PORT: add.withDefault(
-			port,
-			"8090",
-			"Port to listen on; 0 picks a free one.",
-		),
-		GATEWAY_USE_HTTPS: add.withDefault(
-			kind.boolean,
-			"false",
-			"Serve TLS with the key and certificate below.",
-		),
-		GATEWAY_HTTPS_KEY_FILE: add.optional(
-			kind.path,
-			"Private key in PEM form, read when HTTPS is on.",
-		),
-		GATEWAY_HTTPS_CERT_FILE: add.optional(
-			kind.path,
-			"Certificate chain in PEM form, read when HTTPS is on.",
-		),
-		GATEWAY_WORKERS: add.computed(
-			positive,
-			{ value: availableParallelism, text: "processor cores" },
-			"Number of worker processes.",
-		),
-		GATEWAY_POOL_THREADS: add.computed(
-			kind.integer({ min: 0 }),
-			{ value: () => 0, text: "max(1, cores / workers)" },
-			"Threads per worker for large translations; 0 does everything inline.",
-		),
-		GATEWAY_POOL_THRESHOLD_BYTES: add.withDefault(
-			positive,
-			"524288",
-			"Bodies of this size and larger are translated in a thread.",
-		),
-		GATEWAY_STARTUP_TIMEOUT_SECONDS: add.withDefault(
-			kind.decimal({ above: 0 }),
-			"30",
-			"A worker that is not ready after this time has failed.",
-		),
-		GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: add.withDefault(
-			kind.decimal({ above: 0, max: 300 }),
-			"10",
-			"How long running requests may go on after a stop was asked for.",
-		),
-		GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: add.withDefault(
-			kind.decimal({ min: 0, max: 60 }),
-			"0",
-			"How long connections are still accepted after readiness turned false.",
-		),
-	};
+  return {
+    GATEWAY_CONFIG: add.optional(
+      kind.path,
+      'Provider profile file; without one the native upstream is the only provider.'
+    ),
+    GATEWAY_MODE: add.withDefault(
+      kind.oneOf(['DEV', 'PROD']),
+      'DEV',
+      'PROD takes away documentation and log routes, demands an API key and drops the CORS wildcard.'
+    ),
+    GATEWAY_HOST: add.withDefault(kind.name, 'localhost', 'Address to listen on.'),
+    GATEWAY_PORT: add.withDefault(port, '8090', 'Port to listen on; 0 picks a free one.'),
+    GATEWAY_USE_HTTPS: add.withDefault(kind.boolean, 'false', 'Serve TLS with the key and certificate below.'),
+    GATEWAY_HTTPS_KEY_FILE: add.optional(kind.path, 'Private key in PEM form, read when HTTPS is on.'),
+    GATEWAY_HTTPS_CERT_FILE: add.optional(kind.path, 'Certificate chain in PEM form, read when HTTPS is on.'),
+    GATEWAY_WORKERS: add.computed(
+      positive,
+      { value: availableParallelism, text: 'processor cores' },
+      'Number of worker processes.'
+    ),
+    GATEWAY_POOL_THREADS: add.computed(
+      kind.integer({ min: 0 }),
+      { value: () => 0, text: 'max(1, cores / workers)' },
+      'Threads per worker for large translations; 0 does everything inline.'
+    ),
+    GATEWAY_POOL_THRESHOLD_BYTES: add.withDefault(
+      positive,
+      '524288',
+      'Bodies of this size and larger are translated in a thread.'
+    ),
+    GATEWAY_STARTUP_TIMEOUT_SECONDS: add.withDefault(
+      kind.decimal({ above: 0 }),
+      '30',
+      'A worker that is not ready after this time has failed.'
+    ),
+    GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: add.withDefault(
+      kind.decimal({ above: 0, max: 300 }),
+      '10',
+      'How long running requests may go on after a stop was asked for.'
+    ),
+    GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: add.withDefault(
+      kind.decimal({ min: 0, max: 60 }),
+      '0',
+      'How long connections are still accepted after readiness turned false.'
+    )
+  }
 }
 
 function requestRows(add: OneSection) {
-	return {
-		GATEWAY_UPSTREAM_API_MODE: add.withDefault(
-			kind.oneOf(["v1", "v2"]),
-			"v1",
-			"Upstream contract behind routes without a version prefix.",
-		),
-		GATEWAY_PASS_MODEL: add.withDefault(
-			kind.boolean,
-			"true",
-			"Send the model that the client asked for; when off, always `UPSTREAM_MODEL`.",
-		),
-		GATEWAY_EMBEDDINGS: add.withDefault(
-			kind.name,
-			"EmbeddingsGigaR",
-			"Embeddings model for requests that name none.",
-		),
-		GATEWAY_DEFAULT_MAX_TOKENS: add.optional(
-			positive,
-			"Output limit added to native requests that carry none.",
-		),
-		GATEWAY_ENABLE_IMAGES: add.withDefault(
-			kind.boolean,
-			"true",
-			"Accept images on native routes.",
-		),
-		GATEWAY_MAX_REQUEST_BODY_BYTES: add.withDefault(
-			positive,
-			"10485760",
-			"Largest request body, as received and after decompression.",
-		),
-		GATEWAY_MAX_AUDIO_FILE_SIZE_BYTES: add.withDefault(
-			positive,
-			"36700160",
-			"Largest audio attachment.",
-		),
-		GATEWAY_MAX_IMAGE_FILE_SIZE_BYTES: add.withDefault(
-			positive,
-			"15728640",
-			"Largest image attachment.",
-		),
-		GATEWAY_MAX_TEXT_FILE_SIZE_BYTES: add.withDefault(
-			positive,
-			"41943040",
-			"Largest text attachment.",
-		),
-		GATEWAY_MAX_AUDIO_IMAGE_TOTAL_SIZE_BYTES: add.withDefault(
-			positive,
-			"83886080",
-			"All audio and image attachments of one request together.",
-		),
-		GATEWAY_REQUEST_TIMEOUT_SECONDS: add.withDefault(
-			kind.decimal({ min: 0 }),
-			"0",
-			"Longest duration of a whole non-streaming request; 0 sets no limit.",
-		),
-		GATEWAY_STREAM_IDLE_TIMEOUT_SECONDS: add.withDefault(
-			kind.decimal({ min: 0 }),
-			"300",
-			"Longest silence of an upstream stream; 0 sets no limit.",
-		),
-		GATEWAY_MODEL_MAX_CONNECTIONS: add.withDefault(
-			kind.countMap,
-			"{}",
-			"Concurrent upstream calls per model, counted over all workers of the host.",
-		),
-		GATEWAY_MODEL_MAX_CONNECTIONS_DEFAULT: add.optional(
-			positive,
-			"The same limit for models that are not listed.",
-		),
-		GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: add.optional(
-			kind.decimal({ min: 0 }),
-			"Seconds to wait for a free slot; unset waits without limit, 0 refuses at once.",
-		),
-	};
+  return {
+    GATEWAY_UPSTREAM_API_MODE: add.withDefault(
+      kind.oneOf(['v1', 'v2']),
+      'v1',
+      'Upstream contract behind routes without a version prefix.'
+    ),
+    GATEWAY_PASS_MODEL: add.withDefault(
+      kind.boolean,
+      'true',
+      'Send the model that the client asked for; when off, always `UPSTREAM_MODEL`.'
+    ),
+    GATEWAY_EMBEDDINGS: add.withDefault(kind.name, 'EmbeddingsGigaR', 'Embeddings model for requests that name none.'),
+    GATEWAY_DEFAULT_MAX_TOKENS: add.optional(positive, 'Output limit added to native requests that carry none.'),
+    GATEWAY_ENABLE_IMAGES: add.withDefault(kind.boolean, 'true', 'Accept images on native routes.'),
+    GATEWAY_MAX_REQUEST_BODY_BYTES: add.withDefault(
+      positive,
+      '10485760',
+      'Largest request body, as received and after decompression.'
+    ),
+    GATEWAY_MAX_AUDIO_FILE_SIZE_BYTES: add.withDefault(positive, '36700160', 'Largest audio attachment.'),
+    GATEWAY_MAX_IMAGE_FILE_SIZE_BYTES: add.withDefault(positive, '15728640', 'Largest image attachment.'),
+    GATEWAY_MAX_TEXT_FILE_SIZE_BYTES: add.withDefault(positive, '41943040', 'Largest text attachment.'),
+    GATEWAY_MAX_AUDIO_IMAGE_TOTAL_SIZE_BYTES: add.withDefault(
+      positive,
+      '83886080',
+      'All audio and image attachments of one request together.'
+    ),
+    GATEWAY_REQUEST_TIMEOUT_SECONDS: add.withDefault(
+      kind.decimal({ min: 0 }),
+      '0',
+      'Longest duration of a whole non-streaming request; 0 sets no limit.'
+    ),
+    GATEWAY_STREAM_IDLE_TIMEOUT_SECONDS: add.withDefault(
+      kind.decimal({ min: 0 }),
+      '300',
+      'Longest silence of an upstream stream; 0 sets no limit.'
+    ),
+    GATEWAY_MODEL_MAX_CONNECTIONS: add.withDefault(
+      kind.countMap,
+      '{}',
+      'Concurrent upstream calls per model, counted over all workers of the host.'
+    ),
+    GATEWAY_MODEL_MAX_CONNECTIONS_DEFAULT: add.optional(positive, 'The same limit for models that are not listed.'),
+    GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: add.optional(
+      kind.decimal({ min: 0 }),
+      'Seconds to wait for a free slot; unset waits without limit, 0 refuses at once.'
+    )
+  }
 }
 
 function accessRows(add: OneSection) {
-	return {
-		GATEWAY_ENABLE_API_KEY_AUTH: add.withDefault(
-			kind.boolean,
-			"false",
-			"Demand an API key of every client.",
-		),
-		GATEWAY_API_KEY: add.optional(
-			kind.secret,
-			"The API key; needed when authentication is on or the mode is PROD.",
-			{
-				secret: true,
-			},
-		),
-		GATEWAY_API_KEYS: add.withDefault(
-			kind.secretMap,
-			"{}",
-			"Further API keys by name, for rotation.",
-			{ secret: true },
-		),
-		GATEWAY_PASS_TOKEN: add.withDefault(
-			kind.boolean,
-			"false",
-			"Let a client bring its own upstream authorization with a request.",
-		),
-		GATEWAY_PASS_TOKEN_CLIENT_CACHE_SIZE: add.withDefault(
-			positive,
-			"32",
-			"Idle upstream clients kept for such authorizations.",
-		),
-		GATEWAY_CORS_ALLOW_ORIGINS: add.withDefault(
-			kind.textList,
-			'["*"]',
-			"Origins that browsers may call from.",
-		),
-		GATEWAY_CORS_ALLOW_METHODS: add.withDefault(
-			kind.textList,
-			'["*"]',
-			"Methods that browsers may use.",
-		),
-		GATEWAY_CORS_ALLOW_HEADERS: add.withDefault(
-			kind.textList,
-			'["*"]',
-			"Headers that browsers may send.",
-		),
-		GATEWAY_ALLOW_INSECURE_PROD: add.withDefault(
-			kind.boolean,
-			"false",
-			"Turns the refusals of unsafe PROD combinations into warnings.",
-		),
-		GATEWAY_FINGERPRINT_KEY: add.optional(
-			kind.secret,
-			"Key of the one-way marks of API keys and client addresses; unset draws a random one at each start.",
-			{ secret: true },
-		),
-	};
+  return {
+    GATEWAY_ENABLE_API_KEY_AUTH: add.withDefault(kind.boolean, 'false', 'Demand an API key of every client.'),
+    GATEWAY_API_KEY: add.optional(kind.secret, 'The API key; needed when authentication is on or the mode is PROD.', {
+      secret: true
+    }),
+    GATEWAY_API_KEYS: add.withDefault(kind.secretMap, '{}', 'Further API keys by name, for rotation.', {
+      secret: true
+    }),
+    GATEWAY_PASS_TOKEN: add.withDefault(
+      kind.boolean,
+      'false',
+      'Let a client bring its own upstream authorization with a request.'
+    ),
+    GATEWAY_PASS_TOKEN_CLIENT_CACHE_SIZE: add.withDefault(
+      positive,
+      '32',
+      'Idle upstream clients kept for such authorizations.'
+    ),
+    GATEWAY_CORS_ALLOW_ORIGINS: add.withDefault(kind.textList, '["*"]', 'Origins that browsers may call from.'),
+    GATEWAY_CORS_ALLOW_METHODS: add.withDefault(kind.textList, '["*"]', 'Methods that browsers may use.'),
+    GATEWAY_CORS_ALLOW_HEADERS: add.withDefault(kind.textList, '["*"]', 'Headers that browsers may send.'),
+    GATEWAY_ALLOW_INSECURE_PROD: add.withDefault(
+      kind.boolean,
+      'false',
+      'Turns the refusals of unsafe PROD combinations into warnings.'
+    ),
+    GATEWAY_FINGERPRINT_KEY: add.optional(
+      kind.secret,
+      'Key of the one-way marks of API keys and client addresses; unset draws a random one at each start.',
+      { secret: true }
+    )
+  }
 }
 
 function runtimeLogRows(add: OneSection) {
-	return {
-		GATEWAY_LOG_LEVEL: add.withDefault(
-			kind.oneOf(["CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG"]),
-			"INFO",
-			"Least severe level that is written.",
-		),
-		GATEWAY_LOG_FORMAT: add.withDefault(
-			kind.oneOf(["json", "text"]),
-			"json",
-			"One JSON object or one readable line per event.",
-		),
-		GATEWAY_LOG_FILENAME: add.withDefault(
-			kind.path,
-			"gateway.log",
-			"Log file, written besides stdout.",
-		),
-		GATEWAY_LOG_MAX_SIZE: add.withDefault(
-			positive,
-			"10485760",
-			"Size in bytes at which the log file is rotated.",
-		),
-		GATEWAY_LOG_RETENTION_DAYS: add.withDefault(
-			positive,
-			"7",
-			"Age in days at which rotated log files are deleted.",
-		),
-		GATEWAY_LOG_REDACT_SENSITIVE: add.withDefault(
-			kind.boolean,
-			"true",
-			"Mask keys, tokens and passwords in log lines.",
-		),
-		GATEWAY_ACCESS_LOG: add.withDefault(
-			kind.boolean,
-			"false",
-			"Write one line per finished request.",
-		),
-		GATEWAY_LOGS_IP_ALLOWLIST: add.withDefault(
-			kind.textList,
-			"[]",
-			"Addresses that may read the log routes.",
-			{ pending: true },
-		),
-		GATEWAY_LOGS_TRUSTED_PROXIES: add.withDefault(
-			kind.textList,
-			"[]",
-			"Proxies whose forwarded client address the log routes believe.",
-			{ pending: true },
-		),
-	};
+  return {
+    GATEWAY_LOG_LEVEL: add.withDefault(
+      kind.oneOf(['CRITICAL', 'ERROR', 'WARNING', 'INFO', 'DEBUG']),
+      'INFO',
+      'Least severe level that is written.'
+    ),
+    GATEWAY_LOG_FORMAT: add.withDefault(
+      kind.oneOf(['json', 'text']),
+      'json',
+      'One JSON object or one readable line per event.'
+    ),
+    GATEWAY_LOG_FILENAME: add.withDefault(kind.path, 'gateway.log', 'Log file, written besides stdout.'),
+    GATEWAY_LOG_MAX_SIZE: add.withDefault(positive, '10485760', 'Size in bytes at which the log file is rotated.'),
+    GATEWAY_LOG_RETENTION_DAYS: add.withDefault(positive, '7', 'Age in days at which rotated log files are deleted.'),
+    GATEWAY_LOG_REDACT_SENSITIVE: add.withDefault(
+      kind.boolean,
+      'true',
+      'Mask keys, tokens and passwords in log lines.'
+    ),
+    GATEWAY_ACCESS_LOG: add.withDefault(kind.boolean, 'false', 'Write one line per finished request.'),
+    GATEWAY_LOGS_IP_ALLOWLIST: add.withDefault(kind.textList, '[]', 'Addresses that may read the log routes.', {
+      pending: true
+    }),
+    GATEWAY_LOGS_TRUSTED_PROXIES: add.withDefault(
+      kind.textList,
+      '[]',
+      'Proxies whose forwarded client address the log routes believe.',
+      { pending: true }
+    )
+  }
 }
 
-const sinkNames = [
-	"noop",
-	"jsonl",
-	"sqlite",
-	"postgres",
-	"relational",
-	"opensearch",
-] as const;
+const sinkNames = ['noop', 'jsonl', 'sqlite', 'postgres', 'relational', 'opensearch'] as const
 
 function trafficLogRows(add: OneSection) {
-	return {
-		GATEWAY_TRAFFIC_LOG_ENABLED: add.withDefault(
-			kind.boolean,
-			"false",
-			"Keep a record of every request.",
-		),
-		GATEWAY_TRAFFIC_LOG_SINK: add.withDefault(
-			kind.oneOf(sinkNames),
-			"noop",
-			"Where records go.",
-		),
-		GATEWAY_TRAFFIC_LOG_SINKS: add.withDefault(
-			kind.listOf(sinkNames),
-			"[]",
-			"Several sinks in order; takes the place of the single one.",
-		),
-		GATEWAY_TRAFFIC_LOG_JSONL_PATH: add.withDefault(
-			kind.path,
-			"traffic_logs.jsonl",
-			"File of the `jsonl` sink.",
-		),
-		GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: add.optional(
-			kind.secret,
-			"Database of the relational sink: `sqlite:<path>`, a path, or a `postgres://` address.",
-			{ secret: true, aliases: ["GATEWAY_TRAFFIC_LOG_POSTGRES_DSN"] },
-		),
-		GATEWAY_TRAFFIC_LOG_AUTO_MIGRATE: add.withDefault(
-			kind.boolean,
-			"false",
-			"Create and upgrade the Postgres tables at start.",
-		),
-		GATEWAY_TRAFFIC_LOG_CAPTURE_CONTENT: add.withDefault(
-			kind.boolean,
-			"false",
-			"Store headers and bodies too.",
-		),
-		GATEWAY_TRAFFIC_LOG_MAX_BODY_BYTES: add.withDefault(
-			positive,
-			"1000000",
-			"Stored bytes per body.",
-		),
-		GATEWAY_TRAFFIC_LOG_REDACT_SENSITIVE: add.withDefault(
-			kind.boolean,
-			"true",
-			"Mask secrets before a record is stored.",
-		),
-		GATEWAY_TRAFFIC_LOG_REDACT_EXTRA_KEYS: add.withDefault(
-			kind.textList,
-			"[]",
-			"Further names whose values are masked.",
-		),
-		GATEWAY_TRAFFIC_LOG_SAMPLE_RATE: add.withDefault(
-			share,
-			"1",
-			"Share of successful requests that is kept; errors always are.",
-		),
-		GATEWAY_TRAFFIC_LOG_EXCLUDE_ROUTES: add.withDefault(
-			kind.textList,
-			"[]",
-			"Route templates that are not recorded.",
-		),
-		GATEWAY_TRAFFIC_LOG_QUEUE_SIZE: add.withDefault(
-			positive,
-			"10000",
-			"Records that may wait for the writer.",
-		),
-		GATEWAY_TRAFFIC_LOG_BATCH_SIZE: add.withDefault(
-			positive,
-			"500",
-			"Records written together.",
-		),
-		GATEWAY_TRAFFIC_LOG_FLUSH_INTERVAL_MS: add.withDefault(
-			positive,
-			"2000",
-			"Longest wait for a batch to fill.",
-		),
-		GATEWAY_TRAFFIC_LOG_DROP_ON_BACKPRESSURE: add.withDefault(
-			kind.boolean,
-			"true",
-			"Drop records, counted, rather than slow requests down.",
-		),
-		GATEWAY_TRAFFIC_LOG_SPILL_DIR: add.optional(
-			kind.path,
-			"Directory for records that a sink cannot take at the moment.",
-		),
-		GATEWAY_TRAFFIC_LOG_SPILL_MAX_BYTES: add.withDefault(
-			positive,
-			"1073741824",
-			"Largest size of that directory.",
-		),
-		GATEWAY_TRAFFIC_LOG_RETENTION_DAYS: add.withDefault(
-			positive,
-			"30",
-			"Age in days at which records are deleted.",
-		),
-		GATEWAY_TRAFFIC_LOG_PURGE_INTERVAL_SECONDS: add.withDefault(
-			positive,
-			"3600",
-			"Pause between two deletions.",
-		),
-		GATEWAY_SEARCH_INDEX_URL: add.withDefault(
-			kind.url,
-			"http://localhost:9200",
-			"Search server of the `opensearch` sink.",
-			{
-				aliases: ["GATEWAY_OPENSEARCH_URL"],
-			},
-		),
-		GATEWAY_OPENSEARCH_USERNAME: add.optional(
-			kind.secret,
-			"User at the search server.",
-			{ secret: true },
-		),
-		GATEWAY_OPENSEARCH_PASSWORD: add.optional(
-			kind.secret,
-			"Password at the search server.",
-			{ secret: true },
-		),
-		GATEWAY_OPENSEARCH_INDEX: add.withDefault(
-			kind.name,
-			"gateway-traffic",
-			"Index or data stream.",
-		),
-		GATEWAY_OPENSEARCH_DATA_STREAM: add.withDefault(
-			kind.boolean,
-			"true",
-			"Write to a data stream instead of an index.",
-		),
-		GATEWAY_OPENSEARCH_BULK_SIZE: add.withDefault(
-			positive,
-			"500",
-			"Records per bulk call.",
-		),
-		GATEWAY_OPENSEARCH_FLUSH_INTERVAL_MS: add.withDefault(
-			positive,
-			"2000",
-			"Longest wait for a bulk call to fill.",
-		),
-	};
+  return {
+    GATEWAY_TRAFFIC_LOG_ENABLED: add.withDefault(kind.boolean, 'false', 'Keep a record of every request.'),
+    GATEWAY_TRAFFIC_LOG_SINK: add.withDefault(kind.oneOf(sinkNames), 'noop', 'Where records go.'),
+    GATEWAY_TRAFFIC_LOG_SINKS: add.withDefault(
+      kind.listOf(sinkNames),
+      '[]',
+      'Several sinks in order; takes the place of the single one.'
+    ),
+    GATEWAY_TRAFFIC_LOG_JSONL_PATH: add.withDefault(kind.path, 'traffic_logs.jsonl', 'File of the `jsonl` sink.'),
+    GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: add.optional(
+      kind.secret,
+      'Database of the relational sink: `sqlite:<path>`, a path, or a `postgres://` address.',
+      { secret: true, aliases: ['GATEWAY_TRAFFIC_LOG_POSTGRES_DSN'] }
+    ),
+    GATEWAY_TRAFFIC_LOG_AUTO_MIGRATE: add.withDefault(
+      kind.boolean,
+      'false',
+      'Create and upgrade the Postgres tables at start.'
+    ),
+    GATEWAY_TRAFFIC_LOG_CAPTURE_CONTENT: add.withDefault(kind.boolean, 'false', 'Store headers and bodies too.'),
+    GATEWAY_TRAFFIC_LOG_MAX_BODY_BYTES: add.withDefault(positive, '1000000', 'Stored bytes per body.'),
+    GATEWAY_TRAFFIC_LOG_REDACT_SENSITIVE: add.withDefault(
+      kind.boolean,
+      'true',
+      'Mask secrets before a record is stored.'
+    ),
+    GATEWAY_TRAFFIC_LOG_REDACT_EXTRA_KEYS: add.withDefault(
+      kind.textList,
+      '[]',
+      'Further names whose values are masked.'
+    ),
+    GATEWAY_TRAFFIC_LOG_SAMPLE_RATE: add.withDefault(
+      share,
+      '1',
+      'Share of successful requests that is kept; errors always are.'
+    ),
+    GATEWAY_TRAFFIC_LOG_EXCLUDE_ROUTES: add.withDefault(kind.textList, '[]', 'Route templates that are not recorded.'),
+    GATEWAY_TRAFFIC_LOG_QUEUE_SIZE: add.withDefault(positive, '10000', 'Records that may wait for the writer.'),
+    GATEWAY_TRAFFIC_LOG_BATCH_SIZE: add.withDefault(positive, '500', 'Records written together.'),
+    GATEWAY_TRAFFIC_LOG_FLUSH_INTERVAL_MS: add.withDefault(positive, '2000', 'Longest wait for a batch to fill.'),
+    GATEWAY_TRAFFIC_LOG_DROP_ON_BACKPRESSURE: add.withDefault(
+      kind.boolean,
+      'true',
+      'Drop records, counted, rather than slow requests down.'
+    ),
+    GATEWAY_TRAFFIC_LOG_SPILL_DIR: add.optional(
+      kind.path,
+      'Directory for records that a sink cannot take at the moment.'
+    ),
+    GATEWAY_TRAFFIC_LOG_SPILL_MAX_BYTES: add.withDefault(positive, '1073741824', 'Largest size of that directory.'),
+    GATEWAY_TRAFFIC_LOG_RETENTION_DAYS: add.withDefault(positive, '30', 'Age in days at which records are deleted.'),
+    GATEWAY_TRAFFIC_LOG_PURGE_INTERVAL_SECONDS: add.withDefault(positive, '3600', 'Pause between two deletions.'),
+    GATEWAY_SEARCH_INDEX_URL: add.withDefault(
+      kind.url,
+      'http://localhost:9200',
+      'Search server of the `opensearch` sink.',
+      {
+        aliases: ['GATEWAY_OPENSEARCH_URL']
+      }
+    ),
+    GATEWAY_OPENSEARCH_USERNAME: add.optional(kind.secret, 'User at the search server.', { secret: true }),
+    GATEWAY_OPENSEARCH_PASSWORD: add.optional(kind.secret, 'Password at the search server.', { secret: true }),
+    GATEWAY_OPENSEARCH_INDEX: add.withDefault(kind.name, 'gateway-traffic', 'Index or data stream.'),
+    GATEWAY_OPENSEARCH_DATA_STREAM: add.withDefault(
+      kind.boolean,
+      'true',
+      'Write to a data stream instead of an index.'
+    ),
+    GATEWAY_OPENSEARCH_BULK_SIZE: add.withDefault(positive, '500', 'Records per bulk call.'),
+    GATEWAY_OPENSEARCH_FLUSH_INTERVAL_MS: add.withDefault(positive, '2000', 'Longest wait for a bulk call to fill.')
+  }
 }
 
 function tracingRows(add: OneSection) {
-	return {
-		GATEWAY_OBSERVABILITY_ENABLED: add.withDefault(
-			kind.boolean,
-			"false",
-			"Export traces.",
-		),
-		GATEWAY_OBSERVABILITY_BACKEND: add.withDefault(
-			kind.oneOf(["noop", "otlp"]),
-			"otlp",
-			"How traces are exported.",
-		),
-		GATEWAY_TRACE_COLLECTOR_ENDPOINT: add.withDefault(
-			kind.url,
-			"http://localhost:4317",
-			"Address of the collector.",
-			{
-				aliases: ["TRACE_COLLECTOR_ENDPOINT"],
-			},
-		),
-		GATEWAY_TRACE_PROJECT_NAME: add.withDefault(
-			kind.name,
-			"gateway",
-			"Service name in traces.",
-			{
-				aliases: ["TRACE_PROJECT_NAME"],
-			},
-		),
-		GATEWAY_TRACE_API_KEY: add.optional(kind.secret, "Key for the collector.", {
-			secret: true,
-			aliases: ["TRACE_API_KEY"],
-		}),
-		GATEWAY_OBSERVABILITY_SAMPLE_RATE: add.withDefault(
-			share,
-			"1",
-			"Share of requests that is traced.",
-		),
-		GATEWAY_OBSERVABILITY_QUEUE_SIZE: add.withDefault(
-			positive,
-			"10000",
-			"Spans that may wait for the collector.",
-		),
-		GATEWAY_OBSERVABILITY_DROP_ON_BACKPRESSURE: add.withDefault(
-			kind.boolean,
-			"true",
-			"Drop spans rather than slow requests down.",
-		),
-		GATEWAY_OBSERVABILITY_CAPTURE_CONTENT: add.withDefault(
-			kind.boolean,
-			"false",
-			"Master switch of the three captures below.",
-		),
-		GATEWAY_OBSERVABILITY_CAPTURE_MESSAGES: add.withDefault(
-			kind.boolean,
-			"false",
-			"Put messages into spans.",
-		),
-		GATEWAY_OBSERVABILITY_CAPTURE_TOOL_ARGS: add.withDefault(
-			kind.boolean,
-			"false",
-			"Put tool arguments into spans.",
-		),
-		GATEWAY_OBSERVABILITY_CAPTURE_RESPONSES: add.withDefault(
-			kind.boolean,
-			"false",
-			"Put answers into spans.",
-		),
-		GATEWAY_OBSERVABILITY_MAX_CONTENT_LENGTH: add.withDefault(
-			positive,
-			"8000",
-			"Longest captured text, in characters.",
-		),
-		GATEWAY_OBSERVABILITY_REDACTION_ENABLED: add.withDefault(
-			kind.boolean,
-			"true",
-			"Mask secrets in captured text.",
-		),
-		OTEL_EXPORTER_OTLP_PROTOCOL: add.optional(
-			kind.name,
-			"As OpenTelemetry defines it.",
-		),
-		OTEL_EXPORTER_OTLP_HEADERS: add.optional(
-			kind.secret,
-			"As OpenTelemetry defines it.",
-			{ secret: true },
-		),
-		OTEL_EXPORTER_OTLP_TIMEOUT: add.optional(
-			kind.integer({ above: 0 }),
-			"As OpenTelemetry defines it.",
-		),
-		OTEL_EXPORTER_OTLP_COMPRESSION: add.optional(
-			kind.name,
-			"As OpenTelemetry defines it.",
-		),
-		OTEL_EXPORTER_OTLP_CERTIFICATE: add.optional(
-			kind.path,
-			"As OpenTelemetry defines it.",
-		),
-	};
+  return {
+    GATEWAY_OBSERVABILITY_ENABLED: add.withDefault(kind.boolean, 'false', 'Export traces.'),
+    GATEWAY_OBSERVABILITY_BACKEND: add.withDefault(kind.oneOf(['noop', 'otlp']), 'otlp', 'How traces are exported.'),
+    GATEWAY_TRACE_COLLECTOR_ENDPOINT: add.withDefault(kind.url, 'http://localhost:4317', 'Address of the collector.', {
+      aliases: ['TRACE_COLLECTOR_ENDPOINT']
+    }),
+    GATEWAY_TRACE_PROJECT_NAME: add.withDefault(kind.name, 'gateway', 'Service name in traces.', {
+      aliases: ['TRACE_PROJECT_NAME']
+    }),
+    GATEWAY_TRACE_API_KEY: add.optional(kind.secret, 'Key for the collector.', {
+      secret: true,
+      aliases: ['TRACE_API_KEY']
+    }),
+    GATEWAY_OBSERVABILITY_SAMPLE_RATE: add.withDefault(share, '1', 'Share of requests that is traced.'),
+    GATEWAY_OBSERVABILITY_QUEUE_SIZE: add.withDefault(positive, '10000', 'Spans that may wait for the collector.'),
+    GATEWAY_OBSERVABILITY_DROP_ON_BACKPRESSURE: add.withDefault(
+      kind.boolean,
+      'true',
+      'Drop spans rather than slow requests down.'
+    ),
+    GATEWAY_OBSERVABILITY_CAPTURE_CONTENT: add.withDefault(
+      kind.boolean,
+      'false',
+      'Master switch of the three captures below.'
+    ),
+    GATEWAY_OBSERVABILITY_CAPTURE_MESSAGES: add.withDefault(kind.boolean, 'false', 'Put messages into spans.'),
+    GATEWAY_OBSERVABILITY_CAPTURE_TOOL_ARGS: add.withDefault(kind.boolean, 'false', 'Put tool arguments into spans.'),
+    GATEWAY_OBSERVABILITY_CAPTURE_RESPONSES: add.withDefault(kind.boolean, 'false', 'Put answers into spans.'),
+    GATEWAY_OBSERVABILITY_MAX_CONTENT_LENGTH: add.withDefault(
+      positive,
+      '8000',
+      'Longest captured text, in characters.'
+    ),
+    GATEWAY_OBSERVABILITY_REDACTION_ENABLED: add.withDefault(kind.boolean, 'true', 'Mask secrets in captured text.'),
+    OTEL_EXPORTER_OTLP_PROTOCOL: add.optional(kind.name, 'As OpenTelemetry defines it.'),
+    OTEL_EXPORTER_OTLP_HEADERS: add.optional(kind.secret, 'As OpenTelemetry defines it.', { secret: true }),
+    OTEL_EXPORTER_OTLP_TIMEOUT: add.optional(kind.integer({ above: 0 }), 'As OpenTelemetry defines it.'),
+    OTEL_EXPORTER_OTLP_COMPRESSION: add.optional(kind.name, 'As OpenTelemetry defines it.'),
+    OTEL_EXPORTER_OTLP_CERTIFICATE: add.optional(kind.path, 'As OpenTelemetry defines it.')
+  }
 }
 
 function metricsRows(add: OneSection) {
-	return {
-		GATEWAY_METRICS_ENABLED: add.withDefault(
-			kind.boolean,
-			"false",
-			"Serve metrics.",
-		),
-		GATEWAY_METRICS_PATH: add.withDefault(
-			kind.urlPath,
-			"/metrics",
-			"Path of the metrics.",
-		),
-		GATEWAY_METRICS_PORT: add.optional(
-			port,
-			"Serve metrics on a loopback port of their own.",
-		),
-		GATEWAY_METRICS_MAX_MODELS: add.withDefault(
-			positive,
-			"200",
-			"Different model labels before further ones become `other`.",
-		),
-	};
+  return {
+    GATEWAY_METRICS_ENABLED: add.withDefault(kind.boolean, 'false', 'Serve metrics.'),
+    GATEWAY_METRICS_PATH: add.withDefault(kind.urlPath, '/metrics', 'Path of the metrics.'),
+    GATEWAY_METRICS_PORT: add.optional(port, 'Serve metrics on a loopback port of their own.'),
+    GATEWAY_METRICS_MAX_MODELS: add.withDefault(
+      positive,
+      '200',
+      'Different model labels before further ones become `other`.'
+    )
+  }
 }
 
 function adminRows(add: OneSection) {
-	return {
-		GATEWAY_ADMIN_API_ENABLED: add.withDefault(
-			kind.boolean,
-			"false",
-			"Serve the admin API over stored records.",
-		),
-		GATEWAY_REPLAY_ENABLED: add.withDefault(
-			kind.boolean,
-			"false",
-			"Let the admin API send a stored request again.",
-		),
-		GATEWAY_DEBUG_TRANSLATE_ENABLED: add.withDefault(
-			kind.boolean,
-			"false",
-			"Serve the translation debugging routes.",
-		),
-		GATEWAY_ADMIN_API_KEY: add.optional(
-			kind.secret,
-			"Key of the admin and debugging routes.",
-			{ secret: true },
-		),
-	};
+  return {
+    GATEWAY_ADMIN_API_ENABLED: add.withDefault(kind.boolean, 'false', 'Serve the admin API over stored records.'),
+    GATEWAY_REPLAY_ENABLED: add.withDefault(kind.boolean, 'false', 'Let the admin API send a stored request again.'),
+    GATEWAY_DEBUG_TRANSLATE_ENABLED: add.withDefault(kind.boolean, 'false', 'Serve the translation debugging routes.'),
+    GATEWAY_ADMIN_API_KEY: add.optional(kind.secret, 'Key of the admin and debugging routes.', { secret: true })
+  }
 }
 
 function upstreamRows(add: OneSection) {
-	return {
-		UPSTREAM_BASE_URL: add.withDefault(
-			kind.baseUrl,
-			"https://api.giga.chat/v1",
-			"API base of the native upstream.",
-		),
-		UPSTREAM_AUTH_URL: add.withDefault(
-			kind.url,
-			"https://ngw.devices.sberbank.ru:9443/api/v2/oauth",
-			"Full URL of the OAuth token endpoint.",
-		),
-		UPSTREAM_CREDENTIALS: add.optional(
-			kind.secret,
-			"Authorization key: base64 of `client_id:client_secret`.",
-			{ secret: true },
-		),
-		UPSTREAM_SCOPE: add.withDefault(
-			kind.name,
-			"GIGACHAT_API_PERS",
-			"Account scope asked for with a token.",
-		),
-		UPSTREAM_ACCESS_TOKEN: add.optional(
-			kind.secret,
-			"A ready bearer token instead of credentials.",
-			{ secret: true },
-		),
-		UPSTREAM_USER: add.optional(kind.name, "User of password authorization."),
-		UPSTREAM_PASSWORD: add.optional(
-			kind.secret,
-			"Password of password authorization.",
-			{ secret: true },
-		),
-		UPSTREAM_MODEL: add.optional(
-			kind.name,
-			"Model for requests that name none.",
-		),
-		UPSTREAM_PROFANITY_CHECK: add.optional(
-			kind.boolean,
-			"Switch the upstream's own content filter on or off.",
-		),
-		UPSTREAM_TIMEOUT: add.withDefault(
-			kind.decimal({ above: 0 }),
-			"30",
-			"Seconds for connecting, for writing, and for each gap between received bytes.",
-		),
-		UPSTREAM_VERIFY_SSL_CERTS: add.withDefault(
-			kind.boolean,
-			"true",
-			"Verify the upstream's certificate.",
-		),
-		UPSTREAM_CA_BUNDLE_FILE: add.optional(
-			kind.path,
-			"Certificate authorities to trust; verification is then on.",
-		),
-		UPSTREAM_CERT_FILE: add.optional(kind.path, "Client certificate."),
-		UPSTREAM_KEY_FILE: add.optional(
-			kind.path,
-			"Key of the client certificate, when the certificate file lacks it.",
-		),
-		UPSTREAM_KEY_FILE_PASSWORD: add.optional(
-			kind.secret,
-			"Password of that key.",
-			{ secret: true },
-		),
-		UPSTREAM_FLAGS: add.optional(
-			kind.textList,
-			"Default of the request field `flags`.",
-		),
-		UPSTREAM_MAX_CONNECTIONS: add.optional(
-			positive,
-			"Connections of one worker to the upstream; unset means 100.",
-		),
-		UPSTREAM_MAX_RETRIES: add.withDefault(
-			kind.integer({ min: 0 }),
-			"0",
-			"Repeated tries of a failed call.",
-		),
-		UPSTREAM_RETRY_BACKOFF_FACTOR: add.withDefault(
-			kind.decimal({ min: 0 }),
-			"0.5",
-			"Seconds before the first repeated try.",
-		),
-		UPSTREAM_RETRY_ON_STATUS_CODES: add.withDefault(
-			kind.integerList({ min: 100, max: 599 }),
-			"[429,500,502,503,504]",
-			"Statuses that are tried again.",
-		),
-		UPSTREAM_TOKEN_EXPIRY_BUFFER_MS: add.withDefault(
-			kind.integer({ min: 0 }),
-			"60000",
-			"How long before its end a token is replaced.",
-		),
-	};
+  return {
+    UPSTREAM_BASE_URL: add.withDefault(kind.baseUrl, 'https://api.giga.chat/v1', 'API base of the native upstream.'),
+    UPSTREAM_AUTH_URL: add.withDefault(
+      kind.url,
+      'https://ngw.devices.sberbank.ru:9443/api/v2/oauth',
+      'Full URL of the OAuth token endpoint.'
+    ),
+    UPSTREAM_CREDENTIALS: add.optional(kind.secret, 'Authorization key: base64 of `client_id:client_secret`.', {
+      secret: true
+    }),
+    UPSTREAM_SCOPE: add.withDefault(kind.name, 'GIGACHAT_API_PERS', 'Account scope asked for with a token.'),
+    UPSTREAM_ACCESS_TOKEN: add.optional(kind.secret, 'A ready bearer token instead of credentials.', { secret: true }),
+    UPSTREAM_USER: add.optional(kind.name, 'User of password authorization.'),
+    UPSTREAM_PASSWORD: add.optional(kind.secret, 'Password of password authorization.', { secret: true }),
+    UPSTREAM_MODEL: add.optional(kind.name, 'Model for requests that name none.'),
+    UPSTREAM_PROFANITY_CHECK: add.optional(kind.boolean, "Switch the upstream's own content filter on or off."),
+    UPSTREAM_TIMEOUT: add.withDefault(
+      kind.decimal({ above: 0 }),
+      '30',
+      'Seconds for connecting, for writing, and for each gap between received bytes.'
+    ),
+    UPSTREAM_VERIFY_SSL_CERTS: add.withDefault(kind.boolean, 'true', "Verify the upstream's certificate."),
+    UPSTREAM_CA_BUNDLE_FILE: add.optional(kind.path, 'Certificate authorities to trust; verification is then on.'),
+    UPSTREAM_CERT_FILE: add.optional(kind.path, 'Client certificate.'),
+    UPSTREAM_KEY_FILE: add.optional(kind.path, 'Key of the client certificate, when the certificate file lacks it.'),
+    UPSTREAM_KEY_FILE_PASSWORD: add.optional(kind.secret, 'Password of that key.', { secret: true }),
+    UPSTREAM_FLAGS: add.optional(kind.textList, 'Default of the request field `flags`.'),
+    UPSTREAM_MAX_CONNECTIONS: add.optional(positive, 'Connections of one worker to the upstream; unset means 100.'),
+    UPSTREAM_MAX_RETRIES: add.withDefault(kind.integer({ min: 0 }), '0', 'Repeated tries of a failed call.'),
+    UPSTREAM_RETRY_BACKOFF_FACTOR: add.withDefault(
+      kind.decimal({ min: 0 }),
+      '0.5',
+      'Seconds before the first repeated try.'
+    ),
+    UPSTREAM_RETRY_ON_STATUS_CODES: add.withDefault(
+      kind.integerList({ min: 100, max: 599 }),
+      '[429,500,502,503,504]',
+      'Statuses that are tried again.'
+    ),
+    UPSTREAM_TOKEN_EXPIRY_BUFFER_MS: add.withDefault(
+      kind.integer({ min: 0 }),
+      '60000',
+      'How long before its end a token is replaced.'
+    )
+  }
 }
 
 function proxyRows(add: OneSection) {
-	return {
-		HTTP_PROXY: add.optional(
-			kind.url,
-			"Proxy for http addresses of the native upstream.",
-		),
-		HTTPS_PROXY: add.optional(
-			kind.url,
-			"Proxy for https addresses of the native upstream.",
-		),
-		NO_PROXY: add.optional(
-			kind.commaList,
-			"Hosts that are reached without a proxy.",
-		),
-	};
+  return {
+    HTTP_PROXY: add.optional(kind.url, 'Proxy for http addresses of the native upstream.'),
+    HTTPS_PROXY: add.optional(kind.url, 'Proxy for https addresses of the native upstream.'),
+    NO_PROXY: add.optional(kind.commaList, 'Hosts that are reached without a proxy.')
+  }
 }
 
 export const settingsTable = Object.freeze({
-	...processRows(section("Process")),
-	...requestRows(section("Requests")),
-	...accessRows(section("Access")),
-	...runtimeLogRows(section("Runtime log")),
-	...trafficLogRows(section("Traffic log", { pending: true })),
-	...tracingRows(section("Tracing", { pending: true })),
-	...metricsRows(section("Metrics", { pending: true })),
-	...adminRows(section("Admin and debug", { pending: true })),
-	...upstreamRows(section("Native upstream")),
-	...proxyRows(section("Proxy")),
-});
+  ...processRows(section('Process')),
+  ...requestRows(section('Requests')),
+  ...accessRows(section('Access')),
+  ...runtimeLogRows(section('Runtime log')),
+  ...trafficLogRows(section('Traffic log', { pending: true })),
+  ...tracingRows(section('Tracing', { pending: true })),
+  ...metricsRows(section('Metrics', { pending: true })),
+  ...adminRows(section('Admin and debug', { pending: true })),
+  ...upstreamRows(section('Native upstream')),
+  ...proxyRows(section('Proxy'))
+})
 
-export type SettingsTable = typeof settingsTable;
-export type SettingName = keyof SettingsTable;
+export type SettingsTable = typeof settingsTable
+export type SettingName = keyof SettingsTable
 
 /** All names in the order of the table. */
-export const settingNames = Object.freeze(
-	Object.keys(settingsTable),
-) as readonly SettingName[];
+export const settingNames = Object.freeze(Object.keys(settingsTable)) as readonly SettingName[]

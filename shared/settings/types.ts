@@ -1,268 +1,219 @@
 // The kinds of value a setting can have: how each is read from the text of a variable, and how the reference table names it.
-import { z } from "zod";
-import { canonicalDestination } from "../destination.ts";
-import { Secret } from "../secret.ts";
+import { z } from 'zod'
+import { canonicalDestination } from '../destination.ts'
+import { Secret } from '../secret.ts'
 
 /** Reads one kind of value. Its error messages describe what is wanted and never repeat the text that was given. */
 export interface SettingType<T> {
-	/** What the documentation says in the type column. */
-	readonly words: string;
-	readonly schema: z.ZodType<T, string>;
-	/** Free text may be empty; for every other kind an empty value counts as unset. */
-	readonly acceptsEmpty: boolean;
+  /** What the documentation says in the type column. */
+  readonly words: string
+  readonly schema: z.ZodType<T, string>
+  /** Free text may be empty; for every other kind an empty value counts as unset. */
+  readonly acceptsEmpty: boolean
 }
 
 /** A reader returns the value, or an error object whose message names what was expected. */
-type Reader<T> = (text: string) => T | Expected;
+type Reader<T> = (text: string) => T | Expected
 
 class Expected {
-	readonly words: string;
-	constructor(words: string) {
-		this.words = words;
-	}
+  readonly words: string
+  constructor(words: string) {
+    this.words = words
+  }
 }
 
-function settingType<T>(
-	words: string,
-	read: Reader<T>,
-	acceptsEmpty = false,
-): SettingType<T> {
-	const schema = z.string().transform((text, context): T => {
-		const value = read(text);
-		if (!(value instanceof Expected)) return value;
-		context.addIssue({ code: "custom", message: `must be ${value.words}` });
-		return z.NEVER;
-	});
-	return { words, schema, acceptsEmpty };
+function settingType<T>(words: string, read: Reader<T>, acceptsEmpty = false): SettingType<T> {
+  const schema = z.string().transform((text, context): T => {
+    const value = read(text)
+    if (!(value instanceof Expected)) return value
+    context.addIssue({ code: 'custom', message: `must be ${value.words}` })
+    return z.NEVER
+  })
+  return { words, schema, acceptsEmpty }
 }
 
-const TRUE_WORDS = new Set(["1", "true", "t", "yes", "y", "on"]);
-const FALSE_WORDS = new Set(["0", "false", "f", "no", "n", "off"]);
+const TRUE_WORDS = new Set(['1', 'true', 't', 'yes', 'y', 'on'])
+const FALSE_WORDS = new Set(['0', 'false', 'f', 'no', 'n', 'off'])
 
-export const boolean: SettingType<boolean> = settingType("boolean", (text) => {
-	const word = text.trim().toLowerCase();
-	if (TRUE_WORDS.has(word)) return true;
-	if (FALSE_WORDS.has(word)) return false;
-	return new Expected(
-		"a boolean (true or false, yes or no, on or off, 1 or 0)",
-	);
-});
+export const boolean: SettingType<boolean> = settingType('boolean', text => {
+  const word = text.trim().toLowerCase()
+  if (TRUE_WORDS.has(word)) return true
+  if (FALSE_WORDS.has(word)) return false
+  return new Expected('a boolean (true or false, yes or no, on or off, 1 or 0)')
+})
 
 /** Free text, taken as it is. */
-export const text: SettingType<string> = settingType(
-	"text",
-	(value) => value,
-	true,
-);
+export const text: SettingType<string> = settingType('text', value => value, true)
 
 /** Text of which an empty value says nothing, such as a model name: empty counts as unset. */
-export const name: SettingType<string> = settingType("text", (value) => value);
+export const name: SettingType<string> = settingType('text', value => value)
 
-export const path: SettingType<string> = settingType("path", (value) => value);
+export const path: SettingType<string> = settingType('path', value => value)
 
-export const secret: SettingType<Secret> = settingType(
-	"secret",
-	(value) => new Secret(value),
-);
+export const secret: SettingType<Secret> = settingType('secret', value => new Secret(value))
 
-export const url: SettingType<string> = settingType("url", (value) => {
-	const trimmed = value.trim();
-	const isHttp =
-		URL.canParse(trimmed) && /^https?:$/.test(new URL(trimmed).protocol);
-	return isHttp ? trimmed : new Expected("an http or https URL");
-});
+export const url: SettingType<string> = settingType('url', value => {
+  const trimmed = value.trim()
+  const isHttp = URL.canParse(trimmed) && /^https?:$/.test(new URL(trimmed).protocol)
+  return isHttp ? trimmed : new Expected('an http or https URL')
+})
 
 /** An API base: canonical, without query, fragment or user information. */
 export const baseUrl: SettingType<string> = settingType(
-	"url",
-	(value) =>
-		canonicalDestination(value) ??
-		new Expected(
-			"an http or https base URL without user, query, fragment or dot segments",
-		),
-);
+  'url',
+  value =>
+    canonicalDestination(value) ??
+    new Expected('an http or https base URL without user, query, fragment or dot segments')
+)
 
 export interface Bounds {
-	readonly min?: number;
-	readonly max?: number;
-	/** Strictly greater than this. */
-	readonly above?: number;
+  readonly min?: number
+  readonly max?: number
+  /** Strictly greater than this. */
+  readonly above?: number
 }
 
 function describeBounds({ min, max, above }: Bounds): string {
-	const parts: string[] = [];
-	if (above !== undefined) parts.push(`> ${above}`);
-	if (min !== undefined) parts.push(`>= ${min}`);
-	if (max !== undefined) parts.push(`<= ${max}`);
-	return parts.length === 0 ? "" : ` ${parts.join(" and ")}`;
+  const parts: string[] = []
+  if (above !== undefined) parts.push(`> ${above}`)
+  if (min !== undefined) parts.push(`>= ${min}`)
+  if (max !== undefined) parts.push(`<= ${max}`)
+  return parts.length === 0 ? '' : ` ${parts.join(' and ')}`
 }
 
 function isWithin(value: number, { min, max, above }: Bounds): boolean {
-	if (above !== undefined && value <= above) return false;
-	if (min !== undefined && value < min) return false;
-	return max === undefined || value <= max;
+  if (above !== undefined && value <= above) return false
+  if (min !== undefined && value < min) return false
+  return max === undefined || value <= max
 }
 
 /** A whole number; with `above: 0` a positive one. */
 export function integer(bounds: Bounds): SettingType<number> {
-	const words = `integer${describeBounds(bounds)}`;
-	return settingType(words, (text) => {
-		const value = /^[+-]?\d{1,16}$/.test(text.trim())
-			? Number(text)
-			: Number.NaN;
-		return Number.isSafeInteger(value) && isWithin(value, bounds)
-			? value
-			: new Expected(`an ${words}`);
-	});
+  const words = `integer${describeBounds(bounds)}`
+  return settingType(words, text => {
+    const value = /^[+-]?\d{1,16}$/.test(text.trim()) ? Number(text) : Number.NaN
+    return Number.isSafeInteger(value) && isWithin(value, bounds) ? value : new Expected(`an ${words}`)
+  })
 }
 
 /** A finite decimal number. */
 export function decimal(bounds: Bounds): SettingType<number> {
-	const words = `number${describeBounds(bounds)}`;
-	return settingType(words, (text) => {
-		const isNumber = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim());
-		const value = isNumber ? Number(text) : Number.NaN;
-		return Number.isFinite(value) && isWithin(value, bounds)
-			? value
-			: new Expected(`a ${words}`);
-	});
+  const words = `number${describeBounds(bounds)}`
+  return settingType(words, text => {
+    const isNumber = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim())
+    const value = isNumber ? Number(text) : Number.NaN
+    return Number.isFinite(value) && isWithin(value, bounds) ? value : new Expected(`a ${words}`)
+  })
 }
 
 /** One of the given words, whatever its case and surrounding blanks. */
-export function oneOf<const T extends string>(
-	words: readonly T[],
-): SettingType<T> {
-	const byFolded = new Map(words.map((word) => [word.toLowerCase(), word]));
-	const joined = words.join(", ");
-	return settingType(
-		words.map((word) => `\`${word}\``).join(" "),
-		(value) =>
-			byFolded.get(value.trim().toLowerCase()) ??
-			new Expected(`one of ${joined}`),
-	);
+export function oneOf<const T extends string>(words: readonly T[]): SettingType<T> {
+  const byFolded = new Map(words.map(word => [word.toLowerCase(), word]))
+  const joined = words.join(', ')
+  return settingType(
+    words.map(word => `\`${word}\``).join(' '),
+    value => byFolded.get(value.trim().toLowerCase()) ?? new Expected(`one of ${joined}`)
+  )
 }
 
 function readJson(text: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		return undefined;
-	}
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 function isTextList(value: unknown): value is string[] {
-	return (
-		Array.isArray(value) && value.every((item) => typeof item === "string")
-	);
+  return Array.isArray(value) && value.every(item => typeof item === 'string')
 }
 
 function readTextMap(text: string): Map<string, unknown> | undefined {
-	const value = readJson(text);
-	if (typeof value !== "object" || value === null || Array.isArray(value))
-		return undefined;
-	return new Map(Object.entries(value));
+  const value = readJson(text)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  return new Map(Object.entries(value))
 }
 
 /** A JSON list of texts. */
-export const textList: SettingType<readonly string[]> = settingType(
-	"JSON list of texts",
-	(text) => {
-		const value = readJson(text);
-		return isTextList(value)
-			? Object.freeze(value)
-			: new Expected('a JSON list of texts, such as ["a"]');
-	},
-);
+export const textList: SettingType<readonly string[]> = settingType('JSON list of texts', text => {
+  const value = readJson(text)
+  return isTextList(value) ? Object.freeze(value) : new Expected('a JSON list of texts, such as ["a"]')
+})
 
 /** Texts between commas, as the proxy variables are written everywhere. */
-export const commaList: SettingType<readonly string[]> = settingType(
-	"comma list",
-	(text) => Object.freeze(splitCommas(text)),
-);
+export const commaList: SettingType<readonly string[]> = settingType('comma list', text =>
+  Object.freeze(splitCommas(text))
+)
 
 function splitCommas(text: string): string[] {
-	return text
-		.split(",")
-		.map((item) => item.trim())
-		.filter((item) => item !== "");
+  return text
+    .split(',')
+    .map(item => item.trim())
+    .filter(item => item !== '')
 }
 
 /** A list of the given words, as JSON or between commas; repeated words collapse, order is kept. */
-export function listOf<const T extends string>(
-	words: readonly T[],
-): SettingType<readonly T[]> {
-	const byFolded = new Map(words.map((word) => [word.toLowerCase(), word]));
-	const expected = new Expected(`a JSON or comma list of ${words.join(", ")}`);
-	return settingType("JSON or comma list", (text) => {
-		const items = text.trim().startsWith("[")
-			? readJson(text)
-			: splitCommas(text);
-		if (!isTextList(items)) return expected;
-		const found: T[] = [];
-		for (const item of items) {
-			const word = byFolded.get(item.trim().toLowerCase());
-			if (word === undefined) return expected;
-			if (!found.includes(word)) found.push(word);
-		}
-		return Object.freeze(found);
-	});
+export function listOf<const T extends string>(words: readonly T[]): SettingType<readonly T[]> {
+  const byFolded = new Map(words.map(word => [word.toLowerCase(), word]))
+  const expected = new Expected(`a JSON or comma list of ${words.join(', ')}`)
+  return settingType('JSON or comma list', text => {
+    const items = text.trim().startsWith('[') ? readJson(text) : splitCommas(text)
+    if (!isTextList(items)) return expected
+    const found: T[] = []
+    for (const item of items) {
+      const word = byFolded.get(item.trim().toLowerCase())
+      if (word === undefined) return expected
+      if (!found.includes(word)) found.push(word)
+    }
+    return Object.freeze(found)
+  })
 }
 
 /** A JSON list of whole numbers within the bounds. */
 export function integerList(bounds: Bounds): SettingType<readonly number[]> {
-	const words = `JSON list of integers${describeBounds(bounds)}`;
-	return settingType(words, (text) => {
-		const value = readJson(text);
-		const isValid =
-			Array.isArray(value) &&
-			value.every(
-				(item) => Number.isSafeInteger(item) && isWithin(Number(item), bounds),
-			);
-		return isValid
-			? Object.freeze(value.map(Number))
-			: new Expected(`a ${words}`);
-	});
+  const words = `JSON list of integers${describeBounds(bounds)}`
+  return settingType(words, text => {
+    const value = readJson(text)
+    const isValid =
+      Array.isArray(value) && value.every(item => Number.isSafeInteger(item) && isWithin(Number(item), bounds))
+    return isValid ? Object.freeze(value.map(Number)) : new Expected(`a ${words}`)
+  })
 }
 
 /** A JSON object from names to positive whole numbers. */
-export const countMap: SettingType<Readonly<Record<string, number>>> =
-	settingType("JSON object, text to integer > 0", (text) => {
-		const expected = new Expected(
-			'a JSON object from names to integers > 0, such as {"model": 4}',
-		);
-		const entries = readTextMap(text);
-		if (entries === undefined) return expected;
-		const map: Record<string, number> = Object.create(null);
-		for (const [key, value] of entries) {
-			if (
-				typeof value !== "number" ||
-				!Number.isSafeInteger(value) ||
-				value <= 0
-			)
-				return expected;
-			map[key] = value;
-		}
-		return Object.freeze(map);
-	});
+export const countMap: SettingType<Readonly<Record<string, number>>> = settingType(
+  'JSON object, text to integer > 0',
+  text => {
+    const expected = new Expected('a JSON object from names to integers > 0, such as {"model": 4}')
+    const entries = readTextMap(text)
+    if (entries === undefined) return expected
+    const map: Record<string, number> = Object.create(null)
+    for (const [key, value] of entries) {
+      if (typeof value !== 'number' || !Number.isSafeInteger(value) || value <= 0) return expected
+      map[key] = value
+    }
+    return Object.freeze(map)
+  }
+)
 
 /** A JSON object from names to secrets. */
-export const secretMap: SettingType<Readonly<Record<string, Secret>>> =
-	settingType("JSON object, text to secret", (text) => {
-		const expected = new Expected(
-			"a JSON object from names to non-empty texts",
-		);
-		const entries = readTextMap(text);
-		if (entries === undefined) return expected;
-		const map: Record<string, Secret> = Object.create(null);
-		for (const [key, value] of entries) {
-			if (typeof value !== "string" || value === "") return expected;
-			map[key] = new Secret(value);
-		}
-		return Object.freeze(map);
-	});
+export const secretMap: SettingType<Readonly<Record<string, Secret>>> = settingType(
+  'JSON object, text to secret',
+  text => {
+    const expected = new Expected('a JSON object from names to non-empty texts')
+    const entries = readTextMap(text)
+    if (entries === undefined) return expected
+    const map: Record<string, Secret> = Object.create(null)
+    for (const [key, value] of entries) {
+      if (typeof value !== 'string' || value === '') return expected
+      map[key] = new Secret(value)
+    }
+    return Object.freeze(map)
+  }
+)
 
 /** A URL path: blanks around it, a missing leading slash and trailing slashes are forgiven. */
-export const urlPath: SettingType<string> = settingType("url path", (text) => {
-	const bare = text.trim().replace(/^\/+/, "").replace(/\/+$/, "");
-	return bare === "" ? new Expected("a URL path") : `/${bare}`;
-});
+export const urlPath: SettingType<string> = settingType('url path', text => {
+  const bare = text.trim().replace(/^\/+/, '').replace(/\/+$/, '')
+  return bare === '' ? new Expected('a URL path') : `/${bare}`
+})
