@@ -1,0 +1,117 @@
+// Starts what is compared: the upstream alone, the bare relay, and the product with one worker, all with the same heap flags.
+
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export interface Target {
+  name: string
+  port: number
+  path: string
+  /** CPU seconds that the target's processes have used so far, user and system. */
+  cpuSeconds(): number
+}
+
+export interface Targets {
+  all: Target[]
+  close(): Promise<void>
+}
+
+const HEAP_FLAGS = ['--max-semi-space-size=32']
+const root = join(import.meta.dirname, '..', '..')
+const CLOCK_TICKS_PER_SECOND = 100
+const START_DEADLINE_MS = 30_000
+
+export async function startTargets(): Promise<Targets> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
+  const upstream = fork(join(import.meta.dirname, 'upstream.ts'), { execArgv: HEAP_FLAGS })
+  const upstreamPort = await readPort(upstream)
+  const relay = fork(join(import.meta.dirname, 'relay.ts'), {
+    execArgv: HEAP_FLAGS,
+    env: { ...process.env, BENCH_UPSTREAM: `http://127.0.0.1:${upstreamPort}` }
+  })
+  const relayPort = await readPort(relay)
+  const productPort = await findFreePort()
+  const product = spawn(process.execPath, [join(root, 'supervisor', 'main.ts')], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: {
+      PATH: process.env.PATH,
+      GATEWAY_HOST: '127.0.0.1',
+      GATEWAY_PORT: String(productPort),
+      GATEWAY_WORKERS: '1',
+      GATEWAY_ENABLE_API_KEY_AUTH: 'true',
+      GATEWAY_API_KEY: 'bench-key-0123456789',
+      GATEWAY_LOG_FILENAME: join(folder, 'gateway.log'),
+      UPSTREAM_BASE_URL: `http://127.0.0.1:${upstreamPort}/api/v1`,
+      UPSTREAM_ACCESS_TOKEN: 'bench',
+      UPSTREAM_MODEL: 'bench'
+    }
+  })
+  await waitUntilReady(productPort)
+  const path = '/v1/chat/completions'
+  return {
+    all: [
+      { name: 'direct', port: upstreamPort, path: `/api${path}`, cpuSeconds: () => readCpuSeconds(upstream.pid) },
+      { name: 'relay', port: relayPort, path, cpuSeconds: () => readCpuSeconds(relay.pid) },
+      { name: 'product', port: productPort, path, cpuSeconds: () => readFamilyCpuSeconds(product.pid) }
+    ],
+    async close() {
+      product.kill('SIGTERM')
+      relay.disconnect()
+      upstream.disconnect()
+      await Promise.all(
+        [product, relay, upstream].map(child => (child.exitCode === null ? once(child, 'exit') : undefined))
+      )
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+async function readPort(child: ChildProcess): Promise<number> {
+  const [message] = await once(child, 'message', { signal: AbortSignal.timeout(START_DEADLINE_MS) })
+  return (message as { port: number }).port
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (typeof address !== 'object' || address === null) throw new Error('No free port was found.')
+  return address.port
+}
+
+async function waitUntilReady(port: number): Promise<void> {
+  const deadline = Date.now() + START_DEADLINE_MS
+  while (Date.now() < deadline) {
+    const response = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => undefined)
+    await response?.arrayBuffer()
+    if (response?.status === 200) return
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  throw new Error('The product did not become ready.')
+}
+
+/** Reads `/proc`, so the benchmark runs on Linux. */
+function readCpuSeconds(pid: number | undefined): number {
+  if (pid === undefined || !existsSync(`/proc/${pid}/stat`)) throw new Error('A target has gone away.')
+  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND
+}
+
+/** The supervisor and its workers together: nothing that the product costs is left out. */
+function readFamilyCpuSeconds(pid: number | undefined): number {
+  let seconds = readCpuSeconds(pid)
+  for (const entry of readdirSync('/proc')) {
+    if (!/^\d+$/.test(entry)) continue
+    const stat = `/proc/${entry}/stat`
+    const parent = existsSync(stat) ? readFileSync(stat, 'latin1').split(') ')[1]?.split(' ')[1] : undefined
+    if (Number(parent) === pid) seconds += readCpuSeconds(Number(entry))
+  }
+  return seconds
+}
