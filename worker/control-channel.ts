@@ -1,12 +1,9 @@
 // What a worker asks of the supervisor while it serves: host-wide concurrency slots and the one shared model catalog.
-import {
-  type CatalogModels,
-  type CatalogSnapshot,
-  createCatalogSnapshot,
-  isFresh,
-  markStale
-} from '../shared/catalog.ts'
-import type { Settings } from '../shared/settings.ts'
+import type { CatalogModels, CatalogSnapshot } from '../shared/catalog.ts'
+import { type CatalogAnswer, type CatalogTicket, createCatalogRecord } from '../shared/catalog-record.ts'
+import type { SupervisorMessage, WorkerMessageContent } from '../shared/ipc.ts'
+import { createSlotPool, limitOf, type SlotSettings, slotLimitsFrom } from '../shared/model-slots.ts'
+import { NATIVE_PROFILE_ID } from '../shared/native-profile.ts'
 
 export interface RefreshCatalogOptions {
   /** Ask the upstream even when the current snapshot is fresh. */
@@ -27,18 +24,18 @@ export interface ControlChannel {
   onCatalogPublished(listener: (snapshot: CatalogSnapshot) => void): void
   /**
    * Calls the listener when the supervisor wants this worker to bring the catalog up to date (the warm-up from boot on). The
-   * listener is expected to call `refreshCatalog`; a rejected refresh is tried again by the supervisor.
+   * listener is expected to call `refreshCatalog`; after a failed refresh the supervisor asks again.
    */
   onRefreshWanted(listener: () => void): void
   /**
    * Brings the catalog up to date. One caller on the host fetches, all others wait for its result. With an earlier snapshot a
    * failed fetch resolves with that snapshot, marked stale. Without one it rejects: with the error of `fetchModels` in the worker
-   * that fetched, with `CatalogUnavailableError` in the others.
+   * that fetched, with `CatalogUnavailableError` in the others. An aborted `signal` rejects with its reason.
    */
   refreshCatalog(fetchModels: () => Promise<CatalogModels>, options: RefreshCatalogOptions): Promise<CatalogSnapshot>
 }
 
-/** Another worker's discovery failed and there is no earlier snapshot to show. */
+/** The discovery failed in another worker, and there is no earlier snapshot to show. */
 export class CatalogUnavailableError extends Error {
   constructor() {
     super('The model catalog is not available.')
@@ -46,53 +43,217 @@ export class CatalogUnavailableError extends Error {
   }
 }
 
-/** Profile id of the provider that exists when no profile file is chosen. */
-const NATIVE_PROFILE_ID = 'native-upstream'
+/** What the two kinds of channel differ in: where slots and leases come from. */
+interface Broker {
+  acquire(requestId: number, key: string): void
+  release(requestId: number): void
+  cancel(requestId: number): void
+  requestCatalog(requestId: number, force: boolean): void
+  completeCatalog(requestId: number, models: CatalogModels | undefined): void
+}
 
-/** A control channel without a supervisor, for one process: the same answers, no messages. */
+interface PendingRefresh {
+  readonly kind: 'forced' | 'unforced'
+  readonly fetchModels: () => Promise<CatalogModels>
+  readonly resolve: (snapshot: CatalogSnapshot) => void
+  readonly reject: (error: unknown) => void
+  failure: unknown
+}
+
+export interface RemoteControlChannel extends ControlChannel {
+  /** Takes in a message of the supervisor; returns false when it is not one for the channel. */
+  receive(message: SupervisorMessage): boolean
+}
+
+/** The channel of a worker: every question becomes a message, every answer comes in through `receive`. */
+export function createControlChannel(
+  dependencies: { send: (message: WorkerMessageContent) => void },
+  options: { settings: SlotSettings; catalog: CatalogSnapshot | undefined }
+): RemoteControlChannel {
+  const { send } = dependencies
+  const core = createChannelCore(options, {
+    acquire: (requestId, key) => send({ kind: 'slot-acquire', requestId, key }),
+    release: requestId => send({ kind: 'slot-release', requestId }),
+    cancel: requestId => send({ kind: 'slot-cancel', requestId }),
+    requestCatalog: (requestId, force) => send({ kind: 'catalog-refresh', requestId, force }),
+    completeCatalog: (requestId, models) => send({ kind: 'catalog-fetched', requestId, models: models ?? null })
+  })
+  return {
+    ...core.channel,
+    receive(message) {
+      switch (message.kind) {
+        case 'slot-granted':
+        case 'slot-refused':
+          core.answerSlot(message.requestId, message.kind === 'slot-granted')
+          return true
+        case 'catalog-lease':
+          core.answerCatalog(message.requestId, { kind: 'lease' })
+          return true
+        case 'catalog-result':
+          core.answerCatalog(message.requestId, { kind: 'result', snapshot: message.snapshot ?? undefined })
+          return true
+        case 'catalog-published':
+          core.publish(message.snapshot)
+          return true
+        case 'catalog-refresh-wanted':
+          core.wantRefresh()
+          return true
+        default:
+          return false
+      }
+    }
+  }
+}
+
+/** A channel without a supervisor, for one process: the same rules, no messages. */
 export function createLocalControlChannel(
-  settings: Pick<Settings, 'modelMaxConnections' | 'modelMaxConnectionsDefault' | 'modelMaxConnectionsAcquireTimeout'>,
+  settings: SlotSettings,
   dependencies: { nowMs: () => number } = { nowMs: Date.now }
 ): ControlChannel {
-  void settings
-  let snapshot: CatalogSnapshot | undefined
-  let running: Promise<CatalogSnapshot> | undefined
-  const listeners: Array<(snapshot: CatalogSnapshot) => void> = []
+  const slots = createSlotPool(slotLimitsFrom(settings))
+  const record = createCatalogRecord({
+    providerProfileId: NATIVE_PROFILE_ID,
+    nowMs: dependencies.nowMs,
+    publish: snapshot => core.publish(snapshot)
+  })
+  const ticket = (requestId: number): CatalogTicket => ({ owner: 0, requestId })
+  const core = createChannelCore(
+    { settings, catalog: undefined },
+    {
+      acquire: (requestId, key) =>
+        slots.acquire(ticket(requestId), key, outcome => core.answerSlot(requestId, outcome === 'granted')),
+      release: requestId => slots.release(ticket(requestId)),
+      cancel: requestId => slots.release(ticket(requestId)),
+      requestCatalog: (requestId, force) =>
+        record.request(ticket(requestId), { force }, answer => core.answerCatalog(requestId, answer)),
+      completeCatalog: (requestId, models) => record.complete(ticket(requestId), models)
+    }
+  )
+  return core.channel
+}
 
-  function publish(next: CatalogSnapshot): CatalogSnapshot {
-    snapshot = next
-    for (const listener of listeners) listener(next)
-    return next
+function createChannelCore(options: { settings: SlotSettings; catalog: CatalogSnapshot | undefined }, broker: Broker) {
+  const limits = slotLimitsFrom(options.settings)
+  const slotWaiters = new Map<number, (isGranted: boolean) => void>()
+  const refreshes = new Map<number, PendingRefresh>()
+  const publishedListeners: Array<(snapshot: CatalogSnapshot) => void> = []
+  const wantedListeners: Array<() => void> = []
+  let snapshot = options.catalog
+  const running: { forced: Promise<CatalogSnapshot> | undefined; unforced: Promise<CatalogSnapshot> | undefined } = {
+    forced: undefined,
+    unforced: undefined
+  }
+  let lastRequestId = 0
+
+  function createRelease(requestId: number): () => void {
+    let isReleased = false
+    return () => {
+      if (isReleased) return
+      isReleased = true
+      broker.release(requestId)
+    }
   }
 
-  async function discover(fetchModels: () => Promise<CatalogModels>): Promise<CatalogSnapshot> {
+  function waitForSlot(key: string, signal: AbortSignal): Promise<(() => void) | null> {
+    lastRequestId += 1
+    const requestId = lastRequestId
+    return new Promise(resolve => {
+      const onAbort = () => {
+        slotWaiters.delete(requestId)
+        broker.cancel(requestId)
+        resolve(null)
+      }
+      slotWaiters.set(requestId, isGranted => {
+        slotWaiters.delete(requestId)
+        signal.removeEventListener('abort', onAbort)
+        resolve(isGranted ? createRelease(requestId) : null)
+      })
+      signal.addEventListener('abort', onAbort, { once: true })
+      broker.acquire(requestId, key)
+    })
+  }
+
+  function startRefresh(fetchModels: () => Promise<CatalogModels>, force: boolean): Promise<CatalogSnapshot> {
+    lastRequestId += 1
+    const requestId = lastRequestId
+    const kind = force ? 'forced' : 'unforced'
+    const { promise, resolve, reject } = Promise.withResolvers<CatalogSnapshot>()
+    running[kind] = promise
+    refreshes.set(requestId, { kind, fetchModels, resolve, reject, failure: undefined })
+    broker.requestCatalog(requestId, force)
+    return promise
+  }
+
+  async function fetchUnderLease(requestId: number, refresh: PendingRefresh): Promise<void> {
     try {
-      const models = await fetchModels()
-      return publish(
-        createCatalogSnapshot(models, {
-          providerProfileId: NATIVE_PROFILE_ID,
-          nowMs: dependencies.nowMs()
-        })
-      )
+      broker.completeCatalog(requestId, await refresh.fetchModels())
     } catch (error) {
-      if (snapshot === undefined) throw error
-      return publish(markStale(snapshot))
-    } finally {
-      running = undefined
+      refresh.failure = error
+      broker.completeCatalog(requestId, undefined)
+    }
+  }
+
+  const channel: ControlChannel = {
+    async acquireSlot(key, signal) {
+      if (limitOf(limits, key) === undefined) return releaseNothing
+      return signal.aborted ? null : waitForSlot(key, signal)
+    },
+    catalogSnapshot: () => snapshot,
+    onCatalogPublished(listener) {
+      publishedListeners.push(listener)
+    },
+    onRefreshWanted(listener) {
+      wantedListeners.push(listener)
+    },
+    async refreshCatalog(fetchModels, { force, signal }) {
+      signal?.throwIfAborted()
+      // An unforced refresh may be answered without asking the upstream, so a forced one only joins its own kind.
+      const shared = force ? running.forced : (running.forced ?? running.unforced)
+      return waitUnlessAborted(shared ?? startRefresh(fetchModels, force), signal)
     }
   }
 
   return {
-    acquireSlot: async () => () => undefined,
-    catalogSnapshot: () => snapshot,
-    onCatalogPublished(listener) {
-      listeners.push(listener)
+    channel,
+    answerSlot(requestId: number, isGranted: boolean): void {
+      const waiter = slotWaiters.get(requestId)
+      if (waiter !== undefined) waiter(isGranted)
     },
-    onRefreshWanted: () => undefined,
-    async refreshCatalog(fetchModels, options) {
-      if (!options.force && isFresh(snapshot, dependencies.nowMs())) return snapshot
-      running ??= discover(fetchModels)
-      return running
+    answerCatalog(requestId: number, answer: CatalogAnswer): void {
+      const refresh = refreshes.get(requestId)
+      if (refresh === undefined) return
+      if (answer.kind === 'lease') {
+        void fetchUnderLease(requestId, refresh)
+        return
+      }
+      refreshes.delete(requestId)
+      running[refresh.kind] = undefined
+      if (answer.snapshot !== undefined) refresh.resolve(answer.snapshot)
+      else refresh.reject(refresh.failure ?? new CatalogUnavailableError())
+    },
+    publish(next: CatalogSnapshot): void {
+      snapshot = next
+      for (const listener of publishedListeners) listener(next)
+    },
+    wantRefresh(): void {
+      for (const listener of wantedListeners) listener()
     }
   }
+}
+
+/** Resolves with the work, or rejects with the signal's reason if that comes first. The work goes on either way. */
+async function waitUnlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = () => reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+function releaseNothing(): void {
+  // A model without a limit has nothing to give back.
 }

@@ -1,0 +1,202 @@
+// The versioned machine documents that both planes give out, each checked before it leaves (bridge contract, sections 5.1 to 5.3).
+import { z } from 'zod'
+import type { CatalogSnapshot } from './catalog.ts'
+import { compareCodePoints, type JsonObject, type JsonValue } from './json.ts'
+import {
+  computeConfigRevision,
+  computeProfileRevision,
+  type ProfileSet,
+  type ProviderProfile,
+  writeAlias
+} from './native-profile.ts'
+import type { StartupError } from './startup-error.ts'
+
+/** Names that no machine document may hold at any depth, so that no builder can leak what they stand for. */
+const FORBIDDEN_MEMBERS = new Set([
+  'api_key',
+  'authorization',
+  'content',
+  'credential',
+  'credential_value',
+  'prompt',
+  'request_body',
+  'response_body',
+  'secret',
+  'tool_arguments'
+])
+
+const machineText = z.string().min(1).max(512)
+const revision = z.string().regex(/^sha256:[0-9a-f]{64}$/)
+
+const inspectDocument = z.strictObject({
+  schema_version: z.literal('gateway.inspect.v1'),
+  profile_schema_version: machineText,
+  valid: z.literal(true),
+  config_revision: revision,
+  matrix_revision: revision,
+  profiles: z.array(
+    z.strictObject({
+      profile_id: machineText,
+      profile_revision: revision,
+      provider_kind: machineText,
+      base_url: machineText,
+      credential_env: machineText.nullable(),
+      network_policy_ref: machineText,
+      tls_policy_ref: machineText,
+      allow_loopback: z.boolean(),
+      model_inventory: z.enum(['static', 'dynamic']),
+      models: z.array(z.record(z.string(), z.json()))
+    })
+  )
+})
+
+const errorDocument = z.strictObject({
+  schema_version: z.literal('gateway.error.v1'),
+  error: z.strictObject({
+    code: machineText,
+    message: machineText,
+    details: z.array(z.record(z.string(), z.union([machineText, z.number(), z.boolean()])))
+  })
+})
+
+const reasonList = z.array(z.strictObject({ reason_id: machineText }))
+
+const readinessDocument = z.strictObject({
+  schema_version: z.literal('gateway.readiness.v1'),
+  ready: z.boolean(),
+  process_alive: z.literal(true),
+  provider_routes_configured: z.boolean(),
+  provider_adapters_ready: z.boolean(),
+  model_catalog: z.strictObject({
+    state: z.enum(['fresh', 'stale', 'unavailable']),
+    usable: z.boolean(),
+    discovery_available: z.boolean(),
+    provider_profile_id: machineText.nullable(),
+    inventory_revision: revision.nullable()
+  }),
+  config_revision: revision.optional(),
+  matrix_revision: revision.optional(),
+  reasons: reasonList,
+  warnings: reasonList
+})
+
+export type InspectDocument = z.infer<typeof inspectDocument>
+export type ErrorDocument = z.infer<typeof errorDocument>
+export type ReadinessDocument = z.infer<typeof readinessDocument>
+
+/** The document of a preflight that found nothing wrong: profiles by id, aliases by name, disabled ones included. */
+export function createInspectDocument(set: ProfileSet, revisions: { matrix: string }): InspectDocument {
+  return checked(inspectDocument, {
+    schema_version: 'gateway.inspect.v1',
+    profile_schema_version: set.schemaVersion,
+    valid: true,
+    config_revision: computeConfigRevision(set),
+    matrix_revision: revisions.matrix,
+    profiles: [...set.profiles]
+      .sort((left, right) => compareCodePoints(left.profileId, right.profileId))
+      .map(writeInspectedProfile)
+  })
+}
+
+function writeInspectedProfile(profile: ProviderProfile): JsonObject {
+  return {
+    profile_id: profile.profileId,
+    profile_revision: computeProfileRevision(profile),
+    provider_kind: profile.providerKind,
+    base_url: profile.baseUrl,
+    credential_env: profile.credentialEnv ?? null,
+    network_policy_ref: profile.networkPolicyRef,
+    tls_policy_ref: profile.tlsPolicyRef,
+    allow_loopback: profile.allowLoopback,
+    model_inventory: profile.modelInventory ?? 'static',
+    models: [...profile.models]
+      .sort((left, right) => compareCodePoints(left.publicAlias, right.publicAlias))
+      .map(writeAlias)
+  }
+}
+
+/** The document of a failure on a machine path: a code, a fixed text, and flat content-free details. */
+export function createErrorDocument(error: {
+  code: string
+  message: string
+  details?: ReadonlyArray<Readonly<Record<string, string>>>
+}): ErrorDocument {
+  return checked(errorDocument, {
+    schema_version: 'gateway.error.v1',
+    error: { code: error.code, message: error.message, details: error.details ?? [] }
+  })
+}
+
+/** The same for a configuration that cannot be started. */
+export function createStartupErrorDocument(error: StartupError): ErrorDocument {
+  const details = error.details.map(detail => ({
+    reason_id: detail.reasonId,
+    ...(detail.setting !== undefined && { setting: detail.setting })
+  }))
+  return createErrorDocument({ code: error.code, message: error.message, details })
+}
+
+/** What a worker knows about its own readiness. */
+export interface ReadinessFacts {
+  readonly isDraining: boolean
+  /** Undefined as long as there is no registry at all. */
+  readonly revisions: { readonly config: string; readonly matrix: string } | undefined
+  readonly hasProviderRoutes: boolean
+  readonly areAdaptersReady: boolean
+  /** The catalog shown at the moment; undefined before the first discovery. */
+  readonly catalog: CatalogSnapshot | undefined
+  /** Further content-free warning ids, such as `alias_requires_profile_v3`. */
+  readonly warningIds?: readonly string[]
+}
+
+/** The document of `GET /ready`; its status is 200 exactly when `ready` is true. */
+export function createReadinessDocument(facts: ReadinessFacts): ReadinessDocument {
+  const { catalog, revisions } = facts
+  const reasons = listNotReadyReasons(facts)
+  const warnings = [...(facts.warningIds ?? [])]
+  if (catalog?.stale === true) warnings.unshift('model_inventory_stale_but_usable')
+  const catalogState = catalog === undefined ? 'unavailable' : catalog.stale ? 'stale' : 'fresh'
+  return checked(readinessDocument, {
+    schema_version: 'gateway.readiness.v1',
+    ready: reasons.length === 0,
+    process_alive: true,
+    provider_routes_configured: revisions !== undefined && facts.hasProviderRoutes,
+    provider_adapters_ready: revisions !== undefined && facts.areAdaptersReady,
+    model_catalog: {
+      state: catalogState,
+      usable: catalog !== undefined,
+      discovery_available: catalogState === 'fresh',
+      provider_profile_id: catalog?.providerProfileId ?? null,
+      inventory_revision: catalog?.inventoryRevision ?? null
+    },
+    ...(revisions !== undefined && { config_revision: revisions.config, matrix_revision: revisions.matrix }),
+    reasons: reasons.map(id => ({ reason_id: id })),
+    warnings: warnings.map(id => ({ reason_id: id }))
+  })
+}
+
+/** Why a worker is not ready, in published order; empty when it is. */
+export function listNotReadyReasons(facts: ReadinessFacts): string[] {
+  if (facts.revisions === undefined) return ['registry_not_loaded']
+  const reasons: string[] = []
+  if (facts.isDraining) reasons.push('gateway_shutting_down')
+  if (!facts.hasProviderRoutes) reasons.push('provider_routes_not_configured')
+  if (!facts.areAdaptersReady) reasons.push('provider_clients_not_ready')
+  if (facts.catalog === undefined) reasons.push('model_inventory_unavailable')
+  return reasons
+}
+
+/** Throws when a document breaks its schema or holds a forbidden name: that is a mistake of ours, never of a client. */
+function checked<Document>(schema: z.ZodType<Document>, document: JsonValue): Document {
+  assertNoForbiddenMembers(document)
+  return schema.parse(document)
+}
+
+/** Throws when a member of a machine document, at any depth, has a name that stands for content or credentials. */
+export function assertNoForbiddenMembers(value: JsonValue): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(value)) {
+    if (FORBIDDEN_MEMBERS.has(name)) throw new Error(`A machine document must not have a member named ${name}.`)
+    assertNoForbiddenMembers(member)
+  }
+}

@@ -1,0 +1,213 @@
+// What this build can translate between: 16 cells of client protocol and provider kind, each row with its evidence
+// (bridge contract, section 5.5). The data below states what is built and proven, nothing that is planned.
+import type { JsonObject } from './json.ts'
+import { compareCodePoints } from './json.ts'
+import type { ProviderKind, SupportStatus } from './native-profile.ts'
+import { revisionOf } from './revision.ts'
+
+export const publicProtocols = [
+  'anthropic_messages',
+  'gemini_generate_content',
+  'openai_chat_completions',
+  'openai_responses'
+] as const
+export type PublicProtocol = (typeof publicProtocols)[number]
+
+export const providerKinds: readonly ProviderKind[] = [
+  'chat_compatible',
+  'content_compatible',
+  'messages_compatible',
+  'native'
+]
+
+/** The 21 meanings that a route keeps or loses, in published order. */
+export const semanticNames = [
+  'cancellation',
+  'disconnect',
+  'files_and_images',
+  'hosted_and_provider_native_tools',
+  'malformed_upstream_stream',
+  'multimodal_inputs',
+  'parallel_tool_calls',
+  'previous_response_state',
+  'reasoning_controls_and_summaries',
+  'roles',
+  'safety_and_refusal',
+  'stop_reasons',
+  'stream_lifecycle',
+  'structured_output_json_schema',
+  'timeout',
+  'tool_choice',
+  'tool_definitions_and_call_ids',
+  'tool_results',
+  'usage_cache_tokens',
+  'usage_input_output_tokens',
+  'usage_reasoning_tokens'
+] as const
+export type SemanticName = (typeof semanticNames)[number]
+
+export interface SemanticRow {
+  readonly semantic: SemanticName
+  readonly disposition: 'exact' | 'conditional' | 'unsupported'
+  readonly reasonId: string
+  readonly evidenceIds: readonly string[]
+  readonly capabilityPredicate: string | null
+}
+
+export interface SupportCell {
+  readonly publicProtocol: PublicProtocol
+  readonly upstreamProvider: ProviderKind
+  readonly status: SupportStatus
+  readonly reasonIds: readonly string[]
+  readonly evidenceIds: readonly string[]
+  readonly clientVersionWindow: string
+  readonly providerVersionWindow: string
+  /** All 21, sorted by name. */
+  readonly semantics: readonly SemanticRow[]
+}
+
+/** The client software that a protocol's cells were exercised with. */
+const clientVersionWindows: Readonly<Record<PublicProtocol, string>> = {
+  anthropic_messages: 'not-integrated',
+  gemini_generate_content: 'not-integrated',
+  openai_chat_completions: 'openai-node==7.55.0',
+  openai_responses: 'not-integrated'
+}
+
+/** The suites that prove the chat completions cell: numbered conformance cases, and the official SDK end to end. */
+const CHAT_NATIVE_EVIDENCE = ['CLIENT-COMPLETIONS-NATIVE', 'CONFORMANCE-COMPLETIONS-NATIVE']
+
+type Disposition = SemanticRow['disposition']
+
+/** Every row of chat completions on the native upstream, by what this build does with it. */
+const chatNativeDispositions: Readonly<Record<SemanticName, Disposition | 'not_in_public_protocol'>> = {
+  cancellation: 'exact',
+  disconnect: 'exact',
+  files_and_images: 'conditional',
+  hosted_and_provider_native_tools: 'unsupported',
+  malformed_upstream_stream: 'exact',
+  multimodal_inputs: 'conditional',
+  parallel_tool_calls: 'conditional',
+  previous_response_state: 'not_in_public_protocol',
+  reasoning_controls_and_summaries: 'unsupported',
+  roles: 'exact',
+  safety_and_refusal: 'conditional',
+  stop_reasons: 'exact',
+  stream_lifecycle: 'exact',
+  structured_output_json_schema: 'conditional',
+  timeout: 'exact',
+  tool_choice: 'exact',
+  tool_definitions_and_call_ids: 'exact',
+  tool_results: 'exact',
+  usage_cache_tokens: 'unsupported',
+  usage_input_output_tokens: 'exact',
+  usage_reasoning_tokens: 'unsupported'
+}
+
+/** The 16 cells of this build, in published order. */
+export const supportMatrix: readonly SupportCell[] = Object.freeze(
+  publicProtocols.flatMap(publicProtocol =>
+    providerKinds.map(upstreamProvider =>
+      publicProtocol === 'openai_chat_completions' && upstreamProvider === 'native'
+        ? createChatNativeCell()
+        : createBlockedCell(publicProtocol, upstreamProvider)
+    )
+  )
+)
+
+/** Revision of the matrix of this build; it changes only between builds. */
+export const matrixRevision: string = computeMatrixRevision(supportMatrix)
+
+export function computeMatrixRevision(cells: readonly SupportCell[]): string {
+  const content = { schema_version: 'gateway.bridge-loss-matrix.v1', cells: sortCells(cells).map(writeSupportCell) }
+  return revisionOf(content, { keepNulls: true })
+}
+
+/** One cell as documents show it. */
+export function writeSupportCell(cell: SupportCell): JsonObject {
+  return {
+    public_protocol: cell.publicProtocol,
+    upstream_provider: cell.upstreamProvider,
+    status: cell.status,
+    reason_ids: cell.reasonIds,
+    evidence_ids: cell.evidenceIds,
+    client_version_window: cell.clientVersionWindow,
+    provider_version_window: cell.providerVersionWindow,
+    semantics: [...cell.semantics]
+      .sort((left, right) => compareCodePoints(left.semantic, right.semantic))
+      .map(row => ({
+        semantic: row.semantic,
+        disposition: row.disposition,
+        reason_id: row.reasonId,
+        evidence_ids: row.evidenceIds,
+        capability_predicate: row.capabilityPredicate
+      }))
+  }
+}
+
+/** A row that is lost, and why. */
+export function createUnsupportedRow(semantic: SemanticName, reasonId: string): SemanticRow {
+  return { semantic, disposition: 'unsupported', reasonId, evidenceIds: [], capabilityPredicate: null }
+}
+
+/** A cell that refuses every request. */
+export function createBlockedCell(
+  publicProtocol: PublicProtocol,
+  upstreamProvider: ProviderKind,
+  clientVersionWindow: string = clientVersionWindows[publicProtocol]
+): SupportCell {
+  return {
+    publicProtocol,
+    upstreamProvider,
+    status: 'blocked',
+    reasonIds: ['route_not_integrated'],
+    evidenceIds: [],
+    clientVersionWindow,
+    providerVersionWindow: 'not-integrated',
+    semantics: semanticNames.map(semantic => createUnsupportedRow(semantic, 'route_not_integrated'))
+  }
+}
+
+function createChatNativeCell(): SupportCell {
+  return {
+    publicProtocol: 'openai_chat_completions',
+    upstreamProvider: 'native',
+    status: 'technical_preview',
+    reasonIds: ['baseline_native_chat_conformance'],
+    evidenceIds: CHAT_NATIVE_EVIDENCE,
+    clientVersionWindow: clientVersionWindows.openai_chat_completions,
+    providerVersionWindow: 'native-rest-v1-v2',
+    semantics: semanticNames.map(createChatNativeRow)
+  }
+}
+
+function createChatNativeRow(semantic: SemanticName): SemanticRow {
+  const disposition = chatNativeDispositions[semantic]
+  switch (disposition) {
+    case 'exact':
+      return row(semantic, disposition, 'hermetic_facade_evidence', null)
+    case 'conditional':
+      return row(semantic, disposition, 'requires_reviewed_capability', `capability.${semantic}`)
+    case 'not_in_public_protocol':
+      return createUnsupportedRow(semantic, 'not_in_public_protocol')
+    default:
+      return createUnsupportedRow(semantic, 'semantic_not_proven')
+  }
+}
+
+function row(
+  semantic: SemanticName,
+  disposition: Disposition,
+  reasonId: string,
+  predicate: string | null
+): SemanticRow {
+  return { semantic, disposition, reasonId, evidenceIds: CHAT_NATIVE_EVIDENCE, capabilityPredicate: predicate }
+}
+
+function sortCells(cells: readonly SupportCell[]): SupportCell[] {
+  return [...cells].sort(
+    (left, right) =>
+      compareCodePoints(left.publicProtocol, right.publicProtocol) ||
+      compareCodePoints(left.upstreamProvider, right.upstreamProvider)
+  )
+}

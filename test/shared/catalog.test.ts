@@ -1,0 +1,203 @@
+import t from 'tap'
+import {
+  CATALOG_MODELS_MAX,
+  CatalogError,
+  type CatalogSnapshot,
+  createCatalogSnapshot,
+  isFresh,
+  markStale,
+  readCatalogModels
+} from '../../shared/catalog.ts'
+import { type CatalogAnswer, catalogBackoffMs, createCatalogRecord } from '../../shared/catalog-record.ts'
+
+const models = readCatalogModels([{ id: 'one', owned_by: 'vendor', type: 'chat' }])
+
+function createClockedRecord() {
+  const clock = { nowMs: 1_000_000 }
+  const published: CatalogSnapshot[] = []
+  const record = createCatalogRecord({
+    providerProfileId: 'native-upstream',
+    nowMs: () => clock.nowMs,
+    publish: snapshot => published.push(snapshot)
+  })
+  let requestId = 0
+  const request = (owner: number, force = false) => {
+    requestId += 1
+    const ticket = { owner, requestId }
+    const answers: CatalogAnswer[] = []
+    record.request(ticket, { force }, answer => answers.push(answer))
+    return { ticket, answers, last: () => answers.at(-1) }
+  }
+  return { clock, published, record, request }
+}
+
+t.test('entries keep what the upstream says and unknown members become metadata without secrets', async t => {
+  const { entries } = readCatalogModels([
+    {
+      id: 'one',
+      object: 'model',
+      owned_by: 'vendor',
+      type: 'chat',
+      api_key: 'hunter2',
+      'X-Headers': 'hunter2',
+      upstream_token: 'hunter2',
+      limits: { context: 8, 'refresh-token': 'hunter2', cost: Number.NaN, tags: ['a', null] }
+    },
+    { id: 'two', available: false, deprecated: true }
+  ])
+  t.same(entries, [
+    {
+      id: 'one',
+      ownedBy: 'vendor',
+      modelType: 'chat',
+      available: true,
+      deprecated: false,
+      providerMetadata: { object: 'model', limits: { context: 8, tags: ['a', null] } }
+    },
+    { id: 'two', ownedBy: null, modelType: null, available: false, deprecated: true, providerMetadata: {} }
+  ])
+})
+
+t.test('metadata deeper than eight levels is cut', async t => {
+  let nested: unknown = 'bottom'
+  for (let depth = 0; depth < 20; depth += 1) nested = { nested }
+  const [entry] = readCatalogModels([{ id: 'one', nested }]).entries
+  let depth = 0
+  let level: unknown = entry?.providerMetadata
+  while (typeof level === 'object' && level !== null) {
+    depth += 1
+    level = Object.values(level)[0]
+  }
+  t.equal(depth, 8)
+})
+
+t.test('unusable entries are skipped, the first of equal ids stays, and both are counted', async t => {
+  const read = readCatalogModels([null, { id: '' }, { name: 'x' }, { id: 'a', type: 'first' }, { id: 'a', type: 'b' }])
+  t.equal(read.skippedCount, 3)
+  t.equal(read.duplicateCount, 1)
+  t.same(
+    read.entries.map(entry => entry.modelType),
+    ['first']
+  )
+})
+
+t.test('a list beyond its bounds, or without one valid entry, fails; an empty list does not', async t => {
+  const many = Array.from({ length: CATALOG_MODELS_MAX + 1 }, (_, index) => ({ id: `m${index}` }))
+  t.throws(() => readCatalogModels(many), { message: /too many models/ })
+  t.equal(readCatalogModels(many.slice(1)).entries.length, CATALOG_MODELS_MAX)
+  t.throws(() => readCatalogModels([{ id: 'a', text: 'x'.repeat(2 * 1024 * 1024) }]), { message: /too large/ })
+  t.throws(() => readCatalogModels([{ name: 'x' }]), { message: /no valid entry/ })
+  t.throws(() => readCatalogModels({ data: [] }), CatalogError)
+  t.same(readCatalogModels([]).entries, [])
+})
+
+t.test('bridge 55: a snapshot is fresh at 29.9 seconds and not at 30.0', async t => {
+  const snapshot = createCatalogSnapshot(models, { providerProfileId: 'native-upstream', nowMs: 5_000 })
+  t.equal(isFresh(snapshot, 5_000 + 29_900), true)
+  t.equal(isFresh(snapshot, 5_000 + 30_000), false)
+  t.equal(isFresh(markStale(snapshot), 5_001), false)
+  t.equal(isFresh(undefined, 0), false)
+})
+
+t.test('a stale snapshot says so on itself and on every model, and keeps its revision', async t => {
+  const snapshot = createCatalogSnapshot(models, { providerProfileId: 'native-upstream', nowMs: 0 })
+  const stale = markStale(snapshot)
+  t.equal(stale.stale, true)
+  t.equal(stale.source, 'stale_cache')
+  t.ok(stale.models.every(model => model.stale))
+  t.equal(stale.inventoryRevision, snapshot.inventoryRevision)
+  t.equal(snapshot.stale, false)
+})
+
+t.test('bridge 54: of many who ask an empty catalog, one gets the lease and all get its result', async t => {
+  const { record, request, published } = createClockedRecord()
+  const first = request(1)
+  const others = Array.from({ length: 15 }, (_, index) => request(1 + (index % 4), index % 2 === 0))
+  t.same(first.answers, [{ kind: 'lease' }])
+  t.ok(others.every(other => other.answers.length === 0))
+  record.complete(first.ticket, models)
+  t.equal(published.length, 1)
+  for (const one of [first, ...others]) t.same(one.last(), { kind: 'result', snapshot: published[0] })
+})
+
+t.test('a fresh catalog answers from hand, and force asks again', async t => {
+  const { record, request, clock } = createClockedRecord()
+  record.complete(request(1).ticket, models)
+  clock.nowMs += 29_999
+  t.equal(request(2).last()?.kind, 'result')
+  t.equal(request(2, true).last()?.kind, 'lease')
+})
+
+t.test('at the age of 30 seconds the catalog is asked for again', async t => {
+  const { record, request, clock } = createClockedRecord()
+  record.complete(request(1).ticket, models)
+  clock.nowMs += 30_000
+  t.equal(request(2).last()?.kind, 'lease')
+})
+
+t.test('bridge 53: after a failure the earlier snapshot is shown as stale, and published once as such', async t => {
+  const { record, request, published } = createClockedRecord()
+  record.complete(request(1).ticket, models)
+  const forced = request(2, true)
+  record.complete(forced.ticket, undefined)
+  t.match(forced.last(), { kind: 'result', snapshot: { stale: true } })
+  record.complete(request(2, true).ticket, undefined)
+  t.equal(published.length, 2)
+  t.equal(published[1]?.inventoryRevision, published[0]?.inventoryRevision)
+})
+
+t.test('after a failure the next unforced try waits 1, 2, 4 up to 30 seconds', async t => {
+  t.same([1, 2, 3, 4, 5, 6, 50].map(catalogBackoffMs), [1000, 2000, 4000, 8000, 16000, 30000, 30000])
+  const { record, request, clock } = createClockedRecord()
+  record.complete(request(1).ticket, models)
+  record.complete(request(1, true).ticket, undefined)
+  clock.nowMs += 999
+  t.match(request(1).last(), { kind: 'result', snapshot: { stale: true } })
+  clock.nowMs += 1
+  const again = request(1)
+  t.equal(again.last()?.kind, 'lease')
+  record.complete(again.ticket, undefined)
+  clock.nowMs += 1_999
+  t.equal(request(1).last()?.kind, 'result')
+  t.equal(request(1, true).last()?.kind, 'lease', 'force does not wait')
+})
+
+t.test('a success after failures ends the waiting', async t => {
+  const { record, request } = createClockedRecord()
+  record.complete(request(1).ticket, undefined)
+  t.equal(record.failureCount(), 1)
+  record.complete(request(1).ticket, models)
+  t.equal(record.failureCount(), 0)
+  t.match(request(1).last(), { kind: 'result', snapshot: { stale: false } })
+})
+
+t.test('without a snapshot every request tries, and a failure has nothing to show', async t => {
+  const { record, request } = createClockedRecord()
+  const first = request(1)
+  const waiting = request(2)
+  record.complete(first.ticket, undefined)
+  t.same(first.last(), { kind: 'result', snapshot: undefined })
+  t.same(waiting.last(), { kind: 'result', snapshot: undefined })
+  t.equal(request(1).last()?.kind, 'lease')
+})
+
+t.test('when the worker with the lease dies, the next one who waits gets it', async t => {
+  const { record, request } = createClockedRecord()
+  const first = request(1)
+  const own = request(1)
+  const second = request(2)
+  record.releaseOwner(1)
+  t.equal(second.last()?.kind, 'lease')
+  t.equal(own.answers.length, 0)
+  record.complete(first.ticket, models)
+  t.equal(record.current(), undefined, 'a result of the dead worker counts for nothing')
+  record.complete(second.ticket, models)
+  t.match(second.last(), { kind: 'result', snapshot: { models: [{ id: 'one' }] } })
+})
+
+t.test('when the only one who asked dies, the next request gets the lease', async t => {
+  const { record, request } = createClockedRecord()
+  request(1)
+  record.releaseOwner(1)
+  t.equal(request(2).last()?.kind, 'lease')
+})

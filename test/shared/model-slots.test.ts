@@ -1,0 +1,128 @@
+import t from 'tap'
+import { createSlotPool, limitOf, type SlotLimits, type SlotOutcome, slotLimitsFrom } from '../../shared/model-slots.ts'
+import { parseSettings } from '../../shared/settings.ts'
+
+const limits: SlotLimits = { perModel: { one: 1, two: 2 }, otherwise: undefined, acquireTimeoutMs: undefined }
+
+function createAsker(overrides: Partial<SlotLimits> = {}) {
+  const pool = createSlotPool({ ...limits, ...overrides })
+  let requestId = 0
+  const ask = (owner: number, key: string) => {
+    requestId += 1
+    const ticket = { owner, requestId }
+    const outcomes: SlotOutcome[] = []
+    pool.acquire(ticket, key, outcome => outcomes.push(outcome))
+    return { ticket, outcomes }
+  }
+  return { pool, ask }
+}
+
+t.test('limits come from settings, a listed model before the default', async t => {
+  const settings = parseSettings({
+    GATEWAY_MODEL_MAX_CONNECTIONS: '{"one":3}',
+    GATEWAY_MODEL_MAX_CONNECTIONS_DEFAULT: '7',
+    GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0.2'
+  })
+  const read = slotLimitsFrom(settings)
+  t.equal(limitOf(read, 'one'), 3)
+  t.equal(limitOf(read, 'other'), 7)
+  t.equal(limitOf(read, 'toString'), 7)
+  t.equal(read.acquireTimeoutMs, 200)
+  t.equal(limitOf(slotLimitsFrom(parseSettings({})), 'one'), undefined)
+  t.equal(slotLimitsFrom(parseSettings({})).acquireTimeoutMs, undefined)
+})
+
+t.test('a model without a limit is granted at once and leaves nothing behind', async t => {
+  const { pool, ask } = createAsker()
+  t.same(ask(1, 'free').outcomes, ['granted'])
+  t.same(pool.counts(), { held: 0, waiting: 0 })
+})
+
+t.test('the limit counts over all owners, and each model on its own', async t => {
+  const { pool, ask } = createAsker()
+  t.same(ask(1, 'two').outcomes, ['granted'])
+  t.same(ask(2, 'two').outcomes, ['granted'])
+  t.same(ask(3, 'two').outcomes, [])
+  t.same(ask(3, 'one').outcomes, ['granted'])
+  t.same(pool.counts(), { held: 3, waiting: 1 })
+})
+
+t.test('who waited longest comes next', async t => {
+  const { pool, ask } = createAsker()
+  const first = ask(1, 'one')
+  const second = ask(2, 'one')
+  const third = ask(1, 'one')
+  pool.release(first.ticket)
+  t.same([second.outcomes, third.outcomes], [['granted'], []])
+  pool.release(second.ticket)
+  t.same(third.outcomes, ['granted'])
+  pool.release(third.ticket)
+  t.same(pool.counts(), { held: 0, waiting: 0 })
+})
+
+t.test('releasing a ticket twice, or an unknown one, frees nothing that is not held', async t => {
+  const { pool, ask } = createAsker()
+  const first = ask(1, 'one')
+  pool.release(first.ticket)
+  pool.release(first.ticket)
+  pool.release({ owner: 9, requestId: 9 })
+  t.same(ask(1, 'one').outcomes, ['granted'])
+  t.same(ask(1, 'one').outcomes, [])
+})
+
+t.test('a waiter that gives up leaves the queue', async t => {
+  const { pool, ask } = createAsker()
+  const first = ask(1, 'one')
+  const second = ask(1, 'one')
+  const third = ask(1, 'one')
+  pool.release(second.ticket)
+  pool.release(first.ticket)
+  t.same(second.outcomes, [])
+  t.same(third.outcomes, ['granted'])
+})
+
+t.test('what a dead worker held and waited for is given back', async t => {
+  const { pool, ask } = createAsker()
+  ask(1, 'two')
+  ask(1, 'two')
+  const own = ask(1, 'two')
+  const other = ask(2, 'two')
+  pool.releaseOwner(1)
+  t.same(own.outcomes.includes('refused'), false)
+  t.same(other.outcomes, ['granted'])
+  t.same(pool.counts(), { held: 1, waiting: 0 })
+  pool.releaseOwner(1)
+})
+
+t.test('a timeout of zero refuses at once', async t => {
+  const { ask } = createAsker({ acquireTimeoutMs: 0 })
+  t.same(ask(1, 'one').outcomes, ['granted'])
+  t.same(ask(1, 'one').outcomes, ['refused'])
+})
+
+t.test('a waiter is refused when its time is over, and its place is gone', async t => {
+  const pool = createSlotPool({ ...limits, acquireTimeoutMs: 5 })
+  // The pool's own timer does not hold a process, so the test does.
+  const hold = setInterval(() => undefined, 1000)
+  t.teardown(() => clearInterval(hold))
+  pool.acquire({ owner: 1, requestId: 1 }, 'one', () => undefined)
+  const outcome = await new Promise(resolve => pool.acquire({ owner: 1, requestId: 2 }, 'one', resolve))
+  t.equal(outcome, 'refused')
+  t.same(pool.counts(), { held: 1, waiting: 0 })
+})
+
+t.test('the queue is bounded', async t => {
+  const { pool, ask } = createAsker()
+  ask(1, 'one')
+  for (let count = 0; count < 1024; count += 1) ask(1, 'one')
+  t.same(ask(1, 'one').outcomes, ['refused'])
+  t.equal(pool.counts().waiting, 1024)
+})
+
+t.test('closing refuses everybody who waits', async t => {
+  const { pool, ask } = createAsker()
+  ask(1, 'one')
+  const waiting = ask(1, 'one')
+  pool.close()
+  t.same(waiting.outcomes, ['refused'])
+})

@@ -1,0 +1,129 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { computeInventoryRevision } from '../../shared/catalog.ts'
+import { canonicalJson, compareCodePoints, type JsonValue } from '../../shared/json.ts'
+import {
+  computeConfigRevision,
+  computeProfileRevision,
+  type ProfileSet,
+  type ProviderProfile
+} from '../../shared/native-profile.ts'
+import { computeMatrixRevision, matrixRevision, supportMatrix } from '../../shared/support-matrix.ts'
+import { referenceMatrix } from './fixtures/reference-matrix.ts'
+
+const nativeMain: ProviderProfile = {
+  profileId: 'native-main',
+  providerKind: 'native',
+  baseUrl: 'https://api.upstream.example/v1',
+  credentialEnv: 'UPSTREAM_CREDENTIALS',
+  networkPolicyRef: 'public-native',
+  tlsPolicyRef: 'system-default',
+  allowLoopback: false,
+  modelInventory: 'dynamic',
+  models: []
+}
+
+const edgeChat: ProviderProfile = {
+  profileId: 'edge-chat',
+  providerKind: 'chat_compatible',
+  baseUrl: 'http://127.0.0.1:9800/v1',
+  networkPolicyRef: 'loopback-development',
+  tlsPolicyRef: 'system-default',
+  allowLoopback: true,
+  models: [
+    {
+      publicAlias: 'edge/mini',
+      upstreamModel: 'mini-7b',
+      capabilityProfile: 'edge-mini-v1',
+      capabilities: { features: ['text', 'roles'], limits: { contextWindow: 4096 } },
+      supportStatus: 'technical_preview',
+      enabled: true,
+      deprecated: false
+    }
+  ]
+}
+
+t.test('the revisions of the published profile vectors come out exactly', async t => {
+  t.equal(computeProfileRevision(nativeMain), 'sha256:3086047ce49fbbb2c693a603486cd3ab9e0a086bb0ab4f7d15c7a47333526372')
+  t.equal(
+    computeConfigRevision({ schemaVersion: 'gateway.provider-profiles.v2', profiles: [nativeMain] }),
+    'sha256:5246d6e844d6d4c26d11c97a1e8d5af7e119af5a948c1eb6fdde7f1bca932911'
+  )
+  t.equal(computeProfileRevision(edgeChat), 'sha256:b9b537101465ccd50f4eb017164856b014f68f05e403f7dc836e3c693147d5db')
+  t.equal(
+    computeConfigRevision({ schemaVersion: 'gateway.provider-profiles.v3', profiles: [edgeChat] }),
+    'sha256:dfe00e48f6354a99b306442b7cba339447ecc22d03f66ade047ede7cb60d3298'
+  )
+})
+
+t.test('the order of profiles is part of the configuration revision', async t => {
+  const set = (profiles: ProviderProfile[]): ProfileSet => ({
+    schemaVersion: 'gateway.provider-profiles.v3',
+    profiles
+  })
+  t.not(computeConfigRevision(set([nativeMain, edgeChat])), computeConfigRevision(set([edgeChat, nativeMain])))
+})
+
+t.test('the revision of the published inventory vector comes out exactly, whatever the upstream order', async t => {
+  const entry = (id: string, modelType: string) => ({
+    id,
+    modelType,
+    ownedBy: 'vendor',
+    available: true,
+    deprecated: false,
+    providerMetadata: { object: 'model' }
+  })
+  const expected = 'sha256:9d754780367feb71b14f784626359e250c679c05d244fce33ab3bfe688f2af32'
+  const entries = [entry('GigaChat-2-Max', 'chat'), entry('Embeddings', 'embedder')]
+  t.equal(computeInventoryRevision(entries, 'native-upstream'), expected)
+  t.equal(computeInventoryRevision(entries.reverse(), 'native-upstream'), expected)
+})
+
+t.test('bridge 58: the matrix algorithm gives the published vector for the reference state', async t => {
+  t.equal(
+    computeMatrixRevision(referenceMatrix),
+    'sha256:c747dcceb51909ee3c8397c8ca09ce2c02b0ccdd39062a30506cd1c7394c276c'
+  )
+  t.equal(
+    computeMatrixRevision([...referenceMatrix].reverse()),
+    'sha256:c747dcceb51909ee3c8397c8ca09ce2c02b0ccdd39062a30506cd1c7394c276c'
+  )
+})
+
+t.test('the matrix of this build has 16 cells of 21 rows, and a blocked cell keeps no meaning at all', async t => {
+  t.equal(supportMatrix.length, 16)
+  for (const cell of supportMatrix) {
+    t.equal(cell.semantics.length, 21)
+    t.equal(new Set(cell.semantics.map(row => row.semantic)).size, 21)
+    if (cell.status !== 'blocked') continue
+    t.ok(cell.semantics.every(row => row.disposition === 'unsupported' && row.reasonId === 'route_not_integrated'))
+  }
+  t.match(matrixRevision, /^sha256:[0-9a-f]{64}$/)
+})
+
+t.test('canonical JSON sorts keys by code point and leaves nulls out only when asked to', async t => {
+  const value = { '\u{1f600}': 1, '\ufb01': 2, b: null, a: ['é', { d: 1, c: null }] }
+  t.equal(canonicalJson(value, { keepNulls: true }), '{"a":["é",{"c":null,"d":1}],"b":null,"\ufb01":2,"\u{1f600}":1}')
+  t.equal(canonicalJson(value, { keepNulls: false }), '{"a":["é",{"d":1}],"\ufb01":2,"\u{1f600}":1}')
+})
+
+t.test('canonical JSON is the same text for any key order and parses back to the same value', async t => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), dictionary => {
+      const value = JSON.parse(JSON.stringify(dictionary)) as Record<string, JsonValue>
+      const reversed = Object.fromEntries(Object.entries(value).reverse())
+      const text = canonicalJson(value, { keepNulls: true })
+      t.equal(canonicalJson(reversed, { keepNulls: true }), text)
+      t.same(JSON.parse(text), value)
+    })
+  )
+})
+
+t.test('code point order is total', async t => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (left, right) => {
+      t.equal(Math.sign(compareCodePoints(left, right)), -Math.sign(compareCodePoints(right, left)) + 0)
+      t.equal(compareCodePoints(left, right) === 0, left === right)
+    })
+  )
+})

@@ -1,0 +1,268 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import t from 'tap'
+import { Secret } from '../../shared/secret.ts'
+import { editDistance, nearestName } from '../../shared/settings/nearest-name.ts'
+import { settingNames, settingsTable } from '../../shared/settings/table.ts'
+import {
+  isAuthRequired,
+  parseSettings,
+  resolveEnvironment,
+  SettingsError,
+  settingPath,
+  settingsFrom
+} from '../../shared/settings.ts'
+
+function issuesOf(environment: Record<string, string>): string[] {
+  try {
+    parseSettings(environment)
+  } catch (error) {
+    if (error instanceof SettingsError) return error.issues.map(issue => issue.setting)
+    throw error
+  }
+  return []
+}
+
+t.test('an empty environment gives every default', async t => {
+  const settings = parseSettings({})
+  t.match(settings, {
+    mode: 'DEV',
+    host: 'localhost',
+    port: 8090,
+    upstreamApiMode: 'v1',
+    passModel: true,
+    shutdownTimeoutSeconds: 10,
+    startupTimeoutSeconds: 30,
+    maxRequestBodyBytes: 10485760,
+    poolThresholdBytes: 524288,
+    logLevel: 'INFO',
+    logFormat: 'json',
+    corsAllowOrigins: ['*'],
+    trafficLogSinks: [],
+    upstream: {
+      baseUrl: 'https://api.giga.chat/v1',
+      timeout: 30,
+      retryOnStatusCodes: [429, 500, 502, 503, 504],
+      scope: 'GIGACHAT_API_PERS'
+    }
+  })
+  t.equal(settings.apiKey, undefined)
+  t.equal(settings.proxy.noProxy, undefined)
+  t.ok(settings.workers >= 1)
+  t.ok(settings.poolThreads >= 1)
+  t.ok(Object.isFrozen(settings))
+  t.ok(Object.isFrozen(settings.upstream))
+})
+
+t.test('every setting has a place of its own in the settings object', async t => {
+  const places = settingNames.map(name => JSON.stringify(settingPath(name)))
+  t.equal(new Set(places).size, settingNames.length)
+})
+
+t.test('names are read in any case, and the exact spelling wins', async t => {
+  t.equal(parseSettings({ gateway_port: '9000' }).port, 9000)
+  t.equal(parseSettings({ gateway_port: '9000', GATEWAY_PORT: '9001' }).port, 9001)
+  t.equal(parseSettings({ https_proxy: 'http://proxy.example:3128' }).proxy.httpsProxy, 'http://proxy.example:3128')
+})
+
+t.test('every boolean setting reads the same words (N4)', async t => {
+  const words: Array<[string, boolean]> = [
+    ['1', true],
+    ['TRUE', true],
+    ['t', true],
+    ['Yes', true],
+    ['y', true],
+    ['on', true],
+    ['0', false],
+    ['false', false],
+    ['F', false],
+    ['no', false],
+    ['N', false],
+    ['OFF', false]
+  ]
+  for (const name of settingNames.filter(one => settingsTable[one].type.words === 'boolean')) {
+    const { group, key } = settingPath(name)
+    const read = (text: string) => {
+      const settings = parseSettings({ [name]: text }) as unknown as Record<string, Record<string, unknown>>
+      return group === undefined ? settings[key] : settings[group]?.[key]
+    }
+    for (const [word, expected] of words) t.equal(read(word), expected, `${name}=${word}`)
+    t.equal(read(''), settingsTable[name].defaultValue(), `${name} empty is unset`)
+    t.same(issuesOf({ [name]: 'maybe' }), [name])
+  }
+})
+
+t.test('lists and maps are JSON text, and only the traffic sinks may be separated by commas', async t => {
+  t.same(parseSettings({ GATEWAY_CORS_ALLOW_ORIGINS: '["https://app.example"]' }).corsAllowOrigins, [
+    'https://app.example'
+  ])
+  t.same(issuesOf({ GATEWAY_CORS_ALLOW_ORIGINS: 'https://app.example' }), ['GATEWAY_CORS_ALLOW_ORIGINS'])
+  t.same(issuesOf({ GATEWAY_CORS_ALLOW_ORIGINS: '[1]' }), ['GATEWAY_CORS_ALLOW_ORIGINS'])
+  t.same(parseSettings({ GATEWAY_TRAFFIC_LOG_SINKS: 'SQLite, opensearch,sqlite' }).trafficLogSinks, [
+    'sqlite',
+    'opensearch'
+  ])
+  t.same(parseSettings({ GATEWAY_TRAFFIC_LOG_SINKS: '["jsonl"]' }).trafficLogSinks, ['jsonl'])
+  t.same(issuesOf({ GATEWAY_TRAFFIC_LOG_SINKS: 'kafka' }), ['GATEWAY_TRAFFIC_LOG_SINKS'])
+  t.same(Object.entries(parseSettings({ GATEWAY_MODEL_MAX_CONNECTIONS: '{"one":1}' }).modelMaxConnections), [
+    ['one', 1]
+  ])
+  for (const text of ['{"one":0}', '{"one":1.5}', '{"one":"1"}', '[]', 'one=1']) {
+    t.same(issuesOf({ GATEWAY_MODEL_MAX_CONNECTIONS: text }), ['GATEWAY_MODEL_MAX_CONNECTIONS'], text)
+  }
+  t.same(parseSettings({ UPSTREAM_RETRY_ON_STATUS_CODES: '[429]' }).upstream.retryOnStatusCodes, [429])
+  t.same(parseSettings({ NO_PROXY: 'a.example, .b.example' }).proxy.noProxy, ['a.example', '.b.example'])
+})
+
+t.test('operations 80: an unknown traffic sink is refused by name', async t => {
+  t.same(issuesOf({ GATEWAY_TRAFFIC_LOG_SINK: 'kafka' }), ['GATEWAY_TRAFFIC_LOG_SINK'])
+})
+
+t.test('enumerations are trimmed and any case, and what comes out is the documented spelling', async t => {
+  t.equal(parseSettings({ GATEWAY_MODE: ' prod ' }).mode, 'PROD')
+  t.equal(parseSettings({ GATEWAY_LOG_LEVEL: 'warning' }).logLevel, 'WARNING')
+  t.same(issuesOf({ GATEWAY_UPSTREAM_API_MODE: 'v3' }), ['GATEWAY_UPSTREAM_API_MODE'])
+})
+
+t.test('bounds hold at their edges', async t => {
+  const cases: Array<[string, string, boolean]> = [
+    ['GATEWAY_PORT', '0', true],
+    ['GATEWAY_PORT', '65535', true],
+    ['GATEWAY_PORT', '65536', false],
+    ['GATEWAY_PORT', '-1', false],
+    ['GATEWAY_PORT', '80.5', false],
+    ['GATEWAY_WORKERS', '0', false],
+    ['GATEWAY_WORKERS', '1', true],
+    ['GATEWAY_POOL_THREADS', '0', true],
+    ['GATEWAY_SHUTDOWN_TIMEOUT_SECONDS', '0', false],
+    ['GATEWAY_SHUTDOWN_TIMEOUT_SECONDS', '0.1', true],
+    ['GATEWAY_SHUTDOWN_TIMEOUT_SECONDS', '300', true],
+    ['GATEWAY_SHUTDOWN_TIMEOUT_SECONDS', '300.1', false],
+    ['GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS', '60', true],
+    ['GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS', '61', false],
+    ['GATEWAY_TRAFFIC_LOG_SAMPLE_RATE', '1.01', false],
+    ['UPSTREAM_TIMEOUT', 'Infinity', false],
+    ['UPSTREAM_TIMEOUT', '1e1', true],
+    ['UPSTREAM_MAX_RETRIES', '0', true]
+  ]
+  for (const [name, text, isValid] of cases)
+    t.same(issuesOf({ [name]: text }), isValid ? [] : [name], `${name}=${text}`)
+})
+
+t.test('an empty value counts as unset wherever an empty text says nothing', async t => {
+  const settings = parseSettings({
+    GATEWAY_PORT: '',
+    GATEWAY_HOST: '',
+    GATEWAY_API_KEY: '',
+    GATEWAY_CONFIG: '',
+    UPSTREAM_MODEL: '',
+    UPSTREAM_BASE_URL: '',
+    GATEWAY_METRICS_PATH: ''
+  })
+  t.equal(settings.port, 8090)
+  t.equal(settings.host, 'localhost')
+  t.equal(settings.apiKey, undefined)
+  t.equal(settings.config, undefined)
+  t.equal(settings.upstream.model, undefined)
+  t.equal(settings.metricsPath, '/metrics')
+})
+
+t.test('operations 60: the metrics path is trimmed and gets exactly one leading slash', async t => {
+  t.equal(parseSettings({ GATEWAY_METRICS_PATH: ' m/ ' }).metricsPath, '/m')
+})
+
+t.test('all wrong settings are named at once, and no value is repeated', async t => {
+  const environment = { GATEWAY_PORT: 'hunter2', GATEWAY_API_KEYS: '["hunter2"]', UPSTREAM_BASE_URL: 'ftp://hunter2' }
+  t.same(issuesOf(environment), ['GATEWAY_PORT', 'GATEWAY_API_KEYS', 'UPSTREAM_BASE_URL'])
+  try {
+    parseSettings(environment)
+  } catch (error) {
+    t.notMatch(inspect(error), /hunter2/)
+  }
+})
+
+t.test('a secret prints as a placeholder however it is printed, and only reveal gives it', async t => {
+  const { apiKey, upstream } = parseSettings({ GATEWAY_API_KEY: 'k-1234', UPSTREAM_CREDENTIALS: 'c-1234' })
+  for (const text of [`${apiKey}`, String(apiKey), JSON.stringify({ apiKey }), inspect({ apiKey }), `${apiKey}`]) {
+    t.match(text, /\[redacted\]/)
+    t.notMatch(text, /1234/)
+  }
+  t.equal(apiKey?.reveal(), 'k-1234')
+  t.equal(upstream.credentials?.reveal(), 'c-1234')
+  const named = parseSettings({ GATEWAY_API_KEYS: '{"blue":"b-1"}' }).apiKeys
+  t.ok(named.blue instanceof Secret)
+  t.equal(named.blue?.reveal(), 'b-1')
+})
+
+t.test('a secret comes from the file that its FILE variable names, without the final newline', async t => {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-settings-'))
+  const file = join(directory, 'key')
+  writeFileSync(file, 'from-file\n')
+  t.equal(parseSettings({ GATEWAY_API_KEY_FILE: file }).apiKey?.reveal(), 'from-file')
+  t.equal(parseSettings({ gateway_api_key_file: file }).apiKey?.reveal(), 'from-file')
+  t.same(issuesOf({ GATEWAY_API_KEY_FILE: file, GATEWAY_API_KEY: 'x' }), ['GATEWAY_API_KEY'])
+  t.same(issuesOf({ GATEWAY_API_KEY_FILE: join(directory, 'missing') }), ['GATEWAY_API_KEY_FILE'])
+  writeFileSync(file, '')
+  t.same(issuesOf({ GATEWAY_API_KEY_FILE: file }), ['GATEWAY_API_KEY_FILE'])
+})
+
+t.test('what was resolved once gives the same settings again without the secret file', async t => {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-settings-'))
+  const file = join(directory, 'key')
+  writeFileSync(file, 'first')
+  const resolved = resolveEnvironment({ GATEWAY_API_KEY_FILE: file, gateway_workers: '3' })
+  writeFileSync(file, 'second')
+  const settings = parseSettings(resolved.variables)
+  t.equal(settings.apiKey?.reveal(), 'first')
+  t.equal(settings.workers, 3)
+  t.same(settingsFrom(resolved), settings)
+})
+
+t.test('an alias is read when the own name is absent', async t => {
+  t.equal(
+    parseSettings({ TRACE_COLLECTOR_ENDPOINT: 'http://c.example:4317' }).traceCollectorEndpoint,
+    'http://c.example:4317'
+  )
+  const both = { GATEWAY_TRACE_PROJECT_NAME: 'own', TRACE_PROJECT_NAME: 'fallback' }
+  t.equal(parseSettings(both).traceProjectName, 'own')
+  t.equal(
+    parseSettings({ GATEWAY_TRAFFIC_LOG_POSTGRES_DSN: 'postgres://h/db' }).trafficLogRelationalDsn?.reveal(),
+    'postgres://h/db'
+  )
+})
+
+t.test('an unknown own name gives one warning with the nearest known one, and other names give none (N1)', async t => {
+  const { warnings } = resolveEnvironment({
+    GATEWAY_LOG_LEVLE: 'INFO',
+    upstream_credential: 'hunter2',
+    HOME: '/root',
+    GATEWAY_NORMALIZATION_MODE: 'on'
+  })
+  t.equal(warnings.length, 3)
+  t.match(warnings[0], /GATEWAY_LOG_LEVLE.*GATEWAY_LOG_LEVEL\b/)
+  t.match(warnings[1], /GATEWAY_NORMALIZATION_MODE/)
+  t.match(warnings[2], /UPSTREAM_CREDENTIAL .*UPSTREAM_CREDENTIALS\b/)
+  t.notMatch(warnings.join(), /hunter2/)
+})
+
+t.test('a setting that this build does not act on is warned about when it is set', async t => {
+  const pending = settingNames.find(name => settingsTable[name].isPending)
+  if (pending === undefined) return
+  const text = settingsTable[pending].type.words === 'boolean' ? 'true' : '1'
+  t.match(resolveEnvironment({ [pending]: text }).warnings, [new RegExp(`^${pending} `)])
+})
+
+t.test('authentication is required by its switch or by the mode', async t => {
+  t.equal(isAuthRequired(parseSettings({})), false)
+  t.equal(isAuthRequired(parseSettings({ GATEWAY_ENABLE_API_KEY_AUTH: 'true' })), true)
+  t.equal(isAuthRequired(parseSettings({ GATEWAY_MODE: 'PROD' })), true)
+})
+
+t.test('edit distance counts insertions, deletions and replacements', async t => {
+  t.equal(editDistance('', 'abc'), 3)
+  t.equal(editDistance('kitten', 'sitting'), 3)
+  t.equal(editDistance('same', 'same'), 0)
+  t.equal(nearestName('abd', ['xyz', 'abc', 'abe']), 'abc')
+})
