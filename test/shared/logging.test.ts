@@ -1,0 +1,182 @@
+import { mkdtempSync, readFileSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { execa } from 'execa'
+import t from 'tap'
+
+const writer = join(import.meta.dirname, 'fixtures/log-writer.ts')
+
+interface Run {
+  environment?: Record<string, string>
+  worker?: number
+  isQuiet?: boolean
+  knownSecrets?: string[]
+  calls: unknown[][]
+}
+
+async function writeLog(run: Run) {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-log-'))
+  const file = join(directory, 'gateway.log')
+  const environment = { GATEWAY_LOG_FILENAME: file, ...run.environment }
+  const { stdout } = await execa(process.execPath, [writer, JSON.stringify({ ...run, environment })])
+  return { directory, file, stdout, text: readFileSync(file, 'utf8') }
+}
+
+const readLines = (text: string) =>
+  text
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => JSON.parse(line) as Record<string, unknown>)
+
+t.test(
+  'operations 106: by default an event is one JSON object per line, the same on stdout and in the file',
+  async t => {
+    const { text, stdout, file } = await writeLog({
+      worker: 2,
+      calls: [['info', { request_id: 'r-1', event: 'http_access', status: 200 }, 'Request finished']]
+    })
+    const [line] = readLines(text)
+    t.match(line, {
+      level: 'INFO',
+      msg: 'Request finished',
+      request_id: 'r-1',
+      event: 'http_access',
+      status: 200,
+      worker: 2
+    })
+    t.match(line?.time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    t.type(line?.pid, 'number')
+    t.same(readLines(stdout), [line])
+    t.equal(statSync(file).mode & 0o777, 0o600)
+  }
+)
+
+t.test('operations 106: the text format has local time, padded level, request id, message and extras', async t => {
+  const { text } = await writeLog({
+    environment: { GATEWAY_LOG_FORMAT: 'text' },
+    calls: [
+      ['info', 'Application startup complete'],
+      ['warn', { request_id: 'r-1', event: 'model_concurrency_timeout', limit: 5, empty: null, name: 'é' }, 'Limit']
+    ]
+  })
+  const [first, second] = text.split('\n')
+  t.match(first, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \| INFO {5}\| - \| Application startup complete$/)
+  t.match(second, / \| WARNING {2}\| r-1 \| Limit \| {"event": "model_concurrency_timeout", "limit": 5, "name": "é"}$/)
+})
+
+t.test('level names are the documented five, and what is below the level is not written', async t => {
+  const calls = ['debug', 'info', 'warn', 'error', 'fatal'].map(level => [level, level])
+  const everything = await writeLog({ environment: { GATEWAY_LOG_LEVEL: 'DEBUG' }, calls })
+  t.same(
+    readLines(everything.text).map(line => line.level),
+    ['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL']
+  )
+  const severe = await writeLog({ environment: { GATEWAY_LOG_LEVEL: 'ERROR' }, calls })
+  t.same(
+    readLines(severe.text).map(line => line.level),
+    ['ERROR', 'CRITICAL']
+  )
+})
+
+t.test('an error is written with type, message and stack, and without its other members', async t => {
+  const { text } = await writeLog({ calls: [['throw', 'it broke', 'While serving']] })
+  const [line] = readLines(text)
+  t.match(line, {
+    level: 'ERROR',
+    msg: 'While serving',
+    err: { type: 'TypeError', message: 'it broke' },
+    secret: '***'
+  })
+  t.match(line?.err, { stack: /log-writer\.ts/ })
+})
+
+t.test('a client cannot forge a line, in either format', async t => {
+  const forged = 'name\n2026-01-05 10:00:00 | CRITICAL | - | forged\u2028next\u009b2J'
+  const calls = [
+    ['info', { request_id: forged, model: forged }, forged],
+    ['throw', forged, forged]
+  ]
+  const json = await writeLog({ calls })
+  t.equal(readLines(json.text).length, 2)
+  t.notMatch(json.text, /[\u2028\u009b]/)
+  const plain = await writeLog({ environment: { GATEWAY_LOG_FORMAT: 'text' }, calls })
+  t.notMatch(plain.text, /^2026-01-05/m)
+  t.notMatch(plain.text, /[\u2028\u009b]/)
+  t.match(plain.text, /name\\n2026-01-05/)
+})
+
+t.test(
+  'operations 108: keys and patterns are masked in messages and extras, and configured secrets everywhere',
+  async t => {
+    const { text } = await writeLog({
+      knownSecrets: ['configured-key-1'],
+      calls: [
+        [
+          'info',
+          { headers: { 'X-API-Key': 'hunter2' }, note: 'Bearer hunter2', max_tokens: 5 },
+          'password=hunter2&x=1'
+        ],
+        ['info', 'sent configured-key-1 upstream']
+      ]
+    })
+    t.notMatch(text, /hunter2|configured-key-1/)
+    t.match(readLines(text)[0], {
+      headers: { 'X-API-Key': '***' },
+      note: 'Bearer ***',
+      max_tokens: 5,
+      msg: 'password=***&x=1'
+    })
+    const open = await writeLog({
+      environment: { GATEWAY_LOG_REDACT_SENSITIVE: 'false' },
+      calls: [['info', 'password=visible']]
+    })
+    t.match(open.text, /visible/)
+  }
+)
+
+t.test('operations 109: in PROD a DEBUG line carries no payload', async t => {
+  const calls = [['debug', { event: 'upstream_request', payload: { text: 'prompt' }, response: 'answer' }, 'Sent']]
+  const environment = { GATEWAY_LOG_LEVEL: 'DEBUG', GATEWAY_MODE: 'PROD' }
+  const { text } = await writeLog({ environment, calls })
+  t.notMatch(text, /prompt|answer/)
+  t.match(readLines(text)[0], { event: 'upstream_request', msg: 'Sent (payload omitted in PROD)' })
+  const development = await writeLog({ environment: { GATEWAY_LOG_LEVEL: 'DEBUG' }, calls })
+  t.match(development.text, /prompt/)
+})
+
+t.test('after a rename the log goes on in a new file of the old name', async t => {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-log-'))
+  const { text } = await writeLog({
+    calls: [
+      ['info', 'one'],
+      ['rename', join(directory, 'old')],
+      ['info', 'two']
+    ]
+  })
+  t.match(readFileSync(join(directory, 'old'), 'utf8'), /one/)
+  t.match(text, /two/)
+  t.notMatch(text, /one/)
+})
+
+t.test('a quiet log keeps stdout for warnings and still writes everything to the file', async t => {
+  const { text, stdout } = await writeLog({
+    isQuiet: true,
+    calls: [
+      ['info', 'plain'],
+      ['warn', 'careful']
+    ]
+  })
+  t.same(
+    readLines(stdout).map(line => line.msg),
+    ['careful']
+  )
+  t.equal(readLines(text).length, 2)
+})
+
+t.test('of equal warnings in one second ten are written', async t => {
+  const calls = Array.from({ length: 25 }, () => ['warn', 'again'])
+  const { text } = await writeLog({ calls: [...calls, ['warn', 'other'], ['error', 'again']] })
+  const lines = readLines(text)
+  t.equal(lines.filter(line => line.msg === 'again' && line.level === 'WARNING').length, 10)
+  t.equal(lines.filter(line => line.level === 'ERROR').length, 1)
+})

@@ -1,0 +1,117 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { createRedactor } from '../../shared/redaction.ts'
+import { createWarningLimiter } from '../../shared/warning-limiter.ts'
+
+const redactor = createRedactor()
+
+t.test('the published text forms are masked as documented', async t => {
+  const cases: Array<[string, string]> = [
+    ['{"api_key": "abc"}', '{"api_key": "***"}'],
+    ['{"api_key":"a\\"bc","n":1}', '{"api_key": "***","n":1}'],
+    ['password=hunter2&x=1', 'password=***&x=1'],
+    ['Bearer q', 'Bearer ***'],
+    ['authorization=Bearer abc', 'authorization=*** ***'],
+    ['{"token": 5, "token": null}', '{"token": 5, "token": null}'],
+    ['my_api_key=zz', 'my_api_key=zz'],
+    ['x-api-key=abc;y', 'x-api-key=***;y'],
+    ['ACCESS-TOKEN=abc', 'ACCESS-TOKEN=***'],
+    ['max_tokens=5', 'max_tokens=5'],
+    ['bearer of news', 'Bearer *** news'],
+    ['nothing to hide', 'nothing to hide']
+  ]
+  for (const [text, expected] of cases) t.equal(redactor.redactText(text), expected)
+})
+
+t.test('token shapes are masked wherever they stand', async t => {
+  const secrets = [
+    'upstream-cred-QmFzZTY0:SCOPE',
+    'upstream-auth-abc',
+    'upstream-user-a:b',
+    'eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJ',
+    'sk-proj-0123456789abcdef',
+    'AIzaSyA-0123456789abcdefghij',
+    '-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----'
+  ]
+  for (const secret of secrets) {
+    const redacted = redactor.redactText(`failed for ${secret} today`)
+    t.notMatch(redacted, secret.slice(-6))
+    t.match(redacted, /failed for .*\*\*\* today/)
+  }
+  t.equal(redactor.redactText('at https://user:pass@host.example/x'), 'at https://***@host.example/x')
+})
+
+t.test('inline images become their type and size', async t => {
+  const data = Buffer.alloc(300, 7).toString('base64')
+  t.equal(redactor.redactText(`url data:image/png;base64,${data} end`), 'url [image/png;base64 300 bytes] end')
+})
+
+t.test('a sensitive member is replaced whole, whatever its type, and the rest is walked', async t => {
+  const value = {
+    ' X_API-KEY ': { nested: 'a' },
+    'Set-Cookie': ['a'],
+    password: 5,
+    tokens: 3,
+    max_tokens: 4,
+    flag: true,
+    nothing: null,
+    list: [{ secret: 'a' }, 'Bearer abc', 1],
+    bytes: Buffer.from('abc')
+  }
+  t.same(redactor.redactValue(value), {
+    ' X_API-KEY ': '***',
+    'Set-Cookie': '***',
+    password: '***',
+    tokens: 3,
+    max_tokens: 4,
+    flag: true,
+    nothing: null,
+    list: [{ secret: '***' }, 'Bearer ***', 1],
+    bytes: '[binary 3 bytes]'
+  })
+  t.equal(value.password, 5, 'the value itself stays as it is')
+})
+
+t.test('operations 72: extra keys are masked under either spelling', async t => {
+  const extra = createRedactor({ extraKeys: ['customer_token'] })
+  t.same(extra.redactValue({ 'Customer-Token': 'a' }), { 'Customer-Token': '***' })
+  t.equal(extra.redactText('customer-token=abc'), 'customer-token=***')
+})
+
+t.test('a cyclic value ends instead of exhausting the stack', async t => {
+  const value: Record<string, unknown> = {}
+  value.self = value
+  t.match(JSON.stringify(redactor.redactValue(value)), /too deep/)
+})
+
+t.test('a short known secret is masked only where it stands alone', async t => {
+  const known = createRedactor({ knownSecrets: ['k1', 'a-longer-secret', ''] })
+  t.equal(known.redactText('k1 in k12 and xa-longer-secretx'), '*** in k12 and x***x')
+})
+
+t.test('whatever surrounds it, a quoted value of a sensitive key does not survive', async t => {
+  fc.assert(
+    fc.property(fc.string(), fc.string(), fc.jsonValue(), (before, after, value) => {
+      const text = JSON.stringify({ before, inner: JSON.stringify({ password: 'hunter2-secret', value }), after })
+      t.notMatch(redactor.redactText(text), /hunter2/)
+    })
+  )
+})
+
+t.test('the eleventh equal warning within a second is left out and counted', async t => {
+  const limiter = createWarningLimiter()
+  const admitted = Array.from({ length: 12 }, () => limiter.admit('a', 0))
+  t.equal(admitted.filter(Boolean).length, 10)
+  t.equal(limiter.admit('b', 0), true)
+  t.same(limiter.takeSuppressed(999), [])
+  t.same(limiter.takeSuppressed(1000), [{ text: 'a', count: 2 }])
+  t.same(limiter.takeSuppressed(1000), [])
+  t.equal(limiter.admit('a', 1000), true)
+})
+
+t.test('the limiter watches a bounded number of texts', async t => {
+  const limiter = createWarningLimiter()
+  for (let count = 0; count < 12; count += 1) limiter.admit('first', 0)
+  for (let index = 0; index < 300; index += 1) t.ok(limiter.admit(`text ${index}`, 0))
+  t.same(limiter.takeSuppressed(0), [{ text: 'first', count: 2 }])
+})
