@@ -1,0 +1,312 @@
+// One reader per directive: how its value is written into the step it belongs to.
+import { type DirectiveError, HANG_BEFORE_HEADERS, type Step } from './directive-steps.ts'
+import { asJson, type JsonValue } from './json.ts'
+
+const WAIT_MS_MAX = 600_000
+const CHUNKS_MAX = 100_000
+const BIG_TEXT_BYTES_MAX = 64 * 1024 * 1024
+/** Writes one directive into a step; false when the value cannot be used. */
+type Reader = (step: Step, value: string) => boolean
+
+function flag(set: (step: Step) => void): Reader {
+  return (step, value) => {
+    if (value !== '') return false
+    set(step)
+    return true
+  }
+}
+
+function number(
+  set: (step: Step, value: number) => void,
+  limits: { min: number; max: number; absent?: number }
+): Reader {
+  return (step, value) => {
+    const parsed = value === '' ? limits.absent : Number(value)
+    if (parsed === undefined || !Number.isInteger(parsed)) return false
+    if (value !== '' && (parsed < limits.min || parsed > limits.max)) return false
+    set(step, parsed)
+    return true
+  }
+}
+
+function word(set: (step: Step, value: string) => void): Reader {
+  return (step, value) => {
+    if (value === '') return false
+    set(step, value)
+    return true
+  }
+}
+
+/** A value written as a JSON string is decoded, any other text is taken as it stands. */
+function readText(value: string): string {
+  if (!value.startsWith('"')) return value
+  const parsed = parseJson(value)
+  return typeof parsed === 'string' ? parsed : value
+}
+
+function readTool(step: Step, value: string): boolean {
+  const match = /^\s*([^\s{]+)\s*([\s\S]*)$/.exec(value)
+  if (match?.[1] === undefined) return false
+  const source = match[2] ?? ''
+  const parsed = source === '' ? {} : parseJson(source)
+  if (parsed === undefined) return false
+  step.calls.push({ name: match[1], arguments: parsed })
+  return true
+}
+
+function readChunks(step: Step, value: string): boolean {
+  const parsed = value.startsWith('[') ? parseJson(value) : undefined
+  if (Array.isArray(parsed) && parsed.every(item => typeof item === 'string')) step.chunks = parsed
+  else step.chunks = value.split('|')
+  return true
+}
+
+function readUsage(step: Step, value: string): boolean {
+  const match = /^\s*(\d{1,9})\s*,\s*(\d{1,9})\s*(?:,\s*(\d{1,9})\s*)?$/.exec(value)
+  if (match === null) return false
+  step.usage = {
+    input: Number(match[1]),
+    output: Number(match[2]),
+    cached: Number(match[3] ?? 0)
+  }
+  return true
+}
+
+/** `STATUS [retry=VALUE] [html|json] [message=REST]`; a value with blanks stands in double quotes, the message needs none. */
+function parseError(value: string): DirectiveError | undefined {
+  const head = /^\s*(\d{3})(?=\s|$)/.exec(value)
+  if (head === null) return undefined
+  const status = Number(head[1])
+  if (status < 201 || status > 599) return undefined
+  const words = value.slice(head[0].length)
+  const message = /(?:^|\s)message=([\s\S]*)$/.exec(words)
+  const options = message === null ? words : words.slice(0, message.index)
+  const retry = /(?:^|\s)retry=(?:"([^"]*)"|(\S+))/.exec(options)
+  const isJson = /(?:^|\s)json(?=\s|$)/.test(options)
+  const isHtml = /(?:^|\s)html(?=\s|$)/.test(options)
+  return {
+    status,
+    message: message === null ? null : readText((message[1] ?? '').trim()),
+    retryAfter: retry === null ? null : (retry[1] ?? retry[2] ?? null),
+    // Proxies in front of the upstream produce these two, and they do not know JSON.
+    isHtml: isHtml || ((status === 502 || status === 504) && !isJson && message === null)
+  }
+}
+
+function readError(step: Step, value: string): boolean {
+  const error = parseError(value)
+  if (error === undefined) return false
+  step.error = error
+  return true
+}
+
+function readFlaky(step: Step, value: string): boolean {
+  const match = /^\s*(\d{1,4}):([\s\S]*)$/.exec(value)
+  const error = match === null ? undefined : parseError(match[2] ?? '')
+  if (match === null || error === undefined) return false
+  step.flaky = { times: Number(match[1]), error }
+  return true
+}
+
+function readErrorFrame(step: Step, value: string): boolean {
+  const error = value === '' ? { status: 500, message: null } : parseError(value)
+  if (error === undefined) return false
+  step.errorFrame = {
+    status: error.status,
+    message: error.message ?? 'Internal Server Error'
+  }
+  return true
+}
+
+function readBuiltin(step: Step, value: string): boolean {
+  const [name, ...options] = value.trim().split(/\s+/)
+  if (name === undefined || name === '') return false
+  const isCensored = options.includes('censored')
+  step.builtins.push({
+    name,
+    status: options.find(option => option !== 'censored') ?? 'success',
+    isCensored
+  })
+  return true
+}
+
+function readDie(step: Step, value: string): boolean {
+  if (value === '') step.dieAfterFrames = 'middle'
+  else if (/^\d{1,6}$/.test(value)) step.dieAfterFrames = Number(value)
+  else return false
+  return true
+}
+
+function readHeader(step: Step, value: string): boolean {
+  const match = /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*=([\t\x20-\x7e]*)$/.exec(value)
+  if (match?.[1] === undefined) return false
+  step.headers = {
+    ...step.headers,
+    [match[1].toLowerCase()]: (match[2] ?? '').trim()
+  }
+  return true
+}
+
+function readCreated(step: Step, value: string): boolean {
+  if (value !== 'string' && value !== 'alias') return false
+  step.createdForm = value
+  return true
+}
+
+function setText(set: (step: Step, value: string) => void): Reader {
+  return (step, value) => {
+    set(step, readText(value))
+    return true
+  }
+}
+
+const wait = { min: 0, max: WAIT_MS_MAX }
+
+/** The readers by the directive's name. */
+export const readers: Record<string, Reader> = {
+  text: setText((step, value) => {
+    step.text = value
+  }),
+  chunks: readChunks,
+  len: number(
+    (step, value) => {
+      step.chunkCount = value
+    },
+    { min: 1, max: CHUNKS_MAX }
+  ),
+  bigtext: number(
+    (step, value) => {
+      step.bigTextBytes = value
+    },
+    { min: 0, max: BIG_TEXT_BYTES_MAX }
+  ),
+  recall: flag(step => {
+    step.recall = true
+  }),
+  reason: setText((step, value) => {
+    step.reasoning = value === '' ? 'First I look at the question, then I answer it.' : value
+  }),
+  tool: readTool,
+  undeclared: flag(step => {
+    step.allowUndeclared = true
+  }),
+  parallel: flag(step => {
+    step.parallel = true
+  }),
+  builtin: readBuiltin,
+  finish: word((step, value) => {
+    step.finishReason = value
+  }),
+  usage: readUsage,
+  nousage: flag(step => {
+    step.noUsage = true
+  }),
+
+  callsplit: flag(step => {
+    step.callInOwnDelta = true
+  }),
+  msgcall: flag(step => {
+    step.callOnMessage = true
+  }),
+  multimsg: flag(step => {
+    step.callsInOwnMessages = true
+  }),
+  partids: flag(step => {
+    step.callPartIds = true
+  }),
+  stringargs: flag(step => {
+    step.stringArguments = true
+  }),
+  argfrag: number(
+    (step, value) => {
+      step.argumentPieceLength = value
+    },
+    { min: 1, max: 65_536, absent: 4 }
+  ),
+  nostate: flag(step => {
+    step.noStateId = true
+  }),
+  statekey: word((step, value) => {
+    step.stateIdKey = value
+  }),
+  norole: flag(step => {
+    step.noRole = true
+  }),
+  created: readCreated,
+  omit: word((step, value) => {
+    step.omit = value.split(',').map(name => name.trim())
+  }),
+  extra: flag(step => {
+    step.extra = true
+  }),
+
+  error: readError,
+  flaky: readFlaky,
+  hang: number(
+    (step, value) => {
+      step.hangAfterFrames = value
+    },
+    { min: 0, max: CHUNKS_MAX, absent: HANG_BEFORE_HEADERS }
+  ),
+  die: readDie,
+  badjson: (step, value) => {
+    step.badJson = readText(value)
+    return true
+  },
+  noeof: flag(step => {
+    step.noTerminal = true
+  }),
+  nodone: flag(step => {
+    step.noDone = true
+  }),
+  badframe: flag(step => {
+    step.badFrame = true
+  }),
+  errframe: readErrorFrame,
+  ctype: word((step, value) => {
+    step.contentType = value
+  }),
+
+  slow: number((step, value) => {
+    step.slowMs = value
+  }, wait),
+  tick: number((step, value) => {
+    step.tickMs = value
+  }, wait),
+  split: number(
+    (step, value) => {
+      step.bytesPerWrite = value
+    },
+    { min: 1, max: 65_536, absent: 1 }
+  ),
+  crlf: flag(step => {
+    step.crlf = true
+  }),
+  ping: flag(step => {
+    step.ping = true
+  }),
+  noname: flag(step => {
+    step.noEventName = true
+  }),
+  nospace: flag(step => {
+    step.noSpace = true
+  }),
+  multiline: flag(step => {
+    step.multiLine = true
+  }),
+  done: flag(step => {
+    step.doneMarker = true
+  }),
+  gzip: flag(step => {
+    step.gzip = true
+  }),
+  header: readHeader
+}
+
+function parseJson(source: string): JsonValue | undefined {
+  try {
+    return asJson(JSON.parse(source))
+  } catch {
+    return undefined
+  }
+}

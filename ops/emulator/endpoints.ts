@@ -1,0 +1,143 @@
+// The endpoints beside chat: models, embeddings, token counts and files, as a table of method, path and handler.
+import { answerEmbeddings, answerTokenCount } from './embeddings.ts'
+import { noSuchModel, UpstreamError } from './errors.ts'
+import { type Exchange, sendBody, sendJson } from './exchange.ts'
+import { readMultipart, storeUpload } from './files.ts'
+import { answerOpenAiEmbeddings, findOpenAiModel, listOpenAiModels } from './openai-chat.ts'
+import type { EmulatorState } from './state.ts'
+
+type Handler = (exchange: Exchange, body: Buffer, state: EmulatorState) => Promise<void> | void
+
+export interface Endpoint {
+  method: string
+  /** Path behind the base; the group is the id. */
+  pattern: RegExp
+  /** Name in the counters. */
+  name: string
+  handler: Handler
+}
+
+/** Parses a JSON body and records it. Throws UpstreamError 400 when it is not JSON. */
+export function readJson(exchange: Exchange, body: Buffer, state: EmulatorState): unknown {
+  const text = body.toString('utf8')
+  try {
+    const parsed: unknown = JSON.parse(text)
+    state.recorder.setBody(exchange.record, parsed, body.length)
+    return parsed
+  } catch {
+    state.recorder.setBody(exchange.record, text, body.length)
+    throw new UpstreamError(400, 'Invalid JSON body')
+  }
+}
+
+function lastSegment(exchange: Exchange, position: number): string {
+  const segment = exchange.path.split('/').at(position) ?? ''
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
+/** Native calls that are not chat; they live under the v1 base. */
+export const nativeEndpoints: Endpoint[] = [
+  {
+    method: 'GET',
+    pattern: /^\/models$/,
+    name: '/models',
+    handler: (exchange, _body, state) => sendJson(exchange, 200, { object: 'list', data: state.models.list() })
+  },
+  {
+    method: 'GET',
+    pattern: /^\/models\/[^/]+$/,
+    name: '/models/{id}',
+    handler: (exchange, _body, state) => {
+      const id = lastSegment(exchange, -1)
+      const model = state.models.find(id)
+      if (model === undefined || model.id !== id) throw noSuchModel()
+      sendJson(exchange, 200, model)
+    }
+  },
+  {
+    method: 'POST',
+    pattern: /^\/embeddings$/,
+    name: '/embeddings',
+    handler: (exchange, body, state) => {
+      sendJson(exchange, 200, answerEmbeddings(readJson(exchange, body, state), state.models))
+    }
+  },
+  {
+    method: 'POST',
+    pattern: /^\/tokens\/count$/,
+    name: '/tokens/count',
+    handler: (exchange, body, state) => {
+      sendJson(exchange, 200, answerTokenCount(readJson(exchange, body, state), state.models))
+    }
+  },
+  {
+    method: 'GET',
+    pattern: /^\/files$/,
+    name: '/files',
+    handler: (exchange, _body, state) => sendJson(exchange, 200, { data: state.files.list(exchange.account) })
+  },
+  {
+    method: 'POST',
+    pattern: /^\/files$/,
+    name: '/files',
+    handler: async (exchange, body, state) => {
+      const form = await readMultipart(body, exchange.request.headers['content-type'])
+      const files = form.files.map(({ content, ...file }) => ({ ...file, bytes: content.length }))
+      state.recorder.setBody(exchange.record, { ...form.fields, files }, body.length)
+      sendJson(exchange, 200, storeUpload(state.files, exchange.account, form))
+    }
+  },
+  {
+    method: 'GET',
+    pattern: /^\/files\/[^/]+$/,
+    name: '/files/{id}',
+    handler: (exchange, _body, state) => {
+      sendJson(exchange, 200, state.files.info(exchange.account, lastSegment(exchange, -1)))
+    }
+  },
+  {
+    method: 'GET',
+    pattern: /^\/files\/[^/]+\/content$/,
+    name: '/files/{id}/content',
+    handler: (exchange, _body, state) => {
+      const { contentType, content } = state.files.content(exchange.account, lastSegment(exchange, -2))
+      sendBody(exchange, { status: 200, contentType, body: content })
+    }
+  },
+  {
+    method: 'POST',
+    pattern: /^\/files\/[^/]+\/delete$/,
+    name: '/files/{id}/delete',
+    handler: (exchange, _body, state) => {
+      sendJson(exchange, 200, state.files.remove(exchange.account, lastSegment(exchange, -2)))
+    }
+  }
+]
+
+/** Calls of the chat-completions wire that are not chat. */
+export const openAiEndpoints: Endpoint[] = [
+  {
+    method: 'GET',
+    pattern: /^\/models$/,
+    name: '/models',
+    handler: exchange => sendJson(exchange, 200, listOpenAiModels())
+  },
+  {
+    method: 'GET',
+    pattern: /^\/models\/[^/]+$/,
+    name: '/models/{id}',
+    handler: exchange => sendJson(exchange, 200, findOpenAiModel(lastSegment(exchange, -1)))
+  },
+  {
+    method: 'POST',
+    pattern: /^\/embeddings$/,
+    name: '/embeddings',
+    handler: (exchange, body, state) => {
+      sendJson(exchange, 200, answerOpenAiEmbeddings(readJson(exchange, body, state)))
+    }
+  }
+]

@@ -1,0 +1,49 @@
+// The error that any handler of the emulator throws to answer with the upstream's error body.
+
+export class UpstreamError extends Error {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly isHtml: boolean
+
+  constructor(status: number, message: string, options?: { headers?: Record<string, string>; isHtml?: boolean }) {
+    super(message)
+    this.status = status
+    this.headers = options?.headers ?? {}
+    this.isHtml = options?.isHtml ?? false
+  }
+}
+
+const statusTexts: Record<number, string> = {
+  400: 'Bad request',
+  401: 'Unauthorized',
+  402: 'Payment Required',
+  403: 'Permission denied',
+  404: 'No such model',
+  405: 'Method Not Allowed',
+  413: 'Payload too large',
+  422: 'Unprocessable Entity',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+  504: 'Gateway Timeout'
+}
+
+/** The upstream's usual text for a status. */
+export function describeStatus(status: number): string {
+  return statusTexts[status] ?? `Status ${status}`
+}
+
+/** Malformed parameters, status 400. */
+export function badRequest(detail: string): UpstreamError {
+  return new UpstreamError(400, `Invalid params: ${detail}`)
+}
+
+/** Well-formed but wrong in meaning, status 422. */
+export function unprocessable(detail: string): UpstreamError {
+  return new UpstreamError(422, detail)
+}
+
+export function noSuchModel(): UpstreamError {
+  return new UpstreamError(404, 'No such model')
+}

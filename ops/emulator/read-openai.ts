@@ -1,0 +1,135 @@
+// Reads and checks a request of the OpenAI chat-completions wire, for use as a `chat_compatible` provider.
+import type { ChatRequest, ChatTurn, DeclaredFunction, ToolChoice } from './chat-request.ts'
+import type { ReadResult, ReadScope } from './chat-wire.ts'
+import { UpstreamError } from './errors.ts'
+import { asJson, isObject, type JsonValue } from './json.ts'
+
+const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function']
+/** Ids of this form do not exist; every other id does, so that a profile may name its models as it likes. */
+const missingModel = /^(?:NonExistent|missing|unknown)/
+
+function invalid(message: string): UpstreamError {
+  return new UpstreamError(400, message)
+}
+
+/** @throws UpstreamError 404 for a model that does not exist. */
+export function checkOpenAiModel(model: unknown): string {
+  if (typeof model !== 'string' || model === '') throw invalid('you must provide a model parameter')
+  if (missingModel.test(model)) throw new UpstreamError(404, `The model \`${model}\` does not exist`)
+  return model
+}
+
+/** @throws UpstreamError 400 or 404 as such providers refuse a request. */
+export function readOpenAiChat(body: unknown, _scope: ReadScope): ReadResult {
+  if (!isObject(body)) throw invalid('the body must be an object')
+  const model = checkOpenAiModel(body.model)
+  if (!Array.isArray(body.messages) || body.messages.length === 0) throw invalid("'messages' must not be empty")
+  const callNames = new Map<string, string>()
+  const turns = body.messages.map((message, index) => readMessage(message, `messages[${index}]`, callNames))
+  const functions = readTools(body.tools)
+  const tokensMax = body.max_completion_tokens ?? body.max_tokens
+  const request: ChatRequest = {
+    dialect: 'chat',
+    model,
+    turns,
+    functions,
+    builtins: [],
+    choice: readChoice(body.tool_choice, functions),
+    allowsParallelCalls: body.parallel_tool_calls !== false,
+    output: readOutput(body.response_format),
+    wantsReasoning: typeof body.reasoning_effort === 'string' && body.reasoning_effort !== 'none',
+    isStream: body.stream === true,
+    tokensMax: typeof tokensMax === 'number' ? tokensMax : null,
+    topLogprobs: 0
+  }
+  const includeUsage = isObject(body.stream_options) && body.stream_options.include_usage === true
+  return { request, kept: null, includeUsage }
+}
+
+function readMessage(message: unknown, at: string, callNames: Map<string, string>): ChatTurn {
+  if (!isObject(message)) throw invalid(`${at} must be an object`)
+  const { role } = message
+  if (typeof role !== 'string' || !roles.includes(role)) throw invalid(`${at}.role is not one of ${roles.join(', ')}`)
+  const { text, fileCount } = readContent(message.content, `${at}.content`)
+  if (Array.isArray(message.tool_calls)) {
+    message.tool_calls.forEach((call, index) => {
+      readCall(call, `${at}.tool_calls[${index}]`, callNames)
+    })
+  } else if (message.content === null && role !== 'assistant') throw invalid(`${at}.content must not be null`)
+  if (role === 'tool') {
+    const name = typeof message.tool_call_id === 'string' ? callNames.get(message.tool_call_id) : undefined
+    if (name === undefined) throw invalid(`${at}.tool_call_id answers no call`)
+    return { role: 'result', text, results: [{ name, value: parseOrKeep(text) }], fileCount }
+  }
+  if (role === 'function') {
+    return { role: 'result', text, results: [{ name: String(message.name), value: parseOrKeep(text) }], fileCount }
+  }
+  if (role === 'user') return { role, text, results: [], fileCount }
+  return { role: role === 'assistant' ? role : 'system', text, results: [], fileCount }
+}
+
+function readContent(content: unknown, at: string): { text: string; fileCount: number } {
+  if (content === undefined || content === null) return { text: '', fileCount: 0 }
+  if (typeof content === 'string') return { text: content, fileCount: 0 }
+  if (!Array.isArray(content)) throw invalid(`${at} must be a string or an array`)
+  const texts: string[] = []
+  let fileCount = 0
+  content.forEach((part, index) => {
+    if (!isObject(part) || typeof part.type !== 'string') throw invalid(`${at}[${index}].type is required`)
+    if (typeof part.text === 'string') texts.push(part.text)
+    else if (typeof part.refusal !== 'string') fileCount++
+  })
+  return { text: texts.join('\n'), fileCount }
+}
+
+function readCall(call: unknown, at: string, callNames: Map<string, string>): void {
+  const target = isObject(call) && isObject(call.function) ? call.function : undefined
+  if (!isObject(call) || typeof call.id !== 'string' || target === undefined || typeof target.name !== 'string') {
+    throw invalid(`${at} must have an id and a function`)
+  }
+  if (typeof target.arguments !== 'string') throw invalid(`${at}.function.arguments must be a string`)
+  callNames.set(call.id, target.name)
+}
+
+function parseOrKeep(text: string): JsonValue {
+  try {
+    return asJson(JSON.parse(text))
+  } catch {
+    return text
+  }
+}
+
+function readTools(tools: unknown): DeclaredFunction[] {
+  if (tools === undefined || tools === null) return []
+  if (!Array.isArray(tools)) throw invalid("'tools' must be an array")
+  return tools.map((tool, index) => {
+    const definition = isObject(tool) && tool.type === 'function' && isObject(tool.function) ? tool.function : undefined
+    if (definition === undefined || typeof definition.name !== 'string')
+      throw invalid(`tools[${index}] is not a function`)
+    return { name: definition.name, parameters: asJson(definition.parameters ?? {}) }
+  })
+}
+
+function readChoice(choice: unknown, functions: readonly DeclaredFunction[]): ToolChoice {
+  if (choice === undefined || choice === null || choice === 'auto') return { kind: 'auto' }
+  if (choice === 'none') return { kind: 'none' }
+  if (functions.length === 0) throw invalid("'tool_choice' is only allowed when 'tools' are specified")
+  if (choice === 'required') return { kind: 'any' }
+  const name = isObject(choice) && isObject(choice.function) ? choice.function.name : undefined
+  if (typeof name !== 'string' || !functions.some(entry => entry.name === name)) {
+    throw invalid("'tool_choice' names a function that is not in 'tools'")
+  }
+  return { kind: 'function', name, partialArguments: {} }
+}
+
+function readOutput(format: unknown): ChatRequest['output'] {
+  if (!isObject(format)) return { kind: 'text' }
+  if (format.type === 'json_object') {
+    return { kind: 'json', schema: { type: 'object', properties: { answer: { type: 'string' } } } }
+  }
+  if (format.type !== 'json_schema') return { kind: 'text' }
+  const { json_schema: named } = format
+  if (!isObject(named) || typeof named.name !== 'string')
+    throw invalid("'response_format.json_schema.name' is required")
+  return { kind: 'json', schema: asJson(named.schema ?? {}) }
+}

@@ -1,0 +1,262 @@
+// The embedded upstream: a real HTTP or HTTPS server with the wire of the native upstream, for tests, demos and benchmarks.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import { createAuthority } from './auth.ts'
+import type { Exchange } from './exchange.ts'
+import { createFaults, readFailRule, readScriptedAnswer } from './faults.ts'
+import { createFileStore } from './files.ts'
+import { createModelInventory } from './models.ts'
+import { createRecorder, type EmulatorStats, type RecordedRequest } from './recorder.ts'
+import { API_PATH, CONTROL_PATH, OAUTH_PATH, OPENAI_PATH, type RouteDeps, route } from './routes.ts'
+import { defaultSettings, type EmulatorSettings } from './settings.ts'
+import type { EmulatorState } from './state.ts'
+import { createStateIds, createThreadStore } from './threads.ts'
+
+export type { EmulatorStats, RecordedRequest } from './recorder.ts'
+export type { EmulatorSettings } from './settings.ts'
+
+export interface EmulatorTls {
+  key: string | Buffer
+  cert: string | Buffer
+  /** Authority that client certificates are checked against. */
+  ca?: string | Buffer
+  /** Ask for a client certificate (default: when `ca` is given); a verified one authorizes API calls without a token. */
+  requestCert?: boolean
+}
+
+export interface EmulatorOptions extends Partial<EmulatorSettings> {
+  host?: string
+  port?: number
+  tls?: EmulatorTls
+  /** Accepted base64 `client_id:client_secret` values; absent: any well-formed ones. */
+  credentials?: string | readonly string[]
+  /** Accepted users with their passwords; absent: any. */
+  users?: Readonly<Record<string, string>>
+  /** Scopes that the credentials may ask for; absent: every known one. */
+  scopes?: readonly string[]
+  /** Ready access tokens that are valid from the start. */
+  accessTokens?: readonly string[]
+  /** Chat models in addition to the recorded inventory. */
+  extraModels?: readonly string[]
+  /** Clock in milliseconds. */
+  now?: () => number
+  /** Whether `/__control` exists (default true). */
+  control?: boolean
+}
+
+export interface Emulator {
+  /** Such as `http://127.0.0.1:41234/api/v1`; v2 chat is beside it under `/api/v2`. */
+  readonly baseUrl: string
+  readonly authUrl: string
+  /** `null` when the control endpoint is switched off. */
+  readonly controlUrl: string | null
+  readonly chatBaseUrl: string
+  readonly port: number
+  /** Requests recorded so far, oldest first, at most 2000; control calls are not among them. */
+  readonly requests: readonly RecordedRequest[]
+  readonly stats: EmulatorStats
+  /** Changes settings while it runs. */
+  configure: (settings: Partial<EmulatorSettings>) => void
+  /** Makes a ready access token valid. */
+  registerToken: (token: string, lifetimeMs?: number) => void
+  /** Revokes all tokens, or one; returns how many. */
+  expireTokens: (token?: string) => number
+  /** The same as `POST /__control/fail`. Throws Error for a wrong rule. */
+  failNext: (rule: unknown) => void
+  /** The same as `POST /__control/answer`. Throws Error for a wrong answer. */
+  answerNext: (answer: unknown) => void
+  /** Resolves as soon as the condition holds, asked again after every change; rejects after `timeoutMs` (10 s). */
+  waitFor: (condition: (emulator: Emulator) => boolean, timeoutMs?: number) => Promise<void>
+  /** Forgets recorded requests, counters and ordered faults; tokens, files and threads stay. */
+  reset: () => void
+  /** Stops listening, ends every connection and resolves when all are gone. */
+  close: () => Promise<void>
+}
+
+const WAIT_TIMEOUT_MS = 10_000
+const BACKLOG = 4096
+// Longer than a client's own idle time, or a reused connection would meet a closing one.
+const KEEP_ALIVE_MS = 65_000
+
+/**
+ * Starts an emulator.
+ * @returns the emulator once it listens.
+ * @throws the listen error, such as a taken port.
+ */
+export async function createEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
+  const state = createState(options)
+  const { recorder } = state
+  const reset = () => {
+    recorder.reset()
+    state.faults.reset()
+  }
+  const deps: RouteDeps = { state, control: options.control === false ? null : { state, reset } }
+  const server = createListener(options, (request, response) => {
+    void route(openExchange(request, response, state), deps)
+  })
+  server.keepAliveTimeout = KEEP_ALIVE_MS
+  server.requestTimeout = 0
+  server.on('connection', (socket: Socket) => {
+    socket.setNoDelay(true)
+    recorder.connectionOpened()
+    socket.once('close', () => recorder.connectionClosed())
+  })
+  const host = options.host ?? '127.0.0.1'
+  const port = await listen(server, { host, port: options.port ?? 0 })
+  const origin = `${options.tls === undefined ? 'http' : 'https'}://${nameHost(host)}:${port}`
+
+  const emulator: Emulator = {
+    baseUrl: `${origin}${API_PATH}`,
+    authUrl: `${origin}${OAUTH_PATH}`,
+    controlUrl: deps.control === null ? null : `${origin}${CONTROL_PATH}`,
+    chatBaseUrl: `${origin}${OPENAI_PATH}`,
+    port,
+    get requests() {
+      return recorder.requests
+    },
+    get stats() {
+      return recorder.stats
+    },
+    configure: settings => {
+      Object.assign(state.settings, settings)
+    },
+    registerToken: (token, lifetimeMs) => state.authority.register(token, lifetimeMs),
+    expireTokens: token => state.authority.expire(token),
+    failNext: rule => state.faults.fail(readFailRule(rule)),
+    answerNext: answer => state.faults.script(readScriptedAnswer(answer)),
+    waitFor: (condition, timeoutMs = WAIT_TIMEOUT_MS) => recorder.waitFor(() => condition(emulator), timeoutMs),
+    reset,
+    close: () => closeServer(server, () => recorder.close())
+  }
+  return emulator
+}
+
+function createState(options: EmulatorOptions): EmulatorState {
+  const settings: EmulatorSettings = { ...defaultSettings }
+  for (const name of Object.keys(defaultSettings) as Array<keyof EmulatorSettings>) {
+    if (options[name] !== undefined) Object.assign(settings, { [name]: options[name] })
+  }
+  const now = options.now ?? Date.now
+  const { credentials } = options
+  const authority = createAuthority({
+    settings,
+    now,
+    credentials: credentials === undefined ? null : typeof credentials === 'string' ? [credentials] : credentials,
+    users: options.users ?? null,
+    scopes: options.scopes ?? null
+  })
+  for (const token of options.accessTokens ?? []) authority.register(token)
+  return {
+    settings,
+    now,
+    authority,
+    models: createModelInventory(options.extraModels ?? []),
+    files: createFileStore(now),
+    threads: createThreadStore(),
+    stateIds: createStateIds(now),
+    faults: createFaults(),
+    recorder: createRecorder()
+  }
+}
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void
+
+function createListener(options: EmulatorOptions, listener: Listener): Server {
+  const { tls } = options
+  if (tls === undefined) return createServer(listener)
+  const requestCert = tls.requestCert ?? tls.ca !== undefined
+  return createSecureServer(
+    // A client without a certificate is not turned away here: the OAuth calls of a gateway have none.
+    {
+      key: tls.key,
+      cert: tls.cert,
+      requestCert,
+      rejectUnauthorized: false,
+      ...(tls.ca === undefined ? {} : { ca: tls.ca })
+    },
+    listener
+  )
+}
+
+function openExchange(request: IncomingMessage, response: ServerResponse, state: EmulatorState): Exchange {
+  const { recorder } = state
+  const url = request.url ?? '/'
+  const mark = url.indexOf('?')
+  const path = mark === -1 ? url : url.slice(0, mark)
+  const query = mark === -1 ? '' : url.slice(mark + 1)
+  const method = request.method ?? 'GET'
+  const isControl = path.startsWith('/__')
+  const isChat = !isControl && path.endsWith('/chat/completions')
+  const entry: Omit<RecordedRequest, 'sequence'> = {
+    receivedAtMs: state.now(),
+    method,
+    path,
+    query,
+    headers: request.headers,
+    body: undefined,
+    bodyBytes: 0,
+    status: null,
+    aborted: false,
+    finished: false,
+    clientCertificate: readClientCertificate(request.socket),
+    notes: []
+  }
+  const record = isControl ? { sequence: 0, ...entry } : recorder.add(entry)
+  if (isChat) recorder.chatStarted()
+  const exchange: Exchange = {
+    request,
+    response,
+    method,
+    path,
+    record,
+    account: 'anonymous',
+    isBrokenOnPurpose: false,
+    isClosed: false,
+    closeListeners: new Set()
+  }
+  response.once('close', () => {
+    exchange.isClosed = true
+    for (const closed of exchange.closeListeners) closed()
+    if (isControl) return
+    record.status = response.headersSent ? response.statusCode : null
+    if (isChat) recorder.chatEnded()
+    recorder.ended(record, response.writableFinished ? 'finished' : exchange.isBrokenOnPurpose ? 'broken' : 'aborted')
+  })
+  return exchange
+}
+
+function readClientCertificate(socket: Socket): string | null {
+  if (!('encrypted' in socket)) return null
+  const { subject } = (socket as TLSSocket).getPeerCertificate()
+  const name: unknown = subject?.CN
+  return typeof name === 'string' ? name : null
+}
+
+/** The host of the URLs: a wildcard is reached on loopback, an IPv6 address stands in brackets. */
+function nameHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}
+
+function listen(server: Server, address: { host: string; port: number }): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ ...address, backlog: BACKLOG }, () => {
+      server.off('error', reject)
+      resolve((server.address() as AddressInfo).port)
+    })
+  })
+}
+
+function closeServer(server: Server, release: () => void): Promise<void> {
+  return new Promise(resolve => {
+    server.close(() => {
+      release()
+      resolve()
+    })
+    server.closeAllConnections()
+  })
+}

@@ -1,0 +1,20 @@
+// Everything that one emulator remembers, handed to every handler.
+import type { Authority } from './auth.ts'
+import type { Faults } from './faults.ts'
+import type { FileStore } from './files.ts'
+import type { ModelInventory } from './models.ts'
+import type { Recorder } from './recorder.ts'
+import type { EmulatorSettings } from './settings.ts'
+import type { StateIds, ThreadStore } from './threads.ts'
+
+export interface EmulatorState {
+  settings: EmulatorSettings
+  now: () => number
+  authority: Authority
+  models: ModelInventory
+  files: FileStore
+  threads: ThreadStore
+  stateIds: StateIds
+  faults: Faults
+  recorder: Recorder
+}

@@ -1,0 +1,190 @@
+// Writes the frames of a stream: first a plan of blocks (pure), then the writes with their gaps, cuts and sudden ends.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createGzip } from 'node:zlib'
+import type { Frame } from './chat-wire.ts'
+import { HANG_BEFORE_HEADERS, type Step } from './directive-steps.ts'
+import { apiHeaders, breakConnection, type Exchange, onClosed, pause, writeHtmlError } from './exchange.ts'
+
+export interface StreamScript {
+  blocks: string[]
+  /** How the stream ends: properly, by a destroyed connection, or not at all. */
+  ending: 'end' | 'destroy' | 'hang'
+}
+
+const BATCH_LENGTH = 64 * 1024
+
+function encodeFrame(frame: Frame, step: Step): string {
+  const newline = step.crlf === true ? '\r\n' : '\n'
+  const field = step.noSpace === true ? 'data:' : 'data: '
+  const name = frame.event === null || step.noEventName === true ? '' : `event: ${frame.event}${newline}`
+  const lines = step.multiLine === true && frame.kind !== 'done' ? prettyLines(frame.data) : [frame.data]
+  const data = lines.map(line => `${field}${line}${newline}`).join('')
+  const comment = step.ping === true ? `: ping${newline}${newline}` : ''
+  return `${comment}${name}${data}${newline}`
+}
+
+/** JSON over several lines, which a reader of server-sent events has to join again. */
+function prettyLines(data: string): string[] {
+  return JSON.stringify(JSON.parse(data), null, 1).split('\n')
+}
+
+/**
+ * Lays out a stream.
+ * @param errorFrame the frame of the wire for `[[errframe]]`; it takes the place of the second half and of the end
+ */
+export function planStream(frames: readonly Frame[], step: Step, errorFrame: Frame | null): StreamScript {
+  const kept = frames.filter(
+    frame => !(step.noTerminal === true && frame.kind !== 'delta') && !(step.noDone === true && frame.kind === 'done')
+  )
+  let blocks = kept.map(frame => encodeFrame(frame, step))
+  if (step.badFrame === true) {
+    const event = kept.find(frame => frame.event !== null)?.event ?? null
+    blocks.splice(1, 0, encodeFrame({ event, data: '{"choices":[{"delta":{"content":"cut of', kind: 'done' }, step))
+  }
+  if (errorFrame !== null) {
+    const deltas = kept.filter(frame => frame.kind === 'delta').length
+    blocks = [...blocks.slice(0, Math.ceil(deltas / 2)), encodeFrame(errorFrame, step)]
+  }
+  if (step.dieAfterFrames !== undefined) {
+    const count = step.dieAfterFrames === 'middle' ? Math.ceil(blocks.length / 2) : step.dieAfterFrames
+    return { blocks: blocks.slice(0, count), ending: 'destroy' }
+  }
+  if (step.hangAfterFrames !== undefined && step.hangAfterFrames !== HANG_BEFORE_HEADERS) {
+    return { blocks: blocks.slice(0, step.hangAfterFrames), ending: 'hang' }
+  }
+  return { blocks, ending: 'end' }
+}
+
+interface Sink {
+  /** Resolves when more may be written; false when the connection is gone. */
+  write: (block: string | Buffer) => Promise<boolean>
+  end: () => void
+}
+
+/** Sends a laid-out stream with the API headers. Resolves when it is over or the client is gone. */
+export async function writeStream(
+  exchange: Exchange,
+  script: StreamScript,
+  options: { step: Step; tickMs: number }
+): Promise<void> {
+  const { step, tickMs } = options
+  const { response } = exchange
+  const contentType = step.contentType ?? 'text/event-stream'
+  const isGzip = step.gzip === true && /\bgzip\b/.test(String(exchange.request.headers['accept-encoding']))
+  response.writeHead(200, {
+    'content-type': contentType,
+    ...apiHeaders(exchange),
+    ...(isGzip ? { 'content-encoding': 'gzip' } : {}),
+    ...step.headers
+  })
+  if (contentType.startsWith('text/html')) {
+    response.end(writeHtmlError(200, 'Please come back later'))
+    return
+  }
+  const { blocks, ending } = script
+  // The plain stream, which the benchmark measures, is one write.
+  if (ending === 'end' && tickMs === 0 && step.bytesPerWrite === undefined && !isGzip && fitsOneBatch(blocks)) {
+    response.end(blocks.join(''))
+    return
+  }
+  response.flushHeaders()
+  const sink = isGzip ? createGzipSink(exchange) : createPlainSink(exchange)
+  if (!(await writeBlocks(exchange, sink, { blocks, tickMs, bytesPerWrite: step.bytesPerWrite ?? null }))) return
+  if (ending === 'end') sink.end()
+  else if (ending === 'destroy') {
+    // What was written has to leave this process first, or the client would see nothing of it.
+    await nextTurn()
+    breakConnection(exchange)
+  }
+}
+
+function fitsOneBatch(blocks: readonly string[]): boolean {
+  let length = 0
+  for (const block of blocks) length += block.length
+  return length <= BATCH_LENGTH
+}
+
+async function writeBlocks(
+  exchange: Exchange,
+  sink: Sink,
+  options: { blocks: readonly string[]; tickMs: number; bytesPerWrite: number | null }
+): Promise<boolean> {
+  const { tickMs, bytesPerWrite } = options
+  const blocks = tickMs === 0 && bytesPerWrite === null ? batchBlocks(options.blocks) : options.blocks
+  for (let index = 0; index < blocks.length; index++) {
+    if (index > 0 && tickMs > 0 && !(await pause(exchange, tickMs))) return false
+    const block = blocks[index] ?? ''
+    const isOpen = bytesPerWrite === null ? await sink.write(block) : await writePieces(sink, block, bytesPerWrite)
+    if (!isOpen) return false
+  }
+  return !exchange.isClosed
+}
+
+function batchBlocks(blocks: readonly string[]): string[] {
+  const batches: string[] = []
+  let batch = ''
+  for (const block of blocks) {
+    if (batch.length + block.length > BATCH_LENGTH && batch !== '') {
+      batches.push(batch)
+      batch = ''
+    }
+    batch += block
+  }
+  if (batch !== '') batches.push(batch)
+  return batches
+}
+
+/** Writes a few bytes per turn of the event loop, so that each piece travels alone. */
+async function writePieces(sink: Sink, block: string, bytesPerWrite: number): Promise<boolean> {
+  const bytes = Buffer.from(block)
+  for (let start = 0; start < bytes.length; start += bytesPerWrite) {
+    if (!(await sink.write(bytes.subarray(start, start + bytesPerWrite)))) return false
+    await nextTurn()
+  }
+  return true
+}
+
+function createPlainSink(exchange: Exchange): Sink {
+  const { response } = exchange
+  return {
+    write(block) {
+      if (exchange.isClosed) return Promise.resolve(false)
+      if (response.write(block)) return Promise.resolve(true)
+      return new Promise(resolve => {
+        const settle = () => {
+          response.off('drain', settle)
+          forget()
+          resolve(!exchange.isClosed)
+        }
+        response.on('drain', settle)
+        const forget = onClosed(exchange, settle)
+      })
+    },
+    end: () => {
+      response.end()
+    }
+  }
+}
+
+function createGzipSink(exchange: Exchange): Sink {
+  const gzip = createGzip()
+  gzip.pipe(exchange.response)
+  onClosed(exchange, () => gzip.destroy())
+  return {
+    write(block) {
+      if (exchange.isClosed) return Promise.resolve(false)
+      return new Promise(resolve => {
+        const settle = () => {
+          forget()
+          resolve(!exchange.isClosed)
+        }
+        const forget = onClosed(exchange, settle)
+        gzip.write(block)
+        gzip.flush(settle)
+      })
+    },
+    end: () => {
+      gzip.end()
+    }
+  }
+}
