@@ -1,0 +1,88 @@
+// What can go wrong on the way to an upstream, as one kind of error that carries both what the client is told and what the
+// retry decision and the metrics need. It never leaves the executors: their callers get its `error`.
+
+import { GatewayError } from '../../normalized/index.ts'
+
+/** How a failed exchange is counted where there is no HTTP status to count. */
+export type TransportOutcome = 'connect_error' | 'tls_error' | 'timeout' | 'protocol_error'
+
+/** A call that failed: by its status, or in transport (`status` is null). */
+export class CallFailure extends Error {
+  readonly error: GatewayError
+  readonly status: number | null
+  readonly retryAfter: string | undefined
+  readonly outcome: TransportOutcome | undefined
+  /** False for a failure that another try cannot change. */
+  readonly isRetryable: boolean
+
+  constructor(
+    error: GatewayError,
+    facts: { status?: number; retryAfter?: string | undefined; outcome?: TransportOutcome; isRetryable?: boolean } = {}
+  ) {
+    super(error.message, { cause: error })
+    this.name = 'CallFailure'
+    this.error = error
+    this.status = facts.status ?? null
+    this.retryAfter = facts.retryAfter
+    this.outcome = facts.outcome
+    this.isRetryable = facts.isRetryable ?? true
+  }
+}
+
+/** The failure of an answer that arrived and cannot be used. `reason` goes to the log only. */
+export function protocolFailure(reason: string, options: { isRetryable?: boolean } = {}): CallFailure {
+  const error = new GatewayError('provider_protocol_error', { cause: reason })
+  return new CallFailure(error, { outcome: 'protocol_error', isRetryable: options.isRetryable ?? false })
+}
+
+/** The failure of a phase that took too long. */
+export function timeoutFailure(phase: string, timeoutMs: number): CallFailure {
+  const error = new GatewayError('provider_timeout', { cause: `${phase} took longer than ${timeoutMs} ms` })
+  return new CallFailure(error, { outcome: 'timeout' })
+}
+
+/** The failure behind whatever the transport threw: connect, DNS, TLS, reset, broken body. The thrown error stays the cause. */
+export function transportFailure(thrown: unknown): CallFailure {
+  if (thrown instanceof CallFailure) return thrown
+  const code = findCode(thrown)
+  if (TIMEOUT_CODES.has(code)) {
+    return new CallFailure(new GatewayError('provider_timeout', { cause: thrown }), { outcome: 'timeout' })
+  }
+  const outcome = TLS_CODE.test(code) ? 'tls_error' : PROTOCOL_CODE.test(code) ? 'protocol_error' : 'connect_error'
+  return new CallFailure(new GatewayError('provider_failure', { cause: thrown }), { outcome })
+}
+
+/** What the log may say about a cause: its code and its own words, cut. */
+export function describeCause(error: GatewayError): string | undefined {
+  const cause: unknown = error.cause
+  if (cause === undefined) return undefined
+  if (!(cause instanceof Error)) return String(cause).slice(0, CAUSE_TEXT_MAX)
+  const code = findCode(cause)
+  return `${code === '' ? cause.name : code}: ${cause.message}`.slice(0, CAUSE_TEXT_MAX)
+}
+
+const CAUSE_TEXT_MAX = 300
+
+const TIMEOUT_CODES = new Set([
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'ETIMEDOUT',
+  'ESOCKETTIMEDOUT'
+])
+
+// OpenSSL's verification results come as bare words such as DEPTH_ZERO_SELF_SIGNED_CERT.
+const TLS_CODE =
+  /^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|EPROTO$|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA$|HOSTNAME_MISMATCH|PATH_LENGTH_EXCEEDED|INVALID_PURPOSE|UND_ERR_PRX_TLS)/
+const PROTOCOL_CODE = /^(HPE_|UND_ERR_RES_|UND_ERR_HEADERS_OVERFLOW)/
+
+/** The first code on the chain of causes; '' when there is none. */
+function findCode(thrown: unknown): string {
+  let current = thrown
+  for (let depth = 0; depth < 4 && typeof current === 'object' && current !== null; depth += 1) {
+    if ('code' in current && typeof current.code === 'string') return current.code
+    if (current instanceof AggregateError && current.errors.length > 0) current = current.errors[0]
+    else current = 'cause' in current ? current.cause : undefined
+  }
+  return ''
+}
