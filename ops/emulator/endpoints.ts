@@ -2,7 +2,8 @@
 import { answerEmbeddings, answerTokenCount } from './embeddings.ts'
 import { noSuchModel, UpstreamError } from './errors.ts'
 import { type Exchange, sendBody, sendJson } from './exchange.ts'
-import { readMultipart, storeUpload } from './files.ts'
+import { storeUpload } from './files.ts'
+import { readMultipart } from './multipart.ts'
 import { answerOpenAiEmbeddings, findOpenAiModel, listOpenAiModels } from './openai-chat.ts'
 import type { EmulatorState } from './state.ts'
 
@@ -84,8 +85,8 @@ export const nativeEndpoints: Endpoint[] = [
     method: 'POST',
     pattern: /^\/files$/,
     name: '/files',
-    handler: async (exchange, body, state) => {
-      const form = await readMultipart(body, exchange.request.headers['content-type'])
+    handler: (exchange, body, state) => {
+      const form = readMultipart(body, exchange.request.headers['content-type'])
       const files = form.files.map(({ content, ...file }) => ({ ...file, bytes: content.length }))
       state.recorder.setBody(exchange.record, { ...form.fields, files }, body.length)
       sendJson(exchange, 200, storeUpload(state.files, exchange.account, form))

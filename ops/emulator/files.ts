@@ -1,6 +1,7 @@
 // The file store: uploads, generated pictures and models, visible to the account that made them.
 import { randomUUID } from 'node:crypto'
 import { badRequest, UpstreamError, unprocessable } from './errors.ts'
+import type { ReceivedForm } from './multipart.ts'
 
 export interface StoredFile {
   id: string
@@ -85,36 +86,6 @@ export function createFileStore(now: () => number): FileStore {
       return { id, object: 'file', deleted: true }
     }
   }
-}
-
-export interface ReceivedForm {
-  fields: Record<string, string>
-  files: Array<{ field: string; filename: string; contentType: string; content: Buffer }>
-}
-
-/**
- * Reads a `multipart/form-data` body.
- * @throws UpstreamError 400 when it is something else or malformed.
- */
-export async function readMultipart(body: Buffer, contentType: string | undefined): Promise<ReceivedForm> {
-  if (contentType === undefined || !/^multipart\/form-data;/i.test(contentType)) {
-    throw badRequest('multipart/form-data expected')
-  }
-  const form: ReceivedForm = { fields: {}, files: [] }
-  let entries: FormData
-  try {
-    entries = await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData()
-  } catch {
-    throw badRequest('the multipart body is malformed')
-  }
-  for (const [field, value] of entries) {
-    if (typeof value === 'string') form.fields[field] = value
-    else {
-      const content = Buffer.from(await value.arrayBuffer())
-      form.files.push({ field, filename: value.name, contentType: value.type, content })
-    }
-  }
-  return form
 }
 
 /** Stores the file of an upload form. Throws UpstreamError 400 or 422. */

@@ -1,0 +1,96 @@
+// Instances of schemas and strings for regular expressions.
+import fc from 'fast-check'
+import t from 'tap'
+import type { JsonValue } from '../../../ops/emulator/json.ts'
+import { exampleOfRegex } from '../../../ops/emulator/regex-example.ts'
+import { exampleOfSchema } from '../../../ops/emulator/schema-example.ts'
+
+t.test('only required properties are filled, and all of them when nothing is required', async t => {
+  const properties = { a: { type: 'string' }, b: { type: 'integer' } }
+  t.same(exampleOfSchema({ type: 'object', properties, required: ['b'] }), { b: 1 })
+  t.same(exampleOfSchema({ type: 'object', properties }), { a: 'example', b: 1 })
+  t.same(exampleOfSchema({ type: 'object', properties, required: [] }), {})
+  t.same(exampleOfSchema({ type: 'OBJECT', properties: { a: { type: 'NUMBER' } } }), { a: 1 })
+})
+
+t.test('values obey what the schema says about them', async t => {
+  const cases: Array<[JsonValue, JsonValue]> = [
+    [{ enum: ['x', 'y'] }, 'x'],
+    [{ const: 7 }, 7],
+    [{ type: 'integer', minimum: 3 }, 3],
+    [{ type: 'integer', exclusiveMinimum: 3 }, 4],
+    [{ type: 'integer', maximum: -2 }, -2],
+    [{ type: 'integer', multipleOf: 5, minimum: 11 }, 15],
+    [{ type: 'number', minimum: 0.25, maximum: 0.3 }, 0.3],
+    [{ type: ['null', 'boolean'] }, true],
+    [{ type: 'null' }, null],
+    [{ type: 'string', format: 'email' }, 'person@example.test'],
+    [{ type: 'string', pattern: '^[A-Z]{2}-\\d+$' }, 'AA-1'],
+    [{ type: 'string', minLength: 10 }, 'exampleeee'],
+    [{ type: 'string', maxLength: 3 }, 'exa'],
+    [{ type: 'array', items: { type: 'boolean' }, minItems: 2 }, [true, true]],
+    [{ type: 'array', items: { type: 'boolean' }, maxItems: 0 }, []],
+    [{ prefixItems: [{ const: 1 }, { const: 2 }], items: false }, [1, 2]],
+    [{ anyOf: [{ type: 'null' }, { type: 'integer' }] }, 1],
+    [{ oneOf: [{ const: 'a' }, { const: 'b' }] }, 'a'],
+    [
+      {
+        allOf: [
+          { properties: { a: { const: 1 } }, required: ['a'] },
+          { properties: { b: { const: 2 } }, required: ['b'] }
+        ]
+      },
+      { a: 1, b: 2 }
+    ],
+    [{ type: 'integer', default: 9 }, 9],
+    [true, 'example']
+  ]
+  for (const [schema, instance] of cases) t.same(exampleOfSchema(schema), instance, JSON.stringify(schema))
+})
+
+t.test('references are followed, also backwards, and a wrong one is harmless', async t => {
+  const node = {
+    type: 'object',
+    properties: { name: { const: 'n' }, next: { $ref: '#/$defs/Node' } },
+    required: ['name']
+  }
+  t.same(exampleOfSchema({ $ref: '#/$defs/Node', $defs: { Node: node } }), { name: 'n' })
+  t.same(exampleOfSchema({ $ref: '#/$defs/A~1B', $defs: { 'A/B': { const: 1 } } }), 1)
+  t.same(exampleOfSchema({ $ref: '#/%/missing' }), 'example')
+})
+
+t.test('a schema that needs itself twice over ends', async t => {
+  const tree = {
+    type: 'object',
+    properties: { l: { $ref: '#' }, m: { $ref: '#' }, r: { $ref: '#' } },
+    required: ['l', 'm', 'r']
+  }
+  t.ok(JSON.stringify(exampleOfSchema(tree)).length < 200_000)
+})
+
+t.test('examples of regular expressions match them', async t => {
+  const sources = [
+    '[A-Z]{3}-\\d{4}',
+    '^(?:red|green)$',
+    '(yes|no)+',
+    'a*b?c+',
+    '[^a-z]x',
+    '\\w{2,5}@[a-z]+\\.test',
+    '.\\s\\S',
+    '(?<year>\\d{4})-(?<month>\\d{2})',
+    '\\u0041\\x42',
+    '[\\]x]',
+    '(|a)b'
+  ]
+  for (const source of sources) t.match(exampleOfRegex(source), new RegExp(`^(?:${source})$`, 'u'), source)
+})
+
+t.test('no text makes the regular expression reader fail (property)', async t => {
+  fc.assert(fc.property(fc.string(), source => typeof exampleOfRegex(source) === 'string'))
+  t.pass()
+})
+
+t.test('no JSON makes the schema reader fail (property)', async t => {
+  fc.assert(fc.property(fc.jsonValue(), schema => exampleOfSchema(schema as JsonValue) !== undefined))
+  t.pass()
+})

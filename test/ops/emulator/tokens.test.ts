@@ -1,0 +1,47 @@
+// Tokens and deltas: deterministic, and a text survives every cut.
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  countCharacters,
+  countTokens,
+  cutToTokens,
+  splitEvenly,
+  splitIntoDeltas
+} from '../../../ops/emulator/tokens.ts'
+
+t.test('tokens of the recorded texts are counted as recorded', async t => {
+  t.equal(countTokens('First text'), 2)
+  t.equal(countTokens('Second text'), 2)
+  t.equal(countTokens('Hello, world!'), 4)
+  t.equal(countTokens(''), 0)
+  t.equal(countTokens('internationalisation'), 3)
+})
+
+t.test('characters are code points', async t => {
+  t.equal(countCharacters('First text'), 10)
+  t.equal(countCharacters('a😀б'), 3)
+})
+
+const anyText = fc.string({ unit: 'grapheme', maxLength: 400 })
+
+t.test('deltas join to the text and never cut a surrogate pair (property)', async t => {
+  fc.assert(
+    fc.property(anyText, fc.integer({ min: 1, max: 50 }), (text, count) => {
+      const cuts = [splitIntoDeltas(text), splitEvenly(text, count)]
+      return cuts.every(
+        pieces => pieces.join('') === text && pieces.every(piece => piece.isWellFormed() && piece !== '')
+      )
+    })
+  )
+  t.pass()
+})
+
+t.test('a cut text holds no more tokens than allowed (property)', async t => {
+  fc.assert(
+    fc.property(anyText, fc.integer({ min: 0, max: 60 }), (text, limit) => {
+      const cut = cutToTokens(text, limit)
+      return text.startsWith(cut) && countTokens(cut) <= limit && cut.isWellFormed()
+    })
+  )
+  t.pass()
+})
