@@ -73,6 +73,8 @@ const supervisorMessage = z.discriminatedUnion('kind', [
     /** Base64. */
     fingerprintKey: z.string(),
     listen: listenOptions,
+    /** Only warnings and errors go to stdout. */
+    isQuiet: z.boolean(),
     catalog: catalogSnapshot.nullable()
   }),
   /** Readiness false, new model requests refused. Answered by `drain-acknowledged`. */

@@ -75,8 +75,8 @@ t.test('an error document always has details, and they are flat', async t => {
     error: { code: 'gateway_not_ready', message: 'Gateway routes are not ready.', details: [] }
   })
   const error = new StartupError('invalid_profile_schema', 'Provider configuration preflight failed.', [
-    { reasonId: 'invalid_settings', setting: 'GATEWAY_PORT' },
-    { reasonId: 'demo_refused' }
+    { reasonId: 'invalid_settings', setting: 'GATEWAY_PORT', explanation: 'GATEWAY_PORT is wrong' },
+    { reasonId: 'demo_refused', explanation: 'no demo' }
   ])
   t.same(createStartupErrorDocument(error).error.details, [
     { reason_id: 'invalid_settings', setting: 'GATEWAY_PORT' },

@@ -1,0 +1,247 @@
+// Feeds the lifecycle with what happens to the fleet, the clock and the operator, and applies the effects that it answers with.
+import type { ListenOptions } from '../shared/ipc.ts'
+import type { Logger, RuntimeLog } from '../shared/logging.ts'
+import { createCatalogOfRecord } from './catalog-of-record.ts'
+import { createConcurrencyBroker } from './concurrency-broker.ts'
+import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
+import { createFleet, type FleetEvent } from './fleet.ts'
+import {
+  advanceLifecycle,
+  initialLifecycleState,
+  type LifecycleEffect,
+  type LifecycleEvent,
+  type TimerName
+} from './lifecycle.ts'
+import { createLogRotation } from './log-rotation.ts'
+import type { RestartPolicy } from './restart-policy.ts'
+import type { RuntimePlan } from './runtime-plan.ts'
+
+/** How long cancelled requests have to say so to their clients. */
+const SETTLE_MS = 1_000
+/** Bound of everything that follows: closing clients, sinks and workers. */
+const CLEANUP_MS = 5_000
+const DRAIN_REPORT_INTERVAL_MS = 1_000
+
+export interface ControlOptions {
+  readonly plan: RuntimePlan
+  readonly version: string
+  /** Path of the worker's entry file. */
+  readonly workerEntry: string
+  /** Node options of the workers. */
+  readonly workerArguments: readonly string[]
+  readonly listen: ListenOptions
+  readonly restartPolicy: RestartPolicy
+  /** Base64 of the key that fingerprints are made with. */
+  readonly fingerprintKey: string
+  /** Workers write only warnings to stdout. */
+  readonly isQuiet: boolean
+}
+
+export interface ControlDependencies {
+  readonly runtimeLog: RuntimeLog
+  /** Says one line to the operator who watches stderr. */
+  readonly writeError: (line: string) => void
+  /** Called once, when every worker listens. */
+  readonly onServing: (address: { host: string; port: number }) => void
+}
+
+export interface Control {
+  /** Asks for the stop; a second time it ends running requests at once. */
+  stop(): void
+  /** Resolves when no worker is left, with the code that the process ends with. */
+  readonly ended: Promise<ExitCode>
+}
+
+/** Starts the workers and everything that the supervisor owns while they run. */
+export function startControl(dependencies: ControlDependencies, options: ControlOptions): Control {
+  const { runtimeLog } = dependencies
+  const { log } = runtimeLog
+  const { settings, variables, revisions } = options.plan
+  const { promise: ended, resolve: end } = Promise.withResolvers<ExitCode>()
+  const timers = new Map<string, NodeJS.Timeout>()
+  let state = initialLifecycleState
+
+  const timerDurationsMs: Record<TimerName, number> = {
+    grace: settings.shutdownReadinessGraceSeconds * 1000,
+    drain: settings.shutdownTimeoutSeconds * 1000,
+    settle: SETTLE_MS,
+    cleanup: CLEANUP_MS
+  }
+
+  const fleet = createFleet(
+    { log, nowMs: () => performance.now(), random: Math.random, onEvent: receive },
+    {
+      workerCount: settings.workers,
+      entry: options.workerEntry,
+      execArgv: options.workerArguments,
+      startupTimeoutMs: settings.startupTimeoutSeconds * 1000,
+      restartPolicy: options.restartPolicy,
+      revisions,
+      configure: workerId => ({
+        kind: 'configure',
+        workerId,
+        version: options.version,
+        variables,
+        revisions,
+        fingerprintKey: options.fingerprintKey,
+        listen: options.listen,
+        isQuiet: options.isQuiet,
+        catalog: catalog.current() ?? null
+      })
+    }
+  )
+  const broker = createConcurrencyBroker({ send: fleet.send }, settings)
+  const catalog = createCatalogOfRecord(
+    {
+      log,
+      nowMs: Date.now,
+      send: fleet.send,
+      broadcast: fleet.broadcast,
+      nextReadyOwner: fleet.nextReadyOwner,
+      onFilled: () => dispatch({ kind: 'catalog-filled' })
+    },
+    { upstreamTimeoutMs: settings.upstream.timeout * 1000 }
+  )
+  const reopenLogs = () => {
+    runtimeLog.reopen()
+    fleet.broadcast({ kind: 'reopen-log' })
+  }
+  const rotation = createLogRotation(
+    { log, nowMs: Date.now, reopen: reopenLogs },
+    { file: settings.logFilename, maxSizeBytes: settings.logMaxSize, retentionDays: settings.logRetentionDays }
+  )
+  // For log rotation from outside: rename the file, then signal.
+  process.on('SIGUSR1', reopenLogs)
+
+  function receive(event: FleetEvent): void {
+    switch (event.kind) {
+      case 'startup-completed':
+        dispatch({ kind: 'startup-completed' })
+        dependencies.onServing(event.address)
+        catalog.startWarmUp()
+        break
+      case 'startup-failed': {
+        dependencies.writeError(`startup_failed: ${event.reason}: ${event.detail}`)
+        const isOurConfiguration = event.reason === 'configuration'
+        const exitCode = isOurConfiguration ? EXIT_CODES.wrongConfiguration : EXIT_CODES.startupFailed
+        dispatch({ kind: 'startup-failed', exitCode })
+        break
+      }
+      case 'keep-dying':
+        dependencies.writeError('workers_keep_dying: workers die faster than they can be replaced')
+        log.fatal({ event: 'workers_keep_dying' }, 'Workers die faster than they can be replaced')
+        dispatch({ kind: 'workers-keep-dying' })
+        break
+      case 'told':
+        dispatch({ kind: 'workers-told' })
+        break
+      case 'requests-done':
+        dispatch({ kind: 'requests-done' })
+        break
+      case 'gone':
+        dispatch({ kind: 'workers-gone' })
+        break
+      case 'worker-gone':
+        broker.releaseOwner(event.owner)
+        catalog.releaseOwner(event.owner)
+        break
+      case 'message':
+        if (!broker.receive(event.owner, event.message)) catalog.receive(event.owner, event.message)
+        break
+    }
+  }
+
+  function dispatch(event: LifecycleEvent): void {
+    const transition = advanceLifecycle(state, event)
+    state = transition.state
+    for (const effect of transition.effects) apply(effect)
+  }
+
+  function apply(effect: LifecycleEffect): void {
+    switch (effect.kind) {
+      case 'start-workers':
+        fleet.start()
+        break
+      case 'announce-startup':
+        log.info({ event: 'startup_complete' }, 'Application startup complete')
+        break
+      case 'announce-shutdown':
+        log.info({ event: 'shutdown_initiated' }, 'Application shutdown initiated')
+        break
+      case 'tell-workers-to-drain':
+        fleet.drain()
+        reportDrain()
+        break
+      case 'close-listeners':
+        fleet.broadcast({ kind: 'close-listener' })
+        break
+      case 'cancel-requests':
+        log.warn({ event: 'requests_cancelled', active: fleet.activeRequests() }, 'Running requests are cancelled')
+        fleet.broadcast({ kind: 'cancel' })
+        break
+      case 'close-workers':
+        fleet.close()
+        break
+      case 'kill-workers':
+        log.error({ event: 'cleanup_exceeded' }, 'Cleanup took too long; workers are killed')
+        fleet.kill()
+        break
+      case 'start-timer':
+        startTimer(effect.timer)
+        break
+      case 'exit':
+        finish(effect.exitCode)
+        break
+      case 'print-inspect-document':
+      case 'print-error-document':
+        throw new Error('A running gateway prints no preflight document.')
+    }
+  }
+
+  function startTimer(timer: TimerName): void {
+    const events = {
+      grace: { kind: 'grace-over' },
+      drain: { kind: 'drain-deadline' },
+      settle: { kind: 'settle-over' },
+      cleanup: { kind: 'cleanup-deadline' }
+    } as const
+    timers.set(
+      timer,
+      setTimeout(() => dispatch(events[timer]), timerDurationsMs[timer])
+    )
+  }
+
+  function reportDrain(): void {
+    const startedAtMs = performance.now()
+    const report = setInterval(() => {
+      const elapsedMs = performance.now() - startedAtMs
+      const secondsLeft = Math.max(0, Math.ceil((timerDurationsMs.drain - elapsedMs) / 1000))
+      const active = fleet.activeRequests()
+      log.info(
+        { event: 'drain_progress', active, waiting: broker.counts().waiting, seconds_left: secondsLeft },
+        'Draining'
+      )
+    }, DRAIN_REPORT_INTERVAL_MS)
+    timers.set('report', report)
+  }
+
+  function finish(exitCode: ExitCode): void {
+    for (const timer of timers.values()) clearTimeout(timer)
+    process.off('SIGUSR1', reopenLogs)
+    rotation.close()
+    catalog.close()
+    broker.close()
+    if (exitCode === EXIT_CODES.cleanupExceeded) {
+      dependencies.writeError('cleanup_exceeded: closing took longer than its bound')
+    }
+    logEnd(log, exitCode)
+    end(exitCode)
+  }
+
+  dispatch({ kind: 'start-accepted' })
+  return { stop: () => dispatch({ kind: 'stop-signal' }), ended }
+}
+
+function logEnd(log: Logger, exitCode: ExitCode): void {
+  log.info({ event: 'shutdown_complete', exit_code: exitCode }, 'Application shutdown complete')
+}

@@ -1,0 +1,189 @@
+// Brings the gateway up from its configuration and takes it down again: plan, embedded upstream, log, port, workers, and back.
+import { createHash, randomBytes } from 'node:crypto'
+import { totalmem } from 'node:os'
+import { extname, join } from 'node:path'
+import type { ListenOptions } from '../shared/ipc.ts'
+import type { JsonObject } from '../shared/json.ts'
+import { createRuntimeLog, type Logger, type RuntimeLog } from '../shared/logging.ts'
+import { describeEffectiveSettings, describeSecurityPosture, listSecretTexts } from '../shared/settings/effective.ts'
+import { isAuthRequired, type Settings } from '../shared/settings.ts'
+import { StartupError } from '../shared/startup-error.ts'
+import { startControl } from './control.ts'
+import { writeDemoBanner } from './demo-banner.ts'
+import { type DemoUpstream, startDemoUpstream } from './demo-upstream.ts'
+import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
+import { exitCodeBeforeStart } from './lifecycle.ts'
+import { canSharePort, type PortReservation, reservePort } from './port-reservation.ts'
+import { createRestartPolicy } from './restart-policy.ts'
+import { type PlanSources, planRuntime, type RuntimePlan } from './runtime-plan.ts'
+import type { StopSignals } from './signals.ts'
+import { planWorkerArguments } from './worker-arguments.ts'
+
+export interface GatewayContext {
+  readonly version: string
+  readonly signals: StopSignals
+  readonly writeOutput: (text: string) => void
+  /** Says one line to the operator who watches stderr. */
+  readonly writeError: (line: string) => void
+}
+
+/** What is open and must be closed, latest first, whichever way the gateway ends. */
+interface Owned {
+  demo: DemoUpstream | undefined
+  runtimeLog: RuntimeLog | undefined
+  reservation: PortReservation | undefined
+}
+
+/** Runs until the gateway has stopped; returns the exit code. A stop signal at any step ends it cleanly. */
+export async function runGateway(sources: PlanSources, context: GatewayContext): Promise<ExitCode> {
+  const stopping = new AbortController()
+  let stop = () => stopping.abort()
+  context.signals.listen(() => stop())
+  const owned: Owned = { demo: undefined, runtimeLog: undefined, reservation: undefined }
+  try {
+    const plan = await preparePlan(sources, owned, stopping.signal)
+    const { log } = openLog(plan, sources, owned)
+    describeStart(log, plan, context.version)
+    watchDemo(owned, log)
+    const listen = await prepareListening(plan, owned, log)
+    stopping.signal.throwIfAborted()
+    const control = startControl(
+      {
+        runtimeLog: owned.runtimeLog ?? openLog(plan, sources, owned),
+        writeError: context.writeError,
+        onServing: address => announce(address, { plan, owned, context })
+      },
+      {
+        plan,
+        version: context.version,
+        workerEntry: join(import.meta.dirname, `../worker/main${extname(import.meta.filename)}`),
+        workerArguments: chooseWorkerArguments(plan.settings),
+        listen,
+        restartPolicy: createRestartPolicy(plan.settings.workers),
+        fingerprintKey: createFingerprintKey(plan.settings),
+        isQuiet: sources.options.isDemo
+      }
+    )
+    stop = control.stop
+    return await control.ended
+  } catch (error) {
+    return explainFailure(error, { owned, context, isStopping: stopping.signal.aborted })
+  } finally {
+    await owned.reservation?.release()
+    await owned.demo?.close()
+    owned.runtimeLog?.flush()
+  }
+}
+
+async function preparePlan(sources: PlanSources, owned: Owned, signal: AbortSignal): Promise<RuntimePlan> {
+  const plan = planRuntime(sources)
+  if (!sources.options.isDemo) return plan
+  owned.demo = await startDemoUpstream(signal)
+  const isTerminal = process.stdout.isTTY === true
+  const demoVariables = {
+    ...(plan.settings.upstream.model === undefined && { UPSTREAM_MODEL: 'GigaChat-2-Max' }),
+    // People read a terminal; a file or a pipe is read by programs.
+    ...(isTerminal && plan.variables.GATEWAY_LOG_FORMAT === undefined && { GATEWAY_LOG_FORMAT: 'text' }),
+    ...owned.demo.variables
+  }
+  return planRuntime({ ...sources, demoVariables })
+}
+
+function openLog(plan: RuntimePlan, sources: PlanSources, owned: Owned): RuntimeLog {
+  owned.runtimeLog = createRuntimeLog({
+    settings: plan.settings,
+    knownSecrets: listSecretTexts(plan.settings),
+    isQuiet: sources.options.isDemo
+  })
+  return owned.runtimeLog
+}
+
+function describeStart(log: Logger, plan: RuntimePlan, version: string): void {
+  const { settings, revisions } = plan
+  log.info(
+    { event: 'starting', version, workers: settings.workers, revisions },
+    `Starting llm-gateway version ${version}`
+  )
+  const effective: JsonObject = describeEffectiveSettings(settings)
+  log.info({ event: 'effective_settings', settings: effective }, 'Effective settings')
+  const posture = JSON.stringify(describeSecurityPosture(settings))
+  log.info({ event: 'security_posture' }, `Security posture: ${posture}`)
+  for (const warning of plan.warnings) log.warn({ event: 'configuration_warning' }, warning)
+}
+
+function watchDemo(owned: Owned, log: Logger): void {
+  owned.demo?.onLost(() =>
+    log.error({ event: 'demo_upstream_lost' }, 'The embedded upstream ended; requests will fail')
+  )
+}
+
+async function prepareListening(plan: RuntimePlan, owned: Owned, log: Logger): Promise<ListenOptions> {
+  const { host, port } = plan.settings
+  const reusePort = canSharePort(process.platform, process.versions.node)
+  owned.reservation = await reservePort({ host, port, reusePort })
+  log.info({ event: 'port_reserved', host, port: owned.reservation.port, reuse_port: reusePort }, 'Port is free')
+  return { host, port: owned.reservation.port, reusePort, ...(plan.tls !== undefined && { tls: plan.tls }) }
+}
+
+function announce(
+  address: { host: string; port: number },
+  { plan, owned, context }: { plan: RuntimePlan; owned: Owned; context: GatewayContext }
+): void {
+  void owned.reservation?.release()
+  owned.runtimeLog?.log.info({ event: 'listening', ...address, tls: plan.tls !== undefined }, 'Listening')
+  if (owned.demo === undefined) return
+  context.writeOutput(
+    writeDemoBanner({
+      address,
+      isTls: plan.tls !== undefined,
+      isAuthRequired: isAuthRequired(plan.settings),
+      model: plan.settings.upstream.model ?? '',
+      controlUrl: owned.demo.controlUrl,
+      logFile: plan.settings.logFilename
+    })
+  )
+}
+
+function chooseWorkerArguments(settings: Settings): string[] {
+  const inherited = [...process.execArgv, ...(process.env.NODE_OPTIONS ?? '').split(/\s+/)]
+  const planned = planWorkerArguments({
+    workerCount: settings.workers,
+    memoryLimitBytes: process.constrainedMemory(),
+    totalMemoryBytes: totalmem(),
+    inherited
+  })
+  return [...process.execArgv, ...planned]
+}
+
+/** 32 bytes: those of the setting where it is set, so that fingerprints stay the same over restarts and hosts. */
+function createFingerprintKey(settings: Settings): string {
+  const { fingerprintKey } = settings
+  const key =
+    fingerprintKey === undefined ? randomBytes(32) : createHash('sha256').update(fingerprintKey.reveal()).digest()
+  return key.toString('base64')
+}
+
+/** Errors of the system that say where the gateway was told to listen, in words. */
+const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'port_in_use: the port is already in use',
+  EADDRNOTAVAIL: 'address_not_available: the address does not belong to this machine',
+  ENOTFOUND: 'address_not_available: the host name cannot be resolved',
+  EACCES: 'permission_denied: the port may not be used by this user'
+}
+
+function explainFailure(
+  error: unknown,
+  { owned, context, isStopping }: { owned: Owned; context: GatewayContext; isStopping: boolean }
+): ExitCode {
+  if (StartupError.is(error)) {
+    context.writeError(error.summary)
+    return exitCodeBeforeStart({ kind: 'start-refused' })
+  }
+  // Whatever the abort interrupted, the stop was asked for.
+  if (isStopping) return exitCodeBeforeStart({ kind: 'stop-signal' })
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const problem = LISTEN_PROBLEMS[code] ?? `internal: ${error instanceof Error ? error.message : String(error)}`
+  owned.runtimeLog?.log.error({ event: 'startup_failed', err: error }, `Startup failed: ${problem}`)
+  context.writeError(`startup_failed: ${problem}`)
+  return exitCodeBeforeStart({ kind: 'startup-failed', exitCode: EXIT_CODES.startupFailed })
+}

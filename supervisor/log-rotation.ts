@@ -1,0 +1,90 @@
+// Rotates the runtime log by size. Every process appends to the file; the supervisor alone renames it and then tells everybody to
+// open it anew (operations contract, section 12).
+import { existsSync, readdirSync, renameSync, statSync, unlinkSync } from 'node:fs'
+import { basename, dirname, extname, join } from 'node:path'
+import type { Logger } from '../shared/logging.ts'
+
+/** How often the size is looked at. Between two looks a file may outgrow its limit by what is logged in that time. */
+const CHECK_INTERVAL_MS = 1000
+const DAY_MS = 24 * 60 * 60 * 1000
+
+export interface LogRotation {
+  /** Looks at the file now and rotates it when it reached its size. Returns whether it did. */
+  check(): boolean
+  close(): void
+}
+
+export interface LogRotationOptions {
+  readonly file: string
+  readonly maxSizeBytes: number
+  readonly retentionDays: number
+}
+
+export interface LogRotationDependencies {
+  readonly log: Logger
+  readonly nowMs: () => number
+  /** Opens the log anew in all processes. */
+  readonly reopen: () => void
+}
+
+/** Starts looking after a log file. */
+export function createLogRotation(dependencies: LogRotationDependencies, options: LogRotationOptions): LogRotation {
+  function check(): boolean {
+    try {
+      const isRotated = rotateWhenFull(options)
+      if (!isRotated) return false
+      dependencies.reopen()
+      deleteOldLogs(options, dependencies.nowMs())
+      return true
+    } catch (error) {
+      dependencies.log.error({ event: 'log_rotation_failed', err: error }, 'The log file could not be rotated')
+      return false
+    }
+  }
+  const timer = setInterval(check, CHECK_INTERVAL_MS).unref()
+  return { check, close: () => clearInterval(timer) }
+}
+
+function rotateWhenFull({ file, maxSizeBytes }: LogRotationOptions): boolean {
+  const status = statSync(file, { bigint: true, throwIfNoEntry: false })
+  if (status === undefined || status.size < BigInt(maxSizeBytes)) return false
+  const createdAtNs = status.birthtimeNs > 0n ? status.birthtimeNs : status.mtimeNs
+  renameSync(file, findFreeName(file, createdAtNs))
+  return true
+}
+
+/** Two files created in the same microsecond would have one name, so the later one counts on. */
+function findFreeName(file: string, createdAtNs: bigint): string {
+  let microseconds = createdAtNs / 1000n
+  let name = rotatedName(file, microseconds)
+  while (existsSync(name)) {
+    microseconds += 1n
+    name = rotatedName(file, microseconds)
+  }
+  return name
+}
+
+/** `gateway.log` becomes `gateway.<YYYY-MM-DD_HH-mm-ss_SSSSSS>.log`, in local time. */
+export function rotatedName(file: string, createdAtMicroseconds: bigint): string {
+  const time = new Date(Number(createdAtMicroseconds / 1000n))
+  const two = (value: number) => String(value).padStart(2, '0')
+  const date = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`
+  const clock = `${two(time.getHours())}-${two(time.getMinutes())}-${two(time.getSeconds())}`
+  const fraction = String(createdAtMicroseconds % 1_000_000n).padStart(6, '0')
+  const extension = extname(file)
+  return join(dirname(file), `${basename(file, extension)}.${date}_${clock}_${fraction}${extension}`)
+}
+
+const STAMP = /^\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2}_\d{6}$/
+
+function deleteOldLogs({ file, retentionDays }: LogRotationOptions, nowMs: number): void {
+  const directory = dirname(file)
+  const extension = extname(file)
+  const prefix = `${basename(file, extension)}.`
+  for (const name of readdirSync(directory)) {
+    const stamp = name.slice(prefix.length, name.length - extension.length)
+    if (!name.startsWith(prefix) || !name.endsWith(extension) || !STAMP.test(stamp)) continue
+    const status = statSync(join(directory, name), { throwIfNoEntry: false })
+    if (status !== undefined && nowMs - status.mtimeMs > retentionDays * DAY_MS) unlinkSync(join(directory, name))
+  }
+}

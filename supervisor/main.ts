@@ -1,0 +1,44 @@
+#!/usr/bin/env node
+// Entry of the gateway: arguments to a command, a command to an exit code.
+import { catchStopSignals } from './signals.ts'
+
+// Before anything else is loaded, so that no signal finds the default handler.
+const signals = catchStopSignals()
+
+const { parseCommandLine, USAGE } = await import('./command-line.ts')
+const { EXIT_CODES } = await import('./exit-codes.ts')
+
+const writeOutput = (text: string) => process.stdout.write(text)
+const writeError = (line: string) => process.stderr.write(`llm-gateway: ${line}\n`)
+
+const command = parseCommandLine(process.argv.slice(2))
+switch (command.kind) {
+  case 'help':
+    writeOutput(USAGE)
+    break
+  case 'version': {
+    const { readVersion } = await import('../shared/version.ts')
+    writeOutput(`${readVersion()}\n`)
+    break
+  }
+  case 'usage-error':
+    process.stderr.write(USAGE)
+    writeError(command.message)
+    process.exitCode = EXIT_CODES.wrongConfiguration
+    break
+  case 'inspect': {
+    const { inspectConfiguration } = await import('./preflight.ts')
+    const result = inspectConfiguration({ environment: process.env, options: command.options })
+    for (const warning of result.warnings) writeError(warning)
+    writeOutput(result.output)
+    process.exitCode = result.exitCode
+    break
+  }
+  case 'start': {
+    const { runGateway } = await import('./gateway.ts')
+    const { readVersion } = await import('../shared/version.ts')
+    const sources = { environment: process.env, options: command.options }
+    // Exits for good: a handle that some library forgot must not keep a stopped gateway in the process list.
+    process.exit(await runGateway(sources, { version: readVersion(), signals, writeOutput, writeError }))
+  }
+}

@@ -1,0 +1,112 @@
+// Makes sure that the port is free before workers share it. With port sharing in the kernel a second gateway on the same port
+// would go unnoticed and take half of the connections, so the question is asked without sharing.
+import { lookup } from 'node:dns/promises'
+import { createServer, type Server } from 'node:net'
+
+export interface PortReservation {
+  readonly port: number
+  /** Lets go of the port; to be called when the workers listen, or will not. */
+  release(): Promise<void>
+}
+
+/** Whether the kernel can spread connections over several listeners of one port, and this Node knows how to ask for it. */
+export function canSharePort(platform: string, nodeVersion: string): boolean {
+  const [major = 0, minor = 0] = nodeVersion.split('.').map(Number)
+  return platform === 'linux' && (major > 23 || (major === 23 && minor >= 1))
+}
+
+/** A free port of one address may be taken on another; then the next free one is tried. */
+const PICK_TRIES_MAX = 10
+
+interface ReservationOptions {
+  readonly host: string
+  readonly port: number
+  readonly reusePort: boolean
+}
+
+/**
+ * Proves that nobody listens on the host's addresses. For port 0 it picks a port that is free on all of them and, where ports can
+ * be shared, keeps it until `release`. Rejects with the system's error (`EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES`, `ENOTFOUND`).
+ */
+export async function reservePort(options: ReservationOptions): Promise<PortReservation> {
+  const addresses = await resolveAddresses(options.host)
+  if (options.port !== 0) {
+    await probe(addresses, options.port)
+    return { port: options.port, release: async () => undefined }
+  }
+  // Without sharing the workers' listeners are the supervisor's own, and the system picks the port when they open.
+  if (!options.reusePort) return { port: 0, release: async () => undefined }
+  return pickPort(addresses, PICK_TRIES_MAX)
+}
+
+/** Like the workers' listeners: `localhost` is every address that it resolves to, any other host is taken as it is written. */
+async function resolveAddresses(host: string): Promise<string[]> {
+  if (host !== 'localhost') return [host]
+  const found = await lookup(host, { all: true })
+  return [...new Set(found.map(({ address }) => address))]
+}
+
+/** Returns the port that was probed: the given one, or for 0 the one that the first address got. */
+async function probe(addresses: readonly string[], port: number): Promise<number> {
+  let found = port
+  for (const [index, host] of addresses.entries()) {
+    try {
+      const server = await listen({ host, port: found, reusePort: false })
+      found = portOf(server)
+      await close(server)
+    } catch (error) {
+      // `localhost` may name an address family that this machine does not have; the other one is enough.
+      if (index === 0 || !hasCode(error, ['EADDRNOTAVAIL', 'EAFNOSUPPORT'])) throw error
+    }
+  }
+  return found
+}
+
+async function pickPort(addresses: readonly string[], triesLeft: number): Promise<PortReservation> {
+  let port: number
+  try {
+    port = await probe(addresses, 0)
+  } catch (error) {
+    if (triesLeft <= 1 || !hasCode(error, ['EADDRINUSE'])) throw error
+    return pickPort(addresses, triesLeft - 1)
+  }
+  const holders: Server[] = []
+  for (const host of addresses) {
+    const holder = await listen({ host, port, reusePort: true }).catch(() => undefined)
+    if (holder === undefined) continue
+    // Nobody knows the port yet; who connects all the same must not wait in this socket's queue.
+    holder.on('connection', socket => socket.destroy())
+    holders.push(holder)
+  }
+  return {
+    port,
+    async release() {
+      await Promise.all(holders.map(close))
+    }
+  }
+}
+
+function hasCode(error: unknown, codes: readonly string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
+}
+
+function listen(options: { host: string; port: number; reusePort: boolean }): Promise<Server> {
+  const server = createServer()
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ ...options, exclusive: true }, () => {
+      server.off('error', reject)
+      resolve(server)
+    })
+  })
+}
+
+function portOf(server: Server): number {
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('A listening server has no port.')
+  return address.port
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise(resolve => server.close(() => resolve()))
+}

@@ -1,0 +1,31 @@
+// The preflight: checks a configuration exactly as a start would and says the result as one document. It opens no socket, no
+// database and no log file, and contacts nobody (bridge contract, section 1.3).
+import { createInspectDocument, createStartupErrorDocument } from '../shared/documents.ts'
+import { StartupError } from '../shared/startup-error.ts'
+import type { ExitCode } from './exit-codes.ts'
+import { exitCodeBeforeStart } from './lifecycle.ts'
+import { type PlanSources, planRuntime } from './runtime-plan.ts'
+
+export interface PreflightResult {
+  readonly exitCode: ExitCode
+  /** One line of JSON with its newline, for stdout. */
+  readonly output: string
+  /** Sentences for stderr. */
+  readonly warnings: readonly string[]
+}
+
+export function inspectConfiguration(sources: PlanSources): PreflightResult {
+  try {
+    const plan = planRuntime(sources)
+    const document = createInspectDocument(plan.profiles, { matrix: plan.revisions.matrix })
+    return {
+      exitCode: exitCodeBeforeStart({ kind: 'preflight-passed' }),
+      output: `${JSON.stringify(document)}\n`,
+      warnings: plan.warnings
+    }
+  } catch (error) {
+    if (!StartupError.is(error)) throw error
+    const output = `${JSON.stringify(createStartupErrorDocument(error))}\n`
+    return { exitCode: exitCodeBeforeStart({ kind: 'preflight-failed' }), output, warnings: [] }
+  }
+}

@@ -1,0 +1,136 @@
+// Decides everything that a start needs before it opens anything. Preflight and start call the same function, so what was checked
+// is what runs (field lesson N3).
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { computeConfigRevision, createNativeProfileSet, type ProfileSet } from '../shared/native-profile.ts'
+import { parseDotenv } from '../shared/settings/dotenv.ts'
+import {
+  resolveEnvironment,
+  type SettingIssue,
+  type Settings,
+  SettingsError,
+  settingsFrom,
+  type Variables
+} from '../shared/settings.ts'
+import { StartupError, type StartupErrorDetail } from '../shared/startup-error.ts'
+import { matrixRevision } from '../shared/support-matrix.ts'
+import type { StartOptions } from './command-line.ts'
+import { resolveProfilePath } from './profile-path.ts'
+import { checkStartup } from './startup-checks.ts'
+
+export interface RuntimePlan {
+  readonly settings: Settings
+  /** Raw texts of all settings that were given, secrets from files included: what workers are configured with. */
+  readonly variables: Variables
+  readonly profiles: ProfileSet
+  readonly revisions: { readonly config: string; readonly matrix: string }
+  /** PEM texts, when HTTPS is on. */
+  readonly tls: { readonly key: string; readonly cert: string } | undefined
+  /** Sentences for the log, or for stderr in a preflight. */
+  readonly warnings: readonly string[]
+}
+
+export interface PlanSources {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly options: StartOptions
+  /** What the embedded upstream needs; it takes precedence over everything. */
+  readonly demoVariables?: Readonly<Record<string, string>>
+}
+
+const PREFLIGHT_FAILED = 'Provider configuration preflight failed.'
+
+/** Returns the frozen plan of a start. Throws `StartupError` with every problem of the settings at once. */
+export function planRuntime(sources: PlanSources): RuntimePlan {
+  const { environment, options } = sources
+  const dotenv = readDotenv(environment, options.envFile)
+  const resolved = resolveEnvironment(
+    mergeVariables([dotenv.values, environment, options.variables, sources.demoVariables ?? {}])
+  )
+  const settings = parse(resolved)
+  const { variables } = resolved
+  // With the embedded upstream running, its own credentials are no reason to refuse it.
+  const isDemo = options.isDemo && sources.demoVariables === undefined
+  const findings = checkStartup(settings, { variables, isDemo })
+  if (findings.refusals.length > 0)
+    throw new StartupError('invalid_profile_schema', PREFLIGHT_FAILED, findings.refusals)
+  const tls = readTls(settings)
+
+  const profilePath = resolveProfilePath({ flag: options.configPath, variable: settings.config })
+  if (profilePath !== undefined) {
+    throw new StartupError(
+      'invalid_profile_schema',
+      'This build has no universal bridge and cannot use a provider profile file.'
+    )
+  }
+  const profiles = createNativeProfileSet(settings)
+  return Object.freeze({
+    settings,
+    variables,
+    profiles,
+    revisions: Object.freeze({ config: computeConfigRevision(profiles), matrix: matrixRevision }),
+    tls,
+    warnings: [...dotenv.warnings, ...resolved.warnings, ...findings.warnings]
+  })
+}
+
+function parse(resolved: Parameters<typeof settingsFrom>[0]): Settings {
+  try {
+    return settingsFrom(resolved)
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    throw new StartupError('invalid_profile_schema', PREFLIGHT_FAILED, error.issues.map(describeIssue))
+  }
+}
+
+function describeIssue(issue: SettingIssue): StartupErrorDetail {
+  return { reasonId: 'invalid_settings', setting: issue.setting, explanation: `${issue.setting} ${issue.message}` }
+}
+
+/** Later sources win, whatever the case of a name: `gateway_port` in the environment beats `GATEWAY_PORT` in the file. */
+function mergeVariables(sources: ReadonlyArray<Readonly<Record<string, string | undefined>>>): Record<string, string> {
+  const merged: Record<string, string> = Object.create(null)
+  for (const source of sources) {
+    const names = Object.keys(source)
+    // Within one source the exact spelling wins, so it is written last.
+    names.sort((left, right) => Number(left === left.toUpperCase()) - Number(right === right.toUpperCase()))
+    for (const name of names) {
+      const text = source[name]
+      if (text !== undefined) merged[name.toUpperCase()] = text
+    }
+  }
+  return merged
+}
+
+function readDotenv(
+  environment: PlanSources['environment'],
+  envFile: string | undefined
+): { values: Record<string, string>; warnings: string[] } {
+  let text: string
+  try {
+    text = readFileSync(resolve(envFile ?? '.env'), 'utf8')
+  } catch {
+    const warnings = envFile === undefined ? [] : ['The file named by --env-file cannot be read; it is ignored.']
+    return { values: {}, warnings }
+  }
+  return { values: parseDotenv(text, environment), warnings: [] }
+}
+
+function readTls(settings: Settings): RuntimePlan['tls'] {
+  const { useHttps, httpsKeyFile, httpsCertFile } = settings
+  if (!useHttps || httpsKeyFile === undefined || httpsCertFile === undefined) return undefined
+  return {
+    key: readPem('GATEWAY_HTTPS_KEY_FILE', httpsKeyFile),
+    cert: readPem('GATEWAY_HTTPS_CERT_FILE', httpsCertFile)
+  }
+}
+
+function readPem(setting: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    const explanation = `${setting} must name a readable file`
+    throw new StartupError('invalid_profile_schema', PREFLIGHT_FAILED, [
+      { reasonId: 'invalid_settings', setting, explanation }
+    ])
+  }
+}

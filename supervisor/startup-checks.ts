@@ -1,0 +1,132 @@
+// What settings must not be combined, and what deserves a warning, before anything is opened (operations contract, section 5).
+import type { Secret } from '../shared/secret.ts'
+import { isAuthRequired, type Settings, type Variables } from '../shared/settings.ts'
+import type { StartupErrorDetail } from '../shared/startup-error.ts'
+
+export interface StartupFindings {
+  /** What stops the start. */
+  readonly refusals: readonly StartupErrorDetail[]
+  readonly warnings: readonly string[]
+}
+
+const SHORT_KEY_LENGTH = 16
+
+/** Checks parsed settings. `variables` tells what was given explicitly; `isDemo` that the embedded upstream was asked for. */
+export function checkStartup(settings: Settings, options: { variables: Variables; isDemo: boolean }): StartupFindings {
+  const refusals: StartupErrorDetail[] = []
+  const warnings: string[] = []
+  checkAccess(settings, refusals)
+  checkUpstream(settings, options, refusals, warnings)
+  checkTls(settings, refusals)
+  if (options.isDemo) checkDemo(settings, refusals)
+  if (settings.mode === 'PROD') checkProduction(settings, refusals, warnings)
+  checkAdminKey(settings, refusals, warnings)
+  return { refusals, warnings }
+}
+
+function checkAccess(settings: Settings, refusals: StartupErrorDetail[]): void {
+  if (!isAuthRequired(settings) || settings.apiKey !== undefined) return
+  refusals.push({
+    reasonId: 'api_key_required',
+    setting: 'GATEWAY_API_KEY',
+    explanation: 'GATEWAY_API_KEY must be set when authentication is on or the mode is PROD'
+  })
+}
+
+function checkUpstream(
+  { upstream }: Settings,
+  { variables, isDemo }: { variables: Variables; isDemo: boolean },
+  refusals: StartupErrorDetail[],
+  warnings: string[]
+): void {
+  const usesPassword = upstream.user !== undefined && upstream.password !== undefined
+  if (usesPassword && variables.UPSTREAM_BASE_URL === undefined && !isDemo) {
+    refusals.push({
+      reasonId: 'upstream_base_url_required',
+      setting: 'UPSTREAM_BASE_URL',
+      explanation: 'UPSTREAM_BASE_URL must be set when UPSTREAM_USER and UPSTREAM_PASSWORD are used'
+    })
+  }
+  if (!usesPassword && (upstream.user !== undefined || upstream.password !== undefined)) {
+    warnings.push('UPSTREAM_USER and UPSTREAM_PASSWORD work only together; the one that is set is not used.')
+  }
+}
+
+function checkTls(settings: Settings, refusals: StartupErrorDetail[]): void {
+  if (!settings.useHttps) return
+  const files = [
+    ['GATEWAY_HTTPS_KEY_FILE', settings.httpsKeyFile],
+    ['GATEWAY_HTTPS_CERT_FILE', settings.httpsCertFile]
+  ] as const
+  for (const [setting, file] of files) {
+    if (file !== undefined) continue
+    refusals.push({
+      reasonId: 'invalid_settings',
+      setting,
+      explanation: `${setting} must be set when GATEWAY_USE_HTTPS is on`
+    })
+  }
+}
+
+function checkDemo(settings: Settings, refusals: StartupErrorDetail[]): void {
+  const refuse = (setting: string, explanation: string) =>
+    refusals.push({ reasonId: 'demo_refused', setting, explanation })
+  if (settings.mode === 'PROD') refuse('GATEWAY_MODE', '--demo does not start when GATEWAY_MODE is PROD')
+  const { credentials, accessToken, user, password } = settings.upstream
+  const credentialSettings = [
+    ['UPSTREAM_CREDENTIALS', credentials],
+    ['UPSTREAM_ACCESS_TOKEN', accessToken],
+    ['UPSTREAM_USER', user],
+    ['UPSTREAM_PASSWORD', password]
+  ] as const
+  for (const [setting, value] of credentialSettings) {
+    if (value !== undefined) refuse(setting, `--demo does not start when ${setting} is set`)
+  }
+}
+
+function checkProduction(settings: Settings, refusals: StartupErrorDetail[], warnings: string[]): void {
+  const refuseUnlessAllowed = (setting: string, explanation: string) => {
+    if (settings.allowInsecureProd) warnings.push(`${explanation}.`)
+    else refusals.push({ reasonId: 'insecure_prod_refused', setting, explanation })
+  }
+  if (!settings.logRedactSensitive) {
+    refuseUnlessAllowed('GATEWAY_LOG_REDACT_SENSITIVE', 'GATEWAY_LOG_REDACT_SENSITIVE must not be off in PROD')
+  }
+  if ((settings.adminApiEnabled || settings.debugTranslateEnabled) && settings.adminApiKey === undefined) {
+    refuseUnlessAllowed(
+      'GATEWAY_ADMIN_API_KEY',
+      'GATEWAY_ADMIN_API_KEY must be set in PROD when admin or debug routes are on'
+    )
+  }
+  if (settings.logLevel === 'DEBUG') {
+    warnings.push('GATEWAY_LOG_LEVEL is DEBUG in PROD; payloads are left out of the log.')
+  }
+  if (settings.corsAllowOrigins.includes('*')) {
+    warnings.push('GATEWAY_CORS_ALLOW_ORIGINS holds "*", which PROD does not allow; it is dropped.')
+  }
+  if (!settings.upstream.verifySslCerts && settings.upstream.caBundleFile === undefined) {
+    warnings.push('UPSTREAM_VERIFY_SSL_CERTS is off in PROD; the upstream could be anybody.')
+  }
+  warnOfShortKey('GATEWAY_API_KEY', settings.apiKey, warnings)
+  warnOfShortKey('GATEWAY_ADMIN_API_KEY', settings.adminApiKey, warnings)
+  for (const key of Object.values(settings.apiKeys)) warnOfShortKey('GATEWAY_API_KEYS', key, warnings)
+}
+
+function warnOfShortKey(setting: string, key: Secret | undefined, warnings: string[]): void {
+  if (key === undefined || key.reveal().length >= SHORT_KEY_LENGTH) return
+  const warning = `${setting} holds a key of less than ${SHORT_KEY_LENGTH} characters, which is easy to guess.`
+  if (!warnings.includes(warning)) warnings.push(warning)
+}
+
+function checkAdminKey(settings: Settings, refusals: StartupErrorDetail[], warnings: string[]): void {
+  const adminKey = settings.adminApiKey?.reveal()
+  if (adminKey === undefined) return
+  const clientKeys = [settings.apiKey, ...Object.values(settings.apiKeys)].map(key => key?.reveal())
+  if (!clientKeys.includes(adminKey)) return
+  const explanation = 'GATEWAY_ADMIN_API_KEY must differ from the API keys of clients'
+  if (settings.mode === 'PROD' && !settings.allowInsecureProd) {
+    refusals.push({ reasonId: 'insecure_prod_refused', setting: 'GATEWAY_ADMIN_API_KEY', explanation })
+  } else {
+    warnings.push(`${explanation}.`)
+  }
+}
