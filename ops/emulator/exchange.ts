@@ -4,8 +4,6 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { UpstreamError } from './errors.ts'
 import type { RecordedRequest } from './recorder.ts'
 
-export const BODY_BYTES_MAX = 128 * 1024 * 1024
-
 export interface Exchange {
   request: IncomingMessage
   response: ServerResponse
@@ -32,16 +30,16 @@ export function onClosed(exchange: Exchange, listener: () => void): () => void {
 
 /**
  * Reads the whole request body.
- * @throws UpstreamError 413 past 128 MiB.
+ * @throws UpstreamError 413 past the bound.
  */
-export function readBody(exchange: Exchange): Promise<Buffer> {
+export function readBody(exchange: Exchange, bytesMax: number): Promise<Buffer> {
   const { request } = exchange
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let bytes = 0
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length
-      if (bytes > BODY_BYTES_MAX) {
+      if (bytes > bytesMax) {
         // The rest is read and dropped, so that the client gets the answer and not a reset.
         chunks.length = 0
         reject(new UpstreamError(413, 'Payload too large', { headers: { connection: 'close' } }))

@@ -31,7 +31,7 @@ export async function route(exchange: Exchange, deps: RouteDeps): Promise<void> 
   const isOpenAi = exchange.path.startsWith(`${OPENAI_PATH}/`)
   try {
     const { path } = exchange
-    const body = exchange.method === 'GET' ? Buffer.alloc(0) : await readBody(exchange)
+    const body = exchange.method === 'GET' ? Buffer.alloc(0) : await readBody(exchange, deps.state.bodyBytesMax)
     if (path === '/__expire' || path === CONTROL_PATH || path.startsWith(`${CONTROL_PATH}/`)) {
       await routeControl(exchange, body, deps)
       return

@@ -40,6 +40,8 @@ export interface EmulatorOptions extends Partial<EmulatorSettings> {
   accessTokens?: readonly string[]
   /** Chat models in addition to the recorded inventory. */
   extraModels?: readonly string[]
+  /** Larger request bodies are 413 (default 128 MiB). */
+  bodyBytesMax?: number
   /** Clock in milliseconds. */
   now?: () => number
   /** Whether `/__control` exists (default true). */
@@ -77,6 +79,7 @@ export interface Emulator {
 
 const WAIT_TIMEOUT_MS = 10_000
 const BACKLOG = 4096
+const BODY_BYTES_MAX = 128 * 1024 * 1024
 // Longer than a client's own idle time, or a reused connection would meet a closing one.
 const KEEP_ALIVE_MS = 65_000
 
@@ -94,7 +97,9 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
   }
   const deps: RouteDeps = { state, control: options.control === false ? null : { state, reset } }
   const server = createListener(options, (request, response) => {
-    void route(openExchange(request, response, state), deps)
+    const exchange = openExchange(request, response, state)
+    // Known as soon as the answer is written, so that whoever reads the answer also finds its status in the record.
+    void route(exchange, deps).finally(() => noteStatus(exchange))
   })
   server.keepAliveTimeout = KEEP_ALIVE_MS
   server.requestTimeout = 0
@@ -151,6 +156,7 @@ function createState(options: EmulatorOptions): EmulatorState {
   return {
     settings,
     now,
+    bodyBytesMax: options.bodyBytesMax ?? BODY_BYTES_MAX,
     authority,
     models: createModelInventory(options.extraModels ?? []),
     files: createFileStore(now),
@@ -220,11 +226,15 @@ function openExchange(request: IncomingMessage, response: ServerResponse, state:
     exchange.isClosed = true
     for (const closed of exchange.closeListeners) closed()
     if (isControl) return
-    record.status = response.headersSent ? response.statusCode : null
+    noteStatus(exchange)
     if (isChat) recorder.chatEnded()
     recorder.ended(record, response.writableFinished ? 'finished' : exchange.isBrokenOnPurpose ? 'broken' : 'aborted')
   })
   return exchange
+}
+
+function noteStatus({ record, response }: Exchange): void {
+  if (response.headersSent) record.status = response.statusCode
 }
 
 function readClientCertificate(socket: Socket): string | null {

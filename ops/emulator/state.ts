@@ -10,6 +10,8 @@ import type { StateIds, ThreadStore } from './threads.ts'
 export interface EmulatorState {
   settings: EmulatorSettings
   now: () => number
+  /** Larger request bodies are 413. */
+  bodyBytesMax: number
   authority: Authority
   models: ModelInventory
   files: FileStore

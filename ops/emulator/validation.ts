@@ -99,9 +99,8 @@ export function readFunctions(value: unknown, path: string): FunctionSpecificati
     names.add(entry.name)
     if (!isObject(entry.parameters)) throw unprocessable(`${at}.parameters must be an object`)
     checkType(entry, 'description', 'string', `${at}.description`)
-    for (const list of ['few_shot_examples'] as const) {
-      if (entry[list] !== undefined && !Array.isArray(entry[list]))
-        throw unprocessable(`${at}.${list} must be an array`)
+    if (entry.few_shot_examples !== undefined && !Array.isArray(entry.few_shot_examples)) {
+      throw unprocessable(`${at}.few_shot_examples must be an array`)
     }
     return { name: entry.name, parameters: asJson(entry.parameters) as JsonObject }
   })

@@ -193,6 +193,15 @@ t.test('a client that leaves while it sends is counted as aborted', async t => {
   t.equal(emulator.requests.at(-1)?.status, null)
 })
 
+t.test('a body past the bound is refused and the connection ends', async t => {
+  const { chatV1 } = await startClient(t, { bodyBytesMax: 1000 })
+  const answer = await chatV1('x'.repeat(100_000))
+  t.equal(answer.status, 413)
+  t.same(JSON.parse(answer.text), { status: 413, message: 'Payload too large' })
+  t.equal(answer.headers.connection, 'close')
+  t.equal((await chatV1('small')).status, 200)
+})
+
 t.test('the laid-out stream is cut where the directive says', async t => {
   const frames = ['1', '2', '3'].map(data => ({ event: null, data, kind: 'delta' as const }))
   const step = { calls: [], builtins: [] }
