@@ -1,103 +1,94 @@
 // The import rules of the house: arrows point from the processes to what they share, and a codec never reaches for I/O.
-const io =
-	"^(node:)?(net|http|https|http2|tls|dns|fs|fs/promises|dgram|cluster|child_process|worker_threads)$";
+const io = '^(node:)?(net|http|https|http2|tls|dns|fs|fs/promises|dgram|cluster|child_process|worker_threads)$'
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
-	forbidden: [
-		{
-			name: "no-cycles",
-			severity: "error",
-			from: {},
-			to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
-		},
-		{
-			name: "shared-is-the-bottom",
-			severity: "error",
-			from: { path: "^shared/" },
-			to: { path: "^(worker|supervisor|ops|test)/" },
-		},
-		{
-			name: "supervisor-sees-only-shared",
-			severity: "error",
-			from: { path: "^supervisor/" },
-			to: { path: "^(worker|ops|test)/" },
-		},
-		{
-			name: "worker-sees-only-shared",
-			severity: "error",
-			from: { path: "^worker/" },
-			to: { path: "^(supervisor|ops|test)/" },
-		},
-		{
-			name: "normalized-imports-nothing",
-			severity: "error",
-			from: { path: "^worker/normalized/" },
-			to: { pathNot: "^worker/normalized/" },
-		},
-		{
-			name: "codecs-do-no-io",
-			severity: "error",
-			from: { path: "^worker/protocols/" },
-			to: {
-				path: [
-					"^worker/(providers|http|routes|bridge|traffic|telemetry|admin|debug|docs|translation)/",
-					"^node_modules/(undici|fastify|piscina)",
-					io,
-				],
-			},
-		},
-		{
-			name: "families-do-not-know-each-other",
-			severity: "error",
-			from: { path: "^worker/protocols/([^/]+)/" },
-			to: {
-				path: "^worker/protocols/([^/]+)/",
-				pathNot: [
-					"^worker/protocols/$1/",
-					"^worker/protocols/native/",
-					"^worker/protocols/shared/",
-				],
-			},
-		},
-		{
-			name: "decisions-do-no-io",
-			severity: "error",
-			from: { path: "^worker/bridge/" },
-			to: {
-				path: [
-					"^worker/(providers|http|routes)/",
-					"^node_modules/(undici|fastify|piscina)",
-					io,
-				],
-			},
-		},
-		{
-			name: "only-providers-open-connections",
-			severity: "error",
-			from: { path: "^worker/", pathNot: "^worker/providers/" },
-			to: { path: "^node_modules/undici" },
-		},
-		{
-			name: "product-does-not-use-test-tools",
-			severity: "error",
-			from: { path: "^(supervisor|worker|shared)/" },
-			to: { dependencyTypes: ["npm-dev"] },
-		},
-		{
-			name: "not-resolvable",
-			severity: "error",
-			from: {},
-			to: { couldNotResolve: true },
-		},
-	],
-	options: {
-		parser: "swc",
-		tsPreCompilationDeps: true,
-		doNotFollow: { path: "node_modules" },
-		enhancedResolveOptions: {
-			exportsFields: ["exports"],
-			conditionNames: ["import", "require", "node", "default", "types"],
-		},
-	},
-};
+  forbidden: [
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } }
+    },
+    {
+      name: 'shared-is-the-bottom',
+      severity: 'error',
+      from: { path: '^shared/' },
+      to: { path: '^(worker|supervisor|ops|test)/' }
+    },
+    {
+      name: 'supervisor-sees-only-shared',
+      severity: 'error',
+      from: { path: '^supervisor/' },
+      to: { path: '^(worker|ops|test)/' }
+    },
+    {
+      name: 'worker-sees-only-shared',
+      severity: 'error',
+      from: { path: '^worker/' },
+      to: { path: '^(supervisor|ops|test)/' }
+    },
+    {
+      name: 'normalized-imports-nothing',
+      severity: 'error',
+      from: { path: '^worker/normalized/' },
+      to: { pathNot: '^worker/normalized/' }
+    },
+    {
+      name: 'codecs-do-no-io',
+      severity: 'error',
+      from: { path: '^worker/protocols/' },
+      to: {
+        path: [
+          '^worker/(providers|http|routes|bridge|traffic|telemetry|admin|debug|docs|translation)/',
+          '^node_modules/(undici|fastify|piscina)',
+          io
+        ]
+      }
+    },
+    {
+      name: 'families-do-not-know-each-other',
+      severity: 'error',
+      from: { path: '^worker/protocols/([^/]+)/' },
+      to: {
+        path: '^worker/protocols/([^/]+)/',
+        pathNot: ['^worker/protocols/$1/', '^worker/protocols/native/', '^worker/protocols/shared/']
+      }
+    },
+    {
+      name: 'decisions-do-no-io',
+      severity: 'error',
+      from: { path: '^worker/bridge/' },
+      to: {
+        path: ['^worker/(providers|http|routes)/', '^node_modules/(undici|fastify|piscina)', io]
+      }
+    },
+    {
+      name: 'only-providers-open-connections',
+      severity: 'error',
+      from: { path: '^worker/', pathNot: '^worker/providers/' },
+      to: { path: '^node_modules/undici' }
+    },
+    {
+      name: 'product-does-not-use-test-tools',
+      severity: 'error',
+      from: { path: '^(supervisor|worker|shared)/' },
+      to: { dependencyTypes: ['npm-dev'] }
+    },
+    {
+      name: 'not-resolvable',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true }
+    }
+  ],
+  options: {
+    parser: 'swc',
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types']
+    }
+  }
+}

@@ -1,0 +1,81 @@
+// A plain HTTP client for tests that look at bytes the SDKs hide.
+
+import type { Emulator } from '../../ops/emulator/server.ts'
+
+export interface Answer {
+  status: number
+  headers: Headers
+  text: string
+  /** The parsed body; undefined when it is no JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are not there.
+  json: any
+}
+
+/** Sends JSON (an object) or raw bytes (a string or buffer) and reads the whole answer. */
+export async function post(
+  url: string,
+  body: object | string | Uint8Array | ReadableStream,
+  headers: Record<string, string> = {}
+): Promise<Answer> {
+  const isRaw = typeof body === 'string' || body instanceof Uint8Array || body instanceof ReadableStream
+  return read(
+    await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: isRaw ? (body as string) : JSON.stringify(body),
+      ...(body instanceof ReadableStream ? { duplex: 'half' } : {})
+    } as RequestInit)
+  )
+}
+
+export async function get(url: string, headers: Record<string, string> = {}): Promise<Answer> {
+  return read(await fetch(url, { headers }))
+}
+
+async function read(response: Response): Promise<Answer> {
+  const text = await response.text()
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    json = undefined
+  }
+  return { status: response.status, headers: response.headers, text, json }
+}
+
+/** The `data:` payloads of an SSE text; JSON ones parsed, the end mark as text. */
+// biome-ignore lint/suspicious/noExplicitAny: see above.
+export function readFrames(text: string): any[] {
+  return text
+    .split('\n\n')
+    .filter(frame => frame !== '')
+    .map(frame => {
+      const data = frame
+        .split('\n')
+        .filter(line => line.startsWith('data:'))
+        .map(line => line.slice(5).trim())
+        .join('\n')
+      return data === '[DONE]' ? data : JSON.parse(data)
+    })
+}
+
+export interface UpstreamChat {
+  path: string
+  headers: Record<string, string | string[] | undefined>
+  // biome-ignore lint/suspicious/noExplicitAny: see above.
+  body: any
+}
+
+/** The chat requests that the upstream received, oldest first. */
+export function upstreamChats(emulator: Emulator): UpstreamChat[] {
+  return emulator.requests
+    .filter(({ path }) => path.endsWith('/chat/completions'))
+    .map(({ path, headers, body }) => ({ path, headers, body }))
+}
+
+/** The newest chat request that the upstream received. */
+export function lastUpstreamChat(emulator: Emulator): UpstreamChat {
+  const chat = upstreamChats(emulator).at(-1)
+  if (chat === undefined) throw new Error('The upstream received no chat request.')
+  return chat
+}

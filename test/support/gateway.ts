@@ -1,0 +1,104 @@
+// Starts the real gateway, supervisor and workers, for tests that drive it as a client does.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { createEmulator, type Emulator } from '../../ops/emulator/server.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const START_DEADLINE_MS = 60_000
+
+export interface StartedGateway {
+  /** Such as `http://127.0.0.1:41234`, without a path. */
+  url: string
+  process: ChildProcess
+  /** The folder it runs in: its log file is `gateway.log` there. */
+  folder: string
+  /** Sends SIGTERM unless it ended already, and resolves with the exit code. */
+  stop(): Promise<number | null>
+}
+
+export interface GatewayOptions {
+  /** More variables; an undefined value removes a default one. */
+  env?: Record<string, string | undefined>
+  args?: string[]
+}
+
+/** Variables that point a gateway at an emulator. */
+export function emulatorVariables(emulator: Emulator): Record<string, string> {
+  return {
+    UPSTREAM_BASE_URL: emulator.baseUrl,
+    UPSTREAM_AUTH_URL: emulator.authUrl,
+    UPSTREAM_CREDENTIALS: Buffer.from('client:secret').toString('base64')
+  }
+}
+
+/** An emulator in this process that ends with the test. */
+export async function startEmulator(t: Test, options: Parameters<typeof createEmulator>[0] = {}): Promise<Emulator> {
+  const emulator = await createEmulator(options)
+  t.teardown(() => emulator.close())
+  return emulator
+}
+
+/** Starts a gateway on a free port and waits until it is ready. It ends with the test. */
+export async function startGateway(t: Test, options: GatewayOptions = {}): Promise<StartedGateway> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'))
+  const variables = {
+    PATH: process.env.PATH,
+    GATEWAY_HOST: '127.0.0.1',
+    GATEWAY_PORT: '0',
+    GATEWAY_WORKERS: '1',
+    GATEWAY_LOG_FILENAME: join(folder, 'gateway.log'),
+    ...options.env
+  }
+  const child = spawn(process.execPath, [join(root, 'supervisor', 'main.ts'), ...(options.args ?? [])], {
+    cwd: folder,
+    env: variables,
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
+  const exited = once(child, 'exit')
+  async function stop(): Promise<number | null> {
+    child.kill('SIGTERM')
+    await exited
+    return child.exitCode
+  }
+  t.teardown(async () => {
+    await stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const url = await readListeningUrl(child)
+  return { url, process: child, folder, stop }
+}
+
+/** Reads the log on stdout until the gateway says where it listens, and keeps reading so that it never blocks. */
+function readListeningUrl(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let output = ''
+    let isSettled = false
+    const deadline = setTimeout(() => fail('did not get ready'), START_DEADLINE_MS)
+    function settle(): void {
+      isSettled = true
+      clearTimeout(deadline)
+      output = ''
+    }
+    function fail(what: string): void {
+      if (isSettled) return
+      reject(new Error(`The gateway ${what}:\n${output}`))
+      settle()
+    }
+    function read(chunk: unknown): void {
+      if (isSettled) return
+      output += String(chunk)
+      const port = /"event":"listening"[^\n]*"port":(\d+)/.exec(output)?.[1]
+      if (port === undefined) return
+      resolve(`http://127.0.0.1:${port}`)
+      settle()
+    }
+    child.stdout?.on('data', read)
+    child.stderr?.on('data', read)
+    child.on('exit', code => fail(`ended with ${code} before it was ready`))
+  })
+}

@@ -1,0 +1,117 @@
+// The model catalog as the routes read it: the shared one for the server's own credential, one of its own for every credential
+// that a client brings, because accounts see different models (bridge.md 6.1).
+
+import { createHash } from 'node:crypto'
+import {
+  CATALOG_DISCOVERY_TIMEOUT_MS,
+  CatalogError,
+  type CatalogModels,
+  type CatalogSnapshot,
+  isFresh
+} from '../../shared/catalog.ts'
+import { CatalogUnavailableError, type ControlChannel, createLocalControlChannel } from '../control-channel.ts'
+import type { RequestContext } from '../http/request-context.ts'
+import { GatewayError } from '../normalized/index.ts'
+import type { NativeProviderPool, UpstreamAuthorization } from '../providers/types.ts'
+
+/** A catalog of its own needs no slots: those are counted by the shared channel. */
+const NO_SLOT_LIMITS = {
+  modelMaxConnections: {},
+  modelMaxConnectionsDefault: undefined,
+  modelMaxConnectionsAcquireTimeout: undefined
+}
+
+/** Catalogs of clients' own credentials that are kept, the least recently used one leaving first. */
+const SCOPES_MAX = 64
+
+export interface CatalogReader {
+  /** A snapshot for the caller's credential. Raises `GatewayError` when there is none and the upstream cannot be asked. */
+  read(context: RequestContext, options: { force: boolean }): Promise<CatalogSnapshot>
+  /** Brings the shared catalog up to date, whatever comes of it. */
+  warmUp(): void
+}
+
+export function createCatalogReader(dependencies: {
+  control: ControlChannel
+  providers: NativeProviderPool
+}): CatalogReader {
+  const { control, providers } = dependencies
+  const scopes = new Map<string, ControlChannel>()
+
+  function findChannel(authorization: UpstreamAuthorization): ControlChannel {
+    if (authorization.type === 'server') return control
+    const key = digest(authorization)
+    const channel = scopes.get(key) ?? createLocalControlChannel(NO_SLOT_LIMITS)
+    // Deleted and set again: the order of the map is the order of use.
+    scopes.delete(key)
+    scopes.set(key, channel)
+    const [oldest] = scopes.keys()
+    if (scopes.size > SCOPES_MAX && oldest !== undefined) scopes.delete(oldest)
+    return channel
+  }
+
+  async function discover(
+    authorization: UpstreamAuthorization,
+    call: Omit<DiscoveryCall, 'signal'>
+  ): Promise<CatalogModels> {
+    const lease = providers.acquire(authorization)
+    const deadline = new AbortController()
+    const timer = setTimeout(() => deadline.abort(new GatewayError('provider_timeout')), CATALOG_DISCOVERY_TIMEOUT_MS)
+    try {
+      // Not the caller's own signal: others wait for the same discovery, and one who leaves must not end it for them.
+      return await lease.provider.listModels({ ...call, signal: deadline.signal })
+    } finally {
+      clearTimeout(timer)
+      lease.release()
+    }
+  }
+
+  return {
+    async read(context, { force }) {
+      const channel = findChannel(context.authorization)
+      const current = channel.catalogSnapshot()
+      if (!force && isFresh(current, Date.now())) return current
+      const { requestId } = context
+      try {
+        return await channel.refreshCatalog(
+          () => discover(context.authorization, { requestId, headers: context.upstreamHeaders() }),
+          { force, signal: context.signal }
+        )
+      } catch (thrown) {
+        throw toCatalogFailure(thrown)
+      }
+    },
+    warmUp() {
+      const call = { requestId: crypto.randomUUID(), headers: [] }
+      // A failed warm-up shows as readiness, and the supervisor asks for the next one.
+      control.refreshCatalog(() => discover({ type: 'server' }, call), { force: false }).catch(() => undefined)
+    }
+  }
+}
+
+type DiscoveryCall = Parameters<ReturnType<NativeProviderPool['acquire']>['provider']['listModels']>[0]
+
+function toCatalogFailure(thrown: unknown): unknown {
+  if (thrown instanceof CatalogUnavailableError) return new GatewayError('provider_failure', { cause: thrown })
+  if (thrown instanceof CatalogError) return new GatewayError('provider_protocol_error', { cause: thrown })
+  return thrown
+}
+
+/** Tells credentials apart without keeping them. */
+function digest(authorization: UpstreamAuthorization): string {
+  const hash = createHash('sha256').update(authorization.type)
+  switch (authorization.type) {
+    case 'server':
+      break
+    case 'access-token':
+      hash.update(authorization.accessToken.reveal())
+      break
+    case 'credentials':
+      hash.update(JSON.stringify([authorization.credentials.reveal(), authorization.scope]))
+      break
+    case 'user':
+      hash.update(JSON.stringify([authorization.user, authorization.password.reveal()]))
+      break
+  }
+  return hash.digest('base64url')
+}

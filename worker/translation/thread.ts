@@ -1,0 +1,39 @@
+// Entry of a pool thread: bytes in, bytes out. The main loop never parses what was sent here.
+
+import { move, transferableSymbol, valueSymbol, workerData } from 'piscina'
+import { assertNever, toGatewayError } from '../normalized/index.ts'
+import type { TranslationSettings } from '../protocols/face.ts'
+import { decodeTokens } from './token-decoding.ts'
+import { translateChat } from './translate.ts'
+import type { PoolResult, PoolTask, TransferredError } from './types.ts'
+
+const { settings } = workerData as { settings: TranslationSettings }
+
+export default async function run(task: PoolTask): Promise<unknown> {
+  try {
+    switch (task.type) {
+      case 'translate': {
+        const translated = translateChat(task.job, settings)
+        // A buffer of its own: one from Node's pool would take its neighbours along when it is transferred.
+        const body = new Uint8Array(translated.body)
+        const value = { ...translated, request: { ...translated.request, messages: [] }, body }
+        return move({ [transferableSymbol]: [body.buffer], [valueSymbol]: { ok: true, value } })
+      }
+      case 'decode-tokens':
+        return { ok: true, value: await decodeTokens(task.job) }
+      default:
+        return assertNever(task)
+    }
+  } catch (thrown) {
+    return { ok: false, error: writeTransferredError(thrown) } satisfies PoolResult<never>
+  }
+}
+
+function writeTransferredError(thrown: unknown): TransferredError {
+  const error = toGatewayError(thrown)
+  // A fault of ours is not an answer: it must surface with its stack, so it leaves the thread as it is.
+  if (error.code === 'internal_error') throw thrown
+  const transferred: TransferredError = { code: error.code, message: error.message }
+  if (error.param !== undefined) transferred.param = error.param
+  return transferred
+}

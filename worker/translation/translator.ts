@@ -1,0 +1,122 @@
+// Decides where a body is translated: inline, or in the pool when it is so large that parsing it would hold up every other
+// request of this worker. The pool costs more in total, so it only takes what is worth it (ADR 2026-11-21-translation-pool).
+
+import { extname, join } from 'node:path'
+import type { Piscina } from 'piscina'
+import type { Settings } from '../../shared/settings.ts'
+import { GatewayError } from '../normalized/index.ts'
+import type { TranslationSettings } from '../protocols/face.ts'
+import { decodeTokens } from './token-decoding.ts'
+import { translateChat } from './translate.ts'
+import type { PoolResult, PoolTask, TokenDecodingJob, TranslatedChat, TranslationJob } from './types.ts'
+
+/** An idle thread ends after this long; a burst of large bodies reuses it, a quiet worker does not carry it. */
+const THREAD_IDLE_MS = 30_000
+
+export interface Translator {
+  /** Translates a chat body. Raises `GatewayError`. Small bodies are done before this returns. */
+  translate(job: TranslationJob, signal: AbortSignal): TranslatedChat | Promise<TranslatedChat>
+  /** Decodes token ids into texts. Raises `GatewayError`. */
+  decodeTokens(job: TokenDecodingJob, signal: AbortSignal): Promise<string[]>
+  /** Ends the threads. */
+  close(): Promise<void>
+}
+
+export interface TranslatorOptions {
+  settings: TranslationSettings
+  /** 0 translates everything inline. */
+  threads: number
+  /** Bodies from this size on go to the pool. */
+  thresholdBytes: number
+}
+
+export function createTranslator(options: TranslatorOptions): Translator {
+  const { settings, threads, thresholdBytes } = options
+  const queueMax = 2 * threads
+  let opening: Promise<Piscina> | undefined
+
+  /** The pool while it has room; without room the work is done inline rather than left waiting without a bound. */
+  async function findRoom(): Promise<Piscina | undefined> {
+    if (threads === 0) return undefined
+    opening ??= openPool(options, queueMax)
+    const pool = await opening
+    return pool.queueSize < queueMax ? pool : undefined
+  }
+
+  async function translateInPool(job: TranslationJob, signal: AbortSignal): Promise<TranslatedChat> {
+    const pool = await findRoom()
+    if (pool === undefined) return translateChat(job, settings)
+    const bytes = takeWholeBuffer(job.bytes)
+    return runTask(pool, { type: 'translate', job: { ...job, bytes } }, { signal, transfer: [bytes.buffer] })
+  }
+
+  return {
+    translate(job, signal) {
+      const isLarge = threads > 0 && job.bytes.byteLength >= thresholdBytes
+      return isLarge ? translateInPool(job, signal) : translateChat(job, settings)
+    },
+    async decodeTokens(job, signal) {
+      const pool = await findRoom()
+      return pool === undefined
+        ? decodeTokens(job)
+        : runTask(pool, { type: 'decode-tokens', job }, { signal, transfer: [] })
+    },
+    async close() {
+      const pool = await opening
+      await pool?.destroy()
+    }
+  }
+}
+
+/** Loads the pool library only now: most workers never see a body that needs it. */
+async function openPool(options: TranslatorOptions, queueMax: number): Promise<Piscina> {
+  const { Piscina } = await import('piscina')
+  return new Piscina({
+    filename: join(import.meta.dirname, `thread${extname(import.meta.filename)}`),
+    minThreads: 0,
+    maxThreads: options.threads,
+    maxQueue: queueMax,
+    idleTimeout: THREAD_IDLE_MS,
+    workerData: { settings: options.settings }
+  })
+}
+
+/** The translation's share of the settings, as plain data that can cross a thread boundary. */
+export function selectTranslationSettings(settings: Settings): TranslationSettings {
+  const { upstream } = settings
+  return {
+    passModel: settings.passModel,
+    ...(upstream.model === undefined ? {} : { defaultModel: upstream.model }),
+    ...(settings.defaultMaxTokens === undefined ? {} : { defaultMaxTokens: settings.defaultMaxTokens }),
+    isImageInputEnabled: settings.enableImages,
+    ...(upstream.profanityCheck === undefined ? {} : { profanityCheck: upstream.profanityCheck }),
+    ...(upstream.flags === undefined ? {} : { flags: [...upstream.flags] }),
+    attachmentLimits: {
+      audioBytesMax: settings.maxAudioFileSizeBytes,
+      imageBytesMax: settings.maxImageFileSizeBytes,
+      textBytesMax: settings.maxTextFileSizeBytes,
+      audioAndImageBytesMax: settings.maxAudioImageTotalSizeBytes
+    }
+  }
+}
+
+async function runTask<Value>(
+  pool: Piscina,
+  task: PoolTask,
+  options: { signal: AbortSignal; transfer: ArrayBuffer[] }
+): Promise<Value> {
+  const run = pool.run(task, { signal: options.signal, transferList: options.transfer })
+  const result: PoolResult<Value> = await run.catch((thrown: unknown) => {
+    throw options.signal.aborted ? options.signal.reason : thrown
+  })
+  if (result.ok) return result.value
+  const { code, message, param } = result.error
+  throw new GatewayError(code, param === undefined ? { message } : { message, param })
+}
+
+/** The bytes in a buffer that holds nothing else, so that transferring it takes nobody else's bytes along. */
+function takeWholeBuffer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer } = bytes
+  const isWhole = bytes.byteOffset === 0 && bytes.byteLength === buffer.byteLength && buffer instanceof ArrayBuffer
+  return isWhole ? new Uint8Array(buffer) : new Uint8Array(bytes)
+}
