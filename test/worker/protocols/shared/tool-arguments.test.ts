@@ -1,0 +1,18 @@
+import t from 'tap'
+import { readToolArguments } from '../../../../worker/protocols/shared/tool-arguments.ts'
+
+t.test('arguments as text keep their text beside the parsed object', async t => {
+  const text = '{ "a" : 1.0 }'
+  t.strictSame(readToolArguments(text, 'p'), { arguments: { a: 1 }, argumentsText: text })
+})
+
+t.test('no arguments at all are an empty object', async t => {
+  for (const value of [undefined, null, '', ' \n']) t.strictSame(readToolArguments(value, 'p'), { arguments: {} })
+  t.strictSame(readToolArguments({ a: 1 }, 'p'), { arguments: { a: 1 } })
+})
+
+t.test('arguments that are no object are refused and never dropped (B12)', async t => {
+  for (const value of ['not json', '[1]', '"text"', 'null', '{"a":', 3, true, [1]]) {
+    t.throws(() => readToolArguments(value, 'p.arguments'), { code: 'invalid_request', param: 'p.arguments' })
+  }
+})

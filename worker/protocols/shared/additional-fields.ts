@@ -1,0 +1,40 @@
+// Additional fields: members of a client's body that belong to the provider, whether the SDK spread `extra_body` over the body or
+// the client wrote it out. One map comes out of it, whichever form was used (field lesson E5).
+
+import { GatewayError, isJsonObject, type JsonObject } from '../../normalized/index.ts'
+import { refuseForbiddenNames } from './parameters.ts'
+
+/**
+ * Merges the fields (completions.md 2.4): `expanded`, which are the members that the body's table leaves over, then a literal
+ * `extra_body`, then `additional_fields`; the later one wins. Raises `unsupported_parameter` when a map is not an object.
+ * @returns the map, undefined when it is empty. It never holds `stream`, which only the typed parameter decides.
+ */
+export function readAdditionalFields(body: JsonObject, expanded: JsonObject): JsonObject | undefined {
+  refuseForbiddenOptions(expanded, 'model_options')
+  const fields = { ...expanded, ...readMap(body, 'extra_body'), ...readMap(body, 'additional_fields') }
+  for (const name of ['stream', 'extra_body', 'additional_fields']) delete fields[name]
+  return Object.keys(fields).length === 0 ? undefined : fields
+}
+
+/** The fields without any wish for reasoning: what the typed effort `none` leaves of them (completions.md 2.2). */
+export function dropReasoningFields(fields: JsonObject): JsonObject {
+  const { reasoning: _reasoning, reasoning_effort: _effort, ...rest } = fields
+  if (isJsonObject(rest.model_options)) rest.model_options = dropReasoningFields(rest.model_options)
+  return rest
+}
+
+function readMap(body: JsonObject, name: string): JsonObject | undefined {
+  const map = body[name] ?? undefined
+  if (map === undefined) return undefined
+  if (!isJsonObject(map)) {
+    throw new GatewayError('unsupported_parameter', { param: name, message: `'${name}' must be an object.` })
+  }
+  refuseForbiddenNames(map, name)
+  refuseForbiddenOptions(map, `${name}.model_options`)
+  return map
+}
+
+/** The model options are merged member by member as well. */
+function refuseForbiddenOptions(map: JsonObject, path: string): void {
+  if (isJsonObject(map.model_options)) refuseForbiddenNames(map.model_options, path)
+}

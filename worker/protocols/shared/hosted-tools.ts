@@ -1,0 +1,50 @@
+// The names under which clients ask for tools that the provider runs itself, and their configuration (completions.md 5.5).
+
+import { type HostedTool, type HostedToolKind, isJsonObject, type JsonObject } from '../../normalized/index.ts'
+
+const kindByName = new Map<string, HostedToolKind>([
+  ['web_search', 'web_search'],
+  ['code_interpreter', 'code_interpreter'],
+  ['code_execution', 'code_interpreter'],
+  ['image_generate', 'image_generate'],
+  ['image_generation', 'image_generate'],
+  ['url_content_extraction', 'url_content_extraction'],
+  ['url_context', 'url_content_extraction'],
+  ['web_fetch', 'url_content_extraction'],
+  ['model_3d_generate', 'model_3d_generate']
+])
+
+/** Dated and preview forms, such as `web_search_preview_2025_03_11` or `code_execution_20250522`. */
+const kindByPrefix: Array<readonly [prefix: string, kind: HostedToolKind]> = [
+  ['web_search_', 'web_search'],
+  ['google_search', 'web_search'],
+  ['code_execution_', 'code_interpreter'],
+  ['web_fetch_', 'url_content_extraction']
+]
+
+/** The kind that a client's word means, in any case and also in camel case; undefined when it means none. */
+export function findHostedToolKind(word: string): HostedToolKind | undefined {
+  const name = word
+    .replace(/([a-z])([0-9A-Z])/g, '$1_$2')
+    .replace(/([0-9A-Z])([A-Z][a-z])/g, '$1_$2')
+    .toLowerCase()
+  return kindByName.get(name) ?? kindByPrefix.find(([prefix]) => name.startsWith(prefix))?.[1]
+}
+
+const MEMBERS_OF_A_FUNCTION = new Set(['type', 'function', 'name', 'description', 'parameters', 'input_schema'])
+
+/**
+ * Reads a tool object that `findHostedToolKind` recognised by `sentType`. Its configuration is the object under the kind's own
+ * name, over it the one under the client's word, and beside them whatever stands at the top.
+ */
+export function readHostedTool(definition: JsonObject, sentType: string, kind: HostedToolKind): HostedTool {
+  const beside = Object.entries(definition).filter(
+    ([name]) => !MEMBERS_OF_A_FUNCTION.has(name) && name !== kind && name !== sentType
+  )
+  const config = { ...Object.fromEntries(beside), ...keepObject(definition[kind]), ...keepObject(definition[sentType]) }
+  return { type: 'hosted', kind, sentType, config }
+}
+
+function keepObject(value: unknown): JsonObject | undefined {
+  return isJsonObject(value) ? value : undefined
+}
