@@ -1,0 +1,104 @@
+// What an SDK may rely on in a completions stream, checked on the bytes: every member that its types require, and the rules
+// that its accumulation depends on.
+
+import type {
+  CompletionsChunk,
+  CompletionsErrorBody,
+  CompletionsUsage
+} from '../../worker/protocols/completions/schema.ts'
+
+export interface ReadStream {
+  chunks: CompletionsChunk[]
+  error: CompletionsErrorBody['error'] | undefined
+}
+
+/** Reads the frames of a whole stream and throws with a sentence on the first rule that is broken. */
+export function readStrictly(text: string): ReadStream {
+  check(text.endsWith('\n\n'), 'the stream ends with a blank line')
+  const frames = text.slice(0, -2).split('\n\n')
+  for (const frame of frames) check(/^data: [^\n]+$/.test(frame), 'a frame is one data line')
+  const payloads = frames.map(frame => frame.slice('data: '.length))
+  check(payloads.pop() === '[DONE]', '[DONE] is last')
+  check(!payloads.includes('[DONE]'), '[DONE] comes once')
+  const documents: Array<CompletionsChunk | CompletionsErrorBody> = payloads.map(payload => JSON.parse(payload))
+  const last = documents.at(-1)
+  const error = last !== undefined && 'error' in last ? last.error : undefined
+  const chunks = (error === undefined ? documents : documents.slice(0, -1)) as CompletionsChunk[]
+  for (const chunk of chunks) checkChunk(chunk, chunks[0])
+  checkChoices(chunks, error === undefined)
+  checkUsage(chunks)
+  checkCalls(chunks)
+  return { chunks, error }
+}
+
+function checkChunk(chunk: CompletionsChunk, first: CompletionsChunk | undefined): void {
+  check(!('error' in chunk), 'an error is the last frame')
+  check(chunk.object === 'chat.completion.chunk', 'object is chat.completion.chunk')
+  for (const member of ['id', 'created', 'model', 'system_fingerprint'] as const) {
+    check(chunk[member] !== undefined && chunk[member] === first?.[member], `${member} is the same in every chunk`)
+  }
+  check(Array.isArray(chunk.choices) && chunk.choices.length <= 1, 'there is at most one choice')
+  check('usage' in chunk, 'usage is there, if only as null')
+}
+
+function checkChoices(chunks: readonly CompletionsChunk[], isComplete: boolean): void {
+  const choices = chunks.flatMap(chunk => chunk.choices)
+  for (const [position, choice] of choices.entries()) {
+    check(choice.index === 0, 'the choice has index 0')
+    check(choice.logprobs === null, 'logprobs is null')
+    check(
+      choice.delta.role === (position === 0 ? 'assistant' : undefined),
+      'the first chunk has the role, no other has'
+    )
+    const isLast = isComplete && position === choices.length - 1
+    check(typeof choice.finish_reason === (isLast ? 'string' : 'object'), 'only the last choice has a finish reason')
+    if (isLast) check(Object.keys(choice.delta).length === 0, 'the finish chunk has an empty delta')
+    check(
+      Object.values(choice.delta).every(value => value !== null),
+      'a delta has no null members'
+    )
+  }
+  check(!isComplete || choices.length >= 2, 'a whole stream has content and a finish')
+}
+
+function checkUsage(chunks: readonly CompletionsChunk[]): void {
+  const bearing = chunks.filter(chunk => chunk.usage !== null)
+  check(bearing.length <= 1, 'the usage comes once')
+  check(bearing.length === 0 || bearing[0] === chunks.at(-1), 'the usage is on the last chunk')
+  for (const [position, chunk] of chunks.entries()) {
+    const isEmpty = chunk.choices.length === 0
+    check(!isEmpty || (position === chunks.length - 1 && chunk.usage !== null), 'only a usage chunk has no choice')
+    if (chunk.usage !== null) checkCounts(chunk.usage)
+  }
+}
+
+function checkCounts(usage: CompletionsUsage): void {
+  const counts = [
+    usage.prompt_tokens,
+    usage.completion_tokens,
+    usage.total_tokens,
+    usage.prompt_tokens_details.cached_tokens,
+    usage.completion_tokens_details.reasoning_tokens
+  ]
+  check(
+    counts.every(count => typeof count === 'number'),
+    'every token count is a number'
+  )
+}
+
+function checkCalls(chunks: readonly CompletionsChunk[]): void {
+  let known = 0
+  for (const call of chunks.flatMap(chunk => chunk.choices).flatMap(choice => choice.delta.tool_calls ?? [])) {
+    const isNew = call.index === known
+    check(isNew || call.index === known - 1, 'call indexes count up without gaps and never go back')
+    const heads = [call.id, call.type, call.function.name]
+    const isHeadDue = isNew ? heads.every(head => head !== undefined) : heads.every(head => head === undefined)
+    check(isHeadDue, 'id, type and name are on the first delta of a call and on no other')
+    check(typeof call.function.arguments === 'string', 'every delta of a call has arguments')
+    if (isNew) known += 1
+  }
+}
+
+function check(holds: boolean, rule: string): asserts holds {
+  if (!holds) throw new Error(`Broken: ${rule}.`)
+}

@@ -1,0 +1,172 @@
+// The tools a client offers and how they may be chosen, in the current and in the legacy form (completions.md 5).
+
+import {
+  type Diagnostics,
+  type FunctionTool,
+  flattenToolName,
+  type HostedToolKind,
+  invalidRequest,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type NormalizedRequest,
+  type NormalizedTool,
+  type ToolChoice
+} from '../../normalized/index.ts'
+import {
+  joinPath,
+  keepDefined,
+  readOptionalArray,
+  readOptionalBoolean,
+  readOptionalString,
+  readString,
+  wrongType
+} from '../shared/field.ts'
+import { findHostedToolKind, readHostedTool } from '../shared/hosted-tools.ts'
+import type { CompletionsRequest } from './schema.ts'
+
+export type ToolUse = Pick<NormalizedRequest, 'tools' | 'toolChoice' | 'usesLegacyFunctions' | 'parallelToolCalls'>
+
+/**
+ * Reads `tools`, `functions`, `tool_choice`, `function_call` and `parallel_tool_calls`. Raises `invalid_request`, also for a
+ * choice of a function that is not declared. Whether a hosted tool can be chosen depends on the wire, so that is not judged here.
+ * What has no effect is noted in `ignored`.
+ */
+export function readToolUse(body: CompletionsRequest, ignored: Diagnostics): ToolUse {
+  const sentTools = readOptionalArray(body, 'tools') ?? []
+  const sentFunctions = readOptionalArray(body, 'functions') ?? []
+  const usesLegacyFunctions = sentTools.length === 0 && sentFunctions.length > 0
+  const tools = usesLegacyFunctions
+    ? sentFunctions.flatMap((tool, index) => readFunctionTool(tool, { path: `functions[${index}]` }))
+    : sentTools.flatMap((tool, index) => readTool(tool, `tools[${index}]`))
+  if (sentFunctions.length > 0 && !usesLegacyFunctions) ignored.functions = sentFunctions
+  const toolChoice = readToolChoice(body, ignored)
+  if (toolChoice !== undefined) refuseUndeclared(toolChoice, tools)
+  const parallelToolCalls = readOptionalBoolean(body, 'parallel_tool_calls')
+  return { tools, usesLegacyFunctions, ...keepDefined({ toolChoice, parallelToolCalls }) }
+}
+
+/** One entry of `tools` is no tool, one, or a namespace of several. */
+function readTool(tool: JsonValue, path: string): NormalizedTool[] {
+  if (!isJsonObject(tool)) return []
+  const type = readOptionalString(tool, 'type', path)
+  if (type === undefined || type === 'function') return readFunctionTool(tool, { path })
+  if (type === 'namespace') return readNamespace(tool, path)
+  const kind = findHostedToolKind(type)
+  if (kind !== undefined) return [readHostedTool(tool, type, kind)]
+  return [{ type: 'unsupported', sentType: type, definition: tool }]
+}
+
+function readNamespace(tool: JsonObject, path: string): NormalizedTool[] {
+  const namespace = tool.name
+  if (typeof namespace !== 'string' || namespace === '') return []
+  const members = readOptionalArray(tool, 'tools', path) ?? []
+  return members.flatMap((member, index) => readFunctionTool(member, { path: `${path}.tools[${index}]`, namespace }))
+}
+
+/**
+ * Reads a function in its nested form (`{function: {name, …}}`) or its flat one. Without a name there is nothing to call and the
+ * entry is dropped; so is an entry of another type inside a namespace.
+ */
+function readFunctionTool(tool: JsonValue, place: { path: string; namespace?: string }): FunctionTool[] {
+  if (!isJsonObject(tool)) return []
+  const isNested = isJsonObject(tool.function)
+  const definition = isNested ? (tool.function as JsonObject) : tool
+  const path = isNested ? `${place.path}.function` : place.path
+  const name = definition.name
+  if (typeof name !== 'string' || name.trim() === '') return []
+  const type = tool.type ?? 'function'
+  if (type !== 'function') return []
+  const details = keepDefined({
+    namespace: place.namespace,
+    description: readOptionalString(definition, 'description', path),
+    strict: readOptionalBoolean(definition, 'strict', path),
+    fewShotExamples: definition.few_shot_examples ?? undefined,
+    returnParameters: definition.return_parameters ?? undefined
+  })
+  return [{ type: 'function', name, parameters: readParameters(definition, path), ...details }]
+}
+
+/** The schema as it came. Only a missing one is replaced, by that of a function without parameters (decisions 2). */
+function readParameters(definition: JsonObject, path: string): JsonObject {
+  for (const member of ['parameters', 'input_schema']) {
+    const schema = definition[member] ?? undefined
+    if (schema === undefined) continue
+    if (!isJsonObject(schema)) throw wrongType(joinPath(path, member), 'an object', schema)
+    return schema
+  }
+  return { type: 'object', properties: {} }
+}
+
+/** Undefined when the client said nothing, or something that has no effect here, such as the choice of a custom tool. */
+function readToolChoice(body: CompletionsRequest, ignored: Diagnostics): ToolChoice | undefined {
+  const member = (body.tool_choice ?? undefined) === undefined ? 'function_call' : 'tool_choice'
+  const sent = body[member] ?? undefined
+  if (sent === undefined) return undefined
+  if (typeof sent !== 'string' && !isJsonObject(sent)) throw wrongType(member, 'a string or an object', sent)
+  const choice = typeof sent === 'string' ? readChoiceWord(sent) : readChoiceObject(sent, member)
+  if (choice === undefined) ignored[member] = sent
+  return choice
+}
+
+function readChoiceWord(word: string): ToolChoice | undefined {
+  switch (word) {
+    case 'auto':
+    case 'none':
+    case 'required':
+      return { type: word }
+    default:
+      return undefined
+  }
+}
+
+/** The legacy choice is a bare `{name}`; the current one has a type, and nests the name. */
+function readChoiceObject(choice: JsonObject, path: 'tool_choice' | 'function_call'): ToolChoice | undefined {
+  const type = readOptionalString(choice, 'type', path)
+  const isFunction = type === 'function' || (type === undefined && ('name' in choice || 'function' in choice))
+  if (isFunction) return { type: 'function', name: readChosenName(choice, path) }
+  if (type === undefined) return undefined
+  if (type === 'allowed_tools') return readAllowedTools(choice)
+  const kind = findHostedToolKind(type)
+  return kind === undefined ? readChoiceWord(type) : { type: 'hosted', kind }
+}
+
+/** The name of a chosen function, as a wire without namespaces has it. */
+function readChosenName(choice: JsonObject, path: string): string {
+  const isNested = isJsonObject(choice.function)
+  const named = isNested ? (choice.function as JsonObject) : choice
+  const at = isNested ? `${path}.function` : path
+  const name = readString(named, 'name', at)
+  const namespace = readOptionalString(named, 'namespace', at)
+  return namespace === undefined ? name : flattenToolName({ name, namespace })
+}
+
+function readAllowedTools(choice: JsonObject): ToolChoice {
+  const isNested = isJsonObject(choice.allowed_tools)
+  const list = isNested ? (choice.allowed_tools as JsonObject) : choice
+  const path = isNested ? 'tool_choice.allowed_tools' : 'tool_choice'
+  const mode = list.mode ?? 'auto'
+  if (mode !== 'auto' && mode !== 'required') {
+    throw invalidRequest(`${path}.mode`, `'${path}.mode' must be auto or required.`)
+  }
+  const names: string[] = []
+  const kinds: HostedToolKind[] = []
+  for (const [index, tool] of (readOptionalArray(list, 'tools', path) ?? []).entries()) {
+    const at = `${path}.tools[${index}]`
+    if (!isJsonObject(tool)) throw wrongType(at, 'an object', tool)
+    const type = readOptionalString(tool, 'type', at) ?? 'function'
+    const kind = findHostedToolKind(type)
+    if (type === 'function') names.push(readChosenName(tool, at))
+    else if (kind !== undefined) kinds.push(kind)
+  }
+  return { type: 'allowed', mode, names, kinds }
+}
+
+function refuseUndeclared(choice: ToolChoice, tools: readonly NormalizedTool[]): void {
+  const wanted = choice.type === 'function' ? [choice.name] : choice.type === 'allowed' ? choice.names : []
+  if (wanted.length === 0) return
+  const declared = new Set(tools.filter(tool => tool.type === 'function').map(flattenToolName))
+  for (const name of wanted) {
+    if (!declared.has(name)) throw invalidRequest('tool_choice', `The chosen function '${name}' is not declared.`)
+  }
+}
