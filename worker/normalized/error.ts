@@ -59,6 +59,11 @@ export const errorDefinitions = {
     kind: 'too-large',
     text: 'The request is too large.'
   },
+  request_timeout: {
+    status: 408,
+    kind: 'invalid-request',
+    text: 'The request body did not arrive in time.'
+  },
   unsupported_media_type: {
     status: 415,
     kind: 'invalid-request',
@@ -206,6 +211,8 @@ export interface GatewayErrorOptions {
   param?: string
   /** The upstream's status where it is kept instead of the code's own. */
   status?: number
+  /** What sort of failure it is, where the code stands for more than one: a kept status of 402 is no failure of the server. */
+  kind?: ErrorKind
   /** Seconds to wait before another try, or the date the upstream gave, passed on as `retry-after`. */
   retryAfter?: string
   /** Stable reason for machines beside the code, such as `gateway_shutting_down`. */
@@ -235,7 +242,7 @@ export class GatewayError extends Error {
     this.name = 'GatewayError'
     this.code = code
     this.status = options.status ?? definition.status
-    this.kind = definition.kind
+    this.kind = options.kind ?? definition.kind
     this.param = options.param
     this.retryAfter = options.retryAfter
     this.reason = options.reason

@@ -1,0 +1,87 @@
+import t from 'tap'
+import { parseSettings } from '../../../shared/settings.ts'
+import { createApiKeys, createAttemptLimiter, findApiKey, readBearer } from '../../../worker/http/api-key.ts'
+
+const keys = createApiKeys(parseSettings({ GATEWAY_API_KEY: 'k1', GATEWAY_API_KEYS: '{"next":"k2","unicode":"ключ"}' }))
+
+function find(headers: Record<string, string>, query: Record<string, string | string[]> = {}, isBearerTaken = false) {
+  return findApiKey(headers, query, { isBearerTaken })?.toString()
+}
+
+t.test('operations 32: every carrier is found', async t => {
+  t.equal(find({ authorization: 'Bearer k1' }), 'k1')
+  t.equal(find({ authorization: 'bearer k1' }), 'k1')
+  t.equal(find({ authorization: 'BEARER   k1  ' }), 'k1')
+  t.equal(find({ 'x-api-key': 'k1' }), 'k1')
+  t.equal(find({ 'x-goog-api-key': 'k1' }), 'k1')
+  t.equal(find({}, { key: 'k1' }), 'k1')
+  t.equal(find({}, { 'x-api-key': 'k1' }), 'k1')
+  t.equal(find({}), undefined)
+})
+
+t.test('operations 33: the first carrier that is present is the only one that counts', async t => {
+  const all = { authorization: 'Bearer 1', 'x-api-key': '4', 'x-goog-api-key': '5' }
+  t.equal(find(all, { 'x-api-key': '2', key: '3' }), '1')
+  t.equal(find({ ...all, authorization: '' }, { 'x-api-key': '2', key: '3' }), '2')
+  t.equal(find({ ...all, authorization: 'Bearer ' }, { 'x-api-key': '', key: '3' }), '3')
+  t.equal(find({ 'x-api-key': '4', 'x-goog-api-key': '5' }), '4')
+  t.equal(find({ 'x-api-key': ' ', 'x-goog-api-key': '5' }), '5')
+  t.equal(find({ 'x-api-key': 'k1' }, { key: ['', 'bad', 'k1'] }), 'bad')
+})
+
+t.test('operations 34: another scheme is ignored and the next carrier is used', async t => {
+  t.equal(find({ authorization: 'Basic Zm9v', 'x-api-key': 'k1' }), 'k1')
+  t.equal(find({ authorization: 'Bearerk1', 'x-api-key': 'k1' }), 'k1')
+})
+
+t.test('a bearer token that is upstream authorization is no key', async t => {
+  t.equal(find({ authorization: 'Bearer upstream-auth-a', 'x-api-key': 'k1' }, {}, true), 'k1')
+  t.equal(find({ authorization: 'Bearer upstream-auth-a' }, {}, true), undefined)
+})
+
+t.test('a key is matched exactly and by its name', async t => {
+  t.equal(keys.match('k1'), 'default')
+  t.equal(keys.match('k2'), 'next')
+  for (const wrong of ['', 'k', 'k11', 'K1', ' k1']) t.equal(keys.match(wrong), undefined, JSON.stringify(wrong))
+})
+
+t.test(
+  'operations 35: a key outside ASCII is compared without an exception, and matches when it is the right one',
+  async t => {
+    const asHeader = Buffer.from('ключ').toString('latin1')
+    t.equal(keys.match(findApiKey({ 'x-api-key': asHeader }, {}, { isBearerTaken: false })!), 'unicode')
+    t.equal(keys.match(findApiKey({}, { key: 'ключ' }, { isBearerTaken: false })!), 'unicode')
+    t.equal(keys.match(findApiKey({ 'x-api-key': 'ÿÿ' }, {}, { isBearerTaken: false })!), undefined)
+  }
+)
+
+t.test('without any configured key nothing matches', async t => {
+  const none = createApiKeys(parseSettings({}))
+  t.equal(none.match(''), undefined)
+  t.equal(none.match('undefined'), undefined)
+})
+
+t.test('a bearer token is read in any case and trimmed', async t => {
+  t.equal(readBearer('Bearer  a b '), 'a b')
+  t.equal(readBearer('Bearer'), undefined)
+  t.equal(readBearer('Token a'), undefined)
+  t.equal(readBearer(undefined), undefined)
+})
+
+t.test('after ten wrong keys in a minute an address is told to wait, and only that address', async t => {
+  let now = 0
+  const limiter = createAttemptLimiter({ nowMs: () => now })
+  for (let attempt = 1; attempt <= 10; attempt += 1) t.equal(limiter.noteFailure('a'), undefined)
+  now = 15_000
+  t.equal(limiter.noteFailure('a'), 45)
+  t.equal(limiter.noteFailure('b'), undefined)
+  now = 60_000
+  t.equal(limiter.noteFailure('a'), undefined, 'a new minute')
+})
+
+t.test('the limiter forgets the oldest addresses instead of growing', async t => {
+  const limiter = createAttemptLimiter({ nowMs: () => 0 })
+  for (let attempt = 0; attempt < 10; attempt += 1) limiter.noteFailure('first')
+  for (let index = 0; index < 10_000; index += 1) limiter.noteFailure(`other-${index}`)
+  t.equal(limiter.noteFailure('first'), undefined)
+})

@@ -1,0 +1,52 @@
+import type { IncomingMessage } from 'node:http'
+import { PassThrough } from 'node:stream'
+import t from 'tap'
+import { readBody } from '../../../worker/http/body.ts'
+import type { GatewayError } from '../../../worker/normalized/index.ts'
+import { signalled } from './support.ts'
+
+/** As much of a request as the reading of its body looks at. */
+function createRequest(headers: Record<string, string> = {}) {
+  return Object.assign(new PassThrough(), { headers, complete: false }) as unknown as PassThrough & IncomingMessage
+}
+
+t.test('a client that falls silent in the middle of its body is 408', async t => {
+  const { promise, resolve } = signalled<GatewayError | undefined>()
+  const request = createRequest()
+  request.write('{')
+  readBody(request, { limitBytes: 100, idleTimeoutMs: 20, isKept: true }, resolve)
+  const error = await promise
+  t.equal(error?.code, 'request_timeout')
+  t.equal(error?.status, 408)
+})
+
+t.test('every piece starts the wait anew', async t => {
+  const { promise, resolve } = signalled<Buffer>()
+  const request = createRequest()
+  readBody(request, { limitBytes: 100, idleTimeoutMs: 1000, isKept: true }, (_error, body) => resolve(body))
+  for (const piece of ['a', 'b', 'c']) {
+    request.write(piece)
+    await new Promise(next => setImmediate(next))
+  }
+  request.end()
+  t.equal((await promise).toString(), 'abc')
+})
+
+t.test('a body that is not kept is counted all the same', async t => {
+  const { promise, resolve } = signalled<[GatewayError | undefined, Buffer]>()
+  const request = createRequest()
+  readBody(request, { limitBytes: 3, idleTimeoutMs: 1000, isKept: false }, (error, body) => resolve([error, body]))
+  request.end('abc')
+  const [error, body] = await promise
+  t.equal(error, undefined)
+  t.equal(body.length, 0)
+})
+
+t.test('a single piece is handed on without a copy', async t => {
+  const { promise, resolve } = signalled<Buffer>()
+  const request = createRequest()
+  const piece = Buffer.from('abc')
+  readBody(request, { limitBytes: 100, idleTimeoutMs: 1000, isKept: true }, (_error, body) => resolve(body))
+  request.end(piece)
+  t.equal(await promise, piece)
+})

@@ -1,0 +1,241 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { mountOperation } from '../../../worker/http/route-traits.ts'
+import { post } from '../../support/client.ts'
+import { echo, type Handler, openConnection, signalled, startApplication } from './support.ts'
+
+function mountAll(handler: Handler) {
+  return (app: Parameters<typeof mountOperation>[0]) => {
+    const shared = { method: 'POST', isModelRequest: true, handler } as const
+    mountOperation(app, { ...shared, path: '/chat/completions', family: 'completions' })
+    mountOperation(app, { ...shared, path: '/messages', family: 'messages' })
+    mountOperation(app, { ...shared, path: '/models/*', family: 'content' })
+  }
+}
+
+const auth = { GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: 'k1' }
+const limit200 = { ...auth, GATEWAY_MAX_REQUEST_BODY_BYTES: '200' }
+const body361 = JSON.stringify({ a: 'x'.repeat(353) })
+
+function chunked(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(bytes.subarray(0, 50))
+      controller.enqueue(bytes.subarray(50))
+      controller.close()
+    }
+  })
+}
+
+/** A handler that must not run. */
+function forbidden(t: Test): Handler {
+  return () => {
+    t.fail('the handler was called')
+  }
+}
+
+t.test('operations 25: a body that is announced too large is refused before the key is looked at', async t => {
+  const { url } = await startApplication(t, { env: limit200, routes: mountAll(echo) })
+  t.equal(body361.length, 361)
+  const message = 'Request body too large: 361 bytes exceeds limit of 200 bytes.'
+  const chat = await post(`${url}/v1/chat/completions`, body361)
+  t.equal(chat.status, 413)
+  t.ok(chat.headers.get('x-request-id'))
+  t.equal(chat.headers.get('connection'), 'close')
+  t.same(chat.json, {
+    error: { message, type: 'invalid_request_error', param: null, code: 'request_entity_too_large' }
+  })
+  const messages = await post(`${url}/v1/messages`, body361)
+  t.equal(messages.status, 413)
+  t.match(messages.json, { type: 'error', error: { type: 'request_too_large', message } })
+  const content = await post(`${url}/v1/models/x:generateContent`, body361)
+  t.equal(content.status, 413)
+  t.match(content.json, { error: { code: 413, status: 'INVALID_ARGUMENT', message } })
+  const system = await post(`${url}/ping`, body361)
+  t.same(system.json, { error: { code: 'request_entity_too_large', message } })
+  const unknown = await post(`${url}/nope`, body361)
+  t.equal(unknown.status, 413, 'size comes before routing')
+
+  const exact = await post(`${url}/v1/messages`, 'x'.repeat(200), { 'x-api-key': 'k1' })
+  t.equal(exact.status, 200)
+})
+
+const codings: Array<[name: string, pack: (bytes: Buffer) => Buffer]> = [
+  ['gzip', gzipSync],
+  ['x-gzip', gzipSync],
+  ['deflate', deflateSync],
+  ['deflate', deflateRawSync],
+  ['br', brotliCompressSync],
+  ['zstd', zstdCompressSync]
+]
+
+t.test(
+  'operations 26: a body that turns out too large while it is read is refused just so, without a key too',
+  async t => {
+    const { url } = await startApplication(t, {
+      env: limit200,
+      routes: mountAll(forbidden(t))
+    })
+    const chat = `${url}/v1/chat/completions`
+    for (const headers of [{}, { 'x-api-key': 'k1' }] as Array<Record<string, string>>) {
+      const plain = await post(chat, chunked(Buffer.from(body361)), headers)
+      t.equal(plain.status, 413)
+      t.equal(plain.json.error.message, 'Request body too large: exceeds limit of 200 bytes.')
+      t.equal(plain.json.error.code, 'request_entity_too_large')
+      for (const [coding, pack] of codings) {
+        const packed = pack(Buffer.from(body361))
+        t.ok(packed.length < 100, `${coding} takes ${packed.length} bytes`)
+        for (const body of [packed, chunked(packed)]) {
+          const response = await post(chat, body, { ...headers, 'content-encoding': coding })
+          t.equal(response.status, 413, coding)
+          t.equal(response.json.error.message, 'Request body too large: exceeds limit of 200 bytes.')
+        }
+      }
+    }
+  }
+)
+
+t.test('operations 26: every coding is read within the limit, under any content type', async t => {
+  const { url } = await startApplication(t, { env: limit200, routes: mountAll(echo) })
+  const text = '{"a":"ä€"}'
+  const types = [
+    'application/json',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'not a type',
+    'multipart/form-data'
+  ]
+  for (const [index, [coding, pack]] of codings.entries()) {
+    const type = types[index % types.length]!
+    const headers = { 'x-api-key': 'k1', 'content-encoding': coding, 'content-type': type }
+    const response = await post(`${url}/v1/messages`, pack(Buffer.from(text)), headers)
+    t.equal(response.status, 200, `${coding} as ${type}`)
+    t.equal(response.json.body, text)
+  }
+  for (const type of types) {
+    const response = await post(`${url}/v1/messages`, text, { 'x-api-key': 'k1', 'content-type': type })
+    t.equal(response.json.body, text, type)
+  }
+  const identity = { 'x-api-key': 'k1', 'content-encoding': 'identity' }
+  t.equal((await post(`${url}/v1/messages`, text, identity)).json.body, text)
+})
+
+t.test('a refused key is 401 when the body is small enough, whatever it is', async t => {
+  const { url } = await startApplication(t, { env: limit200, routes: mountAll(forbidden(t)) })
+  const chat = `${url}/v1/chat/completions`
+  const packed = gzipSync('{}')
+  t.equal((await post(chat, '{')).status, 401)
+  t.equal((await post(chat, chunked(Buffer.from('{"a":1}'.padEnd(100))))).status, 401)
+  t.equal((await post(chat, packed, { 'content-encoding': 'gzip' })).status, 401)
+})
+
+t.test('an unknown coding is 415, and so are several at once; broken data is 400', async t => {
+  const { url } = await startApplication(t, { routes: mountAll(echo) })
+  const chat = `${url}/v1/chat/completions`
+  for (const coding of ['compress', 'gzip, br', 'snappy']) {
+    const response = await post(chat, '{}', { 'content-encoding': coding })
+    t.equal(response.status, 415, coding)
+    t.match(response.json, { error: { type: 'invalid_request_error', code: 'unsupported_content_encoding' } })
+  }
+  for (const [coding, pack] of codings) {
+    const packed = pack(Buffer.from('{"a":"some text that is long enough to be cut in two"}'))
+    for (const broken of [Buffer.from('x this is not packed'), packed.subarray(0, packed.length - 8)]) {
+      const response = await post(chat, broken, { 'content-encoding': coding })
+      t.equal(response.status, 400, `${coding} ${broken.length}`)
+      t.match(response.json, { error: { code: 'invalid_json', message: /^Invalid JSON body: / } })
+    }
+  }
+})
+
+t.test('a few bytes that unpack to many megabytes cost no memory to speak of', async t => {
+  const { url } = await startApplication(t, { routes: mountAll(forbidden(t)) })
+  const megabytes64 = Buffer.alloc(64 * 1024 * 1024)
+  for (const [coding, bomb] of [
+    ['gzip', gzipSync(megabytes64)],
+    ['br', brotliCompressSync(megabytes64)],
+    ['zstd', zstdCompressSync(megabytes64)]
+  ] as const) {
+    const before = process.memoryUsage()
+    const response = await post(`${url}/v1/messages`, bomb, { 'content-encoding': coding })
+    t.equal(response.status, 413, coding)
+    const after = process.memoryUsage()
+    t.ok(after.external - before.external < 30 * 1024 * 1024, `${coding} stays near the limit of 10 MiB`)
+  }
+})
+
+t.test('a body arrives whole however it is cut', async t => {
+  const { port } = await startApplication(t, { routes: mountAll(echo) })
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1, maxLength: 40 }), { maxLength: 5 }), async parts => {
+      const { promise, resolve } = signalled<IncomingMessage>()
+      const request = httpRequest(
+        { port, host: '127.0.0.1', path: '/v1/messages', method: 'POST', agent: false },
+        resolve
+      )
+      request.setHeader('transfer-encoding', 'chunked')
+      for (const part of parts) request.write(part)
+      request.end()
+      let text = ''
+      for await (const chunk of await promise) text += chunk
+      return JSON.parse(text).body === Buffer.concat(parts).toString('utf8')
+    }),
+    { numRuns: 30 }
+  )
+})
+
+t.test('the answer to a body that is too large reaches a client that is still sending it', async t => {
+  const { port } = await startApplication(t, {
+    env: { GATEWAY_MAX_REQUEST_BODY_BYTES: '1000' },
+    routes: mountAll(echo)
+  })
+  const megabytes8 = Buffer.alloc(8 * 1024 * 1024, 'x')
+  for (const length of ['content-length: 8388608', 'transfer-encoding: chunked']) {
+    const { socket, waitFor, closed } = await openConnection(t, port)
+    socket.write(`POST /v1/messages HTTP/1.1\r\nhost: a\r\n${length}\r\n\r\n`)
+    if (length.startsWith('transfer')) socket.write('800000\r\n')
+    socket.write(megabytes8)
+    const answer = await waitFor(/request_id":"[^"]*"\}/)
+    t.match(answer, /^HTTP\/1.1 413 /)
+    t.match(answer, /connection: close/)
+    await closed
+  }
+})
+
+t.test('a client that asks before it sends is invited only when its body is wanted', async t => {
+  const { port } = await startApplication(t, { env: limit200, routes: mountAll(echo) })
+  const refused = await openConnection(t, port)
+  refused.socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 361\r\n\r\n')
+  t.match(await refused.waitFor(/request_id/), /^HTTP\/1.1 413 /)
+  await refused.closed
+
+  const welcome = await openConnection(t, port)
+  welcome.socket.write(
+    'POST /v1/messages HTTP/1.1\r\nhost: a\r\nx-api-key: k1\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n'
+  )
+  await welcome.waitFor(/^HTTP\/1.1 100 Continue\r\n\r\n/)
+  welcome.socket.write('{}')
+  t.match(await welcome.waitFor(/"body":"\{\}"/), /HTTP\/1.1 200 OK/)
+})
+
+t.test('a client that leaves while it sends ends the reading', async t => {
+  const { port, drainGate } = await startApplication(t, { routes: mountAll(forbidden(t)) })
+  const { socket } = await openConnection(t, port)
+  socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-encoding: gzip\r\ncontent-length: 100\r\n\r\nabc')
+  while (drainGate.activeRequests === 0) await new Promise(resolve => setImmediate(resolve))
+  socket.destroy()
+  await drainGate.whenIdle()
+})
+
+t.test('at the drain deadline a body that is still arriving is answered and let go', async t => {
+  const { port, drainGate } = await startApplication(t, { routes: mountAll(forbidden(t)) })
+  const { socket, waitFor, closed } = await openConnection(t, port)
+  socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n')
+  while (drainGate.activeRequests === 0) await new Promise(resolve => setImmediate(resolve))
+  drainGate.startDraining()
+  drainGate.cancelActive()
+  t.match(await waitFor(/request_id/), /^HTTP\/1.1 503 /)
+  await closed
+  await drainGate.whenIdle()
+})

@@ -1,0 +1,106 @@
+import t from 'tap'
+import { parseSettings } from '../../../shared/settings.ts'
+import { createCorsPolicy } from '../../../worker/http/cors.ts'
+
+function policy(env: Record<string, string> = {}) {
+  return createCorsPolicy(parseSettings(env))
+}
+
+const prod = { GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'k1' }
+
+function toRecord(flat: readonly string[]): Record<string, string> {
+  const record: Record<string, string> = {}
+  for (let index = 0; index < flat.length; index += 2) record[flat[index]!] = flat[index + 1]!
+  return record
+}
+
+function preflight(env: Record<string, string>, headers: Record<string, string>) {
+  const answer = policy(env).answerPreflight('OPTIONS', { 'access-control-request-method': 'POST', ...headers })
+  return answer === undefined ? undefined : { ...answer, headers: toRecord(answer.headers) }
+}
+
+t.test('in DEV every origin is echoed with credentials; without an origin only vary is set', async t => {
+  t.same(toRecord(policy().responseHeaders('http://a.b')), {
+    vary: 'Origin',
+    'access-control-allow-origin': 'http://a.b',
+    'access-control-allow-credentials': 'true',
+    'access-control-expose-headers': 'x-request-id, request-id, retry-after'
+  })
+  t.same(policy().responseHeaders(undefined), ['vary', 'Origin'])
+})
+
+t.test('operations 28: a preflight in DEV is answered with what it asks for', async t => {
+  const answer = preflight({}, { origin: 'http://a.b', 'access-control-request-headers': 'authorization,x-foo' })
+  t.same(answer, {
+    status: 200,
+    body: 'OK',
+    headers: {
+      vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+      'access-control-allow-methods': 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT',
+      'access-control-max-age': '600',
+      'access-control-allow-origin': 'http://a.b',
+      'access-control-allow-credentials': 'true',
+      'access-control-allow-headers': 'authorization,x-foo'
+    }
+  })
+})
+
+t.test('operations 29: in PROD the wildcard is dropped, so nobody is allowed by default', async t => {
+  const answer = preflight(prod, { origin: 'http://a.b' })
+  t.same(answer, {
+    status: 400,
+    body: 'Disallowed CORS origin',
+    headers: {
+      vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+      'access-control-allow-methods': 'GET, POST, OPTIONS',
+      'access-control-max-age': '600',
+      'access-control-allow-headers':
+        'Accept, Accept-Language, Content-Language, Content-Type, authorization, content-type, x-api-key, x-goog-api-key'
+    }
+  })
+})
+
+t.test(
+  'operations 30: in PROD a listed origin is allowed without credentials, another one is served without headers',
+  async t => {
+    const env = { ...prod, GATEWAY_CORS_ALLOW_ORIGINS: '["*", "https://app.example"]' }
+    t.same(toRecord(policy(env).responseHeaders('https://app.example')), {
+      vary: 'Origin',
+      'access-control-allow-origin': 'https://app.example',
+      'access-control-expose-headers': 'x-request-id, request-id, retry-after'
+    })
+    t.same(policy(env).responseHeaders('https://other.example'), ['vary', 'Origin'])
+  }
+)
+
+t.test('a refused preflight names every reason', async t => {
+  const answer = policy(prod).answerPreflight('OPTIONS', {
+    origin: 'http://a.b',
+    'access-control-request-method': 'DELETE',
+    'access-control-request-headers': 'x-foo'
+  })
+  t.equal(answer?.body, 'Disallowed CORS origin, method, headers')
+  t.equal(answer?.status, 400)
+})
+
+t.test('the safe headers and the listed ones pass in any case', async t => {
+  const env = { ...prod, GATEWAY_CORS_ALLOW_ORIGINS: '["https://app.example"]' }
+  const headers = { origin: 'https://app.example', 'access-control-request-headers': 'Accept, X-API-KEY,content-type' }
+  t.equal(preflight(env, headers)?.status, 200)
+})
+
+t.test('OPTIONS without the preflight headers, and other methods with them, are no preflight', async t => {
+  const cors = policy()
+  t.equal(cors.answerPreflight('OPTIONS', {}), undefined)
+  t.equal(cors.answerPreflight('OPTIONS', { origin: 'http://a.b' }), undefined)
+  t.equal(cors.answerPreflight('OPTIONS', { 'access-control-request-method': 'POST' }), undefined)
+  t.equal(cors.answerPreflight('POST', { origin: 'a', 'access-control-request-method': 'POST' }), undefined)
+})
+
+t.test('an origin between slashes is a pattern for the whole origin', async t => {
+  const env = { ...prod, GATEWAY_CORS_ALLOW_ORIGINS: JSON.stringify(['/https://[a-z]+\\.app\\.example/']) }
+  t.not(policy(env).responseHeaders('https://eu.app.example').length, 2)
+  t.equal(policy(env).responseHeaders('https://eu.app.example.evil.com').length, 2)
+  t.equal(policy(env).responseHeaders('xhttps://eu.app.example').length, 2)
+  t.throws(() => policy({ GATEWAY_CORS_ALLOW_ORIGINS: '["/(/"]' }), /GATEWAY_CORS_ALLOW_ORIGINS/)
+})

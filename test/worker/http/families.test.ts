@@ -1,0 +1,57 @@
+import t from 'tap'
+import { detectModelsFamily, familyOfPath } from '../../../worker/http/families.ts'
+
+t.test('the shared model lists take the family that the client shows (bridge contract, 6.3)', async t => {
+  const cases: Array<[headers: Record<string, string>, query: Record<string, string>, family: string]> = [
+    [{}, {}, 'completions'],
+    [{ 'user-agent': 'OpenAI/JS 6.49' }, {}, 'completions'],
+    [{ 'anthropic-version': '2023-06-01' }, {}, 'messages'],
+    [{ 'anthropic-beta': 'x' }, {}, 'messages'],
+    [{ 'user-agent': 'Anthropic/JS 1.11.0' }, {}, 'messages'],
+    [{ 'anthropic-version': '2026-10-21', 'x-goog-api-client': 'google-genai-sdk/2.32.0' }, { key: 'k' }, 'messages'],
+    [{ 'x-goog-api-client': 'google-genai-sdk/2.32.0 gl-node/24' }, {}, 'content'],
+    [{ 'x-goog-api-key': 'k' }, {}, 'content'],
+    [{ 'x-goog-user-project': 'p' }, {}, 'content'],
+    [{}, { key: 'k' }, 'content'],
+    [{}, { 'x-api-key': 'k' }, 'completions'],
+    [{ 'user-agent': 'my google-generative-ai app' }, {}, 'content'],
+    [{ 'user-agent': 'google-genai-sdk/1' }, {}, 'content'],
+    [{ 'user-agent': 'GenAI/1' }, {}, 'content'],
+    [{ 'user-agent': 'not-genai/1' }, {}, 'completions']
+  ]
+  for (const [headers, query, family] of cases) {
+    t.equal(detectModelsFamily(headers, query), family, JSON.stringify([headers, query]))
+  }
+})
+
+t.test('a path that nothing serves still has a family (operations contract, 1.1)', async t => {
+  const cases: Array<[path: string, family: string]> = [
+    ['/v1/messages/nope', 'messages'],
+    ['/messages', 'messages'],
+    ['/v2/messages/batches', 'messages'],
+    ['/v1beta/nope', 'content'],
+    ['/v1/v1beta/files', 'content'],
+    ['/models/x:generateContent', 'content'],
+    ['/v2/models/a/b:countTokens', 'content'],
+    ['/v1/models', 'completions'],
+    ['/v1/models/x/y', 'completions'],
+    ['/chat/nope', 'completions'],
+    ['/completions', 'completions'],
+    ['/responses/resp_1', 'completions'],
+    ['/embeddings', 'completions'],
+    ['/files', 'completions'],
+    ['/batches', 'completions'],
+    ['/model/info', 'completions'],
+    ['/v1/nope', 'completions'],
+    ['/v2/audio/speech', 'completions'],
+    ['/v1', 'completions'],
+    ['/', 'system'],
+    ['/nope', 'system'],
+    ['/health/', 'system'],
+    ['/_admin/logs/models', 'system'],
+    ['/bridge/nope', 'system']
+  ]
+  for (const [path, family] of cases) t.equal(familyOfPath(path, {}, {}), family, path)
+  t.equal(familyOfPath('/v1/models/x/y', { 'anthropic-version': '1' }, {}), 'messages')
+  t.equal(familyOfPath('/models', {}, { key: 'k' }), 'content')
+})

@@ -1,0 +1,111 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { repairPath } from '../../../worker/http/path-repair.ts'
+
+const options = { metricsPath: '/metrics' }
+
+const table: Array<[target: string, repaired: string]> = [
+  // operations contract, section 3.2
+  ['/api/v1/chat/completions', '/v1/chat/completions'],
+  ['/anthropic/v1/messages/count_tokens', '/v1/messages/count_tokens'],
+  ['/v1/v1/models', '/v1/models'],
+  ['/a/v1/v1/v1/chat', '/v1/chat'],
+  ['/v2/v1/messages', '/v2/messages'],
+  ['/v2/v1/v1beta/models', '/v2/v1beta/models'],
+  ['/v1/v1beta/models/x:generateContent', '/v1/v1beta/models/x:generateContent'],
+  ['/v1/models/', '/v1/models'],
+  ['/v2/v1/x', '/v2/v1/x'],
+  ['/api/chat/completions/', '/chat/completions'],
+  ['/a/health', '/health'],
+  ['/x/logs', '/x/logs'],
+  ['/docs', '/docs'],
+  ['/metrics', '/metrics'],
+  ['/_debug/translate', '/_debug/translate'],
+  ['/_admin/logs/models', '/_admin/logs/models'],
+  // completions contract, section 1.1
+  ['/foo/bar/chat/completions', '/chat/completions'],
+  ['/v1/v1/chat/completions', '/v1/chat/completions'],
+  ['/v2/v1/chat/completions', '/v2/chat/completions'],
+  ['/v1/v2/chat/completions', '/v1/v2/chat/completions'],
+  ['/v1/chat/completions/', '/v1/chat/completions'],
+  // The rest of the rules.
+  ['/v2/v2/models', '/v2/models'],
+  ['/v2/v1/v1/models', '/v2/models'],
+  ['/v2/v1beta/models', '/v2/v1beta/models'],
+  ['/v1//models', '/v1//models'],
+  ['/v1//models/', '/v1/models'],
+  ['/api//v1//models', '/v1/models'],
+  ['/health/', '/health/'],
+  ['/ready/', '/ready/'],
+  ['/api/health/', '/health'],
+  ['/_debug/v1/models', '/_debug/v1/models'],
+  ['/logs/models', '/logs/models'],
+  ['/docs/models', '/docs/models'],
+  ['/redoc/models', '/redoc/models'],
+  ['/openapi.json/models', '/openapi.json/models'],
+  ['/metrics/models', '/metrics/models'],
+  ['/v1/models/team/models', '/v1/models/team/models'],
+  ['/v1/models/team%2Flarge', '/v1/models/team%2Flarge'],
+  ['/', '/'],
+  ['//', '//'],
+  ['', ''],
+  ['*', '*'],
+  ['/api/v1/models?key=a/v2/v1&x=%2F', '/v1/models?key=a/v2/v1&x=%2F'],
+  ['/v1/models/?refresh=1', '/v1/models?refresh=1'],
+  ['/?v1/models', '/?v1/models'],
+  ['http://gateway.example/api/v1/models?a=b', '/v1/models?a=b'],
+  ['http://models/health', '/health'],
+  ['http://gateway.example', '/'],
+  ['http://gateway.example?a=b', '/?a=b']
+]
+
+for (const [target, repaired] of table) {
+  t.equal(repairPath(target, options), repaired, `${target} is routed as ${repaired}`)
+}
+
+t.test('a metrics path of several segments is left alone, whatever roots it contains', async t => {
+  const deep = { metricsPath: '/internal/v1/metrics' }
+  t.equal(repairPath('/internal/v1/metrics', deep), '/internal/v1/metrics')
+  t.equal(repairPath('/internal/v1/metrics?x=1', deep), '/internal/v1/metrics?x=1')
+  t.equal(repairPath('/internal/v1/models', deep), '/v1/models')
+})
+
+const segment = fc.constantFrom(
+  'v1',
+  'v2',
+  'v1beta',
+  'chat',
+  'models',
+  'health',
+  'ready',
+  'bridge',
+  '_admin',
+  'logs',
+  'metrics',
+  'x',
+  'x:generateContent',
+  ''
+)
+const path = fc.array(segment, { maxLength: 8 }).map(segments => `/${segments.join('/')}`)
+
+t.test('repairing twice is repairing once', async () => {
+  fc.assert(
+    fc.property(path, target => {
+      const once = repairPath(target, options)
+      return repairPath(once, options) === once
+    })
+  )
+})
+
+t.test('the query comes through byte by byte', async () => {
+  fc.assert(
+    fc.property(path, fc.string({ unit: 'binary-ascii' }), (target, query) => {
+      const repaired = repairPath(`${target}?${query}`, options)
+      return repaired === `${repairPath(target, options)}?${query}`
+    })
+  )
+})
+
+t.test('any text is taken without an exception', async () => {
+  fc.assert(fc.property(fc.string(), target => typeof repairPath(target, options) === 'string'))
+})

@@ -1,0 +1,124 @@
+// Starts the HTTP side of a worker on a free loopback port with settings, routes and a log of the test's own.
+import { connect, type Socket } from 'node:net'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { parseSettings } from '../../../shared/settings.ts'
+import { type ControlChannel, createLocalControlChannel } from '../../../worker/control-channel.ts'
+import { createApplication } from '../../../worker/http/application.ts'
+import { createDrainGate, type DrainGate } from '../../../worker/http/drain-gate.ts'
+import { createFingerprint } from '../../../worker/http/fingerprint.ts'
+import type { Listener } from '../../../worker/http/listener.ts'
+import { sendJson } from '../../../worker/http/respond.ts'
+import type { UpstreamAuthorization } from '../../../worker/providers/types.ts'
+import { registerSystemRoutes } from '../../../worker/routes/system.ts'
+import { systemClock } from '../../../worker/runtime.ts'
+
+export type Handler = (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>
+
+export interface StartOptions {
+  env?: Record<string, string>
+  /** Routes beside the system routes. */
+  routes?: (app: FastifyInstance) => void
+  control?: ControlChannel
+}
+
+export interface StartedApplication {
+  listener: Listener
+  drainGate: DrainGate
+  url: string
+  port: number
+  /** Every line that was logged, parsed. */
+  logged: Array<Record<string, unknown>>
+}
+
+/** The HTTP side of a worker that listens, and is closed when the test ends. */
+export async function startApplication(t: Test, options: StartOptions = {}): Promise<StartedApplication> {
+  const settings = parseSettings({ GATEWAY_LOG_LEVEL: 'DEBUG', ...options.env })
+  const logged: Array<Record<string, unknown>> = []
+  const log = pino({ level: 'debug' }, { write: line => logged.push(JSON.parse(line)) })
+  const runtime = {
+    settings,
+    log,
+    drainGate: createDrainGate(),
+    fingerprint: createFingerprint(Buffer.alloc(32, 1)),
+    clock: systemClock,
+    control: options.control ?? createLocalControlChannel(settings),
+    revisions: { config: `sha256:${'c'.repeat(64)}`, matrix: `sha256:${'d'.repeat(64)}` }
+  }
+  const listener = await createApplication(runtime, app => {
+    registerSystemRoutes(app, runtime)
+    options.routes?.(app)
+  })
+  const { port } = await listener.listen({ host: '127.0.0.1', port: 0, reusePort: false })
+  t.teardown(() => listener.close())
+  return { listener, drainGate: runtime.drainGate, url: `http://127.0.0.1:${port}`, port, logged }
+}
+
+/** A handler that answers what it was given, so that a test can see what arrived. */
+export const echo: Handler = (request, reply) => {
+  const { context } = request
+  const answer = {
+    body: context.body.toString('utf8'),
+    apiMode: context.apiMode,
+    route: context.route,
+    authorization: describeAuthorization(context.authorization),
+    headers: context.upstreamHeaders(),
+    url: request.raw.url
+  }
+  sendJson(reply, 200, {}, JSON.stringify(answer))
+}
+
+function describeAuthorization(authorization: UpstreamAuthorization): object {
+  switch (authorization.type) {
+    case 'server':
+      return { type: 'server' }
+    case 'access-token':
+      return { type: 'access-token', accessToken: authorization.accessToken.reveal() }
+    case 'credentials':
+      return { type: 'credentials', credentials: authorization.credentials.reveal(), scope: authorization.scope }
+    case 'user':
+      return { type: 'user', user: authorization.user, password: authorization.password.reveal() }
+  }
+}
+
+/** Resolves with the next arguments of a function that is handed to the code under test. */
+export function signalled<Value>(): { promise: Promise<Value>; resolve: (value: Value) => void } {
+  return Promise.withResolvers<Value>()
+}
+
+/** A raw connection: what a test writes goes out as it is, `received` is everything that came back so far. */
+export interface RawConnection {
+  socket: Socket
+  received: () => string
+  /** Resolves with everything received once it matches. */
+  waitFor: (pattern: RegExp) => Promise<string>
+  closed: Promise<void>
+}
+
+export async function openConnection(t: Test, port: number): Promise<RawConnection> {
+  const socket = connect({ port, host: '127.0.0.1' })
+  let text = ''
+  let check = (): void => undefined
+  socket.on('data', chunk => {
+    text += chunk.toString('latin1')
+    check()
+  })
+  socket.on('error', () => undefined)
+  const closed = new Promise<void>(resolve => socket.once('close', () => resolve()))
+  await new Promise<void>(resolve => socket.once('connect', () => resolve()))
+  t.teardown(() => socket.destroy())
+  return {
+    socket,
+    received: () => text,
+    waitFor: pattern =>
+      new Promise((resolve, reject) => {
+        check = () => {
+          if (pattern.test(text)) resolve(text)
+        }
+        socket.once('close', () => reject(new Error(`Closed before ${pattern}: ${text}`)))
+        check()
+      }),
+    closed
+  }
+}

@@ -1,0 +1,107 @@
+// A worker as a whole: the parts that it owns, the application in front of them, and the order in which all of it is let go.
+import { setTimeout } from 'node:timers/promises'
+import type { Logger } from '../shared/logging.ts'
+import type { Settings } from '../shared/settings.ts'
+import type { ControlChannel } from './control-channel.ts'
+import { createApplication } from './http/application.ts'
+import { createDrainGate } from './http/drain-gate.ts'
+import { createFingerprint } from './http/fingerprint.ts'
+import type { ListenOptions } from './http/listener.ts'
+import type { NativeProviderPool } from './providers/types.ts'
+import { createCatalogReader } from './routes/catalog.ts'
+import { registerRoutes } from './routes/index.ts'
+import { systemClock, type WorkerRuntime } from './runtime.ts'
+import { createTranslator, selectTranslationSettings } from './translation/translator.ts'
+
+export interface WorkerAppOptions {
+  settings: Settings
+  revisions: { config: string; matrix: string }
+  workerId: number
+  fingerprintKey: Buffer
+  control: ControlChannel
+  log: Logger
+  version: string
+}
+
+export interface WorkerApp {
+  /** Binds the address and starts to serve. Rejects with the system's error, such as `EADDRINUSE`. */
+  listen(options: ListenOptions): Promise<{ host: string; port: number }>
+  /** Readiness turns false and model requests are refused with `connection: close`; the listener stays open. */
+  startDraining(): void
+  /** Stops accepting and closes idle connections, now and whenever one becomes idle; running requests go on. */
+  closeListener(): Promise<void>
+  /** Admitted model requests that still run, streams included. */
+  readonly activeRequests: number
+  /** Resolves when `activeRequests` is 0. */
+  whenIdle(): Promise<void>
+  /** Ends the upstream work of what still runs: each request answers 503 or its family's stream error, then ends. */
+  cancelActive(): void
+  /** Closes the server, then everything that the worker owns. */
+  close(): Promise<void>
+}
+
+/** Upstream connections get this long to end by themselves. */
+const CLOSE_PATIENCE_MS = 3000
+
+/** Assembles a worker that is ready to listen (bridge contract, section 9.1: nothing listens before its parts exist). */
+export async function createWorkerApp(
+  options: WorkerAppOptions,
+  parts: { providers: NativeProviderPool }
+): Promise<WorkerApp> {
+  const runtime = createRuntime(options, parts)
+  const { drainGate } = runtime
+  const application = await createApplication(runtime, app => registerRoutes(app, runtime))
+  return {
+    listen: application.listen,
+    startDraining: drainGate.startDraining,
+    async closeListener() {
+      application.stopAccepting()
+    },
+    get activeRequests() {
+      return drainGate.activeRequests
+    },
+    whenIdle: drainGate.whenIdle,
+    cancelActive: drainGate.cancelActive,
+    async close() {
+      await application.close()
+      await runtime.translator.close()
+      await closeProviders(runtime.providers)
+    }
+  }
+}
+
+function createRuntime(options: WorkerAppOptions, { providers }: { providers: NativeProviderPool }): WorkerRuntime {
+  const { settings, control, fingerprintKey } = options
+  const catalog = createCatalogReader({ control, providers })
+  control.onRefreshWanted(() => catalog.warmUp())
+  return {
+    settings,
+    revisions: options.revisions,
+    workerId: options.workerId,
+    version: options.version,
+    log: options.log,
+    control,
+    drainGate: createDrainGate(),
+    fingerprint: createFingerprint(fingerprintKey),
+    providers,
+    catalog,
+    translator: createTranslator({
+      settings: selectTranslationSettings(settings),
+      threads: settings.poolThreads,
+      thresholdBytes: settings.poolThresholdBytes
+    }),
+    clock: systemClock
+  }
+}
+
+/** Lets upstream connections end in peace for a moment, then ends them: the whole close has a bound of five seconds. */
+async function closeProviders(providers: NativeProviderPool): Promise<void> {
+  const patience = new AbortController()
+  const closed = providers.close().then(() => true)
+  try {
+    const isClosed = await Promise.race([closed, setTimeout(CLOSE_PATIENCE_MS, false, { signal: patience.signal })])
+    if (!isClosed) await providers.destroy()
+  } finally {
+    patience.abort()
+  }
+}

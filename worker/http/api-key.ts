@@ -1,0 +1,113 @@
+// The gateway's own API key: where a client may put it, how it is compared, and how often an address may be wrong
+// (operations contract, section 4.1).
+import { hash, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Settings } from '../../shared/settings.ts'
+import type { QueryValues } from './families.ts'
+
+/** A key as a client presented it: its bytes, whatever carried them. */
+export type PresentedKey = string | Buffer
+
+export interface ApiKeys {
+  /** Name of the key that was presented (`default` for `GATEWAY_API_KEY`), or undefined when it is none of ours. */
+  match(presented: PresentedKey): string | undefined
+}
+
+/** The keys of the settings, kept only as digests. */
+export function createApiKeys(settings: Pick<Settings, 'apiKey' | 'apiKeys'>): ApiKeys {
+  const keys: Array<{ name: string; digest: Buffer }> = []
+  if (settings.apiKey !== undefined) keys.push({ name: 'default', digest: digestOf(settings.apiKey.reveal()) })
+  for (const [name, secret] of Object.entries(settings.apiKeys)) keys.push({ name, digest: digestOf(secret.reveal()) })
+  return {
+    match(presented) {
+      const digest = digestOf(presented)
+      let matched: string | undefined
+      // Digests have one length, and every key is compared to the end: neither length nor position of a difference shows in
+      // the time that it takes.
+      for (const key of keys) if (timingSafeEqual(key.digest, digest)) matched ??= key.name
+      return matched
+    }
+  }
+}
+
+function digestOf(key: PresentedKey): Buffer {
+  return hash('sha256', key, 'buffer')
+}
+
+/**
+ * The one key that counts: the first non-empty of bearer, query `x-api-key`, query `key`, header `x-api-key`, header
+ * `x-goog-api-key`. A wrong one never falls through to the next. `isBearerTaken`: the bearer token is upstream authorization.
+ */
+export function findApiKey(
+  headers: IncomingHttpHeaders,
+  query: QueryValues,
+  { isBearerTaken }: { isBearerTaken: boolean }
+): PresentedKey | undefined {
+  const bearer = isBearerTaken ? undefined : readBearer(headers.authorization)
+  if (bearer !== undefined) return readHeaderBytes(bearer)
+  const queried = readQueryText(query['x-api-key']) ?? readQueryText(query.key)
+  if (queried !== undefined) return queried
+  const header = readHeaderText(headers['x-api-key']) ?? readHeaderText(headers['x-goog-api-key'])
+  return header === undefined ? undefined : readHeaderBytes(header)
+}
+
+/** The token of a bearer authorization, trimmed; undefined for another scheme or an empty token. */
+export function readBearer(authorization: string | undefined): string | undefined {
+  if (authorization === undefined || !/^bearer\s/i.test(authorization)) return undefined
+  const token = authorization.slice('bearer '.length).trim()
+  return token === '' ? undefined : token
+}
+
+/** Node gives header bytes as Latin-1 text; a key outside ASCII was UTF-8 when the client wrote it. */
+function readHeaderBytes(text: string): PresentedKey {
+  return isAscii(text) ? text : Buffer.from(text, 'latin1')
+}
+
+function isAscii(text: string): boolean {
+  for (let index = 0; index < text.length; index += 1) if (text.charCodeAt(index) > 0x7f) return false
+  return true
+}
+
+function readHeaderText(value: string | string[] | undefined): string | undefined {
+  const text = typeof value === 'string' ? value.trim() : ''
+  return text === '' ? undefined : text
+}
+
+function readQueryText(value: string | string[] | undefined): string | undefined {
+  const text = Array.isArray(value) ? value.find(item => item !== '') : value
+  return text === '' ? undefined : text
+}
+
+export interface AttemptLimiter {
+  /** Notes a wrong key. Returns the seconds to wait when the address has used up its attempts. */
+  noteFailure(address: string): number | undefined
+}
+
+const ATTEMPTS_MAX = 10
+const WINDOW_MS = 60_000
+/** About 1 MB of addresses; the oldest goes first, which only resets its count. */
+const ADDRESSES_MAX = 10_000
+
+/**
+ * Limits wrong keys to ten per minute and address. A right key always passes: behind a proxy all clients share one address, and
+ * one of them with a stale key must not lock out the others.
+ */
+export function createAttemptLimiter({ nowMs }: { nowMs: () => number }): AttemptLimiter {
+  const windows = new Map<string, { startedAtMs: number; failures: number }>()
+  return {
+    noteFailure(address) {
+      const now = nowMs()
+      let window = windows.get(address)
+      if (window === undefined || now - window.startedAtMs >= WINDOW_MS) {
+        window = { startedAtMs: now, failures: 0 }
+        windows.delete(address)
+        windows.set(address, window)
+        const oldest = windows.size > ADDRESSES_MAX ? windows.keys().next().value : undefined
+        if (oldest !== undefined) windows.delete(oldest)
+      }
+      window.failures += 1
+      if (window.failures <= ATTEMPTS_MAX) return undefined
+      return Math.ceil((window.startedAtMs + WINDOW_MS - now) / 1000)
+    }
+  }
+}

@@ -1,0 +1,63 @@
+// The HTTP side of a worker: what a request meets, in the order in which it meets it.
+import Fastify, { type FastifyInstance } from 'fastify'
+import type { WorkerRuntime } from '../runtime.ts'
+import { createCorsPolicy } from './cors.ts'
+import { createListener, type Listener } from './listener.ts'
+import { repairPath } from './path-repair.ts'
+import {
+  acceptBodies,
+  acceptCredentials,
+  acceptLengths,
+  answerErrors,
+  answerPreflights,
+  createContextOpener,
+  openContexts,
+  refuseUnknownPaths,
+  refuseWhileDraining
+} from './stages.ts'
+
+/** What the HTTP side needs of a worker; its routes may need more. */
+export type HttpRuntime = Pick<WorkerRuntime, 'settings' | 'log' | 'drainGate' | 'fingerprint' | 'clock'>
+
+/** Longest path parameter: the router's own bound of 100 is shorter than some model ids. */
+const MODEL_ID_LENGTH_MAX = 1024
+
+/** Assembles the application and mounts its routes. The listener that comes back is not bound yet; closing it closes all. */
+export async function createApplication(
+  runtime: HttpRuntime,
+  mountRoutes: (app: FastifyInstance) => void
+): Promise<Listener> {
+  const { settings } = runtime
+  const cors = createCorsPolicy(settings)
+  const openContext = createContextOpener(runtime, cors)
+  const app = Fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    rewriteUrl: incoming => repairPath(incoming.url ?? '/', settings),
+    routerOptions: { maxParamLength: MODEL_ID_LENGTH_MAX },
+    frameworkErrors(error, request, reply) {
+      openContext(request, reply)
+      app.errorHandler(error, request, reply)
+    }
+  })
+
+  openContexts(app, openContext)
+  answerErrors(app, runtime)
+  answerPreflights(app, cors)
+  refuseWhileDraining(app, runtime)
+  acceptLengths(app, runtime)
+  refuseUnknownPaths(app)
+  acceptCredentials(app, runtime)
+  acceptBodies(app, runtime)
+  mountRoutes(app)
+  await app.ready()
+
+  const listener = createListener((incoming, outgoing) => app.routing(incoming, outgoing))
+  return {
+    ...listener,
+    async close() {
+      await listener.close()
+      await app.close()
+    }
+  }
+}

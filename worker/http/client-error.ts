@@ -1,0 +1,30 @@
+// Answers what is no HTTP request: it never reaches the router, so the answer is written to the socket by hand.
+import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** Answers with 400, 408 or 431 in the system form and closes the connection. A broken connection is only let go. */
+export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const status = readStatus(error.code)
+  const message = STATUS_CODES[status] ?? 'Bad Request'
+  const code = status === 408 ? 'request_timeout' : 'invalid_request'
+  const body = JSON.stringify({ error: { code, message } })
+  const head = [
+    `HTTP/1.1 ${status} ${message}`,
+    `x-request-id: ${randomUUID()}`,
+    'vary: Origin',
+    'content-type: application/json',
+    `content-length: ${body.length}`,
+    'connection: close'
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+function readStatus(code: string | undefined): number {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408
+  return code === 'HPE_HEADER_OVERFLOW' ? 431 : 400
+}

@@ -1,0 +1,113 @@
+// Cross-origin rules: which browser pages may call the gateway, and the exact answer to their preflights (operations contract, 3.5).
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Settings } from '../../shared/settings.ts'
+
+/** Header names and values in turn, as `writeHead` takes them. */
+export type FlatHeaders = readonly string[]
+
+export interface PreflightAnswer {
+  status: 200 | 400
+  headers: FlatHeaders
+  body: string
+}
+
+export interface CorsPolicy {
+  /** Headers of every ordinary answer, for the `origin` of the request. */
+  responseHeaders(origin: string | undefined): FlatHeaders
+  /** The answer to a preflight, or undefined when the request is none and goes on to routing. */
+  answerPreflight(method: string | undefined, headers: IncomingHttpHeaders): PreflightAnswer | undefined
+}
+
+export type CorsSettings = Pick<Settings, 'mode' | 'corsAllowOrigins' | 'corsAllowMethods' | 'corsAllowHeaders'>
+
+const EVERY_METHOD = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']
+const SAFE_HEADERS = ['Accept', 'Accept-Language', 'Content-Language', 'Content-Type']
+const PROD_METHODS = ['GET', 'POST', 'OPTIONS']
+const PROD_HEADERS = ['authorization', 'content-type', 'x-api-key', 'x-goog-api-key']
+const EXPOSED_HEADERS = 'x-request-id, request-id, retry-after'
+const MAX_AGE_SECONDS = '600'
+
+const PLAIN_VARY: FlatHeaders = ['vary', 'Origin']
+const PREFLIGHT_VARY: FlatHeaders = ['vary', 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers']
+
+/**
+ * Builds the rules once. In PROD wildcards are dropped, empty lists fall back to a small set, and credentials are not allowed.
+ * An origin between slashes, such as `/https:\/\/.*\.app\.example/`, is a regular expression for the whole origin.
+ */
+export function createCorsPolicy(settings: CorsSettings): CorsPolicy {
+  const isProd = settings.mode === 'PROD'
+  const origins = readList(settings.corsAllowOrigins, isProd, [])
+  const methods = readList(settings.corsAllowMethods, isProd, PROD_METHODS)
+  const headers = readList(settings.corsAllowHeaders, isProd, PROD_HEADERS)
+  const isOriginAllowed = createOriginTest(origins)
+  const isAnyHeader = headers.includes('*')
+  const allowedMethods = methods.includes('*') ? EVERY_METHOD : methods
+  const allowedHeaders = new Set([...SAFE_HEADERS, ...headers].map(name => name.toLowerCase()))
+  const credentials = isProd ? [] : ['access-control-allow-credentials', 'true']
+
+  function originHeaders(origin: string): string[] {
+    return ['access-control-allow-origin', origin, ...credentials]
+  }
+
+  const constantPreflightHeaders = [
+    ...PREFLIGHT_VARY,
+    'access-control-allow-methods',
+    allowedMethods.join(', '),
+    'access-control-max-age',
+    MAX_AGE_SECONDS
+  ]
+  const listedHeaders = [...SAFE_HEADERS, ...headers].join(', ')
+
+  return {
+    responseHeaders(origin) {
+      if (origin === undefined || !isOriginAllowed(origin)) return PLAIN_VARY
+      return [...PLAIN_VARY, ...originHeaders(origin), 'access-control-expose-headers', EXPOSED_HEADERS]
+    },
+    answerPreflight(method, requestHeaders) {
+      const { origin } = requestHeaders
+      const requestedMethod = requestHeaders['access-control-request-method']
+      if (method !== 'OPTIONS' || origin === undefined || requestedMethod === undefined) return undefined
+      const requestedHeaders = requestHeaders['access-control-request-headers']
+      const answerHeaders = [...constantPreflightHeaders]
+      const refusals: string[] = []
+      if (isOriginAllowed(origin)) answerHeaders.push(...originHeaders(origin))
+      else refusals.push('origin')
+      if (!allowedMethods.includes(requestedMethod)) refusals.push('method')
+      const shownHeaders = isAnyHeader ? requestedHeaders : listedHeaders
+      if (shownHeaders !== undefined) answerHeaders.push('access-control-allow-headers', shownHeaders)
+      if (!isAnyHeader && requestedHeaders !== undefined && !areAllowed(requestedHeaders, allowedHeaders)) {
+        refusals.push('headers')
+      }
+      return refusals.length === 0
+        ? { status: 200, headers: answerHeaders, body: 'OK' }
+        : { status: 400, headers: answerHeaders, body: `Disallowed CORS ${refusals.join(', ')}` }
+    }
+  }
+}
+
+function readList(given: readonly string[], isProd: boolean, fallback: readonly string[]): readonly string[] {
+  if (!isProd) return given
+  const named = given.filter(item => item !== '*')
+  return named.length === 0 ? fallback : named
+}
+
+function createOriginTest(origins: readonly string[]): (origin: string) => boolean {
+  if (origins.includes('*')) return () => true
+  const exact = new Set(origins)
+  const patterns = origins
+    .filter(origin => origin.length > 2 && origin.startsWith('/') && origin.endsWith('/'))
+    .map(readPattern)
+  return origin => exact.has(origin) || patterns.some(pattern => pattern.test(origin))
+}
+
+function readPattern(origin: string): RegExp {
+  try {
+    return new RegExp(`^(?:${origin.slice(1, -1)})$`)
+  } catch (cause) {
+    throw new Error('GATEWAY_CORS_ALLOW_ORIGINS holds a regular expression that cannot be read.', { cause })
+  }
+}
+
+function areAllowed(requested: string, allowed: ReadonlySet<string>): boolean {
+  return requested.split(',').every(name => allowed.has(name.trim().toLowerCase()))
+}

@@ -1,0 +1,60 @@
+// Decides for one request who asks and on whose behalf the upstream is called: the gateway key and the pass-through token
+// together (operations contract, sections 4.1 and 4.4; decision 22).
+import type { FastifyRequest } from 'fastify'
+import type { Logger } from '../../shared/logging.ts'
+import { isAuthRequired, type Settings } from '../../shared/settings.ts'
+import { GatewayError } from '../normalized/index.ts'
+import type { UpstreamAuthorization } from '../providers/types.ts'
+import { createApiKeys, createAttemptLimiter, findApiKey, readBearer } from './api-key.ts'
+import type { QueryValues } from './families.ts'
+import { isPassToken, readPassToken } from './pass-token.ts'
+import type { RouteTraits } from './route-traits.ts'
+
+const SERVER_AUTHORIZATION: UpstreamAuthorization = { type: 'server' }
+
+/** Checks a request against its route. Raises `invalid_api_key`, `rate_limited` or `invalid_upstream_authorization`. */
+export type CredentialCheck = (request: FastifyRequest, traits: RouteTraits) => UpstreamAuthorization
+
+export function createCredentialCheck(dependencies: {
+  settings: Settings
+  log: Logger
+  nowMs: () => number
+}): CredentialCheck {
+  const { settings, log } = dependencies
+  const isKeyNeeded = isAuthRequired(settings)
+  const keys = createApiKeys(settings)
+  const limiter = createAttemptLimiter(dependencies)
+
+  function checkKey(request: FastifyRequest, isBearerTaken: boolean): void {
+    const presented = findApiKey(request.headers, request.query as QueryValues, { isBearerTaken })
+    if (presented === undefined) throw new GatewayError('invalid_api_key', { message: 'API key required' })
+    if (keys.match(presented) !== undefined) return
+    const waitSeconds = limiter.noteFailure(request.raw.socket.remoteAddress ?? '')
+    if (waitSeconds === undefined) throw new GatewayError('invalid_api_key')
+    throw new GatewayError('rate_limited', {
+      message: 'Too many requests with an invalid API key.',
+      retryAfter: String(waitSeconds)
+    })
+  }
+
+  function readAuthorization(request: FastifyRequest, token: string): UpstreamAuthorization {
+    try {
+      return readPassToken(token)
+    } catch (error) {
+      const fields = { event: 'pass_token_rejected', request_id: request.context.requestId }
+      log.warn(fields, 'Failed to pass token to upstream')
+      throw error
+    }
+  }
+
+  return (request, traits) => {
+    if (traits.access === 'open') return SERVER_AUTHORIZATION
+    const bearer =
+      settings.passToken && traits.takesUpstreamAuthorization ? readBearer(request.headers.authorization) : undefined
+    const isBearerTaken = bearer !== undefined && isPassToken(bearer)
+    if (isKeyNeeded) checkKey(request, isBearerTaken)
+    // Without key authentication a bearer token can only be meant for the upstream, so one that is malformed is an error.
+    const isForUpstream = isBearerTaken || (bearer !== undefined && !isKeyNeeded)
+    return isForUpstream ? readAuthorization(request, bearer) : SERVER_AUTHORIZATION
+  }
+}

@@ -1,0 +1,114 @@
+// The one place that turns whatever went wrong into an answer, in the form of the protocol that the client speaks
+// (operations contract, section 1.1).
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { createErrorDocument } from '../../shared/documents.ts'
+import type { Logger } from '../../shared/logging.ts'
+import { assertNever, GatewayError, toGatewayError } from '../normalized/index.ts'
+import { writeCompletionsError } from '../protocols/completions/errors.ts'
+import { writeContentError } from '../protocols/content/errors.ts'
+import type { WriteError, WrittenError } from '../protocols/face.ts'
+import { writeMessagesError } from '../protocols/messages/errors.ts'
+import { writeErrorHeaders } from '../protocols/shared/error-headers.ts'
+import type { Family } from './families.ts'
+import { sendWhole } from './respond.ts'
+
+export { detectModelsFamily, familyOfPath } from './families.ts'
+
+/** The system form spells two codes in words of its own. */
+const SYSTEM_WORDS: Partial<Record<string, { code: string; message: string }>> = {
+  unknown_url: { code: 'not_found', message: 'Not Found' }
+}
+
+/** Writes an error for a route that belongs to no client protocol: `{"error":{"code","message"}}`. */
+export const writeSystemError: WriteError = error => {
+  const words = SYSTEM_WORDS[error.code]
+  return {
+    status: error.status,
+    headers: writeErrorHeaders(error),
+    body: { error: { code: words?.code ?? error.code, message: words?.message ?? error.message } }
+  }
+}
+
+/** Writes an error for the machine endpoints: the same two members inside a versioned document (bridge contract, 5.2). */
+export const writeMachineError: WriteError = (error, context) => {
+  const written = writeSystemError(error, context)
+  const { code, message } = error
+  const document = createErrorDocument({
+    code: SYSTEM_WORDS[code]?.code ?? code,
+    message: SYSTEM_WORDS[code]?.message ?? message,
+    ...(error.reason === undefined ? {} : { details: [{ reason_id: error.reason }] })
+  })
+  return { ...written, body: { ...document } }
+}
+
+/** Writes an error in the form of a family. */
+export function writeFamilyError(family: Family, error: GatewayError, context: { requestId: string }): WrittenError {
+  switch (family) {
+    case 'completions':
+      return writeCompletionsError(error)
+    case 'messages':
+      return writeMessagesError(error, context)
+    case 'content':
+      return writeContentError(error, context)
+    case 'system':
+      return writeSystemError(error, context)
+    default:
+      return assertNever(family)
+  }
+}
+
+/**
+ * Builds the handler that answers everything that was thrown. Faults of ours become a fixed 500 and a log line; what Fastify
+ * itself raises is translated. When the answer has begun already there is nothing left to say, and the connection is cut.
+ */
+export function createErrorResponder(dependencies: { log: Logger }) {
+  return function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const { context } = request
+    const error = readFrameworkError(thrown) ?? toGatewayError(thrown)
+    context.failureCode = error.code
+    if (error.code === 'internal_error') {
+      const fields = { err: error.cause ?? error, request_id: context.requestId, event: 'unhandled_fault' }
+      dependencies.log.error(fields, 'A request failed because of a fault in the gateway')
+    }
+    if (reply.raw.headersSent) {
+      reply.hijack()
+      reply.raw.destroy()
+      return
+    }
+    const isMachinePath = context.family === 'system' && isMachineEndpoint(context.path)
+    const written = isMachinePath ? writeMachineError(error, context) : writeFamilyError(context.family, error, context)
+    sendWhole(reply, {
+      status: written.status,
+      contentType: 'application/json',
+      headers: Object.entries(written.headers).flat(),
+      body: JSON.stringify(written.body),
+      isLast: mustCloseConnection(error, request)
+    })
+  }
+}
+
+function isMachineEndpoint(path: string): boolean {
+  return path === '/ready' || path === '/readyz' || path.startsWith('/bridge/')
+}
+
+/**
+ * A connection can only be used again when its request was read to the end. What is left of a body of known, small size is
+ * skipped by Node; a body that is too large, of unknown size, or that the client waits to be asked for, is not waited for.
+ */
+function mustCloseConnection(error: GatewayError, request: FastifyRequest): boolean {
+  if (request.raw.complete) return false
+  if (error.code === 'request_entity_too_large' || error.code === 'request_timeout') return true
+  const { headers } = request
+  return headers['transfer-encoding'] !== undefined || headers.expect !== undefined
+}
+
+/** Fastify's own errors, recognised by their code. Their texts may repeat parts of the request and are not passed on. */
+function readFrameworkError(thrown: unknown): GatewayError | undefined {
+  if (GatewayError.is(thrown) || !(thrown instanceof Error)) return undefined
+  const { code, statusCode } = thrown as Error & { code?: unknown; statusCode?: unknown }
+  if (typeof code !== 'string' || !code.startsWith('FST_ERR_')) return undefined
+  if (code === 'FST_ERR_BAD_URL') return new GatewayError('invalid_request', { message: 'The path cannot be decoded.' })
+  if (code === 'FST_ERR_MAX_PARAM_LENGTH') return new GatewayError('unknown_url')
+  const isClientFault = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500
+  return isClientFault ? new GatewayError('invalid_request', { status: statusCode }) : undefined
+}

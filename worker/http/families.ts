@@ -1,0 +1,56 @@
+// Which client protocol a request belongs to: by its path, and on the shared model lists by who the client says it is.
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** The protocol whose form an answer takes; `system` is everything that is no client protocol. */
+export type Family = 'completions' | 'messages' | 'content' | 'system'
+
+/** Values of a query string, as the router parsed them. */
+export type QueryValues = Readonly<Record<string, string | string[] | undefined>>
+
+/**
+ * Family of the shared `/models` routes, from what the SDKs say about themselves (bridge contract, section 6.3). The messages
+ * marks win over the content marks, because that SDK is also used through proxies that add Google headers.
+ */
+export function detectModelsFamily(headers: IncomingHttpHeaders, query: QueryValues): Family {
+  const userAgent = headers['user-agent']?.toLowerCase() ?? ''
+  if (headers['anthropic-version'] !== undefined || headers['anthropic-beta'] !== undefined) return 'messages'
+  if (userAgent.startsWith('anthropic/')) return 'messages'
+  if (
+    headers['x-goog-api-client'] !== undefined ||
+    headers['x-goog-api-key'] !== undefined ||
+    headers['x-goog-user-project'] !== undefined ||
+    query.key !== undefined
+  ) {
+    return 'content'
+  }
+  const isContentAgent =
+    userAgent.includes('google-generative-ai') || userAgent.startsWith('google-genai') || userAgent.startsWith('genai/')
+  return isContentAgent ? 'content' : 'completions'
+}
+
+/**
+ * Family whose error form a path gets that no route serves (operations contract, section 1.1). The path is repaired and
+ * without its query.
+ */
+export function familyOfPath(path: string, headers: IncomingHttpHeaders, query: QueryValues): Family {
+  const segments = path.split('/').filter(segment => segment !== '')
+  const isVersioned = segments[0] === 'v1' || segments[0] === 'v2'
+  switch (isVersioned ? segments[1] : segments[0]) {
+    case 'messages':
+      return 'messages'
+    case 'v1beta':
+      return 'content'
+    case 'models':
+      return segments.at(-1)?.includes(':') === true ? 'content' : detectModelsFamily(headers, query)
+    case 'chat':
+    case 'completions':
+    case 'responses':
+    case 'embeddings':
+    case 'files':
+    case 'batches':
+    case 'model':
+      return 'completions'
+    default:
+      return isVersioned ? 'completions' : 'system'
+  }
+}

@@ -1,0 +1,25 @@
+// One-way marks of keys and addresses: equal values can be counted together, and none can be read back (operations contract, 3.1).
+import { createHmac } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { readBearer } from './api-key.ts'
+import type { QueryValues } from './families.ts'
+
+/** Marks a value: `hmac-sha256:` and 16 hexadecimal digits. */
+export type Fingerprint = (value: string) => string
+
+/** `key` is the same in all workers; without a configured one it is drawn at each start, so marks change with it. */
+export function createFingerprint(key: Buffer): Fingerprint {
+  return value => `hmac-sha256:${createHmac('sha256', key).update(value).digest('hex').slice(0, 16)}`
+}
+
+/** What identifies a caller: the bearer token or the whole authorization, else a key from a header or the query. */
+export function findCallerKey(headers: IncomingHttpHeaders, query: QueryValues): string | undefined {
+  const candidates = [
+    readBearer(headers.authorization) ?? headers.authorization,
+    headers['x-api-key'],
+    headers['x-goog-api-key'],
+    query['x-api-key'],
+    query.key
+  ]
+  return candidates.find((value): value is string => typeof value === 'string' && value !== '')
+}

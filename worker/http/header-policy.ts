@@ -1,0 +1,167 @@
+// Which of a client's headers travel to the native upstream (operations contract, section 6; completions contract, 9.3).
+// Everything that is not forwarded here stays with the gateway: the upstream's request is built from this list alone.
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** Request headers for the upstream, in order, each name once. */
+export type UpstreamHeaders = Array<readonly [name: string, value: string]>
+
+export interface UpstreamHeadersPlan {
+  headers: UpstreamHeaders
+  /** How many custom headers went beyond the bounds and were left out. */
+  droppedCount: number
+}
+
+export interface UpstreamHeadersInput {
+  headers: IncomingHttpHeaders
+  /** The `extra_headers` member of the body, whatever it is; its entries win over equal headers of the request. */
+  extraHeaders?: unknown
+  /** Stands in for `X-Request-ID` when the client sent none, and gives the ids of a missing `traceparent`. */
+  requestId: string
+}
+
+/** Custom headers beyond the first that go through: enough for any tracing set-up, too little to smuggle a body. */
+const CUSTOM_HEADERS_MAX = 64
+const CUSTOM_HEADERS_BYTES_MAX = 8 * 1024
+
+/** The upstream documents these under a spelling of its own. */
+const CONTEXT_HEADERS = new Map([
+  ['x-request-id', 'X-Request-ID'],
+  ['x-session-id', 'X-Session-ID'],
+  ['x-service-id', 'X-Service-ID'],
+  ['x-operation-id', 'X-Operation-ID'],
+  ['x-client-id', 'X-Client-ID'],
+  ['x-trace-id', 'X-Trace-ID'],
+  ['x-agent-id', 'X-Agent-ID']
+])
+
+const DENIED_NAMES = new Set([
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'authorization',
+  'connection',
+  'cookie',
+  'expect',
+  'forwarded',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'origin',
+  'range',
+  'referer',
+  'set-cookie',
+  'te',
+  'trailer',
+  'trailers',
+  'transfer-encoding',
+  'upgrade',
+  'user-agent',
+  'via',
+  'x-admin-api-key',
+  'x-api-key',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'x-server-timeout'
+])
+
+/** Headers of SDKs, browsers, proxies and of the gateway itself, and those that describe the body we do not forward. */
+const DENIED_PREFIXES = [
+  'access-control-',
+  'anthropic-',
+  'cf-',
+  'content-',
+  'if-',
+  'openai-',
+  'proxy-',
+  'sec-',
+  'x-gateway-',
+  'x-goog-',
+  'x-stainless-'
+]
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
+/** A header value as HTTP can carry it: no line break, no NUL, nothing that does not fit one byte. */
+const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+
+/**
+ * Chooses the headers for the upstream and adds those that correlation needs. Context headers come under the upstream's
+ * spelling, all others in lower case. Of the custom headers the first always passes, further ones while they stay within
+ * 64 headers and 8 KiB; the rest is dropped and counted.
+ */
+export function planUpstreamHeaders(input: UpstreamHeadersInput): UpstreamHeadersPlan {
+  const { requestId } = input
+  const candidates = collectCandidates(input)
+  const plan: UpstreamHeadersPlan = { headers: [], droppedCount: 0 }
+  let customCount = 0
+  let customBytes = 0
+  for (const [name, value] of candidates) {
+    const contextName = CONTEXT_HEADERS.get(name)
+    if (contextName !== undefined) {
+      plan.headers.push([contextName, value])
+      continue
+    }
+    customBytes += name.length + value.length
+    const isWithin = customCount < CUSTOM_HEADERS_MAX && customBytes <= CUSTOM_HEADERS_BYTES_MAX
+    if (plan.droppedCount === 0 && (isWithin || customCount === 0)) {
+      customCount += 1
+      plan.headers.push([name, value])
+    } else {
+      plan.droppedCount += 1
+    }
+  }
+  if (!candidates.has('x-request-id')) plan.headers.push(['X-Request-ID', requestId])
+  if (!candidates.has('traceparent')) plan.headers.push(['traceparent', writeTraceparent(requestId)])
+  return plan
+}
+
+function collectCandidates({ headers, extraHeaders }: UpstreamHeadersInput): Map<string, string> {
+  const hopByHop = readConnectionNames(headers.connection)
+  const candidates = new Map<string, string>()
+  for (const name in headers) {
+    const value = headers[name]
+    if (typeof value === 'string' && isForwarded(name, value, hopByHop)) candidates.set(name, value)
+  }
+  if (typeof extraHeaders !== 'object' || extraHeaders === null) return candidates
+  for (const [givenName, givenValue] of Object.entries(extraHeaders)) {
+    const name = givenName.trim().toLowerCase()
+    const value = toFieldValue(givenValue)
+    if (value !== undefined && isForwarded(name, value, hopByHop)) candidates.set(name, value)
+  }
+  return candidates
+}
+
+function isForwarded(name: string, value: string, hopByHop: readonly string[]): boolean {
+  if (DENIED_NAMES.has(name) || hopByHop.includes(name)) return false
+  for (const prefix of DENIED_PREFIXES) if (name.startsWith(prefix)) return false
+  return TOKEN.test(name) && FIELD_VALUE.test(value)
+}
+
+/** Names that the client declared to be for this connection only (field lesson H9). */
+function readConnectionNames(connection: string | undefined): readonly string[] {
+  if (connection === undefined || connection === 'keep-alive' || connection === 'close') return []
+  return connection.split(',').map(name => name.trim().toLowerCase())
+}
+
+function toFieldValue(value: unknown): string | undefined {
+  switch (typeof value) {
+    case 'string':
+      return value
+    case 'number':
+    case 'boolean':
+      return String(value)
+    default:
+      return undefined
+  }
+}
+
+/**
+ * A W3C trace context made of the request id, so that both can be found from either. The flag says "not recorded": no span is
+ * exported for it.
+ */
+function writeTraceparent(requestId: string): string {
+  const digits = requestId.replaceAll('-', '')
+  return `00-${digits}-${digits.slice(16)}-00`
+}

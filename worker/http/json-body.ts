@@ -1,0 +1,57 @@
+// Turns the bytes of a request body into a JSON object, with the three texts that every family uses when they are not one
+// (operations contract, section 1.1). Pure: it also runs in the threads of the pool.
+import { GatewayError, isJsonObject, type JsonObject } from '../normalized/index.ts'
+
+/**
+ * Deepest nesting that is accepted. What comes after this (codecs, `JSON.stringify`) recurses, and a body of a few megabytes
+ * can nest deeper than any stack.
+ */
+export const JSON_DEPTH_MAX = 200
+
+/**
+ * Reads a body as a JSON object. Raises `invalid_json` when it is empty or blank, not JSON, nested too deep, or no object.
+ * A member named `__proto__` is an ordinary own member of the result: copy with spread, never with `Object.assign`.
+ */
+export function readJsonObject(bytes: Uint8Array): JsonObject {
+  const text = toText(bytes)
+  if (text.trim() === '') throw invalidJson('Request body is empty (expected JSON).')
+  const value = parse(text)
+  if (!isJsonObject(value)) throw invalidJson('Invalid JSON body: expected an object at the top level.')
+  // Walking the parsed value costs 1 us for 50 KB of prose and a tenth of the parsing for a body full of schemas; counting
+  // brackets in the bytes costs as much as the parsing itself.
+  if (isDeeperThan(value, JSON_DEPTH_MAX)) {
+    throw invalidJson(`Invalid JSON body: nested deeper than ${JSON_DEPTH_MAX} levels.`)
+  }
+  return value
+}
+
+function toText(bytes: Uint8Array): string {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+  // Some clients put a byte order mark in front; it is not part of the JSON text.
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw invalidJson(`Invalid JSON body: ${error instanceof Error ? error.message : 'unreadable'}`)
+  }
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  if (Array.isArray(value)) {
+    for (const item of value) if (isDeeperThan(item, levels - 1)) return true
+    return false
+  }
+  for (const name in value) {
+    if (isDeeperThan((value as Record<string, unknown>)[name], levels - 1)) return true
+  }
+  return false
+}
+
+function invalidJson(message: string): GatewayError {
+  return new GatewayError('invalid_json', { message })
+}

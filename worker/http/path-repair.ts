@@ -1,0 +1,78 @@
+// Repairs request paths before routing: SDKs put their own prefix in front of base URLs that already have one, and proxies put
+// theirs in front of both. The repaired path is routed in place; a redirect would lose the body (operations contract, 3.2).
+
+const ROOTS = new Set([
+  'v1',
+  'v2',
+  'v1beta',
+  'chat',
+  'models',
+  'embeddings',
+  'responses',
+  'messages',
+  'model',
+  'files',
+  'batches',
+  'bridge',
+  'health',
+  'ping',
+  'ready'
+])
+
+/** Paths that start here tolerate one slash at their end; system routes do not. */
+const FAMILY_ROOTS = new Set(['v1', 'v2', 'v1beta', 'chat', 'models', 'embeddings', 'responses', 'messages', 'model'])
+
+/** Paths that start here are served exactly as they come: `/_admin/logs/models` is a log id, not a model list. */
+const FIXED_ROOTS = new Set(['_admin', '_debug', 'logs', 'docs', 'redoc', 'openapi.json'])
+
+export interface PathRepairOptions {
+  /** Where the metrics are served, such as `/metrics`: never rewritten, whatever it contains. */
+  metricsPath: string
+}
+
+/**
+ * The request target to route: the path repaired, the query as it came. Repairing a repaired target changes nothing.
+ * Takes what stands in the request line, also in its absolute form (`http://host/path`).
+ */
+export function repairPath(target: string, options: PathRepairOptions): string {
+  const local = target.startsWith('/') ? target : toLocalTarget(target)
+  const queryStart = local.indexOf('?')
+  const path = queryStart === -1 ? local : local.slice(0, queryStart)
+  if (path === options.metricsPath || path.startsWith(`${options.metricsPath}/`)) return local
+  const repaired = repairSegments(path)
+  if (repaired === path) return local
+  return queryStart === -1 ? repaired : repaired + local.slice(queryStart)
+}
+
+/** A client that takes us for a forward proxy sends the whole URL; only its path and query are ours to serve. */
+function toLocalTarget(target: string): string {
+  const authority = /^https?:\/\/[^/?]*/i.exec(target)
+  if (authority === null) return target
+  const rest = target.slice(authority[0].length)
+  return rest.startsWith('/') ? rest : `/${rest}`
+}
+
+function repairSegments(path: string): string {
+  const segments = path.split('/').filter(segment => segment !== '')
+  const first = segments[0]
+  if (first === undefined || FIXED_ROOTS.has(first)) return path
+  const rootIndex = segments.findIndex(segment => ROOTS.has(segment))
+  if (rootIndex === -1) return path
+  const kept = segments.slice(rootIndex)
+  const collapsed = collapseVersions(kept)
+  const isTrailingSlashForgiven = path.endsWith('/') && FAMILY_ROOTS.has(kept[0] ?? '')
+  return rootIndex > 0 || collapsed || isTrailingSlashForgiven ? `/${kept.join('/')}` : path
+}
+
+/** Removes inner versions in place: the outer `/v2` wins over any version before a known root, equal versions become one. */
+function collapseVersions(segments: string[]): boolean {
+  const count = segments.length
+  for (;;) {
+    const [outer, inner, next] = segments
+    const isInnerVersion = inner === 'v1' || inner === 'v2'
+    const isOuterWinning = outer === 'v2' && isInnerVersion && next !== undefined && ROOTS.has(next)
+    const isRepeated = outer === inner && isInnerVersion
+    if (!isOuterWinning && !isRepeated) return segments.length < count
+    segments.splice(1, 1)
+  }
+}

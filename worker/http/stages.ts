@@ -1,0 +1,179 @@
+// The stages in front of a handler, each as one function that adds itself to the application. The order in which they are added
+// is the contract (operations contract, section 1): whoever answers first, answers alone.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { GatewayError } from '../normalized/index.ts'
+import { createAccessLog } from './access-log.ts'
+import type { HttpRuntime } from './application.ts'
+import { assertAnnouncedLength, isBodyMethod, isSizeKnown, readBody } from './body.ts'
+import type { CorsPolicy } from './cors.ts'
+import { createCredentialCheck } from './credentials.ts'
+import { isModelPath } from './drain-gate.ts'
+import { createErrorResponder } from './errors.ts'
+import { familyOfPath, type QueryValues } from './families.ts'
+import { createMethodTable } from './method-table.ts'
+import { RequestContext, withoutQuery } from './request-context.ts'
+import { sendWhole } from './respond.ts'
+import { familyOfRoute, type RouteTraits } from './route-traits.ts'
+
+/** Longest silence of a client that is sending a body. */
+const BODY_IDLE_TIMEOUT_MS = 60_000
+
+/** Gives a request its context; from then on the client's leaving is noticed. */
+export type OpenContext = (request: FastifyRequest, reply: FastifyReply) => void
+
+export function createContextOpener(runtime: HttpRuntime, cors: CorsPolicy): OpenContext {
+  const { settings, drainGate, log } = runtime
+  const logAccess = settings.accessLog ? createAccessLog({ ...runtime, metricsPath: settings.metricsPath }) : undefined
+
+  function onClosed(context: RequestContext): void {
+    drainGate.release(context)
+    logAccess?.(context)
+  }
+
+  function onHeadersDropped(context: RequestContext, droppedCount: number): void {
+    const fields = { event: 'headers_dropped', request_id: context.requestId, count: droppedCount }
+    log.debug(fields, 'Not all headers of the request were forwarded')
+  }
+
+  return (request, reply) => {
+    const traits = traitsOf(request)
+    const query = (request.query ?? {}) as QueryValues
+    const path = withoutQuery(request.raw.url ?? '/')
+    const context = new RequestContext({
+      incoming: request.raw,
+      outgoing: reply.raw,
+      query,
+      family: traits === undefined ? familyOfPath(path, request.headers, query) : familyOfRoute(traits, request),
+      apiMode: traits?.apiMode ?? settings.upstreamApiMode,
+      route: traits?.template ?? 'unmatched',
+      corsHeaders: cors.responseHeaders(request.headers.origin),
+      drain: drainGate,
+      onClosed,
+      onHeadersDropped
+    })
+    request.context = context
+    if (traits?.isModelRequest !== true) return
+    const deadlineMs = readDeadline(settings.requestTimeoutSeconds, context)
+    if (deadlineMs !== undefined) context.startDeadline(deadlineMs)
+  }
+}
+
+/** The setting, or what a content client allows when that is less (content contract, section 1.4). */
+function readDeadline(settingSeconds: number, context: RequestContext): number | undefined {
+  const given = context.family === 'content' ? Number(context.incoming.headers['x-server-timeout']) : Number.NaN
+  const wished = given > 0 ? given : Number.POSITIVE_INFINITY
+  const seconds = Math.min(wished, settingSeconds === 0 ? Number.POSITIVE_INFINITY : settingSeconds)
+  return Number.isFinite(seconds) ? Math.min(seconds * 1000, TIMER_MS_MAX) : undefined
+}
+
+/** What a timer can count; a longer one would fire at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1
+
+function traitsOf(request: FastifyRequest): RouteTraits | undefined {
+  return request.routeOptions.config?.traits
+}
+
+export function openContexts(app: FastifyInstance, openContext: OpenContext): void {
+  app.decorateRequest('context')
+  app.addHook('onRequest', (request, reply, done) => {
+    openContext(request, reply)
+    done()
+  })
+}
+
+/** Whatever is thrown from here on is answered in the client's own form. */
+export function answerErrors(app: FastifyInstance, runtime: HttpRuntime): void {
+  app.setErrorHandler(createErrorResponder(runtime))
+}
+
+export function answerPreflights(app: FastifyInstance, cors: CorsPolicy): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const answer = cors.answerPreflight(request.method, request.headers)
+    if (answer === undefined) {
+      done()
+      return
+    }
+    request.context.corsHeaders = answer.headers
+    sendWhole(reply, { status: answer.status, contentType: 'text/plain; charset=utf-8', body: answer.body })
+  })
+}
+
+/** Takes model requests in, and refuses them while the worker drains; a path that looks like one is not even looked up then. */
+export function refuseWhileDraining(app: FastifyInstance, runtime: HttpRuntime): void {
+  const { drainGate } = runtime
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { context } = request
+    const isModelRequest = traitsOf(request)?.isModelRequest === true
+    if (isModelRequest || (drainGate.isDraining && isModelPath(context.path))) drainGate.admit(context)
+    done()
+  })
+}
+
+export function acceptLengths(app: FastifyInstance, runtime: HttpRuntime): void {
+  const limitBytes = runtime.settings.maxRequestBodyBytes
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (isBodyMethod(request.method)) assertAnnouncedLength(request.raw, limitBytes)
+    done()
+  })
+}
+
+/** 404 for a path that nothing serves, 405 with `allow` for a path that other methods serve. */
+export function refuseUnknownPaths(app: FastifyInstance): void {
+  const table = createMethodTable()
+  app.addHook('onRoute', ({ url, method }) => table.add(url, Array.isArray(method) ? method : [method]))
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (!request.is404) {
+      done()
+      return
+    }
+    const allow = table.allowedMethods(request.context.path)
+    throw allow === undefined ? new GatewayError('unknown_url') : new GatewayError('method_not_allowed', { allow })
+  })
+}
+
+/** Checks the gateway key and notes on whose behalf the upstream is called. */
+export function acceptCredentials(app: FastifyInstance, runtime: HttpRuntime): void {
+  const check = createCredentialCheck({ ...runtime, nowMs: runtime.clock.monotonicMs })
+  app.addHook('onRequest', (request, _reply, done) => {
+    const traits = traitsOf(request)
+    if (traits === undefined) {
+      done()
+      return
+    }
+    try {
+      request.context.authorization = check(request, traits)
+    } catch (error) {
+      // A body that is too large is refused before a key is looked at; where its size is not known from the head, that is only
+      // known once it was counted. None of it is kept.
+      if (!isBodyMethod(request.method) || isSizeKnown(request.raw) || !GatewayError.is(error)) throw error
+      request.context.refusal = error
+    }
+    done()
+  })
+}
+
+/**
+ * Reads bodies as they are. Fastify's own body handling is switched off: it wants a content type that it knows, makes an async
+ * resource per request, and bounds compressed bodies only after they were unpacked.
+ */
+export function acceptBodies(app: FastifyInstance, runtime: HttpRuntime): void {
+  for (const method of ['DELETE', 'OPTIONS', 'PATCH', 'POST', 'PUT']) {
+    app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
+  }
+  const limitBytes = runtime.settings.maxRequestBodyBytes
+  app.addHook('preValidation', (request, reply, done) => {
+    if (!isBodyMethod(request.method)) {
+      done()
+      return
+    }
+    const { context } = request
+    // Only now: a client that asks first is not invited to send a body that nobody wants.
+    if (request.headers.expect !== undefined) reply.raw.writeContinue()
+    const reading = { limitBytes, idleTimeoutMs: BODY_IDLE_TIMEOUT_MS, isKept: context.refusal === undefined }
+    context.cancelBody = readBody(request.raw, reading, (error, body) => {
+      context.cancelBody = undefined
+      context.body = body
+      done(error ?? context.refusal)
+    })
+  })
+}
