@@ -19,7 +19,7 @@ import {
 
 const roles = ['system', 'user', 'assistant', 'function', 'search_result', 'function_in_progress']
 /** Members of other protocols that a gateway must have translated before. */
-const foreignMembers = ['tools', 'tool_choice', 'tool_config', 'model_options', 'parallel_tool_calls']
+const foreignMembers = ['tools', 'tool_choice', 'tool_config', 'parallel_tool_calls']
 
 /** @throws UpstreamError 400, 404 or 422 as the upstream refuses such a request. */
 export function readChatV1(body: unknown, scope: ReadScope): ReadResult {

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type EventStreamWriter, startEventStream } from '../http/event-stream.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { sendJson } from '../http/respond.ts'
-import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
+import { type NormalizedEvent, type NormalizedUsage, toGatewayError } from '../normalized/index.ts'
 import type { AnswerContext, ChatClientFace } from '../protocols/face.ts'
 import type { EventSink, NativeProvider } from '../providers/types.ts'
 import type { WorkerRuntime } from '../runtime.ts'
@@ -76,7 +76,14 @@ async function streamAnswer(
     whenDrained: () => stream?.whenDrained() ?? Promise.resolve()
   }
   await provider.stream(call, context.callContext(call.request.extraHeaders), sink)
-  stream?.end()
+  if (stream === undefined || !context.isAborted) {
+    stream?.end()
+    return
+  }
+  // Cut at the drain deadline: whoever is still listening is told so in the form of the stream.
+  const error = toGatewayError(context.signal.reason)
+  context.failureCode = error.code
+  stream.end(writer.write([{ type: 'error', error }]))
 }
 
 function noteEvents(context: RequestContext, events: readonly NormalizedEvent[]): void {

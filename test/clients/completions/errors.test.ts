@@ -1,0 +1,205 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { lastUpstreamChat, post, readFrames, upstreamChats } from '../../support/client.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+
+const model = 'GigaChat-2'
+const emulator = await startEmulator(t)
+const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), UPSTREAM_TIMEOUT: '2' } })
+const v1 = `${gateway.url}/v1/chat/completions`
+const v2 = `${gateway.url}/v2/chat/completions`
+
+function ask(url: string, content: string, more: object = {}, headers: Record<string, string> = {}) {
+  return post(url, { model, messages: [{ role: 'user', content }], ...more }, headers)
+}
+
+t.test('completions 67: an upstream refusal before the first byte is an HTTP error', async t => {
+  for (const url of [v1, v2]) {
+    const before = upstreamChats(emulator).length
+    const answer = await ask(url, '[[error:429 retry=7]]', { stream: true })
+    t.equal(answer.status, 429)
+    t.equal(answer.headers.get('retry-after'), '7')
+    t.match(answer.json.error, { type: 'rate_limit_error', code: null })
+    t.equal(upstreamChats(emulator).length, before + 1)
+  }
+})
+
+t.test(
+  'completions 68: a malformed or cut upstream stream ends with an error frame and the end mark (A14)',
+  async t => {
+    for (const url of [v1, v2]) {
+      for (const [directive, code] of [
+        ['[[badframe]]', 'provider_protocol_error'],
+        ['[[noeof]]', 'provider_protocol_error'],
+        ['[[die]]', /stream_error|provider_protocol_error/],
+        ['[[errframe]]', 'stream_error']
+      ] as const) {
+        const answer = await ask(url, `${directive}[[chunks:one|two|three]]`, { stream: true })
+        t.equal(answer.status, 200, directive)
+        const frames = readFrames(answer.text)
+        t.equal(frames.at(-1), '[DONE]', directive)
+        t.match(frames.at(-2).error, { type: String, code, param: null }, directive)
+        t.notMatch(answer.text, /127\.0\.0\.1|api\/v[12]/, directive)
+      }
+    }
+  }
+)
+
+t.test('completions 69: upstream statuses reach the client in the family’s envelope', async t => {
+  const rows = [
+    [400, 400, 'invalid_request_error', null, 1],
+    [401, 401, 'authentication_error', 'invalid_api_key', 2],
+    [403, 403, 'permission_denied_error', null, 1],
+    [404, 404, 'not_found_error', null, 1],
+    [413, 413, 'invalid_request_error', null, 1],
+    [422, 422, 'invalid_request_error', null, 1],
+    [500, 500, 'server_error', null, 1],
+    [402, 402, 'invalid_request_error', 'provider_failure', 1],
+    [507, 500, 'server_error', null, 1]
+  ] as const
+  for (const url of [v1, v2]) {
+    for (const [upstream, status, type, code, attempts] of rows) {
+      const before = upstreamChats(emulator).length
+      const answer = await ask(url, `[[error:${upstream} message=told by the upstream]]`)
+      t.equal(answer.status, status, String(upstream))
+      t.strictSame(Object.keys(answer.json), ['error'])
+      t.match(answer.json.error, { type, code, message: String })
+      t.equal(upstreamChats(emulator).length - before, attempts, `${upstream}: attempts`)
+      t.notMatch(answer.text, /127\.0\.0\.1|api\/v[12]|bearer/i)
+    }
+  }
+  const unknown = await post(v1, { model: 'NoSuchModel', messages: [{ role: 'user', content: 'x' }] })
+  t.equal(unknown.status, 404)
+  t.match(unknown.json.error, { type: 'not_found_error', code: 'model_not_found', param: 'model' })
+})
+
+t.test('completions 70: gateway statuses of the upstream and a refused connection keep their meaning', async t => {
+  for (const [upstream, retry] of [
+    [502, null],
+    [503, '3'],
+    [504, null]
+  ] as const) {
+    const answer = await ask(v1, retry === null ? `[[error:${upstream}]]` : `[[error:${upstream} retry=${retry}]]`)
+    t.equal(answer.status, upstream)
+    t.match(answer.json.error, { type: 'server_error', code: 'provider_failure' })
+    t.equal(answer.headers.get('retry-after'), retry)
+    t.notMatch(answer.text, /html/i)
+  }
+  const closed = createServer().listen(0, '127.0.0.1')
+  await new Promise(resolve => closed.once('listening', resolve))
+  const { port } = closed.address() as AddressInfo
+  await new Promise(resolve => closed.close(resolve))
+  const other = await startGateway(t, {
+    env: { UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`, UPSTREAM_ACCESS_TOKEN: 'x' }
+  })
+  const answer = await ask(`${other.url}/v1/chat/completions`, 'hi')
+  t.equal(answer.status, 502)
+  t.match(answer.json.error, { type: 'server_error', code: 'provider_failure' })
+})
+
+t.test('completions 71: a silent upstream is a timeout (H5)', async t => {
+  for (const stream of [false, true]) {
+    const answer = await ask(v1, '[[hang]]', { stream })
+    t.equal(answer.status, 504)
+    t.match(answer.json.error, { type: 'server_error', code: 'provider_timeout' })
+  }
+})
+
+t.test('completions 72: a client that leaves aborts the upstream request (H1, H2, H3)', async t => {
+  for (const [directive, stream] of [
+    ['[[hang]]', true],
+    ['[[hang]]', false],
+    ['[[tick:50]][[len:500]]', true]
+  ] as const) {
+    const before = emulator.stats.aborted
+    const controller = new AbortController()
+    const response = fetch(v1, {
+      method: 'POST',
+      signal: controller.signal,
+      body: JSON.stringify({ model, stream, messages: [{ role: 'user', content: directive }] })
+    })
+    if (directive === '[[hang]]') {
+      const sent = upstreamChats(emulator).length
+      await emulator.waitFor(
+        () => upstreamChats(emulator).length > sent || emulator.stats.activeChatRequests > 0,
+        10_000
+      )
+    } else {
+      const reader = (await response).body?.getReader()
+      await reader?.read()
+    }
+    controller.abort()
+    await response.catch(() => undefined)
+    await emulator.waitFor(() => emulator.stats.aborted > before, 10_000)
+    t.pass(`${directive} ${stream ? 'streamed' : 'whole'}`)
+  }
+  t.equal((await ask(v1, 'still there?')).status, 200)
+})
+
+t.test('completions 75: a missing or wrong gateway key is an authentication error', async t => {
+  const other = await startGateway(t, {
+    env: { ...emulatorVariables(emulator), GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: 'k1' }
+  })
+  const url = `${other.url}/v1/chat/completions`
+  for (const headers of [{}, { 'x-api-key': 'no' }, { authorization: 'Bearer bad', 'x-api-key': 'k1' }]) {
+    const answer = await ask(url, 'hi', {}, headers)
+    t.equal(answer.status, 401)
+    t.match(answer.json.error, { type: 'authentication_error', code: 'invalid_api_key', param: null })
+  }
+  for (const headers of [{ authorization: 'bearer k1' }, { 'x-api-key': 'k1' }, { 'x-goog-api-key': 'k1' }]) {
+    t.equal((await ask(url, 'hi', {}, headers)).status, 200)
+  }
+  for (const query of ['key=k1', 'x-api-key=k1']) t.equal((await ask(`${url}?${query}`, 'hi')).status, 200)
+  t.not(lastUpstreamChat(emulator).headers.authorization, 'Bearer k1')
+})
+
+t.test('pass-through authorization reaches the upstream and never an answer', async t => {
+  const other = await startGateway(t, {
+    env: { ...emulatorVariables(emulator), GATEWAY_PASS_TOKEN: 'true' }
+  })
+  const url = `${other.url}/v1/chat/completions`
+  const credentials = Buffer.from('client:secret').toString('base64')
+  t.equal((await ask(url, 'hi', {}, { authorization: `Bearer upstream-cred-${credentials}` })).status, 200)
+  for (const token of ['upstream-cred-', 'upstream-auth-', 'upstream-user-a', 'zzz-canary']) {
+    const answer = await ask(url, 'hi', {}, { authorization: `Bearer ${token}` })
+    t.equal(answer.status, 400, token)
+    t.match(answer.json.error, {
+      code: 'invalid_upstream_authorization',
+      message: 'Invalid upstream pass-through token'
+    })
+    t.notMatch(answer.text, /canary/)
+  }
+})
+
+t.test('model slots are host-wide and a full one is refused before headers', async t => {
+  const other = await startGateway(t, {
+    env: {
+      ...emulatorVariables(emulator),
+      GATEWAY_WORKERS: '2',
+      GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [model]: 1 }),
+      GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
+    }
+  })
+  const url = `${other.url}/v1/chat/completions`
+  const controller = new AbortController()
+  const held = await fetch(url, {
+    method: 'POST',
+    signal: controller.signal,
+    body: JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: '[[tick:50]][[len:2000]]' }] })
+  })
+  for (const stream of [false, true, false, true]) {
+    const answer = await ask(url, 'hi', { stream })
+    t.equal(answer.status, 429)
+    t.match(answer.json.error, { code: 'model_concurrency_limit', param: 'model', type: 'rate_limit_error' })
+    t.equal(answer.headers.get('retry-after'), '1')
+  }
+  t.equal((await post(url, { model: 'GigaChat-2-Pro', messages: [{ role: 'user', content: 'x' }] })).status, 200)
+  const before = emulator.stats.aborted
+  controller.abort()
+  await held.text().catch(() => undefined)
+  await emulator.waitFor(() => emulator.stats.aborted > before, 10_000)
+  let status = 0
+  for (let attempt = 0; attempt < 100 && status !== 200; attempt++) status = (await ask(url, 'hi')).status
+  t.equal(status, 200)
+})

@@ -1,0 +1,112 @@
+import { Agent, request } from 'node:http'
+import t, { type Test } from 'tap'
+import { post } from '../support/client.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../support/gateway.ts'
+import { readChildPids, waitUntil } from '../support/processes.ts'
+
+const CLIENTS = 12
+const body = JSON.stringify({ model: 'GigaChat-2', messages: [{ role: 'user', content: '[[slow:5]] hi' }] })
+
+interface Outcome {
+  status: number | undefined
+  /** The connection could not be opened: nobody accepted this request. */
+  isRefused: boolean
+  headers: Record<string, string | string[] | undefined>
+}
+
+function ask(url: string, agent: Agent): Promise<Outcome> {
+  return new Promise(resolve => {
+    const sent = request(`${url}/v1/chat/completions`, { method: 'POST', agent }, response => {
+      response.resume()
+      response.on('end', () => resolve({ status: response.statusCode, isRefused: false, headers: response.headers }))
+      response.on('error', () => resolve({ status: undefined, isRefused: false, headers: {} }))
+    })
+    sent.on('error', (error: NodeJS.ErrnoException) =>
+      resolve({ status: undefined, isRefused: error.code === 'ECONNREFUSED', headers: {} })
+    )
+    sent.end(body)
+  })
+}
+
+/** Clients that ask one after the other on kept connections until told to stop. */
+function startLoad(t: Test, url: string) {
+  const outcomes: Outcome[] = []
+  let isRunning = true
+  const clients = Array.from({ length: CLIENTS }, async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    while (isRunning) {
+      const outcome = await ask(url, agent)
+      outcomes.push(outcome)
+      if (outcome.isRefused) break
+    }
+    agent.destroy()
+  })
+  const stop = async () => {
+    isRunning = false
+    await Promise.all(clients)
+    return outcomes
+  }
+  t.teardown(stop)
+  return { outcomes, stop, ended: Promise.all(clients) }
+}
+
+t.test('kill -9 of a worker loses only the requests it was working on (I11)', async t => {
+  const emulator = await startEmulator(t)
+  const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '2' } })
+  const supervisor = gateway.process.pid ?? 0
+  const before = readChildPids(supervisor)
+  t.equal(before.length, 2)
+  const load = startLoad(t, gateway.url)
+  await waitUntil(() => load.outcomes.length > 200, 'some load has passed')
+  process.kill(before[0] ?? 0, 'SIGKILL')
+  const atKill = load.outcomes.length
+  await waitUntil(() => load.outcomes.length > atKill + 200, 'load goes on')
+  await waitUntil(() => readChildPids(supervisor).length === 2, 'a new worker stands')
+  const outcomes = await load.stop()
+  const lost = outcomes.filter(({ status }) => status !== 200)
+  t.ok(lost.length <= CLIENTS, `${lost.length} of ${outcomes.length} requests were lost`)
+  t.notOk(readChildPids(supervisor).includes(before[0] ?? 0))
+  t.equal((await post(`${gateway.url}/v1/chat/completions`, body)).status, 200)
+  t.equal(await gateway.stop(), 0)
+})
+
+t.test('SIGTERM under load loses no request (I1, I3, I5)', async t => {
+  const emulator = await startEmulator(t)
+  const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '2' } })
+  const load = startLoad(t, gateway.url)
+  await waitUntil(() => load.outcomes.length > 200, 'some load has passed')
+  const exited = gateway.stop()
+  await load.ended
+  t.equal(await exited, 0)
+  const lost = load.outcomes.filter(({ status, isRefused }) => !isRefused && status !== 200 && status !== 503)
+  t.strictSame(lost, [], 'every accepted request was answered')
+  for (const { status, headers } of load.outcomes) {
+    if (status !== 503) continue
+    t.equal(headers['retry-after'], '1')
+    t.equal(headers.connection, 'close')
+  }
+})
+
+t.test('bridge 95, 96: SIGTERM lets a short request end and cuts an endless stream at the deadline', async t => {
+  const emulator = await startEmulator(t)
+  const gateway = await startGateway(t, {
+    env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '2' }
+  })
+  const url = `${gateway.url}/v1/chat/completions`
+  const stream = await fetch(url, {
+    method: 'POST',
+    body: JSON.stringify({
+      model: 'GigaChat-2',
+      stream: true,
+      messages: [{ role: 'user', content: '[[tick:100]][[len:100]]' }]
+    })
+  })
+  const signalledAt = performance.now()
+  const exited = gateway.stop()
+  const text = await stream.text()
+  t.equal(await exited, 0)
+  t.ok(performance.now() - signalledAt < 8000, 'the deadline was kept')
+  const frames = text.trim().split('\n\n')
+  t.equal(frames.at(-1), 'data: [DONE]')
+  t.match(frames.at(-2), /"error":\{.*"code":"gateway_not_ready"/)
+})
