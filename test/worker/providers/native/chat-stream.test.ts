@@ -1,0 +1,505 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import t from 'tap'
+import { createEmulator } from '../../../../ops/emulator/server.ts'
+import { accumulateEvents, GatewayError, type NormalizedEvent } from '../../../../worker/normalized/index.ts'
+import type { EventSink, UpstreamCallReport } from '../../../../worker/providers/types.ts'
+import { chatCall, contextOf, createSink, emulatorEnv, startPool } from '../support/native.ts'
+import { rejection } from '../support/rejection.ts'
+import { answerJson, startStub } from '../support/stub-upstream.ts'
+
+function frame(content: string, more: Record<string, unknown> = {}): string {
+  return `data: ${JSON.stringify({ choices: [{ delta: { content }, index: 0, ...more }], model: 'm:1' })}\n\n`
+}
+const FINISH = `${frame('', { finish_reason: 'stop' })}data: [DONE]\n\n`
+
+function openStream(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
+}
+
+t.test('a streamed answer is the whole answer in pieces, on both wires', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const { provider } = startPool(t, emulatorEnv(emulator))
+  for (const wire of ['native-v1', 'native-v2'] as const) {
+    const sink = createSink()
+    await provider.stream(chatCall('[[chunks:Hel|lo |you]]', { wire, isStream: true }), contextOf(), sink)
+    t.equal(sink.text(), 'Hello you')
+    t.equal(sink.events()[0]?.type, 'start')
+    t.equal(sink.events().at(-1)?.type, 'finish')
+    const whole = await provider.complete(chatCall('[[chunks:Hel|lo |you]]', { wire }), contextOf())
+    const streamed = accumulateEvents(sink.events())
+    t.same(streamed.items, whole.items)
+    t.same(streamed.finish, whole.finish)
+    t.match(emulator.requests[0]?.headers, { accept: /./ })
+  }
+  const streaming = emulator.requests.find(request => request.headers.accept === 'text/event-stream')
+  t.match(streaming?.headers, { 'cache-control': 'no-store' })
+  t.equal(streaming?.headers['accept-encoding'], undefined)
+})
+
+t.test('all events of one read are one push', async t => {
+  const stub = await startStub((_request, response) => {
+    openStream(response)
+    // Several HTTP chunks in one TCP segment: they arrive in one read.
+    response.cork()
+    for (const word of ['a', 'b', 'c']) response.write(frame(word))
+    response.write(FINISH)
+    response.uncork()
+    response.end()
+  })
+  t.teardown(() => stub.close())
+  const { provider } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
+  const sink = createSink()
+  await provider.stream(chatCall('hi', { isStream: true }), contextOf(), sink)
+  t.equal(sink.text(), 'abc')
+  t.ok(sink.batches.length <= 2, `${sink.batches.length} pushes`)
+})
+
+t.test('an event reaches the sink when it arrives, not when the next one does', async t => {
+  let upstream: ServerResponse | undefined
+  const stub = await startStub((_request, response) => {
+    upstream = response
+    openStream(response)
+    response.write(frame('a'))
+  })
+  t.teardown(() => stub.close())
+  const { provider } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
+  const sink = createSink()
+  const streaming = provider.stream(chatCall('hi', { isStream: true }), contextOf(), sink)
+  await sink.pushed(1)
+  t.equal(sink.text(), 'a')
+  upstream?.write(frame('b'))
+  await sink.pushed(2)
+  t.equal(sink.text(), 'ab')
+  upstream?.end(FINISH)
+  await streaming
+})
+
+t.test('completions 67: an error before the stream is an ordinary error', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const { provider } = startPool(t, emulatorEnv(emulator))
+  await provider.complete(chatCall('warm the token'), contextOf())
+  emulator.reset()
+  const sink = createSink()
+  const error = await rejection(
+    provider.stream(chatCall('[[error:429 retry=7]]', { isStream: true }), contextOf(), sink)
+  )
+  t.match(error, { code: 'rate_limited', status: 429, retryAfter: '7' })
+  t.equal(sink.batches.length, 0)
+  t.equal(emulator.requests.length, 1)
+})
+
+t.test('an answer that is no stream is refused, and an error inside it is told (A16)', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const { provider } = startPool(t, emulatorEnv(emulator))
+  const sink = createSink()
+  const html = provider.stream(chatCall('[[ctype:text/html]]', { isStream: true }), contextOf(), sink)
+  t.match(await rejection(html), { code: 'provider_protocol_error', status: 502 })
+
+  const stub = await startStub((request, response) => {
+    if (request.body.includes('limited')) answerJson(response, 200, { status: 429, message: 'Too Many Requests' })
+    else if (request.body.includes('packed')) {
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' })
+      response.end()
+    } else answerJson(response, 200, { choices: [] })
+  })
+  t.teardown(() => stub.close())
+  const direct = startPool(t, { UPSTREAM_BASE_URL: stub.origin }).provider
+  const limited = direct.stream(chatCall('limited', { isStream: true }), contextOf(), sink)
+  t.match(await rejection(limited), { code: 'rate_limited', status: 429 })
+  const json = direct.stream(chatCall('plain', { isStream: true }), contextOf(), sink)
+  t.match(await rejection(json), { code: 'provider_protocol_error' })
+  const packed = direct.stream(chatCall('packed', { isStream: true }), contextOf(), sink)
+  t.match(await rejection(packed), { code: 'provider_protocol_error' })
+  t.equal(sink.batches.length, 0)
+})
+
+t.test('an error frame after content is an event, and one before any content is an ordinary error', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const { provider } = startPool(t, emulatorEnv(emulator))
+  const sink = createSink()
+  await provider.stream(
+    chatCall('[[chunks:a|b|c|d]][[tick:5]][[errframe:503 message=late]]', { isStream: true }),
+    contextOf(),
+    sink
+  )
+  const last = sink.events().at(-1)
+  t.match(last, { type: 'error', error: { status: 503 } })
+
+  const stub = await startStub((_request, response) => {
+    openStream(response)
+    response.end('data: {"status":503,"message":"busy"}\n\n')
+  })
+  t.teardown(() => stub.close())
+  const early = createSink()
+  const direct = startPool(t, { UPSTREAM_BASE_URL: stub.origin }).provider
+  const failed = direct.stream(chatCall('hi', { isStream: true }), contextOf(), early)
+  t.match(await rejection(failed), { status: 503 })
+  t.equal(early.batches.length, 0)
+})
+
+t.test('a connection that breaks in the middle is an error event, the cause is in the log only', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const { provider, memory } = startPool(t, emulatorEnv(emulator))
+  const sink = createSink()
+  await provider.stream(chatCall('[[chunks:a|b|c|d]][[tick:5]][[die:2]]', { isStream: true }), contextOf(), sink)
+  t.match(sink.events().at(-1), { type: 'error', error: { code: 'provider_failure', status: 502 } })
+  t.match(sink.text(), /^a/)
+  t.match(
+    memory.lines.find(line => line.event === 'upstream_call_failed'),
+    { request_id: 'r1', error_type: 'connect_error' }
+  )
+})
+
+t.test('a clean end without the last frame is an error', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const { provider } = startPool(t, emulatorEnv(emulator))
+  const sink = createSink()
+  await provider.stream(chatCall('[[chunks:a|b]][[noeof]]', { isStream: true }), contextOf(), sink)
+  t.match(sink.events().at(-1), { type: 'error', error: { code: 'provider_protocol_error' } })
+
+  const stub = await startStub((_request, response) => {
+    openStream(response)
+    response.end()
+  })
+  t.teardown(() => stub.close())
+  const empty = createSink()
+  const direct = startPool(t, { UPSTREAM_BASE_URL: stub.origin }).provider
+  const failed = direct.stream(chatCall('hi', { isStream: true }), contextOf(), empty)
+  t.match(await rejection(failed), { code: 'provider_protocol_error' })
+  t.equal(empty.batches.length, 0)
+})
+
+t.test('a stream that falls silent ends after its own limit, whatever the other timeout says (H5)', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const env = { GATEWAY_STREAM_IDLE_TIMEOUT_SECONDS: '0.2', UPSTREAM_TIMEOUT: '60' }
+  const { provider } = startPool(t, emulatorEnv(emulator, env))
+  const sink = createSink()
+  await provider.stream(chatCall('[[hang:1]]', { isStream: true }), contextOf(), sink)
+  t.match(sink.events().at(-1), { type: 'error', error: { code: 'provider_timeout', status: 504 } })
+  await emulator.waitFor(({ stats }) => stats.aborted === 1)
+
+  const silent = createSink()
+  const failed = provider.stream(chatCall('[[hang:0]]', { isStream: true }), contextOf(), silent)
+  t.match(await rejection(failed), { code: 'provider_timeout', status: 504 })
+  t.equal(silent.batches.length, 0)
+})
+
+t.test('a silence longer than UPSTREAM_TIMEOUT inside a stream is a model that thinks', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const { provider } = startPool(t, emulatorEnv(emulator, { UPSTREAM_TIMEOUT: '0.15' }))
+  await provider.complete(chatCall('warm the token'), contextOf())
+  const sink = createSink()
+  await provider.stream(chatCall('[[chunks:a|b]][[tick:300]]', { isStream: true }), contextOf(), sink)
+  t.equal(sink.events().at(-1)?.type, 'finish')
+  const slow = provider.stream(chatCall('[[slow:2000]]', { isStream: true }), contextOf(), createSink())
+  t.match(await rejection(slow), { code: 'provider_timeout' })
+})
+
+t.test('completions 28: a stop string ends the stream, with the usage that still comes', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const { provider } = startPool(t, emulatorEnv(emulator))
+  const sink = createSink()
+  await provider.stream(
+    chatCall('[[chunks:abE|NDcd|ef]][[tick:5]]', { isStream: true, stop: ['END'] }),
+    contextOf(),
+    sink
+  )
+  t.equal(sink.text(), 'ab')
+  t.match(sink.events().at(-1), { type: 'finish', reason: 'stop', stopSequence: 'END' })
+  t.ok(sink.events().some(event => event.type === 'usage'))
+})
+
+t.test('after a stop string the upstream has two seconds, then it is let go', async t => {
+  let upstream: ServerResponse | undefined
+  const stub = await startStub((request, response) => {
+    upstream = response
+    openStream(response)
+    response.write(frame('abENDcd'))
+    if (request.body.includes('breaks')) setImmediate(() => response.destroy())
+  })
+  t.teardown(() => stub.close())
+  const { provider } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
+  const endless = createSink()
+  const aborted = stub.nextAbort()
+  await provider.stream(chatCall('goes on', { isStream: true, stop: ['END'] }), contextOf(), endless)
+  await aborted
+  t.equal(upstream?.destroyed, true)
+  t.equal(endless.text(), 'ab')
+  t.match(endless.events().at(-1), { type: 'finish', stopSequence: 'END' })
+
+  const broken = createSink()
+  await provider.stream(chatCall('breaks', { isStream: true, stop: ['END'] }), contextOf(), broken)
+  t.match(broken.events().at(-1), { type: 'finish', stopSequence: 'END' })
+  t.equal(broken.events().filter(event => event.type === 'finish' || event.type === 'error').length, 1)
+})
+
+t.test('a client that leaves in the middle ends the upstream and the stream, without another event (H1)', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const { provider } = startPool(t, emulatorEnv(emulator))
+  const sink = createSink()
+  const abort = new AbortController()
+  const reports: UpstreamCallReport[] = []
+  const streaming = provider.stream(
+    chatCall('[[len:5000]][[tick:1]]', { isStream: true }),
+    contextOf({ signal: abort.signal, onUpstreamCall: report => reports.push(report) }),
+    sink
+  )
+  await sink.pushed(2)
+  abort.abort(new GatewayError('client_disconnected'))
+  await streaming
+  const pushed = sink.batches.length
+  await emulator.waitFor(({ stats }) => stats.aborted === 1 && stats.activeRequests === 0)
+  t.equal(sink.batches.length, pushed)
+  t.notOk(sink.events().some(event => event.type === 'error' || event.type === 'finish'))
+  t.same(
+    reports.map(report => report.status),
+    ['cancelled']
+  )
+})
+
+t.test('a client that leaves before the first event gets the reason (H2)', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const { provider } = startPool(t, emulatorEnv(emulator))
+  for (const directive of ['[[hang]]', '[[hang:0]]']) {
+    emulator.reset()
+    const sink = createSink()
+    const abort = new AbortController()
+    const streaming = provider.stream(
+      chatCall(directive, { isStream: true }),
+      contextOf({ signal: abort.signal }),
+      sink
+    )
+    await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
+    abort.abort(new GatewayError('gateway_not_ready'))
+    t.match(await rejection(streaming), { code: 'gateway_not_ready' }, directive)
+    await emulator.waitFor(({ stats }) => stats.aborted === 1 && stats.activeRequests === 0)
+    t.equal(sink.batches.length, 0)
+  }
+})
+
+t.test('a stream is tried again only before its first event', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const env = { UPSTREAM_MAX_RETRIES: '2', UPSTREAM_RETRY_BACKOFF_FACTOR: '0' }
+  const { provider } = startPool(t, emulatorEnv(emulator, env), { random: () => 0 })
+  const early = createSink()
+  await provider.stream(chatCall('[[flaky:2:503]]', { isStream: true }), contextOf(), early)
+  t.equal(early.events().at(-1)?.type, 'finish')
+  t.equal(early.events().filter(event => event.type === 'start').length, 1)
+
+  emulator.reset()
+  const late = createSink()
+  await provider.stream(chatCall('[[chunks:a|b|c]][[tick:5]][[die:2]]', { isStream: true }), contextOf(), late)
+  t.equal(late.events().at(-1)?.type, 'error')
+  t.equal(emulator.requests.length, 1)
+})
+
+t.test('a slow client holds the upstream back, and memory stays small (H6)', async t => {
+  let written = 0
+  let isHeldBack = false
+  const heldBack = Promise.withResolvers<void>()
+  const piece = frame('x'.repeat(60_000))
+  const stub = await startStub(async (_request, response) => {
+    openStream(response)
+    for (let count = 0; count < 1000; count += 1) {
+      written += piece.length
+      if (response.write(piece)) continue
+      const drained = once(response, 'drain')
+      // The kernel's buffers on loopback take a few megabytes; then nothing more goes out until the client reads.
+      const timer = setTimeout(() => {
+        isHeldBack = true
+        heldBack.resolve()
+      }, 300)
+      await drained
+      clearTimeout(timer)
+    }
+    response.end(FINISH)
+  })
+  t.teardown(() => stub.close())
+  const { provider } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
+  const drain = Promise.withResolvers<void>()
+  let received = 0
+  let pushesWhileFull = 0
+  let isFull = false
+  let last: NormalizedEvent | undefined
+  const sink: EventSink = {
+    push(events) {
+      if (isFull) pushesWhileFull += 1
+      for (const event of events) if (event.type === 'text-delta') received += event.text.length
+      last = events.at(-1)
+      if (received > 0 && !isFull && drained === false) {
+        isFull = true
+        return false
+      }
+      return true
+    },
+    whenDrained: () => drain.promise
+  }
+  let drained = false
+  const streaming = provider.stream(chatCall('hi', { isStream: true }), contextOf(), sink)
+  await heldBack.promise
+  t.equal(isHeldBack, true)
+  t.ok(received < 1_000_000, `${received} characters were delivered`)
+  t.ok(written < 40_000_000, `${written} bytes were accepted on the way`)
+  t.equal(pushesWhileFull, 0)
+  drained = true
+  isFull = false
+  drain.resolve()
+  await streaming
+  t.equal(received, 60_000_000)
+  t.equal(last?.type, 'finish')
+})
+
+t.test('a client that leaves while it holds the upstream back ends both (H7)', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const { provider } = startPool(t, emulatorEnv(emulator))
+  const abort = new AbortController()
+  const full = Promise.withResolvers<void>()
+  const streaming = provider.stream(
+    chatCall('[[len:5000]][[tick:1]]', { isStream: true }),
+    contextOf({ signal: abort.signal }),
+    {
+      push() {
+        full.resolve()
+        return false
+      },
+      whenDrained: () => new Promise(() => undefined)
+    }
+  )
+  await full.promise
+  abort.abort(new GatewayError('client_disconnected'))
+  await streaming
+  await emulator.waitFor(({ stats }) => stats.activeRequests === 0)
+})
+
+t.test('a stream whose last bytes wait for the client still ends in order', async t => {
+  const stub = await startStub((_request, response) => {
+    openStream(response)
+    response.write(frame('a'))
+    setImmediate(() => response.end(frame('b') + FINISH))
+  })
+  t.teardown(() => stub.close())
+  const { provider } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
+  const drain = Promise.withResolvers<void>()
+  const collected = createSink()
+  const settled = Promise.withResolvers<void>()
+  const streaming = provider.stream(
+    chatCall('hi', { isStream: true }),
+    contextOf({ onUpstreamCall: () => settled.resolve() }),
+    {
+      push(events) {
+        collected.push(events)
+        return false
+      },
+      whenDrained: () => drain.promise
+    }
+  )
+  await collected.pushed(1)
+  drain.resolve()
+  await settled.promise
+  await streaming
+  t.equal(collected.text(), 'ab')
+  t.equal(collected.events().at(-1)?.type, 'finish')
+})
+
+t.test('the connection of a finished stream is used again', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const { provider } = startPool(t, emulatorEnv(emulator, { UPSTREAM_MAX_CONNECTIONS: '1' }))
+  for (let count = 0; count < 5; count += 1) {
+    await provider.stream(chatCall('hi', { isStream: true }), contextOf(), createSink())
+  }
+  await emulator.waitFor(({ stats }) => stats.activeRequests === 0)
+  // One for the tokens, one for the API.
+  t.equal(emulator.stats.connections, 2)
+})
+
+t.test('an upstream that leaves the connection open after the last frame does not hold up the client', async t => {
+  const stub = await startStub((_request, response) => {
+    openStream(response)
+    response.write(frame('a') + FINISH)
+  })
+  t.teardown(() => stub.close())
+  const { provider } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
+  const aborted = stub.nextAbort()
+  const sink = createSink()
+  await provider.stream(chatCall('hi', { isStream: true }), contextOf(), sink)
+  t.equal(stub.openSockets(), 1)
+  t.equal(sink.events().at(-1)?.type, 'finish')
+  await aborted
+})
+
+t.test('a hundred streams that are left behind leave no socket busy (H4)', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const { provider } = startPool(t, emulatorEnv(emulator, { UPSTREAM_MAX_CONNECTIONS: '10' }))
+  await Promise.all(
+    Array.from({ length: 100 }, async () => {
+      const abort = new AbortController()
+      const sink = createSink()
+      const streaming = provider.stream(
+        chatCall('[[len:1000]][[tick:2]]', { isStream: true }),
+        contextOf({ signal: abort.signal }),
+        sink
+      )
+      await sink.pushed(1)
+      abort.abort(new GatewayError('client_disconnected'))
+      await streaming
+    })
+  )
+  await emulator.waitFor(({ stats }) => stats.activeRequests === 0)
+  const sink = createSink()
+  await provider.stream(chatCall('[[text:still here]]', { isStream: true }), contextOf(), sink)
+  t.equal(sink.text(), 'still here')
+})
+
+t.test('a fault of the sink ends the exchange and is reported', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const { provider } = startPool(t, emulatorEnv(emulator))
+  const failed = provider.stream(chatCall('[[hang:1]]', { isStream: true }), contextOf(), {
+    push() {
+      throw new RangeError('a bug')
+    },
+    whenDrained: () => Promise.resolve()
+  })
+  t.match(await rejection(failed), { code: 'internal_error' })
+  await emulator.waitFor(({ stats }) => stats.aborted === 1)
+})
+
+t.test('an image in a stream arrives with its bytes and in its place', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const { provider } = startPool(t, emulatorEnv(emulator))
+  const sink = createSink()
+  const call = chatCall('[[builtin:image_generate]][[text:Done]]', {
+    wire: 'native-v2',
+    protocol: 'responses',
+    isStream: true,
+    extra: { tools: [{ image_generate: {} }] }
+  })
+  await provider.stream(call, contextOf(), sink)
+  const types = sink.events().map(event => event.type)
+  const file = sink.events().find(event => event.type === 'file')
+  t.ok(file?.type === 'file' && file.file.base64)
+  t.equal(types.at(-1), 'finish')
+  const plain = createSink()
+  await provider.stream(call, contextOf({ fetchesGeneratedImages: false }), plain)
+  t.same(
+    types,
+    plain.events().map(event => event.type)
+  )
+})

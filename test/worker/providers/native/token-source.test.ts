@@ -1,0 +1,224 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { Secret } from '../../../../shared/secret.ts'
+import { GatewayError } from '../../../../worker/normalized/index.ts'
+import { readTokenAnswer } from '../../../../worker/providers/native/token-answer.ts'
+import {
+  createFixedTokenSource,
+  createTokenSource,
+  type TokenSourceOptions
+} from '../../../../worker/providers/native/token-source.ts'
+import { CallFailure } from '../../../../worker/providers/transport/call-failure.ts'
+import { rejection } from '../support/rejection.ts'
+
+const caller = { signal: new AbortController().signal, headers: [] }
+const HALF_HOUR_MS = 1_800_000
+
+function createSource(more: Partial<TokenSourceOptions> = {}) {
+  const clock = { nowMs: 1_000_000_000_000 }
+  const fetches: Array<{ resolve: (expiresAtMs: number | undefined) => void; reject: (reason: unknown) => void }> = []
+  const source = createTokenSource({
+    fetchToken: () =>
+      new Promise((resolve, reject) => {
+        const number = fetches.length + 1
+        fetches.push({ resolve: expiresAtMs => resolve({ value: new Secret(`token-${number}`), expiresAtMs }), reject })
+      }),
+    expiryBufferMs: 60_000,
+    now: () => clock.nowMs,
+    random: () => 0,
+    ...more
+  })
+  return { source, clock, fetches }
+}
+
+t.test('two hundred callers wait for one fetch (N5)', async t => {
+  const { source, clock, fetches } = createSource()
+  const waits = Array.from({ length: 200 }, () => source.acquire(caller))
+  t.equal(fetches.length, 1)
+  fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  const tokens = await Promise.all(waits)
+  t.equal(new Set(tokens).size, 1)
+  t.equal(tokens[0]?.value.reveal(), 'token-1')
+  await source.acquire(caller)
+  t.equal(fetches.length, 1)
+})
+
+t.test('inside the buffer the old token works on while one fetch replaces it', async t => {
+  const { source, clock, fetches } = createSource()
+  const first = source.acquire(caller)
+  fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  await first
+  clock.nowMs += HALF_HOUR_MS - 60_001
+  t.equal((await source.acquire(caller))?.value.reveal(), 'token-1')
+  t.equal(fetches.length, 1)
+  clock.nowMs += 1
+  t.equal((await source.acquire(caller))?.value.reveal(), 'token-1')
+  t.equal((await source.acquire(caller))?.value.reveal(), 'token-1')
+  t.equal(fetches.length, 2)
+  fetches[1]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  await new Promise(setImmediate)
+  t.equal((await source.acquire(caller))?.value.reveal(), 'token-2')
+})
+
+t.test('the moment of replacement is spread over the first half of the buffer', async t => {
+  const { source, clock, fetches } = createSource({ random: () => 0.999 })
+  const first = source.acquire(caller)
+  fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  await first
+  clock.nowMs += HALF_HOUR_MS - 31_000
+  await source.acquire(caller)
+  t.equal(fetches.length, 1)
+  clock.nowMs += 1_500
+  await source.acquire(caller)
+  t.equal(fetches.length, 2)
+})
+
+t.test('a failed replacement leaves the old token and is not repeated by every call', async t => {
+  const { source, clock, fetches } = createSource()
+  const first = source.acquire(caller)
+  fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  await first
+  clock.nowMs += HALF_HOUR_MS - 50_000
+  await source.acquire(caller)
+  fetches[1]?.reject(new CallFailure(new GatewayError('provider_failure')))
+  await new Promise(setImmediate)
+  t.equal((await source.acquire(caller))?.value.reveal(), 'token-1')
+  t.equal(fetches.length, 2)
+  clock.nowMs += 5_000
+  t.equal((await source.acquire(caller))?.value.reveal(), 'token-1')
+  t.equal(fetches.length, 3)
+})
+
+t.test('an ended token is never sent', async t => {
+  const { source, clock, fetches } = createSource()
+  const first = source.acquire(caller)
+  fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  await first
+  clock.nowMs += HALF_HOUR_MS - 999
+  const second = source.acquire(caller)
+  t.equal(fetches.length, 2)
+  fetches[1]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  t.equal((await second)?.value.reveal(), 'token-2')
+})
+
+t.test('a token that lives shorter than the buffer is still used, not fetched for each call', async t => {
+  const { source, clock, fetches } = createSource()
+  const first = source.acquire(caller)
+  fetches[0]?.resolve(clock.nowMs + 20_000)
+  await first
+  clock.nowMs += 5_000
+  await source.acquire(caller)
+  t.equal(fetches.length, 1)
+})
+
+t.test('a refusal invalidates only the token it was about', async t => {
+  const { source, clock, fetches } = createSource()
+  const waiting = source.acquire(caller)
+  fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  const old = await waiting
+  t.equal(source.reject(old), true)
+  const renewing = source.acquire(caller)
+  t.equal(fetches.length, 2)
+  fetches[1]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  await renewing
+  t.equal(source.reject(old), true)
+  t.equal((await source.acquire(caller))?.value.reveal(), 'token-2')
+  t.equal(fetches.length, 2)
+})
+
+t.test('a given token goes first and is replaced after a refusal', async t => {
+  const { source, clock, fetches } = createSource({ givenToken: new Secret('given') })
+  const given = await source.acquire(caller)
+  t.equal(given?.value.reveal(), 'given')
+  t.equal(fetches.length, 0)
+  source.reject(given)
+  const renewing = source.acquire(caller)
+  fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  t.equal((await renewing)?.value.reveal(), 'token-1')
+})
+
+t.test('a token without an end is used until it is refused', async t => {
+  const { source, clock, fetches } = createSource()
+  const waiting = source.acquire(caller)
+  fetches[0]?.resolve(undefined)
+  await waiting
+  clock.nowMs += 10 * HALF_HOUR_MS
+  await source.acquire(caller)
+  t.equal(fetches.length, 1)
+})
+
+t.test('a fixed token cannot be renewed', async t => {
+  const source = createFixedTokenSource(new Secret('fixed'))
+  const token = await source.acquire(caller)
+  t.equal(token?.value.reveal(), 'fixed')
+  t.equal(source.reject(token), false)
+  t.equal(await createFixedTokenSource(null).acquire(caller), null)
+})
+
+t.test('a failed fetch answers for a moment, a refused credential for longer', async t => {
+  const refused = createSource()
+  const first = refused.source.acquire(caller)
+  const refusal = new CallFailure(new GatewayError('upstream_unauthorized'), { status: 401 })
+  refused.fetches[0]?.reject(refusal)
+  t.equal(await rejection(first), refusal)
+  refused.clock.nowMs += 4_999
+  t.equal(await rejection(refused.source.acquire(caller)), refusal)
+  t.equal(refused.fetches.length, 1)
+  refused.clock.nowMs += 1
+  void refused.source.acquire(caller)
+  t.equal(refused.fetches.length, 2)
+
+  const down = createSource()
+  const second = down.source.acquire(caller)
+  down.fetches[0]?.reject(new CallFailure(new GatewayError('provider_failure')))
+  await rejection(second)
+  down.clock.nowMs += 399
+  await rejection(down.source.acquire(caller))
+  t.equal(down.fetches.length, 1)
+  down.clock.nowMs += 1
+  void down.source.acquire(caller)
+  t.equal(down.fetches.length, 2)
+})
+
+t.test('a caller that gives up leaves the fetch to the others', async t => {
+  const { source, clock, fetches } = createSource()
+  const abort = new AbortController()
+  const leaving = source.acquire({ ...caller, signal: abort.signal })
+  const staying = source.acquire(caller)
+  abort.abort(new GatewayError('client_disconnected'))
+  await t.rejects(leaving, { code: 'client_disconnected' })
+  fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  t.equal((await staying)?.value.reveal(), 'token-1')
+})
+
+t.test('both forms of a token answer are read, seconds told from milliseconds', async t => {
+  const rows: Array<[unknown, string | undefined, number | undefined]> = [
+    [{ access_token: 'a', expires_at: 1_767_227_400_000 }, 'a', 1_767_227_400_000],
+    [{ access_token: 'a', expires_at: 1_767_227_400 }, 'a', 1_767_227_400_000],
+    [{ tok: 't', exp: 1_767_227_400 }, 't', 1_767_227_400_000],
+    [{ tok: 't', exp: '1767227400' }, 't', 1_767_227_400_000],
+    [{ tok: 't', exp: 1, access_token: 'a', expires_at: 2 }, 't', 1000],
+    [{ tok: '', access_token: 'a', expires_at: 2 }, 'a', 2000],
+    [{ access_token: 'a' }, 'a', undefined],
+    [{ access_token: 'a', expires_at: 0 }, 'a', undefined],
+    [{ access_token: 'a', expires_at: 'soon' }, 'a', undefined],
+    [{ access_token: 5 }, undefined, undefined],
+    [{}, undefined, undefined],
+    [null, undefined, undefined],
+    ['a', undefined, undefined]
+  ]
+  for (const [answer, value, expiresAtMs] of rows) {
+    const token = readTokenAnswer(answer)
+    t.equal(token?.value.reveal(), value, JSON.stringify(answer))
+    t.equal(token?.expiresAtMs, expiresAtMs, JSON.stringify(answer))
+  }
+})
+
+t.test('no answer of a token server throws, and none shows its token', async t => {
+  fc.assert(
+    fc.property(fc.jsonValue(), answer => {
+      const token = readTokenAnswer(answer)
+      t.equal(token === undefined || JSON.stringify(token.value) === '"[redacted]"', true)
+    })
+  )
+})

@@ -1,0 +1,250 @@
+// Downloads what a client named by a URL. Every hop is checked before it is connected to, and the connection goes to the very
+// address that was checked, so that a name cannot point elsewhere a moment later.
+
+import { lookup as resolveName } from 'node:dns/promises'
+import { isIP, type LookupFunction } from 'node:net'
+import { Client } from 'undici'
+import { GatewayError } from '../../normalized/index.ts'
+import { abortError, throwIfAborted } from '../transport/abort.ts'
+import { readHeader } from '../transport/answer.ts'
+import { CallFailure } from '../transport/call-failure.ts'
+import { type ExchangeHead, runExchange } from '../transport/exchange.ts'
+import { isLocalName, isPublicAddress } from './address-guard.ts'
+
+export interface Downloaded {
+  bytes: Buffer
+  /** The response's media type without parameters, in lower case; '' when it named none. */
+  mediaType: string
+  /** Path of the URL that answered, for its file extension. */
+  urlPath: string
+}
+
+export interface DownloadRequest {
+  url: string
+  /** The field that an error names. */
+  param: string
+  signal: AbortSignal
+  /**
+   * Says how many bytes may come, once the response's media type is known. What it throws ends the download: a type that nobody
+   * wants is not downloaded.
+   */
+  limitFor: (answer: { mediaType: string; urlPath: string }) => number
+  /** The error for more bytes than that. */
+  tooLarge: () => GatewayError
+}
+
+/** Rejects with `invalid_url`, `attachment_download_failed`, what `limitFor` threw, or the signal's error. */
+export type GuardedDownload = (request: DownloadRequest) => Promise<Downloaded>
+
+/** What the download asks of its surroundings. Only tests give their own. */
+export interface DownloadDependencies {
+  userAgent: string
+  /** All addresses of a name. */
+  resolve?: (host: string) => Promise<string[]>
+  /** Whether an address may be connected to, public unicast only. */
+  isAllowedAddress?: (address: string) => boolean
+  connectTimeoutMs?: number
+  totalTimeoutMs?: number
+  /** Further certificate authorities. */
+  ca?: string
+}
+
+const REDIRECTS_MAX = 5
+const CONNECT_TIMEOUT_MS = 10_000
+const TOTAL_TIMEOUT_MS = 30_000
+
+/** Creates the download function; it keeps no connection between two downloads. */
+export function createGuardedDownload(dependencies: DownloadDependencies): GuardedDownload {
+  const resolve = dependencies.resolve ?? resolveAll
+  const isAllowed = dependencies.isAllowedAddress ?? isPublicAddress
+  const connectTimeoutMs = dependencies.connectTimeoutMs ?? CONNECT_TIMEOUT_MS
+  const totalTimeoutMs = dependencies.totalTimeoutMs ?? TOTAL_TIMEOUT_MS
+
+  /** The addresses behind a URL's host, all of them allowed. One bad address refuses all: the choice is not ours. */
+  async function checkHost(url: URL): Promise<string[]> {
+    const host = url.hostname.replace(/^\[|\]$/g, '')
+    if (isIP(host) !== 0) {
+      if (!isAllowed(host)) throw invalidUrl('The URL leads to an address that is not public.')
+      return [host]
+    }
+    if (isLocalName(host)) throw invalidUrl('The URL leads to an address that is not public.')
+    let addresses: string[]
+    try {
+      addresses = await resolve(host)
+    } catch (thrown) {
+      throw invalidUrl('The host of the URL cannot be resolved.', thrown)
+    }
+    if (addresses.length === 0) throw invalidUrl('The host of the URL cannot be resolved.')
+    if (!addresses.every(isAllowed)) throw invalidUrl('The URL leads to an address that is not public.')
+    return addresses
+  }
+
+  async function fetchHop(url: URL, request: DownloadRequest, signal: AbortSignal): Promise<Downloaded | URL> {
+    const addresses = await checkHost(url)
+    throwIfAborted(signal)
+    const client = new Client(url.origin, {
+      allowH2: false,
+      connect: {
+        timeout: connectTimeoutMs,
+        lookup: pinnedLookup(addresses),
+        ...(dependencies.ca === undefined ? {} : { ca: dependencies.ca })
+      }
+    })
+    const chunks: Buffer[] = []
+    let head: ExchangeHead | undefined
+    let redirect: URL | undefined
+    let mediaType = ''
+    let bytesMax = 0
+    let length = 0
+    try {
+      await runExchange({
+        dispatcher: client,
+        origin: url.origin,
+        request: {
+          method: 'GET',
+          path: `${url.pathname}${url.search}`,
+          headers: ['user-agent', dependencies.userAgent, 'accept', '*/*', 'accept-encoding', 'identity']
+        },
+        receiver: {
+          onHead(received, control) {
+            head = received
+            redirect = readRedirect(received, url)
+            if (redirect !== undefined) {
+              control.cancel()
+              return
+            }
+            if (received.status !== 200) throw downloadFailed(`status ${received.status}`)
+            const encoding = readHeader(received.headers, 'content-encoding')
+            if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+              throw downloadFailed('content encoding')
+            mediaType =
+              (readHeader(received.headers, 'content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+            bytesMax = request.limitFor({ mediaType, urlPath: url.pathname })
+            if (Number(readHeader(received.headers, 'content-length')) > bytesMax) throw request.tooLarge()
+          },
+          onData(chunk) {
+            length += chunk.length
+            if (length > bytesMax) throw request.tooLarge()
+            chunks.push(chunk)
+          }
+        },
+        timeouts: { connectMs: connectTimeoutMs, responseMs: totalTimeoutMs, idleMs: totalTimeoutMs },
+        signal
+      })
+    } finally {
+      await client.destroy()
+    }
+    if (redirect !== undefined) return redirect
+    if (head === undefined) throw downloadFailed('no response')
+    return { bytes: Buffer.concat(chunks, length), mediaType, urlPath: url.pathname }
+  }
+
+  async function follow(request: DownloadRequest, signal: AbortSignal): Promise<Downloaded> {
+    let url = readUrl(request.url)
+    for (let redirects = 0; ; redirects += 1) {
+      const result = await fetchHop(url, request, signal)
+      if (!(result instanceof URL)) return result
+      if (redirects >= REDIRECTS_MAX) throw invalidUrl('The URL redirects too often.')
+      url = checkUrl(result)
+    }
+  }
+
+  return async request => {
+    // One clock over all hops, resolving included.
+    const deadline = new AbortController()
+    const timer = setTimeout(() => deadline.abort(toFailure('total time', request.param)), totalTimeoutMs)
+    const signal = AbortSignal.any([request.signal, deadline.signal])
+    try {
+      return await raceDeadline(follow(request, signal), signal)
+    } catch (thrown) {
+      if (request.signal.aborted) throw abortError(request.signal)
+      throw thrown instanceof Refusal ? thrown.toError(request.param) : toFailure(thrown, request.param)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** Resolving a name cannot be cancelled; its wait can. */
+function raceDeadline<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
+}
+
+async function resolveAll(host: string): Promise<string[]> {
+  const found = await resolveName(host, { all: true, verbatim: true })
+  return found.map(entry => entry.address)
+}
+
+/** Answers every question about the host with the addresses that were checked. */
+function pinnedLookup(addresses: string[]): LookupFunction {
+  const answers = addresses.map(address => ({ address, family: isIP(address) }))
+  return (_host, options, callback) => {
+    if (options.all === true) {
+      callback(null, answers)
+      return
+    }
+    const first = answers[0]
+    callback(null, first?.address ?? '', first?.family)
+  }
+}
+
+function readUrl(text: string): URL {
+  if (!URL.canParse(text)) throw invalidUrl('The URL is not valid.')
+  return checkUrl(new URL(text))
+}
+
+function checkUrl(url: URL): URL {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw invalidUrl('Only http and https URLs are fetched.')
+  if (url.username !== '' || url.password !== '') throw invalidUrl('The URL must not carry user information.')
+  return url
+}
+
+const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308])
+
+function readRedirect(head: ExchangeHead, base: URL): URL | undefined {
+  if (!REDIRECT_STATUSES.has(head.status)) return undefined
+  const location = readHeader(head.headers, 'location')
+  if (location === undefined || !URL.canParse(location, base.href)) {
+    throw invalidUrl('The URL redirects without saying where.')
+  }
+  return new URL(location, base)
+}
+
+/** A download that must not or could not be made, before the field that it is about is known. */
+class Refusal extends Error {
+  readonly code: 'invalid_url' | 'attachment_download_failed'
+  readonly text: string | undefined
+
+  constructor(code: Refusal['code'], options: { text?: string; cause?: unknown }) {
+    super(options.text ?? code, { cause: options.cause })
+    this.code = code
+    this.text = options.text
+  }
+
+  toError(param: string): GatewayError {
+    return new GatewayError(this.code, {
+      param,
+      cause: this.cause,
+      ...(this.text === undefined ? {} : { message: this.text })
+    })
+  }
+}
+
+function invalidUrl(text: string, cause?: unknown): Refusal {
+  return new Refusal('invalid_url', { text, cause })
+}
+
+function downloadFailed(cause: unknown): Refusal {
+  return new Refusal('attachment_download_failed', { cause })
+}
+
+/** What the caller threw passes; whatever else went wrong on the way is one kind of failure for the client. */
+function toFailure(thrown: unknown, param: string): GatewayError {
+  if (GatewayError.is(thrown)) return thrown
+  const cause = thrown instanceof CallFailure ? thrown.error : thrown
+  return new GatewayError('attachment_download_failed', { param, cause })
+}

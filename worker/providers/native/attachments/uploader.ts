@@ -1,0 +1,166 @@
+// Brings a request's attachments to the upstream before its body goes out: bytes are decoded, URLs fetched, both checked against
+// the limits and uploaded (completions contract, section 4.4). An attachment is never silently missing.
+
+import { createHash, randomUUID } from 'node:crypto'
+import { type ClientProtocol, GatewayError } from '../../../normalized/index.ts'
+import type { AttachmentLimits, PendingAttachment } from '../../../protocols/face.ts'
+import type { MediaKind } from '../../../protocols/native/media-types.ts'
+import type { GuardedDownload } from '../../egress/guarded-download.ts'
+import type { Gate } from '../../transport/gate.ts'
+import type { CallContext } from '../../types.ts'
+import type { FileCalls } from '../files.ts'
+import { type AttachmentType, classifyAttachment, mediaSubtype } from './media-type.ts'
+import type { UploadCache, UploadedFile } from './upload-cache.ts'
+
+export interface AttachmentUploader {
+  /**
+   * Uploads attachments and resolves with the file id for each placeholder. Rejects with `GatewayError`: `invalid_url`,
+   * `attachment_download_failed`, `request_entity_too_large` and `unsupported_media_type` with the attachment's own path, or the
+   * upstream's error about the upload.
+   */
+  upload(
+    attachments: readonly PendingAttachment[],
+    context: CallContext,
+    protocol: ClientProtocol
+  ): Promise<Map<string, string>>
+}
+
+export interface UploaderDependencies {
+  files: Pick<FileCalls, 'upload'>
+  download: GuardedDownload
+  /** Shared by all credentials of a worker. */
+  cache: UploadCache<MediaKind>
+  /** Bounds how many files are held in memory at once, over all requests. */
+  gate: Gate
+  /** Names the credential: a file of one account is invisible to another. */
+  credentialIdentity: string
+  limits: AttachmentLimits
+}
+
+/** How long an uploaded file is remembered. What stands behind a URL may change; bytes cannot. */
+const BYTES_KEPT_MS = 3_600_000
+const URL_KEPT_MS = 300_000
+
+export function createAttachmentUploader(dependencies: UploaderDependencies): AttachmentUploader {
+  const { limits } = dependencies
+
+  function uploadOne(
+    attachment: PendingAttachment,
+    context: CallContext,
+    protocol: ClientProtocol
+  ): Promise<UploadedFile<MediaKind>> {
+    const keptMs = attachment.source.kind === 'url' ? URL_KEPT_MS : BYTES_KEPT_MS
+    return dependencies.cache.getOrProduce(cacheKey(attachment), keptMs, context.signal, async signal => {
+      const release = dependencies.gate.tryEnter() ?? (await dependencies.gate.enter(signal))
+      try {
+        const { type, bytes } = await load(attachment, signal, protocol)
+        const filename = attachment.filename ?? `${randomUUID()}.${mediaSubtype(type.mediaType)}`
+        const upload = { bytes, filename, mediaType: type.mediaType }
+        const fileId = await dependencies.files.upload(upload, { ...context, signal })
+        return { fileId, bytes: bytes.byteLength, kind: type.kind }
+      } finally {
+        release()
+      }
+    })
+  }
+
+  async function load(
+    attachment: PendingAttachment,
+    signal: AbortSignal,
+    protocol: ClientProtocol
+  ): Promise<{ type: AttachmentType; bytes: Buffer }> {
+    const { source, filename, path } = attachment
+    const classify = (mediaType: string, name?: string): AttachmentType => {
+      const type = classifyAttachment(mediaType, [filename, name])
+      if (type === undefined) throw unsupportedType(path, protocol)
+      return type
+    }
+    if (source.kind === 'bytes') {
+      const type = classify(source.mediaType)
+      // Base64 says its size before it is decoded.
+      if (Buffer.byteLength(source.base64, 'base64') > limitOf(type.kind) + 2) throw tooLarge(attachment)
+      const bytes = decodeBase64(source.base64, path)
+      if (bytes.byteLength > limitOf(type.kind)) throw tooLarge(attachment)
+      return { type, bytes }
+    }
+    const downloaded = await dependencies.download({
+      url: source.url,
+      param: path,
+      signal,
+      limitFor: answer => limitOf(classify(answer.mediaType, answer.urlPath).kind),
+      tooLarge: () => tooLarge(attachment)
+    })
+    return { type: classify(downloaded.mediaType, downloaded.urlPath), bytes: downloaded.bytes }
+  }
+
+  function limitOf(kind: MediaKind): number {
+    switch (kind) {
+      case 'audio':
+        return limits.audioBytesMax
+      case 'image':
+        return limits.imageBytesMax
+      case 'text':
+        return limits.textBytesMax
+    }
+  }
+
+  function cacheKey({ source, filename }: PendingAttachment): string {
+    const hash = createHash('sha256').update(dependencies.credentialIdentity).update('\0')
+    if (source.kind === 'url') hash.update('url\0').update(source.url)
+    else hash.update('bytes\0').update(source.mediaType).update('\0').update(source.base64)
+    // The name decides what a file of an unknown type is, and the upstream shows it.
+    return hash
+      .update('\0')
+      .update(filename ?? '')
+      .digest('hex')
+  }
+
+  return {
+    async upload(attachments, context, protocol) {
+      const fileIds = new Map<string, string>()
+      // The first failure answers the request; the others need not finish.
+      const others = new AbortController()
+      const shared: CallContext = { ...context, signal: AbortSignal.any([context.signal, others.signal]) }
+      const totals = { audioAndImage: 0 }
+      try {
+        await Promise.all(
+          attachments.map(async attachment => {
+            const file = await uploadOne(attachment, shared, protocol)
+            if (file.kind !== 'text') totals.audioAndImage += file.bytes
+            if (totals.audioAndImage > limits.audioAndImageBytesMax) throw tooLarge(attachment)
+            fileIds.set(attachment.placeholder, file.fileId)
+          })
+        )
+      } catch (thrown) {
+        others.abort(thrown)
+        throw thrown
+      }
+      return fileIds
+    }
+  }
+}
+
+/** The SDKs of two families know no status for this; there it is a field with a wrong value. */
+function unsupportedType(param: string, protocol: ClientProtocol): GatewayError {
+  const hasStatus = protocol === 'completions' || protocol === 'responses'
+  return new GatewayError(hasStatus ? 'unsupported_media_type' : 'invalid_request', {
+    param,
+    message: 'The media type of an attachment is not supported.'
+  })
+}
+
+function decodeBase64(base64: string, param: string): Buffer {
+  const bytes = Buffer.from(base64, 'base64')
+  // Decoding skips what is not base64: bytes that are missing afterwards were never there.
+  if (bytes.byteLength === 0 || Math.abs(Buffer.byteLength(base64, 'base64') - bytes.byteLength) > 2) {
+    throw new GatewayError('attachment_download_failed', { param, message: 'An attachment is not valid base64.' })
+  }
+  return bytes
+}
+
+function tooLarge(attachment: PendingAttachment): GatewayError {
+  return new GatewayError('request_entity_too_large', {
+    param: attachment.path,
+    message: 'An attachment is too large.'
+  })
+}

@@ -1,0 +1,187 @@
+// One call to the upstream with everything around it: a free connection, the token, one renewal after a 401, and retries
+// around all of that (upstream contract, sections 1.4, 1.6 and 2.3).
+
+import type { Logger } from '../../../shared/logging.ts'
+import { toGatewayError } from '../../normalized/index.ts'
+import { throwIfAborted } from '../transport/abort.ts'
+import { ACCEPTED_ENCODINGS, type Answer, createAnswerCollector } from '../transport/answer.ts'
+import { CallFailure, describeCause } from '../transport/call-failure.ts'
+import {
+  type ExchangeReceiver,
+  type ExchangeRequest,
+  type ExchangeTimeouts,
+  runExchange
+} from '../transport/exchange.ts'
+import type { CallContext, UpstreamOperation } from '../types.ts'
+import { requireSuccess } from './answer-head.ts'
+import { type RetryPolicy, withRetries } from './retry.ts'
+import type { AccessToken, TokenSource } from './token-source.ts'
+import type { NativeTransport } from './transport.ts'
+
+/** A call as its maker describes it: the client adds authorization, context headers and the product's name. */
+export interface UpstreamCall {
+  operation: UpstreamOperation
+  method: 'GET' | 'POST'
+  path: string
+  /** Headers of the call's own, names and values in turn. */
+  headers?: readonly string[]
+  body?: Uint8Array
+}
+
+/** Sends one try of a call and gives its response to a receiver. */
+export type SendCall = (
+  call: UpstreamCall,
+  receiver: ExchangeReceiver,
+  timeouts: ExchangeTimeouts
+) => Promise<'ended' | 'cancelled'>
+
+export interface UpstreamClient {
+  readonly transport: NativeTransport
+  /**
+   * Runs a call whose response is taken as it comes. `attempt` makes one try and rejects with `CallFailure`; it runs again after a
+   * renewed token or a retry, unless `canRetry` says that the client has seen something of it. Rejects with `GatewayError`.
+   */
+  run<T>(context: CallContext, attempt: (send: SendCall) => Promise<T>, canRetry?: () => boolean): Promise<T>
+  /** Runs a call whose answer is taken whole; resolves with an answer of status 200. Rejects with `GatewayError`. */
+  fetch(call: UpstreamCall, context: CallContext, bytesMax?: number): Promise<Answer>
+}
+
+export interface UpstreamClientOptions {
+  transport: NativeTransport
+  tokens: TokenSource
+  retryPolicy: RetryPolicy
+  userAgent: string
+  log: Logger
+  now: () => number
+  random: () => number
+  /** True once the executor is being shut down: what fails now is not tried again. */
+  isClosing: () => boolean
+}
+
+export function createUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
+  const { transport, tokens, log } = options
+
+  async function send(
+    call: UpstreamCall,
+    receiver: ExchangeReceiver,
+    timeouts: ExchangeTimeouts,
+    token: AccessToken | null,
+    context: CallContext,
+    attempt: number
+  ): Promise<'ended' | 'cancelled'> {
+    const { api } = transport
+    const release = api.gate === undefined ? undefined : (api.gate.tryEnter() ?? (await api.gate.enter(context.signal)))
+    const request: ExchangeRequest = {
+      method: call.method,
+      path: call.path,
+      headers: buildHeaders(options.userAgent, token, context, call.headers)
+    }
+    if (call.body !== undefined) request.body = call.body
+    const { onUpstreamCall } = context
+    try {
+      return await runExchange({
+        dispatcher: api.dispatcher,
+        origin: api.origin,
+        request,
+        receiver,
+        timeouts,
+        signal: context.signal,
+        onSettled:
+          onUpstreamCall && (observation => onUpstreamCall({ operation: call.operation, attempt, ...observation }))
+      })
+    } finally {
+      release?.()
+    }
+  }
+
+  /** One try with a token, and a second one with a new token when the first was refused. */
+  async function authorized<T>(
+    context: CallContext,
+    attempt: (send: SendCall) => Promise<T>,
+    attemptNumber: number
+  ): Promise<T> {
+    throwIfAborted(context.signal)
+    const token = await tokens.acquire(context)
+    const sendWith =
+      (usedToken: AccessToken | null): SendCall =>
+      (call, receiver, timeouts) =>
+        send(call, receiver, timeouts, usedToken, context, attemptNumber)
+    try {
+      return await attempt(sendWith(token))
+    } catch (thrown) {
+      if (!(thrown instanceof CallFailure) || thrown.status !== 401 || !tokens.reject(token)) throw thrown
+      const renewed = await tokens.acquire(context)
+      return attempt(sendWith(renewed))
+    }
+  }
+
+  async function run<T>(
+    context: CallContext,
+    attempt: (send: SendCall) => Promise<T>,
+    canRetry?: () => boolean
+  ): Promise<T> {
+    try {
+      return await withRetries(number => authorized(context, attempt, number), options.retryPolicy, {
+        signal: context.signal,
+        now: options.now,
+        random: options.random,
+        canRetry: () => !options.isClosing() && canRetry?.() !== false
+      })
+    } catch (thrown) {
+      if (!(thrown instanceof CallFailure)) throw toGatewayError(thrown)
+      logFailure(log, thrown, context)
+      throw thrown.error
+    }
+  }
+
+  return {
+    transport,
+    run,
+    fetch(call, context, bytesMax) {
+      const announcing: UpstreamCall = {
+        ...call,
+        headers: ['accept-encoding', ACCEPTED_ENCODINGS, ...(call.headers ?? [])]
+      }
+      return run(context, async sendCall => {
+        const collector = createAnswerCollector(bytesMax)
+        await sendCall(announcing, collector, transport.timeouts.whole)
+        return requireSuccess(await collector.take())
+      })
+    }
+  }
+}
+
+/** Says why a transport failed, in the log only: an HTTP status says it already, and it is in the request's own line. */
+export function logFailure(log: Logger, failure: CallFailure, context: Pick<CallContext, 'requestId'>): void {
+  if (failure.outcome === undefined) return
+  log.warn(
+    {
+      event: 'upstream_call_failed',
+      request_id: context.requestId,
+      error_type: failure.outcome,
+      code: failure.error.code,
+      cause: describeCause(failure.error)
+    },
+    'The upstream call failed'
+  )
+}
+
+function buildHeaders(
+  userAgent: string,
+  token: AccessToken | null,
+  context: CallContext,
+  own: readonly string[] | undefined
+): string[] {
+  const headers = ['user-agent', userAgent]
+  if (token !== null) headers.push('authorization', `Bearer ${token.value.reveal()}`)
+  let hasRequestId = false
+  for (const [name, value] of context.headers) {
+    headers.push(name, value)
+    hasRequestId ||= name.length === REQUEST_ID_HEADER.length && name.toLowerCase() === REQUEST_ID_HEADER
+  }
+  if (!hasRequestId) headers.push('X-Request-ID', context.requestId)
+  if (own !== undefined) headers.push(...own)
+  return headers
+}
+
+const REQUEST_ID_HEADER = 'x-request-id'

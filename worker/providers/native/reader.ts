@@ -1,0 +1,22 @@
+// Which provider face reads the answers of which wire.
+
+import type { ProviderWire } from '../../bridge/plan.ts'
+import { assertNever } from '../../normalized/assert.ts'
+import type { AnswerReader } from '../../protocols/face.ts'
+import type { AnswerReaderDependencies } from '../../protocols/native/reading.ts'
+import { createNativeV1Reader } from '../../protocols/native-v1/provider.ts'
+import { createNativeV2Reader } from '../../protocols/native-v2/provider.ts'
+
+export type CreateReader = (wire: ProviderWire, dependencies: AnswerReaderDependencies) => AnswerReader
+
+/** The reader of one answer on a native wire. */
+export const createNativeReader: CreateReader = (wire, dependencies) => {
+  switch (wire) {
+    case 'native-v1':
+      return createNativeV1Reader(dependencies)
+    case 'native-v2':
+      return createNativeV2Reader(dependencies)
+    default:
+      return assertNever(wire)
+  }
+}
