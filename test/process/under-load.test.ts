@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http'
 import t, { type Test } from 'tap'
-import { post } from '../support/client.ts'
+import { get, post } from '../support/client.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../support/gateway.ts'
 import { readChildPids, waitUntil } from '../support/processes.ts'
 
@@ -11,6 +11,8 @@ interface Outcome {
   status: number | undefined
   /** The connection could not be opened: nobody accepted this request. */
   isRefused: boolean
+  /** Code of the connection's error. */
+  code?: string | undefined
   headers: Record<string, string | string[] | undefined>
 }
 
@@ -22,7 +24,12 @@ function ask(url: string, agent: Agent): Promise<Outcome> {
       response.on('error', () => resolve({ status: undefined, isRefused: false, headers: {} }))
     })
     sent.on('error', (error: NodeJS.ErrnoException) =>
-      resolve({ status: undefined, isRefused: error.code === 'ECONNREFUSED', headers: {} })
+      resolve({
+        status: undefined,
+        isRefused: error.code === 'ECONNREFUSED',
+        code: `${error.code} ${error.message} reused ${sent.reusedSocket}`,
+        headers: {}
+      })
     )
     sent.end(body)
   })
@@ -109,4 +116,36 @@ t.test('bridge 95, 96: SIGTERM lets a short request end and cuts an endless stre
   const frames = text.trim().split('\n\n')
   t.equal(frames.at(-1), 'data: [DONE]')
   t.match(frames.at(-2), /"error":\{.*"code":"gateway_not_ready"/)
+})
+
+t.test('completions 73: a request during shutdown is refused with a machine readable reason (I1, I2)', async t => {
+  const emulator = await startEmulator(t)
+  const gateway = await startGateway(t, {
+    env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '2', GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '3' }
+  })
+  const url = `${gateway.url}/v1/chat/completions`
+  const running = post(url, {
+    model: 'GigaChat-2',
+    messages: [{ role: 'user', content: '[[slow:3000]][[text:late]]' }]
+  })
+  await emulator.waitFor(() => emulator.stats.activeChatRequests > 0)
+  const exited = gateway.stop()
+  await waitUntil(async () => (await get(`${gateway.url}/ready`)).status === 503, 'readiness turns false')
+  t.match((await get(`${gateway.url}/ready`)).json.reasons, [{ reason_id: 'gateway_shutting_down' }])
+  t.equal((await get(`${gateway.url}/health`)).status, 200)
+  const refused = await post(url, body)
+  t.equal(refused.status, 503)
+  t.equal(refused.headers.get('retry-after'), '1')
+  t.strictSame(refused.json, {
+    schema_version: 'gateway.error.v1',
+    error: {
+      message: 'Gateway routes are not ready.',
+      type: 'server_error',
+      param: null,
+      code: 'gateway_not_ready',
+      details: [{ reason_id: 'gateway_shutting_down' }]
+    }
+  })
+  t.equal((await running).json.choices[0].message.content, 'late', 'the running request was answered')
+  t.equal(await exited, 0)
 })

@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { startControlProcess, startFleet, startScript } from './fixtures/run.ts'
+
+const worker = join(import.meta.dirname, 'fixtures/fixture-worker.ts')
+
+t.test('a worker that is not ready in time ends the start with 1 and one line', async t => {
+  const started = startControlProcess(t, { GATEWAY_STARTUP_TIMEOUT_SECONDS: '1' }, 'never-ready')
+  t.same(await started.exited, { code: 1, signal: null })
+  t.match(started.errors(), /^startup_failed: not_ready_in_time: [^\n]*\n$/)
+})
+
+t.test('a worker that cannot start ends the start with 1, without a secret or a trace on stderr', async t => {
+  const settings = { GATEWAY_WORKERS: '1', UPSTREAM_CREDENTIALS: 'hunter2-credentials' }
+  const started = startControlProcess(t, settings, 'throw-at-start')
+  t.same(await started.exited, { code: 1, signal: null })
+  t.match(started.errors(), /^startup_failed: internal: [^\n]*\n$/)
+  const log = JSON.stringify(started.readLog())
+  t.notMatch(started.errors() + started.output() + log, /hunter2/)
+  t.match(log, /cannot start with \*\*\*/)
+})
+
+t.test('a worker with another configuration is refused', async t => {
+  const started = startControlProcess(t, { GATEWAY_WORKERS: '1' }, 'other-revision')
+  t.same(await started.exited, { code: 2, signal: null })
+  t.match(started.errors(), /^startup_failed: configuration: [^\n]*\n$/)
+})
+
+t.test('a signal while workers are starting ends cleanly (I6)', async t => {
+  const started = startControlProcess(t, {}, 'never-ready')
+  while (!existsSync(started.logFile)) await new Promise(resolve => setImmediate(resolve))
+  started.child.kill('SIGTERM')
+  t.same(await started.exited, { code: 0, signal: null })
+  t.equal(started.errors(), '')
+})
+
+t.test('workers know nothing but what they were told', async t => {
+  const fleet = await startFleet(t)
+  const { body } = await fleet.get('/state')
+  t.same(body.ownVariables, [])
+  t.ok((body.execArgv as string[]).includes('--max-semi-space-size=32'))
+})
+
+t.test('a worker that is started by hand refuses with one line', async t => {
+  const started = startScript(t, worker, [], {})
+  t.same(await started.exited, { code: 2, signal: null })
+  t.match(started.errors(), /^[^\n]+\n$/)
+})
+
+t.test('nobody else gets the port while the gateway shares it among its workers', async t => {
+  const fleet = await startFleet(t)
+  const { port } = new URL(fleet.baseUrl)
+  const second = startControlProcess(t, { GATEWAY_PORT: port })
+  t.not((await second.exited).code, 0)
+  t.match(second.errors(), /EADDRINUSE/)
+})

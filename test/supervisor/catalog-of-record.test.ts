@@ -1,0 +1,143 @@
+import pino from 'pino'
+import t from 'tap'
+import { readCatalogModels } from '../../shared/catalog.ts'
+import { createMessage, type SupervisorMessageContent, type WorkerMessageContent } from '../../shared/ipc.ts'
+import { parseSettings } from '../../shared/settings.ts'
+import { createCatalogOfRecord } from '../../supervisor/catalog-of-record.ts'
+import { createConcurrencyBroker } from '../../supervisor/concurrency-broker.ts'
+
+const models = readCatalogModels([{ id: 'one' }, { id: '' }])
+
+function createCatalog() {
+  const sent: Array<{ owner: number | 'all' } & SupervisorMessageContent> = []
+  let filled = 0
+  const catalog = createCatalogOfRecord(
+    {
+      log: pino({ enabled: false }),
+      nowMs: Date.now,
+      send: (owner, message) => sent.push({ owner, ...message }),
+      broadcast: message => sent.push({ owner: 'all', ...message }),
+      nextReadyOwner: () => 7,
+      onFilled: () => {
+        filled += 1
+      }
+    },
+    { upstreamTimeoutMs: 30_000 }
+  )
+  const receive = (owner: number, message: WorkerMessageContent) => catalog.receive(owner, createMessage(message))
+  return { catalog, sent, receive, filled: () => filled }
+}
+
+t.test('one worker gets the lease, all workers get the snapshot, and each who asked gets its answer', async t => {
+  const { catalog, sent, receive, filled } = createCatalog()
+  t.teardown(catalog.close)
+  receive(1, { kind: 'catalog-refresh', requestId: 11, force: false })
+  receive(2, { kind: 'catalog-refresh', requestId: 22, force: true })
+  t.match(sent, [{ owner: 1, kind: 'catalog-lease', requestId: 11 }])
+  receive(1, { kind: 'catalog-fetched', requestId: 11, models })
+  t.match(
+    sent.slice(1).map(({ owner, kind }) => ({ owner, kind })),
+    [
+      { owner: 'all', kind: 'catalog-published' },
+      { owner: 1, kind: 'catalog-result' },
+      { owner: 2, kind: 'catalog-result' }
+    ]
+  )
+  t.match(catalog.current(), { providerProfileId: 'native-upstream', models: [{ id: 'one' }] })
+  t.equal(filled(), 1)
+})
+
+t.test('a failed first discovery answers with nothing, and nothing is published', async t => {
+  const { catalog, sent, receive, filled } = createCatalog()
+  t.teardown(catalog.close)
+  receive(1, { kind: 'catalog-refresh', requestId: 1, force: false })
+  receive(1, { kind: 'catalog-fetched', requestId: 1, models: null })
+  t.same(sent.at(-1), { owner: 1, kind: 'catalog-result', requestId: 1, snapshot: null })
+  t.notOk(sent.some(message => message.kind === 'catalog-published'))
+  t.equal(filled(), 0)
+})
+
+t.test('the warm-up asks a worker at once, and not again once the catalog is filled', async t => {
+  const { catalog, sent, receive } = createCatalog()
+  t.teardown(catalog.close)
+  catalog.startWarmUp()
+  catalog.startWarmUp()
+  t.same(sent, [{ owner: 7, kind: 'catalog-refresh-wanted' }])
+  receive(7, { kind: 'catalog-refresh', requestId: 1, force: false })
+  receive(7, { kind: 'catalog-fetched', requestId: 1, models })
+  catalog.startWarmUp()
+  t.equal(sent.filter(message => message.kind === 'catalog-refresh-wanted').length, 1)
+})
+
+t.test('a failed warm-up is tried again after a second', async t => {
+  const { catalog, sent, receive } = createCatalog()
+  t.teardown(catalog.close)
+  const hold = setInterval(() => undefined, 1000)
+  t.teardown(() => clearInterval(hold))
+  catalog.startWarmUp()
+  receive(7, { kind: 'catalog-refresh', requestId: 1, force: false })
+  receive(7, { kind: 'catalog-fetched', requestId: 1, models: null })
+  while (sent.filter(message => message.kind === 'catalog-refresh-wanted').length < 2) {
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  t.pass('asked again')
+})
+
+t.test('messages about other things are left to others', async t => {
+  const { catalog, receive } = createCatalog()
+  t.teardown(catalog.close)
+  t.equal(receive(1, { kind: 'slot-release', requestId: 1 }), false)
+})
+
+function createBroker(environment: Record<string, string>) {
+  const sent: Array<{ owner: number } & SupervisorMessageContent> = []
+  const broker = createConcurrencyBroker(
+    { send: (owner, message) => sent.push({ owner, ...message }) },
+    parseSettings(environment)
+  )
+  const receive = (owner: number, message: WorkerMessageContent) => broker.receive(owner, createMessage(message))
+  return { broker, sent, receive }
+}
+
+t.test('operations 54: the limit is that of the host, whichever worker asks', async t => {
+  const { sent, receive, broker } = createBroker({ GATEWAY_MODEL_MAX_CONNECTIONS: '{"one":2}' })
+  for (const owner of [1, 2, 3, 4]) receive(owner, { kind: 'slot-acquire', requestId: 1, key: 'one' })
+  t.same(
+    sent.map(({ owner, kind }) => `${owner} ${kind}`),
+    ['1 slot-granted', '2 slot-granted']
+  )
+  t.same(broker.counts(), { held: 2, waiting: 2 })
+  receive(2, { kind: 'slot-release', requestId: 1 })
+  t.same(sent.at(-1), { owner: 3, kind: 'slot-granted', requestId: 1 })
+  broker.close()
+  t.same(sent.at(-1), { owner: 4, kind: 'slot-refused', requestId: 1 })
+})
+
+t.test('the slots of a worker that died are given to those who wait', async t => {
+  const { sent, receive, broker } = createBroker({ GATEWAY_MODEL_MAX_CONNECTIONS_DEFAULT: '1' })
+  receive(1, { kind: 'slot-acquire', requestId: 1, key: 'any' })
+  receive(2, { kind: 'slot-acquire', requestId: 1, key: 'any' })
+  broker.releaseOwner(1)
+  t.same(sent.at(-1), { owner: 2, kind: 'slot-granted', requestId: 1 })
+})
+
+t.test('a cancel that crosses its grant frees the slot', async t => {
+  const { receive, broker } = createBroker({ GATEWAY_MODEL_MAX_CONNECTIONS_DEFAULT: '1' })
+  receive(1, { kind: 'slot-acquire', requestId: 1, key: 'any' })
+  receive(1, { kind: 'slot-cancel', requestId: 1 })
+  t.same(broker.counts(), { held: 0, waiting: 0 })
+})
+
+t.test('operations 50: without waiting a second request is refused at once', async t => {
+  const { sent, receive } = createBroker({
+    GATEWAY_MODEL_MAX_CONNECTIONS: '{"one":1}',
+    GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
+  })
+  receive(1, { kind: 'slot-acquire', requestId: 1, key: 'one' })
+  receive(1, { kind: 'slot-acquire', requestId: 2, key: 'one' })
+  receive(1, { kind: 'slot-acquire', requestId: 3, key: 'two' })
+  t.same(
+    sent.map(({ kind }) => kind),
+    ['slot-granted', 'slot-refused', 'slot-granted']
+  )
+})

@@ -1,0 +1,31 @@
+import t from 'tap'
+import { type DemoFacts, writeBaseUrl, writeDemoBanner } from '../../supervisor/demo-banner.ts'
+
+const facts: DemoFacts = {
+  address: { host: '127.0.0.1', port: 8090 },
+  isTls: false,
+  isAuthRequired: false,
+  model: 'GigaChat-2-Max',
+  controlUrl: 'http://127.0.0.1:9/__control',
+  logFile: 'gateway.log'
+}
+
+t.test('the banner shows the base URL, the control URL and a request that can be pasted', async t => {
+  const banner = writeDemoBanner(facts)
+  t.match(banner, 'http://127.0.0.1:8090\n')
+  t.match(banner, 'http://127.0.0.1:9/__control')
+  const body = /-d '(.*)'/.exec(banner)?.[1]
+  t.same(JSON.parse(String(body)), { model: 'GigaChat-2-Max', messages: [{ role: 'user', content: 'Hello!' }] })
+  t.notMatch(banner, /authorization/)
+})
+
+t.test('with authentication on it names the variable of the key', async t => {
+  t.match(writeDemoBanner({ ...facts, isAuthRequired: true }), '"authorization: Bearer $GATEWAY_API_KEY"')
+})
+
+t.test('an unspecified address is shown as loopback, IPv6 in brackets', async t => {
+  t.equal(writeBaseUrl({ host: '0.0.0.0', port: 1 }, false), 'http://127.0.0.1:1')
+  t.equal(writeBaseUrl({ host: '::', port: 1 }, true), 'https://127.0.0.1:1')
+  t.equal(writeBaseUrl({ host: '::1', port: 1 }, false), 'http://[::1]:1')
+  t.equal(writeBaseUrl({ host: 'localhost', port: 1 }, false), 'http://localhost:1')
+})

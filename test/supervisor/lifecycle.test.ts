@@ -1,0 +1,179 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { EXIT_CODES } from '../../supervisor/exit-codes.ts'
+import {
+  advanceLifecycle,
+  exitCodeBeforeStart,
+  initialLifecycleState,
+  type LifecycleEffect,
+  type LifecycleEvent,
+  type LifecycleState
+} from '../../supervisor/lifecycle.ts'
+
+type EventKind = LifecycleEvent['kind']
+
+const starting: LifecycleState = { phase: 'starting' }
+const live: LifecycleState = { phase: 'live', isReady: true }
+
+function eventOf(kind: EventKind): LifecycleEvent {
+  return kind === 'startup-failed' ? { kind, exitCode: EXIT_CODES.startupFailed } : { kind }
+}
+
+/** Runs events through the machine; returns the last state, and the effects of each event. */
+function run(state: LifecycleState, ...kinds: EventKind[]) {
+  const effects: LifecycleEffect[][] = []
+  let current = state
+  for (const kind of kinds) {
+    const transition = advanceLifecycle(current, eventOf(kind))
+    current = transition.state
+    effects.push([...transition.effects])
+  }
+  return { state: current, effects, last: effects.at(-1)?.map(writeEffect) ?? [] }
+}
+
+function writeEffect(effect: LifecycleEffect): string {
+  if (effect.kind === 'start-timer') return `start-timer ${effect.timer}`
+  return effect.kind === 'exit' ? `exit ${effect.exitCode}` : effect.kind
+}
+
+t.test('row 1: a valid preflight prints one inspect document and exits 0, with nothing started', async t => {
+  t.same(run(initialLifecycleState, 'preflight-passed').last, ['print-inspect-document', 'exit 0'])
+})
+
+t.test('row 2: an invalid preflight prints one error document and exits 2', async t => {
+  t.same(run(initialLifecycleState, 'preflight-failed').last, ['print-error-document', 'exit 2'])
+})
+
+t.test('row 3: a start whose configuration is refused exposes no server and exits 2', async t => {
+  t.same(run(initialLifecycleState, 'start-refused').last, ['exit 2'])
+})
+
+t.test('row 3: a start that fails later closes every worker and exits 1', async t => {
+  const failed = run(starting, 'startup-failed')
+  t.same(failed.last, ['close-workers', 'start-timer cleanup'])
+  t.same(run(failed.state, 'workers-gone').last, ['exit 1'])
+})
+
+t.test('row 4: a start that completes is live, and ready once the catalog is filled', async t => {
+  const accepted = run(initialLifecycleState, 'start-accepted')
+  t.same(accepted.last, ['start-workers'])
+  const completed = run(accepted.state, 'startup-completed')
+  t.same(completed.last, ['announce-startup'])
+  t.same(completed.state, { phase: 'live', isReady: false })
+  t.same(run(completed.state, 'catalog-filled').state, { phase: 'live', isReady: true })
+})
+
+t.test('row 5: live and not ready drains like any other', async t => {
+  const notReady = run(starting, 'startup-completed').state
+  t.equal(run(notReady, 'stop-signal').state.phase, 'draining')
+})
+
+t.test('row 6: a stop signal makes readiness false before any listener closes', async t => {
+  const stopped = run(live, 'stop-signal')
+  t.same(stopped.last, ['announce-shutdown', 'tell-workers-to-drain', 'start-timer grace', 'start-timer drain'])
+  t.same(run(stopped.state, 'grace-over').last, [], 'the grace alone closes nothing')
+  t.same(run(stopped.state, 'workers-told').last, [], 'being told alone closes nothing')
+  t.same(run(stopped.state, 'grace-over', 'workers-told').last, ['close-listeners'])
+  t.same(run(stopped.state, 'workers-told', 'grace-over').last, ['close-listeners'])
+})
+
+t.test('row 7: requests that end in time are followed by closing, without a cancel', async t => {
+  const drained = run(live, 'stop-signal', 'workers-told', 'grace-over', 'requests-done')
+  t.same(drained.last, ['close-workers', 'start-timer cleanup'])
+  t.same(run(drained.state, 'workers-gone').last, ['exit 0'])
+})
+
+t.test('row 7: an idle gateway still keeps its listeners for the grace', async t => {
+  const idle = run(live, 'stop-signal', 'requests-done', 'workers-told')
+  t.same(idle.last, [])
+  t.same(run(idle.state, 'grace-over').last, ['close-listeners', 'close-workers', 'start-timer cleanup'])
+})
+
+t.test('row 7: at the deadline what remains is cancelled, given a moment to answer, and closed', async t => {
+  const cancelled = run(live, 'stop-signal', 'workers-told', 'grace-over', 'drain-deadline')
+  t.same(cancelled.last, ['cancel-requests', 'start-timer settle', 'start-timer cleanup'])
+  t.same(run(cancelled.state, 'settle-over').last, ['close-workers'])
+  t.same(run(cancelled.state, 'requests-done').last, ['close-workers'])
+  t.same(run(cancelled.state, 'requests-done', 'settle-over').last, [], 'closing is told once')
+})
+
+t.test('row 7: a deadline within the grace closes the listeners too', async t => {
+  const cancelled = run(live, 'stop-signal', 'drain-deadline')
+  t.same(cancelled.last, ['close-listeners', 'cancel-requests', 'start-timer settle', 'start-timer cleanup'])
+})
+
+t.test('a second stop signal cancels at once, a third changes nothing', async t => {
+  const second = run(live, 'stop-signal', 'stop-signal')
+  t.same(second.last, ['close-listeners', 'cancel-requests', 'start-timer settle', 'start-timer cleanup'])
+  t.same(run(second.state, 'stop-signal').last, [])
+})
+
+t.test('row 8: cleanup within its bound exits 0, beyond it kills and exits 4', async t => {
+  const closing = run(live, 'stop-signal', 'workers-told', 'grace-over', 'requests-done').state
+  t.same(run(closing, 'workers-gone').last, ['exit 0'])
+  t.same(run(closing, 'cleanup-deadline').last, ['kill-workers', 'exit 4'])
+  const cancelling = run(live, 'stop-signal', 'drain-deadline').state
+  t.same(run(cancelling, 'cleanup-deadline').last, ['kill-workers', 'exit 4'])
+})
+
+t.test('a failed start that cannot clean up keeps its own exit code', async t => {
+  t.same(run(starting, 'startup-failed', 'cleanup-deadline').last, ['kill-workers', 'exit 1'])
+})
+
+t.test('a stop signal while starting closes what was started and exits 0 (I6)', async t => {
+  t.equal(exitCodeBeforeStart({ kind: 'stop-signal' }), 0)
+  const stopped = run(starting, 'stop-signal')
+  t.same(stopped.last, ['announce-shutdown', 'close-workers', 'start-timer cleanup'])
+  t.same(run(stopped.state, 'startup-completed', 'workers-gone').last, ['exit 0'])
+})
+
+t.test('workers that keep dying end the gateway with 5, starting or live (I8)', async t => {
+  for (const state of [starting, live]) {
+    const dying = run(state, 'workers-keep-dying')
+    t.same(dying.last, ['close-workers', 'start-timer cleanup'])
+    t.same(run(dying.state, 'workers-gone').last, ['exit 5'])
+  }
+})
+
+t.test('workers that all die while draining leave nothing to wait for', async t => {
+  t.same(run(live, 'stop-signal', 'workers-gone').last, ['exit 0'])
+})
+
+const kinds: EventKind[] = [
+  'startup-completed',
+  'startup-failed',
+  'catalog-filled',
+  'stop-signal',
+  'workers-told',
+  'grace-over',
+  'requests-done',
+  'drain-deadline',
+  'settle-over',
+  'workers-gone',
+  'cleanup-deadline',
+  'workers-keep-dying'
+]
+
+t.test('whatever happens in whatever order, it exits at most once, and says nothing after that', async t => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...kinds), { maxLength: 40 }), sequence => {
+      const { effects } = run(starting, ...sequence)
+      const flat = effects.flat().map(effect => effect.kind)
+      t.ok(flat.filter(kind => kind === 'exit').length <= 1)
+      t.ok(flat.filter(kind => kind === 'close-workers').length <= 1)
+      t.ok(flat.filter(kind => kind === 'close-listeners').length <= 1)
+      const exitAt = flat.indexOf('exit')
+      t.ok(exitAt === -1 || exitAt === flat.length - 1)
+    })
+  )
+})
+
+t.test('from every reachable state a stop signal, silence and the timers lead to an exit', async t => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...kinds), { maxLength: 20 }), sequence => {
+      const before = run(starting, ...sequence).state
+      const { state } = run(before, 'stop-signal', 'drain-deadline', 'settle-over', 'cleanup-deadline')
+      t.equal(state.phase, 'stopped')
+    })
+  )
+})

@@ -1,0 +1,82 @@
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pino from 'pino'
+import t, { type Test } from 'tap'
+import { createLogRotation, rotatedName } from '../../supervisor/log-rotation.ts'
+
+const DAY_SECONDS = 24 * 60 * 60
+
+function createRotation(t: Test, maxSizeBytes = 100) {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-rotation-'))
+  const file = join(directory, 'gateway.log')
+  writeFileSync(file, '')
+  let reopened = 0
+  const rotation = createLogRotation(
+    {
+      log: pino({ enabled: false }),
+      nowMs: Date.now,
+      reopen: () => {
+        reopened += 1
+      }
+    },
+    { file, maxSizeBytes, retentionDays: 7 }
+  )
+  t.teardown(rotation.close)
+  return { directory, file, rotation, reopened: () => reopened }
+}
+
+t.test('operations 107: a full log is renamed with its creation time, and everybody opens it anew', async t => {
+  const { directory, file, rotation, reopened } = createRotation(t)
+  appendFileSync(file, 'x'.repeat(99))
+  t.equal(rotation.check(), false)
+  appendFileSync(file, 'y')
+  t.equal(rotation.check(), true)
+  t.equal(reopened(), 1)
+  t.equal(existsSync(file), false)
+  const [rotated] = readdirSync(directory)
+  t.match(rotated, /^gateway\.\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d_\d{6}\.log$/)
+  t.equal(readFileSync(join(directory, String(rotated)), 'utf8').length, 100)
+})
+
+t.test('operations 107: rotated files past their days are deleted at the next rotation, and nothing else', async t => {
+  const { directory, file, rotation } = createRotation(t)
+  const keep = ['gateway.2026-01-02_00-00-00_000000.log', 'gateway.notes.log', 'other.2026-01-01_00-00-00_000000.log']
+  const old = 'gateway.2026-01-01_00-00-00_000000.log'
+  const seconds = Date.now() / 1000
+  for (const name of [...keep, old]) {
+    writeFileSync(join(directory, name), '')
+    utimesSync(join(directory, name), seconds, seconds - 8 * DAY_SECONDS)
+  }
+  utimesSync(join(directory, String(keep[0])), seconds, seconds - 6 * DAY_SECONDS)
+  appendFileSync(file, 'x'.repeat(100))
+  rotation.check()
+  const names = readdirSync(directory)
+  t.notOk(names.includes(old))
+  for (const name of keep) t.ok(names.includes(name), name)
+})
+
+t.test('rotated files never overwrite each other', async t => {
+  const { directory, file, rotation } = createRotation(t)
+  for (let count = 0; count < 5; count += 1) {
+    appendFileSync(file, 'x'.repeat(100))
+    t.equal(rotation.check(), true)
+  }
+  t.equal(readdirSync(directory).length, 5)
+})
+
+t.test('a missing log file is no error', async t => {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-rotation-'))
+  const rotation = createLogRotation(
+    { log: pino({ enabled: false }), nowMs: Date.now, reopen: () => t.fail('nothing to open') },
+    { file: join(directory, 'gateway.log'), maxSizeBytes: 1, retentionDays: 1 }
+  )
+  t.teardown(rotation.close)
+  t.equal(rotation.check(), false)
+})
+
+t.test('the stamp stands before the ending, in local time with microseconds', async t => {
+  const micros = BigInt(new Date(2026, 0, 5, 10, 2, 3, 4).getTime()) * 1000n + 56n
+  t.equal(rotatedName('/var/log/gateway.log', micros), '/var/log/gateway.2026-01-05_10-02-03_004056.log')
+  t.equal(rotatedName('gateway', micros), 'gateway.2026-01-05_10-02-03_004056')
+})

@@ -1,0 +1,232 @@
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import t from 'tap'
+import type { StartOptions } from '../../supervisor/command-line.ts'
+import { inspectConfiguration } from '../../supervisor/preflight.ts'
+import { resolveProfilePath } from '../../supervisor/profile-path.ts'
+import { type PlanSources, planRuntime } from '../../supervisor/runtime-plan.ts'
+
+const start: StartOptions = { variables: {}, isDemo: false }
+const NO_BRIDGE = 'This build has no universal bridge and cannot use a provider profile file.'
+
+function inspect(environment: Record<string, string>, options: Partial<StartOptions> = {}) {
+  const sources: PlanSources = { environment, options: { ...start, ...options } }
+  const { output, exitCode, warnings } = inspectConfiguration(sources)
+  t.match(output, /^[^\n]+\n$/, 'the document is one line')
+  return { document: JSON.parse(output), exitCode, warnings, output }
+}
+
+const reasonsOf = (document: { error?: { details: Array<{ reason_id: string; setting?: string }> } }) =>
+  document.error?.details.map(detail => `${detail.reason_id} ${detail.setting ?? ''}`.trim())
+
+t.test('bridge 1: an empty environment is native mode with a dynamic inventory and no alias', async t => {
+  const { document, exitCode } = inspect({})
+  t.equal(exitCode, 0)
+  t.match(document, { valid: true, profile_schema_version: 'gateway.provider-profiles.v2' })
+  t.equal(document.profiles.length, 1)
+  t.match(document.profiles[0], { profile_id: 'native-upstream', model_inventory: 'dynamic' })
+  t.same(document.profiles[0].models, [])
+})
+
+t.test('bridge 2: the default model becomes one stable alias of its own name', async t => {
+  const { document, exitCode } = inspect({ UPSTREAM_MODEL: 'GigaChat-2-Max' })
+  t.equal(exitCode, 0)
+  t.match(document.profiles[0].models, [{ public_alias: 'GigaChat-2-Max', support_status: 'stable' }])
+  t.equal(document.profiles[0].models.length, 1)
+})
+
+t.test('native mode takes plain http and private hosts, in canonical form', async t => {
+  const { document } = inspect({ UPSTREAM_BASE_URL: 'HTTP://Up.Example:80/API//' })
+  t.equal(document.profiles[0].base_url, 'http://up.example/API')
+  t.equal(inspect({ UPSTREAM_BASE_URL: 'http://10.0.0.1:9000/v1' }).exitCode, 0)
+})
+
+t.test('a base URL that has no canonical form is refused', async t => {
+  const wrong = [
+    'https://u:p@up.example/v1',
+    'https://@up.example/v1',
+    'https://up.example/v1?x=1',
+    'https://up.example/v1?',
+    'https://up.example/v1#f',
+    'ftp://up.example',
+    'https://up.example:99999',
+    'https://up.example/../v1',
+    'https://up.example/%2e%2e/v1',
+    'https:\\\\up.example',
+    ' https://up.example',
+    'https://up.exa\tmple',
+    'up.example'
+  ]
+  for (const text of wrong) {
+    const { document, exitCode, output } = inspect({ UPSTREAM_BASE_URL: text })
+    t.equal(exitCode, 2, text)
+    t.same(reasonsOf(document), ['invalid_settings UPSTREAM_BASE_URL'])
+    t.notMatch(output, 'up.ex')
+  }
+})
+
+t.test('bridge 45: a wrong setting is named in an error document, all of them at once and without values', async t => {
+  const { document, exitCode, output } = inspect({ GATEWAY_PORT: 'hunter2', GATEWAY_MODE: 'hunter2' })
+  t.equal(exitCode, 2)
+  t.match(document, {
+    schema_version: 'gateway.error.v1',
+    error: { code: 'invalid_profile_schema', message: 'Provider configuration preflight failed.' }
+  })
+  t.same(reasonsOf(document), ['invalid_settings GATEWAY_MODE', 'invalid_settings GATEWAY_PORT'])
+  t.notMatch(output, /hunter2|at .*\.ts/)
+})
+
+t.test('operations 36: PROD, or authentication, without an API key is refused', async t => {
+  const expected = ['api_key_required GATEWAY_API_KEY']
+  t.same(reasonsOf(inspect({ GATEWAY_MODE: 'PROD' }).document), expected)
+  t.same(reasonsOf(inspect({ GATEWAY_ENABLE_API_KEY_AUTH: 'on' }).document), expected)
+  t.same(reasonsOf(inspect({ GATEWAY_ENABLE_API_KEY_AUTH: 'on', GATEWAY_API_KEY: '' }).document), expected)
+  t.equal(inspect({ GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'a-long-enough-key' }).exitCode, 0)
+})
+
+t.test('password authorization needs an explicit base URL', async t => {
+  const user = { UPSTREAM_USER: 'u', UPSTREAM_PASSWORD: 'p' }
+  t.same(reasonsOf(inspect(user).document), ['upstream_base_url_required UPSTREAM_BASE_URL'])
+  t.equal(inspect({ ...user, UPSTREAM_BASE_URL: 'https://up.example' }).exitCode, 0)
+  t.match(inspect({ UPSTREAM_USER: 'u' }).warnings, [/only together/])
+})
+
+t.test('the demo is refused in PROD and beside upstream credentials', async t => {
+  const demo = { isDemo: true }
+  t.equal(inspect({}, demo).exitCode, 0)
+  t.match(reasonsOf(inspect({ GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'k' }, demo).document), [/^demo_refused/])
+  for (const name of ['UPSTREAM_CREDENTIALS', 'UPSTREAM_ACCESS_TOKEN', 'UPSTREAM_USER', 'UPSTREAM_PASSWORD']) {
+    t.same(reasonsOf(inspect({ [name]: 'x' }, demo).document), [`demo_refused ${name}`])
+  }
+  t.equal(inspect({ UPSTREAM_CREDENTIALS: '' }, demo).exitCode, 0)
+})
+
+t.test('HTTPS needs a readable key and certificate', async t => {
+  t.same(reasonsOf(inspect({ GATEWAY_USE_HTTPS: 'true' }).document), [
+    'invalid_settings GATEWAY_HTTPS_KEY_FILE',
+    'invalid_settings GATEWAY_HTTPS_CERT_FILE'
+  ])
+  const missing = { GATEWAY_USE_HTTPS: 'true', GATEWAY_HTTPS_KEY_FILE: '/nope', GATEWAY_HTTPS_CERT_FILE: '/nope' }
+  t.same(reasonsOf(inspect(missing).document), ['invalid_settings GATEWAY_HTTPS_KEY_FILE'])
+})
+
+t.test('unsafe PROD combinations are refused, or warned about when that was asked for', async t => {
+  const prod = { GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'a-long-enough-key', GATEWAY_CORS_ALLOW_ORIGINS: '[]' }
+  t.same(inspect(prod).warnings, [])
+  const unsafe: Array<[Record<string, string>, string]> = [
+    [{ GATEWAY_LOG_REDACT_SENSITIVE: 'no' }, 'GATEWAY_LOG_REDACT_SENSITIVE'],
+    [{ GATEWAY_ADMIN_API_ENABLED: 'yes' }, 'GATEWAY_ADMIN_API_KEY'],
+    [{ GATEWAY_DEBUG_TRANSLATE_ENABLED: 'yes' }, 'GATEWAY_ADMIN_API_KEY'],
+    [{ GATEWAY_ADMIN_API_KEY: 'a-long-enough-key' }, 'GATEWAY_ADMIN_API_KEY']
+  ]
+  for (const [variables, setting] of unsafe) {
+    t.same(reasonsOf(inspect({ ...prod, ...variables }).document), [`insecure_prod_refused ${setting}`])
+    const allowed = inspect({ ...prod, ...variables, GATEWAY_ALLOW_INSECURE_PROD: 'true' })
+    t.equal(allowed.exitCode, 0)
+    t.match(allowed.warnings.join(), setting)
+  }
+  t.equal(inspect({ GATEWAY_ADMIN_API_KEY: 'k', GATEWAY_API_KEY: 'k' }).exitCode, 0, 'DEV only warns')
+})
+
+t.test('weak PROD settings are warned about', async t => {
+  const { warnings } = inspect({
+    GATEWAY_MODE: 'PROD',
+    GATEWAY_API_KEY: 'hunter2',
+    GATEWAY_LOG_LEVEL: 'DEBUG',
+    UPSTREAM_VERIFY_SSL_CERTS: 'false'
+  })
+  const text = warnings.join('\n')
+  for (const name of [
+    'GATEWAY_API_KEY',
+    'GATEWAY_LOG_LEVEL',
+    'UPSTREAM_VERIFY_SSL_CERTS',
+    'GATEWAY_CORS_ALLOW_ORIGINS'
+  ]) {
+    t.match(text, name)
+  }
+  t.notMatch(text, /hunter2/)
+})
+
+t.test('flags win over the environment, and the environment over the file', async t => {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-plan-'))
+  const envFile = join(directory, 'env')
+  writeFileSync(envFile, 'GATEWAY_PORT=1\nGATEWAY_HOST=file\nGATEWAY_WORKERS=7\nUPSTREAM_MODEL=from-file\n')
+  const plan = planRuntime({
+    environment: { gateway_host: 'environment', GATEWAY_PORT: '2' },
+    options: { variables: { GATEWAY_PORT: '3' }, envFile, isDemo: false }
+  })
+  t.match(plan.settings, { port: 3, host: 'environment', workers: 7, upstream: { model: 'from-file' } })
+})
+
+t.test('a named file that cannot be read is warned about, a missing default file is not', async t => {
+  t.match(inspect({}, { envFile: '/nope/.env' }).warnings, [/--env-file/])
+  t.same(inspect({}).warnings, [])
+})
+
+t.test('preflight and start run the same plan (N3)', async t => {
+  const sources = { environment: { UPSTREAM_MODEL: 'm' }, options: start }
+  const { document } = inspect({ UPSTREAM_MODEL: 'm' })
+  const { revisions } = planRuntime(sources)
+  t.same(revisions, { config: document.config_revision, matrix: document.matrix_revision })
+})
+
+t.test('the demo variables win, and their credentials are no reason to refuse the demo', async t => {
+  const plan = planRuntime({
+    environment: { UPSTREAM_BASE_URL: 'https://up.example' },
+    options: { ...start, isDemo: true },
+    demoVariables: { UPSTREAM_BASE_URL: 'http://127.0.0.1:9', UPSTREAM_CREDENTIALS: 'x' }
+  })
+  t.equal(plan.settings.upstream.baseUrl, 'http://127.0.0.1:9')
+})
+
+t.test('a profile file is refused in words, whichever way it was chosen', async t => {
+  const expected = { error: { code: 'invalid_profile_schema', message: NO_BRIDGE, details: [] } }
+  t.match(inspect({}, { configPath: 'a.yaml' }).document, expected)
+  t.match(inspect({ GATEWAY_CONFIG: 'a.yaml' }).document, expected)
+  t.equal(inspect({ GATEWAY_CONFIG: 'a.yaml' }).exitCode, 2)
+  t.equal(inspect({ GATEWAY_CONFIG: '' }).exitCode, 0)
+})
+
+t.test('bridge 41: two spellings of one profile path are equal, also through a link', async t => {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-path-'))
+  const file = join(directory, 'a.yaml')
+  const link = join(directory, 'link.yaml')
+  writeFileSync(file, '')
+  symlinkSync(file, link)
+  t.equal(resolveProfilePath({ flag: file, variable: link }), resolveProfilePath({ flag: file, variable: undefined }))
+  t.equal(
+    resolveProfilePath({ flag: relative(process.cwd(), file), variable: file }),
+    resolveProfilePath({ flag: undefined, variable: file })
+  )
+  const missing = join(directory, 'sub', 'missing.yaml')
+  mkdirSync(join(directory, 'sub'))
+  t.equal(
+    resolveProfilePath({ flag: missing, variable: `${directory}/sub/../sub/missing.yaml` })?.endsWith('yaml'),
+    true
+  )
+})
+
+t.test('bridge 42: two different profile paths disagree', async t => {
+  const { document, exitCode } = inspect({ GATEWAY_CONFIG: 'b.yaml' }, { configPath: 'a.yaml' })
+  t.equal(exitCode, 2)
+  t.equal(document.error.message, 'CLI and environment provider config paths disagree.')
+})
+
+t.test('bridge 43: a profile path with blanks around it, or an empty flag, is invalid', async t => {
+  for (const result of [
+    inspect({ GATEWAY_CONFIG: ' /x.yaml' }),
+    inspect({ GATEWAY_CONFIG: '/x.yaml ' }),
+    inspect({}, { configPath: '' })
+  ]) {
+    t.equal(result.exitCode, 2)
+    t.equal(result.document.error.message, 'Provider config path is invalid.')
+  }
+})
+
+t.test('a path below the home directory may be written with a tilde', async t => {
+  t.equal(
+    resolveProfilePath({ flag: '~/gateway-profile.yaml', variable: undefined }),
+    resolveProfilePath({ flag: undefined, variable: `${process.env.HOME}/gateway-profile.yaml` })
+  )
+})

@@ -1,0 +1,70 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { countDeathsInRow, createRestartPolicy, decideRestart } from '../../supervisor/restart-policy.ts'
+import { planWorkerArguments } from '../../supervisor/worker-arguments.ts'
+
+const policy = createRestartPolicy(2)
+
+t.test('the pause before a restart doubles with each death in a row, up to its longest', async t => {
+  const delays = [1, 2, 3, 4, 50].map(deathsInRow =>
+    decideRestart(policy, { deathTimesMs: [], nowMs: 0, deathsInRow, random: 0.999999 })
+  )
+  t.same(delays, [
+    { kind: 'restart', delayMs: 99 },
+    { kind: 'restart', delayMs: 199 },
+    { kind: 'restart', delayMs: 399 },
+    { kind: 'restart', delayMs: 799 },
+    { kind: 'restart', delayMs: 29999 }
+  ])
+})
+
+t.test('the jitter spans the whole pause', async t => {
+  fc.assert(
+    fc.property(
+      fc.double({ min: 0, max: 0.9999, noNaN: true }),
+      fc.integer({ min: 1, max: 100 }),
+      (random, deathsInRow) => {
+        const decision = decideRestart(policy, { deathTimesMs: [], nowMs: 0, deathsInRow, random })
+        t.equal(decision.kind, 'restart')
+        if (decision.kind === 'restart') t.ok(decision.delayMs >= 0 && decision.delayMs < policy.longestDelayMs)
+      }
+    )
+  )
+})
+
+t.test('more deaths in the window than allowed give up, older ones do not count (I8)', async t => {
+  const deaths = (count: number, atMs: number) => Array.from({ length: count }, () => atMs)
+  const decide = (deathTimesMs: number[], nowMs: number) =>
+    decideRestart(policy, { deathTimesMs, nowMs, deathsInRow: 1, random: 0 }).kind
+  t.equal(decide(deaths(policy.deathsInWindowMax, 0), 0), 'restart')
+  t.equal(decide(deaths(policy.deathsInWindowMax + 1, 0), 0), 'give-up')
+  t.equal(decide(deaths(policy.deathsInWindowMax + 1, 0), policy.windowMs), 'restart')
+})
+
+t.test('many workers may die more often together than few', async t => {
+  t.ok(createRestartPolicy(32).deathsInWindowMax > createRestartPolicy(2).deathsInWindowMax)
+})
+
+t.test('a worker that lived long starts a new count', async t => {
+  t.equal(countDeathsInRow(policy, 5, 10), 6)
+  t.equal(countDeathsInRow(policy, 5, policy.stableUptimeMs), 1)
+})
+
+const machine = { workerCount: 4, memoryLimitBytes: undefined, totalMemoryBytes: 16 * 1024 ** 3, inherited: [] }
+
+t.test('workers get a larger young generation', async t => {
+  t.same(planWorkerArguments(machine), ['--max-semi-space-size=32'])
+})
+
+t.test('in a container the heaps of all workers fit into its memory together', async t => {
+  const limited = planWorkerArguments({ ...machine, memoryLimitBytes: 2 * 1024 ** 3 })
+  t.same(limited, ['--max-semi-space-size=32', '--max-old-space-size=384'])
+  const tiny = planWorkerArguments({ ...machine, memoryLimitBytes: 256 * 1024 ** 2 })
+  t.same(tiny[1], '--max-old-space-size=128')
+  t.equal(planWorkerArguments({ ...machine, memoryLimitBytes: 2 ** 60 }).length, 1, 'a limit above the machine is none')
+})
+
+t.test('what the operator chose stays as it is', async t => {
+  const inherited = ['--max_old_space_size=999', '--max-semi-space-size=8']
+  t.same(planWorkerArguments({ ...machine, memoryLimitBytes: 2 * 1024 ** 3, inherited }), [])
+})
