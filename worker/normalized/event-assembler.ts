@@ -36,6 +36,11 @@ export class EventAssembler {
     return this.#started
   }
 
+  /** The kind of block that is open, if any. */
+  get openBlock(): BlockKind | 'tool-call' | undefined {
+    return this.#open
+  }
+
   /** How many tool calls the answer holds so far. */
   get toolCallCount(): number {
     return this.#toolCalls

@@ -1,7 +1,8 @@
-// Applies stop strings to visible text for providers that know none: the answer is cut before the earliest match. Text that
-// may be the beginning of a match is held back, so a string that is split over events is never shown.
+// Applies stop strings to visible text for providers that know none: the answer is cut before the first one that is complete.
+// Text that may be the beginning of a match is held back, so a string that is split over events is never shown, and where the
+// text is split has no influence on the result.
 
-import type { FinishEvent, NormalizedEvent } from './event.ts'
+import type { CitationEvent, FinishEvent, HostedToolEndEvent, NormalizedEvent } from './event.ts'
 
 export interface StopSequenceFilter {
   /** The events to pass on. */
@@ -15,37 +16,48 @@ export interface StopSequenceFilter {
 /** @param stops non-empty strings, at least one. */
 export function createStopSequenceFilter(stops: readonly string[]): StopSequenceFilter {
   let held = ''
+  let passedLength = 0
   let isTextOpen = false
   let match: string | undefined
   let isFinished = false
+  let openHostedTools: number[] = []
+  /** Citations into text that is still held back. */
+  let waiting: CitationEvent[] = []
 
   function pass(text: string, into: NormalizedEvent[]): void {
     if (text === '') return
     if (!isTextOpen) {
       isTextOpen = true
+      passedLength = 0
       into.push({ type: 'text-start' })
     }
+    passedLength += text.length
     into.push({ type: 'text-delta', text })
+  }
+
+  function passCitations(into: NormalizedEvent[]): void {
+    if (waiting.length === 0 || !isTextOpen) return
+    const isDelivered = (event: CitationEvent) => event.citation.endIndex <= passedLength
+    into.push(...waiting.filter(isDelivered))
+    waiting = waiting.filter(event => !isDelivered(event))
   }
 
   function closeText(into: NormalizedEvent[]): void {
     if (isTextOpen) into.push({ type: 'text-end' })
     isTextOpen = false
+    waiting = []
   }
 
   function pushText(piece: string, into: NormalizedEvent[]): void {
     const text = held + piece
-    const found = findEarliest(text, stops)
-    if (found !== undefined) {
-      match = found.stop
-      held = ''
-      pass(text.slice(0, found.index), into)
-      closeText(into)
-      return
-    }
-    const keep = countPossiblePrefix(text, stops)
-    held = text.slice(text.length - keep)
-    pass(text.slice(0, text.length - keep), into)
+    const found = findFirstComplete(text, stops)
+    const end = found?.index ?? text.length - countPossiblePrefix(text, stops)
+    held = found === undefined ? text.slice(end) : ''
+    pass(text.slice(0, end), into)
+    passCitations(into)
+    if (found === undefined) return
+    match = found.stop
+    closeText(into)
   }
 
   function pushOne(event: NormalizedEvent, into: NormalizedEvent[]): void {
@@ -55,25 +67,52 @@ export function createStopSequenceFilter(stops: readonly string[]): StopSequence
       case 'text-delta':
         if (match === undefined) pushText(event.text, into)
         return
+      case 'citation':
+        if (match !== undefined) return
+        waiting.push(event)
+        passCitations(into)
+        return
       case 'text-end':
         if (match !== undefined) return
         pass(held, into)
         held = ''
+        passCitations(into)
         closeText(into)
         return
       case 'start':
       case 'usage':
-      case 'error':
+        into.push(event)
+        return
+      case 'hosted-tool-start':
+        if (match !== undefined) return
+        openHostedTools.push(event.index)
+        into.push(event)
+        return
+      case 'hosted-tool-end':
+        if (!openHostedTools.includes(event.index)) return
+        openHostedTools = openHostedTools.filter(index => index !== event.index)
         into.push(event)
         return
       case 'finish':
-        isFinished = true
-        into.push(match === undefined ? event : cutFinish(event, match))
+        end(match === undefined ? event : cutFinish(event, match), into)
+        return
+      case 'error':
+        // The answer was complete where it was cut: what went wrong afterwards is of no interest.
+        if (match !== undefined) end(cutFinish(unknownFinish, match), into)
+        else into.push(event)
         return
       default:
         // Whatever else the provider says after the cut belongs to an answer the client did not want.
         if (match === undefined) into.push(event)
     }
+  }
+
+  function end(event: FinishEvent, into: NormalizedEvent[]): void {
+    if (isFinished) return
+    isFinished = true
+    for (const index of openHostedTools) into.push(completeHostedTool(index))
+    openHostedTools = []
+    into.push(event)
   }
 
   return {
@@ -86,34 +125,36 @@ export function createStopSequenceFilter(stops: readonly string[]): StopSequence
       return match
     },
     finish() {
-      if (isFinished || match === undefined) return []
-      isFinished = true
-      return [
-        cutFinish(
-          {
-            type: 'finish',
-            reason: 'stop',
-            providerReason: null,
-            metadata: {}
-          },
-          match
-        )
-      ]
+      const passed: NormalizedEvent[] = []
+      if (match !== undefined) end(cutFinish(unknownFinish, match), passed)
+      return passed
     }
   }
 }
+
+const unknownFinish: FinishEvent = { type: 'finish', reason: 'stop', providerReason: null, metadata: {} }
 
 function cutFinish(event: FinishEvent, stopSequence: string): FinishEvent {
   return { ...event, reason: 'stop', stopSequence }
 }
 
-function findEarliest(text: string, stops: readonly string[]): { index: number; stop: string } | undefined {
-  let earliest: { index: number; stop: string } | undefined
+/** A run that was under way when the answer was cut: its end will not be heard, and what it gave is in the answer. */
+function completeHostedTool(index: number): HostedToolEndEvent {
+  return { type: 'hosted-tool-end', index, status: 'completed', sources: [] }
+}
+
+/** The stop string whose end comes first, as if the text were read one character at a time; the longest of those that end there. */
+function findFirstComplete(text: string, stops: readonly string[]): { index: number; stop: string } | undefined {
+  let first: { index: number; end: number; stop: string } | undefined
   for (const stop of stops) {
     const index = text.indexOf(stop)
-    if (index >= 0 && (earliest === undefined || index < earliest.index)) earliest = { index, stop }
+    if (index < 0) continue
+    const end = index + stop.length
+    if (first === undefined || end < first.end || (end === first.end && index < first.index)) {
+      first = { index, end, stop }
+    }
   }
-  return earliest
+  return first
 }
 
 /** How many characters at the end of `text` could be the beginning of a stop string. */

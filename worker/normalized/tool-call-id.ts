@@ -7,7 +7,15 @@
 const PREFIX = 'call_gw_'
 const ID_CHARACTERS_MAX = 128
 const PAYLOAD_BYTES_MAX = Math.floor(((ID_CHARACTERS_MAX - PREFIX.length) * 3) / 4)
+/** Flags, call number and key length in front; two check bytes behind. */
+const FRAME_BYTES = 5
+const KEY_BYTES_MAX = PAYLOAD_BYTES_MAX - FRAME_BYTES
+/** Enough of a nonce to be unique; it need not be read back. */
+const NONCE_BYTES_MAX = 32
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const ID_ALPHABET = /^[a-zA-Z0-9_-]+$/
+/** How ids that carry a bare state id number the calls of one state. */
+const CALL_SUFFIX = /(?:#|__)(\d+)$/
 
 /** What is in front of the state id: how it is packed, or that the bytes are only there to make the id unique. */
 const PACKING = { uuid: 1, text: 2, nonce: 3 } as const
@@ -19,6 +27,8 @@ export interface ToolCallIdentity {
   name?: string
   /** Which call of the state it is, from 0. */
   callNumber: number
+  /** True when the gateway itself issued the id, so that the state id is certainly the upstream's own. */
+  isOwn: boolean
 }
 
 /**
@@ -32,33 +42,55 @@ export function writeToolCallId(identity: {
   callNumber: number
   nonce: string
 }): string {
-  const key = identity.stateId ?? identity.nonce
-  const isUuid = UUID.test(key)
-  const keyBytes = isUuid ? Buffer.from(key.replaceAll('-', ''), 'hex') : Buffer.from(key, 'utf8')
-  const packing = identity.stateId === undefined ? PACKING.nonce : isUuid ? PACKING.uuid : PACKING.text
-  const nameBytes = Buffer.from(identity.name, 'utf8')
-  const roomForName = PAYLOAD_BYTES_MAX - 5 - keyBytes.length
-  if (roomForName < 0) return writeRawId(key)
-  const payload = Buffer.concat([
-    Buffer.from([packing, Math.min(identity.callNumber, 255), keyBytes.length]),
-    keyBytes,
-    // A name that does not fit is left out whole: the request's history has it in every ordinary conversation.
-    nameBytes.length <= roomForName ? nameBytes : Buffer.alloc(0)
-  ])
-  return PREFIX + Buffer.concat([payload, checkBytes(payload)]).toString('base64url')
+  const { stateId, name, callNumber } = identity
+  if (stateId !== undefined && stateId !== '') {
+    const keyBytes = UUID.test(stateId) ? Buffer.from(stateId.replaceAll('-', ''), 'hex') : Buffer.from(stateId, 'utf8')
+    const packing = UUID.test(stateId) ? PACKING.uuid : PACKING.text
+    if (keyBytes.length <= KEY_BYTES_MAX) return writePackedId({ packing, keyBytes, name, callNumber })
+    const bareId = writeBareId(stateId, callNumber)
+    if (bareId !== undefined) return bareId
+    // What cannot be given back exactly must not be given back at all: the upstream would not know it.
+  }
+  const keyBytes = UUID.test(identity.nonce)
+    ? Buffer.from(identity.nonce.replaceAll('-', ''), 'hex')
+    : Buffer.from(identity.nonce, 'utf8').subarray(0, NONCE_BYTES_MAX)
+  return writePackedId({ packing: PACKING.nonce, keyBytes, name, callNumber })
 }
 
 /**
  * Reads an id that a client sent back. Ours gives everything it carries; a foreign one gives the upstream's state id as far
- * as it can be one: without one leading `call_` or `fc_`.
+ * as it can be one: without one leading `call_` or `fc_` and without the number of a further call.
  */
 export function readToolCallId(id: string): ToolCallIdentity {
-  const ours = readOwnId(id)
-  if (ours !== undefined) return ours
+  const own = readOwnId(id)
+  if (own !== undefined) return own
   // Ids of another service's own making can never have been issued by the upstream.
-  if (id.startsWith('toolu_') || id.startsWith(PREFIX)) return { callNumber: 0 }
-  const stateId = id.replace(/^(?:call_|fc_)/, '')
-  return stateId === '' ? { callNumber: 0 } : { stateId, callNumber: 0 }
+  if (id.startsWith('toolu_') || id.startsWith(PREFIX)) return { callNumber: 0, isOwn: false }
+  const bare = id.replace(/^(?:call_|fc_)/, '')
+  const suffix = CALL_SUFFIX.exec(bare)
+  const stateId = suffix === null ? bare : bare.slice(0, suffix.index)
+  const callNumber = suffix === null ? 0 : Number(suffix[1])
+  return stateId === '' ? { callNumber, isOwn: false } : { stateId, callNumber, isOwn: false }
+}
+
+function writePackedId(identity: { packing: number; keyBytes: Buffer; name: string; callNumber: number }): string {
+  const { packing, keyBytes, callNumber } = identity
+  const nameBytes = Buffer.from(identity.name, 'utf8')
+  const payload = Buffer.concat([
+    Buffer.from([packing, Math.min(callNumber, 255), keyBytes.length]),
+    keyBytes,
+    // A name that does not fit is left out whole: the request's history has it in every ordinary conversation.
+    nameBytes.length <= KEY_BYTES_MAX - keyBytes.length ? nameBytes : Buffer.alloc(0)
+  ])
+  return PREFIX + Buffer.concat([payload, checkBytes(payload)]).toString('base64url')
+}
+
+/** A state id too long to carry anything beside it goes out as it is; undefined when it would not come back the same. */
+function writeBareId(stateId: string, callNumber: number): string | undefined {
+  const isAmbiguous = CALL_SUFFIX.test(stateId)
+  const id = `call_${stateId}${callNumber > 0 || isAmbiguous ? `__${callNumber}` : ''}`
+  const isSafe = ID_ALPHABET.test(id) && id.length <= ID_CHARACTERS_MAX && !id.startsWith(PREFIX)
+  return isSafe ? id : undefined
 }
 
 function readOwnId(id: string): ToolCallIdentity | undefined {
@@ -66,24 +98,19 @@ function readOwnId(id: string): ToolCallIdentity | undefined {
   // A family may put its own customary prefix in front, so ours need not stand first.
   if (start < 0 || start > 'toolu_'.length) return undefined
   const bytes = Buffer.from(id.slice(start + PREFIX.length), 'base64url')
-  if (bytes.length < 5) return undefined
+  if (bytes.length < FRAME_BYTES) return undefined
   const payload = bytes.subarray(0, -2)
   if (!checkBytes(payload).equals(bytes.subarray(-2))) return undefined
   const packing = payload[0]
   const callNumber = payload[1] ?? 0
   const keyLength = payload[2] ?? 0
   const key = payload.subarray(3, 3 + keyLength)
-  const identity: ToolCallIdentity = { callNumber }
+  const identity: ToolCallIdentity = { callNumber, isOwn: true }
   if (packing === PACKING.uuid) identity.stateId = formatUuid(key.toString('hex'))
   else if (packing === PACKING.text) identity.stateId = key.toString('utf8')
   const name = payload.subarray(3 + keyLength).toString('utf8')
   if (name !== '') identity.name = name
   return identity
-}
-
-/** A state id too long to carry anything beside it: it goes out as it is, made safe for the id alphabet. */
-function writeRawId(stateId: string): string {
-  return `call_${stateId.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}`.slice(0, ID_CHARACTERS_MAX)
 }
 
 function formatUuid(hex: string): string {

@@ -46,8 +46,11 @@ export type ToolChoice =
   | { type: 'required' }
   | { type: 'function'; name: string }
   | { type: 'hosted'; kind: HostedToolKind }
-  /** Only the named functions may be called; `mode` says whether one must be. */
-  | { type: 'allowed'; mode: 'auto' | 'required'; names: string[] }
+  /**
+   * Only the named functions may be called; `mode` says whether one must be. `kinds` limits the hosted tools in the same
+   * way; without it they all stay.
+   */
+  | { type: 'allowed'; mode: 'auto' | 'required'; names: string[]; kinds?: HostedToolKind[] }
 
 /** The function's name on a wire that has no namespaces: `namespace__name`, without doubling the separator. */
 export function flattenToolName(tool: { name: string; namespace?: string }): string {
@@ -78,6 +81,7 @@ export function selectCallableTools(tools: readonly NormalizedTool[], choice: To
       callable.functions.push(tool)
     } else if (tool.type === 'hosted' && !kinds.has(tool.kind)) {
       kinds.add(tool.kind)
+      if (choice.type === 'allowed' && choice.kinds?.includes(tool.kind) === false) continue
       callable.hosted.push(tool)
     }
   }

@@ -1,0 +1,58 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { readToolCallId, writeToolCallId } from '../../worker/normalized/index.ts'
+
+const anyText = fc.string({ unit: 'grapheme', maxLength: 200 })
+const identity = fc.record({
+  stateId: fc.option(fc.oneof(fc.uuid(), anyText), { nil: undefined }),
+  name: fc.oneof(fc.string({ minLength: 1, maxLength: 64 }), anyText),
+  callNumber: fc.nat({ max: 255 }),
+  nonce: fc.oneof(fc.uuid(), anyText)
+})
+
+t.test('every id is of the alphabet and the length that all SDKs accept (B4)', async t => {
+  fc.assert(
+    fc.property(identity, given => {
+      const id = writeToolCallId(given)
+      if (!/^[a-zA-Z0-9_-]{1,128}$/.test(id)) throw new Error(id)
+    })
+  )
+  t.pass()
+})
+
+t.test('what an id gives back is what went in, or nothing', async t => {
+  fc.assert(
+    fc.property(identity, given => {
+      const read = readToolCallId(writeToolCallId(given))
+      if (read.stateId !== undefined && read.stateId !== given.stateId) throw new Error(`state ${read.stateId}`)
+      if (read.name !== undefined && read.name !== given.name) throw new Error(`name ${read.name}`)
+      if (read.callNumber !== given.callNumber) throw new Error(`number ${read.callNumber}`)
+    })
+  )
+  t.pass()
+})
+
+t.test("the upstream's uuids and the names of functions always come back", async t => {
+  const name = fc.stringMatching(/^[a-zA-Z0-9_-]{1,64}$/)
+  fc.assert(
+    fc.property(fc.uuid(), name, fc.nat({ max: 255 }), (stateId, name, callNumber) => {
+      const read = readToolCallId(writeToolCallId({ stateId, name, callNumber, nonce: '' }))
+      if (read.stateId !== stateId || read.name !== name || read.callNumber !== callNumber || !read.isOwn) {
+        throw new Error(JSON.stringify(read))
+      }
+    })
+  )
+  t.pass()
+})
+
+t.test('no text makes the reader of ids fail', async t => {
+  const prefixed = fc
+    .tuple(fc.constantFrom('', 'call_', 'fc_', 'call_gw_', 'toolu_', 'fc_call_gw_'), anyText)
+    .map(([prefix, rest]) => prefix + rest)
+  fc.assert(
+    fc.property(prefixed, id => {
+      readToolCallId(id)
+    })
+  )
+  t.pass()
+})

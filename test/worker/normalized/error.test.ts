@@ -1,0 +1,27 @@
+import t from 'tap'
+import { errorDefinitions, GatewayError, invalidRequest, toGatewayError } from '../../../worker/normalized/index.ts'
+
+t.test('an error takes status, kind and text from its code unless it is told otherwise', async t => {
+  for (const [code, definition] of Object.entries(errorDefinitions)) {
+    const error = new GatewayError(code as keyof typeof errorDefinitions)
+    t.same([error.status, error.kind, error.message], [definition.status, definition.kind, definition.text])
+  }
+  const error = new GatewayError('provider_failure', { status: 402, kind: 'invalid-request', message: 'Pay first.' })
+  t.same(
+    [error.status, error.kind, error.message, error.code],
+    [402, 'invalid-request', 'Pay first.', 'provider_failure']
+  )
+})
+
+t.test('an error is known by its brand, and anything else becomes a fault of ours with its cause', async t => {
+  const own = invalidRequest('model', 'model must be a string.')
+  t.equal(toGatewayError(own), own)
+  t.equal(own.param, 'model')
+  t.equal(GatewayError.is({ message: 'no' }), false)
+  t.equal(GatewayError.is(null), false)
+  const thrown = new TypeError('boom')
+  const error = toGatewayError(thrown)
+  t.equal(error.code, 'internal_error')
+  t.equal(error.cause, thrown)
+  t.notMatch(error.message, /boom/)
+})

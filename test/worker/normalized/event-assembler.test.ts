@@ -1,0 +1,136 @@
+import t from 'tap'
+import { EventAssembler, GatewayError, type NormalizedEvent } from '../../../worker/normalized/index.ts'
+import { checkGrammar } from './grammar.ts'
+
+const stop = { reason: 'stop', providerReason: 'stop', metadata: {} } as const
+
+function open(): EventAssembler {
+  const assembler = new EventAssembler()
+  assembler.start({ providerModel: 'm', metadata: {} })
+  return assembler
+}
+
+function types(events: readonly NormalizedEvent[]): string[] {
+  return events.map(event => event.type)
+}
+
+t.test('a block opens on its first content and closes when another kind begins', async t => {
+  const assembler = open()
+  assembler.reasoning('why')
+  assembler.text('a')
+  assembler.text('b')
+  assembler.refusal('no')
+  assembler.finish(stop, null)
+  const events = assembler.take()
+  t.same(types(events), [
+    'start',
+    'reasoning-start',
+    'reasoning-delta',
+    'reasoning-end',
+    'text-start',
+    'text-delta',
+    'text-delta',
+    'text-end',
+    'refusal-start',
+    'refusal-delta',
+    'refusal-end',
+    'finish'
+  ])
+  t.same(checkGrammar(events), [])
+})
+
+t.test('empty pieces open nothing (A7, C2)', async t => {
+  const assembler = open()
+  assembler.text('')
+  assembler.reasoning('')
+  assembler.refusal('')
+  t.same(types(assembler.take()), ['start'])
+  t.equal(assembler.openBlock, undefined)
+})
+
+t.test('calls are numbered from 0 in order of opening (B1)', async t => {
+  const assembler = open()
+  assembler.toolCall({ id: 'a', name: 'f' }, '{}')
+  assembler.startToolCall({ id: 'b', name: 'f', namespace: 'n' })
+  assembler.toolCallArguments('{"a"')
+  assembler.toolCallArguments(':1}')
+  assembler.finish(stop, null)
+  const events = assembler.take()
+  t.same(checkGrammar(events), [])
+  t.same(
+    events.flatMap(event => (event.type === 'tool-call-start' ? [[event.index, event.id, event.namespace]] : [])),
+    [
+      [0, 'a', undefined],
+      [1, 'b', 'n']
+    ]
+  )
+  t.equal(assembler.toolCallCount, 2)
+})
+
+t.test('the state of reasoning travels with the end of its block', async t => {
+  const assembler = open()
+  assembler.reasoningState({ messages_compatible: { signature: 'lost' } })
+  assembler.reasoning('why')
+  assembler.reasoningState({ messages_compatible: { signature: 's' } })
+  assembler.text('a')
+  assembler.reasoning('again')
+  assembler.closeBlock()
+  const ends = assembler.take().filter(event => event.type === 'reasoning-end')
+  t.same(ends, [
+    { type: 'reasoning-end', state: { messages_compatible: { signature: 's' } } },
+    { type: 'reasoning-end' }
+  ])
+})
+
+t.test('a citation needs text to point into', async t => {
+  const assembler = open()
+  const citation = { type: 'url-citation', startIndex: 0, endIndex: 0, url: 'u', title: 't' } as const
+  assembler.citation(citation)
+  assembler.text('a')
+  assembler.citation(citation)
+  assembler.closeBlock()
+  assembler.citation(citation)
+  t.same(types(assembler.take()), ['start', 'text-start', 'text-delta', 'citation', 'text-end'])
+})
+
+t.test('hosted runs overlap blocks, keep their index while open, and are closed by the end', async t => {
+  const assembler = open()
+  const first = assembler.startHostedTool({ kind: 'web_search', name: 'web_search' })
+  t.equal(assembler.startHostedTool({ kind: 'web_search', name: 'web_search' }), first)
+  assembler.text('a')
+  assembler.hostedToolProgress(first, { status: 'searching' })
+  assembler.endHostedTool(first, { status: 'failed' })
+  assembler.hostedToolProgress(first, { status: 'searching' })
+  assembler.endHostedTool(first, { status: 'completed' })
+  t.equal(assembler.startHostedTool({ kind: 'web_search', name: 'web_search' }), 1)
+  assembler.finish(stop, null)
+  const events = assembler.take()
+  t.same(checkGrammar(events), [])
+  t.same(
+    events.flatMap(event => (event.type === 'hosted-tool-end' ? [event.status] : [])),
+    ['failed', 'completed']
+  )
+})
+
+t.test('a second start, and everything after the end, is ignored', async t => {
+  const assembler = open()
+  assembler.start({ providerModel: 'other', metadata: {} })
+  assembler.fail(new GatewayError('provider_failure'))
+  assembler.text('late')
+  assembler.toolCall({ id: 'x', name: 'f' }, '{}')
+  assembler.startHostedTool({ kind: 'other', name: 'x' })
+  assembler.file({ fileId: 'f' })
+  assembler.finish(stop, null)
+  assembler.fail(new GatewayError('provider_timeout'))
+  t.same(types(assembler.take()), ['start', 'error'])
+  t.equal(assembler.isTerminated, true)
+  t.same(assembler.take(), [])
+})
+
+t.test('the usage comes directly before the end, and only when it is known', async t => {
+  const assembler = open()
+  const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 2, reasoningTokens: null, totalTokens: 3 }
+  assembler.text('a')
+  assembler.finish(stop, usage)
+  t.same(types(assembler.take()), ['start', 'text-start', 'text-delta', 'text-end', 'usage', 'finish'])
+})

@@ -1,0 +1,66 @@
+import t from 'tap'
+import { readToolCallId, writeToolCallId } from '../../../worker/normalized/index.ts'
+
+const uuid = '019e8373-dc9a-7883-af60-ebb20b79e1e1'
+
+t.test('an id carries the state id, the name and the number of the call', async t => {
+  const id = writeToolCallId({ stateId: uuid, name: 'order_status', callNumber: 2, nonce: 'unused' })
+  t.match(id, /^call_gw_[a-zA-Z0-9_-]+$/)
+  t.same(readToolCallId(id), { stateId: uuid, name: 'order_status', callNumber: 2, isOwn: true })
+})
+
+t.test('the longest name that tools may have fits beside a uuid', async t => {
+  const name = 'n'.repeat(64)
+  const id = writeToolCallId({ stateId: uuid, name, callNumber: 0, nonce: '' })
+  t.ok(id.length <= 128)
+  t.equal(readToolCallId(id).name, name)
+})
+
+t.test('a nonce makes an id unique and is never taken for a state id', async t => {
+  const write = (nonce: string) => writeToolCallId({ stateId: undefined, name: 'f', callNumber: 0, nonce })
+  t.not(write(uuid), write('0b6f0a52-7a51-4a0e-9c11-0d6f1b1f2a77'))
+  t.same(readToolCallId(write(uuid)), { name: 'f', callNumber: 0, isOwn: true })
+  t.same(readToolCallId(write('x'.repeat(500))), { name: 'f', callNumber: 0, isOwn: true })
+})
+
+t.test('a prefix that a family puts in front does not hide an id of ours', async t => {
+  const id = writeToolCallId({ stateId: 'ts-1', name: 'f', callNumber: 0, nonce: '' })
+  t.equal(readToolCallId(`fc_${id}`).stateId, 'ts-1')
+  t.equal(readToolCallId(`toolu_${id}`).stateId, 'ts-1')
+})
+
+t.test('an altered or cut id of ours gives nothing away and is sent nowhere', async t => {
+  const id = writeToolCallId({ stateId: uuid, name: 'f', callNumber: 0, nonce: '' })
+  const altered = `${id.slice(0, 12)}${id[12] === 'A' ? 'B' : 'A'}${id.slice(13)}`
+  t.same(readToolCallId(altered), { callNumber: 0, isOwn: false })
+  t.same(readToolCallId(id.slice(0, -3)), { callNumber: 0, isOwn: false })
+  t.same(readToolCallId('call_gw_'), { callNumber: 0, isOwn: false })
+})
+
+t.test('a foreign id is a state id without one prefix and without the number of a further call', async t => {
+  t.same(readToolCallId('call_abc'), { stateId: 'abc', callNumber: 0, isOwn: false })
+  t.same(readToolCallId('fc_call_abc'), { stateId: 'call_abc', callNumber: 0, isOwn: false })
+  t.same(readToolCallId('ts-1#2'), { stateId: 'ts-1', callNumber: 2, isOwn: false })
+  t.same(readToolCallId('ts-1__3'), { stateId: 'ts-1', callNumber: 3, isOwn: false })
+  t.same(readToolCallId('toolu_01ab'), { callNumber: 0, isOwn: false })
+  t.same(readToolCallId('call_'), { callNumber: 0, isOwn: false })
+})
+
+t.test('a long state id goes out bare, is told apart per call, and comes back', async t => {
+  const stateId = 's'.repeat(110)
+  const ids = [0, 1].map(callNumber => writeToolCallId({ stateId, name: 'f', callNumber, nonce: 'n' }))
+  t.not(ids[0], ids[1])
+  for (const id of ids) t.equal(readToolCallId(id).stateId, stateId)
+  const numbered = `${'s'.repeat(100)}__7`
+  t.equal(
+    readToolCallId(writeToolCallId({ stateId: numbered, name: 'f', callNumber: 0, nonce: 'n' })).stateId,
+    numbered
+  )
+})
+
+t.test('a state id that cannot come back exactly is not carried at all', async t => {
+  for (const stateId of ['s'.repeat(500), `${'s'.repeat(100)}.`, `gw_${'s'.repeat(100)}`, '']) {
+    const id = writeToolCallId({ stateId, name: 'f', callNumber: 0, nonce: uuid })
+    t.same(readToolCallId(id), { name: 'f', callNumber: 0, isOwn: true })
+  }
+})
