@@ -1,0 +1,126 @@
+// What the tests of both native faces share: readers with fixed ids, goldens, and events as plain lines.
+
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  GatewayError,
+  type NormalizedEvent,
+  type NormalizedMessage,
+  type NormalizedRequest
+} from '../../../../worker/normalized/index.ts'
+import type { AnswerReader, TranslationSettings } from '../../../../worker/protocols/face.ts'
+import type { AnswerReaderDependencies, NativeReading } from '../../../../worker/protocols/native/reading.ts'
+
+export type CreateReader = (dependencies: AnswerReaderDependencies) => AnswerReader
+
+export const plainReading: NativeReading = {
+  toolNames: new Map(),
+  buffersToolCalls: false,
+  expectsToolCall: false,
+  isStructuredOutput: false,
+  droppedAttachments: 0,
+  droppedToolCalls: 0
+}
+
+export interface Setup {
+  reading?: Partial<NativeReading>
+  head?: AnswerReaderDependencies['head']
+  onAnomaly?: (name: string, details: Record<string, string | number>) => void
+}
+
+/** A reader whose nonces count from 0. */
+export function openReader(create: CreateReader, setup: Setup = {}): AnswerReader {
+  let nonces = 0
+  return create({
+    reading: { ...plainReading, ...setup.reading },
+    head: setup.head ?? { upstreamRequestId: 'rq-1', upstreamSessionId: 'ss-1' },
+    createNonce: () => `nonce-${nonces++}`,
+    ...(setup.onAnomaly === undefined ? {} : { onAnomaly: setup.onAnomaly })
+  })
+}
+
+export function readStream(create: CreateReader, pieces: readonly Uint8Array[], setup: Setup = {}): NormalizedEvent[] {
+  const reader = openReader(create, setup)
+  const events: NormalizedEvent[] = []
+  for (const piece of pieces) events.push(...reader.push(piece))
+  events.push(...reader.end())
+  return events
+}
+
+/** The events of a whole answer; what it throws stands there as the `error` event that a stream would end with. */
+export function readWhole(create: CreateReader, body: Uint8Array, setup: Setup = {}): NormalizedEvent[] {
+  try {
+    return openReader(create, setup).readBody(body)
+  } catch (error) {
+    if (GatewayError.is(error)) return [{ type: 'error', error }]
+    throw error
+  }
+}
+
+/** Events as text, one per line; of an error what a client may learn. */
+export function writeLines(events: readonly NormalizedEvent[]): string {
+  const lines = events.map(event => {
+    if (event.type !== 'error') return JSON.stringify(event)
+    const { code, status, message, param } = event.error
+    return JSON.stringify({ type: 'error', error: { code, status, message, param } })
+  })
+  return `${lines.join('\n')}\n`
+}
+
+const goldenRoot = join(import.meta.dirname, '../../../golden')
+
+export interface Golden {
+  name: string
+  isStream: boolean
+  bytes: Buffer
+  /** The lines that are expected. With GOLDEN_UPDATE=1 they are written first. */
+  expect(actual: string): string
+}
+
+export function listGoldens(family: 'native-v1' | 'native-v2'): Golden[] {
+  const folder = join(goldenRoot, family)
+  return readdirSync(folder)
+    .filter(file => file.endsWith('.txt') || file.endsWith('.json'))
+    .sort()
+    .map(file => {
+      const name = file.replace(/\.(txt|json)$/, '')
+      const expected = join(folder, `${name}.events.jsonl`)
+      return {
+        name,
+        isStream: file.endsWith('.txt'),
+        bytes: readFileSync(join(folder, file)),
+        expect(actual) {
+          if (process.env.GOLDEN_UPDATE === '1') writeFileSync(expected, actual)
+          return readFileSync(expected, 'utf8')
+        }
+      }
+    })
+}
+
+export const plainSettings: TranslationSettings = {
+  passModel: true,
+  isImageInputEnabled: true,
+  attachmentLimits: { audioBytesMax: 35, imageBytesMax: 15, textBytesMax: 40, audioAndImageBytesMax: 24 }
+}
+
+export function makeRequest(members: Partial<NormalizedRequest> = {}): NormalizedRequest {
+  return {
+    version: 'gateway.normalized.v1',
+    requestId: '0b6f0a52-7a51-4a0e-9c11-0d6f1b1f2a77',
+    protocol: 'completions',
+    model: 'GigaChat-2',
+    isStream: false,
+    wantsStreamUsage: false,
+    messages: [say('user', 'hi')],
+    tools: [],
+    usesLegacyFunctions: false,
+    sampling: {},
+    providerOptions: {},
+    ignored: {},
+    ...members
+  }
+}
+
+export function say(role: NormalizedMessage['role'], text: string): NormalizedMessage {
+  return { role, content: [{ type: 'text', text }] }
+}

@@ -1,0 +1,125 @@
+// The additional fields of a request: vendor members and everything else that nobody here knows. They travel whole, but they
+// never override what the request itself says (completions.md 2.4).
+
+import {
+  GatewayError,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type NormalizedRequest
+} from '../../normalized/index.ts'
+import { V2_MODEL_OPTIONS } from './constants.ts'
+import { isReasoningOff } from './generation.ts'
+
+/** Members that are the gateway's alone: how an answer travels, and the wrappers that were opened already. */
+const NEVER_SENT: ReadonlySet<string> = new Set(['stream', 'extra_body', 'additional_fields'])
+
+/** Names that act on the object they are assigned to. */
+const REFUSED: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
+
+const REASONING_MEMBERS: readonly string[] = ['reasoning', 'reasoning_effort']
+
+/**
+ * The fields that may travel. Null says nothing on this wire and is left out.
+ * Raises `unsupported_parameter` for names that no JSON document should use as a member.
+ */
+export function selectAdditionalFields(request: NormalizedRequest): JsonObject {
+  const fields: JsonObject = {}
+  for (const [key, value] of Object.entries(request.providerOptions.native?.fields ?? {})) {
+    if (REFUSED.has(key)) throw refusedField()
+    if (NEVER_SENT.has(key) || value === undefined || value === null) continue
+    fields[key] = value
+  }
+  const options = fields.model_options
+  if (isJsonObject(options)) fields.model_options = withoutNulls(options)
+  // The client's word about temperature stands even where it leaves nothing to send.
+  if (request.sampling.temperature !== undefined) strip(fields, ['temperature'])
+  if (isReasoningOff(request)) strip(fields, REASONING_MEMBERS)
+  return fields
+}
+
+function withoutNulls(object: JsonObject): JsonObject {
+  const kept: JsonObject = {}
+  for (const [key, value] of Object.entries(object)) {
+    if (REFUSED.has(key)) throw refusedField()
+    if (value !== undefined && value !== null) kept[key] = value
+  }
+  return kept
+}
+
+function refusedField(): GatewayError {
+  return new GatewayError('unsupported_parameter', {
+    param: 'extra_body',
+    message: 'The additional fields hold a name that is not allowed.'
+  })
+}
+
+/** Takes members out of the fields and of the model options among them. */
+function strip(fields: JsonObject, members: readonly string[]): void {
+  for (const member of members) delete fields[member]
+  const options = fields.model_options
+  if (!isJsonObject(options)) return
+  const kept = { ...options }
+  for (const member of members) delete kept[member]
+  if (Object.keys(kept).length === 0) delete fields.model_options
+  else fields.model_options = kept
+}
+
+/** The v1 body: a member of the request itself cannot be overridden. */
+export function mergeV1Fields(typed: JsonObject, fields: JsonObject): JsonObject {
+  return { ...fields, ...typed }
+}
+
+/** The v2 body. Options of the model move under `model_options`, where the request's own win, then those given there. */
+export function mergeV2Fields(typed: JsonObject, fields: JsonObject): JsonObject {
+  const { model_options: givenOptions, ...loose } = fields
+  const typedOptions = isJsonObject(typed.model_options) ? typed.model_options : {}
+  const options = mergeOptions(typedOptions, isJsonObject(givenOptions) ? givenOptions : {})
+  const body: JsonObject = {}
+  for (const [key, value] of Object.entries(loose)) {
+    if (V2_MODEL_OPTIONS.includes(key)) options[key] ??= value
+    else if (!V1_WORDS.has(key)) body[key] = value
+  }
+  Object.assign(body, translateV1Words(loose), typed)
+  delete body.model_options
+  if (Object.keys(options).length > 0 || isJsonObject(givenOptions)) body.model_options = options
+  return body
+}
+
+/** Members that v2 knows under another name. */
+const V1_WORDS: ReadonlySet<string> = new Set(['profanity_check', 'function_ranker'])
+
+function translateV1Words(fields: JsonObject): JsonObject {
+  const translated: JsonObject = {}
+  const { profanity_check: profanityCheck, function_ranker: ranker } = fields
+  if (typeof profanityCheck === 'boolean' && fields.disable_filter === undefined) {
+    translated.disable_filter = !profanityCheck
+  }
+  if (isJsonObject(ranker) && fields.ranker_options === undefined) translated.ranker_options = ranker
+  return translated
+}
+
+/** Deep, except for the format: half of one schema and half of another would be neither. */
+function mergeOptions(typed: JsonObject, given: JsonObject): JsonObject {
+  const merged: JsonObject = { ...given, ...typed }
+  for (const [key, value] of Object.entries(typed)) {
+    const other = given[key]
+    if (key !== 'response_format' && isJsonObject(value) && isJsonObject(other)) merged[key] = mergeDeep(value, other)
+  }
+  return merged
+}
+
+function mergeDeep(typed: JsonObject, given: JsonObject): JsonObject {
+  const merged: JsonObject = { ...given, ...typed }
+  for (const [key, value] of Object.entries(typed)) {
+    const other = given[key]
+    if (isJsonObject(value) && isJsonObject(other)) merged[key] = mergeDeep(value, other)
+  }
+  return merged
+}
+
+/** A v2 `storage` member: `true` starts a thread, `false` is no storage at all. */
+export function readStorage(value: JsonValue | undefined): JsonObject | undefined {
+  if (value === true) return {}
+  return isJsonObject(value) ? withoutNulls(value) : undefined
+}

@@ -1,0 +1,159 @@
+// Attachments of a request: which parts of the client's messages become files of the upstream, within its limits. What has to
+// be uploaded first stands in the body as a placeholder, which the executor replaces (completions.md 4.4, upstream.md 8).
+
+import {
+  type FilePart,
+  GatewayError,
+  type ImagePart,
+  type MediaSource,
+  type NormalizedMessage,
+  type NormalizedRequest
+} from '../../normalized/index.ts'
+import type { AttachmentLimits, PendingAttachment } from '../face.ts'
+import { ATTACHMENTS_PER_MESSAGE_MAX, ATTACHMENTS_PER_REQUEST_MAX } from './constants.ts'
+import { findMediaKind, type MediaKind } from './media-types.ts'
+
+export type MediaPart = ImagePart | FilePart
+
+/** The media of one message, tool results included: each source once, and no more than a message may have. */
+export function selectMedia(
+  message: NormalizedMessage,
+  options: { isImageInputEnabled: boolean }
+): { media: MediaPart[]; dropped: number } {
+  const media: MediaPart[] = []
+  let dropped = 0
+  for (const part of listMedia(message)) {
+    if (!options.isImageInputEnabled && isImage(part)) continue
+    if (media.some(known => isSameSource(known.source, part.source))) continue
+    if (media.length < ATTACHMENTS_PER_MESSAGE_MAX) media.push(part)
+    else dropped++
+  }
+  return { media, dropped }
+}
+
+function listMedia(message: NormalizedMessage): MediaPart[] {
+  const media: MediaPart[] = []
+  for (const part of message.content) {
+    if (part.type === 'image' || part.type === 'file') media.push(part)
+    else if (part.type === 'tool-result') {
+      for (const nested of part.content) if (nested.type === 'image' || nested.type === 'file') media.push(nested)
+    }
+  }
+  return media
+}
+
+function isImage(part: MediaPart): boolean {
+  if (part.type === 'image') return true
+  return part.source.kind === 'bytes' && kindOf(part, part.source.mediaType) === 'image'
+}
+
+function kindOf(part: MediaPart, mediaType: string): MediaKind | undefined {
+  return findMediaKind({ mediaType, filename: part.type === 'file' ? part.filename : undefined })
+}
+
+function isSameSource(left: MediaSource, right: MediaSource): boolean {
+  switch (left.kind) {
+    case 'url':
+      return right.kind === 'url' && left.url === right.url
+    case 'file-id':
+      return right.kind === 'file-id' && left.fileId === right.fileId
+    case 'bytes':
+      return right.kind === 'bytes' && left.base64 === right.base64
+  }
+}
+
+export interface AttachmentPlan {
+  /** For every turn the ids, or placeholders, that stand in its message. */
+  fileIds: string[][]
+  pending: PendingAttachment[]
+  /** Attachments beyond the limit of a request. */
+  dropped: number
+}
+
+/**
+ * Decides which media of the turns travel: the newest first until the request has enough.
+ * Raises `request_entity_too_large` and, for a type that the upstream does not take, `unsupported_media_type`, or
+ * `invalid_request` in the families whose SDKs know no such status.
+ * @param mediaOfTurns the media of every turn, oldest first.
+ */
+export function planAttachments(
+  mediaOfTurns: ReadonlyArray<readonly MediaPart[]>,
+  context: { request: NormalizedRequest; limits: AttachmentLimits; reserved: number }
+): AttachmentPlan {
+  let room = Math.max(0, ATTACHMENTS_PER_REQUEST_MAX - context.reserved)
+  let dropped = 0
+  const kept: MediaPart[][] = mediaOfTurns.map(() => [])
+  for (let index = mediaOfTurns.length - 1; index >= 0; index--) {
+    const media = mediaOfTurns[index] ?? []
+    const taken = media.slice(0, room)
+    kept[index] = taken
+    room -= taken.length
+    dropped += media.length - taken.length
+  }
+  const uploads = new UploadList(context.request, context.limits)
+  const fileIds = kept.map(media => [...new Set(media.map(part => uploads.add(part)))])
+  return { fileIds, pending: uploads.pending, dropped }
+}
+
+/** Collects what has to be uploaded: the same source once, however many messages show it. */
+class UploadList {
+  readonly pending: PendingAttachment[] = []
+  readonly #request: NormalizedRequest
+  readonly #limits: AttachmentLimits
+  readonly #placeholders = new Map<string, string>()
+  #audioAndImageBytes = 0
+
+  constructor(request: NormalizedRequest, limits: AttachmentLimits) {
+    this.#request = request
+    this.#limits = limits
+  }
+
+  /** The file id of a part, or the placeholder for it. */
+  add(part: MediaPart): string {
+    const { source } = part
+    if (source.kind === 'file-id') return source.fileId
+    const key = source.kind === 'url' ? source.url : source.base64
+    const known = this.#placeholders.get(key)
+    if (known !== undefined) return known
+    const param = findParam(part, this.#request)
+    if (source.kind === 'bytes') this.#checkSize(part, { ...source, param })
+    const placeholder = `gateway-attachment/${this.#request.requestId}/${this.pending.length}`
+    this.#placeholders.set(key, placeholder)
+    const filename = part.type === 'file' ? part.filename : undefined
+    this.pending.push({ placeholder, source, ...(filename === undefined ? {} : { filename }), path: param })
+    return placeholder
+  }
+
+  #checkSize(part: MediaPart, file: { mediaType: string; base64: string; param: string }): void {
+    const { param } = file
+    const kind = kindOf(part, file.mediaType)
+    if (kind === undefined) throw unsupportedType(param, this.#request)
+    const bytes = countDecodedBytes(file.base64)
+    if (kind !== 'text') this.#audioAndImageBytes += bytes
+    const isTooLarge =
+      bytes > this.#limits[`${kind}BytesMax`] || this.#audioAndImageBytes > this.#limits.audioAndImageBytesMax
+    if (isTooLarge) {
+      throw new GatewayError('request_entity_too_large', { param, message: 'An attachment is too large.' })
+    }
+  }
+}
+
+/** The families of one SDK name all attachments together; the others name the part. */
+function findParam(part: MediaPart, request: NormalizedRequest): string {
+  return isCompletionsFamily(request) ? 'attachments' : part.path
+}
+
+function unsupportedType(param: string, request: NormalizedRequest): GatewayError {
+  const code = isCompletionsFamily(request) ? 'unsupported_media_type' : 'invalid_request'
+  return new GatewayError(code, { param, message: 'The media type of an attachment is not supported.' })
+}
+
+function isCompletionsFamily(request: NormalizedRequest): boolean {
+  return request.protocol === 'completions' || request.protocol === 'responses'
+}
+
+/** How many bytes base64 text stands for, without decoding it. */
+function countDecodedBytes(base64: string): number {
+  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0
+  return Math.floor((base64.length * 3) / 4) - padding
+}

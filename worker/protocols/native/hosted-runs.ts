@@ -1,0 +1,149 @@
+// Follows the tools that the upstream runs itself: their progress as it is reported, and their end, which for a search waits
+// for what it found (upstream.md 4.4, responses.md 7.5).
+
+import {
+  type EventAssembler,
+  type HostedSource,
+  type HostedToolKind,
+  type HostedToolStatus,
+  isJsonObject,
+  type JsonObject
+} from '../../normalized/index.ts'
+
+interface HostedRun {
+  index: number
+  kind: HostedToolKind | 'other'
+  name: string
+  status: HostedToolStatus
+  /** What was reported last, to tell a repetition from news. */
+  lastReport: string
+  isEnded: boolean
+}
+
+const STATUS_WORDS: ReadonlyMap<string, HostedToolStatus> = new Map([
+  ['success', 'completed'],
+  ['completed', 'completed'],
+  ['complete', 'completed'],
+  ['done', 'completed'],
+  ['fail', 'failed'],
+  ['failed', 'failed'],
+  ['failure', 'failed'],
+  ['error', 'failed'],
+  ['generating', 'generating'],
+  ['searching', 'searching']
+])
+
+export class HostedRuns {
+  readonly #assembler: EventAssembler
+  readonly #runs: HostedRun[] = []
+
+  constructor(assembler: EventAssembler) {
+    this.#assembler = assembler
+  }
+
+  /** Names of the tools that ran, in order of their first run. */
+  get names(): string[] {
+    return [...new Set(this.#runs.map(run => run.name))]
+  }
+
+  /** How every run ended, or stands. */
+  get results(): Array<{ name: string; status: HostedToolStatus }> {
+    return this.#runs.map(({ name, status }) => ({ name, status }))
+  }
+
+  /** Takes a `tool_execution` member. */
+  report(execution: unknown): void {
+    if (!isJsonObject(execution) || typeof execution.name !== 'string' || execution.name === '') return
+    const status = readStatus(execution.status)
+    const run = this.#findOrStart(execution.name, status)
+    if (run === undefined) return
+    const secondsLeft = typeof execution.seconds_left === 'number' ? execution.seconds_left : undefined
+    const isCensored = typeof execution.censored === 'boolean' ? execution.censored : undefined
+    const report = `${status}/${secondsLeft}/${isCensored}`
+    if (report === run.lastReport) return
+    run.lastReport = report
+    run.status = status
+    this.#assembler.hostedToolProgress(run.index, {
+      status,
+      ...(secondsLeft === undefined ? {} : { secondsLeft }),
+      ...(isCensored === undefined ? {} : { isCensored })
+    })
+    if (status === 'failed') this.#end(run, 'failed')
+    else if (status === 'completed' && run.kind !== 'web_search') this.#end(run, 'completed')
+  }
+
+  /** What a search found. Without a reported run this is the only sign of it. */
+  complete(inlineData: JsonObject, sources: HostedSource[]): void {
+    if (!hasContent(inlineData)) return
+    const open = this.#runs.findLast(run => run.kind === 'web_search' && !run.isEnded)
+    if (open === undefined && this.#runs.some(run => run.kind === 'web_search')) return
+    const run = open ?? this.#start('web_search')
+    run.status = 'completed'
+    this.#end(run, 'completed', { sources, inlineData })
+  }
+
+  /** The answer is over: what still runs has given what it had. */
+  finish(): void {
+    for (const run of this.#runs) if (!run.isEnded) this.#end(run, 'completed')
+  }
+
+  #findOrStart(name: string, status: HostedToolStatus): HostedRun | undefined {
+    const last = this.#runs.findLast(run => run.name === name)
+    const isOver = status === 'completed' || status === 'failed'
+    if (last === undefined) return this.#start(name)
+    if (!last.isEnded) {
+      // A search that was reported as done waits for its sources; news of the same name is about the next search.
+      const isNext = last.status === 'completed' && !isOver
+      if (!isNext) return last
+      this.#end(last, 'completed')
+      return this.#start(name)
+    }
+    // The end of a run is often told twice: on the part and on the message.
+    return isOver ? undefined : this.#start(name)
+  }
+
+  #start(name: string): HostedRun {
+    const kind = findKind(name)
+    const index = this.#assembler.startHostedTool({ kind, name })
+    const run: HostedRun = { index, kind, name, status: 'in-progress', lastReport: '', isEnded: false }
+    this.#runs.push(run)
+    return run
+  }
+
+  #end(
+    run: HostedRun,
+    status: 'completed' | 'failed',
+    found: { sources?: HostedSource[]; inlineData?: JsonObject } = {}
+  ): void {
+    run.isEnded = true
+    run.status = status
+    this.#assembler.endHostedTool(run.index, { status, ...found })
+  }
+}
+
+function readStatus(word: unknown): HostedToolStatus {
+  return typeof word === 'string' ? (STATUS_WORDS.get(word.toLowerCase()) ?? 'in-progress') : 'in-progress'
+}
+
+function findKind(name: string): HostedToolKind | 'other' {
+  if (name.startsWith('web_search')) return 'web_search'
+  switch (name) {
+    case 'image_generate':
+    case 'image_generation':
+      return 'image_generate'
+    case 'code_interpreter':
+    case 'url_content_extraction':
+    case 'model_3d_generate':
+      return name
+    default:
+      return 'other'
+  }
+}
+
+/** Upstreams send the member with empty lists in it where there is nothing to show. */
+function hasContent(inlineData: JsonObject): boolean {
+  return Object.values(inlineData).some(value => {
+    if (typeof value !== 'object' || value === null) return value !== null && value !== undefined
+    return Object.keys(value).length > 0
+  })
+}

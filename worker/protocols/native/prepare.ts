@@ -1,0 +1,102 @@
+// The part of writing a request that both contracts share: names, turns, attachments and what the reader will need.
+
+import { isJsonObject, type JsonObject, type JsonValue, type NormalizedRequest } from '../../normalized/index.ts'
+import type { PendingAttachment, TranslationSettings, WrittenRequest } from '../face.ts'
+import { selectAdditionalFields } from './additional-fields.ts'
+import { planAttachments } from './attachments.ts'
+import type { NativeReading } from './reading.ts'
+import { mapToolNames, type ToolNameMap } from './tool-names.ts'
+import { planTools, type ToolContract, type ToolPlan } from './tools.ts'
+import { readTurns, type Turn } from './turns.ts'
+
+export interface NativeWriteOptions {
+  /** Absent only where an assistant or a stored thread of the upstream decides. */
+  upstreamModel: string | undefined
+  settings: TranslationSettings
+}
+
+/** A turn with the ids, or placeholders, of the files that go with it. */
+export interface PreparedTurn {
+  turn: Turn
+  fileIds: string[]
+}
+
+export interface PreparedRequest {
+  names: ToolNameMap
+  tools: ToolPlan
+  turns: PreparedTurn[]
+  /** Additional fields that may travel. */
+  fields: JsonObject
+  attachments: PendingAttachment[]
+  droppedAttachments: number
+  droppedToolCalls: number
+}
+
+/** Raises `GatewayError` with the client's field for whatever the native upstream cannot be given. */
+export function prepareRequest(
+  request: NormalizedRequest,
+  settings: TranslationSettings,
+  contract: ToolContract
+): PreparedRequest {
+  const fields = selectAdditionalFields(request)
+  const names = mapToolNames(request)
+  const tools = planTools(request, names, contract)
+  const conversation = readTurns(request, settings)
+  const uploadedIds = request.providerOptions.native?.attachmentIds ?? []
+  const turns = withPlaceForUploads(conversation.turns, uploadedIds)
+  const plan = planAttachments(turns.map(listMedia), {
+    request,
+    limits: settings.attachmentLimits,
+    reserved: uploadedIds.length
+  })
+  const lastUser = turns.findLastIndex(isUserTurn)
+  const prepared = turns.map((turn, index) => {
+    const fileIds = plan.fileIds[index] ?? []
+    return { turn, fileIds: index === lastUser ? [...new Set([...fileIds, ...uploadedIds])] : fileIds }
+  })
+  return {
+    names,
+    tools,
+    turns: prepared,
+    fields,
+    attachments: plan.pending,
+    droppedAttachments: conversation.droppedAttachments + plan.dropped,
+    droppedToolCalls: conversation.droppedToolCalls
+  }
+}
+
+/** Files that were uploaded before go with the last words of the user; without any there is an empty turn for them. */
+function withPlaceForUploads(turns: readonly Turn[], uploadedIds: readonly string[]): Turn[] {
+  if (uploadedIds.length === 0 || turns.some(isUserTurn)) return [...turns]
+  return [...turns, { type: 'text', role: 'user', text: '', media: [] }]
+}
+
+function isUserTurn(turn: Turn): boolean {
+  return turn.type === 'text' && turn.role === 'user'
+}
+
+function listMedia(turn: Turn) {
+  return turn.type === 'result' ? [] : turn.media
+}
+
+/** Puts the body and what belongs to it together. */
+export function finishRequest(
+  body: JsonObject,
+  prepared: PreparedRequest,
+  facts: { responseFormat: JsonValue | undefined; buffersToolCalls: boolean }
+): WrittenRequest<NativeReading> {
+  const { droppedAttachments, droppedToolCalls } = prepared
+  return {
+    body,
+    attachments: prepared.attachments,
+    droppedAttachments,
+    reading: {
+      toolNames: prepared.names.byWireName,
+      buffersToolCalls: facts.buffersToolCalls,
+      expectsToolCall: prepared.tools.demand?.type === 'some',
+      isStructuredOutput: isJsonObject(facts.responseFormat) && facts.responseFormat.type !== 'text',
+      droppedAttachments,
+      droppedToolCalls
+    }
+  }
+}

@@ -1,0 +1,115 @@
+// The outer half of both readers: bytes to payloads, and every way in which an answer can end too early.
+
+import { GatewayError, isJsonObject, type NormalizedEvent } from '../../normalized/index.ts'
+import type { AnswerReader } from '../face.ts'
+import { createSseParser } from '../shared/sse.ts'
+import { NativeAnswer, type Payload } from './answer.ts'
+import { mapErrorEvent } from './errors.ts'
+import type { AnswerReaderDependencies } from './reading.ts'
+import { RepeatedFrame } from './repeated-frame.ts'
+
+/** What a contract does with a payload. */
+export interface PayloadReader {
+  /** Reads the whole answer. False when the payload is none. */
+  readWhole(payload: Payload, answer: NativeAnswer): boolean
+  /** Reads one event of a stream. `name` is its event name, '' without one. */
+  readEvent(payload: Payload, name: string, answer: NativeAnswer): void
+  /** The text of a payload that holds text of the answer and nothing else that matters; undefined for any other. */
+  readPlainText(payload: Payload): string | undefined
+  /** Takes the text of such a payload. */
+  takePlainText(text: string, answer: NativeAnswer): void
+  /** True for an event that the contract calls the last one, even if nothing in it says why the answer ended. */
+  isTerminal(name: string): boolean
+}
+
+const END_MARKER = '[DONE]'
+const ERROR_EVENT = 'response.error'
+
+/** One per answer: a reader keeps the state of its stream. */
+export function createNativeReader(
+  dependencies: AnswerReaderDependencies,
+  contract: 'v1' | 'v2',
+  createPayloadReader: () => PayloadReader
+): AnswerReader {
+  const answer = new NativeAnswer({ dependencies, contract })
+  const payloads = createPayloadReader()
+  const repeated = new RepeatedFrame(payload => payloads.readPlainText(payload))
+  const parser = createSseParser({ onEvent: readEvent })
+  /** The upstream itself said that nothing more comes. */
+  let isTerminatorSeen = false
+
+  function readEvent(data: string, name: string): void {
+    if (answer.isOver || data === '') return
+    const text = repeated.match(data, name)
+    if (text !== undefined) {
+      payloads.takePlainText(text, answer)
+      return
+    }
+    if (data === END_MARKER) {
+      isTerminatorSeen = true
+      end()
+      return
+    }
+    const payload = parsePayload(data)
+    if (payload === undefined) answer.failProtocol('a frame of the stream is no JSON object')
+    else if (name === ERROR_EVENT) answer.fail(mapErrorEvent(payload))
+    else if (answer.begin(payload)) {
+      payloads.readEvent(payload, name, answer)
+      if (!payloads.isTerminal(name)) {
+        repeated.learn(data, name, payload)
+        return
+      }
+      isTerminatorSeen = true
+      // Without a reason more may follow: then the end of the bytes is the end.
+      if (answer.hasFinishWord) answer.finish()
+    }
+  }
+
+  function end(): void {
+    const isComplete = answer.hasFinishWord || (isTerminatorSeen && answer.assembler.hasStarted)
+    if (isComplete) answer.finish()
+    else answer.failProtocol('the stream ended before the answer did')
+  }
+
+  function guard(read: () => void): NormalizedEvent[] {
+    if (answer.isOver) return []
+    try {
+      read()
+    } catch (thrown) {
+      if (!GatewayError.is(thrown)) throw thrown
+      answer.fail(thrown)
+    }
+    return answer.assembler.take()
+  }
+
+  return {
+    readBody(bytes) {
+      const payload = parsePayload(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
+      if (payload === undefined) answer.failProtocol('the answer is no JSON object')
+      else if (answer.begin(payload)) {
+        answer.calls.beginFrame(true)
+        if (payloads.readWhole(payload, answer)) answer.finish()
+        else answer.failProtocol('the answer has no content')
+      }
+      const events = answer.assembler.take()
+      const last = events.at(-1)
+      if (last?.type === 'error') throw last.error
+      return events
+    },
+    push: bytes => guard(() => parser.push(bytes)),
+    end: () =>
+      guard(() => {
+        parser.end()
+        if (!answer.isOver) end()
+      })
+  }
+}
+
+function parsePayload(text: string): Payload | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isJsonObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

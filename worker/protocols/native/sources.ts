@@ -1,0 +1,82 @@
+// What a search of the upstream found: kept while the answer streams, cited where the text refers to it, and listed at the end
+// of the text (completions.md 6.3, responses.md 5.1).
+
+import {
+  type EventAssembler,
+  type HostedSource,
+  isJsonObject,
+  type JsonObject,
+  type UrlCitation
+} from '../../normalized/index.ts'
+import type { VisibleText } from './visible-text.ts'
+
+export class SourceBook {
+  readonly #sources = new Map<string, HostedSource>()
+  readonly #referenced = new Set<string>()
+  readonly #cited = new Set<string>()
+
+  /** Takes the sources of an `inline_data` member and returns them; those without a URL are of no use. */
+  add(inlineData: JsonObject): HostedSource[] {
+    const found: HostedSource[] = []
+    for (const [id, value] of Object.entries(isObjectOrList(inlineData.sources) ? inlineData.sources : {})) {
+      if (!isJsonObject(value) || typeof value.url !== 'string' || value.url === '') continue
+      const title = typeof value.title === 'string' && value.title.trim() !== '' ? value.title : value.url
+      const source = { id, url: value.url, title }
+      this.#sources.set(id, source)
+      found.push(source)
+    }
+    return found
+  }
+
+  /** A marker stood at the end of the text that is open now. */
+  cite(ids: readonly string[], assembler: EventAssembler, visible: VisibleText): void {
+    for (const id of ids) {
+      this.#referenced.add(id)
+      const source = this.#sources.get(id)
+      if (source === undefined || assembler.openBlock !== 'text') continue
+      this.#cited.add(source.url)
+      const { offset } = visible
+      assembler.citation({
+        type: 'url-citation',
+        startIndex: offset,
+        endIndex: offset,
+        url: source.url,
+        title: source.title
+      })
+    }
+  }
+
+  /** Writes the list behind the text, with a citation for each entry that no marker of known place cited. */
+  writeList(assembler: EventAssembler, visible: VisibleText): void {
+    const listed = this.#selectListed()
+    if (listed.length === 0 || !visible.hasText) return
+    let list = '\n\nSources:'
+    const base = visible.offset
+    const citations: UrlCitation[] = []
+    for (const { url, title } of listed) {
+      const startIndex = base + list.length + 1
+      list += `\n- [${escapeTitle(title)}](${url})`
+      if (this.#cited.has(url)) continue
+      citations.push({ type: 'url-citation', startIndex, endIndex: base + list.length, url, title })
+    }
+    visible.deliver(list)
+    for (const citation of citations) assembler.citation(citation)
+  }
+
+  /** The sources that the text refers to, in the order of reference; all of them where it refers to none. Each URL once. */
+  #selectListed(): HostedSource[] {
+    const referenced = [...this.#referenced].flatMap(id => this.#sources.get(id) ?? [])
+    const candidates = referenced.length > 0 ? referenced : [...this.#sources.values()]
+    const byUrl = new Map<string, HostedSource>()
+    for (const source of candidates) if (!byUrl.has(source.url)) byUrl.set(source.url, source)
+    return [...byUrl.values()]
+  }
+}
+
+function isObjectOrList(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function escapeTitle(title: string): string {
+  return title.replaceAll(/\s+/g, ' ').trim().replaceAll(/[[\]]/g, '\\$&')
+}

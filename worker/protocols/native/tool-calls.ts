@@ -1,0 +1,183 @@
+// Collects the function calls of one answer from every shape in which the upstream may deliver them and passes each on once, in
+// order, as early as that is certain: its start when the id that the client gets can carry the upstream's state id, text of
+// arguments as it comes, an object of arguments when nothing more can follow for it (field lessons A18, B1, B2, B3, B5).
+
+import { type EventAssembler, flattenToolName, type ToolCallHead, writeToolCallId } from '../../normalized/index.ts'
+import { type ArgumentsGrowth, CallArguments } from './call-arguments.ts'
+import type { AnswerReaderDependencies, NativeAnomaly } from './reading.ts'
+import type { ClientToolName } from './tool-names.ts'
+
+/** A call as one frame shows it. */
+export interface WireCall {
+  /** '' in a frame that only continues a call. */
+  name: string
+  /** An object, text, or nothing. */
+  arguments: unknown
+  /** The upstream's own id of this call among others of one message. */
+  partId: string | undefined
+  stateId: string | undefined
+}
+
+interface CollectedCall {
+  tool: ClientToolName
+  wireName: string
+  partId: string | undefined
+  stateId: string | undefined
+  readonly arguments: CallArguments
+  phase: 'waiting' | 'open' | 'ended'
+  /** The frame that showed it last: one frame shows a call once. */
+  frameNumber: number
+}
+
+export interface ToolCallCollectorOptions {
+  assembler: EventAssembler
+  dependencies: AnswerReaderDependencies
+  /** True where the next turn must give the state id back, so that no id goes out before it is known. */
+  needsStateId: boolean
+}
+
+export class ToolCallCollector {
+  readonly #assembler: EventAssembler
+  readonly #dependencies: AnswerReaderDependencies
+  readonly #needsStateId: boolean
+  readonly #calls: CollectedCall[] = []
+  readonly #numbersByState = new Map<string, number>()
+  #frameNumber = 0
+  #isFinalFrame = false
+  #callsInFrame = 0
+  #lastStateId: string | undefined
+
+  constructor(options: ToolCallCollectorOptions) {
+    this.#assembler = options.assembler
+    this.#dependencies = options.dependencies
+    this.#needsStateId = options.needsStateId
+  }
+
+  get count(): number {
+    return this.#calls.length
+  }
+
+  /** The client's names of the functions that were called. */
+  get names(): string[] {
+    return [...new Set(this.#calls.map(call => flattenToolName(call.tool)))]
+  }
+
+  beginFrame(isFinal: boolean): void {
+    this.#frameNumber++
+    this.#isFinalFrame = isFinal
+    this.#callsInFrame = 0
+  }
+
+  add(shown: WireCall): void {
+    if (shown.stateId !== undefined) this.#lastStateId = shown.stateId
+    const call = this.#findShown(shown) ?? this.#create(shown)
+    this.#callsInFrame++
+    if (call === undefined) return
+    call.frameNumber = this.#frameNumber
+    call.stateId ??= shown.stateId
+    call.partId ??= shown.partId
+    if (!call.arguments.add(shown.arguments)) this.#report('tool_call_changed_late', { tool: call.wireName })
+    this.#advance()
+  }
+
+  /** A state id that stands beside calls rather than with one: it is that of every call that has none yet. */
+  noteStateId(stateId: string): void {
+    this.#lastStateId = stateId
+    for (const call of this.#calls) if (call.phase === 'waiting') call.stateId ??= stateId
+    this.#advance()
+  }
+
+  /** Other content begins: the open call can get nothing more. */
+  settle(): void {
+    for (const call of this.#calls) if (call.phase === 'open') this.#end(call)
+  }
+
+  /** The upstream has finished: whatever waited goes out. */
+  finish(): void {
+    for (const call of this.#calls) {
+      if (call.phase === 'ended') continue
+      if (call.phase === 'waiting') this.#start(call)
+      this.#end(call)
+    }
+  }
+
+  #findShown(shown: WireCall): CollectedCall | undefined {
+    if (shown.partId !== undefined) {
+      const sameId = this.#calls.find(call => call.partId === shown.partId)
+      if (sameId !== undefined) return sameId
+    }
+    if (shown.name === '') return this.#calls.at(-1)
+    const samePlace = this.#calls[this.#callsInFrame]
+    if (samePlace !== undefined && this.#isShownAgain(samePlace, shown, this.#isFinalFrame ? 'values' : 'none')) {
+      return samePlace
+    }
+    const last = this.#calls.at(-1)
+    return last !== undefined && this.#isShownAgain(last, shown, 'members') ? last : undefined
+  }
+
+  #isShownAgain(call: CollectedCall, shown: WireCall, growth: ArgumentsGrowth): boolean {
+    if (call.frameNumber === this.#frameNumber || call.wireName !== shown.name) return false
+    const isOtherPart = call.partId !== undefined && shown.partId !== undefined
+    const isOtherState = call.stateId !== undefined && shown.stateId !== undefined && call.stateId !== shown.stateId
+    if (isOtherPart || isOtherState) return false
+    return call.arguments.accepts(shown.arguments, call.phase === 'ended' ? 'none' : growth)
+  }
+
+  /** A call never starts without its name, so a continuation of nothing is nothing. */
+  #create(shown: WireCall): CollectedCall | undefined {
+    if (shown.name === '') return undefined
+    const tool = this.#dependencies.reading.toolNames.get(shown.name) ?? { name: shown.name }
+    const call: CollectedCall = {
+      tool,
+      wireName: shown.name,
+      partId: shown.partId,
+      stateId: shown.stateId,
+      arguments: new CallArguments(),
+      phase: 'waiting',
+      frameNumber: this.#frameNumber
+    }
+    this.#calls.push(call)
+    return call
+  }
+
+  #advance(): void {
+    if (this.#dependencies.reading.buffersToolCalls) return
+    for (const [index, call] of this.#calls.entries()) {
+      if (call.phase === 'ended') continue
+      if (call.phase === 'waiting') {
+        if (this.#needsStateId && call.stateId === undefined) return
+        this.#start(call)
+      }
+      const isLast = index === this.#calls.length - 1
+      if (!isLast) this.#end(call)
+      else this.#assembler.toolCallArguments(call.arguments.takeAvailable())
+    }
+  }
+
+  #start(call: CollectedCall): void {
+    const stateId = call.stateId ?? (this.#needsStateId ? this.#lastStateId : undefined) ?? call.partId
+    const key = stateId ?? ''
+    const callNumber = this.#numbersByState.get(key) ?? 0
+    this.#numbersByState.set(key, callNumber + 1)
+    const id = writeToolCallId({
+      stateId,
+      name: flattenToolName(call.tool),
+      callNumber,
+      nonce: this.#dependencies.createNonce()
+    })
+    const head: ToolCallHead = { id, ...call.tool }
+    if (stateId !== undefined) head.state = { native: { toolStateId: stateId } }
+    this.#assembler.startToolCall(head)
+    call.phase = 'open'
+  }
+
+  #end(call: CollectedCall): void {
+    this.#assembler.toolCallArguments(call.arguments.takeAll())
+    this.#assembler.closeBlock()
+    call.phase = 'ended'
+  }
+
+  #report(name: NativeAnomaly, details: Record<string, string | number>): void {
+    this.#dependencies.onAnomaly?.(name, details)
+  }
+}

@@ -1,0 +1,133 @@
+// The tools of a request and the demand to use them, decided once for both contracts (completions.md 5, messages.md 4,
+// content.md 4). Schemas are never looked into: they arrive as the client sent them (decisions 2).
+
+import {
+  assertNever,
+  type FunctionTool,
+  flattenToolName,
+  GatewayError,
+  type HostedTool,
+  type HostedToolKind,
+  invalidRequest,
+  type JsonObject,
+  type NormalizedRequest,
+  selectCallableTools,
+  type ToolChoice
+} from '../../normalized/index.ts'
+import type { ToolNameMap } from './tool-names.ts'
+
+/** What the upstream is told about using the tools; absent when the model decides. */
+export type ToolDemand =
+  | { type: 'function'; wireName: string }
+  | { type: 'hosted'; kind: HostedToolKind }
+  /** Any of them, but one: only v2 can say so. */
+  | { type: 'some' }
+
+export interface ToolPlan {
+  functions: FunctionTool[]
+  hosted: HostedTool[]
+  demand: ToolDemand | undefined
+}
+
+export interface ToolContract {
+  /** False where the upstream runs no tools itself: a client's hosted tools are accepted and have no effect. */
+  hasHostedTools: boolean
+  /** True where "some tool" can be demanded without a name. */
+  canDemandSome: boolean
+}
+
+/**
+ * Raises `invalid_request` for a choice of an undeclared tool and `unsupported_semantic` for one that the contract cannot
+ * express; both name the client's field.
+ */
+export function planTools(request: NormalizedRequest, names: ToolNameMap, contract: ToolContract): ToolPlan {
+  const choice = request.toolChoice ?? { type: 'auto' }
+  const callable = selectCallableTools(request.tools, choice)
+  const hosted = contract.hasHostedTools ? callable.hosted : []
+  const tools = { functions: callable.functions, hosted }
+  return { ...tools, demand: planDemand(choice, tools, { request, names, contract }) }
+}
+
+interface DemandContext {
+  request: NormalizedRequest
+  names: ToolNameMap
+  contract: ToolContract
+}
+
+function planDemand(
+  choice: ToolChoice,
+  tools: { functions: FunctionTool[]; hosted: HostedTool[] },
+  context: DemandContext
+): ToolDemand | undefined {
+  switch (choice.type) {
+    case 'auto':
+    case 'none':
+      return undefined
+    case 'allowed':
+      return choice.mode === 'auto' ? undefined : demandSome(tools, context)
+    case 'required':
+      return demandSome(tools, context)
+    case 'function': {
+      const tool = findFunction(tools.functions, choice.name)
+      if (tool === undefined) throw undeclared(context.request)
+      return demandFunction(tool, context)
+    }
+    case 'hosted': {
+      if (!context.contract.hasHostedTools) throw unsupported(context.request)
+      if (!tools.hosted.some(tool => tool.kind === choice.kind)) throw undeclared(context.request)
+      return { type: 'hosted', kind: choice.kind }
+    }
+    default:
+      return assertNever(choice)
+  }
+}
+
+/** The table of "some tool": a single candidate is demanded by name (decisions 8). */
+function demandSome(tools: { functions: FunctionTool[]; hosted: HostedTool[] }, context: DemandContext): ToolDemand {
+  const [onlyFunction] = tools.functions
+  if (onlyFunction !== undefined && tools.functions.length === 1) return demandFunction(onlyFunction, context)
+  const [onlyHosted] = tools.hosted
+  if (tools.functions.length === 0 && onlyHosted !== undefined && tools.hosted.length === 1) {
+    return { type: 'hosted', kind: onlyHosted.kind }
+  }
+  const isEmpty = tools.functions.length === 0 && tools.hosted.length === 0
+  if (isEmpty || !context.contract.canDemandSome) throw unsupported(context.request)
+  return { type: 'some' }
+}
+
+function demandFunction(tool: FunctionTool, context: DemandContext): ToolDemand {
+  return { type: 'function', wireName: context.names.toWire(flattenToolName(tool)) }
+}
+
+function findFunction(functions: readonly FunctionTool[], name: string): FunctionTool | undefined {
+  return functions.find(tool => flattenToolName(tool) === name) ?? functions.find(tool => tool.name === name)
+}
+
+function findParam(request: NormalizedRequest): string {
+  return request.protocol === 'content' ? 'toolConfig.functionCallingConfig' : 'tool_choice'
+}
+
+function undeclared(request: NormalizedRequest): GatewayError {
+  return invalidRequest(findParam(request), 'The chosen tool is not declared in this request.')
+}
+
+function unsupported(request: NormalizedRequest): GatewayError {
+  return new GatewayError('unsupported_semantic', {
+    param: findParam(request),
+    message: 'The upstream contract cannot express this choice of tools.'
+  })
+}
+
+/** One function as both contracts declare it. */
+export function writeFunction(tool: FunctionTool, names: ToolNameMap): JsonObject {
+  const declaration: JsonObject = { name: names.toWire(flattenToolName(tool)) }
+  if (tool.description !== undefined) declaration.description = tool.description
+  declaration.parameters = tool.parameters
+  if (isGiven(tool.fewShotExamples)) declaration.few_shot_examples = tool.fewShotExamples
+  if (isGiven(tool.returnParameters)) declaration.return_parameters = tool.returnParameters
+  return declaration
+}
+
+function isGiven<Value>(value: Value | null | undefined): value is Value {
+  return value !== undefined && value !== null
+}

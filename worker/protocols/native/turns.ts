@@ -1,0 +1,227 @@
+// Reads the client's messages into turns that both contracts of the native upstream can write: system text in front,
+// neighbours merged, calls with their results, attachments collected (completions.md 4.1 to 4.5, messages.md 3, content.md 3).
+
+import {
+  assertNever,
+  type MessageRole,
+  type NormalizedMessage,
+  type NormalizedRequest
+} from '../../normalized/index.ts'
+import { type MediaPart, selectMedia } from './attachments.ts'
+import {
+  type CallGroup,
+  CallLedger,
+  groupCalls,
+  isUnanswered,
+  joinGroups,
+  type LoneResult,
+  type PlacedCall
+} from './history.ts'
+
+type TextRole = 'system' | 'user' | 'assistant'
+
+export interface TextTurn {
+  type: 'text'
+  role: TextRole
+  text: string
+  media: MediaPart[]
+}
+
+export interface CallTurn {
+  type: 'calls'
+  text: string
+  media: MediaPart[]
+  groups: CallGroup[]
+}
+
+export interface ResultTurn {
+  type: 'result'
+  result: LoneResult
+}
+
+export type Turn = TextTurn | CallTurn | ResultTurn
+
+export interface Conversation {
+  turns: Turn[]
+  /** Attachments beyond the limit of a message. */
+  droppedAttachments: number
+  /** Calls that were left out because the conversation went on without their results. */
+  droppedToolCalls: number
+}
+
+/** Raises `invalid_request` with its path for a tool result that cannot be placed. */
+export function readTurns(request: NormalizedRequest, options: { isImageInputEnabled: boolean }): Conversation {
+  const collector = new TurnCollector(request, options)
+  const leading = countLeading(request.messages)
+  if (leading > 0) collector.addSystem(request.messages.slice(0, leading))
+  for (const message of request.messages.slice(leading)) collector.add(message)
+  const { turns, droppedAttachments } = collector.finish()
+  const { kept, droppedToolCalls } = dropAbandonedCalls(turns)
+  return { turns: mergeNeighbours(kept), droppedAttachments, droppedToolCalls }
+}
+
+class TurnCollector {
+  readonly #request: NormalizedRequest
+  readonly #options: { isImageInputEnabled: boolean }
+  readonly #ledger = new CallLedger()
+  readonly #turns: Turn[] = []
+  #hasSystem = false
+  /** Pictures inside tool results have no place there on this wire: they go with the user's next words. */
+  #carried: MediaPart[] = []
+  #droppedAttachments = 0
+
+  constructor(request: NormalizedRequest, options: { isImageInputEnabled: boolean }) {
+    this.#request = request
+    this.#options = options
+  }
+
+  /** The instruction; the upstream takes one only, and only in front. */
+  addSystem(messages: readonly NormalizedMessage[]): void {
+    const texts = messages.map(message => readText(message, this.#request)).filter(text => text !== '')
+    this.#turns.unshift({ type: 'text', role: 'system', text: texts.join('\n\n'), media: [] })
+    this.#hasSystem = true
+  }
+
+  add(message: NormalizedMessage): void {
+    const role = mapRole(message.role, this.#hasSystem)
+    if (role === 'system') {
+      this.addSystem([message])
+      return
+    }
+    const results = message.content.filter(part => part.type === 'tool-result')
+    for (const part of results) {
+      const lone = this.#ledger.place(part)
+      if (lone !== undefined) this.#turns.push({ type: 'result', result: lone })
+    }
+    const { media, dropped } = selectMedia(message, this.#options)
+    this.#droppedAttachments += dropped
+    if (results.length > 0 && results.length === message.content.length) {
+      this.#carried.push(...media)
+      return
+    }
+    const text = readText(message, this.#request)
+    const groups = groupCalls(message)
+    if (groups.length > 0) this.#addCalls({ type: 'calls', text, media, groups })
+    else this.#addText({ type: 'text', role, text, media })
+  }
+
+  finish(): { turns: Turn[]; droppedAttachments: number } {
+    this.#flushCarried()
+    return { turns: this.#turns, droppedAttachments: this.#droppedAttachments }
+  }
+
+  #addText(turn: TextTurn): void {
+    if (!isSpoken(turn, this.#request)) return
+    if (turn.role !== 'user') this.#flushCarried()
+    this.#turns.push({ ...turn, media: [...this.#carried, ...turn.media] })
+    this.#carried = []
+  }
+
+  #addCalls(turn: CallTurn): void {
+    this.#flushCarried()
+    this.#ledger.add(turn.groups)
+    const last = this.#turns.at(-1)
+    // Protocols that write every call as an item of its own mean one turn as long as no result stands between them.
+    const isSameTurn = last?.type === 'calls' && turn.text === '' && listCalls(last).every(isUnanswered)
+    if (isSameTurn) last.groups = joinGroups(last.groups, turn.groups)
+    else this.#turns.push(turn)
+  }
+
+  #flushCarried(): void {
+    if (this.#carried.length > 0) {
+      this.#turns.push({ type: 'text', role: 'user', text: '', media: this.#carried })
+    }
+    this.#carried = []
+  }
+}
+
+/** SDKs of the content family replay the empty part that ended a stream as a turn of its own: it says nothing. */
+function isSpoken(turn: TextTurn, request: NormalizedRequest): boolean {
+  return request.protocol !== 'content' || turn.role !== 'assistant' || turn.text !== '' || turn.media.length > 0
+}
+
+function listCalls(turn: CallTurn): PlacedCall[] {
+  return turn.groups.flatMap(group => group.calls)
+}
+
+function countLeading(messages: readonly NormalizedMessage[]): number {
+  const index = messages.findIndex(message => message.role !== 'system' && message.role !== 'developer')
+  return index < 0 ? messages.length : index
+}
+
+function mapRole(role: MessageRole, hasSystem: boolean): TextRole {
+  switch (role) {
+    case 'system':
+    case 'developer':
+      return hasSystem ? 'user' : 'system'
+    case 'assistant':
+      return 'assistant'
+    case 'user':
+    case 'tool':
+      return 'user'
+    default:
+      return assertNever(role)
+  }
+}
+
+/** The text of a message. Reasoning is never part of it (field lesson C1); a refusal is, where nothing else was said. */
+function readText(message: NormalizedMessage, request: NormalizedRequest): string {
+  const { content } = message
+  const [first] = content
+  if (content.length === 1 && first?.type === 'text') return first.text
+  const texts: string[] = []
+  const refusals: string[] = []
+  let hasCall = false
+  for (const part of content) {
+    if (part.type === 'text') texts.push(part.text)
+    else if (part.type === 'refusal') refusals.push(part.text)
+    else if (part.type === 'tool-call') hasCall = true
+  }
+  if (texts.every(text => text === '') && !hasCall) return refusals.join('\n')
+  const isOnlyText = texts.length === content.length
+  return texts.join(request.protocol === 'content' && isOnlyText ? '' : '\n')
+}
+
+/**
+ * Leaves out calls whose results never came although the conversation went on: the upstream refuses such a history, and every
+ * later request of the client would fail with it (field lesson B8). Calls that stand last may still be answered.
+ */
+function dropAbandonedCalls(turns: readonly Turn[]): { kept: Turn[]; droppedToolCalls: number } {
+  const kept: Turn[] = []
+  let droppedToolCalls = 0
+  for (const [index, turn] of turns.entries()) {
+    if (turn.type !== 'calls') {
+      kept.push(turn)
+      continue
+    }
+    const calls = listCalls(turn)
+    const isLast = index === turns.length - 1 && calls.every(isUnanswered)
+    const abandoned = isLast ? 0 : calls.filter(isUnanswered).length
+    if (abandoned === 0) {
+      kept.push(turn)
+      continue
+    }
+    droppedToolCalls += abandoned
+    const groups = turn.groups
+      .map(group => ({ ...group, calls: group.calls.filter(call => !isUnanswered(call)) }))
+      .filter(group => group.calls.length > 0)
+    if (groups.length > 0) kept.push({ ...turn, groups })
+    else if (turn.text !== '' || turn.media.length > 0) {
+      kept.push({ type: 'text', role: 'assistant', text: turn.text, media: turn.media })
+    }
+  }
+  return { kept, droppedToolCalls }
+}
+
+/** Joins neighbours of one role: the upstream wants turns to alternate. Never across calls and results (completions.md 4.3). */
+function mergeNeighbours(turns: readonly Turn[]): Turn[] {
+  const merged: Turn[] = []
+  for (const turn of turns) {
+    const last = merged.at(-1)
+    if (turn.type === 'text' && last?.type === 'text' && last.role === turn.role) {
+      const text = `${last.text}\n${turn.text}`.trim()
+      merged[merged.length - 1] = { ...last, text, media: [...last.media, ...turn.media] }
+    } else merged.push(turn)
+  }
+  return merged
+}

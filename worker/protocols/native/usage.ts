@@ -1,0 +1,59 @@
+// Reads the token counts of both contracts. What the upstream does not say stays unknown, which is not zero (upstream.md 4.3).
+
+import { isJsonObject, type NormalizedUsage } from '../../normalized/index.ts'
+
+/** Counts of v1: `prompt_tokens`, `completion_tokens`, `precached_prompt_tokens`. */
+export function readV1Usage(raw: unknown): NormalizedUsage | null {
+  if (!isJsonObject(raw)) return null
+  return complete({
+    inputTokens: readCount(raw.prompt_tokens),
+    cachedInputTokens: readCount(raw.precached_prompt_tokens),
+    outputTokens: readCount(raw.completion_tokens),
+    reasoningTokens: readNested(raw.completion_tokens_details, 'reasoning_tokens'),
+    totalTokens: readCount(raw.total_tokens)
+  })
+}
+
+/** Counts of v2: `input_tokens` with their details, `output_tokens`. */
+export function readV2Usage(raw: unknown): NormalizedUsage | null {
+  if (!isJsonObject(raw)) return null
+  return complete({
+    inputTokens: readCount(raw.input_tokens),
+    cachedInputTokens: readNested(raw.input_tokens_details, 'cached_tokens'),
+    outputTokens: readCount(raw.output_tokens),
+    reasoningTokens: readNested(raw.output_tokens_details, 'reasoning_tokens'),
+    totalTokens: readCount(raw.total_tokens)
+  })
+}
+
+/** Adds what a later frame says. Counts only grow while an answer streams, so the larger one is the later one. */
+export function mergeUsage(earlier: NormalizedUsage | null, later: NormalizedUsage | null): NormalizedUsage | null {
+  if (earlier === null || later === null) return later ?? earlier
+  return {
+    inputTokens: larger(earlier.inputTokens, later.inputTokens),
+    cachedInputTokens: larger(earlier.cachedInputTokens, later.cachedInputTokens),
+    outputTokens: larger(earlier.outputTokens, later.outputTokens),
+    reasoningTokens: larger(earlier.reasoningTokens, later.reasoningTokens),
+    totalTokens: larger(earlier.totalTokens, later.totalTokens)
+  }
+}
+
+function complete(usage: NormalizedUsage): NormalizedUsage | null {
+  const { inputTokens, outputTokens, totalTokens } = usage
+  if (inputTokens === null && outputTokens === null && totalTokens === null) return null
+  if (totalTokens !== null || inputTokens === null || outputTokens === null) return usage
+  return { ...usage, totalTokens: inputTokens + outputTokens }
+}
+
+function readNested(details: unknown, member: string): number | null {
+  return isJsonObject(details) ? readCount(details[member]) : null
+}
+
+function readCount(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null
+}
+
+function larger(left: number | null, right: number | null): number | null {
+  if (left === null || right === null) return left ?? right
+  return Math.max(left, right)
+}
