@@ -2,22 +2,7 @@
 
 import type { CatalogModel } from '../../../shared/catalog.ts'
 import type { JsonObject } from '../../../shared/json.ts'
-
-/** A public name of the profile file that stands for a model of another provider. */
-export interface AliasModel {
-  readonly id: string
-  readonly providerKind: string
-  /** RFC 3339 UTC: when the profile was taken over. */
-  readonly discoveredAt: string
-  readonly deprecated: boolean
-  /** Declared limits in tokens. */
-  readonly inputTokenLimit?: number
-  readonly outputTokenLimit?: number
-  /** False where the profile turns token counting off. */
-  readonly canCountTokens: boolean
-}
-
-export type ListedModel = CatalogModel | AliasModel
+import { type AliasModel, isCatalogModel, type ListedModel } from '../shared/listed-model.ts'
 
 export type CompletionsModel = {
   id: string
@@ -62,10 +47,6 @@ interface Description {
   extensions: JsonObject
   type: string
   owner: string
-}
-
-function isCatalogModel(model: ListedModel): model is CatalogModel {
-  return 'providerMetadata' in model
 }
 
 function describeCatalogModel(model: CatalogModel): Description {

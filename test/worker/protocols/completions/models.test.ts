@@ -1,12 +1,12 @@
 import t from 'tap'
 import { createCatalogSnapshot, readCatalogModels } from '../../../../shared/catalog.ts'
 import {
-  type AliasModel,
   writeModel,
   writeModelInfo,
   writeModelInfoList,
   writeModelList
 } from '../../../../worker/protocols/completions/models.ts'
+import type { AliasModel } from '../../../../worker/protocols/shared/listed-model.ts'
 
 const list = [
   { id: 'GigaChat-2', object: 'model', owned_by: 'vendor', type: 'chat' },
