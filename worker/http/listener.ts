@@ -83,9 +83,14 @@ export function createListener(handle: RequestHandler): Listener {
 
   function stopAccepting(): void {
     if (idleSweep !== undefined) return
-    lastConnectionClosed = Promise.all(servers.map(server => new Promise(resolve => server.close(resolve))))
-    sweepIdle()
     idleSweep = setInterval(sweepIdle, IDLE_SWEEP_MS)
+    // Closing a socket resets the connections that the kernel holds for it. Right after the loop has polled, that queue was
+    // just emptied, so nearly nobody who got through is turned away unheard.
+    lastConnectionClosed = new Promise(resolve => {
+      setImmediate(() => {
+        resolve(Promise.all(servers.map(server => new Promise(closed => server.close(closed)))))
+      })
+    })
   }
 
   return {

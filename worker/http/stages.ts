@@ -79,6 +79,12 @@ export function openContexts(app: FastifyInstance, openContext: OpenContext): vo
     openContext(request, reply)
     done()
   })
+  // Answers that go through Fastify's own sending get the same headers; those that are written directly never come here.
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    const headers = request.context.responseHeaders()
+    for (let index = 0; index < headers.length; index += 2) reply.header(headers[index] ?? '', headers[index + 1])
+    done()
+  })
 }
 
 /** Whatever is thrown from here on is answered in the client's own form. */

@@ -285,6 +285,20 @@ t.test('the errors of the machine endpoints are versioned documents', async t =>
   t.match(await unknown.json(), { schema_version: 'gateway.error.v1', error: { code: 'not_found' } })
 })
 
+t.test('an answer that is sent through the framework has the headers of all others', async t => {
+  const { url } = await startApplication(t, {
+    routes: mountFamilies((_request, reply) => {
+      reply.header('x-own', '1').send({ plain: true })
+    })
+  })
+  const response = await fetch(`${url}/v1/messages`, { method: 'POST', headers: { origin: 'http://a.b' } })
+  t.same(await response.json(), { plain: true })
+  t.match(response.headers.get('x-request-id'), UUID_V4)
+  t.equal(response.headers.get('request-id'), response.headers.get('x-request-id'))
+  t.equal(response.headers.get('access-control-allow-origin'), 'http://a.b')
+  t.equal(response.headers.get('x-own'), '1')
+})
+
 t.test('a second answer to one request is ignored', async t => {
   const { url } = await startApplication(t, {
     routes: mountFamilies((_request, reply) => {

@@ -1,0 +1,133 @@
+import type { FastifyReply } from 'fastify'
+import t, { type Test } from 'tap'
+import { type EventStreamOptions, type EventStreamWriter, startEventStream } from '../../../worker/http/event-stream.ts'
+import { mountOperation } from '../../../worker/http/route-traits.ts'
+import { openConnection, signalled, startApplication } from './support.ts'
+
+const POST_CHAT = 'POST /v1/messages HTTP/1.1\r\nhost: a\r\norigin: http://a.b\r\ncontent-length: 0\r\n\r\n'
+
+/** One streamed answer in the hands of the test, and the raw connection that receives it. */
+async function openStream(t: Test, options: EventStreamOptions = {}) {
+  const { promise, resolve } = signalled<{ stream: EventStreamWriter; reply: FastifyReply }>()
+  const { port } = await startApplication(t, {
+    routes: app =>
+      mountOperation(app, {
+        method: 'POST',
+        path: '/messages',
+        family: 'messages',
+        isModelRequest: true,
+        handler: (_request, reply) => resolve({ stream: startEventStream(reply, options), reply })
+      })
+  })
+  const connection = await openConnection(t, port)
+  connection.socket.write(POST_CHAT)
+  return { ...connection, ...(await promise) }
+}
+
+t.test('the head goes out at once, with everything that an answer and a stream need', async t => {
+  const { waitFor, stream } = await openStream(t, { headers: { 'x-extra': '1' } })
+  const head = await waitFor(/\r\n\r\n/)
+  t.match(head, /^HTTP\/1.1 200 OK\r\n/)
+  for (const line of [
+    'content-type: text/event-stream; charset=utf-8',
+    'cache-control: no-cache',
+    'x-accel-buffering: no',
+    'transfer-encoding: chunked',
+    'access-control-allow-origin: http://a.b',
+    'x-extra: 1'
+  ]) {
+    t.ok(head.toLowerCase().includes(`\r\n${line}\r\n`), line)
+  }
+  const id = /x-request-id: (.*)\r\n/.exec(head)?.[1]
+  t.ok(id)
+  t.ok(head.includes(`\r\nrequest-id: ${id}\r\n`))
+  stream.end()
+})
+
+t.test('each call is one piece on the wire, in order, and nothing is written for nothing', async t => {
+  const { waitFor, stream } = await openStream(t)
+  t.ok(stream.write('data: 1\n\ndata: 2\n\n'))
+  t.ok(stream.write(''))
+  t.notOk(stream.isClosed)
+  stream.end('data: [DONE]\n\n')
+  t.ok(stream.isClosed)
+  const text = await waitFor(/0\r\n\r\n$/)
+  t.equal(text.split('\r\n\r\n')[1], '12\r\ndata: 1\n\ndata: 2\n\n\r\ne\r\ndata: [DONE]\n\n\r\n0')
+  stream.write('late')
+  stream.end('late')
+})
+
+t.test('another content type can be streamed', async t => {
+  const { waitFor, stream } = await openStream(t, { contentType: 'application/json' })
+  stream.end('[]')
+  t.match(await waitFor(/\[\]/), /\r\ncontent-type: application\/json\r\n/)
+})
+
+t.test('a slow client is waited for until it reads again (H6)', async t => {
+  const { socket, stream, reply } = await openStream(t)
+  socket.pause()
+  const piece = 'x'.repeat(64 * 1024)
+  let written = 0
+  while (stream.write(piece)) written += piece.length
+  t.ok(reply.raw.writableLength < 1024 * 1024, 'what is buffered stays under 1 MiB')
+  t.ok(written < 64 * 1024 * 1024)
+  const drained = stream.whenDrained()
+  socket.resume()
+  await drained
+  t.equal(reply.raw.listenerCount('drain'), 0)
+  stream.end()
+})
+
+t.test('waiting ends when a client that never reads goes away (H7)', async t => {
+  const { socket, stream, reply } = await openStream(t)
+  socket.pause()
+  const piece = 'x'.repeat(64 * 1024)
+  while (stream.write(piece)) await new Promise(resolve => setImmediate(resolve))
+  const listenersBefore = reply.raw.listenerCount('close')
+  const drained = stream.whenDrained()
+  socket.destroy()
+  await drained
+  t.ok(stream.isClosed)
+  t.equal(reply.raw.listenerCount('drain'), 0)
+  t.ok(reply.raw.listenerCount('close') <= listenersBefore)
+  await stream.whenDrained()
+})
+
+t.test('a silent stream is kept open by a comment, and one that is written to is left alone', async t => {
+  const { waitFor, stream, received } = await openStream(t, {
+    keepAliveText: ': keep-alive\n\n',
+    keepAliveIntervalMs: 20
+  })
+  await waitFor(/(: keep-alive\n\n[\s\S]*){2}/)
+  stream.end('data: [DONE]\n\n')
+  await waitFor(/0\r\n\r\n$/)
+  t.match(received(), /\[DONE\]\n\n\r\n0\r\n\r\n$/)
+})
+
+t.test('a stream for a client that is gone already is closed from the start', async t => {
+  const { promise, resolve } = signalled<{ reply: FastifyReply }>()
+  const { port, drainGate } = await startApplication(t, {
+    routes: app =>
+      mountOperation(app, {
+        method: 'POST',
+        path: '/messages',
+        family: 'messages',
+        isModelRequest: true,
+        handler: (_request, reply) => {
+          reply.hijack()
+          // A reply is thenable: handed over bare, the promise would wait for the answer.
+          resolve({ reply })
+        }
+      })
+  })
+  const { socket } = await openConnection(t, port)
+  socket.write(POST_CHAT)
+  const { reply } = await promise
+  socket.destroy()
+  await drainGate.whenIdle()
+  const stream = startEventStream(reply)
+  t.ok(stream.isClosed)
+  t.ok(stream.write('x'))
+  await stream.whenDrained()
+  stream.end('x')
+})

@@ -1,0 +1,128 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { Agent, request as httpRequest } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { join } from 'node:path'
+import t from 'tap'
+import { createListener } from '../../../worker/http/listener.ts'
+import { sendJson } from '../../../worker/http/respond.ts'
+import { mountOperation } from '../../../worker/http/route-traits.ts'
+import { openConnection, signalled, startApplication } from './support.ts'
+
+const loopback = { host: '127.0.0.1', port: 0, reusePort: false }
+
+t.test('a free port is chosen and reported, and a taken one rejects with the error of the system', async t => {
+  const first = createListener((_incoming, outgoing) => outgoing.end())
+  t.teardown(() => first.close())
+  const { host, port } = await first.listen(loopback)
+  t.equal(host, '127.0.0.1')
+  t.ok(port > 0)
+  const second = createListener((_incoming, outgoing) => outgoing.end())
+  await t.rejects(second.listen({ ...loopback, port }), { code: 'EADDRINUSE' })
+  await second.close()
+})
+
+t.test(
+  'two listeners can share a port when both ask for it',
+  { skip: process.platform !== 'linux' && 'Linux' },
+  async t => {
+    const first = createListener((_incoming, outgoing) => outgoing.end())
+    const second = createListener((_incoming, outgoing) => outgoing.end())
+    t.teardown(() => Promise.all([first.close(), second.close()]))
+    const { port } = await first.listen({ ...loopback, reusePort: true })
+    t.equal((await second.listen({ ...loopback, port, reusePort: true })).port, port)
+  }
+)
+
+t.test('localhost is served on every address that the name has', async t => {
+  const listener = createListener((_incoming, outgoing) => outgoing.end('here'))
+  t.teardown(() => listener.close())
+  const { port } = await listener.listen({ ...loopback, host: 'localhost' })
+  t.equal(await (await fetch(`http://127.0.0.1:${port}`)).text(), 'here')
+  t.equal(await (await fetch(`http://localhost:${port}`)).text(), 'here')
+})
+
+t.test('with a key and a certificate it speaks TLS', async t => {
+  const fixtures = join(import.meta.dirname, '../../ops/emulator/fixtures')
+  const read = (name: string) => readFileSync(join(fixtures, name), 'utf8')
+  const listener = createListener((_incoming, outgoing) => outgoing.end('secret'))
+  t.teardown(() => listener.close())
+  const { port } = await listener.listen({ ...loopback, tls: { key: read('server.key'), cert: read('server.pem') } })
+  const request = httpsRequest({ host: '127.0.0.1', port, ca: read('ca.pem'), agent: false }).end()
+  const [response] = await once(request, 'response')
+  t.equal(response.statusCode, 200)
+  t.ok(response.socket.encrypted)
+  response.resume()
+})
+
+t.test(
+  'an idle connection ends when the worker stops accepting, a busy one when its answer is complete (I5)',
+  async t => {
+    const { promise: arrived, resolve: arrive } = signalled<void>()
+    const { promise: finished, resolve: finish } = signalled<void>()
+    const { listener, port, drainGate } = await startApplication(t, {
+      routes: app =>
+        mountOperation(app, {
+          method: 'POST',
+          path: '/messages',
+          family: 'messages',
+          isModelRequest: true,
+          handler: async (_request, reply) => {
+            arrive()
+            await finished
+            sendJson(reply, 200, {}, '{"done":true}')
+          }
+        })
+    })
+    const idle = await openConnection(t, port)
+    idle.socket.write('GET /health HTTP/1.1\r\nhost: a\r\n\r\n')
+    t.match(await idle.waitFor(/\r\n\r\n/), /connection: keep-alive/i)
+    const busy = await openConnection(t, port)
+    busy.socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n')
+    await arrived
+
+    drainGate.startDraining()
+    listener.stopAccepting()
+    await idle.closed
+    await t.rejects(fetch(`http://127.0.0.1:${port}/health`), 'nobody accepts any more')
+    t.notOk(busy.socket.destroyed)
+    finish()
+    t.match(await busy.waitFor(/\{"done":true\}/), /connection: close/)
+    await busy.closed
+  }
+)
+
+t.test('a connection that becomes idle after the worker stopped accepting is ended too (I5)', async t => {
+  const { listener, port } = await startApplication(t)
+  const agent = new Agent({ keepAlive: true })
+  t.teardown(() => agent.destroy())
+  const { socket, waitFor, closed } = await openConnection(t, port)
+  socket.write('GET /health HTTP/1.1\r\n')
+  await new Promise(resolve => setImmediate(resolve))
+  listener.stopAccepting()
+  socket.write('host: a\r\n\r\n')
+  t.match(await waitFor(/\r\n\r\n/), /^HTTP\/1.1 200/)
+  await closed
+})
+
+t.test('closing ends what will not end by itself, and may be called again', async t => {
+  const { listener, port } = await startApplication(t, {
+    routes: app =>
+      mountOperation(app, {
+        method: 'POST',
+        path: '/messages',
+        family: 'messages',
+        isModelRequest: true,
+        handler: (_request, reply) => {
+          reply.hijack()
+        }
+      })
+  })
+  const request = httpRequest({ host: '127.0.0.1', port, path: '/v1/messages', method: 'POST', agent: false }).end()
+  const failed = once(request, 'error')
+  await once(request, 'socket')
+  await once(request, 'finish')
+  await listener.close()
+  await failed
+  await listener.close()
+})

@@ -1,0 +1,284 @@
+import { once } from 'node:events'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import t, { type Test } from 'tap'
+import { startEventStream } from '../../../worker/http/event-stream.ts'
+import type { RequestContext } from '../../../worker/http/request-context.ts'
+import { sendJson } from '../../../worker/http/respond.ts'
+import { mountOperation } from '../../../worker/http/route-traits.ts'
+import { GatewayError } from '../../../worker/normalized/index.ts'
+import { type Handler, openConnection, signalled, startApplication } from './support.ts'
+
+function mount(handler: Handler) {
+  return (app: Parameters<typeof mountOperation>[0]) => {
+    const shared = { method: 'POST', isModelRequest: true, handler } as const
+    mountOperation(app, { ...shared, path: '/chat/completions', family: 'completions' })
+    mountOperation(app, { ...shared, path: '/messages', family: 'messages' })
+    mountOperation(app, { ...shared, path: '/models/*', template: '/models/{model}', family: 'content' })
+  }
+}
+
+const POST_CHAT = 'POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n{}'
+
+/** Starts an application whose handler is handed out to the test with the first request. */
+async function startHeld(t: Test, env: Record<string, string> = {}) {
+  const { promise, resolve } = signalled<{ request: FastifyRequest; reply: FastifyReply; finish: () => void }>()
+  const started = await startApplication(t, {
+    env,
+    routes: mount((request, reply) => {
+      const { promise: finished, resolve: finish } = signalled<void>()
+      resolve({ request, reply, finish: () => finish() })
+      return finished
+    })
+  })
+  return { ...started, held: promise }
+}
+
+function reasonOf(signal: AbortSignal): string {
+  return GatewayError.is(signal.reason) ? signal.reason.code : String(signal.reason)
+}
+
+t.test('a client that leaves before the first byte aborts the request (H2)', async t => {
+  const { port, held, drainGate } = await startHeld(t)
+  const { socket } = await openConnection(t, port)
+  socket.write(POST_CHAT)
+  const { request, finish } = await held
+  const { signal } = request.context
+  t.notOk(signal.aborted)
+  socket.destroy()
+  await once(signal, 'abort')
+  t.equal(reasonOf(signal), 'client_disconnected')
+  t.same(request.context.outcome(), { status: 499, lifecycle: 'request_aborted', errorType: 'request_cancelled' })
+  await drainGate.whenIdle()
+  finish()
+})
+
+t.test('a client that closes its sending side only is taken for gone as well (H2)', async t => {
+  const { port, held } = await startHeld(t)
+  const { socket } = await openConnection(t, port)
+  socket.write(POST_CHAT)
+  const { request, finish } = await held
+  const { signal } = request.context
+  socket.end()
+  await once(signal, 'abort')
+  t.equal(reasonOf(signal), 'client_disconnected')
+  finish()
+})
+
+t.test('the signal is there for those who ask only after the client left (H2)', async t => {
+  const { port, held, drainGate } = await startHeld(t)
+  const { socket } = await openConnection(t, port)
+  socket.write(POST_CHAT)
+  const { request, finish } = await held
+  socket.destroy()
+  await drainGate.whenIdle()
+  t.ok(request.context.isAborted)
+  t.ok(request.context.signal.aborted)
+  t.equal(reasonOf(request.context.signal), 'client_disconnected')
+  finish()
+})
+
+t.test('a client that leaves in the middle of a stream aborts the request (H1)', async t => {
+  const { port, held, drainGate } = await startHeld(t)
+  const { socket, waitFor } = await openConnection(t, port)
+  socket.write(POST_CHAT)
+  const { request, reply, finish } = await held
+  const stream = startEventStream(reply)
+  stream.write('data: 1\n\n')
+  await waitFor(/data: 1/)
+  const { signal } = request.context
+  socket.destroy()
+  await once(signal, 'abort')
+  t.ok(stream.isClosed)
+  t.ok(stream.write('data: 2\n\n'), 'a write to nobody asks nobody to wait')
+  t.same(request.context.outcome(), { status: 499, lifecycle: 'streaming_aborted', errorType: 'stream_cancelled' })
+  await drainGate.whenIdle()
+  finish()
+})
+
+t.test('a request that was answered is not aborted when its connection ends later (H3)', async t => {
+  const { port, held, drainGate } = await startHeld(t)
+  const { socket, waitFor, closed } = await openConnection(t, port)
+  socket.write(POST_CHAT)
+  const { request, reply, finish } = await held
+  const { signal } = request.context
+  sendJson(reply, 200, {}, '{}')
+  await waitFor(/\{\}$/)
+  await drainGate.whenIdle()
+  socket.end()
+  await closed
+  finish()
+  t.notOk(signal.aborted)
+  t.same(request.context.outcome(), { status: 200, lifecycle: 'request_completed', errorType: undefined })
+})
+
+t.test('a request that waits behind another one on the same connection is told when it breaks', async t => {
+  const contexts: RequestContext[] = []
+  const { promise: bothArrived, resolve } = signalled<void>()
+  const { port, drainGate } = await startApplication(t, {
+    routes: mount(request => {
+      contexts.push(request.context)
+      if (contexts.length === 2) resolve()
+      return new Promise(finish => request.context.signal.addEventListener('abort', () => finish()))
+    })
+  })
+  const { socket } = await openConnection(t, port)
+  socket.write(POST_CHAT + POST_CHAT)
+  await bothArrived
+  t.equal(drainGate.activeRequests, 2)
+  socket.destroy()
+  await drainGate.whenIdle()
+  t.same(
+    contexts.map(context => reasonOf(context.signal)),
+    ['client_disconnected', 'client_disconnected']
+  )
+})
+
+t.test('pipelined requests are answered in order and leave no listeners on their connection', async t => {
+  const contexts: RequestContext[] = []
+  const { port, drainGate } = await startApplication(t, {
+    routes: mount((request, reply) => {
+      contexts.push(request.context)
+      setImmediate(() => sendJson(reply, 200, {}, `{"n":${contexts.indexOf(request.context)}}`))
+    })
+  })
+  const { socket, waitFor } = await openConnection(t, port)
+  socket.write(POST_CHAT.repeat(20))
+  const received = await waitFor(/"n":19\}/)
+  t.same(
+    [...received.matchAll(/"n":(\d+)/g)].map(match => Number(match[1])),
+    Array.from({ length: 20 }, (_, n) => n)
+  )
+  await drainGate.whenIdle()
+  const listeners = contexts[0]?.incoming.socket.listenerCount('close') ?? 0
+  t.ok(listeners < 10, `${listeners} listeners for the end of the connection`)
+  t.ok(contexts.every(context => context.outcome().lifecycle === 'request_completed'))
+})
+
+t.test('a request that takes longer than allowed is aborted and answered with 504', async t => {
+  const { url } = await startApplication(t, {
+    env: { GATEWAY_REQUEST_TIMEOUT_SECONDS: '0.02' },
+    routes: mount(async request => {
+      await once(request.context.signal, 'abort')
+      throw request.context.signal.reason
+    })
+  })
+  const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: '{}' })
+  t.equal(response.status, 504)
+  t.match(await response.json(), { error: { code: 'provider_timeout' } })
+})
+
+t.test('a stream has no bound on its whole duration (H5)', async t => {
+  const { promise, resolve } = signalled<{ request: FastifyRequest; reply: FastifyReply }>()
+  const { url, port } = await startApplication(t, {
+    env: { GATEWAY_REQUEST_TIMEOUT_SECONDS: '0.02' },
+    routes: mount(async (request, reply) => {
+      if (request.context.family === 'completions') {
+        request.context.expectStream()
+        reply.hijack()
+        resolve({ request, reply })
+      } else {
+        await once(request.context.signal, 'abort')
+        throw request.context.signal.reason
+      }
+    })
+  })
+  const { socket, waitFor } = await openConnection(t, port)
+  socket.write(POST_CHAT)
+  const { request, reply } = await promise
+  const { signal } = request.context
+  // A later request of the same bound is over: the stream would be, too.
+  t.equal((await fetch(`${url}/v1/messages`, { method: 'POST', body: '{}' })).status, 504)
+  t.notOk(signal.aborted)
+  startEventStream(reply).end('data: 1\n\n')
+  await waitFor(/data: 1/)
+})
+
+t.test('a content client may allow less time than the setting, but not more', async t => {
+  const abide = mount(async request => {
+    await once(request.context.signal, 'abort')
+    throw request.context.signal.reason
+  })
+  for (const [setting, wishes] of [
+    ['3600', ['0.001']],
+    ['0', ['0.001']],
+    ['0.01', ['3600', '-1', 'soon']]
+  ] as const) {
+    const { url } = await startApplication(t, { env: { GATEWAY_REQUEST_TIMEOUT_SECONDS: setting }, routes: abide })
+    for (const wish of wishes) {
+      const headers = { 'x-server-timeout': wish }
+      const response = await fetch(`${url}/v1/models/x:generateContent`, { method: 'POST', headers, body: '{}' })
+      t.equal(response.status, 504, `${wish} under ${setting}`)
+    }
+  }
+})
+
+t.test('ids of the client are read as they are and never trusted as ours', async t => {
+  const { promise, resolve } = signalled<RequestContext>()
+  const { url } = await startApplication(t, {
+    routes: mount((request, reply) => {
+      resolve(request.context)
+      sendJson(reply, 200, {}, '{}')
+    })
+  })
+  const headers = { 'x-trace-id': ' t1 ', 'x-span-id': ' s1 ', 'x-request-id': 'mine-1' }
+  await fetch(`${url}/v1/messages`, { method: 'POST', headers, body: '{}' })
+  const context = await promise
+  t.equal(context.traceId, 't1')
+  t.equal(context.spanId, 's1')
+  t.equal(context.clientRequestId, 'mine-1')
+  t.not(context.requestId, 'mine-1')
+  t.equal(context.path, '/v1/messages')
+  t.ok(Math.abs(context.startedAtEpochMs - Date.now()) < 60_000)
+})
+
+t.test('without ids of the client a trace id is drawn once, and an odd request id is not kept', async t => {
+  const { promise, resolve } = signalled<RequestContext>()
+  const { url } = await startApplication(t, {
+    routes: mount((request, reply) => {
+      resolve(request.context)
+      sendJson(reply, 200, {}, '{}')
+    })
+  })
+  await fetch(`${url}/v1/messages`, {
+    method: 'POST',
+    headers: { 'x-request-id': 'a b', 'x-trace-id': ' ' },
+    body: '{}'
+  })
+  const context = await promise
+  t.match(context.traceId, /^[0-9a-f-]{36}$/)
+  t.equal(context.traceId, context.traceId)
+  t.equal(context.spanId, undefined)
+  t.equal(context.clientRequestId, undefined)
+})
+
+t.test('headers that are too many are dropped with one debug line', async t => {
+  const { url, logged } = await startApplication(t, {
+    routes: mount((request, reply) => {
+      sendJson(reply, 200, {}, JSON.stringify(request.context.callContext().headers.length))
+    })
+  })
+  const headers = Object.fromEntries(Array.from({ length: 70 }, (_, index) => [`x-h${index}`, 'v']))
+  const response = await fetch(`${url}/v1/messages`, { method: 'POST', headers, body: '{}' })
+  t.equal(await response.json(), 66)
+  t.same(
+    logged.map(({ event, count, level }) => ({ event, count, level })),
+    [{ event: 'headers_dropped', count: 6, level: 20 }]
+  )
+})
+
+t.test('a failed stream keeps its status and says what ended it', async t => {
+  const { port, held, drainGate } = await startHeld(t)
+  const { socket } = await openConnection(t, port)
+  socket.write(POST_CHAT)
+  const { request, reply, finish } = await held
+  const stream = startEventStream(reply)
+  request.context.failureCode = 'provider_protocol_error'
+  stream.end('data: [DONE]\n\n')
+  await drainGate.whenIdle()
+  finish()
+  t.same(request.context.outcome(), {
+    status: 200,
+    lifecycle: 'streaming_aborted',
+    errorType: 'provider_protocol_error'
+  })
+})
