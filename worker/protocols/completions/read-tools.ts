@@ -14,7 +14,6 @@ import {
   type ToolChoice
 } from '../../normalized/index.ts'
 import {
-  joinPath,
   keepDefined,
   readOptionalArray,
   readOptionalBoolean,
@@ -23,6 +22,7 @@ import {
   wrongType
 } from '../shared/field.ts'
 import { findHostedToolKind, readHostedTool } from '../shared/hosted-tools.ts'
+import { readToolSchema } from '../shared/tool-schema.ts'
 import type { CompletionsRequest } from './schema.ts'
 
 export type ToolUse = Pick<NormalizedRequest, 'tools' | 'toolChoice' | 'usesLegacyFunctions' | 'parallelToolCalls'>
@@ -84,18 +84,9 @@ function readFunctionTool(tool: JsonValue, place: { path: string; namespace?: st
     fewShotExamples: definition.few_shot_examples ?? undefined,
     returnParameters: definition.return_parameters ?? undefined
   })
-  return [{ type: 'function', name, parameters: readParameters(definition, path), ...details }]
-}
-
-/** The schema as it came. Only a missing one is replaced, by that of a function without parameters (decisions 2). */
-function readParameters(definition: JsonObject, path: string): JsonObject {
-  for (const member of ['parameters', 'input_schema']) {
-    const schema = definition[member] ?? undefined
-    if (schema === undefined) continue
-    if (!isJsonObject(schema)) throw wrongType(joinPath(path, member), 'an object', schema)
-    return schema
-  }
-  return { type: 'object', properties: {} }
+  return [
+    { type: 'function', name, parameters: readToolSchema(definition, path, ['parameters', 'input_schema']), ...details }
+  ]
 }
 
 /** Undefined when the client said nothing, or something that has no effect here, such as the choice of a custom tool. */
