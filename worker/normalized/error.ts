@@ -84,6 +84,16 @@ export const errorDefinitions = {
     kind: 'invalid-request',
     text: 'The attachment could not be downloaded.'
   },
+  invalid_attachment_ids: {
+    status: 400,
+    kind: 'invalid-request',
+    text: 'The attachment ids are not valid.'
+  },
+  previous_response_not_found: {
+    status: 404,
+    kind: 'not-found',
+    text: 'The previous response does not exist.'
+  },
   // Routing.
   unknown_url: { status: 404, kind: 'not-found', text: 'Unknown request URL.' },
   method_not_allowed: {

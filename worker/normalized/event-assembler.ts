@@ -120,10 +120,14 @@ export class EventAssembler {
     this.closeBlock()
   }
 
-  /** Opens a hosted tool run, or returns the index of the open run of that name. */
+  /**
+   * Opens a hosted tool run, or returns the index of the open run of that name. It ends reasoning: what is thought after the tool
+   * was asked is another thought.
+   */
   startHostedTool(tool: { kind: HostedToolKind | 'other'; name: string }): number {
     const known = this.#hosted.findLastIndex(run => run.name === tool.name && run.isOpen)
     if (known >= 0) return known
+    this.#closeReasoning()
     const index = this.#hosted.push({ name: tool.name, isOpen: !this.#terminated }) - 1
     if (!this.#terminated)
       this.#events.push({
@@ -168,6 +172,7 @@ export class EventAssembler {
 
   file(file: GeneratedFile): void {
     if (this.#terminated) return
+    this.#closeReasoning()
     this.#events.push({ type: 'file', file })
   }
 
@@ -218,6 +223,10 @@ export class EventAssembler {
     if (this.#terminated) return
     this.#events.push({ type: 'error', error })
     this.#terminated = true
+  }
+
+  #closeReasoning(): void {
+    if (this.#open === 'reasoning') this.closeBlock()
   }
 
   #openBlock(kind: BlockKind): void {

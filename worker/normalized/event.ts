@@ -3,7 +3,7 @@
 // Grammar, held by `event-assembler.ts`:
 //   stream  = start (block | hosted | file | citation)* usage? (finish | error)
 //   block   = text-start text-delta* text-end | reasoning-… | refusal-… | tool-call-…      (never two open at once)
-//   hosted  = hosted-tool-start hosted-tool-progress* hosted-tool-end                       (may overlap a block)
+//   hosted  = hosted-tool-start hosted-tool-progress* hosted-tool-end        (may overlap a block, but begins in no reasoning)
 // `error` may come at any point and closes nothing: the client face closes what it has open. Before any upstream event an
 // error is thrown instead, so a stream always begins with `start`.
 

@@ -29,6 +29,8 @@ export type OutputFormat =
       name?: string
       description?: string
       strict?: boolean
+      /** The schema is that of a string, and the client wants the string itself instead of its JSON text. */
+      wantsBareString?: true
     }
 
 export interface Reasoning {
@@ -60,6 +62,14 @@ export interface ProviderOptions {
   }
 }
 
+/** What the answer repeats of the request: kept apart, because the messages may be gone when the answer is written. */
+export interface RequestEcho {
+  /** Members of the body as the client sent them. */
+  members: JsonObject
+  /** Everything the user said, where a tool of the provider may be asked with it. */
+  userText?: string
+}
+
 export interface NormalizedRequest {
   version: typeof NORMALIZED_VERSION
   requestId: string
@@ -85,6 +95,8 @@ export interface NormalizedRequest {
   extraHeaders?: JsonObject
   user?: string
   metadata?: JsonObject
+  /** Only of protocols whose answers repeat the request. */
+  echo?: RequestEcho
   /** Members that are accepted and have no effect. Shown by the debug endpoints, used by nothing. */
   ignored: Diagnostics
 }

@@ -41,6 +41,8 @@ export interface HostedToolItem {
   isCensored?: boolean
   sources: HostedSource[]
   inlineData?: JsonObject
+  /** How many items the answer had when the run ended: it tells which text its findings came in time for. */
+  itemsAtEnd?: number
 }
 export interface FileItem {
   type: 'file'
@@ -160,6 +162,7 @@ export function createResponseAccumulator(): ResponseAccumulator {
         if (run === undefined) return
         run.status = event.status
         run.sources = event.sources
+        run.itemsAtEnd = response.items.length
         if (event.inlineData !== undefined) run.inlineData = event.inlineData
         return
       }

@@ -54,6 +54,15 @@ export interface AnswerHead {
   upstreamSessionId?: string
 }
 
+/** What a client face knows of a request besides its body. */
+export interface ReadContext {
+  requestId: string
+  /** What the URL says, in the protocol that keeps the model and the form of the answer there. */
+  path?: { model: string; isStream: boolean }
+  /** The header `x-gateway-attachment-ids` as it came, for the protocol that has it. */
+  attachmentIds?: string | undefined
+}
+
 /** Reads one answer of a provider. */
 export interface AnswerReader {
   /** Reads a whole answer. Throws `provider_protocol_error` for a body that cannot be used, or the provider's error in it. */
@@ -73,9 +82,16 @@ export interface AnswerContext {
   model: string
   /** The request that is answered; of a very large one the messages may be gone. */
   request: NormalizedRequest
+  /** Seconds since the epoch at the time of the call, for protocols that say when an answer was complete. */
+  now?: () => number
+  /**
+   * The client's SDK refuses a stream whose response changes its id: where the id is not known from the start, the stream is
+   * held back until it is, instead of naming it only at the end.
+   */
+  needsFinalId?: boolean
 }
 
-/** Writes one streamed answer. The returned text is SSE; '' means that nothing is to be sent. */
+/** Writes one streamed answer: SSE, or what else the family streams. '' means that nothing is to be sent. */
 export interface StreamWriter {
   /** The frames for the events of one upstream read. After the terminal event it returns '' for everything. */
   write(events: readonly NormalizedEvent[]): string
@@ -93,8 +109,10 @@ export type WriteError = (error: GatewayError, context: { requestId: string }) =
 /** The client's side of a chat-like protocol. */
 export interface ChatClientFace {
   /** Reads a parsed body. Throws `GatewayError` with the path of the field at fault. */
-  readRequest(body: JsonObject, context: { requestId: string }): NormalizedRequest
+  readRequest(body: JsonObject, context: ReadContext): NormalizedRequest
   writeResponse(response: NormalizedResponse, context: AnswerContext): JsonObject
   createStreamWriter(context: AnswerContext): StreamWriter
   writeError: WriteError
+  /** What an error means for this very request, where the family can say more than the place that raised it. */
+  refineError?(error: GatewayError, request: NormalizedRequest): GatewayError
 }

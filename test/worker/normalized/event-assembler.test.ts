@@ -112,6 +112,22 @@ t.test('hosted runs overlap blocks, keep their index while open, and are closed 
   )
 })
 
+t.test('a hosted run and a file end the reasoning before them, and no other block (C4)', async t => {
+  const assembler = open()
+  assembler.reasoning('why')
+  assembler.startHostedTool({ kind: 'web_search', name: 'web_search' })
+  assembler.reasoning('so')
+  assembler.file({ fileId: 'f' })
+  assembler.text('a')
+  assembler.file({ fileId: 'g' })
+  t.same(types(assembler.take()), [
+    'start',
+    ...['reasoning-start', 'reasoning-delta', 'reasoning-end', 'hosted-tool-start'],
+    ...['reasoning-start', 'reasoning-delta', 'reasoning-end', 'file'],
+    ...['text-start', 'text-delta', 'file']
+  ])
+})
+
 t.test('a second start, and everything after the end, is ignored', async t => {
   const assembler = open()
   assembler.start({ providerModel: 'other', metadata: {} })

@@ -67,6 +67,7 @@ export function checkGrammar(events: readonly NormalizedEvent[]): string[] {
         break
       case 'hosted-tool-start':
         if (event.index !== hosted.size) faults.push(`run ${event.index} where ${hosted.size} is next`)
+        if (open === 'reasoning') faults.push('a run begins in reasoning')
         hosted.set(event.index, 'open')
         break
       case 'hosted-tool-progress':

@@ -57,7 +57,8 @@ t.test('items stand in the order of their first appearance and hold all their pi
         secondsLeft: 2,
         isCensored: false,
         sources: [],
-        inlineData: { images: [] }
+        inlineData: { images: [] },
+        itemsAtEnd: 4
       },
       { type: 'reasoning', text: 'why', state: { messages_compatible: { signature: 's' } } },
       {

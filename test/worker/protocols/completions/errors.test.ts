@@ -19,6 +19,8 @@ const table: Record<ErrorCode, Row> = {
   unsupported_content_encoding: [415, invalid, null, 'unsupported_content_encoding'],
   invalid_url: [400, invalid, 'attachments', 'invalid_url'],
   attachment_download_failed: [400, invalid, 'attachments', 'attachment_download_failed'],
+  invalid_attachment_ids: [400, invalid, null, 'invalid_attachment_ids'],
+  previous_response_not_found: [404, 'not_found_error', null, 'previous_response_not_found'],
   unknown_url: [404, invalid, null, 'unknown_url'],
   method_not_allowed: [405, invalid, null, 'method_not_allowed'],
   unknown_model_alias: [404, invalid, 'model', 'unknown_model_alias'],

@@ -27,6 +27,8 @@ const expected: Record<ErrorCode, [status: number, rpcStatus: string, reason?: s
   unsupported_content_encoding: [415, 'INVALID_ARGUMENT'],
   invalid_url: [400, 'INVALID_ARGUMENT'],
   attachment_download_failed: [400, 'INVALID_ARGUMENT'],
+  invalid_attachment_ids: [400, 'INVALID_ARGUMENT'],
+  previous_response_not_found: [404, 'NOT_FOUND'],
   unknown_url: [404, 'NOT_FOUND'],
   method_not_allowed: [405, 'UNIMPLEMENTED'],
   unknown_model_alias: [404, 'NOT_FOUND', 'unknown_model_alias'],

@@ -23,6 +23,8 @@ const expected: Record<ErrorCode, [status: number, type: string, isNamed?: true]
   unsupported_content_encoding: [415, 'invalid_request_error'],
   invalid_url: [400, 'invalid_request_error'],
   attachment_download_failed: [400, 'invalid_request_error'],
+  invalid_attachment_ids: [400, 'invalid_request_error'],
+  previous_response_not_found: [404, 'not_found_error'],
   unknown_url: [404, 'not_found_error'],
   method_not_allowed: [405, 'invalid_request_error'],
   unknown_model_alias: [404, 'not_found_error', true],
