@@ -1,8 +1,7 @@
 // Downloads what a client named by a URL. Every hop is checked before it is connected to, and the connection goes to the very
 // address that was checked, so that a name cannot point elsewhere a moment later.
 
-import { lookup as resolveName } from 'node:dns/promises'
-import { isIP, type LookupFunction } from 'node:net'
+import { isIP } from 'node:net'
 import { Client } from 'undici'
 import { GatewayError } from '../../normalized/index.ts'
 import { abortError, throwIfAborted } from '../transport/abort.ts'
@@ -10,6 +9,7 @@ import { readHeader } from '../transport/answer.ts'
 import { CallFailure } from '../transport/call-failure.ts'
 import { type ExchangeHead, runExchange } from '../transport/exchange.ts'
 import { isLocalName, isPublicAddress } from './address-guard.ts'
+import { createPinnedLookup, resolveAll } from './checked-lookup.ts'
 
 export interface Downloaded {
   bytes: Buffer
@@ -86,7 +86,7 @@ export function createGuardedDownload(dependencies: DownloadDependencies): Guard
       allowH2: false,
       connect: {
         timeout: connectTimeoutMs,
-        lookup: pinnedLookup(addresses),
+        lookup: createPinnedLookup(addresses),
         ...(dependencies.ca === undefined ? {} : { ca: dependencies.ca })
       }
     })
@@ -172,24 +172,6 @@ function raceDeadline<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
     signal.addEventListener('abort', onAbort, { once: true })
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
   })
-}
-
-async function resolveAll(host: string): Promise<string[]> {
-  const found = await resolveName(host, { all: true, verbatim: true })
-  return found.map(entry => entry.address)
-}
-
-/** Answers every question about the host with the addresses that were checked. */
-function pinnedLookup(addresses: string[]): LookupFunction {
-  const answers = addresses.map(address => ({ address, family: isIP(address) }))
-  return (_host, options, callback) => {
-    if (options.all === true) {
-      callback(null, answers)
-      return
-    }
-    const first = answers[0]
-    callback(null, first?.address ?? '', first?.family)
-  }
 }
 
 function readUrl(text: string): URL {

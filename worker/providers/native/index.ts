@@ -4,6 +4,7 @@ import type { Logger } from '../../../shared/logging.ts'
 import { settingsTable } from '../../../shared/settings/table.ts'
 import type { Settings } from '../../../shared/settings.ts'
 import type { MediaKind } from '../../protocols/native/media-types.ts'
+import type { AddressPolicy } from '../egress/checked-lookup.ts'
 import { createGuardedDownload, type DownloadDependencies } from '../egress/guarded-download.ts'
 import { createGate } from '../transport/gate.ts'
 import type { NativeProvider, NativeProviderPool } from '../types.ts'
@@ -13,6 +14,7 @@ import { createProviderPool } from './provider-pool.ts'
 import { type CreateReader, createNativeReader } from './reader.ts'
 import { createTransport, type NativeTransport } from './transport.ts'
 
+export type { AddressPolicy } from '../egress/checked-lookup.ts'
 export type { CreateReader } from './reader.ts'
 export { TransportConfigurationError } from './transport.ts'
 
@@ -28,6 +30,8 @@ export interface NativeProviderOptions {
   random?: () => number
   /** Whether `UPSTREAM_BASE_URL` was given. Without a word: whether it differs from the default. */
   isBaseUrlNamed?: boolean
+  /** Where the API may be: for profiles from a file. Without one, private hosts are legitimate. */
+  addressPolicy?: AddressPolicy
   /** Called after each token call, for the metrics. */
   onTokenFetched?: (hasFailed: boolean) => void
   /** Replaces how clients' URLs are fetched. Only tests do: the product has no setting for it. */
@@ -52,9 +56,9 @@ export function createNativeProviderPool(options: NativeProviderOptions): Native
   // cannot use up those of the server's credential.
   let clientTransport: NativeTransport | undefined
   return createProviderPool({
-    server: createServerProvider(shared),
+    server: createServerProvider(options, shared),
     createProvider(credential, identity) {
-      clientTransport ??= createTransport(settings)
+      clientTransport ??= createTransport(settings, options.addressPolicy)
       return createProvider({ shared, transport: clientTransport, credential, identity, ownsTransport: false })
     },
     idleMax: settings.passTokenClientCacheSize,
@@ -70,13 +74,13 @@ export function createNativeProviderPool(options: NativeProviderOptions): Native
 
 /** The native upstream for the credential in the settings alone. */
 export function createNativeProvider(options: NativeProviderOptions): NativeProvider {
-  return createServerProvider(createShared(options))
+  return createServerProvider(options, createShared(options))
 }
 
-function createServerProvider(shared: SharedDependencies): NativeProvider {
+function createServerProvider(options: NativeProviderOptions, shared: SharedDependencies): NativeProvider {
   return createProvider({
     shared,
-    transport: createTransport(shared.settings),
+    transport: createTransport(shared.settings, options.addressPolicy),
     credential: readServerCredential(shared.settings),
     identity: 'server',
     ownsTransport: true

@@ -2,9 +2,11 @@
 // (upstream contract, section 1.3). Whoever creates a transport closes it.
 
 import { readFileSync } from 'node:fs'
+import type { LookupFunction } from 'node:net'
 import { rootCertificates } from 'node:tls'
 import { type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
 import type { Settings } from '../../../shared/settings.ts'
+import { type AddressPolicy, createCheckedLookup } from '../egress/checked-lookup.ts'
 import type { ExchangeTimeouts } from '../transport/exchange.ts'
 import { createGate, type Gate } from '../transport/gate.ts'
 import { type NativeEndpoints, resolveEndpoints } from './endpoints.ts'
@@ -37,8 +39,8 @@ export interface NativeTransport {
 
 /**
  * Connections of one worker to the API when `UPSTREAM_MAX_CONNECTIONS` is unset. The usual default of 100 would let the
- * hundred-and-first stream wait for another one to end, although an open stream costs next to nothing; see
- * `ops/adr` and the benchmark's thousand idle streams.
+ * hundred-and-first stream wait for another one to end, although an open stream costs next to nothing (ADR of 2026-11-21 on
+ * upstream connections and timeouts).
  */
 export const API_CONNECTIONS_MAX_DEFAULT = 1024
 
@@ -64,8 +66,11 @@ export class TransportConfigurationError extends Error {
 
 export type TransportSettings = Pick<Settings, 'upstream' | 'proxy' | 'streamIdleTimeoutSeconds'>
 
-/** Opens nothing yet: connections are made when calls need them. Raises `TransportConfigurationError` for unreadable TLS files. */
-export function createTransport(settings: TransportSettings): NativeTransport {
+/**
+ * Opens nothing yet: connections are made when calls need them. With a policy the API is reached on allowed addresses only, unless
+ * a proxy does the resolving. Raises `TransportConfigurationError` for unreadable TLS files.
+ */
+export function createTransport(settings: TransportSettings, addressPolicy?: AddressPolicy): NativeTransport {
   const { upstream } = settings
   const endpoints = resolveEndpoints(upstream.baseUrl, upstream.authUrl)
   const timeoutMs = Math.ceil(upstream.timeout * 1000)
@@ -73,11 +78,21 @@ export function createTransport(settings: TransportSettings): NativeTransport {
   const trust = readTrust(upstream)
   const withClientCertificate = { ...trust, ...readClientCertificate(upstream) }
 
-  const open = (origin: string, tls: TlsOptions, connections: number): Dispatcher =>
-    openPool({ origin, tls, connections, timeoutMs, proxy: settings.proxy })
-  const api = open(endpoints.apiOrigin, withClientCertificate, connectionsMax)
-  const oauth = open(endpoints.oauth.origin, trust, TOKEN_CONNECTIONS_MAX)
-  const passwordToken = open(endpoints.passwordToken.origin, withClientCertificate, TOKEN_CONNECTIONS_MAX)
+  const shared = { timeoutMs, proxy: settings.proxy }
+  const toApi = {
+    ...shared,
+    origin: endpoints.apiOrigin,
+    tls: withClientCertificate,
+    ...(addressPolicy === undefined ? {} : { lookup: createCheckedLookup(addressPolicy) })
+  }
+  const api = openPool({ ...toApi, connections: connectionsMax })
+  const passwordToken = openPool({ ...toApi, connections: TOKEN_CONNECTIONS_MAX })
+  const oauth = openPool({
+    ...shared,
+    origin: endpoints.oauth.origin,
+    tls: trust,
+    connections: TOKEN_CONNECTIONS_MAX
+  })
   const all = [api, oauth, passwordToken]
 
   return {
@@ -122,10 +137,11 @@ interface PoolSpecification {
   connections: number
   timeoutMs: number
   proxy: Settings['proxy']
+  lookup?: LookupFunction
 }
 
-function openPool({ origin, tls, connections, timeoutMs, proxy }: PoolSpecification): Dispatcher {
-  const connect = { ...tls, timeout: timeoutMs }
+function openPool({ origin, tls, connections, timeoutMs, proxy, lookup }: PoolSpecification): Dispatcher {
+  const connect = { ...tls, timeout: timeoutMs, ...(lookup === undefined ? {} : { lookup }) }
   const options = {
     connections,
     pipelining: 1,
@@ -142,6 +158,8 @@ function openPool({ origin, tls, connections, timeoutMs, proxy }: PoolSpecificat
     httpsProxy: proxyUrl,
     noProxy: (proxy.noProxy ?? []).join(','),
     requestTls: connect,
+    // A proxy that takes the connection and never answers must not hold it for the library's five minutes.
+    clientFactory: (proxyOrigin, proxyOptions) => new Pool(proxyOrigin, { ...proxyOptions, headersTimeout: timeoutMs }),
     // The proxy may be known by a public certificate while the upstream is not: its own authorities come beside the usual ones.
     proxyTls: {
       timeout: timeoutMs,

@@ -48,6 +48,12 @@ export function transportFailure(thrown: unknown): CallFailure {
   if (TIMEOUT_CODES.has(code)) {
     return new CallFailure(new GatewayError('provider_timeout', { cause: thrown }), { outcome: 'timeout' })
   }
+  if (code === DESTINATION_REFUSED) {
+    return new CallFailure(new GatewayError('destination_mismatch', { cause: thrown }), {
+      outcome: 'connect_error',
+      isRetryable: false
+    })
+  }
   const outcome = TLS_CODE.test(code) ? 'tls_error' : PROTOCOL_CODE.test(code) ? 'protocol_error' : 'connect_error'
   return new CallFailure(new GatewayError('provider_failure', { cause: thrown }), { outcome })
 }
@@ -60,6 +66,9 @@ export function describeCause(error: GatewayError): string | undefined {
   const code = findCode(cause)
   return `${code === '' ? cause.name : code}: ${cause.message}`.slice(0, CAUSE_TEXT_MAX)
 }
+
+/** Code of the error that a connection ends with when its address is not allowed. */
+export const DESTINATION_REFUSED = 'DESTINATION_REFUSED'
 
 const CAUSE_TEXT_MAX = 300
 

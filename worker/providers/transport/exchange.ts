@@ -121,7 +121,11 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
       bodyTimeout: 0
     }
     if (request.body !== undefined) dispatchOptions.body = this.#outgoingBody(request.body)
-    dispatcher.dispatch(dispatchOptions, this)
+    try {
+      dispatcher.dispatch(dispatchOptions, this)
+    } catch (thrown) {
+      this.#fail(transportFailure(thrown))
+    }
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {

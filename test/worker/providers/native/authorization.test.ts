@@ -41,7 +41,7 @@ t.test('after a revocation all get 401, one token call follows, and all succeed'
   t.equal(emulator.requests.filter(request => request.status === 200 && request.path.includes('chat')).length, 20)
 })
 
-t.test('completions 69: a 401 causes one renewal and one more try, and the second 401 is the answer', async t => {
+t.test('a 401 causes one renewal and one more try, and the second 401 is the answer', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
   const env = { UPSTREAM_MAX_RETRIES: '3', UPSTREAM_RETRY_BACKOFF_FACTOR: '0' }
@@ -216,7 +216,7 @@ t.test('a token near its end is replaced while calls go on', async t => {
   t.equal(emulator.stats.unauthorized, 0)
 })
 
-t.test('operations 39, operations 40: credentials of clients are used as they came', async t => {
+t.test('operations 39, 40: credentials of clients are used as they came', async t => {
   const emulator = await createEmulator({ accessTokens: ['abc'] })
   t.teardown(() => emulator.close())
   const { pool } = startPool(t, emulatorEnv(emulator, { UPSTREAM_SCOPE: 'GIGACHAT_API_CORP' }))

@@ -76,7 +76,7 @@ t.test('an event reaches the sink when it arrives, not when the next one does', 
   await streaming
 })
 
-t.test('completions 67: an error before the stream is an ordinary error', async t => {
+t.test('an error before the stream is an ordinary error', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
   const { provider } = startPool(t, emulatorEnv(emulator))

@@ -83,7 +83,7 @@ t.test('completions 28: a stop string cuts the whole answer', async t => {
   t.ok(response.usage)
 })
 
-t.test('every status of the upstream becomes its row of the table (completions 69, completions 70)', async t => {
+t.test('every status of the upstream becomes its row of the table, after one request', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
   const { provider, memory } = startPool(t, emulatorEnv(emulator))
@@ -132,7 +132,7 @@ t.test('an unusable body with status 200 is a protocol error', async t => {
   }
 })
 
-t.test('an upstream that cannot be reached is 502 and one that hangs is 504 (completions 71)', async t => {
+t.test('an upstream that cannot be reached is 502 and one that hangs is 504', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
   const slow = startPool(t, emulatorEnv(emulator, { UPSTREAM_TIMEOUT: '0.2' }))

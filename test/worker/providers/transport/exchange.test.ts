@@ -270,3 +270,58 @@ t.test('a cancelled exchange is a success and its connection is closed', async t
   t.equal(outcome, 'cancelled')
   await aborted
 })
+
+t.test('an upstream that stops taking a large body ends after the response limit', async t => {
+  const server = createServer(socket => {
+    socket.pause()
+    socket.on('error', () => undefined)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const origin = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
+  const pool = new Pool(origin)
+  t.teardown(async () => {
+    await pool.destroy()
+    server.close()
+  })
+  const request = { method: 'POST' as const, path: '/', headers: [], body: Buffer.alloc(64 * 1024 * 1024) }
+  const failure = await rejection(
+    runExchange(options(pool, origin, { request, timeouts: { ...patient, responseMs: 200 } }))
+  )
+  t.match(failure, { outcome: 'timeout', error: { cause: /^sending/ } })
+})
+
+t.test('an answer that comes before the body is sent is the answer', async t => {
+  const server = createServer(socket => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => {
+      socket.pause()
+      socket.write('HTTP/1.1 413 Payload Too Large\r\ncontent-length: 2\r\n\r\nno')
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const origin = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
+  const pool = new Pool(origin)
+  t.teardown(async () => {
+    await pool.destroy()
+    server.close()
+  })
+  const collector = createAnswerCollector()
+  const request = { method: 'POST' as const, path: '/', headers: [], body: Buffer.alloc(64 * 1024 * 1024) }
+  await runExchange(options(pool, origin, { request, receiver: collector }))
+  t.equal((await collector.take()).status, 413)
+})
+
+t.test('a request that the client library refuses is a transport failure', async t => {
+  const stub = await startStub(() => undefined)
+  const pool = new Pool(stub.origin)
+  t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
+  const request = { method: 'GET' as const, path: '/', headers: ['x-bad', 'line\nbreak'] }
+  t.match(await rejection(runExchange(options(pool, stub.origin, { request }))), {
+    error: { code: 'provider_failure' }
+  })
+  t.equal(stub.requests.length, 0)
+})

@@ -45,7 +45,7 @@ function startFiles(): Promise<StubServer> {
   })
 }
 
-t.test('completions 38: bytes are uploaded with purpose general and their id stands in the body', async t => {
+t.test('completions 38, 39: bytes are uploaded with purpose general and their id stands in the body', async t => {
   const emulator = await createEmulator({ strictFiles: true })
   t.teardown(() => emulator.close())
   const { provider } = startPool(t, emulatorEnv(emulator))
@@ -150,7 +150,7 @@ t.test('each kind has its own largest size, and images and audio have one togeth
   await provider.complete(exact, contextOf())
 })
 
-t.test('completions 40: a type that the upstream does not take is refused in the words of the family', async t => {
+t.test('a type that the upstream does not take is refused in the words of the family', async t => {
   const emulator = await createEmulator()
   const files = await startFiles()
   t.teardown(() => Promise.all([emulator.close(), files.close()]))
@@ -192,7 +192,7 @@ t.test('an attachment is never silently missing', async t => {
   t.equal(emulator.requests.filter(request => request.path.includes('chat')).length, 0)
 })
 
-t.test('the product itself fetches nothing from loopback', async t => {
+t.test('completions 41: the product itself fetches nothing from loopback', async t => {
   const emulator = await createEmulator()
   const files = await startFiles()
   t.teardown(() => Promise.all([emulator.close(), files.close()]))

@@ -1,0 +1,64 @@
+// Resolves a host for a connection and lets only allowed addresses through. The connection goes to what was checked, each time
+// one is made, so a name cannot be pointed elsewhere later (bridge contract, section 8.6).
+
+import { lookup as resolveName } from 'node:dns/promises'
+import { isIP, type LookupFunction } from 'node:net'
+import { DESTINATION_REFUSED } from '../transport/call-failure.ts'
+import { isLoopbackAddress, isPublicAddress } from './address-guard.ts'
+
+/** Where connections may go: to public hosts only, or to this machine only. */
+export type AddressPolicy = 'public' | 'loopback'
+
+/** The address is not one that the policy allows, or the host has none. */
+class DestinationRefusedError extends Error {
+  readonly code = DESTINATION_REFUSED
+}
+
+/**
+ * A lookup for the connector of an HTTP client. One address that is not allowed refuses the host: which of them would be dialed is
+ * not ours to choose. Hosts that are addresses already are never looked up; whoever accepts a URL checks those.
+ */
+export function createCheckedLookup(
+  policy: AddressPolicy,
+  resolve: (host: string) => Promise<string[]> = resolveAll
+): LookupFunction {
+  const isAllowed = policy === 'public' ? isPublicAddress : isLoopbackAddress
+  return (host, options, callback) => {
+    resolve(host).then(
+      addresses => {
+        if (addresses.length > 0 && addresses.every(isAllowed)) answerLookup(addresses, options, callback)
+        else callback(new DestinationRefusedError('The host resolves to an address that is not allowed.'), '')
+      },
+      (thrown: unknown) => {
+        callback(new DestinationRefusedError('The host cannot be resolved.', { cause: thrown }), '')
+      }
+    )
+  }
+}
+
+/** A lookup that always answers with addresses that were checked before. */
+export function createPinnedLookup(addresses: readonly string[]): LookupFunction {
+  return (_host, options, callback) => answerLookup(addresses, options, callback)
+}
+
+/** All addresses of a name, in the resolver's order. */
+export async function resolveAll(host: string): Promise<string[]> {
+  const found = await resolveName(host, { all: true, verbatim: true })
+  return found.map(entry => entry.address)
+}
+
+function answerLookup(
+  addresses: readonly string[],
+  options: Parameters<LookupFunction>[1],
+  callback: Parameters<LookupFunction>[2]
+): void {
+  if (options.all === true) {
+    callback(
+      null,
+      addresses.map(address => ({ address, family: isIP(address) }))
+    )
+    return
+  }
+  const first = addresses[0] ?? ''
+  callback(null, first, isIP(first))
+}
