@@ -1,15 +1,12 @@
 // What an SDK may rely on in a completions stream, checked on the bytes: every member that its types require, and the rules
 // that its accumulation depends on.
 
-import type {
-  CompletionsChunk,
-  CompletionsErrorBody,
-  CompletionsUsage
-} from '../../worker/protocols/completions/schema.ts'
+import type { CompletionsChunk, CompletionsUsage } from '../../worker/protocols/completions/schema.ts'
+import type { ErrorEnvelope } from '../../worker/protocols/shared/completions-family/error-envelope.ts'
 
 export interface ReadStream {
   chunks: CompletionsChunk[]
-  error: CompletionsErrorBody['error'] | undefined
+  error: ErrorEnvelope['error'] | undefined
 }
 
 /** Reads the frames of a whole stream and throws with a sentence on the first rule that is broken. */
@@ -20,7 +17,7 @@ export function readStrictly(text: string): ReadStream {
   const payloads = frames.map(frame => frame.slice('data: '.length))
   check(payloads.pop() === '[DONE]', '[DONE] is last')
   check(!payloads.includes('[DONE]'), '[DONE] comes once')
-  const documents: Array<CompletionsChunk | CompletionsErrorBody> = payloads.map(payload => JSON.parse(payload))
+  const documents: Array<CompletionsChunk | ErrorEnvelope> = payloads.map(payload => JSON.parse(payload))
   const last = documents.at(-1)
   const error = last !== undefined && 'error' in last ? last.error : undefined
   const chunks = (error === undefined ? documents : documents.slice(0, -1)) as CompletionsChunk[]

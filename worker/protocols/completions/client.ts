@@ -1,31 +1,21 @@
 // The completions family as a client sees it: reads a chat body into the normalized form; the answer goes back through
 // `write-response.ts`, `stream.ts` and `errors.ts`, which this file puts together as the face of the family.
 
-import {
-  invalidRequest,
-  isJsonObject,
-  NORMALIZED_VERSION,
-  type NormalizedRequest,
-  type ProviderOptions,
-  type Reasoning,
-  type Sampling
-} from '../../normalized/index.ts'
+import { isJsonObject, NORMALIZED_VERSION, type NormalizedRequest, type Sampling } from '../../normalized/index.ts'
 import type { ChatClientFace } from '../face.ts'
-import { dropReasoningFields, readAdditionalFields } from '../shared/additional-fields.ts'
+import { readModel, readProviderOptions, readReasoning, readStop } from '../shared/completions-family/members.ts'
+import { readOutputFormat } from '../shared/completions-family/output-format.ts'
+import { readToolUse } from '../shared/completions-family/tool-use.ts'
 import {
   keepDefined,
   readOptionalBoolean,
   readOptionalNumber,
   readOptionalObject,
-  readOptionalPositiveInteger,
-  readOptionalString,
-  wrongType
+  readOptionalPositiveInteger
 } from '../shared/field.ts'
-import { type SortedParameters, sortParameters } from '../shared/parameters.ts'
+import { sortParameters } from '../shared/parameters.ts'
 import { writeCompletionsError } from './errors.ts'
 import { readMessages } from './read-messages.ts'
-import { readOutputFormat } from './read-output.ts'
-import { readToolUse } from './read-tools.ts'
 import { type CompletionsRequest, chatParameters } from './schema.ts'
 import { createCompletionsStreamWriter } from './stream.ts'
 import { writeCompletionsResponse } from './write-response.ts'
@@ -46,6 +36,7 @@ export function readCompletionsRequest(body: CompletionsRequest, context: { requ
   const parameters = sortParameters(body, chatParameters)
   const toolUse = readToolUse(body, parameters.ignored)
   const reasoning = readReasoning(body)
+  const format = readOptionalObject(body, 'response_format')
   return {
     version: NORMALIZED_VERSION,
     requestId: context.requestId,
@@ -59,19 +50,13 @@ export function readCompletionsRequest(body: CompletionsRequest, context: { requ
     ignored: parameters.ignored,
     ...keepDefined({
       model: readModel(body),
-      output: readOutputFormat(body),
+      output: format === undefined ? undefined : readOutputFormat(format, 'response_format', 'nested'),
       reasoning,
       extraHeaders: readOptionalObject(body, 'extra_headers'),
       user: typeof body.user === 'string' ? body.user : undefined,
       metadata: isJsonObject(body.metadata) ? body.metadata : undefined
     })
   }
-}
-
-/** The model as the client wrote it; a blank one counts as absent. */
-function readModel(body: CompletionsRequest): string | undefined {
-  const model = readOptionalString(body, 'model')
-  return model?.trim() === '' ? undefined : model
 }
 
 function readStreamUsage(body: CompletionsRequest): boolean {
@@ -96,47 +81,4 @@ function readSampling(body: CompletionsRequest): Sampling {
 
 function keepNumber(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined
-}
-
-/** More strings than this are refused, as the family's own service does. */
-const STOP_STRINGS_MAX = 4
-
-/** The stop strings; empty ones would match everywhere and are left out. */
-function readStop(body: CompletionsRequest): string[] | undefined {
-  const sent = body.stop ?? []
-  const stops = typeof sent === 'string' ? [sent] : sent
-  if (!Array.isArray(stops)) throw wrongType('stop', 'a string or an array of strings', stops)
-  if (stops.length > STOP_STRINGS_MAX) {
-    throw invalidRequest('stop', `'stop' must hold at most ${STOP_STRINGS_MAX} strings.`)
-  }
-  const texts = stops.map((stop, index) => {
-    if (typeof stop !== 'string') throw wrongType(`stop[${index}]`, 'a string', stop)
-    return stop
-  })
-  const kept = texts.filter(text => text !== '')
-  return kept.length === 0 ? undefined : kept
-}
-
-/** `reasoning.effort` wins over `reasoning_effort`; the client's word is kept as it is (decisions 3). */
-function readReasoning(body: CompletionsRequest): Reasoning | undefined {
-  const wish = readOptionalObject(body, 'reasoning') ?? {}
-  const plainEffort = readOptionalString(body, 'reasoning_effort')
-  const reasoning = keepDefined({
-    effort: readOptionalString(wish, 'effort', 'reasoning') ?? plainEffort,
-    summary: readOptionalString(wish, 'summary', 'reasoning'),
-    generateSummary: readOptionalString(wish, 'generate_summary', 'reasoning'),
-    context: readOptionalString(wish, 'context', 'reasoning'),
-    mode: readOptionalString(wish, 'mode', 'reasoning')
-  })
-  return Object.keys(reasoning).length === 0 ? undefined : reasoning
-}
-
-function readProviderOptions(
-  body: CompletionsRequest,
-  parameters: SortedParameters,
-  reasoning: Reasoning | undefined
-): ProviderOptions {
-  const fields = readAdditionalFields(body, parameters.additional)
-  if (fields === undefined) return {}
-  return { native: { fields: reasoning?.effort === 'none' ? dropReasoningFields(fields) : fields } }
 }

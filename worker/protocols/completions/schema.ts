@@ -181,25 +181,6 @@ export type CompletionsChunk = {
   metadata?: Record<string, string>
 }
 
-export type CompletionsErrorType =
-  | 'invalid_request_error'
-  | 'authentication_error'
-  | 'permission_denied_error'
-  | 'not_found_error'
-  | 'rate_limit_error'
-  | 'server_error'
-
-export type CompletionsErrorBody = {
-  schema_version?: 'gateway.error.v1'
-  error: {
-    message: string
-    type: CompletionsErrorType
-    param: string | null
-    code: string | null
-    details?: Array<{ reason_id: string }>
-  }
-}
-
 export type EmbeddingsResponse = {
   object: 'list'
   data: Array<{ object: 'embedding'; embedding: number[] | string; index: number }>

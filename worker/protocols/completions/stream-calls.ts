@@ -6,7 +6,7 @@ import {
   type ToolCallEndEvent,
   type ToolCallStartEvent
 } from '../../normalized/index.ts'
-import { NO_ARGUMENTS } from './write-response.ts'
+import { NO_ARGUMENTS } from '../shared/tool-arguments.ts'
 
 /** Every writing method returns '' when there is nothing to show. */
 export interface CallDeltas {

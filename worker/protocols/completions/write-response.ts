@@ -11,6 +11,8 @@ import {
   type UrlCitation
 } from '../../normalized/index.ts'
 import type { AnswerContext } from '../face.ts'
+import { selectMetadata } from '../shared/completions-family/metadata.ts'
+import { NO_ARGUMENTS } from '../shared/tool-arguments.ts'
 import type {
   CompletionsAnnotation,
   CompletionsExtensions,
@@ -82,13 +84,10 @@ export function writeUsage(usage: NormalizedUsage | null): CompletionsUsage | nu
   }
 }
 
-/** The SDK's metadata type holds short strings; a longer value is left out rather than cut, for it may be JSON text. */
-const METADATA_CHARACTERS_MAX = 512
-
 /** The metadata that the family can show; undefined when there is none. */
 export function writeMetadata(metadata: Record<string, string>): Record<string, string> | undefined {
-  const shown = Object.entries(metadata).filter(([, value]) => value.length <= METADATA_CHARACTERS_MAX)
-  return shown.length === 0 ? undefined : Object.fromEntries(shown)
+  const shown = selectMetadata(metadata)
+  return Object.keys(shown).length === 0 ? undefined : shown
 }
 
 /** A citation of a text block that begins at `offset` of the whole content. */
@@ -103,9 +102,6 @@ export function writeAnnotation(citation: UrlCitation, offset: number): Completi
     }
   }
 }
-
-/** The arguments as text that a client can always parse: some providers give nothing at all for a call without arguments. */
-export const NO_ARGUMENTS = '{}'
 
 /** What the provider's own tools did and made, as members beside the family's own; a list is absent when it would be empty. */
 export function writeExtensions(items: readonly OutputItem[]): CompletionsExtensions {

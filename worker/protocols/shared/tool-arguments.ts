@@ -1,4 +1,4 @@
-// The arguments of a tool call in a client's history.
+// The arguments of a tool call: as they stand in a client's history, and where an answer has none.
 
 import {
   invalidRequest,
@@ -8,6 +8,9 @@ import {
   type ToolCallPart
 } from '../../normalized/index.ts'
 import { wrongType } from './field.ts'
+
+/** The arguments as text that a client can always parse: some providers give nothing at all for a call without arguments. */
+export const NO_ARGUMENTS = '{}'
 
 /**
  * Reads arguments that stand at `path`: JSON text, an object, or nothing at all, which means no arguments.

@@ -1,4 +1,5 @@
-// The tools a client offers and how they may be chosen, in the current and in the legacy form (completions.md 5).
+// The tools a client offers and how they may be chosen, for both operations of the family: functions nested, flat or in the legacy
+// form, namespaces, and the provider's own tools (completions.md 5).
 
 import {
   type Diagnostics,
@@ -12,7 +13,7 @@ import {
   type NormalizedRequest,
   type NormalizedTool,
   type ToolChoice
-} from '../../normalized/index.ts'
+} from '../../../normalized/index.ts'
 import {
   keepDefined,
   readOptionalArray,
@@ -20,10 +21,9 @@ import {
   readOptionalString,
   readString,
   wrongType
-} from '../shared/field.ts'
-import { findHostedToolKind, readHostedTool } from '../shared/hosted-tools.ts'
-import { readToolSchema } from '../shared/tool-schema.ts'
-import type { CompletionsRequest } from './schema.ts'
+} from '../field.ts'
+import { findHostedToolKind, readHostedTool } from '../hosted-tools.ts'
+import { readToolSchema } from '../tool-schema.ts'
 
 export type ToolUse = Pick<NormalizedRequest, 'tools' | 'toolChoice' | 'usesLegacyFunctions' | 'parallelToolCalls'>
 
@@ -32,7 +32,7 @@ export type ToolUse = Pick<NormalizedRequest, 'tools' | 'toolChoice' | 'usesLega
  * choice of a function that is not declared. Whether a hosted tool can be chosen depends on the wire, so that is not judged here.
  * What has no effect is noted in `ignored`.
  */
-export function readToolUse(body: CompletionsRequest, ignored: Diagnostics): ToolUse {
+export function readToolUse(body: JsonObject, ignored: Diagnostics): ToolUse {
   const sentTools = readOptionalArray(body, 'tools') ?? []
   const sentFunctions = readOptionalArray(body, 'functions') ?? []
   const usesLegacyFunctions = sentTools.length === 0 && sentFunctions.length > 0
@@ -90,7 +90,7 @@ function readFunctionTool(tool: JsonValue, place: { path: string; namespace?: st
 }
 
 /** Undefined when the client said nothing, or something that has no effect here, such as the choice of a custom tool. */
-function readToolChoice(body: CompletionsRequest, ignored: Diagnostics): ToolChoice | undefined {
+function readToolChoice(body: JsonObject, ignored: Diagnostics): ToolChoice | undefined {
   const member = (body.tool_choice ?? undefined) === undefined ? 'function_call' : 'tool_choice'
   const sent = body[member] ?? undefined
   if (sent === undefined) return undefined

@@ -1,0 +1,41 @@
+// The form a client wants the answer's text to have, for both operations of the family (completions.md 7, responses.md 2).
+
+import { GatewayError, type JsonObject, type OutputFormat } from '../../../normalized/index.ts'
+import {
+  joinPath,
+  keepDefined,
+  readObject,
+  readOptionalBoolean,
+  readOptionalObject,
+  readOptionalString,
+  readString
+} from '../field.ts'
+
+/**
+ * Reads the format object that stands at `path`; its schema may be nested under `json_schema` or lie flat, and is taken as it is.
+ * Raises `unsupported_response_format` for every type but `text` and `json_schema`, and `invalid_request` for a wrong member.
+ * @param form where a schema is looked for when the object has none at all.
+ */
+export function readOutputFormat(format: JsonObject, path: string, form: 'nested' | 'flat'): OutputFormat {
+  const type = readString(format, 'type', path)
+  switch (type) {
+    case 'text':
+      return { type: 'text' }
+    case 'json_schema': {
+      const isFlat = format.json_schema === undefined && (form === 'flat' || 'schema' in format || 'name' in format)
+      const at = isFlat ? path : joinPath(path, 'json_schema')
+      const described = isFlat ? format : (readOptionalObject(format, 'json_schema', path) ?? {})
+      const details = keepDefined({
+        name: readOptionalString(described, 'name', at),
+        description: readOptionalString(described, 'description', at),
+        strict: readOptionalBoolean(described, 'strict', at)
+      })
+      return { type: 'json-schema', schema: readObject(described, 'schema', at), ...details }
+    }
+    default:
+      throw new GatewayError('unsupported_response_format', {
+        param: joinPath(path, 'type'),
+        message: `The response format '${type}' is not supported: use text or json_schema.`
+      })
+  }
+}
