@@ -3,8 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 
+/** How long a client has to read the answer and close; one that does neither would hold the connection for ever. */
+const LINGER_MS = 1000
+
 /** Answers with 400, 408 or 431 in the system form and closes the connection. A broken connection is only let go. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  // Everything that a client sends after its answer is an error again.
+  if (socket.writableEnded) return
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
@@ -21,6 +26,8 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
     `content-length: ${body.length}`,
     'connection: close'
   ]
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once('close', () => clearTimeout(timer))
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
 }
 

@@ -162,6 +162,6 @@ function toFieldValue(value: unknown): string | undefined {
  * exported for it.
  */
 function writeTraceparent(requestId: string): string {
-  const digits = requestId.replaceAll('-', '')
-  return `00-${digits}-${digits.slice(16)}-00`
+  const [first, second, third, fourth, fifth] = requestId.split('-')
+  return `00-${first}${second}${third}${fourth}${fifth}-${fourth}${fifth}-00`
 }

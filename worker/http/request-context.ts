@@ -8,6 +8,7 @@ import type { CallContext, UpstreamAuthorization } from '../providers/types.ts'
 import type { FlatHeaders } from './cors.ts'
 import type { Family, QueryValues } from './families.ts'
 import { planUpstreamHeaders } from './header-policy.ts'
+import type { RouteTraits } from './route-traits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -46,6 +47,8 @@ export interface RequestContextOptions {
   apiMode: ApiMode
   /** Template of the matched route, or `unmatched`. */
   route: string
+  /** Of the matched route; undefined where none matched. */
+  traits: RouteTraits | undefined
   /** Cross-origin headers of the answer. */
   corsHeaders: FlatHeaders
   /** Looked at when the answer is written: while it is true, answers close their connection. */
@@ -68,6 +71,7 @@ export class RequestContext {
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse
   readonly query: QueryValues
+  readonly traits: RouteTraits | undefined
   /** Bytes that the connection had sent before this request. */
   readonly sentBytesBefore: number
   readonly apiMode: ApiMode
@@ -105,6 +109,7 @@ export class RequestContext {
     this.incoming = incoming
     this.outgoing = outgoing
     this.query = options.query
+    this.traits = options.traits
     this.corsHeaders = options.corsHeaders
     this.family = options.family
     this.apiMode = options.apiMode

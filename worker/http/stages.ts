@@ -13,7 +13,7 @@ import { familyOfPath, type QueryValues } from './families.ts'
 import { createMethodTable } from './method-table.ts'
 import { RequestContext, withoutQuery } from './request-context.ts'
 import { sendWhole } from './respond.ts'
-import { familyOfRoute, type RouteTraits } from './route-traits.ts'
+import { familyOfRoute } from './route-traits.ts'
 
 /** Longest silence of a client that is sending a body. */
 const BODY_IDLE_TIMEOUT_MS = 60_000
@@ -36,7 +36,8 @@ export function createContextOpener(runtime: HttpRuntime, cors: CorsPolicy): Ope
   }
 
   return (request, reply) => {
-    const traits = traitsOf(request)
+    // Read once: the framework builds a new object at each look.
+    const { traits } = request.routeOptions.config ?? {}
     const query = (request.query ?? {}) as QueryValues
     const path = withoutQuery(request.raw.url ?? '/')
     const context = new RequestContext({
@@ -46,6 +47,7 @@ export function createContextOpener(runtime: HttpRuntime, cors: CorsPolicy): Ope
       family: traits === undefined ? familyOfPath(path, request.headers, query) : familyOfRoute(traits, request),
       apiMode: traits?.apiMode ?? settings.upstreamApiMode,
       route: traits?.template ?? 'unmatched',
+      traits,
       corsHeaders: cors.responseHeaders(request.headers.origin),
       drain: drainGate,
       onClosed,
@@ -68,10 +70,6 @@ function readDeadline(settingSeconds: number, context: RequestContext): number |
 
 /** What a timer can count; a longer one would fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1
-
-function traitsOf(request: FastifyRequest): RouteTraits | undefined {
-  return request.routeOptions.config?.traits
-}
 
 export function openContexts(app: FastifyInstance, openContext: OpenContext): void {
   app.decorateRequest('context')
@@ -109,7 +107,7 @@ export function refuseWhileDraining(app: FastifyInstance, runtime: HttpRuntime):
   const { drainGate } = runtime
   app.addHook('onRequest', (request, _reply, done) => {
     const { context } = request
-    const isModelRequest = traitsOf(request)?.isModelRequest === true
+    const isModelRequest = context.traits?.isModelRequest === true
     if (isModelRequest || (drainGate.isDraining && isModelPath(context.path))) drainGate.admit(context)
     done()
   })
@@ -141,18 +139,18 @@ export function refuseUnknownPaths(app: FastifyInstance): void {
 export function acceptCredentials(app: FastifyInstance, runtime: HttpRuntime): void {
   const check = createCredentialCheck({ ...runtime, nowMs: runtime.clock.monotonicMs })
   app.addHook('onRequest', (request, _reply, done) => {
-    const traits = traitsOf(request)
-    if (traits === undefined) {
+    const { context } = request
+    if (context.traits === undefined) {
       done()
       return
     }
     try {
-      request.context.authorization = check(request, traits)
+      context.authorization = check(request, context.traits)
     } catch (error) {
       // A body that is too large is refused before a key is looked at; where its size is not known from the head, that is only
       // known once it was counted. None of it is kept.
       if (!isBodyMethod(request.method) || isSizeKnown(request.raw) || !GatewayError.is(error)) throw error
-      request.context.refusal = error
+      context.refusal = error
     }
     done()
   })

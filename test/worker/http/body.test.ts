@@ -203,6 +203,17 @@ t.test('the answer to a body that is too large reaches a client that is still se
   }
 })
 
+t.test('after a body that could not be unpacked the connection goes on with the next request', async t => {
+  const { port } = await startApplication(t, { routes: mountAll(forbidden(t)) })
+  const { socket, waitFor } = await openConnection(t, port)
+  const head = 'POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-encoding: gzip\r\n'
+  const broken = Buffer.concat([gzipSync(Buffer.alloc(3_000_000, 'ab')).subarray(0, 2000), Buffer.alloc(500_000, 'x')])
+  socket.write(`${head}content-length: ${broken.length}\r\n\r\n`)
+  socket.write(broken)
+  socket.write('GET /health HTTP/1.1\r\nhost: a\r\n\r\n')
+  t.match(await waitFor(/HTTP\/1.1 200 OK/), /^HTTP\/1.1 400 /)
+})
+
 t.test('a client that asks before it sends is invited only when its body is wanted', async t => {
   const { port } = await startApplication(t, { env: limit200, routes: mountAll(echo) })
   const refused = await openConnection(t, port)

@@ -1,0 +1,70 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { answerClientError } from '../../../worker/http/client-error.ts'
+
+/** Both ends of a connection that stays half open, as the HTTP server's connections do. */
+async function openPair(t: Test): Promise<{ server: Socket; client: Socket }> {
+  const listener = createServer({ allowHalfOpen: true })
+  listener.listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const connected = once(listener, 'connection')
+  const client = connect({ port: (listener.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true })
+  client.on('error', () => undefined)
+  const [server] = await connected
+  t.teardown(() => {
+    client.destroy()
+    server.destroy()
+    listener.close()
+  })
+  return { server, client }
+}
+
+function failure(code: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(code), { code })
+}
+
+async function readToEnd(socket: Socket): Promise<string> {
+  let text = ''
+  for await (const chunk of socket) text += chunk
+  return text
+}
+
+t.test('each way to be no request has its status, in the system form', async t => {
+  for (const [code, status, body] of [
+    ['HPE_INVALID_METHOD', '400 Bad Request', { code: 'invalid_request', message: 'Bad Request' }],
+    ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout', { code: 'request_timeout', message: 'Request Timeout' }],
+    [
+      'HPE_HEADER_OVERFLOW',
+      '431 Request Header Fields Too Large',
+      { code: 'invalid_request', message: 'Request Header Fields Too Large' }
+    ]
+  ] as const) {
+    const { server, client } = await openPair(t)
+    answerClientError(failure(code), server)
+    const text = await readToEnd(client)
+    const [head = '', json = ''] = text.split('\r\n\r\n')
+    t.ok(head.startsWith(`HTTP/1.1 ${status}\r\n`), status)
+    t.match(head, /x-request-id: [0-9a-f-]{36}\r\nvary: Origin\r\n/)
+    t.ok(head.includes(`content-length: ${json.length}\r\nconnection: close`))
+    t.same(JSON.parse(json), { error: body })
+  }
+})
+
+t.test('a client that never closes its side is let go after a moment', async t => {
+  const { server, client } = await openPair(t)
+  client.resume()
+  const closed = once(server, 'close')
+  answerClientError(failure('HPE_INVALID_METHOD'), server)
+  answerClientError(failure('HPE_INVALID_METHOD'), server)
+  await closed
+  t.ok(server.destroyed)
+})
+
+t.test('a broken connection gets no answer', async t => {
+  const { server, client } = await openPair(t)
+  const received = readToEnd(client)
+  answerClientError(failure('ECONNRESET'), server)
+  t.ok(server.destroyed)
+  t.equal(await received, '')
+})
