@@ -89,8 +89,7 @@ t.test('whatever is called in whatever order, the events obey the grammar (A2, A
       events.push(...assembler.take())
       const faults = checkGrammar(events)
       if (faults.length > 0) throw new Error(faults.join('; '))
-    }),
-    { verbose: true }
+    })
   )
   t.pass()
 })

@@ -10,7 +10,7 @@ import { finishRequest, type NativeWriteOptions, type PreparedRequest, prepareRe
 import type { NativeReading } from '../native/reading.ts'
 import { hasThread, planStorage } from '../native/stored-conversation.ts'
 import type { ToolNameMap } from '../native/tool-names.ts'
-import { type ToolDemand, writeFunction } from '../native/tools.ts'
+import { type ToolDemand, type ToolPlan, writeFunction } from '../native/tools.ts'
 import type { CallTurn } from '../native/turns.ts'
 
 /**
@@ -35,7 +35,7 @@ export function writeNativeV2Request(
   const modelOptions = writeModelOptions(request)
   if (Object.keys(modelOptions).length > 0) typed.model_options = modelOptions
   Object.assign(typed, writeTools(prepared))
-  if (request.parallelToolCalls === true && isLargestV2Model(model)) typed[PARALLEL_TOOL_CALLS_MEMBER] = true
+  if (wantsParallelCalls(request, prepared.tools) && isLargestV2Model(model)) typed[PARALLEL_TOOL_CALLS_MEMBER] = true
   if (storage !== undefined) typed.storage = storage
   if (request.isStream) typed.stream = true
   const body = withDefaults(mergeV2Fields(typed, fields), settings)
@@ -44,6 +44,12 @@ export function writeNativeV2Request(
     responseFormat: isJsonObject(body.model_options) ? body.model_options.response_format : undefined,
     buffersToolCalls: body[PARALLEL_TOOL_CALLS_MEMBER] === true
   })
+}
+
+/** The content family has no word for it: there it is the rule wherever there is a choice between functions (content.md 4.4). */
+function wantsParallelCalls(request: NormalizedRequest, { functions, demand }: ToolPlan): boolean {
+  if (request.protocol !== 'content') return request.parallelToolCalls === true
+  return functions.length > 1 && demand?.type !== 'function'
 }
 
 function writeModelOptions(request: NormalizedRequest): JsonObject {

@@ -178,7 +178,7 @@ function readText(message: NormalizedMessage, request: NormalizedRequest): strin
     else if (part.type === 'tool-call') hasCall = true
   }
   if (texts.every(text => text === '') && !hasCall) return refusals.join('\n')
-  const isOnlyText = texts.length === content.length
+  const isOnlyText = content.every(part => part.type === 'text' || part.type === 'reasoning')
   return texts.join(request.protocol === 'content' && isOnlyText ? '' : '\n')
 }
 

@@ -1,0 +1,188 @@
+import t from 'tap'
+import type {
+  ContentPart,
+  FilePart,
+  ImagePart,
+  MediaSource,
+  NormalizedMessage,
+  NormalizedRequest
+} from '../../../../worker/normalized/index.ts'
+import { writeNativeV1Request } from '../../../../worker/protocols/native-v1/provider.ts'
+import { writeNativeV2Request } from '../../../../worker/protocols/native-v2/provider.ts'
+import { makeRequest, plainSettings, say } from './support.ts'
+
+const requestId = '0b6f0a52-7a51-4a0e-9c11-0d6f1b1f2a77'
+const placeholder = (number: number) => `gateway-attachment/${requestId}/${number}`
+
+const image = (source: MediaSource): ImagePart => ({ type: 'image', source, path: 'messages[0].content[1]' })
+const url = (address: string) => image({ kind: 'url', url: address })
+const bytes = (mediaType: string, base64 = 'QUJD'): MediaSource => ({ kind: 'bytes', mediaType, base64 })
+const file = (source: MediaSource, filename?: string): FilePart => ({
+  type: 'file',
+  source,
+  path: 'messages[0].content[1]',
+  ...(filename === undefined ? {} : { filename })
+})
+const user = (...content: ContentPart[]): NormalizedMessage => ({ role: 'user', content })
+
+function write(messages: NormalizedMessage[], members: Partial<NormalizedRequest> = {}, settings = plainSettings) {
+  const request = makeRequest({ messages, ...members })
+  return {
+    v1: writeNativeV1Request(request, { upstreamModel: 'm', settings }),
+    v2: writeNativeV2Request(request, { upstreamModel: 'm', settings })
+  }
+}
+
+t.test('an attachment goes with its message: beside the text on v1, as a last part on v2', async t => {
+  const { v1, v2 } = write([user({ type: 'text', text: 'look' }, image(bytes('image/png')))])
+  t.strictSame(v1.body.messages, [{ role: 'user', content: 'look', attachments: [placeholder(0)] }])
+  t.strictSame(v2.body.messages, [{ role: 'user', content: [{ text: 'look' }, { files: [{ id: placeholder(0) }] }] }])
+  const pending = { placeholder: placeholder(0), source: bytes('image/png'), path: 'attachments' }
+  t.strictSame([v1.attachments, v2.attachments], [[pending], [pending]])
+})
+
+t.test('a file id goes straight in, without an upload', async t => {
+  const { v1, v2 } = write([user(file({ kind: 'file-id', fileId: 'f1' }))])
+  t.strictSame(v1.body.messages, [{ role: 'user', content: '', attachments: ['f1'] }])
+  t.strictSame(v2.body.messages, [{ role: 'user', content: [{ text: '' }, { files: [{ id: 'f1' }] }] }])
+  t.strictSame(v1.attachments, [])
+})
+
+t.test('the name of a file travels with its upload, and the families name the part in their own way', async t => {
+  const messages = [user(file(bytes('application/octet-stream'), 'Report.PDF'))]
+  t.match(write(messages).v1.attachments, [{ filename: 'Report.PDF', path: 'attachments' }])
+  t.match(write(messages, { protocol: 'responses' }).v1.attachments, [{ path: 'attachments' }])
+  t.match(write(messages, { protocol: 'messages' }).v1.attachments, [{ path: 'messages[0].content[1]' }])
+  t.match(write(messages, { protocol: 'content' }).v1.attachments, [{ path: 'messages[0].content[1]' }])
+})
+
+t.test('one source is uploaded once, in a message and over messages', async t => {
+  const { v1 } = write([
+    user(url('https://a.test/1'), url('https://a.test/1')),
+    say('assistant', 'nice'),
+    user(url('https://a.test/1'), image(bytes('image/png')))
+  ])
+  t.equal(v1.attachments.length, 2)
+  t.equal(v1.droppedAttachments, 0)
+  t.match(v1.body.messages, [{ attachments: [placeholder(0)] }, {}, { attachments: [placeholder(0), placeholder(1)] }])
+})
+
+t.test('a message has two attachments and drops further ones, which are counted', async t => {
+  const { v1 } = write([user(url('https://a.test/1'), url('https://a.test/2'), url('https://a.test/3'))])
+  t.equal(v1.attachments.length, 2)
+  t.equal(v1.droppedAttachments, 1)
+  t.equal(v1.reading.droppedAttachments, 1)
+})
+
+t.test('a request has ten attachments, and the newest messages have them', async t => {
+  const messages = Array.from({ length: 7 }, (_, index) => [
+    user(url(`https://a.test/${index}/1`), url(`https://a.test/${index}/2`)),
+    say('assistant', 'ok')
+  ]).flat()
+  const { v1 } = write(messages)
+  const urls = v1.attachments.map(pending => (pending.source.kind === 'url' ? pending.source.url : ''))
+  t.equal(urls.length, 10)
+  t.equal(urls[0], 'https://a.test/2/1')
+  t.equal(v1.droppedAttachments, 4)
+})
+
+t.test('attachments of merged messages stay together', async t => {
+  const { v1 } = write([
+    user({ type: 'text', text: 'a' }, url('https://a.test/1'), url('https://a.test/2')),
+    user({ type: 'text', text: 'b' }, url('https://a.test/3'))
+  ])
+  t.strictSame(v1.body.messages, [
+    { role: 'user', content: 'a\nb', attachments: [placeholder(0), placeholder(1), placeholder(2)] }
+  ])
+})
+
+t.test('images that are switched off are left out, the text and other files stay', async t => {
+  const settings = { ...plainSettings, isImageInputEnabled: false }
+  const { v1 } = write(
+    [user({ type: 'text', text: 'a' }, url('https://a.test/1'), file(bytes('image/png')), file(bytes('text/plain')))],
+    {},
+    settings
+  )
+  t.strictSame(v1.body.messages, [{ role: 'user', content: 'a', attachments: [placeholder(0)] }])
+  t.match(v1.attachments, [{ source: { mediaType: 'text/plain' } }])
+  t.equal(v1.droppedAttachments, 0)
+})
+
+t.test('what the upstream does not take is refused: by type, or by extension where the type says nothing', async t => {
+  const refuse = (part: ContentPart, members?: Partial<NormalizedRequest>) => () => write([user(part)], members)
+  const unsupported = { code: 'unsupported_media_type', status: 415, param: 'attachments' }
+  for (const mediaType of ['image/gif', 'image/webp', 'video/mp4', '']) {
+    t.throws(refuse(image(bytes(mediaType))), unsupported, mediaType)
+  }
+  t.throws(refuse(file(bytes('application/zip'), 'a.zip')), unsupported)
+  t.throws(refuse(file(bytes('application/octet-stream'), 'pdf')), unsupported)
+  for (const protocol of ['messages', 'content'] as const) {
+    t.throws(refuse(image(bytes('image/webp')), { protocol }), {
+      code: 'invalid_request',
+      status: 400,
+      param: 'messages[0].content[1]'
+    })
+  }
+  for (const part of [
+    image(bytes('IMAGE/PNG; charset=x')),
+    file(bytes('audio/mp3')),
+    file(bytes('application/pdf')),
+    file(bytes('application/octet-stream'), 'a.b.TIFF')
+  ]) {
+    t.equal(write([user(part)]).v1.attachments.length, 1)
+  }
+})
+
+t.test('sizes count the decoded bytes, per file and for images and audio together', async t => {
+  const tooLarge = { code: 'request_entity_too_large', status: 413, param: 'attachments' }
+  const sized = (count: number) => Buffer.alloc(count, count).toString('base64')
+  t.ok(write([user(image(bytes('image/png', sized(15))))]))
+  t.throws(() => write([user(image(bytes('image/png', sized(16))))]), tooLarge)
+  t.ok(write([user(file(bytes('audio/wav', sized(24))))]))
+  t.throws(() => write([user(file(bytes('audio/wav', sized(36))))]), tooLarge)
+  t.ok(write([user(file(bytes('text/plain', sized(40))), file(bytes('text/plain', sized(39))))]))
+  t.throws(() => write([user(file(bytes('text/plain', sized(41))))]), tooLarge)
+  t.ok(write([user(image(bytes('image/png', sized(12))), image(bytes('image/png', sized(11))))]))
+  t.throws(() => write([user(image(bytes('image/png', sized(13))), image(bytes('image/png', sized(12))))]), tooLarge)
+})
+
+t.test('files that were uploaded before go with the last words of the user', async t => {
+  const native = { fields: {}, attachmentIds: ['f1', 'f2'] }
+  const { v1, v2 } = write([say('user', 'a'), say('assistant', 'b'), user(file({ kind: 'file-id', fileId: 'f1' }))], {
+    providerOptions: { native }
+  })
+  t.match(v1.body.messages, [{ attachments: undefined }, {}, { attachments: ['f1', 'f2'] }])
+  t.match(v2.body.messages, [{}, {}, { content: [{}, { files: [{ id: 'f1' }, { id: 'f2' }] }] }])
+  const withoutUser = write([say('system', 's')], { providerOptions: { native } })
+  t.strictSame(withoutUser.v1.body.messages, [
+    { role: 'system', content: 's' },
+    { role: 'user', content: '', attachments: ['f1', 'f2'] }
+  ])
+})
+
+t.test('pictures inside tool results go with the next words of the user', async t => {
+  const call: NormalizedMessage = {
+    role: 'assistant',
+    content: [{ type: 'tool-call', id: 'c1', name: 'shot', arguments: {} }]
+  }
+  const result: ContentPart = {
+    type: 'tool-result',
+    callId: 'c1',
+    content: [{ type: 'text', text: 'ok' }, url('https://a.test/1')],
+    isError: false,
+    path: 'p'
+  }
+  const expected = [
+    { role: 'assistant', content: '', function_call: { name: 'shot', arguments: {} } },
+    { role: 'function', name: 'shot', content: '{"result":"ok"}' }
+  ]
+  const followed = write([call, user(result, { type: 'text', text: 'and?' })], { protocol: 'messages' })
+  t.strictSame(followed.v1.body.messages, [
+    ...expected,
+    { role: 'user', content: 'and?', attachments: [placeholder(0)] }
+  ])
+  const last = write([call, { role: 'tool', content: [result] }])
+  t.strictSame(last.v1.body.messages, [...expected, { role: 'user', content: '', attachments: [placeholder(0)] }])
+  const answered = write([call, { role: 'tool', content: [result] }, say('assistant', 'seen')])
+  t.match(answered.v1.body.messages, [...expected, { role: 'user' }, { role: 'assistant', content: 'seen' }])
+})

@@ -1,0 +1,96 @@
+import t from 'tap'
+import { findPayloadError, mapErrorEvent, mapUpstreamError } from '../../../../worker/protocols/native/errors.ts'
+
+const body = (message: string, status = 400) => JSON.stringify({ status, message })
+
+t.test('every status of the upstream has its own error', async t => {
+  const table: Array<[status: number, code: string, mapped: number, kind: string]> = [
+    [400, 'upstream_rejected', 400, 'invalid-request'],
+    [401, 'upstream_unauthorized', 401, 'authentication'],
+    [402, 'provider_failure', 402, 'invalid-request'],
+    [403, 'upstream_forbidden', 403, 'permission'],
+    [404, 'upstream_not_found', 404, 'not-found'],
+    [409, 'provider_failure', 409, 'invalid-request'],
+    [413, 'upstream_rejected', 413, 'too-large'],
+    [422, 'upstream_rejected', 422, 'invalid-request'],
+    [429, 'rate_limited', 429, 'rate-limit'],
+    [500, 'upstream_error', 500, 'upstream'],
+    [501, 'upstream_error', 500, 'upstream'],
+    [502, 'provider_failure', 502, 'upstream'],
+    [503, 'provider_failure', 503, 'upstream'],
+    [504, 'provider_failure', 504, 'upstream'],
+    [520, 'upstream_error', 500, 'upstream'],
+    [204, 'provider_protocol_error', 502, 'upstream'],
+    [302, 'provider_protocol_error', 502, 'upstream']
+  ]
+  for (const [status, code, mapped, kind] of table) {
+    const error = mapUpstreamError(status, body('Something', status), undefined)
+    t.same([error.code, error.status, error.kind], [code, mapped, kind], String(status))
+  }
+})
+
+t.test("the message is the upstream's own, else a fixed text", async t => {
+  t.equal(mapUpstreamError(422, body('Invalid params: x'), undefined).message, 'Invalid params: x')
+  t.equal(
+    mapUpstreamError(401, '{"code":6,"message":"credentials doesn\'t match db data"}', undefined).message,
+    "credentials doesn't match db data"
+  )
+  t.equal(mapUpstreamError(400, '{"error":{"message":"nested"}}', undefined).message, 'nested')
+  for (const text of [
+    undefined,
+    '',
+    '<html><body>502 nginx</body></html>',
+    '[]',
+    '{"message":7}',
+    '{"message":""}',
+    'plain'
+  ]) {
+    t.equal(mapUpstreamError(502, text, undefined).message, 'The upstream could not be reached.')
+  }
+})
+
+t.test('a model that the upstream does not know is told apart from other things not found', async t => {
+  const unknown = mapUpstreamError(404, body('No such model', 404), undefined)
+  t.same([unknown.code, unknown.param, unknown.message], ['model_not_found', 'model', 'No such model'])
+  t.equal(mapUpstreamError(404, body('No such file', 404), undefined).code, 'upstream_not_found')
+  t.equal(mapUpstreamError(404, undefined, undefined).code, 'upstream_not_found')
+})
+
+t.test('the time to wait is passed on for 429 and 503 only', async t => {
+  for (const status of [429, 503]) t.equal(mapUpstreamError(status, undefined, '7').retryAfter, '7')
+  for (const status of [400, 500, 502, 504]) t.equal(mapUpstreamError(status, undefined, '7').retryAfter, undefined)
+  t.equal(mapUpstreamError(429, undefined, undefined).retryAfter, undefined)
+})
+
+t.test('no address, markup or secret gets through, and no endless text', async t => {
+  const clean = (message: string) => mapUpstreamError(400, body(message), undefined).message
+  t.equal(clean('see https://user:pw@internal.test:8443/v1/chat?key=1 there'), 'see [address] there')
+  t.notMatch(clean('Authorization: Bearer abcdefgh12345678'), /abcdefgh/)
+  t.notMatch(clean('access_token=abcdefgh12345678'), /abcdefgh/)
+  t.equal(clean('<!DOCTYPE html><p>x</p>'), 'The upstream rejected the request.')
+  t.equal(clean('a\n\n  b'), 'a b')
+  t.equal(clean('x'.repeat(5000)).length, 1000)
+  t.equal(clean(`${'x'.repeat(999)}👋`), 'x'.repeat(999))
+})
+
+t.test('an error inside a payload is found and keeps its status (A16)', async t => {
+  const find = (payload: Record<string, unknown>) => {
+    const error = findPayloadError(payload)
+    return error === undefined ? undefined : [error.code, error.status, error.message]
+  }
+  t.same(find({ status: 429, message: 'Too Many Requests' }), ['rate_limited', 429, 'Too Many Requests'])
+  t.same(find({ error: { message: 'slow down', code: 429 } }), ['rate_limited', 429, 'slow down'])
+  t.same(find({ error: { message: 'slow down', status: '429' } }), ['rate_limited', 429, 'slow down'])
+  t.same(find({ error: 'boom' }), ['upstream_error', 500, 'boom'])
+  t.same(find({ error: true, message: 'boom', status: 404 }), ['upstream_not_found', 404, 'boom'])
+  t.equal(find({ status: 200, message: 'fine' }), undefined)
+  t.equal(find({ status: 500 }), undefined)
+  t.equal(find({ error: null, choices: [] }), undefined)
+  t.equal(find({ message: 'x' }), undefined)
+})
+
+t.test('an error event is an error whatever it holds', async t => {
+  t.equal(mapErrorEvent({}).status, 500)
+  t.equal(mapErrorEvent({ status: 503 }).status, 503)
+  t.equal(mapErrorEvent({ message: 'boom' }).message, 'boom')
+})

@@ -1,0 +1,396 @@
+// Messages of every family on both wires: roles, merging, calls and results.
+
+import t from 'tap'
+import {
+  type ContentPart,
+  type JsonObject,
+  type NormalizedMessage,
+  type NormalizedRequest,
+  type ToolCallPart,
+  type ToolResultPart,
+  writeToolCallId
+} from '../../../../worker/normalized/index.ts'
+import { writeNativeV1Request } from '../../../../worker/protocols/native-v1/provider.ts'
+import { createNativeV2Reader, writeNativeV2Request } from '../../../../worker/protocols/native-v2/provider.ts'
+import { makeRequest, openReader, plainSettings, say } from './support.ts'
+
+const stateId = '019e8373-dc9a-7883-af60-ebb20b79e1e1'
+const options = { upstreamModel: 'GigaChat-2', settings: plainSettings }
+
+function call(id: string | null, name: string, callArguments: JsonObject = {}, more: Partial<ToolCallPart> = {}) {
+  return { type: 'tool-call' as const, id, name, arguments: callArguments, ...more }
+}
+
+function result(callId: string | null, text: string, more: Partial<ToolResultPart> = {}): ToolResultPart {
+  const content: ContentPart[] = text === '' ? [] : [{ type: 'text', text }]
+  return { type: 'tool-result', callId, content, isError: false, path: 'messages[9].tool_call_id', ...more }
+}
+
+const assistant = (...content: ContentPart[]): NormalizedMessage => ({ role: 'assistant', content })
+const tool = (...content: ContentPart[]): NormalizedMessage => ({ role: 'tool', content })
+const user = (...content: ContentPart[]): NormalizedMessage => ({ role: 'user', content })
+
+function v1(messages: NormalizedMessage[], members: Partial<NormalizedRequest> = {}): unknown {
+  return writeNativeV1Request(makeRequest({ messages, ...members }), options).body.messages
+}
+
+function v2(messages: NormalizedMessage[], members: Partial<NormalizedRequest> = {}): unknown {
+  return writeNativeV2Request(makeRequest({ messages, ...members }), options).body.messages
+}
+
+t.test('leading instructions of both roles are joined into the one system message', async t => {
+  const messages = [say('developer', 'a'), say('system', ''), say('system', 'b'), say('user', 'hi')]
+  t.strictSame(v1(messages), [
+    { role: 'system', content: 'a\n\nb' },
+    { role: 'user', content: 'hi' }
+  ])
+  t.strictSame(v2(messages), [
+    { role: 'system', content: [{ text: 'a\n\nb' }] },
+    { role: 'user', content: [{ text: 'hi' }] }
+  ])
+})
+
+t.test('a later instruction is spoken by the user and merges with its words', async t => {
+  t.strictSame(
+    v1([say('system', 's'), say('user', 'a'), say('system', 'b'), say('assistant', 'c'), say('developer', 'd')]),
+    [
+      { role: 'system', content: 's' },
+      { role: 'user', content: 'a\nb' },
+      { role: 'assistant', content: 'c' },
+      { role: 'user', content: 'd' }
+    ]
+  )
+})
+
+t.test('the first instruction moves to the front when nothing stands there', async t => {
+  t.strictSame(v1([say('user', 'a'), say('system', 's'), say('user', 'b')]), [
+    { role: 'system', content: 's' },
+    { role: 'user', content: 'a\nb' }
+  ])
+})
+
+t.test('neighbours of one role are joined and trimmed', async t => {
+  t.strictSame(v1([say('user', 'a '), say('user', ' b'), say('assistant', 'c'), say('assistant', 'd\n')]), [
+    { role: 'user', content: 'a \n b' },
+    { role: 'assistant', content: 'c\nd' }
+  ])
+  t.strictSame(v1([say('user', ' alone ')]), [{ role: 'user', content: ' alone ' }])
+})
+
+t.test('parts of text are joined with a line feed, in the content family with nothing', async t => {
+  const parts = user({ type: 'text', text: 'a' }, { type: 'text', text: 'b' })
+  t.strictSame(v1([parts]), [{ role: 'user', content: 'a\nb' }])
+  t.strictSame(v1([parts], { protocol: 'messages' }), [{ role: 'user', content: 'a\nb' }])
+  t.strictSame(v1([parts], { protocol: 'content' }), [{ role: 'user', content: 'ab' }])
+})
+
+t.test('a message without content is empty text', async t => {
+  t.strictSame(v1([assistant(), say('user', 'x')]), [
+    { role: 'assistant', content: '' },
+    { role: 'user', content: 'x' }
+  ])
+  t.strictSame(v2([assistant()]), [{ role: 'assistant', content: [{ text: '' }] }])
+})
+
+t.test('the empty turn that content SDKs replay is dropped', async t => {
+  const messages = [say('user', 'a'), say('assistant', 'b'), say('assistant', ''), say('user', 'c')]
+  t.strictSame(v1(messages, { protocol: 'content' }), [
+    { role: 'user', content: 'a' },
+    { role: 'assistant', content: 'b' },
+    { role: 'user', content: 'c' }
+  ])
+})
+
+t.test('reasoning of earlier turns is never sent (C1)', async t => {
+  const messages = [assistant({ type: 'reasoning', text: 'secret' }, { type: 'text', text: 'a' })]
+  for (const write of [v1, v2]) t.notMatch(JSON.stringify(write(messages)), /secret/)
+})
+
+t.test('a refusal speaks only where nothing else was said', async t => {
+  t.strictSame(v1([assistant({ type: 'refusal', text: 'no' })]), [{ role: 'assistant', content: 'no' }])
+  t.strictSame(v1([assistant({ type: 'refusal', text: 'no' }, { type: 'text', text: 'a' })]), [
+    { role: 'assistant', content: 'a' }
+  ])
+})
+
+t.test('two calls and their results: parts on v2, pairs on v1, in the order of the calls', async t => {
+  const messages = [
+    say('user', 'go'),
+    assistant({ type: 'text', text: 'both' }, call('call_abc', 'a', { x: 1 }), call('call_def', 'b')),
+    tool(result('call_def', '{"k":2}')),
+    tool(result('call_abc', 'plain'))
+  ]
+  t.strictSame(v2(messages), [
+    { role: 'user', content: [{ text: 'go' }] },
+    {
+      role: 'assistant',
+      content: [
+        { text: 'both' },
+        { function_call: { name: 'a', arguments: { x: 1 } } },
+        { function_call: { name: 'b', arguments: {} } }
+      ],
+      tools_state_id: 'abc'
+    },
+    {
+      role: 'tool',
+      content: [{ function_result: { name: 'a', result: { result: 'plain' } } }],
+      tools_state_id: 'abc'
+    },
+    { role: 'tool', content: [{ function_result: { name: 'b', result: { k: 2 } } }], tools_state_id: 'abc' }
+  ])
+  t.strictSame(v1(messages), [
+    { role: 'user', content: 'go' },
+    { role: 'assistant', content: 'both', function_call: { name: 'a', arguments: { x: 1 } } },
+    { role: 'function', name: 'a', content: '{"result":"plain"}' },
+    { role: 'assistant', content: '', function_call: { name: 'b', arguments: {} } },
+    { role: 'function', name: 'b', content: '{"k":2}' }
+  ])
+})
+
+t.test('calls that came in two messages of the upstream go back in two', async t => {
+  const first = writeToolCallId({ stateId: 's-1', name: 'a', callNumber: 0, nonce: '' })
+  const second = writeToolCallId({ stateId: 's-1', name: 'a', callNumber: 1, nonce: '' })
+  const third = writeToolCallId({ stateId: 's-2', name: 'b', callNumber: 0, nonce: '' })
+  const messages = [
+    assistant(call(first, 'a'), call(second, 'a'), call(third, 'b')),
+    tool(result(third, '3'), result(first, '1'), result(second, '2'))
+  ]
+  const names = (v2(messages) as JsonObject[]).map(message => [message.role, message.tools_state_id])
+  t.strictSame(names, [
+    ['assistant', 's-1'],
+    ['tool', 's-1'],
+    ['tool', 's-1'],
+    ['assistant', 's-2'],
+    ['tool', 's-2']
+  ])
+})
+
+t.test('state ids never travel on v1', async t => {
+  const messages: NormalizedMessage[] = [
+    {
+      ...assistant(call('ts-9', 'a', {}, { state: { native: { toolStateId: 'ts-9' } } })),
+      state: { native: { toolStateId: 'ts-9' } }
+    },
+    tool(result('ts-9', '1', { state: { native: { toolStateId: 'ts-9' } } }))
+  ]
+  t.notMatch(JSON.stringify(v1(messages)), /ts-9|state_id/)
+  t.match(JSON.stringify(v2(messages)), /"tools_state_id":"ts-9"/)
+})
+
+t.test('the state id that the client kept apart from the id is sent back (C3)', async t => {
+  const state = { native: { toolStateId: stateId } }
+  t.match(v2([assistant(call(null, 'a', {}, { state })), tool(result(null, '1', { name: 'a' }))]), [
+    { tools_state_id: stateId },
+    { tools_state_id: stateId }
+  ])
+  t.match(v2([assistant(call('call_x', 'a', {}, { state })), tool(result('call_x', '1'))]), [
+    { tools_state_id: stateId },
+    { tools_state_id: stateId }
+  ])
+})
+
+t.test('without any state id none is invented', async t => {
+  const own = writeToolCallId({ stateId: undefined, name: 'a', callNumber: 0, nonce: 'n' })
+  for (const id of [null, own, 'toolu_01']) {
+    const messages = [assistant(call(id, 'a')), tool(result(id, '1', { name: 'a' }))]
+    t.notMatch(JSON.stringify(v2(messages)), /state_id/)
+  }
+})
+
+t.test('calls that a protocol lists one by one are one turn, calls with results between them are not', async t => {
+  const oneTurn = [
+    assistant(call('c1', 'a')),
+    assistant(call('c2', 'b')),
+    tool(result('c1', '1')),
+    tool(result('c2', '2'))
+  ]
+  t.equal((v2(oneTurn) as unknown[]).length, 3)
+  const twoTurns = [
+    assistant(call('c1', 'a')),
+    tool(result('c1', '1')),
+    assistant(call('c2', 'b')),
+    tool(result('c2', '2'))
+  ]
+  t.strictSame(
+    (v2(twoTurns) as JsonObject[]).map(message => message.tools_state_id),
+    ['c1', 'c1', 'c2', 'c2']
+  )
+})
+
+t.test('text before a call that is a message of its own stays one', async t => {
+  t.strictSame(v1([say('assistant', 'wait'), assistant(call('c1', 'a')), tool(result('c1', '1'))]), [
+    { role: 'assistant', content: 'wait' },
+    { role: 'assistant', content: '', function_call: { name: 'a', arguments: {} } },
+    { role: 'function', name: 'a', content: '{"result":1}' }
+  ])
+})
+
+t.test('results stand before the words of the same message, and none gets lost (B13)', async t => {
+  const messages = [
+    assistant(call('c1', 'a'), call('c2', 'b')),
+    user({ type: 'text', text: 'then' }, result('c2', '2'), result('c1', '1'))
+  ]
+  t.strictSame(
+    (v2(messages, { protocol: 'messages' }) as JsonObject[]).map(message => message.role),
+    ['assistant', 'tool', 'tool', 'user']
+  )
+})
+
+t.test('results are never merged, even alone', async t => {
+  const messages = [tool(result('c1', '1', { name: 'a' })), tool(result('c2', '2', { name: 'a' }))]
+  t.equal((v1(messages) as unknown[]).length, 2)
+  t.strictSame(
+    (v2(messages) as JsonObject[]).map(message => message.tools_state_id),
+    ['c1', 'c2']
+  )
+})
+
+t.test('a result that comes back alone is placed by the id that we issued', async t => {
+  const id = writeToolCallId({ stateId, name: 'order_status', callNumber: 0, nonce: '' })
+  t.strictSame(v2([tool(result(id, '{"status":"packed"}'))], { protocol: 'responses' }), [
+    {
+      role: 'tool',
+      content: [{ function_result: { name: 'order_status', result: { status: 'packed' } } }],
+      tools_state_id: stateId
+    }
+  ])
+})
+
+t.test('a result without a matching id answers the call of its name, else the oldest open one', async t => {
+  const calls = assistant(call('c1', 'a'), call('c2', 'b'))
+  const byName = v2([calls, tool(result(null, '2', { name: 'b' })), tool(result(null, '1', { name: 'a' }))])
+  t.match(byName, [{}, { content: [{ function_result: { name: 'a', result: { result: 1 } } }] }])
+  const byOrder = v2([calls, tool(result('unknown', '1')), tool(result('unknown', '2'))])
+  t.match(byOrder, [
+    {},
+    { content: [{ function_result: { name: 'a' } }] },
+    { content: [{ function_result: { name: 'b' } }] }
+  ])
+})
+
+t.test('an id that is used again answers the latest open call', async t => {
+  const messages = [
+    assistant(call('1', 'a')),
+    tool(result('1', '"first"')),
+    assistant(call('1', 'b')),
+    tool(result('1', '"second"'))
+  ]
+  t.match(v1(messages), [
+    { function_call: { name: 'a' } },
+    { name: 'a', content: '{"result":"first"}' },
+    { function_call: { name: 'b' } },
+    { name: 'b', content: '{"result":"second"}' }
+  ])
+})
+
+t.test('a result that cannot be placed is refused with its path (B9)', async t => {
+  for (const write of [v1, v2]) {
+    t.throws(() => write([say('user', 'a'), tool(result('call_x', '1'))]), {
+      code: 'invalid_request',
+      param: 'messages[9].tool_call_id'
+    })
+  }
+})
+
+t.test('calls that nobody answered are dropped where the conversation went on (B8)', async t => {
+  const messages = [
+    say('user', 'a'),
+    assistant({ type: 'text', text: 'hm' }, call('c1', 'f')),
+    say('user', 'never mind'),
+    assistant(call('c2', 'f')),
+    say('user', 'again'),
+    assistant(call('c3', 'f'), call('c4', 'g')),
+    tool(result('c4', '1')),
+    say('user', 'and')
+  ]
+  t.strictSame(v1(messages), [
+    { role: 'user', content: 'a' },
+    { role: 'assistant', content: 'hm' },
+    { role: 'user', content: 'never mind\nagain' },
+    { role: 'assistant', content: '', function_call: { name: 'g', arguments: {} } },
+    { role: 'function', name: 'g', content: '{"result":1}' },
+    { role: 'user', content: 'and' }
+  ])
+  const written = writeNativeV2Request(makeRequest({ messages }), options)
+  t.equal(written.reading.droppedToolCalls, 3)
+})
+
+t.test('the count of dropped calls is reported when the answer begins (B8)', async t => {
+  const anomalies: unknown[] = []
+  const reader = openReader(createNativeV2Reader, {
+    reading: { droppedToolCalls: 3 },
+    onAnomaly: (name, details) => anomalies.push([name, details])
+  })
+  reader.readBody(Buffer.from('{"messages":[],"finish_reason":"stop"}'))
+  t.strictSame(anomalies, [['abandoned_tool_calls_dropped', { count: 3 }]])
+})
+
+t.test('calls that stand last may still be answered', async t => {
+  t.match(v2([say('user', 'a'), assistant(call('c1', 'f'))]), [{}, { content: [{ function_call: { name: 'f' } }] }])
+})
+
+t.test('a result is an object on the wire, whatever the client sent', async t => {
+  const cases: Array<[string, unknown]> = [
+    ['', {}],
+    ['  ', {}],
+    ['plain', { result: 'plain' }],
+    ['[1,2]', { result: [1, 2] }],
+    ['7', { result: 7 }],
+    ['true', { result: true }],
+    ['null', { result: null }],
+    ['{"k":1}', { k: 1 }],
+    [JSON.stringify('{"k":1}'), { k: 1 }],
+    [JSON.stringify(JSON.stringify('{"k":1}')), { k: 1 }],
+    [JSON.stringify('text'), { result: 'text' }],
+    ["{'k': 1}", { result: "{'k': 1}" }]
+  ]
+  for (const [text, object] of cases) {
+    const messages = [assistant(call('c1', 'f')), tool(result('c1', text))]
+    const [, v2Result] = v2(messages) as JsonObject[]
+    t.strictSame(v2Result?.content, [{ function_result: { name: 'f', result: object } }], text)
+    const [, v1Result] = v1(messages) as JsonObject[]
+    t.strictSame(JSON.parse(String(v1Result?.content)), object, text)
+  }
+})
+
+t.test('object text goes to v1 as the client wrote it', async t => {
+  const text = '{ "big": 12345678901234567890 }'
+  t.match(v1([assistant(call('c1', 'f')), tool(result('c1', text))]), [{}, { content: text }])
+})
+
+t.test('parts of a result are joined, and a failed one says so', async t => {
+  const parts: ContentPart[] = [
+    { type: 'text', text: 'a' },
+    { type: 'text', text: 'b' }
+  ]
+  const joined = v2([assistant(call('c1', 'f')), tool(result('c1', '', { content: parts }))])
+  t.match(joined, [{}, { content: [{ function_result: { result: { result: 'a\nb' } } }] }])
+  const failed = (text: string) =>
+    (v2([assistant(call('c1', 'f')), tool(result('c1', text, { isError: true }))]) as JsonObject[])[1]?.content
+  t.match(failed('boom'), [{ function_result: { result: { error: 'boom', is_error: true } } }])
+  t.match(failed('{"code":1}'), [{ function_result: { result: { error: { code: 1 }, is_error: true } } }])
+  t.match(failed(''), [{ function_result: { result: { error: '', is_error: true } } }])
+})
+
+t.test('three turns keep the state id of the upstream, streaming and not (C3)', async t => {
+  const body = Buffer.from(
+    JSON.stringify({
+      messages: [
+        { role: 'assistant', tool_state_id: stateId, content: [{ function_call: { name: 'f', arguments: { a: 1 } } }] }
+      ],
+      finish_reason: 'function_call'
+    })
+  )
+  const whole = openReader(createNativeV2Reader).readBody(body)
+  const reader = openReader(createNativeV2Reader)
+  const streamed = [...reader.push(Buffer.from(`data: ${body}\n\n`)), ...reader.end()]
+  for (const events of [whole, streamed]) {
+    const start = events.find(event => event.type === 'tool-call-start')
+    const id = start?.type === 'tool-call-start' ? start.id : ''
+    t.match(v2([assistant(call(id, 'f', { a: 1 })), tool(result(id, '1')), say('user', 'go on')]), [
+      { tools_state_id: stateId },
+      { tools_state_id: stateId },
+      { role: 'user' }
+    ])
+  }
+})

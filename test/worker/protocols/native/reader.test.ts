@@ -1,0 +1,271 @@
+// What readers do beyond the goldens: when events come out, what is reported, bounds, and states that follow each other.
+
+import t from 'tap'
+import { accumulateEvents, type NormalizedEvent, readToolCallId } from '../../../../worker/normalized/index.ts'
+import { createNativeV1Reader } from '../../../../worker/protocols/native-v1/provider.ts'
+import { createNativeV2Reader } from '../../../../worker/protocols/native-v2/provider.ts'
+import { SSE_FRAME_CHARACTERS_MAX } from '../../../../worker/protocols/shared/sse.ts'
+import { openReader, readStream, type Setup } from './support.ts'
+
+const frame = (payload: unknown, name?: string) =>
+  Buffer.from(`${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(payload)}\n\n`)
+const v1 = (delta: object, more: object = {}, around: object = {}) =>
+  frame({ choices: [{ delta, index: 0, ...more }], model: 'm', ...around })
+const delta = (message: object, around: object = {}) =>
+  frame({ model: 'm', messages: [{ role: 'assistant', ...message }], ...around }, 'response.message.delta')
+const done = (more: object = {}) => frame({ model: 'm', finish_reason: 'stop', ...more }, 'response.message.done')
+const types = (events: readonly NormalizedEvent[]) => events.map(event => event.type)
+
+t.test('every delta comes out with the bytes that complete it (A18)', async t => {
+  const reader = openReader(createNativeV1Reader)
+  t.same(types(reader.push(v1({ content: 'a', role: 'assistant' }))), ['start', 'text-start', 'text-delta'])
+  const bytes = v1({ content: 'b' })
+  t.same(types(reader.push(bytes.subarray(0, -2))), [])
+  t.same(types(reader.push(bytes.subarray(-2))), ['text-delta'])
+})
+
+t.test('a call starts when it arrives, and pieces of its arguments are passed on at once (A18)', async t => {
+  const reader = openReader(createNativeV2Reader)
+  const call = (text: string, more: object = {}) => ({ content: [{ function_call: { arguments: text, ...more } }] })
+  const first = reader.push(delta({ tool_state_id: 's', ...call('{"a"', { name: 'f' }) }))
+  t.same(types(first), ['start', 'tool-call-start', 'tool-call-delta'])
+  t.same(types(reader.push(delta(call(':1')))), ['tool-call-delta'])
+  t.same(types(reader.push(delta(call('}')))), ['tool-call-delta'])
+  t.same(types(reader.push(done())), ['tool-call-end', 'finish'])
+})
+
+t.test('an object of arguments waits only for the next frame, because it may be sent again, grown', async t => {
+  const reader = openReader(createNativeV1Reader)
+  const call = { function_call: { name: 'f', arguments: { a: 1 } }, functions_state_id: 's' }
+  t.same(types(reader.push(v1(call))), ['start', 'tool-call-start'])
+  t.same(types(reader.push(v1({ content: 'and' }))), ['tool-call-delta', 'tool-call-end', 'text-start', 'text-delta'])
+})
+
+t.test('with the option for parallel calls none comes out before the upstream has finished', async t => {
+  const reader = openReader(createNativeV2Reader, { reading: { buffersToolCalls: true } })
+  const call = (name: string) => delta({ tool_state_id: 's', content: [{ function_call: { name, arguments: {} } }] })
+  t.same(types(reader.push(call('f'))), ['start'])
+  t.same(types(reader.push(call('g'))), [])
+  const events = reader.push(done())
+  t.equal(types(events).filter(type => type === 'tool-call-start').length, 2)
+  const ids = events.flatMap(event => (event.type === 'tool-call-start' ? [readToolCallId(event.id)] : []))
+  t.match(ids, [
+    { stateId: 's', callNumber: 0, name: 'f' },
+    { stateId: 's', callNumber: 1, name: 'g' }
+  ])
+})
+
+t.test('a v2 call without a state id waits for it, because its id has to carry it', async t => {
+  const reader = openReader(createNativeV2Reader)
+  t.same(types(reader.push(delta({ content: [{ function_call: { name: 'f', arguments: '{"a":1}' } }] }))), ['start'])
+  const events = reader.push(delta({ tools_state_id: 's', content: [] }))
+  t.same(types(events), ['tool-call-start', 'tool-call-delta'])
+})
+
+t.test('v2 ends with its last event, v1 with its end marker or the end of the bytes', async t => {
+  const reader = openReader(createNativeV2Reader)
+  reader.push(delta({ content: [{ text: 'a' }] }))
+  t.equal(reader.push(done()).at(-1)?.type, 'finish')
+  t.same(reader.push(delta({ content: [{ text: 'late' }] })), [])
+  t.same(reader.end(), [])
+
+  const v1Reader = openReader(createNativeV1Reader)
+  v1Reader.push(v1({ content: 'a' }))
+  t.same(types(v1Reader.push(v1({ content: '' }, { finish_reason: 'stop' }))), [])
+  t.same(types(v1Reader.push(Buffer.from('data: [DONE]\n\n'))), ['text-end', 'finish'])
+  t.same(v1Reader.end(), [])
+})
+
+t.test('an error that comes before anything else stands alone, without a start', async t => {
+  t.same(types(openReader(createNativeV1Reader).push(frame({ status: 429, message: 'slow' }))), ['error'])
+  t.same(types(openReader(createNativeV2Reader).end()), ['error'])
+})
+
+t.test('a frame beyond the bound ends the stream with an error', async t => {
+  const reader = openReader(createNativeV1Reader)
+  reader.push(v1({ content: 'a' }))
+  const events = reader.push(Buffer.alloc(SSE_FRAME_CHARACTERS_MAX + 1, 'x'))
+  t.match(events, [{ type: 'error', error: { code: 'provider_protocol_error' } }])
+  t.same(reader.push(v1({ content: 'b' })), [])
+})
+
+t.test('frames that are alike are read like any other (repeated frames)', async t => {
+  const text = (piece: string, more: object = {}) => v1({ content: piece }, {}, { created: 1, object: 'o', ...more })
+  const pieces = [
+    'one',
+    '"two"',
+    'tab\t',
+    'delta',
+    '\u0001',
+    '',
+    'three',
+    '\\',
+    'content',
+    '👋',
+    '</think>',
+    '<think>r</think>s'
+  ]
+  const events = readStream(createNativeV1Reader, [
+    ...pieces.map(piece => text(piece)),
+    text('last', { created: 2 }),
+    v1({ content: '' }, { finish_reason: 'stop' })
+  ])
+  const { items } = accumulateEvents(events)
+  const visible = items.map(item => (item.type === 'text' ? item.text : '')).join('')
+  t.equal(visible, 'one"two"tab\tdelta\u0001three\\content👋</think>slast')
+  t.match(items, [{ type: 'text' }, { type: 'reasoning', text: 'r' }, { type: 'text' }])
+})
+
+t.test('a frame that only begins and ends like the others is read in full', async t => {
+  const plain = (piece: string) => `data: {"messages":[{"role":"assistant","content":[{"text":"${piece}"}]}]}\n\n`
+  const twoTexts = 'data: {"messages":[{"role":"assistant","content":[{"text":"b"},{"text":"c"}]}]}\n\n'
+  const broken = plain('d\\')
+  const events = readStream(createNativeV2Reader, [Buffer.from(plain('a') + plain('a2') + twoTexts + broken)])
+  t.equal(events.map(event => (event.type === 'text-delta' ? event.text : '')).join(''), 'aa2bc')
+  t.match(events.at(-1), { type: 'error', error: { code: 'provider_protocol_error' } })
+})
+
+t.test('only the first of several choices is the answer', async t => {
+  const bytes = frame({
+    choices: [
+      { delta: { content: 'other' }, index: 1 },
+      { delta: { content: 'mine' }, index: 0, finish_reason: 'stop' }
+    ]
+  })
+  const { items } = accumulateEvents(readStream(createNativeV1Reader, [bytes]))
+  t.match(items, [{ type: 'text', text: 'mine' }])
+})
+
+t.test('what an answer shows beyond the ordinary is reported', async t => {
+  const reported = (create: typeof createNativeV1Reader, pieces: Uint8Array[], setup: Setup = {}) => {
+    const names: string[] = []
+    readStream(create, pieces, { ...setup, onAnomaly: name => names.push(name) })
+    return names
+  }
+  const text = v1({ content: 'a' })
+  t.same(reported(createNativeV1Reader, [text, v1({}, { finish_reason: 'stop' })]), [])
+  t.same(reported(createNativeV1Reader, [text, Buffer.from('data: [DONE]\n\n')]), ['finish_reason_missing'])
+  t.same(reported(createNativeV1Reader, [text, v1({}, { finish_reason: 'weird' })]), ['finish_reason_unknown'])
+  t.same(reported(createNativeV1Reader, [text, v1({}, { finish_reason: 'function_call' })]), [
+    'announced_tool_call_missing'
+  ])
+  const demanded = { reading: { expectsToolCall: true } }
+  t.same(reported(createNativeV2Reader, [done()], demanded), ['forced_tool_call_missing'])
+  const search = delta({ content: [{ tool_execution: { name: 'web_search' } }] })
+  t.same(reported(createNativeV2Reader, [search, done()], demanded), [])
+  const call = (a: number) =>
+    delta({ tool_state_id: 's', content: [{ function_call: { name: 'f', id: 'p', arguments: { a } } }] })
+  const between = delta({ content: [{ text: 'x' }] })
+  t.same(reported(createNativeV2Reader, [call(1), between, call(2), done()]), ['tool_call_changed_late'])
+})
+
+t.test('usage is unknown where the upstream does not say it, and zero where it says zero (D3)', async t => {
+  const usageOf = (create: typeof createNativeV1Reader, payload: object) =>
+    accumulateEvents(openReader(create).readBody(Buffer.from(JSON.stringify(payload)))).usage
+  const v1Usage = (usage: unknown) => usageOf(createNativeV1Reader, { choices: [], usage })
+  t.same(v1Usage({ prompt_tokens: 5, completion_tokens: 2 }), {
+    inputTokens: 5,
+    cachedInputTokens: null,
+    outputTokens: 2,
+    reasoningTokens: null,
+    totalTokens: 7
+  })
+  t.equal(v1Usage({ prompt_tokens: 5, precached_prompt_tokens: 0 })?.cachedInputTokens, 0)
+  t.equal(v1Usage({ completion_tokens: 5, completion_tokens_details: { reasoning_tokens: 3 } })?.reasoningTokens, 3)
+  for (const nothing of [undefined, null, {}, 'x', { prompt_tokens: '5' }, { prompt_tokens: -1 }]) {
+    t.equal(v1Usage(nothing), null)
+  }
+  const v2Usage = usageOf(createNativeV2Reader, {
+    messages: [],
+    usage: {
+      input_tokens: 9,
+      input_tokens_details: { cached_tokens: 4 },
+      output_tokens: 1,
+      output_tokens_details: { reasoning_tokens: 1 }
+    }
+  })
+  t.same(v2Usage, { inputTokens: 9, cachedInputTokens: 4, outputTokens: 1, reasoningTokens: 1, totalTokens: 10 })
+})
+
+t.test('metadata tells where the answer came from, and drops what is too long', async t => {
+  const read = (setup: Setup, payload: object = {}) =>
+    accumulateEvents(
+      openReader(createNativeV2Reader, setup).readBody(Buffer.from(JSON.stringify({ messages: [], ...payload })))
+    ).metadata
+  t.same(read({ head: {} }), {})
+  t.same(read({ head: { upstreamRequestId: 'r', upstreamSessionId: 'x'.repeat(513) } }), { upstream_x_request_id: 'r' })
+  t.same(read({ head: {}, reading: { droppedAttachments: 2 } }), { upstream_dropped_attachments: '2' })
+  t.match(read({ head: {} }, { thread_id: 't', message_id: 'm', finish_reason: 'weird' }), {
+    upstream_thread_id: 't',
+    upstream_message_id: 'm',
+    upstream_finish_reason: 'weird'
+  })
+})
+
+t.test('text of a schema gets no list of sources', async t => {
+  const inlineData = { sources: { '1': { url: 'https://a.test', title: 'A' } } }
+  const payload = { messages: [{ content: [{ inline_data: inlineData, text: '{"a":"b[sources=[1]]"}' }] }] }
+  const read = (isStructuredOutput: boolean) =>
+    accumulateEvents(
+      openReader(createNativeV2Reader, { reading: { isStructuredOutput } }).readBody(
+        Buffer.from(JSON.stringify(payload))
+      )
+    ).items.at(-1)
+  t.match(read(true), { type: 'text', text: '{"a":"b"}' })
+  t.match(read(false), { type: 'text', text: '{"a":"b"}\n\nSources:\n- [A](https://a.test)' })
+})
+
+t.test('citations point into the text that was delivered', async t => {
+  const inlineData = {
+    sources: {
+      '1': { url: 'https://a.test', title: ' A\n[x] ' },
+      '2': { url: 'https://b.test' },
+      '3': { url: 'https://a.test', title: 'same' },
+      '4': { title: 'no address' }
+    }
+  }
+  const pieces = [
+    delta({ content: [{ text: 'One[sources=[2,9]]' }] }),
+    delta({ content: [{ inline_data: inlineData }] }),
+    delta({ content: [{ text: ' two[sources=[1]] three' }] }),
+    done()
+  ]
+  const { items } = accumulateEvents(readStream(createNativeV2Reader, pieces))
+  const text = items.find(item => item.type === 'text')
+  t.equal(text?.text, 'One two three\n\nSources:\n- [https://b.test](https://b.test)\n- [A \\[x\\]](https://a.test)')
+  const cited = text?.citations.map(({ startIndex, endIndex, url }) => [
+    url,
+    text.text.slice(startIndex, endIndex),
+    startIndex
+  ])
+  t.same(cited, [
+    ['https://a.test', '', 7],
+    ['https://b.test', '- [https://b.test](https://b.test)', 24]
+  ])
+})
+
+t.test('a second search is a run of its own, and a repeated end is none', async t => {
+  const run = (status?: string) => ({
+    tool_execution: { name: 'web_search', ...(status === undefined ? {} : { status }) }
+  })
+  const pieces = [
+    delta({ content: [run()] }),
+    delta({ content: [run('success')], ...run('success') }),
+    delta({ content: [run()] }),
+    delta({ content: [run('success')] }),
+    delta({ content: [{ tool_execution: { name: 'image_generate', status: 'success' } }] }),
+    delta({ content: [{ tool_execution: { name: 'image_generate', status: 'success' } }] }),
+    delta({ content: [{ tool_execution: { name: 'mystery' } }] }),
+    done()
+  ]
+  const { items } = accumulateEvents(readStream(createNativeV2Reader, pieces))
+  t.same(
+    items.map(item => (item.type === 'hosted-tool' ? [item.kind, item.name, item.status] : item)),
+    [
+      ['web_search', 'web_search', 'completed'],
+      ['web_search', 'web_search', 'completed'],
+      ['image_generate', 'image_generate', 'completed'],
+      ['other', 'mystery', 'completed']
+    ]
+  )
+})

@@ -1,0 +1,264 @@
+// Tools on both wires: declarations, names, and the demand to use them.
+
+import t from 'tap'
+import type {
+  HostedToolKind,
+  JsonObject,
+  NormalizedRequest,
+  NormalizedTool,
+  ToolChoice
+} from '../../../../worker/normalized/index.ts'
+import { createNativeV1Reader, writeNativeV1Request } from '../../../../worker/protocols/native-v1/provider.ts'
+import { writeNativeV2Request } from '../../../../worker/protocols/native-v2/provider.ts'
+import { makeRequest, openReader, plainSettings } from './support.ts'
+
+const f = (name: string, more: object = {}): NormalizedTool => ({
+  type: 'function',
+  name,
+  parameters: { type: 'object', properties: {} },
+  ...more
+})
+const hosted = (kind: HostedToolKind, config: JsonObject = {}): NormalizedTool => ({
+  type: 'hosted',
+  kind,
+  sentType: kind,
+  config
+})
+
+function write(contract: 'v1' | 'v2', members: Partial<NormalizedRequest>, model = 'GigaChat-2') {
+  const writeRequest = contract === 'v1' ? writeNativeV1Request : writeNativeV2Request
+  return writeRequest(makeRequest(members), { upstreamModel: model, settings: plainSettings })
+}
+
+/** The declared names and the demand of a body. */
+function tools(contract: 'v1' | 'v2', declared: NormalizedTool[], toolChoice?: ToolChoice, more: object = {}) {
+  const members = { tools: declared, ...(toolChoice === undefined ? {} : { toolChoice }), ...more }
+  const { body } = write(contract, members)
+  const { functions, function_call, tools, tool_config } = body
+  return JSON.parse(JSON.stringify({ functions, function_call, tools, tool_config })) as Record<string, unknown>
+}
+
+const schema: JsonObject = {
+  type: 'object',
+  properties: {
+    a: { $ref: '#/$defs/A' },
+    b: { anyOf: [{ type: 'string', format: 'email' }, { type: 'null' }] },
+    c: true,
+    d: { type: ['integer', 'null'], enum: [1, 2, null], default: null },
+    e: {}
+  },
+  required: ['a'],
+  additionalProperties: false,
+  $defs: { A: { type: 'object', properties: { next: { $ref: '#/$defs/A' } } } }
+}
+
+t.test('a schema reaches both wires as the client sent it', async t => {
+  const declared = [
+    f('f', { parameters: schema, returnParameters: schema, fewShotExamples: [{ request: 'r', params: {} }] })
+  ]
+  const expected = {
+    name: 'f',
+    parameters: schema,
+    few_shot_examples: [{ request: 'r', params: {} }],
+    return_parameters: schema
+  }
+  t.strictSame(tools('v1', declared), { functions: [expected] })
+  t.strictSame(tools('v2', declared), { tools: [{ functions: { specifications: [expected] } }] })
+})
+
+t.test('an absent description, or a null one among the extras, is no member', async t => {
+  const declared = [
+    f('f', { strict: true, fewShotExamples: null, returnParameters: null }),
+    f('g', { description: 'G' })
+  ]
+  t.strictSame(tools('v1', declared), {
+    functions: [
+      { name: 'f', parameters: { type: 'object', properties: {} } },
+      { name: 'g', description: 'G', parameters: { type: 'object', properties: {} } }
+    ]
+  })
+})
+
+t.test('hosted tools stand before the one entry of functions on v2, and nowhere on v1', async t => {
+  const declared = [
+    f('f'),
+    hosted('web_search', { indexes: ['w'], none: null }),
+    hosted('code_interpreter'),
+    hosted('web_search')
+  ]
+  t.match(tools('v2', declared), {
+    tools: [
+      { web_search: { indexes: ['w'] } },
+      { code_interpreter: {} },
+      { functions: { specifications: [{ name: 'f' }] } }
+    ]
+  })
+  t.notMatch(JSON.stringify(tools('v2', declared)), /null/)
+  t.strictSame(Object.keys(tools('v1', declared)), ['functions'])
+  t.strictSame(tools('v1', [hosted('web_search')]), {})
+  t.strictSame(tools('v1', [{ type: 'unsupported', sentType: 'mcp', definition: {} }]), {})
+})
+
+t.test('a function of a namespace has one flat name, and its namespace back in the answer', async t => {
+  const { body, reading } = write('v1', { tools: [f('run', { namespace: 'shell' }), f('x', { namespace: 'n__' })] })
+  t.match(body.functions, [{ name: 'shell__run' }, { name: 'n__x' }])
+  t.strictSame(
+    [...reading.toolNames],
+    [
+      ['shell__run', { name: 'run', namespace: 'shell' }],
+      ['n__x', { name: 'x', namespace: 'n__' }]
+    ]
+  )
+})
+
+t.test("a function with the name of an upstream's own tool has an alias everywhere (B11)", async t => {
+  const messages = [
+    {
+      role: 'assistant' as const,
+      content: [{ type: 'tool-call' as const, id: 'c', name: 'web_search', arguments: {} }]
+    },
+    {
+      role: 'tool' as const,
+      content: [{ type: 'tool-result' as const, callId: 'c', content: [], isError: false, path: 'p' }]
+    }
+  ]
+  const members = { messages, tools: [f('web_search')], toolChoice: { type: 'function' as const, name: 'web_search' } }
+  for (const contract of ['v1', 'v2'] as const) {
+    const { body } = write(contract, members)
+    t.notMatch(JSON.stringify(body), /"web_search"/)
+    t.equal(JSON.stringify(body).match(/__gateway_user_search_web/g)?.length, 4)
+  }
+  const { reading } = write('v1', members)
+  const events = openReader(createNativeV1Reader, { reading }).readBody(
+    Buffer.from(
+      '{"choices":[{"message":{"function_call":{"name":"__gateway_user_search_web"}},"finish_reason":"function_call"}]}'
+    )
+  )
+  t.match(events[1], { type: 'tool-call-start', name: 'web_search' })
+})
+
+t.test('names that the upstream does not take are made safe without collisions, and come back', async t => {
+  const long = 'n'.repeat(70)
+  const names = ['a.b', 'a_b', 'a b', 'имя', long, `${long}x`, 'image_generate', 'code_interpreter']
+  const { body, reading } = write('v1', { tools: names.map(name => f(name)) })
+  const wire = (body.functions as JsonObject[]).map(declared => String(declared.name))
+  t.strictSame(wire.slice(0, 4), ['a_b_2', 'a_b', 'a_b_3', '___'])
+  t.equal(new Set(wire).size, names.length)
+  for (const name of wire) t.match(name, /^[A-Za-z0-9_-]{1,64}$/)
+  t.strictSame(
+    wire.map(name => reading.toolNames.get(name)?.name ?? name),
+    names
+  )
+})
+
+const two = [f('a'), f('b')]
+const some = { mode: 'forced' }
+
+t.test('tools that the model may choose freely are declared and nothing more', async t => {
+  for (const choice of [undefined, { type: 'auto' as const }]) {
+    t.strictSame(Object.keys(tools('v1', two, choice)), ['functions'])
+    t.strictSame(Object.keys(tools('v2', two, choice)), ['tools'])
+  }
+})
+
+t.test('the legacy form keeps its own word on v1', async t => {
+  const legacy = { usesLegacyFunctions: true }
+  t.equal(tools('v1', two, { type: 'auto' }, legacy).function_call, 'auto')
+  t.equal(tools('v1', two, undefined, legacy).function_call, undefined)
+  t.equal(tools('v1', [], { type: 'auto' }, legacy).function_call, undefined)
+  t.equal(tools('v2', two, { type: 'auto' }, legacy).tool_config, undefined)
+})
+
+t.test('the choice none removes functions and hosted tools', async t => {
+  t.strictSame(tools('v1', [f('a'), hosted('web_search')], { type: 'none' }), {})
+  t.strictSame(tools('v2', [f('a'), hosted('web_search')], { type: 'none' }), {})
+})
+
+t.test('a named function is forced (B6)', async t => {
+  const choice = { type: 'function' as const, name: 'b' }
+  t.strictSame(tools('v1', two, choice).function_call, { name: 'b' })
+  t.strictSame(tools('v2', two, choice).tool_config, { mode: 'forced', function_name: 'b' })
+  const inNamespace = [f('run', { namespace: 'shell' })]
+  for (const name of ['run', 'shell__run']) {
+    t.strictSame(tools('v2', inNamespace, { type: 'function', name }).tool_config, {
+      mode: 'forced',
+      function_name: 'shell__run'
+    })
+  }
+})
+
+t.test('a hosted tool is forced on v2 and refused on v1 (B6)', async t => {
+  const choice = { type: 'hosted' as const, kind: 'web_search' as const }
+  t.strictSame(tools('v2', [hosted('web_search')], choice).tool_config, { mode: 'forced', tool_name: 'web_search' })
+  t.throws(() => tools('v1', [hosted('web_search')], choice), { code: 'unsupported_semantic', param: 'tool_choice' })
+})
+
+t.test('a choice of what is not declared is refused (B6)', async t => {
+  const undeclared = { code: 'invalid_request', param: 'tool_choice' }
+  for (const contract of ['v1', 'v2'] as const) {
+    t.throws(() => tools(contract, two, { type: 'function', name: 'c' }), undeclared)
+  }
+  t.throws(() => tools('v2', two, { type: 'hosted', kind: 'web_search' }), undeclared)
+  t.throws(() => tools('v1', two, { type: 'function', name: 'c' }, { protocol: 'content' }), {
+    code: 'invalid_request',
+    param: 'toolConfig.functionCallingConfig'
+  })
+})
+
+t.test('some tool: the only candidate by name, several without a name on v2, else refused (B6)', async t => {
+  const required = { type: 'required' as const }
+  const refused = { code: 'unsupported_semantic', param: 'tool_choice' }
+  t.strictSame(tools('v1', [f('a')], required).function_call, { name: 'a' })
+  t.strictSame(tools('v1', [f('a'), hosted('web_search')], required).function_call, { name: 'a' })
+  t.strictSame(tools('v2', [f('a')], required).tool_config, { mode: 'forced', function_name: 'a' })
+  t.strictSame(tools('v2', [f('a'), hosted('web_search')], required).tool_config, {
+    mode: 'forced',
+    function_name: 'a'
+  })
+  t.strictSame(tools('v2', two, required).tool_config, some)
+  t.strictSame(tools('v2', [hosted('web_search')], required).tool_config, { mode: 'forced', tool_name: 'web_search' })
+  t.strictSame(tools('v2', [hosted('web_search'), hosted('code_interpreter')], required).tool_config, some)
+  t.throws(() => tools('v1', two, required), refused)
+  t.throws(() => tools('v1', [hosted('web_search')], required), refused)
+  for (const contract of ['v1', 'v2'] as const) t.throws(() => tools(contract, [], required), refused)
+})
+
+t.test('an allow-list filters the definitions and then reads as auto or required', async t => {
+  const allow = (mode: 'auto' | 'required', ...names: string[]) => ({ type: 'allowed' as const, mode, names })
+  t.match(tools('v1', two, allow('auto', 'b')), { functions: [{ name: 'b' }], function_call: undefined })
+  t.equal((tools('v1', two, allow('auto', 'b')).functions as unknown[]).length, 1)
+  t.strictSame(tools('v1', two, allow('required', 'b')).function_call, { name: 'b' })
+  t.strictSame(tools('v2', [...two, f('c')], allow('required', 'a', 'b')).tool_config, some)
+  t.throws(() => tools('v2', two, allow('required', 'c')), { code: 'unsupported_semantic' })
+})
+
+t.test('the demand for some tool is known to the reader, which reports an answer without a call', async t => {
+  const { reading } = write('v2', { tools: two, toolChoice: { type: 'required' } })
+  t.equal(reading.expectsToolCall, true)
+  t.equal(write('v2', { tools: [f('a')], toolChoice: { type: 'required' } }).reading.expectsToolCall, false)
+  const names: string[] = []
+  const read = (body: string) =>
+    openReader(createNativeV1Reader, { reading, onAnomaly: name => names.push(name) }).readBody(Buffer.from(body))
+  t.match(read('{"choices":[{"message":{"content":"no"},"finish_reason":"stop"}]}').at(-1), { reason: 'stop' })
+  t.strictSame(names, ['forced_tool_call_missing'])
+  read('{"choices":[{"message":{"function_call":{"name":"a"}},"finish_reason":"function_call"}]}')
+  t.equal(names.length, 1)
+})
+
+t.test('parallel calls are switched on for the largest v2 model only, and only when asked for', async t => {
+  const ask = (contract: 'v1' | 'v2', model: string, parallelToolCalls?: boolean) => {
+    const members = { tools: two, ...(parallelToolCalls === undefined ? {} : { parallelToolCalls }) }
+    const { body, reading } = write(contract, members, model)
+    t.equal(reading.buffersToolCalls, body.parallel_tool_calls === true)
+    return body.parallel_tool_calls
+  }
+  for (const model of ['GigaChat-2-Max', 'GigaChat-2-Max:2.0', 'gigachat-2-max', 'GigaChat-2-Max-preview']) {
+    t.equal(ask('v2', model, true), true, model)
+  }
+  for (const model of ['GigaChat-2', 'GigaChat-2-Maxi', 'GigaChat-2-Max_x', 'GigaChat-Max']) {
+    t.equal(ask('v2', model, true), undefined, model)
+  }
+  t.equal(ask('v2', 'GigaChat-2-Max', false), undefined)
+  t.equal(ask('v2', 'GigaChat-2-Max'), undefined)
+  t.equal(ask('v1', 'GigaChat-2-Max', true), undefined)
+})
