@@ -1,6 +1,8 @@
 // The runtime log of every process: one line per event to stdout and to the log file (operations contract, section 12).
+import { setTimeout as wait } from 'node:timers/promises'
 import { format } from 'node:util'
 import pino, { type LogFn, type Logger as PinoLogger } from 'pino'
+import { createLineWriter } from './line-writer.ts'
 import { escapeJsonLine, writeTextLine } from './log-line.ts'
 import { createRedactor, type Redactor } from './redaction.ts'
 import type { Settings } from './settings.ts'
@@ -13,8 +15,10 @@ export interface RuntimeLog {
   readonly log: Logger
   /** Opens the log file anew under its name: it was renamed. */
   reopen(): void
-  /** Writes what is still in memory, before anything else happens. */
+  /** Writes what is still in memory, as far as stdout takes it at once. */
   flush(): void
+  /** Writes what is still in memory, waiting a moment for a slow reader of stdout; the last thing before the process ends. */
+  drained(): Promise<void>
 }
 
 export interface RuntimeLogOptions {
@@ -51,14 +55,18 @@ const DEBUG_LEVEL = 20
 /** Workers gather lines up to this size or time; the supervisor, which says little, writes each at once. */
 const WORKER_BUFFER_BYTES = 8192
 const WORKER_FLUSH_INTERVAL_MS = 100
-/** Lines in memory while stdout or the disk is slow; beyond it lines are lost rather than requests slowed down. */
+/** Lines in memory while the disk is slow; beyond it lines are lost rather than requests slowed down. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024
-const SUPPRESSED_CHECK_MS = 1000
+const REPORT_INTERVAL_MS = 1000
+/** How long the end of the process waits for a slow reader of stdout. */
+const DRAIN_PATIENCE_MS = 500
 
 /** Opens the runtime log of this process. Throws when the log file cannot be opened. */
 export function createRuntimeLog(options: RuntimeLogOptions): RuntimeLog {
   const { settings } = options
-  const destinations = openDestinations(options)
+  const destinations = openDestinations(options, lostLines => {
+    log.warn({ event: 'log_lines_lost', count: lostLines }, 'Log lines were lost because stdout or the disk was slow')
+  })
   const log: Logger = pino(
     {
       level: pinoLevels[settings.logLevel],
@@ -71,25 +79,30 @@ export function createRuntimeLog(options: RuntimeLogOptions): RuntimeLog {
     },
     destinations
   )
-  return { log, reopen: destinations.reopen, flush: destinations.flushSync }
+  return { log, reopen: destinations.reopen, flush: destinations.flushSync, drained: destinations.drained }
 }
 
-function openDestinations({ settings, worker, isQuiet = false }: RuntimeLogOptions) {
-  const buffering =
-    worker === undefined ? {} : { minLength: WORKER_BUFFER_BYTES, periodicFlush: WORKER_FLUSH_INTERVAL_MS }
+function openDestinations(
+  { settings, worker, isQuiet = false }: RuntimeLogOptions,
+  reportLost: (lostLines: number) => void
+) {
+  const isWorker = worker !== undefined
+  const losses = createLossCounter(reportLost)
   const file = pino.destination({
     dest: settings.logFilename,
     append: true,
     mode: 0o600,
     sync: true,
     maxLength: WAITING_BYTES_MAX,
-    ...buffering
+    ...(isWorker && { minLength: WORKER_BUFFER_BYTES, periodicFlush: WORKER_FLUSH_INTERVAL_MS })
   })
-  // A reader of stdout that stopped reading must not stop the gateway, so these writes do not wait.
-  const stdout = pino.destination({ dest: 1, sync: false, maxLength: WAITING_BYTES_MAX, ...buffering })
-  // A full disk or a closed pipe loses lines, which nothing here could report anywhere else.
-  file.on('error', ignoreLostLines)
-  stdout.on('error', ignoreLostLines)
+  // A full disk loses lines; that there were losses is said as soon as lines are taken again.
+  file.on('error', losses.count)
+  file.on('drop', losses.count)
+  const stdout = createLineWriter(process.stdout, {
+    gatherMs: isWorker ? WORKER_FLUSH_INTERVAL_MS : 0,
+    onLost: losses.count
+  })
   const isText = settings.logFormat === 'text'
   const isColored = isText && process.stdout.isTTY === true
 
@@ -109,14 +122,32 @@ function openDestinations({ settings, worker, isQuiet = false }: RuntimeLogOptio
     /** The logger itself calls it after a CRITICAL line. */
     flushSync(): void {
       file.flushSync()
-      stdout.flushSync()
+      stdout.flush()
+    },
+    async drained(): Promise<void> {
+      file.flushSync()
+      const patience = new AbortController()
+      await Promise.race([stdout.drained(), wait(DRAIN_PATIENCE_MS, undefined, { signal: patience.signal })])
+      patience.abort()
     }
   }
   return destinations
 }
 
-function ignoreLostLines(): void {
-  // Deliberately nothing: see where it is used.
+/** Says how many lines were lost, once a second at most. */
+function createLossCounter(report: (lostLines: number) => void) {
+  let lostLines = 0
+  function reportAll(): void {
+    const count = lostLines
+    lostLines = 0
+    report(count)
+  }
+  return {
+    count(): void {
+      if (lostLines === 0) setTimeout(reportAll, REPORT_INTERVAL_MS).unref()
+      lostLines += 1
+    }
+  }
 }
 
 /** Redacts and limits what is about to be written. It only runs for levels that are switched on. */
@@ -137,7 +168,7 @@ function createLogMethod({ settings, knownSecrets }: RuntimeLogOptions, log: () 
     let { fields, text } = readParameters(parameters)
     if (redactor !== undefined) text = redactor.redactText(text)
     if (level === WARN_LEVEL && !limiter.admit(text, Date.now())) {
-      if (!isReportScheduled) setTimeout(reportSuppressed, SUPPRESSED_CHECK_MS).unref()
+      if (!isReportScheduled) setTimeout(reportSuppressed, REPORT_INTERVAL_MS).unref()
       isReportScheduled = true
       return
     }

@@ -74,8 +74,8 @@ const clientVersionWindows: Readonly<Record<PublicProtocol, string>> = {
   openai_responses: 'not-integrated'
 }
 
-/** The suites that prove the chat completions cell: numbered conformance cases, and the official SDK end to end. */
-const CHAT_NATIVE_EVIDENCE = ['CLIENT-COMPLETIONS-NATIVE', 'CONFORMANCE-COMPLETIONS-NATIVE']
+/** The suites that prove the chat completions cell: `test/clients/openai-sdk.test.ts` and `test/conformance/completions.json`. */
+const CHAT_NATIVE_EVIDENCE = ['CLIENT-OPENAI-SDK', 'CONFORMANCE-COMPLETIONS']
 
 type Disposition = SemanticRow['disposition']
 
@@ -84,12 +84,12 @@ const chatNativeDispositions: Readonly<Record<SemanticName, Disposition | 'not_i
   cancellation: 'exact',
   disconnect: 'exact',
   files_and_images: 'conditional',
-  hosted_and_provider_native_tools: 'unsupported',
+  hosted_and_provider_native_tools: 'conditional',
   malformed_upstream_stream: 'exact',
   multimodal_inputs: 'conditional',
   parallel_tool_calls: 'conditional',
   previous_response_state: 'not_in_public_protocol',
-  reasoning_controls_and_summaries: 'unsupported',
+  reasoning_controls_and_summaries: 'conditional',
   roles: 'exact',
   safety_and_refusal: 'conditional',
   stop_reasons: 'exact',
@@ -99,7 +99,7 @@ const chatNativeDispositions: Readonly<Record<SemanticName, Disposition | 'not_i
   tool_choice: 'exact',
   tool_definitions_and_call_ids: 'exact',
   tool_results: 'exact',
-  usage_cache_tokens: 'unsupported',
+  usage_cache_tokens: 'exact',
   usage_input_output_tokens: 'exact',
   usage_reasoning_tokens: 'unsupported'
 }

@@ -4,7 +4,7 @@ import type { Logger, RuntimeLog } from '../shared/logging.ts'
 import { createCatalogOfRecord } from './catalog-of-record.ts'
 import { createConcurrencyBroker } from './concurrency-broker.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
-import { createFleet, type FleetEvent } from './fleet.ts'
+import { createFleet, type FleetEvent, type HealthPolicy } from './fleet.ts'
 import {
   advanceLifecycle,
   initialLifecycleState,
@@ -31,6 +31,7 @@ export interface ControlOptions {
   readonly workerArguments: readonly string[]
   readonly listen: ListenOptions
   readonly restartPolicy: RestartPolicy
+  readonly healthPolicy: HealthPolicy
   /** Base64 of the key that fingerprints are made with. */
   readonly fingerprintKey: string
   /** Workers write only warnings to stdout. */
@@ -76,6 +77,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
       execArgv: options.workerArguments,
       startupTimeoutMs: settings.startupTimeoutSeconds * 1000,
       restartPolicy: options.restartPolicy,
+      healthPolicy: options.healthPolicy,
       revisions,
       configure: workerId => ({
         kind: 'configure',

@@ -6,8 +6,13 @@ import type { Logger } from '../shared/logging.ts'
 import { countDeathsInRow, decideRestart, type RestartPolicy } from './restart-policy.ts'
 
 /** A worker that does not answer this many pings in a row has a stuck event loop and is replaced. */
-const PING_INTERVAL_MS = 5_000
-const UNANSWERED_PINGS_MAX = 6
+export interface HealthPolicy {
+  readonly pingIntervalMs: number
+  readonly unansweredPingsMax: number
+}
+
+/** Half a minute: longer than any honest work keeps an event loop, and counted in pings, so that a suspended machine costs nothing. */
+export const DEFAULT_HEALTH_POLICY: HealthPolicy = Object.freeze({ pingIntervalMs: 5_000, unansweredPingsMax: 6 })
 
 type ConfigureContent = Extract<SupervisorMessageContent, { kind: 'configure' }>
 export type StartupFailure = Extract<WorkerMessage, { kind: 'worker-failed' }>['reason'] | 'not_ready_in_time'
@@ -35,6 +40,7 @@ export interface FleetOptions {
   readonly execArgv: readonly string[]
   readonly startupTimeoutMs: number
   readonly restartPolicy: RestartPolicy
+  readonly healthPolicy: HealthPolicy
   readonly revisions: { readonly config: string; readonly matrix: string }
   /** What a worker is told when it comes up; every one gets the same, whenever it was forked. */
   readonly configure: (workerId: number) => ConfigureContent
@@ -181,7 +187,7 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
     )
     if (hasStarted || readyMembers().length < options.workerCount) return
     hasStarted = true
-    pingTimer = setInterval(pingAll, PING_INTERVAL_MS).unref()
+    pingTimer = setInterval(pingAll, options.healthPolicy.pingIntervalMs).unref()
     onEvent({ kind: 'startup-completed', address: message.address })
   }
 
@@ -249,7 +255,7 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
   function pingAll(): void {
     nonce += 1
     for (const member of readyMembers()) {
-      if (member.unansweredPings >= UNANSWERED_PINGS_MAX) {
+      if (member.unansweredPings >= options.healthPolicy.unansweredPingsMax) {
         log.error(
           { event: 'worker_stuck', worker_pid: member.worker.process.pid },
           'A worker does not answer and is killed'

@@ -12,6 +12,7 @@ import { startControl } from './control.ts'
 import { writeDemoBanner } from './demo-banner.ts'
 import { type DemoUpstream, startDemoUpstream } from './demo-upstream.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
+import { DEFAULT_HEALTH_POLICY } from './fleet.ts'
 import { exitCodeBeforeStart } from './lifecycle.ts'
 import { canSharePort, type PortReservation, reservePort } from './port-reservation.ts'
 import { createRestartPolicy } from './restart-policy.ts'
@@ -40,6 +41,7 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
   let stop = () => stopping.abort()
   context.signals.listen(() => stop())
   const owned: Owned = { demo: undefined, runtimeLog: undefined, reservation: undefined }
+  process.on('uncaughtException', error => crash(error, owned, context))
   try {
     const plan = await preparePlan(sources, owned, stopping.signal)
     const { log } = openLog(plan, sources, owned)
@@ -60,6 +62,7 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
         workerArguments: chooseWorkerArguments(plan.settings),
         listen,
         restartPolicy: createRestartPolicy(plan.settings.workers),
+        healthPolicy: DEFAULT_HEALTH_POLICY,
         fingerprintKey: createFingerprintKey(plan.settings),
         isQuiet: sources.options.isDemo
       }
@@ -71,14 +74,26 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
   } finally {
     await owned.reservation?.release()
     await owned.demo?.close()
-    owned.runtimeLog?.flush()
+    await owned.runtimeLog?.drained()
   }
+}
+
+/** A mistake of ours: one line instead of a trace that might hold anything. Workers and upstream end with this process. */
+function crash(error: Error, owned: Owned, context: GatewayContext): never {
+  owned.runtimeLog?.log.fatal(
+    { event: 'supervisor_crashed', err: error },
+    'The supervisor ends after an unexpected error'
+  )
+  context.writeError(`internal: ${error.name}; the log says more`)
+  process.exit(EXIT_CODES.startupFailed)
 }
 
 async function preparePlan(sources: PlanSources, owned: Owned, signal: AbortSignal): Promise<RuntimePlan> {
   const plan = planRuntime(sources)
   if (!sources.options.isDemo) return plan
-  owned.demo = await startDemoUpstream(signal)
+  owned.demo = await startDemoUpstream(signal).catch(error => {
+    throw new StartFailure('demo_upstream_failed: the embedded upstream did not start', error)
+  })
   const isTerminal = process.stdout.isTTY === true
   const demoVariables = {
     ...(plan.settings.upstream.model === undefined && { UPSTREAM_MODEL: 'GigaChat-2-Max' }),
@@ -90,11 +105,15 @@ async function preparePlan(sources: PlanSources, owned: Owned, signal: AbortSign
 }
 
 function openLog(plan: RuntimePlan, sources: PlanSources, owned: Owned): RuntimeLog {
-  owned.runtimeLog = createRuntimeLog({
-    settings: plan.settings,
-    knownSecrets: listSecretTexts(plan.settings),
-    isQuiet: sources.options.isDemo
-  })
+  try {
+    owned.runtimeLog = createRuntimeLog({
+      settings: plan.settings,
+      knownSecrets: listSecretTexts(plan.settings),
+      isQuiet: sources.options.isDemo
+    })
+  } catch (error) {
+    throw new StartFailure('log_file_unusable: GATEWAY_LOG_FILENAME must name a file that can be written', error)
+  }
   return owned.runtimeLog
 }
 
@@ -163,6 +182,17 @@ function createFingerprintKey(settings: Settings): string {
   return key.toString('base64')
 }
 
+/** A step of the start that failed, with the words for stderr. */
+class StartFailure extends Error {
+  readonly problem: string
+
+  constructor(problem: string, cause: unknown) {
+    super(problem, { cause })
+    this.name = 'StartFailure'
+    this.problem = problem
+  }
+}
+
 /** Errors of the system that say where the gateway was told to listen, in words. */
 const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'port_in_use: the port is already in use',
@@ -182,7 +212,9 @@ function explainFailure(
   // Whatever the abort interrupted, the stop was asked for.
   if (isStopping) return exitCodeBeforeStart({ kind: 'stop-signal' })
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const problem = LISTEN_PROBLEMS[code] ?? `internal: ${error instanceof Error ? error.message : String(error)}`
+  // The message of an unknown error may hold anything; the log, which redacts, has it.
+  const unknown = `internal: ${error instanceof Error ? error.name : 'error'} ${code}`.trim()
+  const problem = error instanceof StartFailure ? error.problem : (LISTEN_PROBLEMS[code] ?? unknown)
   owned.runtimeLog?.log.error({ event: 'startup_failed', err: error }, `Startup failed: ${problem}`)
   context.writeError(`startup_failed: ${problem}`)
   return exitCodeBeforeStart({ kind: 'startup-failed', exitCode: EXIT_CODES.startupFailed })

@@ -149,6 +149,7 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
 
   async function close(): Promise<void> {
     await running?.app.close()
+    await runtimeLog?.drained()
     send({ kind: 'closed' }, () => process.exit(EXIT_CLEAN))
   }
 }
@@ -173,7 +174,8 @@ function describeFailure(error: unknown): Failure {
   if (error instanceof Error && error.name === 'TransportConfigurationError') {
     return { reason: 'configuration', detail: 'a TLS file of the upstream cannot be used; the log says which' }
   }
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+  const name = error instanceof Error ? error.name : typeof error
+  const code = error instanceof Error && 'code' in error ? String(error.code) : name
   // The message of an unknown error may hold anything; the log, which redacts, has it.
   return FAILURES[code] ?? { reason: 'internal', detail: `unexpected error ${code}; the log says more` }
 }

@@ -122,6 +122,7 @@ function processRows(add: OneSection) {
     ),
     GATEWAY_POOL_THREADS: add.computed(
       kind.integer({ min: 0 }),
+      // Depends on the number of workers, so `settings.ts` puts the real default in its place.
       { value: () => 0, text: 'max(1, cores / workers)' },
       'Threads per worker for large translations; 0 does everything inline.'
     ),

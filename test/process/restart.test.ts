@@ -28,6 +28,26 @@ t.test('a worker that crashes says why in one line and comes back', async t => {
   t.match(crash, { level: 'CRITICAL', worker: 1, err: { message: 'the fixture crashes' } })
 })
 
+t.test('a worker whose event loop is stuck is killed and comes back', async t => {
+  const fleet = await startFleet(t, { GATEWAY_WORKERS: '1' })
+  const before = await findWorkers(fleet, 1)
+  await t.rejects(fleet.get('/hang'))
+  await fleet.until('/state', state => state.pid !== before.get(1))
+  t.ok(fleet.readLog().some(line => line.event === 'worker_stuck'))
+})
+
+t.test('a message that nobody understands is counted and dropped (J7)', async t => {
+  const fleet = await startFleet(t, { GATEWAY_WORKERS: '1' })
+  await fleet.get('/nonsense')
+  await fleet.get('/nonsense')
+  const findDropped = () => fleet.readLog().filter(line => line.event === 'ipc_message_dropped')
+  while (findDropped().length < 2) await fleet.get('/state')
+  t.same(
+    findDropped().map(line => line.count),
+    [1, 2]
+  )
+})
+
 t.test('workers that keep dying end the gateway with 5 and one line (I8)', async t => {
   for (const fault of ['die-at-start', 'die-when-ready']) {
     const started = startControlProcess(t, { GATEWAY_WORKERS: '1' }, fault)

@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { computeInventoryRevision } from '../../shared/catalog.ts'
@@ -99,6 +101,16 @@ t.test('the matrix of this build has 16 cells of 21 rows, and a blocked cell kee
     t.ok(cell.semantics.every(row => row.disposition === 'unsupported' && row.reasonId === 'route_not_integrated'))
   }
   t.match(matrixRevision, /^sha256:[0-9a-f]{64}$/)
+})
+
+t.test('the published client window is the SDK that the tests run', async t => {
+  const packageFile = join(import.meta.dirname, '../../node_modules/openai/package.json')
+  const { version } = JSON.parse(readFileSync(packageFile, 'utf8'))
+  const cell = supportMatrix.find(one => one.status !== 'blocked')
+  t.equal(cell?.clientVersionWindow, `openai-node==${version}`)
+  for (const evidence of ['test/clients/openai-sdk.test.ts', 'test/conformance/completions.json']) {
+    t.ok(existsSync(join(import.meta.dirname, '../..', evidence)), evidence)
+  }
 })
 
 t.test('canonical JSON sorts keys by code point and leaves nulls out only when asked to', async t => {

@@ -1,10 +1,10 @@
+// What the command line says and answers before anything serves.
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type Started, startScript } from './fixtures/run.ts'
-import { waitForEnd } from './fixtures/workers.ts'
+import { startScript } from './fixtures/run.ts'
 
 const root = join(import.meta.dirname, '../..')
 const main = join(root, 'supervisor/main.ts')
@@ -17,10 +17,6 @@ async function runToEnd(t: Test, argumentList: string[], environment: Record<str
   const started = start(t, argumentList, environment)
   const { code } = await started.exited
   return { code, output: started.output(), errors: started.errors(), hasLog: existsSync(started.logFile) }
-}
-
-function findBaseUrl(started: Started): Promise<string> {
-  return started.readLine(line => line.includes('listens on')).then(line => String(/http:\S+/.exec(line)?.[0]))
 }
 
 t.test('help and version go to stdout and end with 0', async t => {
@@ -156,91 +152,6 @@ t.test('a TLS file of the upstream that cannot be read ends the start with 2', a
   t.equal(code, 2)
   t.match(errors, /^llm-gateway: startup_failed: configuration: [^\n]+\n$/)
 })
-
-t.test('bridge 99: the demo serves with its own upstream, says where, and no secret reaches any output', async t => {
-  const environment = { GATEWAY_WORKERS: '2', GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: secret }
-  const started = start(t, ['--demo', '--port', '0', '--host', '127.0.0.1'], environment)
-  const baseUrl = await findBaseUrl(started)
-  await started.readLine(line => line.includes('Stop with'))
-  const ask = (headers: Record<string, string>) =>
-    fetch(`${baseUrl}/v1/chat/completions`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify({ model: 'GigaChat-2-Max', messages: [{ role: 'user', content: 'Hello!' }] })
-    })
-  t.equal((await ask({})).status, 401)
-  const answer = await ask({ authorization: `Bearer ${secret}` })
-  t.equal(answer.status, 200)
-  t.match(await answer.json(), { choices: [{ message: { content: /Hello!/ } }] })
-  started.child.kill('SIGTERM')
-  t.same(await started.exited, { code: 0, signal: null })
-  t.equal(started.errors(), '')
-  t.match(started.output(), 'authorization: Bearer $GATEWAY_API_KEY')
-  t.notMatch(started.output() + readFileSync(started.logFile, 'utf8'), /hunter2/)
-})
-
-t.test('the log tells the start and the stop, with effective settings and security posture', async t => {
-  const started = start(t, ['--demo', '--port', '0'], { GATEWAY_WORKERS: '1', GATEWAY_NORMALIZATION_MODE: 'x' })
-  await findBaseUrl(started)
-  started.child.kill('SIGTERM')
-  await started.exited
-  const log = started.readLog()
-  const events = log.map(line => line.event)
-  for (const event of [
-    'starting',
-    'effective_settings',
-    'security_posture',
-    'startup_complete',
-    'shutdown_initiated'
-  ]) {
-    t.ok(events.includes(event), event)
-  }
-  t.ok(log.some(line => line.msg === 'Application startup complete'))
-  t.match(
-    log.find(line => line.event === 'effective_settings'),
-    { settings: { GATEWAY_WORKERS: 1, UPSTREAM_CREDENTIALS: '***', UPSTREAM_MODEL: 'GigaChat-2-Max' } }
-  )
-  t.match(log.find(line => line.event === 'security_posture')?.msg, /^Security posture: \{"mode":"DEV"/)
-  t.match(
-    log.find(line => line.event === 'configuration_warning'),
-    { level: 'WARNING', msg: /GATEWAY_NORMALIZATION_MODE/ }
-  )
-})
-
-t.test('the embedded upstream ends with the gateway, however the gateway ends', async t => {
-  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    const started = start(t, ['--demo', '--port', '0'], { GATEWAY_WORKERS: '1' })
-    await findBaseUrl(started)
-    const children = readFileSync(`/proc/${started.child.pid}/task/${started.child.pid}/children`, 'utf8')
-    const pids = children.trim().split(' ').map(Number)
-    t.equal(pids.length, 2, 'one worker and the upstream')
-    started.child.kill(signal)
-    await started.exited
-    for (const pid of pids) await waitForEnd(pid)
-  }
-})
-
-t.test('a signal at any moment of a start ends it with 0 (I6)', async t => {
-  // The moments are spread over the start: module loading, the embedded upstream, the port, the workers.
-  for (let waitMs = 100; waitMs <= 1300; waitMs += 150) {
-    const started = start(t, ['--demo', '--port', '0'], { GATEWAY_WORKERS: '1' })
-    await new Promise(resolve => setTimeout(resolve, waitMs))
-    // Before Node runs the first line there is no handler to install; that moment is not ours.
-    if (!isLoaded(started)) {
-      started.child.kill('SIGKILL')
-      continue
-    }
-    started.child.kill('SIGTERM')
-    t.same(await started.exited, { code: 0, signal: null }, `after ${waitMs} ms`)
-    t.equal(started.errors(), '')
-  }
-})
-
-/** Whether the entry has installed its handlers: bit 15 of the caught signals of the process is SIGTERM. */
-function isLoaded(started: Started): boolean {
-  const caught = /SigCgt:\s*([0-9a-f]+)/.exec(readFileSync(`/proc/${started.child.pid}/status`, 'utf8'))?.[1]
-  return (BigInt(`0x${caught}`) & (1n << 14n)) !== 0n
-}
 
 t.test('settings come from the .env file of the working directory, or from the one that is named', async t => {
   const started = start(t, ['--inspect-config'], {})

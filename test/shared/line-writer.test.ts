@@ -1,0 +1,97 @@
+import { Writable } from 'node:stream'
+import fc from 'fast-check'
+import t from 'tap'
+import { createLineWriter } from '../../shared/line-writer.ts'
+
+/** A reader that takes one piece at a time, when it is told to. */
+function createSlowReader() {
+  const taken: string[] = []
+  let take: (() => void) | undefined
+  const stream = new Writable({
+    decodeStrings: false,
+    write(piece: string, _encoding, done) {
+      taken.push(piece)
+      take = done
+    }
+  })
+  return { stream, taken, read: () => take?.() }
+}
+
+const never = () => t.fail('no line may be lost')
+
+t.test('lines go out in order, and none is torn, however they are cut into pieces', async t => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.nat({ max: 9000 }), { maxLength: 40 }), async lengths => {
+      const pieces: string[] = []
+      const stream = new Writable({
+        decodeStrings: false,
+        write(piece: string, _encoding, done) {
+          pieces.push(piece)
+          setImmediate(done)
+        }
+      })
+      const writer = createLineWriter(stream, { gatherMs: 1, onLost: never })
+      const lines = lengths.map((length, index) => `${index}:${'x'.repeat(length)}\n`)
+      for (const line of lines) writer.write(line)
+      await writer.drained()
+      t.equal(pieces.join(''), lines.join(''))
+      t.ok(pieces.every(piece => piece.endsWith('\n')))
+      t.ok(pieces.every(piece => piece.length <= 4096 || piece.indexOf('\n') === piece.length - 1))
+    })
+  )
+})
+
+t.test('a reader that stopped reading costs bounded memory, and what is lost is counted', async t => {
+  const { stream, taken } = createSlowReader()
+  let lost = 0
+  const writer = createLineWriter(stream, {
+    gatherMs: 0,
+    onLost: () => {
+      lost += 1
+    }
+  })
+  const line = `${'x'.repeat(1023)}\n`
+  for (let count = 0; count < 5000; count += 1) writer.write(line)
+  t.equal(taken.length, 1, 'one piece is on its way')
+  t.equal(lost, 5000 - 4096, 'four mebibytes wait')
+})
+
+t.test('when the reader goes on, so does the log', async t => {
+  const { stream, taken, read } = createSlowReader()
+  const writer = createLineWriter(stream, { gatherMs: 0, onLost: never })
+  writer.write('one\n')
+  writer.write('two\n')
+  writer.write('three\n')
+  t.same(taken, ['one\n'])
+  read()
+  t.same(taken, ['one\n', 'two\nthree\n'])
+  const drained = writer.drained()
+  read()
+  await drained
+})
+
+t.test('gathered lines wait for the timer or for a full piece', async t => {
+  const { stream, taken } = createSlowReader()
+  const writer = createLineWriter(stream, { gatherMs: 60_000, onLost: never })
+  writer.write('short\n')
+  t.same(taken, [])
+  writer.write(`${'x'.repeat(4095)}\n`)
+  t.equal(taken.length, 1)
+  writer.flush()
+  t.equal(stream.writableLength > 0, true, 'the rest is with the stream')
+})
+
+t.test('a reader that closed its end is no error, and ends the waiting', async t => {
+  const stream = new Writable({
+    write(_piece, _encoding, done) {
+      done(new Error('EPIPE'))
+    }
+  })
+  const writer = createLineWriter(stream, { gatherMs: 0, onLost: never })
+  writer.write('one\n')
+  writer.write('two\n')
+  await writer.drained()
+  writer.write('three\n')
+  await writer.drained()
+  t.pass('nothing waits')
+})
