@@ -54,9 +54,7 @@ export async function createWorkerApp(
   return {
     listen: application.listen,
     startDraining: drainGate.startDraining,
-    async closeListener() {
-      application.stopAccepting()
-    },
+    closeListener: application.stopAccepting,
     get activeRequests() {
       return drainGate.activeRequests
     },

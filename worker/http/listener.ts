@@ -24,8 +24,11 @@ export interface ListenOptions {
 export interface Listener {
   /** Binds every address of the host. Rejects with the system's error (`EADDRINUSE`, `EACCES`, ...). */
   listen(options: ListenOptions): Promise<{ host: string; port: number }>
-  /** Stops accepting. Connections without a request are closed now and whenever one becomes idle; busy ones go on. */
-  stopAccepting(): void
+  /**
+   * Resolves when nobody is accepted any more. Connections without a request are closed now and whenever one becomes idle; busy
+   * ones go on.
+   */
+  stopAccepting(): Promise<void>
   /** Waits a moment for the busy connections, then ends them. */
   close(): Promise<void>
 }
@@ -52,6 +55,7 @@ export function createListener(handle: RequestHandler): Listener {
   /** The newest answer of a connection: a malformed successor must not be answered into the middle of it. */
   const answers = new WeakMap<Socket, ServerResponse>()
   let idleSweep: NodeJS.Timeout | undefined
+  let stopped: Promise<void> | undefined
   let lastConnectionClosed: Promise<unknown> = Promise.resolve()
 
   function onRequest(incoming: IncomingMessage, outgoing: ServerResponse): void {
@@ -81,16 +85,17 @@ export function createListener(handle: RequestHandler): Listener {
     for (const server of servers) server.closeIdleConnections()
   }
 
-  function stopAccepting(): void {
-    if (idleSweep !== undefined) return
-    idleSweep = setInterval(sweepIdle, IDLE_SWEEP_MS)
+  function stopAccepting(): Promise<void> {
     // Closing a socket resets the connections that the kernel holds for it. Right after the loop has polled, that queue was
     // just emptied, so nearly nobody who got through is turned away unheard.
-    lastConnectionClosed = new Promise(resolve => {
+    stopped ??= new Promise(resolve => {
       setImmediate(() => {
-        resolve(Promise.all(servers.map(server => new Promise(closed => server.close(closed)))))
+        lastConnectionClosed = Promise.all(servers.map(server => new Promise(closed => server.close(closed))))
+        idleSweep = setInterval(sweepIdle, IDLE_SWEEP_MS)
+        resolve()
       })
     })
+    return stopped
   }
 
   return {
@@ -103,7 +108,7 @@ export function createListener(handle: RequestHandler): Listener {
           await bind(server, { host: address, port, reusePort })
         } catch (error) {
           if (servers.length > 0 && isMissingAddress(error)) continue
-          stopAccepting()
+          await stopAccepting()
           throw error
         }
         servers.push(server)
@@ -113,7 +118,7 @@ export function createListener(handle: RequestHandler): Listener {
     },
     stopAccepting,
     async close() {
-      stopAccepting()
+      await stopAccepting()
       const grace = new AbortController()
       await Promise.race([lastConnectionClosed, setTimeout(CLOSE_GRACE_MS, undefined, { signal: grace.signal })])
       grace.abort()

@@ -82,7 +82,7 @@ t.test(
     await arrived
 
     drainGate.startDraining()
-    listener.stopAccepting()
+    await listener.stopAccepting()
     await idle.closed
     await t.rejects(fetch(`http://127.0.0.1:${port}/health`), 'nobody accepts any more')
     t.notOk(busy.socket.destroyed)
@@ -99,7 +99,7 @@ t.test('a connection that becomes idle after the worker stopped accepting is end
   const { socket, waitFor, closed } = await openConnection(t, port)
   socket.write('GET /health HTTP/1.1\r\n')
   await new Promise(resolve => setImmediate(resolve))
-  listener.stopAccepting()
+  await listener.stopAccepting()
   socket.write('host: a\r\n\r\n')
   t.match(await waitFor(/\r\n\r\n/), /^HTTP\/1.1 200/)
   await closed
