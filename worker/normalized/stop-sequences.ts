@@ -143,7 +143,7 @@ function completeHostedTool(index: number): HostedToolEndEvent {
   return { type: 'hosted-tool-end', index, status: 'completed', sources: [] }
 }
 
-/** The stop string whose end comes first, as if the text were read one character at a time; the longest of those that end there. */
+/** The stop string whose end comes first, as if the text were read character by character; of several the longest. */
 function findFirstComplete(text: string, stops: readonly string[]): { index: number; stop: string } | undefined {
   let first: { index: number; end: number; stop: string } | undefined
   for (const stop of stops) {

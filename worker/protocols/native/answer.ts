@@ -29,6 +29,9 @@ export interface NativeAnswerOptions {
 /** Spellings of one and the same id, in the order in which they are tried. */
 const STATE_ID_MEMBERS = ['tools_state_id', 'tool_state_id', 'functions_state_id', 'function_state_id'] as const
 
+/** More of them would not fit the metadata anyway. */
+const MESSAGE_STATE_IDS_MAX = 16
+
 export class NativeAnswer {
   readonly assembler = new EventAssembler()
   readonly calls: ToolCallCollector
@@ -107,7 +110,8 @@ export class NativeAnswer {
   /** A state id on a message, or on the whole payload. */
   noteStateId(stateId: string, holdsCalls: boolean): void {
     this.#state.toolStateId = stateId
-    if (!this.#messageStateIds.includes(stateId)) this.#messageStateIds.push(stateId)
+    const isNew = !this.#messageStateIds.includes(stateId)
+    if (isNew && this.#messageStateIds.length < MESSAGE_STATE_IDS_MAX) this.#messageStateIds.push(stateId)
     if (!holdsCalls) this.calls.noteStateId(stateId)
   }
 

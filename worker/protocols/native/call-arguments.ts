@@ -16,7 +16,7 @@ export class CallArguments {
   #passedLength = 0
   #mayBeComplete = false
 
-  /** True when `value` can be these arguments once more, grown as far as `growth` allows; false when it must be another call's. */
+  /** True when `value` can be these arguments once more, grown as far as `growth` allows; else it is another call's. */
   accepts(value: unknown, growth: ArgumentsGrowth): boolean {
     if (value === undefined || value === null) return true
     if (growth !== 'none' && this.#isEmpty()) return true

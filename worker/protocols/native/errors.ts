@@ -118,7 +118,7 @@ function findStatus(...candidates: unknown[]): number | undefined {
   return undefined
 }
 
-/** A sentence that a client may see: without markup, addresses and secrets, and of bounded length. Undefined when nothing is left. */
+/** A sentence that a client may see: no markup, addresses or secrets, of bounded length. Undefined when nothing is left. */
 function cleanMessage(message: string): string | undefined {
   if (/<\s*(?:!doctype|html|head|body|script)\b/i.test(message)) return undefined
   const bounded = message.slice(0, 4 * MESSAGE_CHARACTERS_MAX)

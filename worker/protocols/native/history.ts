@@ -70,12 +70,21 @@ export function joinGroups(groups: readonly CallGroup[], more: readonly CallGrou
   return joined
 }
 
-/** All calls seen so far, in order; one per request. */
+/** All calls seen so far; one per request. Agents send long histories, so a result is placed without a walk through them. */
 export class CallLedger {
-  readonly #calls: PlacedCall[] = []
+  readonly #callsById = new Map<string, PlacedCall[]>()
+  /** Calls without a result, oldest first. */
+  #open: PlacedCall[] = []
 
   add(groups: readonly CallGroup[]): void {
-    for (const group of groups) this.#calls.push(...group.calls)
+    for (const call of groups.flatMap(group => group.calls)) {
+      this.#open.push(call)
+      if (call.id === null) continue
+      const key = foldCallId(call.id)
+      const sameId = this.#callsById.get(key)
+      if (sameId === undefined) this.#callsById.set(key, [call])
+      else sameId.push(call)
+    }
   }
 
   /**
@@ -90,6 +99,7 @@ export class CallLedger {
     const call = this.#findById(part.callId) ?? (ownName === undefined ? this.#findOpen(part.name) : undefined)
     const result = coerceToolResult(part.content, part.isError)
     if (call !== undefined) {
+      if (isUnanswered(call)) this.#open = this.#open.filter(open => open !== call)
       call.results.push({ ...result, name: givenName ?? call.name })
       return undefined
     }
@@ -104,15 +114,13 @@ export class CallLedger {
 
   #findById(callId: string | null): PlacedCall | undefined {
     if (callId === null) return undefined
-    const key = foldCallId(callId)
-    const sameId = this.#calls.filter(call => call.id !== null && foldCallId(call.id) === key)
+    const sameId = this.#callsById.get(foldCallId(callId))
     // Careless clients number the calls of every turn from one again: the latest open call of that id is meant.
-    return sameId.findLast(isUnanswered) ?? sameId.at(-1)
+    return sameId?.findLast(isUnanswered) ?? sameId?.at(-1)
   }
 
   #findOpen(name: string | undefined): PlacedCall | undefined {
-    const open = this.#calls.filter(isUnanswered)
-    return open.find(call => call.name === name) ?? open[0]
+    return this.#open.find(call => call.name === name) ?? this.#open[0]
   }
 }
 

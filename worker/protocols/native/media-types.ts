@@ -1,4 +1,5 @@
-// Which files the upstream takes: by media type, or by the file name's extension where the type says nothing (completions.md 4.4).
+// Which files the upstream takes: by media type, or by the extension of the file's name where the type says nothing
+// (completions.md 4.4).
 
 export type MediaKind = 'image' | 'audio' | 'text'
 

@@ -101,6 +101,10 @@ export class ToolCallCollector {
     }
   }
 
+  /**
+   * The call that a frame shows once more. Ids decide where the upstream gives them. Without, the place among the calls does and
+   * the same arguments: a call that is repeated must not run twice, while equal functions with other arguments are other calls.
+   */
   #findShown(shown: WireCall): CollectedCall | undefined {
     if (shown.partId !== undefined) {
       const sameId = this.#calls.find(call => call.partId === shown.partId)

@@ -31,7 +31,7 @@ export function createSseParser(options: SseParserOptions): SseParser {
   const { onEvent, frameCharactersMax = SSE_FRAME_CHARACTERS_MAX } = options
   // Of the two stateful decoders the one that does not slow down on text beyond ASCII. It also drops a byte order mark.
   const decoder = new TextDecoder()
-  /** The beginning of a line whose end has not come yet. Only joined, never searched again, so a long line costs no more than its length. */
+  /** The beginning of a line whose end has not come yet. It is only joined, never searched again. */
   let partialLine = ''
   let data = ''
   let hasData = false
@@ -73,7 +73,7 @@ export function createSseParser(options: SseParserOptions): SseParser {
         partialLine = ''
         readLine(line)
       } else if (end === position) dispatch()
-      else if (text.startsWith('data: ', position)) addData(text.slice(position + 6, end))
+      else if (text.slice(position, position + 6) === 'data: ') addData(text.slice(position + 6, end))
       else readLine(text.slice(position, end))
       position = end + 1
       // The blank line behind the data is there already more often than not: no need to search for its end.
