@@ -1,6 +1,7 @@
 // Looks at the process family of a started gateway (Linux).
 
 import { readFileSync } from 'node:fs'
+import { execa } from 'execa'
 
 /** The ids of the direct children of a process: the workers of a supervisor, in the order they were started. */
 export function readChildPids(pid: number): number[] {
@@ -18,4 +19,12 @@ export async function waitUntil(
     if (Date.now() > deadline) throw new Error(`Waited in vain until ${what}.`)
     await new Promise(resolve => setTimeout(resolve, 20))
   }
+}
+
+/**
+ * Runs a tool to its end, whatever its exit code, without the hooks that the test runner puts into child processes: some tools
+ * cannot live with them.
+ */
+export function runClean(command: readonly string[], options: { cwd: string }) {
+  return execa('env', ['-u', 'NODE_OPTIONS', ...command], { cwd: options.cwd, reject: false })
 }

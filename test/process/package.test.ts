@@ -1,0 +1,54 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { execa } from 'execa'
+import t from 'tap'
+import { post } from '../support/client.ts'
+import { runClean } from '../support/processes.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const { name, version, dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
+t.test('the packed artifact runs from node_modules of an empty project', async t => {
+  const project = mkdtempSync(join(tmpdir(), 'gateway-package-'))
+  t.teardown(() => rmSync(project, { recursive: true, force: true }))
+  const { stdout, stderr } = await runClean(['npm', 'pack', '--json', '--pack-destination', project], { cwd: root })
+  t.match(stdout, /"filename"/, stderr)
+  const [{ filename, files }] = JSON.parse(stdout.slice(stdout.indexOf('[')))
+  for (const { path } of files) t.notMatch(path, /\.ts$|^test|\.env|\.log$/, `${path} belongs into the artifact`)
+
+  const installed = join(project, 'node_modules', name)
+  mkdirSync(installed, { recursive: true })
+  await execa('tar', ['-xzf', join(project, filename), '-C', installed, '--strip-components=1'])
+  // What `npm install` would put beside it, without asking a registry.
+  for (const dependency of Object.keys(dependencies)) {
+    const link = join(project, 'node_modules', dependency)
+    mkdirSync(dirname(link), { recursive: true })
+    symlinkSync(join(root, 'node_modules', dependency), link)
+  }
+
+  const { bin } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+  const entry = join(installed, bin[name])
+  t.match(readFileSync(entry, 'utf8'), /^#!\/usr\/bin\/env node\n/)
+  t.equal((await execa(process.execPath, [entry, '--version'])).stdout, version)
+
+  const gateway = execa(process.execPath, [entry, '--demo', '--host', '127.0.0.1', '--port', '0', '--workers', '1'], {
+    cwd: project,
+    env: { PATH: process.env.PATH },
+    extendEnv: false,
+    reject: false
+  })
+  t.teardown(() => gateway.kill('SIGTERM'))
+  let url: string | undefined
+  for await (const line of gateway.iterable({ from: 'all' })) {
+    url = /listens on\s+(http:\S+)/.exec(String(line))?.[1]
+    if (url !== undefined) break
+  }
+  const answer = await post(`${url}/v1/chat/completions`, {
+    model: 'GigaChat-2',
+    messages: [{ role: 'user', content: '[[text:packed]]' }]
+  })
+  t.equal(answer.json.choices[0].message.content, 'packed')
+  gateway.kill('SIGTERM')
+  t.equal((await gateway).exitCode, 0)
+})
