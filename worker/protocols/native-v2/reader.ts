@@ -17,8 +17,6 @@ export function createNativeV2Reader(dependencies: AnswerReaderDependencies): An
 const DONE_EVENT = 'response.message.done'
 
 class V2PayloadReader implements PayloadReader {
-  /** Deltas name the role once; it stays until another one is named. */
-  #role = 'assistant'
   #textLength = 0
   /** The text of the event repeats what was delivered. */
   #isRepetition = false
@@ -41,7 +39,6 @@ class V2PayloadReader implements PayloadReader {
   }
 
   takePlainText(text: string, answer: NativeAnswer): void {
-    this.#role = 'assistant'
     this.#textLength += text.length
     answer.text(text)
   }
@@ -62,7 +59,7 @@ class V2PayloadReader implements PayloadReader {
   }
 
   #readMessage(message: Payload, answer: NativeAnswer): void {
-    if (typeof message.role === 'string' && message.role !== '') this.#role = message.role
+    const role = readRole(message)
     answer.noteMessageId(message.message_id)
     answer.hosted.report(message.tool_execution)
     answer.inlineData(message.inline_data)
@@ -70,11 +67,11 @@ class V2PayloadReader implements PayloadReader {
     const stateId = findStateId(message)
     const { content } = message
     let hasCall = false
-    if (typeof content === 'string') this.#readText(content, answer)
+    if (typeof content === 'string') this.#readText(content, role, answer)
     else if (Array.isArray(content)) {
       for (const part of content) {
         if (!isJsonObject(part)) continue
-        this.#readPart(part, stateId, answer)
+        this.#readPart(part, { role, stateId }, answer)
         hasCall ||= isJsonObject(part.function_call)
       }
     }
@@ -87,21 +84,26 @@ class V2PayloadReader implements PayloadReader {
   }
 
   /** A part may combine members: what a search found stands before the text that refers to it. */
-  #readPart(part: Payload, stateId: string | undefined, answer: NativeAnswer): void {
+  #readPart(part: Payload, of: { role: string; stateId: string | undefined }, answer: NativeAnswer): void {
     if (part.tool_execution !== undefined) answer.hosted.report(part.tool_execution)
     if (part.inline_data !== undefined) answer.inlineData(part.inline_data)
-    if (part.text !== undefined) this.#readText(part.text, answer)
+    if (part.text !== undefined) this.#readText(part.text, of.role, answer)
     if (part.files !== undefined) answer.files(part.files)
-    if (part.function_call !== undefined) answer.functionCall(part.function_call, part, stateId)
+    if (part.function_call !== undefined) answer.functionCall(part.function_call, part, of.stateId)
   }
 
-  #readText(text: unknown, answer: NativeAnswer): void {
+  #readText(text: unknown, role: string, answer: NativeAnswer): void {
     if (typeof text !== 'string' || this.#isRepetition) return
     this.#textLength += text.length
     // Words of other roles are the upstream's own business with its tools.
-    if (this.#role === 'assistant') answer.text(text)
-    else if (this.#role === 'reasoning') answer.reasoning(text)
+    if (role === 'assistant') answer.text(text)
+    else if (role === 'reasoning') answer.reasoning(text)
   }
+}
+
+/** Without a role a message is the answer: reasoning always says so, and an answer taken for reasoning would be lost. */
+function readRole(message: Payload): string {
+  return typeof message.role === 'string' && message.role !== '' ? message.role : 'assistant'
 }
 
 const PLAIN_MEMBERS = new Set(['messages', 'model', 'created_at'])
@@ -112,7 +114,7 @@ function readPlainText(payload: Payload): string | undefined {
   const { messages } = payload
   if (!hasOnlyMembers(payload, PLAIN_MEMBERS) || !Array.isArray(messages) || messages.length !== 1) return undefined
   const [message] = messages
-  if (!hasOnlyMembers(message, PLAIN_MESSAGE_MEMBERS) || message.role !== 'assistant') return undefined
+  if (!hasOnlyMembers(message, PLAIN_MESSAGE_MEMBERS) || readRole(message) !== 'assistant') return undefined
   const { content } = message
   if (!Array.isArray(content) || content.length !== 1) return undefined
   const [part] = content
