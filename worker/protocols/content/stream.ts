@@ -1,0 +1,231 @@
+// The streamed answer in the family's form: every chunk is an answer of its own with a piece of the content, the last one says why
+// it ended (content.md 5.2, 5.3). Server-sent events and the JSON array hold the same chunks.
+
+import {
+  assertNever,
+  flattenToolName,
+  type HostedSource,
+  type NormalizedEvent,
+  type NormalizedUsage,
+  type ToolCallStartEvent,
+  type UrlCitation
+} from '../../normalized/index.ts'
+import type { AnswerContext, StreamWriter } from '../face.ts'
+import { writeContentError } from './errors.ts'
+import { type AnswerContent, mapFinishReason, writePromptFeedback } from './finish-reason.ts'
+import type { ContentAnswerPart, ContentCallPart } from './schema.ts'
+import { writeThoughtSignature } from './thought-signature.ts'
+import {
+  areThoughtsVisible,
+  EMPTY_PART,
+  THOUGHT_SEPARATOR,
+  unwrapString,
+  wantsBareString,
+  writeCall,
+  writeFile,
+  writeGrounding,
+  writeUsage
+} from './write-response.ts'
+
+/** The media type of a stream in the form of a JSON array. */
+export const CONTENT_ARRAY_MEDIA_TYPE = 'application/json; charset=UTF-8'
+
+/** How chunks, which are JSON texts, stand in the body. */
+interface Framing {
+  frame(chunk: string): string
+  /** What follows the last chunk. */
+  end: string
+}
+
+/** Creates the writer of one answer as server-sent events. There is no end mark: it would break the SDK (field lesson A17). */
+export function createContentStreamWriter(context: AnswerContext): StreamWriter {
+  return createChunkWriter(context, { frame: chunk => `data: ${chunk}\n\n`, end: '' })
+}
+
+/** Creates the writer of one answer as a JSON array, one chunk per element. */
+export function createContentArrayWriter(context: AnswerContext): StreamWriter {
+  let before = '['
+  return createChunkWriter(context, {
+    frame(chunk) {
+      const framed = before + chunk
+      before = ',\r\n'
+      return framed
+    },
+    end: ']'
+  })
+}
+
+/** Nearly all chunks of a stream differ in one text only, so everything around it is made once. */
+function createChunkWriter(context: AnswerContext, framing: Framing): StreamWriter {
+  const showsThoughts = areThoughtsVisible(context.request)
+  const isBare = wantsBareString(context.request)
+  const before = '{"candidates":[{"index":0,"content":{"role":"model","parts":['
+  const identity = `"modelVersion":${JSON.stringify(context.model)},"responseId":${JSON.stringify(context.requestId)}`
+  const after = `]}}],${identity}}`
+
+  let isEnded = false
+  let usage: NormalizedUsage | null = null
+  const content: AnswerContent = { hasContent: false, hasCall: false, hasRefusal: false }
+  const citations: UrlCitation[] = []
+  const sources: HostedSource[] = []
+
+  /** The text of the open block where only the whole of it can be shown. */
+  let heldText = ''
+  /** The next thought follows one that is shown already. */
+  let isAfterThought = false
+  let thoughtLead = ''
+
+  let openCall: ToolCallStartEvent | undefined
+  let openArguments = ''
+  /** Calls of one upstream read go out together: SDKs run what one chunk holds at once. */
+  let calls: ContentCallPart[] = []
+
+  function chunk(parts: string): string {
+    return framing.frame(before + parts + after)
+  }
+
+  function flushCalls(): string {
+    if (calls.length === 0) return ''
+    const written = chunk(calls.map(call => JSON.stringify(call)).join())
+    calls = []
+    return written
+  }
+
+  /** A chunk of anything but a call. */
+  function writePart(part: ContentAnswerPart): string {
+    return flushCalls() + chunk(JSON.stringify(part))
+  }
+
+  function writeText(text: string): string {
+    if (text === '') return ''
+    content.hasContent = true
+    isAfterThought = false
+    return `${flushCalls()}${chunk(`{"text":${JSON.stringify(text)}}`)}`
+  }
+
+  function writeThought(text: string): string {
+    if (!showsThoughts || text === '') return ''
+    const lead = thoughtLead
+    thoughtLead = ''
+    isAfterThought = true
+    return writePart({ text: lead + text, thought: true })
+  }
+
+  /** State that the provider wants back with the thought; it closes the thought's part, so that the next one is another. */
+  function endThought(event: Extract<NormalizedEvent, { type: 'reasoning-end' }>): string {
+    thoughtLead = ''
+    const signature = writeThoughtSignature({ state: event.state })
+    if (!showsThoughts || signature === undefined) return ''
+    isAfterThought = false
+    return writePart({ text: '', thought: true, thoughtSignature: signature })
+  }
+
+  function endCall(): void {
+    if (openCall === undefined) return
+    const { id, state } = openCall
+    calls.push(writeCall({ id, name: flattenToolName(openCall), arguments: openArguments, state }))
+    openCall = undefined
+  }
+
+  function writeFinish(event: Extract<NormalizedEvent, { type: 'finish' }>): string {
+    isEnded = true
+    const finishReason = mapFinishReason(event, content)
+    const grounding = writeGrounding(citations, sources)
+    // The chunk must have a content with a part in it, or the SDK's chat forgets the whole turn.
+    const last = JSON.stringify({
+      candidates: [
+        {
+          index: 0,
+          content: { role: 'model', parts: [EMPTY_PART] },
+          finishReason,
+          ...(grounding === undefined ? {} : { groundingMetadata: grounding })
+        }
+      ],
+      ...writePromptFeedback(finishReason, content)
+    })
+    const counts = writeUsage(usage)
+    const tail = counts === undefined ? identity : `${identity},"usageMetadata":${JSON.stringify(counts)}`
+    return flushCalls() + framing.frame(`${last.slice(0, -1)},${tail}}`) + framing.end
+  }
+
+  function writeError(event: Extract<NormalizedEvent, { type: 'error' }>): string {
+    isEnded = true
+    const { body } = writeContentError(event.error, { requestId: context.requestId })
+    return flushCalls() + framing.frame(JSON.stringify(body)) + framing.end
+  }
+
+  function writeEvent(event: NormalizedEvent): string {
+    switch (event.type) {
+      case 'text-delta':
+        if (!isBare) return writeText(event.text)
+        heldText += event.text
+        return ''
+      case 'text-end': {
+        if (!isBare) return ''
+        const text = unwrapString(heldText)
+        heldText = ''
+        return writeText(text)
+      }
+      case 'refusal-delta':
+        content.hasRefusal = true
+        return writeText(event.text)
+      case 'reasoning-start':
+        thoughtLead = isAfterThought ? THOUGHT_SEPARATOR : ''
+        return ''
+      case 'reasoning-delta':
+        return writeThought(event.text)
+      case 'reasoning-end':
+        return endThought(event)
+      case 'tool-call-start':
+        content.hasContent = true
+        content.hasCall = true
+        isAfterThought = false
+        openCall = event
+        openArguments = ''
+        return ''
+      case 'tool-call-delta':
+        openArguments += event.arguments
+        return ''
+      case 'tool-call-end':
+        endCall()
+        return ''
+      case 'file':
+        content.hasContent = true
+        isAfterThought = false
+        return writePart(writeFile(event.file))
+      case 'citation':
+        citations.push(event.citation)
+        return ''
+      case 'hosted-tool-end':
+        sources.push(...event.sources)
+        return ''
+      case 'usage':
+        usage = event.usage
+        return ''
+      case 'finish':
+        return writeFinish(event)
+      case 'error':
+        return writeError(event)
+      case 'start':
+      case 'text-start':
+      case 'refusal-start':
+      case 'refusal-end':
+      case 'hosted-tool-start':
+      case 'hosted-tool-progress':
+        return ''
+      default:
+        return assertNever(event)
+    }
+  }
+
+  return {
+    write(events) {
+      let written = ''
+      for (const event of events) {
+        if (isEnded) break
+        written += writeEvent(event)
+      }
+      return isEnded ? written : written + flushCalls()
+    }
+  }
+}
