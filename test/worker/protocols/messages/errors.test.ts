@@ -1,6 +1,7 @@
 import t from 'tap'
 import { type ErrorCode, errorDefinitions, GatewayError, invalidRequest } from '../../../../worker/normalized/index.ts'
 import { writeMessagesError } from '../../../../worker/protocols/messages/errors.ts'
+import { mapUpstreamError } from '../../../../worker/protocols/native/errors.ts'
 
 const context = { requestId: 'r1' }
 const codes = Object.keys(errorDefinitions) as ErrorCode[]
@@ -114,4 +115,39 @@ t.test('headers say when to try again, what is allowed, and what is missing', as
 t.test('what really happened stays inside', async t => {
   const written = write('provider_failure', { cause: new Error('connect ECONNREFUSED 10.0.0.1:443') })
   t.notMatch(JSON.stringify(written), /10\.0\.0\.1/)
+})
+
+t.test('the path of a field is written as names and numbers', async t => {
+  const missing = writeMessagesError(invalidRequest('messages[2].content[0].text', 'Field required'), context)
+  t.match(missing.body, { error: { message: 'messages.2.content.0.text: Field required' } })
+  const quoted = writeMessagesError(invalidRequest('tools[0].name', "'tools[0].name' must be a string."), context)
+  t.match(quoted.body, { error: { message: 'tools.0.name: must be a string.' } })
+})
+
+t.test('a failure of the model itself is not tried again by the SDK', async t => {
+  t.same(write('upstream_generation_error').headers, { 'x-should-retry': 'false' })
+})
+
+t.test('messages 66: the upstream status decides the type, and 429 and 503 say when to come back', async t => {
+  const cases: Array<[status: number, type: string]> = [
+    [400, 'invalid_request_error'],
+    [401, 'authentication_error'],
+    [403, 'permission_error'],
+    [404, 'not_found_error'],
+    [413, 'request_too_large'],
+    [422, 'invalid_request_error'],
+    [429, 'rate_limit_error'],
+    [500, 'api_error'],
+    [502, 'api_error'],
+    [503, 'overloaded_error'],
+    [504, 'timeout_error'],
+    [599, 'api_error'],
+    [418, 'invalid_request_error']
+  ]
+  for (const [status, type] of cases) {
+    const written = writeMessagesError(mapUpstreamError(status, '{"message":"Told."}', '7'), context)
+    t.equal(written.status, status === 599 ? 500 : status)
+    t.match(written.body, { error: { type, message: 'Told.' } }, String(status))
+    t.equal(written.headers['retry-after'], status === 429 || status === 503 ? '7' : undefined)
+  }
 })

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict'
+import { APIError } from '@anthropic-ai/sdk'
+import { MessageStream } from '@anthropic-ai/sdk/lib/MessageStream'
+import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages/messages'
+import { Stream } from '@anthropic-ai/sdk/streaming'
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  accumulateEvents,
+  createStopSequenceFilter,
+  EventAssembler,
+  type FinishReason,
+  GatewayError,
+  type NormalizedEvent,
+  type NormalizedUsage
+} from '../../worker/normalized/index.ts'
+import { GATEWAY_SIGNATURE } from '../../worker/protocols/messages/signature.ts'
+import { createMessagesStreamWriter } from '../../worker/protocols/messages/stream.ts'
+import { writeMessagesResponse } from '../../worker/protocols/messages/write-response.ts'
+import { answerContext } from '../worker/protocols/messages/support.ts'
+import { readStrictly } from './messages-frames.ts'
+
+// Random answers: whatever a provider face may do with an assembler, cut into reads anywhere.
+
+type Step = (assembler: EventAssembler) => void
+
+const piece = fc.string({ unit: 'grapheme', maxLength: 12 })
+const call = fc
+  .record({
+    id: fc.uuid(),
+    name: fc.constantFrom('weather', 'f', 'web_search', 'ns__g'),
+    namespace: fc.option(fc.constant('geo'), { nil: undefined })
+  })
+  .map(({ id, name, namespace }) => (namespace === undefined ? { id, name } : { id, name, namespace }))
+const argumentsText = fc
+  .option(
+    fc.dictionary(
+      fc.string({ unit: 'grapheme' }).filter(name => name !== '__proto__'),
+      fc.jsonValue({ maxDepth: 2 })
+    )
+  )
+  .map(value => (value === null ? '' : JSON.stringify(value)))
+const hostedTool = fc.constantFrom(
+  { kind: 'web_search' as const, name: 'web_search' },
+  { kind: 'image_generate' as const, name: 'image_generate' }
+)
+
+/** A step that does `act` with a random value. */
+function does<Value>(value: fc.Arbitrary<Value>, act: (assembler: EventAssembler, value: Value) => void) {
+  return value.map(
+    (value): Step =>
+      assembler =>
+        act(assembler, value)
+  )
+}
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: does(piece, (assembler, text) => assembler.text(text)) },
+  { weight: 3, arbitrary: does(piece, (assembler, text) => assembler.reasoning(text)) },
+  {
+    weight: 1,
+    arbitrary: does(fc.base64String({ minLength: 4 }), (assembler, signature) =>
+      assembler.reasoningState({ messages_compatible: { signature } })
+    )
+  },
+  { weight: 1, arbitrary: does(piece, (assembler, text) => assembler.refusal(text)) },
+  { weight: 1, arbitrary: does(fc.constant(0), assembler => assembler.closeBlock()) },
+  {
+    weight: 3,
+    arbitrary: does(fc.tuple(call, argumentsText), (assembler, [head, text]) => assembler.toolCall(head, text))
+  },
+  {
+    weight: 3,
+    arbitrary: does(fc.tuple(call, argumentsText, fc.nat(9), fc.nat(9)), (assembler, [head, text, first, second]) => {
+      assembler.startToolCall(head)
+      for (const part of [text.slice(0, first), text.slice(first, first + second), text.slice(first + second)]) {
+        assembler.toolCallArguments(part)
+      }
+    })
+  },
+  {
+    weight: 1,
+    arbitrary: does(fc.nat(20), (assembler, index) =>
+      assembler.citation({ type: 'url-citation', startIndex: 0, endIndex: index, url: 'https://e.test', title: '[' })
+    )
+  },
+  { weight: 1, arbitrary: does(hostedTool, (assembler, tool) => void assembler.startHostedTool(tool)) },
+  {
+    weight: 1,
+    arbitrary: does(fc.nat(2), (assembler, index) => assembler.endHostedTool(index, { status: 'completed' }))
+  },
+  { weight: 1, arbitrary: does(fc.uuid(), (assembler, fileId) => assembler.file({ fileId })) }
+)
+
+const count = fc.option(fc.nat(1000))
+const usage: fc.Arbitrary<NormalizedUsage | null> = fc.option(
+  fc.record({
+    inputTokens: count,
+    cachedInputTokens: count,
+    outputTokens: count,
+    reasoningTokens: count,
+    totalTokens: count
+  })
+)
+
+const answer = fc.record({
+  steps: fc.array(fc.record({ step, isCut: fc.boolean() }), { maxLength: 25 }),
+  end: fc.record({
+    reason: fc.constantFrom<FinishReason>('stop', 'length', 'tool-calls', 'content-filter', 'cancelled'),
+    stop: fc.option(fc.constantFrom('a', 'ab', ' ')),
+    usage
+  }),
+  allowsSeveralCalls: fc.boolean(),
+  showsThoughts: fc.boolean()
+})
+type Answer = typeof answer extends fc.Arbitrary<infer Value> ? Value : never
+
+/** The events of an answer, as the reads they come in; `error` ends it instead of a finish. */
+function play(answer: Answer, error?: GatewayError): NormalizedEvent[][] {
+  const assembler = new EventAssembler()
+  const reads: NormalizedEvent[][] = []
+  assembler.start({ providerModel: null, metadata: {} })
+  for (const { step, isCut } of answer.steps) {
+    step(assembler)
+    if (isCut) reads.push(assembler.take())
+  }
+  const { reason, stop, usage } = answer.end
+  if (error === undefined) assembler.finish({ reason, providerReason: null, metadata: {} }, usage)
+  else assembler.fail(error)
+  reads.push(assembler.take())
+  if (stop === null || error !== undefined) return reads
+  const filter = createStopSequenceFilter([stop])
+  return reads.map(read => filter.push(read))
+}
+
+function contextOf({ allowsSeveralCalls, showsThoughts }: Answer) {
+  return answerContext({
+    ...(allowsSeveralCalls ? { tool_choice: { type: 'auto', disable_parallel_tool_use: false } } : {}),
+    ...(showsThoughts ? {} : { thinking: { type: 'adaptive', display: 'omitted' } })
+  })
+}
+
+function writeStream(answer: Answer, error?: GatewayError): string {
+  const writer = createMessagesStreamWriter(contextOf(answer))
+  const text = play(answer, error)
+    .map(read => writer.write(read))
+    .join('')
+  if (writer.write(play(answer).flat()) !== '') throw new Error('Something was written after the end.')
+  return text
+}
+
+/** The answer as the official SDK adds it up from the bytes. */
+async function accumulateWithSdk(text: string): Promise<Message> {
+  const stream = Stream.fromSSEResponse<RawMessageStreamEvent>(new Response(text), new AbortController())
+  return MessageStream.fromReadableStream(stream.toReadableStream()).finalMessage()
+}
+
+/** As JSON, and with thoughts that nobody signed marked as in a whole answer: there the signature is empty. */
+function normalizeSdkMessage(message: Message) {
+  const { parsed_output: _parsed, ...plain }: Record<string, unknown> = JSON.parse(JSON.stringify(message))
+  const { content } = plain as { content: Array<Record<string, unknown>> }
+  for (const block of content) if (block.signature === GATEWAY_SIGNATURE) block.signature = ''
+  return plain
+}
+
+t.test('any answer is a stream that an SDK can rely on (A2, A3, A4, A5, A6, A7, B1, B4, B5)', async () => {
+  fc.assert(
+    fc.property(answer, answer => {
+      assert.equal(readStrictly(writeStream(answer)).error, undefined)
+    }),
+    { numRuns: 500 }
+  )
+})
+
+t.test('any stream adds up, in the official SDK, to the whole answer (A2, A6, B2, B3)', async () => {
+  await fc.assert(
+    fc.asyncProperty(answer, async answer => {
+      const message = await accumulateWithSdk(writeStream(answer))
+      const whole = writeMessagesResponse(accumulateEvents(play(answer).flat()), contextOf(answer))
+      assert.deepEqual(normalizeSdkMessage(message), JSON.parse(JSON.stringify(whole)))
+    }),
+    { numRuns: 300 }
+  )
+})
+
+t.test('where the reads are cut has no influence on the bytes', async () => {
+  fc.assert(
+    fc.property(answer, answer => {
+      const whole = createMessagesStreamWriter(contextOf(answer)).write(play(answer).flat())
+      assert.equal(writeStream(answer), whole)
+    }),
+    { numRuns: 100 }
+  )
+})
+
+t.test('an error anywhere ends the stream with one frame that the official SDK throws (A14)', async () => {
+  await fc.assert(
+    fc.asyncProperty(answer, async answer => {
+      const error = new GatewayError('provider_failure', { message: 'The connection was lost.' })
+      const text = writeStream(answer, error)
+      assert.deepEqual(readStrictly(text).error?.error, {
+        type: 'api_error',
+        message: 'The connection was lost.',
+        code: 'provider_failure',
+        details: { error_code: 'provider_failure' }
+      })
+      const thrown = await accumulateWithSdk(text).then(
+        () => undefined,
+        (thrown: unknown) => thrown
+      )
+      assert.ok(thrown instanceof APIError && thrown.type === 'api_error' && thrown.errorCode === 'provider_failure')
+    }),
+    { numRuns: 100 }
+  )
+})
