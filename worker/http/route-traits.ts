@@ -30,21 +30,21 @@ export interface OperationRoute {
   path: string
   /** The same for metrics and logs, such as `/models/{model}`; the path itself when it has no parameters. */
   template?: string
-  /** Prefixes besides the root; each must start with the version that it selects, `/v1beta` selects none. */
+  /** The root is ''; every other prefix starts with the version that it selects, and `/v1beta` selects none. */
   prefixes?: readonly string[]
   family: RouteTraits['family']
   isModelRequest: boolean
   handler: (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>
 }
 
-const VERSION_PREFIXES = ['/v1', '/v2']
+const DEFAULT_PREFIXES = ['', '/v1', '/v2']
 
 /**
- * Mounts one operation of a client protocol at the root and under its prefixes. All of them need the gateway key while
+ * Mounts one operation of a client protocol under its prefixes: the root, `/v1` and `/v2` unless said otherwise. All of them need the gateway key while
  * authentication is on and take upstream authorization.
  */
 export function mountOperation(app: FastifyInstance, route: OperationRoute): void {
-  for (const prefix of ['', ...(route.prefixes ?? VERSION_PREFIXES)]) {
+  for (const prefix of route.prefixes ?? DEFAULT_PREFIXES) {
     const apiMode = readApiMode(prefix)
     const traits: RouteTraits = {
       template: prefix + (route.template ?? route.path),

@@ -4,29 +4,37 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type EventStreamWriter, startEventStream } from '../http/event-stream.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { sendJson } from '../http/respond.ts'
-import { type NormalizedEvent, type NormalizedUsage, toGatewayError } from '../normalized/index.ts'
-import type { AnswerContext, ChatClientFace } from '../protocols/face.ts'
+import {
+  type ClientProtocol,
+  GatewayError,
+  type NormalizedEvent,
+  type NormalizedUsage,
+  toGatewayError
+} from '../normalized/index.ts'
+import type { AnswerContext, ChatClientFace, ReadContext } from '../protocols/face.ts'
 import type { EventSink, NativeProvider } from '../providers/types.ts'
 import type { WorkerRuntime } from '../runtime.ts'
-import type { TranslatedChat, TranslationJob } from '../translation/types.ts'
+import type { TranslatedChat } from '../translation/types.ts'
 import { admitToModel } from './admission.ts'
 
 export interface ChatOperation {
-  protocol: TranslationJob['protocol']
+  protocol: ClientProtocol
   face: ChatClientFace
   /** A frame that means nothing to the family's SDK; keeps proxies from giving up a silent stream. */
-  keepAliveText: string
+  keepAliveText?: string
+  /** Media type of a streamed answer; server-sent events unless said otherwise. */
+  streamType?: string
 }
+
+/** What a protocol says of a request outside its body. */
+export type OutsideBody = Omit<ReadContext, 'requestId'>
 
 /** The handler of a chat operation. What it throws is answered in the family's form. */
 export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperation) {
-  return async function handleChat(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { context } = request
-    const { protocol, face } = operation
-    const call = await runtime.translator.translate(
-      { protocol, requestId: context.requestId, apiMode: context.apiMode, bytes: context.body },
-      context.signal
-    )
+  const { protocol, face } = operation
+
+  async function answerCall(call: TranslatedChat, reply: FastifyReply): Promise<void> {
+    const { context } = reply.request
     context.facts = { model: call.plan.publicModel, providerKind: call.plan.providerKind }
     if (call.request.isStream) context.expectStream()
     const slot = await admitToModel(runtime, call.plan.slotKey, context)
@@ -36,15 +44,33 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
         requestId: context.requestId,
         createdAt: Math.floor(context.startedAtEpochMs / 1000),
         model: call.plan.publicModel,
-        request: call.request
+        request: call.request,
+        now: () => Math.floor(runtime.clock.nowMs() / 1000)
       }
       if (call.request.isStream) await streamAnswer(lease.provider, call, { reply, operation, answer })
       else await sendAnswer(lease.provider, call, { reply, face, answer })
+    } catch (thrown) {
+      throw refineError(thrown, face, call)
     } finally {
       lease.release()
       slot.release()
     }
   }
+
+  return async function handleChat(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    outside: OutsideBody = {}
+  ): Promise<void> {
+    const { requestId, apiMode, body, signal } = request.context
+    const job = { protocol, apiMode, bytes: body, context: { requestId, ...outside } }
+    await answerCall(await runtime.translator.translate(job, signal), reply)
+  }
+}
+
+/** Some failures mean more to the family than to the place that raised them. */
+function refineError(thrown: unknown, face: ChatClientFace, call: TranslatedChat): unknown {
+  return GatewayError.is(thrown) && face.refineError !== undefined ? face.refineError(thrown, call.request) : thrown
 }
 
 async function sendAnswer(
@@ -69,7 +95,10 @@ async function streamAnswer(
   const sink: EventSink = {
     push(events) {
       // The head goes out with the first event: until then a failure can still be an HTTP status.
-      stream ??= startEventStream(reply, { keepAliveText: operation.keepAliveText })
+      stream ??= startEventStream(reply, {
+        ...(operation.keepAliveText === undefined ? {} : { keepAliveText: operation.keepAliveText }),
+        ...(operation.streamType === undefined ? {} : { contentType: operation.streamType })
+      })
       noteEvents(context, events)
       return stream.write(writer.write(events))
     },

@@ -11,11 +11,9 @@ import {
   writeEmbeddingsResponse
 } from '../protocols/completions/embeddings.ts'
 import type { WorkerRuntime } from '../runtime.ts'
-import { admitToModel } from './admission.ts'
+import { chooseEmbeddingsModel, embedTexts } from './embed.ts'
 
 export function createEmbeddingsHandler(runtime: WorkerRuntime) {
-  const { passModel, embeddings: defaultModel } = runtime.settings
-
   async function readTexts(input: EmbeddingsInput, model: string, signal: AbortSignal): Promise<string[]> {
     if (input.type === 'texts') return input.texts
     return runtime.translator.decodeTokens({ model, texts: input.tokens }, signal)
@@ -23,21 +21,12 @@ export function createEmbeddingsHandler(runtime: WorkerRuntime) {
 
   async function handleEmbeddings(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { context } = request
-    const wanted = readEmbeddingsRequest(readJsonObject(context.body))
-    const model = (passModel ? wanted.model : undefined) ?? defaultModel
-    const input = await readTexts(wanted.input, wanted.model ?? model, context.signal)
-    context.facts = { model: wanted.requestedModel ?? model, providerKind: 'native' }
-    const slot = await admitToModel(runtime, model, context)
-    const lease = runtime.providers.acquire(context.authorization)
-    try {
-      const answer = await lease.provider.embed({ model, input }, context.callContext(wanted.extraHeaders))
-      if (answer.promptTokens !== null) context.facts.inputTokens = answer.promptTokens
-      const body = writeEmbeddingsResponse(answer, { model: wanted.requestedModel ?? model, encoding: wanted.encoding })
-      sendJson(reply, 200, {}, JSON.stringify(body))
-    } finally {
-      lease.release()
-      slot.release()
-    }
+    const { input, model, requestedModel, encoding, extraHeaders } = readEmbeddingsRequest(readJsonObject(context.body))
+    const chosen = chooseEmbeddingsModel(runtime, model)
+    const texts = await readTexts(input, model ?? chosen, context.signal)
+    const answer = await embedTexts(runtime, request, { model, texts, extraHeaders })
+    const body = writeEmbeddingsResponse(answer, { model: requestedModel ?? chosen, encoding })
+    sendJson(reply, 200, {}, JSON.stringify(body))
   }
 
   return async function handle(request: FastifyRequest, reply: FastifyReply): Promise<void> {

@@ -1,11 +1,18 @@
 // Every route of a worker, mounted in one list.
+
 import type { FastifyInstance } from 'fastify'
 import type { WorkerRuntime } from '../runtime.ts'
 import { registerCompletionsRoutes } from './completions.ts'
+import { registerContentRoutes } from './content.ts'
+import { registerMessagesRoutes } from './messages.ts'
+import { registerModelRoutes } from './models.ts'
 import { registerSystemRoutes } from './system.ts'
 
-/** Mounts what the worker serves. The protocol families follow the system routes, one line each. */
+/** Mounts what the worker serves: the system routes, then one line for each protocol family and what they share. */
 export function registerRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
   registerSystemRoutes(app, runtime)
   registerCompletionsRoutes(app, runtime)
+  registerMessagesRoutes(app, runtime)
+  registerContentRoutes(app, runtime)
+  registerModelRoutes(app, runtime)
 }

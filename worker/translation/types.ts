@@ -1,17 +1,17 @@
 // What goes into translating a client's body, and what comes out: everything that the executor and the writer of the answer need.
 
 import type { ApiMode, ExecutionPlan } from '../bridge/plan.ts'
-import type { ErrorCode, NormalizedRequest } from '../normalized/index.ts'
-import type { PendingAttachment } from '../protocols/face.ts'
+import type { ClientProtocol, ErrorCode, NormalizedRequest } from '../normalized/index.ts'
+import type { PendingAttachment, ReadContext } from '../protocols/face.ts'
 import type { NativeReading } from '../protocols/native/reading.ts'
 
 export interface TranslationJob {
-  /** The client's protocol. */
-  protocol: 'completions'
-  requestId: string
+  protocol: ClientProtocol
   apiMode: ApiMode
   /** The body as it came, decompressed. */
   bytes: Uint8Array
+  /** What is known of the request besides its body. */
+  context: ReadContext
 }
 
 export interface TranslatedChat {

@@ -1,0 +1,111 @@
+// Mounts the content family. Its URLs hold the model and, behind a colon, the operation; ids may hold slashes and colons, so one
+// pattern takes everything behind `/models/` and the codec takes it apart.
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { readJsonObject } from '../http/json-body.ts'
+import { sendJson } from '../http/respond.ts'
+import { mountOperation } from '../http/route-traits.ts'
+import { assertNever, type JsonObject } from '../normalized/index.ts'
+import { contentArrayFace, contentFace } from '../protocols/content/client.ts'
+import { readCountTokensRequest, writeCountTokensResponse } from '../protocols/content/count-tokens.ts'
+import {
+  readBatchEmbedContentsRequest,
+  readEmbedContentRequest,
+  writeBatchEmbedContentsResponse,
+  writeEmbedContentResponse
+} from '../protocols/content/embeddings.ts'
+import { writeTunedModelList } from '../protocols/content/models.ts'
+import { readOperationPath } from '../protocols/content/path.ts'
+import { CONTENT_ARRAY_MEDIA_TYPE } from '../protocols/content/stream.ts'
+import type { WorkerRuntime } from '../runtime.ts'
+import { createChatHandler } from './chat.ts'
+import { countTokens } from './count-tokens.ts'
+import { embedTexts } from './embed.ts'
+import { createModelHandlers } from './models.ts'
+
+/** The last two are for SDKs that put `/v1beta` behind a base URL that has a version already. */
+const BETA_PREFIXES = ['/v1beta', '/v1/v1beta', '/v2/v1beta']
+const PREFIXES = ['', '/v1', '/v2', ...BETA_PREFIXES]
+
+export function registerContentRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
+  const protocol = 'content'
+  const keepAliveText = ': keep-alive\n\n'
+  const answer = createChatHandler(runtime, { protocol, face: contentFace, keepAliveText })
+  const answerArray = createChatHandler(runtime, {
+    protocol,
+    face: contentArrayFace,
+    streamType: CONTENT_ARRAY_MEDIA_TYPE
+  })
+
+  async function operate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { model, operation } = readOperationPath(readRest(request))
+    switch (operation) {
+      case 'generateContent':
+        return answer(request, reply, { path: { model, isStream: false } })
+      case 'streamGenerateContent': {
+        const isArray = request.context.query.alt === 'json'
+        return (isArray ? answerArray : answer)(request, reply, { path: { model, isStream: true } })
+      }
+      case 'countTokens': {
+        const { texts, extraHeaders } = readCountTokensRequest(readLenientBody(request))
+        const counts = await countTokens(runtime, request, { model, texts, extraHeaders })
+        return send(reply, writeCountTokensResponse(counts.reduce((sum, count) => sum + count, 0)))
+      }
+      case 'embedContent': {
+        const { texts, extraHeaders } = readEmbedContentRequest(readJsonObject(request.context.body))
+        return send(
+          reply,
+          writeEmbedContentResponse(await embedTexts(runtime, request, { model, texts, extraHeaders }))
+        )
+      }
+      case 'batchEmbedContents': {
+        const { texts, extraHeaders } = readBatchEmbedContentsRequest(readJsonObject(request.context.body))
+        const embedded = await embedTexts(runtime, request, { model, texts, extraHeaders })
+        return send(reply, writeBatchEmbedContentsResponse(embedded))
+      }
+      default:
+        return assertNever(operation)
+    }
+  }
+
+  const family = 'content'
+  mountOperation(app, {
+    method: 'POST',
+    path: '/models/*',
+    template: '/models/{model}:{method}',
+    prefixes: PREFIXES,
+    family,
+    isModelRequest: true,
+    handler: operate
+  })
+  const models = createModelHandlers(runtime)
+  mountBeta(app, '/models', models.list)
+  mountBeta(app, '/models/*', models.get)
+  mountBeta(app, '/tunedModels', (_request, reply) => send(reply, writeTunedModelList()))
+}
+
+/** Model routes under the prefixes that no other family has. */
+function mountBeta(
+  app: FastifyInstance,
+  path: string,
+  handler: (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>
+): void {
+  const template = path.replace('*', '{model}')
+  const route = { method: 'GET', path, template, family: 'content', isModelRequest: false, handler } as const
+  mountOperation(app, { ...route, prefixes: BETA_PREFIXES })
+}
+
+/** What the URL has behind `/models/`, decoded once. */
+function readRest(request: FastifyRequest): string {
+  return (request.params as { '*'?: string })['*'] ?? ''
+}
+
+/** Counting takes an empty body for nothing to count. */
+function readLenientBody(request: FastifyRequest): JsonObject {
+  const { body } = request.context
+  return body.length === 0 ? {} : readJsonObject(body)
+}
+
+function send(reply: FastifyReply, body: object): void {
+  sendJson(reply, 200, {}, JSON.stringify(body))
+}

@@ -1,0 +1,34 @@
+// Mounts the messages family; its model lists share their routes with the other families (`models.ts`).
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { readJsonObject } from '../http/json-body.ts'
+import { sendJson } from '../http/respond.ts'
+import { mountOperation } from '../http/route-traits.ts'
+import { messagesFace } from '../protocols/messages/client.ts'
+import { readCountTokensRequest, writeCountTokens } from '../protocols/messages/count-tokens.ts'
+import { PING_FRAME } from '../protocols/messages/stream.ts'
+import type { WorkerRuntime } from '../runtime.ts'
+import { createChatHandler } from './chat.ts'
+import { countTokens } from './count-tokens.ts'
+
+export function registerMessagesRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
+  const create = createChatHandler(runtime, { protocol: 'messages', face: messagesFace, keepAliveText: PING_FRAME })
+
+  async function count(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { context } = request
+    const wish = readCountTokensRequest(readJsonObject(context.body), { requestId: context.requestId })
+    const { model, extraHeaders } = wish.request
+    const counts = await countTokens(runtime, request, { model, texts: wish.texts, extraHeaders })
+    sendJson(reply, 200, {}, JSON.stringify(writeCountTokens(counts)))
+  }
+
+  const family = 'messages'
+  mountOperation(app, {
+    method: 'POST',
+    path: '/messages',
+    family,
+    isModelRequest: true,
+    handler: (request, reply) => create(request, reply)
+  })
+  mountOperation(app, { method: 'POST', path: '/messages/count_tokens', family, isModelRequest: true, handler: count })
+}
