@@ -68,19 +68,19 @@ export interface SupportCell {
 
 /** The client software that a protocol's cells were exercised with. */
 const clientVersionWindows: Readonly<Record<PublicProtocol, string>> = {
-  anthropic_messages: 'not-integrated',
-  gemini_generate_content: 'not-integrated',
+  anthropic_messages: 'anthropic-node==1.11.0',
+  gemini_generate_content: 'google-genai-node==3.1.0',
   openai_chat_completions: 'openai-node==7.55.0',
-  openai_responses: 'not-integrated'
+  openai_responses: 'openai-node==7.55.0'
 }
-
-/** The suites that prove the chat completions cell: `test/clients/openai-sdk.test.ts` and `test/conformance/completions.json`. */
-const CHAT_NATIVE_EVIDENCE = ['CLIENT-OPENAI-SDK', 'CONFORMANCE-COMPLETIONS']
 
 type Disposition = SemanticRow['disposition']
 
-/** Every row of chat completions on the native upstream, by what this build does with it. */
-const chatNativeDispositions: Readonly<Record<SemanticName, Disposition | 'not_in_public_protocol'>> = {
+/** What this build does with a meaning; `not_in_public_protocol`: the client protocol has no such notion. */
+type Treatment = Disposition | 'not_in_public_protocol'
+
+/** What all four protocols have in common on the native upstream: one pipeline serves them. */
+const nativeTreatments: Readonly<Record<SemanticName, Treatment>> = {
   cancellation: 'exact',
   disconnect: 'exact',
   files_and_images: 'conditional',
@@ -104,12 +104,43 @@ const chatNativeDispositions: Readonly<Record<SemanticName, Disposition | 'not_i
   usage_reasoning_tokens: 'unsupported'
 }
 
+interface NativeCell {
+  readonly reasonId: string
+  /** The suites that prove the cell, below `test/clients` and `test/conformance`. */
+  readonly evidenceIds: readonly string[]
+  readonly treatments: Readonly<Record<SemanticName, Treatment>>
+}
+
+/** The cells that this build can execute, by client protocol. */
+const nativeCells: Readonly<Record<PublicProtocol, NativeCell>> = {
+  anthropic_messages: {
+    reasonId: 'cross_protocol_route',
+    evidenceIds: ['CLIENT-ANTHROPIC-SDK', 'CONFORMANCE-MESSAGES'],
+    treatments: nativeTreatments
+  },
+  gemini_generate_content: {
+    reasonId: 'cross_protocol_route',
+    evidenceIds: ['CLIENT-GOOGLE-GENAI-SDK', 'CONFORMANCE-CONTENT'],
+    treatments: nativeTreatments
+  },
+  openai_chat_completions: {
+    reasonId: 'baseline_native_chat_conformance',
+    evidenceIds: ['CLIENT-OPENAI-SDK', 'CONFORMANCE-COMPLETIONS'],
+    treatments: nativeTreatments
+  },
+  openai_responses: {
+    reasonId: 'normalized_responses_parity_incomplete',
+    evidenceIds: ['CLIENT-OPENAI-RESPONSES', 'CONFORMANCE-RESPONSES'],
+    treatments: { ...nativeTreatments, previous_response_state: 'conditional' }
+  }
+}
+
 /** The 16 cells of this build, in published order. */
 export const supportMatrix: readonly SupportCell[] = Object.freeze(
   publicProtocols.flatMap(publicProtocol =>
     providerKinds.map(upstreamProvider =>
-      publicProtocol === 'openai_chat_completions' && upstreamProvider === 'native'
-        ? createChatNativeCell()
+      upstreamProvider === 'native'
+        ? createNativeCell(publicProtocol)
         : createBlockedCell(publicProtocol, upstreamProvider)
     )
   )
@@ -168,40 +199,43 @@ export function createBlockedCell(
   }
 }
 
-function createChatNativeCell(): SupportCell {
+function createNativeCell(publicProtocol: PublicProtocol): SupportCell {
+  const { reasonId, evidenceIds, treatments } = nativeCells[publicProtocol]
   return {
-    publicProtocol: 'openai_chat_completions',
+    publicProtocol,
     upstreamProvider: 'native',
     status: 'technical_preview',
-    reasonIds: ['baseline_native_chat_conformance'],
-    evidenceIds: CHAT_NATIVE_EVIDENCE,
-    clientVersionWindow: clientVersionWindows.openai_chat_completions,
+    reasonIds: [reasonId],
+    evidenceIds,
+    clientVersionWindow: clientVersionWindows[publicProtocol],
     providerVersionWindow: 'native-rest-v1-v2',
-    semantics: semanticNames.map(createChatNativeRow)
+    semantics: semanticNames.map(semantic => createNativeRow(semantic, treatments[semantic], evidenceIds))
   }
 }
 
-function createChatNativeRow(semantic: SemanticName): SemanticRow {
-  const disposition = chatNativeDispositions[semantic]
-  switch (disposition) {
+function createNativeRow(semantic: SemanticName, treatment: Treatment, evidenceIds: readonly string[]): SemanticRow {
+  switch (treatment) {
     case 'exact':
-      return row(semantic, disposition, 'hermetic_facade_evidence', null)
+      return {
+        semantic,
+        disposition: treatment,
+        reasonId: 'hermetic_facade_evidence',
+        evidenceIds,
+        capabilityPredicate: null
+      }
     case 'conditional':
-      return row(semantic, disposition, 'requires_reviewed_capability', `capability.${semantic}`)
+      return {
+        semantic,
+        disposition: treatment,
+        reasonId: 'requires_reviewed_capability',
+        evidenceIds,
+        capabilityPredicate: `capability.${semantic}`
+      }
     case 'not_in_public_protocol':
       return createUnsupportedRow(semantic, 'not_in_public_protocol')
     default:
       return createUnsupportedRow(semantic, 'semantic_not_proven')
   }
-}
-
-function row(
-  semantic: SemanticName,
-  disposition: Disposition,
-  reasonId: string,
-  predicate: string | null
-): SemanticRow {
-  return { semantic, disposition, reasonId, evidenceIds: CHAT_NATIVE_EVIDENCE, capabilityPredicate: predicate }
 }
 
 function sortCells(cells: readonly SupportCell[]): SupportCell[] {

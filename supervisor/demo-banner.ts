@@ -19,17 +19,49 @@ export function writeDemoBanner(facts: DemoFacts): string {
     ...(facts.controlUrl === undefined ? [] : [`  Upstream control        ${facts.controlUrl}`]),
     `  Log file                ${facts.logFile}`,
     '',
-    '  Chat completions (OpenAI SDK: baseURL is the address above plus /v1):',
-    '',
-    ...writeCurl(facts, `${baseUrl}/v1/chat/completions`, {
-      model: facts.model,
-      messages: [{ role: 'user', content: 'Hello!' }]
-    }),
-    '',
+    ...listExamples(facts).flatMap(({ title, path, body }) => [
+      `  ${title}:`,
+      '',
+      ...writeCurl(facts, baseUrl + path, body),
+      ''
+    ]),
     '  Stop with Ctrl-C.',
     ''
   ]
   return `${lines.join('\n')}\n`
+}
+
+interface Example {
+  title: string
+  path: string
+  body: object
+}
+
+/** One request per client family, each with what its SDK needs as base URL. */
+function listExamples({ model }: DemoFacts): Example[] {
+  const messages = [{ role: 'user', content: 'Hello!' }]
+  return [
+    {
+      title: 'Chat completions (OpenAI SDK: baseURL is the address above plus /v1)',
+      path: '/v1/chat/completions',
+      body: { model, messages }
+    },
+    {
+      title: 'Responses (the same SDK; /v2 keeps conversations)',
+      path: '/v2/responses',
+      body: { model, input: 'Hello!' }
+    },
+    {
+      title: 'Messages (Anthropic SDK: baseURL is the address above)',
+      path: '/v1/messages',
+      body: { model, max_tokens: 256, messages }
+    },
+    {
+      title: 'Generate content (Google GenAI SDK: httpOptions.baseUrl is the address above)',
+      path: `/v1beta/models/${model}:generateContent`,
+      body: { contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }] }
+    }
+  ]
 }
 
 /** An address that a client on this machine can use: an unspecified one becomes loopback. */

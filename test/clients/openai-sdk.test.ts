@@ -5,22 +5,13 @@ import { zodFunction, zodResponseFormat } from 'openai/helpers/zod'
 import t from 'tap'
 import { z } from 'zod'
 import { lastUpstreamChat } from '../support/client.ts'
+import { catchError } from '../support/errors.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../support/gateway.ts'
 
 const emulator = await startEmulator(t)
 const gateway = await startGateway(t, {
   env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '2', UPSTREAM_TIMEOUT: '5' }
 })
-
-/** What an asynchronous call throws; undefined when it does not. */
-async function catchError(call: () => PromiseLike<unknown>): Promise<unknown> {
-  try {
-    await call()
-    return undefined
-  } catch (error) {
-    return error
-  }
-}
 
 for (const version of ['v1', 'v2'] as const) {
   const client = new OpenAI({ baseURL: `${gateway.url}/${version}`, apiKey: 'unused', maxRetries: 0 })

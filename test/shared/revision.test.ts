@@ -103,13 +103,32 @@ t.test('the matrix of this build has 16 cells of 21 rows, and a blocked cell kee
   t.match(matrixRevision, /^sha256:[0-9a-f]{64}$/)
 })
 
-t.test('the published client window is the SDK that the tests run', async t => {
-  const packageFile = join(import.meta.dirname, '../../node_modules/openai/package.json')
-  const { version } = JSON.parse(readFileSync(packageFile, 'utf8'))
-  const cell = supportMatrix.find(one => one.status !== 'blocked')
-  t.equal(cell?.clientVersionWindow, `openai-node==${version}`)
-  for (const evidence of ['test/clients/openai-sdk.test.ts', 'test/conformance/completions.json']) {
-    t.ok(existsSync(join(import.meta.dirname, '../..', evidence)), evidence)
+t.test('a built cell names the SDK that the tests run, and suites that exist', async t => {
+  const root = join(import.meta.dirname, '../..')
+  const sdks = {
+    anthropic_messages: [
+      'anthropic-node',
+      '@anthropic-ai/sdk',
+      'clients/anthropic-sdk.test.ts',
+      'conformance/messages.json'
+    ],
+    gemini_generate_content: [
+      'google-genai-node',
+      '@google/genai',
+      'clients/google-genai-sdk.test.ts',
+      'conformance/content.json'
+    ],
+    openai_chat_completions: ['openai-node', 'openai', 'clients/openai-sdk.test.ts', 'conformance/completions.json'],
+    openai_responses: ['openai-node', 'openai', 'clients/openai-responses.test.ts', 'conformance/responses.json']
+  }
+  for (const cell of supportMatrix) {
+    if (cell.status === 'blocked') continue
+    const [window, packageName, ...suites] = sdks[cell.publicProtocol]
+    const { version } = JSON.parse(
+      readFileSync(join(root, 'node_modules', String(packageName), 'package.json'), 'utf8')
+    )
+    t.equal(cell.clientVersionWindow, `${window}==${version}`)
+    for (const suite of suites) t.ok(existsSync(join(root, 'test', suite)), suite)
   }
 })
 

@@ -10,12 +10,21 @@ const facts: DemoFacts = {
   logFile: 'gateway.log'
 }
 
-t.test('the banner shows the base URL, the control URL and a request that can be pasted', async t => {
+t.test('the banner shows the base URL, the control URL and a request per family that can be pasted', async t => {
   const banner = writeDemoBanner(facts)
   t.match(banner, 'http://127.0.0.1:8090\n')
   t.match(banner, 'http://127.0.0.1:9/__control')
-  const body = /-d '(.*)'/.exec(banner)?.[1]
-  t.same(JSON.parse(String(body)), { model: 'GigaChat-2-Max', messages: [{ role: 'user', content: 'Hello!' }] })
+  const requests = [...banner.matchAll(/curl (\S+) .*?-d '(.*?)'\n/gs)].map(([, url, body]) => [
+    url,
+    JSON.parse(String(body))
+  ])
+  t.same(
+    requests.map(([url]) => url),
+    ['/v1/chat/completions', '/v2/responses', '/v1/messages', '/v1beta/models/GigaChat-2-Max:generateContent'].map(
+      path => `http://127.0.0.1:8090${path}`
+    )
+  )
+  t.same(requests[0]?.[1], { model: 'GigaChat-2-Max', messages: [{ role: 'user', content: 'Hello!' }] })
   t.notMatch(banner, /authorization/)
 })
 

@@ -1,0 +1,153 @@
+// The official `@anthropic-ai/sdk` package against a started gateway: what an application sees.
+
+import Anthropic from '@anthropic-ai/sdk'
+import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod'
+import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod'
+import t from 'tap'
+import { z } from 'zod'
+import { lastUpstreamChat } from '../support/client.ts'
+import { catchError } from '../support/errors.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../support/gateway.ts'
+
+const emulator = await startEmulator(t)
+const gateway = await startGateway(t, {
+  env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '2', UPSTREAM_TIMEOUT: '5' }
+})
+
+const model = 'GigaChat-2-Max'
+
+for (const version of ['v1', 'v2'] as const) {
+  // The SDK puts /v1/messages behind its base URL: below /v2 the outer version decides.
+  const baseURL = version === 'v1' ? gateway.url : `${gateway.url}/v2`
+  const client = new Anthropic({ baseURL, apiKey: 'unused', maxRetries: 0 })
+  const ask = (content: string) => ({ model, max_tokens: 256, messages: [{ role: 'user' as const, content }] })
+
+  t.test(`${version}: create answers with every member of the type`, async t => {
+    const message = await client.messages.create(ask('[[text:Hello]]'))
+    t.match(message.content, [{ type: 'text', text: 'Hello' }])
+    t.match(message, { type: 'message', role: 'assistant', model, stop_reason: 'end_turn', stop_sequence: null })
+    t.match(message.usage, { input_tokens: Number, output_tokens: Number })
+    t.equal(message._request_id, message.id.replace('msg_', ''))
+    t.equal(lastUpstreamChat(emulator).path, `/api/${version}/chat/completions`)
+  })
+
+  t.test(`${version}: a stream gives the same message as a whole answer`, async t => {
+    for (const prompt of ['[[text:Hello]]', '[[reason:because]][[text:so]]', '[[finish:length]]', '[[usage:10,5,4]]']) {
+      const whole = await client.messages.create(ask(prompt))
+      const events: string[] = []
+      const stream = client.messages.stream(ask(prompt)).on('streamEvent', event => events.push(event.type))
+      const final = await stream.finalMessage()
+      const texts = (message: Anthropic.Message) =>
+        message.content.map(block =>
+          block.type === 'text' ? block.text : block.type === 'thinking' ? block.thinking : ''
+        )
+      t.strictSame(texts(final), texts(whole), prompt)
+      t.equal(final.stop_reason, whole.stop_reason)
+      t.equal(final.usage.output_tokens, whole.usage.output_tokens)
+      t.equal(events[0], 'message_start')
+      t.equal(events.at(-1), 'message_stop')
+    }
+  })
+
+  t.test(`${version}: text and a call stream into separate blocks (A3, A6)`, async t => {
+    const tools = [{ name: 'weather', input_schema: { type: 'object' as const } }]
+    const request = { ...ask('[[text:let me]][[tool:weather {"city":"Oslo"}]]'), tools }
+    for (const message of [
+      await client.messages.create(request),
+      await client.messages.stream(request).finalMessage()
+    ]) {
+      t.match(message.content, [
+        { type: 'text', text: 'let me' },
+        { type: 'tool_use', name: 'weather', input: { city: 'Oslo' } }
+      ])
+      t.equal(message.stop_reason, 'tool_use')
+    }
+  })
+
+  t.test(`${version}: the tool runner loops until the model answers`, async t => {
+    for (const stream of [false, true]) {
+      const seen: unknown[] = []
+      const weather = betaZodTool({
+        name: 'weather',
+        description: 'Current weather',
+        inputSchema: z.object({ city: z.string() }),
+        run: input => {
+          seen.push(input)
+          return '{"temperature":21}'
+        }
+      })
+      const runner = client.beta.messages.toolRunner({
+        ...ask('[[tool:weather {"city":"Oslo"}]]'),
+        tools: [weather],
+        stream
+      })
+      const final = await runner.runUntilDone()
+      t.strictSame(seen, [{ city: 'Oslo' }])
+      t.match(JSON.stringify(final.content), /21/)
+    }
+  })
+
+  t.test(`${version}: parse returns what the schema describes`, async t => {
+    const Answer = z.object({ name: z.string(), tags: z.array(z.string()) })
+    const message = await client.messages.parse({ ...ask('hi'), output_config: { format: zodOutputFormat(Answer) } })
+    t.ok(Answer.safeParse(message.parsed_output).success)
+  })
+
+  t.test(`${version}: tokens are counted by the upstream`, async t => {
+    const { input_tokens: few } = await client.messages.countTokens({
+      model,
+      messages: [{ role: 'user', content: 'hi' }]
+    })
+    const { input_tokens: more } = await client.messages.countTokens({
+      model,
+      system: 'You are a terse assistant.',
+      messages: [{ role: 'user', content: 'hi' }],
+      tools: [{ name: 'f', description: 'A function', input_schema: { type: 'object' } }]
+    })
+    t.ok(few > 0 && more > few, `${few} < ${more}`)
+  })
+
+  t.test(`${version}: models page through once and retrieve`, async t => {
+    const ids: string[] = []
+    for await (const one of client.models.list({ limit: 4 })) ids.push(one.id)
+    t.equal(new Set(ids).size, ids.length)
+    t.ok(ids.includes(model))
+    t.equal((await client.models.retrieve(model)).type, 'model')
+    t.ok((await catchError(() => client.models.retrieve('nope'))) instanceof Anthropic.NotFoundError)
+  })
+
+  t.test(`${version}: every error class, whole and streamed`, async t => {
+    const classes = [
+      [400, Anthropic.BadRequestError, 'invalid_request_error'],
+      [401, Anthropic.AuthenticationError, 'authentication_error'],
+      [403, Anthropic.PermissionDeniedError, 'permission_error'],
+      [404, Anthropic.NotFoundError, 'not_found_error'],
+      [422, Anthropic.UnprocessableEntityError, 'invalid_request_error'],
+      [429, Anthropic.RateLimitError, 'rate_limit_error'],
+      [500, Anthropic.InternalServerError, 'api_error'],
+      [503, Anthropic.InternalServerError, 'overloaded_error']
+    ] as const
+    for (const [status, Class, type] of classes) {
+      for (const stream of [false, true]) {
+        const error = await catchError(() => client.messages.create({ ...ask(`[[error:${status}]]`), stream }))
+        t.ok(error instanceof Class, `${status} ${stream ? 'streamed' : 'whole'}`)
+        t.match(error, { status, requestID: String, error: { type: 'error', error: { type } } })
+      }
+    }
+  })
+
+  t.test(`${version}: a failure in the middle of a stream is thrown (A14)`, async t => {
+    for (const directive of ['[[badframe]]', '[[noeof]]', '[[die]]', '[[errframe]]']) {
+      const error = await catchError(() => client.messages.stream(ask(`${directive}[[chunks:a|b|c]]`)).finalMessage())
+      t.ok(error instanceof Anthropic.APIError, directive)
+    }
+  })
+
+  t.test(`${version}: aborting a stream ends the upstream's work`, async t => {
+    const before = emulator.stats.aborted
+    const stream = client.messages.stream(ask('[[tick:20]][[len:5000]]'))
+    stream.on('text', () => stream.abort())
+    t.ok((await catchError(() => stream.done())) instanceof Anthropic.APIUserAbortError)
+    await emulator.waitFor(() => emulator.stats.aborted > before, 10_000)
+  })
+}
