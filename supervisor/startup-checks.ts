@@ -50,6 +50,14 @@ function checkUpstream(
   if (!usesPassword && (upstream.user !== undefined || upstream.password !== undefined)) {
     warnings.push('UPSTREAM_USER and UPSTREAM_PASSWORD work only together; the one that is set is not used.')
   }
+  // Sent all the same: the upstream has the last word on what it takes (upstream contract, section 1.2).
+  if (upstream.credentials !== undefined && !isBase64(upstream.credentials.reveal())) {
+    warnings.push('UPSTREAM_CREDENTIALS is no base64 text; the token server will hardly accept it.')
+  }
+}
+
+function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text)
 }
 
 function checkTls(settings: Settings, refusals: StartupErrorDetail[]): void {

@@ -437,7 +437,7 @@ function upstreamRows(add: OneSection) {
     UPSTREAM_KEY_FILE: add.optional(kind.path, 'Key of the client certificate, when the certificate file lacks it.'),
     UPSTREAM_KEY_FILE_PASSWORD: add.optional(kind.secret, 'Password of that key.', { secret: true }),
     UPSTREAM_FLAGS: add.optional(kind.textList, 'Default of the request field `flags`.'),
-    UPSTREAM_MAX_CONNECTIONS: add.optional(positive, 'Connections of one worker to the upstream; unset means 100.'),
+    UPSTREAM_MAX_CONNECTIONS: add.optional(positive, 'Connections of one worker to the upstream; unset means 1024.'),
     UPSTREAM_MAX_RETRIES: add.withDefault(kind.integer({ min: 0 }), '0', 'Repeated tries of a failed call.'),
     UPSTREAM_RETRY_BACKOFF_FACTOR: add.withDefault(
       kind.decimal({ min: 0 }),

@@ -92,6 +92,14 @@ t.test('password authorization needs an explicit base URL', async t => {
   t.match(inspect({ UPSTREAM_USER: 'u' }).warnings, [/only together/])
 })
 
+t.test('credentials that are no base64 are warned about, without showing them', async t => {
+  const wrong = inspect({ UPSTREAM_CREDENTIALS: 'client:hunter2' })
+  t.equal(wrong.exitCode, 0)
+  t.match(wrong.warnings.join(), 'UPSTREAM_CREDENTIALS')
+  t.notMatch(wrong.warnings.join(), 'hunter2')
+  t.same(inspect({ UPSTREAM_CREDENTIALS: Buffer.from('client:hunter2').toString('base64') }).warnings, [])
+})
+
 t.test('the demo is refused in PROD and beside upstream credentials', async t => {
   const demo = { isDemo: true }
   t.equal(inspect({}, demo).exitCode, 0)
