@@ -6,7 +6,7 @@ import { failure, requestId } from './support.ts'
 const read = (body: JsonObject) => readCountTokensRequest(body, { requestId })
 const textsOf = (body: JsonObject) => read({ messages: [], ...body }).texts
 
-t.test('messages 68: system, messages, tools and schema count, in this order (D5)', async t => {
+t.test('system, messages, tools and schema count, in this order (D5)', async t => {
   const { request, texts } = read({
     model: 'claude-x',
     system: [
@@ -56,7 +56,7 @@ t.test('messages 68: system, messages, tools and schema count, in this order (D5
   t.strictSame(writeCountTokens([2, 3, 5]), { input_tokens: 10 })
 })
 
-t.test('messages 69: nothing to count is zero', async t => {
+t.test('nothing to count is zero', async t => {
   t.strictSame(textsOf({}), [])
   t.strictSame(textsOf({ system: '', messages: [{ role: 'user', content: '' }] }), [])
   t.strictSame(writeCountTokens([]), { input_tokens: 0 })

@@ -128,7 +128,7 @@ t.test('a failure of the model itself is not tried again by the SDK', async t =>
   t.same(write('upstream_generation_error').headers, { 'x-should-retry': 'false' })
 })
 
-t.test('messages 66: the upstream status decides the type, and 429 and 503 say when to come back', async t => {
+t.test('the upstream status decides the type, and 429 and 503 say when to come back', async t => {
   const cases: Array<[status: number, type: string]> = [
     [400, 'invalid_request_error'],
     [401, 'authentication_error'],
