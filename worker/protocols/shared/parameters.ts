@@ -1,7 +1,14 @@
 // What happens to each parameter of an operation, as data: it decides what the reader does with a member of the body, and what
 // the documentation says about it (field lesson E1).
 
-import { assertNever, type Diagnostics, GatewayError, invalidRequest, type JsonObject } from '../../normalized/index.ts'
+import {
+  assertNever,
+  type Diagnostics,
+  type ErrorCode,
+  GatewayError,
+  invalidRequest,
+  type JsonObject
+} from '../../normalized/index.ts'
 
 export type ParameterClass =
   /** Has an effect. */
@@ -17,6 +24,8 @@ export interface Parameter {
   class: ParameterClass
   /** A supported parameter that the provider gets under its own name, as an additional field. */
   isAdditionalField?: true
+  /** The error of a rejected parameter where `unsupported_parameter` is not the word for it. */
+  rejection?: ErrorCode
   /** What the class does not say, for the documentation. */
   note?: string
 }
@@ -34,7 +43,7 @@ const FORBIDDEN_NAMES = ['__proto__', 'constructor', 'prototype']
 
 /**
  * Sorts the members of a body by their class; the supported ones are left to their readers.
- * Raises `unsupported_parameter` for a rejected one and `invalid_request` for a forbidden name.
+ * Raises the table's error for a rejected one that is not null, and `invalid_request` for a forbidden name.
  */
 export function sortParameters(body: JsonObject, table: ParameterTable): SortedParameters {
   refuseForbiddenNames(body, '')
@@ -52,7 +61,12 @@ export function sortParameters(body: JsonObject, table: ParameterTable): SortedP
         sorted.ignored[name] = body[name]
         break
       case 'rejected':
-        throw new GatewayError('unsupported_parameter', { param: name, message: `'${name}' is not supported.` })
+        // null is how SDKs write that they say nothing.
+        if (body[name] === null) break
+        throw new GatewayError(parameter.rejection ?? 'unsupported_parameter', {
+          param: name,
+          message: `'${name}' is not supported.`
+        })
       case 'not_applicable':
         sorted.ignored[name] = null
         break

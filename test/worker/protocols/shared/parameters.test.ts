@@ -8,6 +8,7 @@ const table: ParameterTable = {
   flags: { class: 'supported', isAdditionalField: true },
   seed: { class: 'accepted_ignored' },
   prompt: { class: 'rejected' },
+  moderation: { class: 'rejected', rejection: 'unsupported_semantic' },
   api_key: { class: 'not_applicable' }
 }
 
@@ -19,6 +20,8 @@ t.test('members are sorted by the class that the table gives them (E1)', async t
 
 t.test('a rejected parameter is refused by its name', async t => {
   t.throws(() => sortParameters({ prompt: {} }, table), { code: 'unsupported_parameter', param: 'prompt' })
+  t.throws(() => sortParameters({ moderation: 1 }, table), { code: 'unsupported_semantic', param: 'moderation' })
+  t.strictSame(sortParameters({ prompt: null, moderation: null }, table), { ignored: {}, additional: {} })
 })
 
 t.test('a name that would reach a prototype is refused wherever it stands', async t => {

@@ -1,0 +1,378 @@
+// What an SDK may rely on in a Responses stream, checked on the bytes: every member that its types require, and the ladder of events
+// that its accumulation depends on. Written from the SDK's declarations and the contract, not from our own writer.
+
+import type { JsonObject, JsonValue } from '../../worker/normalized/index.ts'
+
+type Kind = 'string' | 'number' | 'object' | 'array' | 'null'
+type Shape = Record<string, Kind | readonly Kind[]>
+
+const OF_ITEM: Shape = { item_id: 'string', output_index: 'number' }
+const OF_CONTENT: Shape = { ...OF_ITEM, content_index: 'number' }
+const OF_SUMMARY: Shape = { ...OF_ITEM, summary_index: 'number' }
+const LIFECYCLE: Shape = { response: 'object' }
+const ITEM: Shape = { output_index: 'number', item: 'object' }
+
+/** Required members of every event that we write, besides `type` and `sequence_number`. */
+const EVENT_SHAPES: Readonly<Record<string, Shape>> = {
+  'response.created': LIFECYCLE,
+  'response.in_progress': LIFECYCLE,
+  'response.completed': LIFECYCLE,
+  'response.incomplete': LIFECYCLE,
+  'response.failed': LIFECYCLE,
+  'response.output_item.added': ITEM,
+  'response.output_item.done': ITEM,
+  'response.content_part.added': { ...OF_CONTENT, part: 'object' },
+  'response.content_part.done': { ...OF_CONTENT, part: 'object' },
+  'response.output_text.delta': { ...OF_CONTENT, delta: 'string', logprobs: 'array' },
+  'response.output_text.done': { ...OF_CONTENT, text: 'string', logprobs: 'array' },
+  'response.output_text.annotation.added': { ...OF_CONTENT, annotation_index: 'number', annotation: 'object' },
+  'response.refusal.delta': { ...OF_CONTENT, delta: 'string' },
+  'response.refusal.done': { ...OF_CONTENT, refusal: 'string' },
+  'response.reasoning_summary_part.added': { ...OF_SUMMARY, part: 'object' },
+  'response.reasoning_summary_part.done': { ...OF_SUMMARY, part: 'object' },
+  'response.reasoning_summary_text.delta': { ...OF_SUMMARY, delta: 'string' },
+  'response.reasoning_summary_text.done': { ...OF_SUMMARY, text: 'string' },
+  'response.function_call_arguments.delta': { ...OF_ITEM, delta: 'string' },
+  'response.function_call_arguments.done': { ...OF_ITEM, name: 'string', arguments: 'string' },
+  'response.web_search_call.in_progress': OF_ITEM,
+  'response.web_search_call.searching': OF_ITEM,
+  'response.web_search_call.completed': OF_ITEM,
+  'response.image_generation_call.in_progress': OF_ITEM,
+  'response.image_generation_call.generating': OF_ITEM,
+  'response.image_generation_call.completed': OF_ITEM
+}
+
+/** Required members of the response object; `output_text` is the SDK's own. */
+const RESPONSE_SHAPE: Shape = {
+  id: 'string',
+  object: 'string',
+  created_at: 'number',
+  status: 'string',
+  model: 'string',
+  error: ['object', 'null'],
+  incomplete_details: ['object', 'null'],
+  instructions: ['string', 'null'],
+  metadata: 'object',
+  output: 'array',
+  temperature: 'number',
+  top_p: 'number',
+  tools: 'array',
+  tool_choice: ['string', 'object'],
+  access_programs: 'null',
+  usage: ['object', 'null']
+}
+
+const ITEM_SHAPES: Readonly<Record<string, Shape>> = {
+  message: { id: 'string', status: 'string', role: 'string', content: 'array' },
+  reasoning: { id: 'string', summary: 'array' },
+  function_call: { id: 'string', status: 'string', call_id: 'string', name: 'string', arguments: 'string' },
+  web_search_call: { id: 'string', status: 'string', action: 'object' },
+  image_generation_call: { id: 'string', status: 'string', result: ['string', 'null'] }
+}
+
+const PART_SHAPES: Readonly<Record<string, Shape>> = {
+  output_text: { text: 'string', annotations: 'array', logprobs: 'array' },
+  refusal: { refusal: 'string' },
+  summary_text: { text: 'string' }
+}
+
+const USAGE_SHAPE: Shape = {
+  input_tokens: 'number',
+  input_tokens_details: 'object',
+  output_tokens: 'number',
+  output_tokens_details: 'object',
+  total_tokens: 'number'
+}
+
+/** Which items an event may be about. */
+const ITEM_TYPES: ReadonlyArray<readonly [prefix: string, type: string]> = [
+  ['response.content_part.', 'message'],
+  ['response.output_text.', 'message'],
+  ['response.refusal.', 'message'],
+  ['response.reasoning_summary_', 'reasoning'],
+  ['response.function_call_arguments.', 'function_call'],
+  ['response.web_search_call.', 'web_search_call'],
+  ['response.image_generation_call.', 'image_generation_call']
+]
+
+const TERMINAL = new Set(['response.completed', 'response.incomplete', 'response.failed'])
+
+export interface CheckedStream {
+  events: JsonObject[]
+  /** The response of the terminal event. */
+  response: JsonObject
+  /** The items as their `done` events had them, by index. */
+  items: JsonObject[]
+}
+
+/** An item while its events are followed. */
+interface Followed {
+  item: JsonObject
+  isDone: boolean
+  /** The open part of a message, or the open summary of a reasoning. */
+  part?: { type: string; text: string; annotations: number; isTextDone: boolean; isDone: boolean }
+  arguments: string
+  areArgumentsDone: boolean
+  isCompletionTold: boolean
+}
+
+/** Reads the frames of a whole stream and throws with a sentence on the first rule that is broken. */
+export function readResponsesStrictly(text: string): CheckedStream {
+  const events = readFrames(text)
+  const items: Followed[] = []
+  for (const [position, event] of events.entries()) {
+    checkEvent(event, position, events.length)
+    follow(event, items)
+  }
+  const first = readResponse(events[0])
+  const response = readResponse(events.at(-1))
+  check(first.status === 'in_progress' && length(first.output) === 0 && first.usage === null, 'it begins empty')
+  check(first.created_at === response.created_at && first.model === response.model, 'created_at and model stay')
+  checkEnd(response, items)
+  return { events, response, items: items.map(({ item }) => item) }
+}
+
+function readFrames(text: string): JsonObject[] {
+  check(text.endsWith('\n\n'), 'the stream ends with a blank line')
+  return text
+    .slice(0, -2)
+    .split('\n\n')
+    .map(frame => {
+      const [name, data, ...rest] = frame.split('\n')
+      check(rest.length === 0, 'a frame has two lines')
+      check(name?.startsWith('event: ') === true && data?.startsWith('data: ') === true, 'an event line, a data line')
+      check(data !== 'data: [DONE]', 'there is no [DONE]')
+      const event = JSON.parse((data ?? '').slice('data: '.length))
+      check(event.type === name?.slice('event: '.length), 'the type is the name of the event')
+      return event
+    })
+}
+
+function checkEvent(event: JsonObject, position: number, count: number): void {
+  const type = String(event.type)
+  const shape = EVENT_SHAPES[type]
+  check(shape !== undefined, `${type} is an event that the SDK knows`)
+  checkShape(event, shape, type)
+  check(event.sequence_number === position, 'sequence numbers count from 0 without gaps')
+  check((position === 0) === (type === 'response.created'), 'response.created is first and only there')
+  check((position === 1) === (type === 'response.in_progress'), 'response.in_progress is second and only there')
+  check((position === count - 1) === TERMINAL.has(type), 'exactly one terminal event ends the stream')
+  if (shape === LIFECYCLE) checkResponse(event.response as JsonObject)
+}
+
+function follow(event: JsonObject, items: Followed[]): void {
+  const type = String(event.type)
+  if (type === 'response.output_item.added') {
+    check(event.output_index === items.length, 'items are added in the order of their indexes')
+    const item = event.item as JsonObject
+    checkItem(item)
+    check(
+      items.every(({ item: other }) => other.id !== item.id),
+      'no two items have one id'
+    )
+    check(
+      items.every(({ item: other }) => other.type !== 'reasoning' || isDone(items, other)),
+      'reasoning is done before the next item begins (C4)'
+    )
+    checkAdded(item)
+    items.push({ item, isDone: false, arguments: '', areArgumentsDone: false, isCompletionTold: false })
+    return
+  }
+  if (event.output_index === undefined) return
+  const followed = items[event.output_index as number]
+  check(followed !== undefined, 'an event names an item that was added')
+  check(!followed.isDone, 'nothing follows the end of an item')
+  if (type === 'response.output_item.done') {
+    finishItem(event.item as JsonObject, followed)
+    return
+  }
+  check(event.item_id === followed.item.id, 'the event has the id of its item')
+  const expected = ITEM_TYPES.find(([prefix]) => type.startsWith(prefix))?.[1]
+  check(followed.item.type === expected, `${type} is about a ${expected}`)
+  followPart(event, type, followed)
+  followRun(event, type, followed)
+}
+
+function isDone(items: readonly Followed[], item: JsonObject): boolean {
+  return items.find(followed => followed.item === item)?.isDone === true
+}
+
+function followPart(event: JsonObject, type: string, followed: Followed): void {
+  const isStart = type === 'response.content_part.added' || type === 'response.reasoning_summary_part.added'
+  if (isStart) {
+    const part = event.part as JsonObject
+    check(followed.part === undefined, 'an item has one part')
+    check((event.content_index ?? event.summary_index) === 0, 'the part has index 0')
+    checkPart(part)
+    check(readPartText(part) === '', 'a part begins empty')
+    followed.part = { type: String(part.type), text: '', annotations: 0, isTextDone: false, isDone: false }
+    return
+  }
+  const isOfPart = event.content_index !== undefined || event.summary_index !== undefined
+  if (!isOfPart) return
+  const { part } = followed
+  check(part !== undefined && !part.isDone, 'an event of a part stands between its beginning and its end')
+  check((event.content_index ?? event.summary_index) === 0, 'the part has index 0')
+  switch (type) {
+    case 'response.output_text.delta':
+    case 'response.refusal.delta':
+    case 'response.reasoning_summary_text.delta':
+      check(!part.isTextDone, 'no delta follows the text')
+      check(event.delta !== '', 'a delta says something (C2)')
+      part.text += String(event.delta)
+      return
+    case 'response.output_text.annotation.added': {
+      check(event.annotation_index === part.annotations++, 'annotations count from 0 without gaps')
+      const annotation = event.annotation as JsonObject
+      const shape: Shape = { url: 'string', title: 'string', start_index: 'number', end_index: 'number' }
+      checkShape(annotation, shape, 'annotation')
+      return
+    }
+    case 'response.output_text.done':
+    case 'response.refusal.done':
+    case 'response.reasoning_summary_text.done':
+      check(!part.isTextDone, 'a text is done once')
+      check((event.text ?? event.refusal) === part.text, 'the text is the sum of its deltas')
+      part.isTextDone = true
+      return
+    default: {
+      const end = event.part as JsonObject
+      checkPart(end)
+      check(part.isTextDone, 'the text is done before its part')
+      check(end.type === part.type && readPartText(end) === part.text, 'the part holds the whole text')
+      check(
+        end.type !== 'output_text' || length(end.annotations) === part.annotations,
+        'the part holds all annotations'
+      )
+      part.isDone = true
+    }
+  }
+}
+
+function followRun(event: JsonObject, type: string, followed: Followed): void {
+  if (type === 'response.function_call_arguments.delta') {
+    check(!followed.areArgumentsDone && event.delta !== '', 'arguments grow until they are done')
+    followed.arguments += String(event.delta)
+  } else if (type === 'response.function_call_arguments.done') {
+    check(!followed.areArgumentsDone, 'arguments are done once')
+    check(event.arguments === followed.arguments, 'the arguments are the sum of their deltas (B5)')
+    check(event.name === followed.item.name, 'the name stays')
+    followed.areArgumentsDone = true
+  } else if (type.endsWith('_call.completed')) {
+    check(!followed.isCompletionTold, 'completion is told once')
+    followed.isCompletionTold = true
+  }
+}
+
+function finishItem(item: JsonObject, followed: Followed): void {
+  checkItem(item)
+  for (const member of ['type', 'id', 'call_id', 'name', 'namespace', 'role']) {
+    check(item[member] === followed.item[member], `the ${member} of an item stays`)
+  }
+  check(followed.part === undefined || followed.part.isDone, 'a part is done before its item')
+  check(item.status !== 'in_progress', 'a finished item is not in progress')
+  if (item.type === 'message') {
+    check(length(item.content) === 1 && followed.part !== undefined, 'a message has its part')
+    check(readPartText((item.content as JsonObject[])[0] ?? {}) === followed.part.text, 'the item holds the whole text')
+  }
+  if (item.type === 'reasoning') {
+    check(readPartText((item.summary as JsonObject[])[0] ?? {}) === followed.part?.text, 'the item holds the reasoning')
+  }
+  if (item.type === 'function_call') {
+    check(item.arguments === followed.arguments, 'the item holds the whole arguments (B3)')
+    check(followed.areArgumentsDone === (item.status === 'completed'), 'only whole arguments are done')
+    check(item.status !== 'completed' || item.arguments !== '', 'a whole call has arguments')
+  }
+  if (item.type === 'web_search_call' || item.type === 'image_generation_call') {
+    check(followed.isCompletionTold || item.status !== 'completed', 'completion is told before the end')
+  }
+  followed.item = item
+  followed.isDone = true
+}
+
+function checkEnd(response: JsonObject, items: readonly Followed[]): void {
+  check(
+    items.every(({ isDone }) => isDone),
+    'everything that was added is done (A5)'
+  )
+  const output = response.output as JsonObject[]
+  check(JSON.stringify(output) === JSON.stringify(items.map(({ item }) => item)), 'the output is its items (F3)')
+  check(response.status === 'failed' || output.length > 0, 'a whole answer has an item')
+  check((response.error !== null) === (response.status === 'failed'), 'a failed response and no other has an error')
+  check(response.status !== 'completed' || response.incomplete_details === null, 'a complete response is not cut')
+}
+
+function checkResponse(response: JsonObject): void {
+  checkShape(response, RESPONSE_SHAPE, 'response')
+  check(response.object === 'response', 'the object is a response')
+  check(typeof response.parallel_tool_calls === 'boolean', 'parallel_tool_calls is a boolean')
+  check(/^resp_./.test(String(response.id)), 'the id has its prefix')
+  check(
+    Object.values(response.metadata as JsonObject).every(value => typeof value === 'string'),
+    'metadata are strings'
+  )
+  if (response.usage !== null) checkUsage(response.usage as JsonObject)
+  for (const item of response.output as JsonObject[]) checkItem(item)
+}
+
+function checkUsage(usage: JsonObject): void {
+  checkShape(usage, USAGE_SHAPE, 'usage')
+  checkShape(
+    usage.input_tokens_details as JsonObject,
+    { cached_tokens: 'number', cache_write_tokens: 'number' },
+    'usage'
+  )
+  checkShape(usage.output_tokens_details as JsonObject, { reasoning_tokens: 'number' }, 'usage')
+}
+
+function checkItem(item: JsonObject): void {
+  const shape = ITEM_SHAPES[String(item.type)]
+  check(shape !== undefined, `${item.type} is an item that the SDK knows`)
+  checkShape(item, shape, String(item.type))
+  check(
+    Object.entries(item).every(([name, value]) => value !== null || name === 'result'),
+    'an item has no null extras'
+  )
+  for (const part of [item.content ?? [], item.summary ?? []].flat()) checkPart(part as JsonObject)
+}
+
+/** What an item is when it begins. */
+function checkAdded(item: JsonObject): void {
+  if (item.type !== 'reasoning') check(item.status === 'in_progress', 'an item begins in progress')
+  check(length(item.content ?? []) === 0 && length(item.summary ?? []) === 0, 'an item begins without parts')
+  check((item.arguments ?? '') === '' && (item.result ?? null) === null, 'an item begins without a result')
+}
+
+function checkPart(part: JsonObject): void {
+  const shape = PART_SHAPES[String(part.type)]
+  check(shape !== undefined, `${part.type} is a part that the SDK knows`)
+  checkShape(part, shape, String(part.type))
+}
+
+function readPartText(part: JsonObject): JsonValue | undefined {
+  return part.text ?? part.refusal
+}
+
+function checkShape(value: JsonObject, shape: Shape, what: string): void {
+  for (const [member, kinds] of Object.entries(shape)) {
+    const kind = kindOf(value[member])
+    check([kinds].flat().includes(kind as Kind), `${member} of ${what} is ${kinds}, and not ${kind}`)
+  }
+}
+
+function kindOf(value: JsonValue | undefined): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
+}
+
+function length(value: JsonValue | undefined): number {
+  return Array.isArray(value) ? value.length : 0
+}
+
+function readResponse(event: JsonObject | undefined): JsonObject {
+  return (event?.response ?? {}) as JsonObject
+}
+
+function check(holds: boolean, rule: string): asserts holds {
+  if (!holds) throw new Error(`Broken: ${rule}.`)
+}

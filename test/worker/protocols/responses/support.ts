@@ -1,0 +1,81 @@
+// Small words for the tests of the Responses codec: a body read, an error caught, an answer written whole or as a stream.
+
+import { ResponseStream } from 'openai/lib/responses/ResponseStream'
+import type { Response as SdkResponse } from 'openai/resources/responses/responses'
+import { Stream } from 'openai/streaming'
+import {
+  accumulateEvents,
+  EventAssembler,
+  GatewayError,
+  type JsonObject,
+  type NormalizedEvent,
+  type NormalizedRequest
+} from '../../../../worker/normalized/index.ts'
+import type { AnswerContext, ReadContext } from '../../../../worker/protocols/face.ts'
+import { readResponsesRequest } from '../../../../worker/protocols/responses/client.ts'
+import type { ResponsesResponse } from '../../../../worker/protocols/responses/schema.ts'
+import { createResponsesStreamWriter } from '../../../../worker/protocols/responses/stream.ts'
+import { writeResponsesResponse } from '../../../../worker/protocols/responses/write-response.ts'
+
+export const requestId = '6f3f0f0e-9d5e-4c1b-8a53-1f2b7f6c0d11'
+
+/** Reads a body that has the smallest valid input unless it brings its own. */
+export function read(body: JsonObject, context: Partial<ReadContext> = {}): NormalizedRequest {
+  return readResponsesRequest({ input: 'hi', ...body }, { requestId, ...context })
+}
+
+/** What `run` raises, in the words that a client sees; fails when it raises nothing. */
+export function failure(run: () => unknown): { code: string; param: string | undefined; status: number } {
+  try {
+    run()
+  } catch (thrown) {
+    if (GatewayError.is(thrown)) return { code: thrown.code, param: thrown.param, status: thrown.status }
+    throw thrown
+  }
+  throw new Error('Nothing was raised.')
+}
+
+/** The path that an invalid body is refused with. */
+export function refusedAt(body: JsonObject): string | undefined {
+  return failure(() => read(body)).param
+}
+
+export function answerContext(body: JsonObject = {}): AnswerContext {
+  return { requestId, createdAt: 1_795_187_162, now: () => 1_795_187_165, model: 'GigaChat-2', request: read(body) }
+}
+
+/** The events of an answer that `build` makes; it begins and ends by itself unless `build` ends it. */
+export function eventsOf(build: (assembler: EventAssembler) => void): NormalizedEvent[] {
+  const assembler = new EventAssembler()
+  assembler.start({ providerModel: 'GigaChat-2:1.0', metadata: {} })
+  build(assembler)
+  assembler.finish({ reason: 'stop', providerReason: 'stop', metadata: {} }, null)
+  return assembler.take()
+}
+
+export function writeAnswer(events: readonly NormalizedEvent[], body: JsonObject = {}): ResponsesResponse {
+  return writeResponsesResponse(accumulateEvents(events), answerContext(body))
+}
+
+/** The bytes of a stream; every member of `reads` is what one read of the upstream brought. */
+export function writeStream(reads: ReadonlyArray<readonly NormalizedEvent[]>, context = answerContext()): string {
+  const writer = createResponsesStreamWriter(context)
+  return reads.map(read => writer.write(read)).join('')
+}
+
+/** The response as the official SDK adds it up from the bytes of a stream. Rejects with what its helper rejects with. */
+export async function accumulateWithSdk(text: string): Promise<SdkResponse> {
+  const stream = Stream.fromSSEResponse(new Response(text), new AbortController())
+  return ResponseStream.fromReadableStream(stream.toReadableStream()).finalResponse()
+}
+
+/** What the SDK's helper adds to a response, taken out again. */
+export function withoutHelperMembers(response: SdkResponse): JsonObject {
+  const { output_text: _text, output_parsed: _parsed, output, ...rest } = JSON.parse(JSON.stringify(response))
+  return {
+    ...rest,
+    output: output.map(({ parsed_arguments: _arguments, content, ...item }: Record<string, unknown>) =>
+      Array.isArray(content) ? { ...item, content: content.map(({ parsed: _parsed, ...part }) => part) } : item
+    )
+  }
+}
