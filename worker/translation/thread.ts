@@ -35,5 +35,6 @@ function writeTransferredError(thrown: unknown): TransferredError {
   if (error.code === 'internal_error') throw thrown
   const transferred: TransferredError = { code: error.code, message: error.message }
   if (error.param !== undefined) transferred.param = error.param
+  if (error.reason !== undefined) transferred.reason = error.reason
   return transferred
 }

@@ -110,8 +110,8 @@ async function runTask<Value>(
     throw options.signal.aborted ? options.signal.reason : thrown
   })
   if (result.ok) return result.value
-  const { code, message, param } = result.error
-  throw new GatewayError(code, param === undefined ? { message } : { message, param })
+  const { code, ...description } = result.error
+  throw new GatewayError(code, description)
 }
 
 /** The bytes in a buffer that holds nothing else, so that transferring it takes nobody else's bytes along. */

@@ -38,6 +38,7 @@ export interface TransferredError {
   code: ErrorCode
   message: string
   param?: string
+  reason?: string
 }
 
 export type PoolResult<Value> = { ok: true; value: Value } | { ok: false; error: TransferredError }

@@ -1,0 +1,38 @@
+import t from 'tap'
+import { GatewayError } from '../../../worker/normalized/index.ts'
+import { createTranslator } from '../../../worker/translation/translator.ts'
+
+const settings = {
+  passModel: true,
+  isImageInputEnabled: true,
+  attachmentLimits: { audioBytesMax: 1, imageBytesMax: 1, textBytesMax: 1, audioAndImageBytesMax: 1 }
+}
+
+/** What `run` rejects with. */
+async function refusal(run: () => Promise<unknown>): Promise<unknown> {
+  try {
+    await run()
+  } catch (thrown) {
+    return thrown
+  }
+  return undefined
+}
+
+t.test('a refusal is the same whether a body is read inline or in a thread', async t => {
+  const body = { model: 'm', messages: [{ role: 'user', content: 'hi' }], thread: { type: 'create' } }
+  for (const threads of [0, 1]) {
+    const translator = createTranslator({ settings, threads, thresholdBytes: 1 })
+    t.teardown(() => translator.close())
+    const bytes = Buffer.from(JSON.stringify(body))
+    const job = { protocol: 'messages', apiMode: 'v1', bytes, context: { requestId: 'r' } } as const
+    const thrown = await refusal(async () => translator.translate(job, new AbortController().signal))
+    t.ok(GatewayError.is(thrown))
+    t.match(thrown, {
+      code: 'unsupported_semantic',
+      status: 400,
+      param: 'thread',
+      reason: 'thread_unsupported_request',
+      message: /without a thread/
+    })
+  }
+})
