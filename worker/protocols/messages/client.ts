@@ -47,7 +47,8 @@ export const messagesFace: ChatClientFace = {
  * `unsupported_response_format`, `unsupported_semantic`.
  */
 export function readMessagesRequest(body: MessagesRequest, context: { requestId: string }): NormalizedRequest {
-  const parameters = sortParameters(takeThread(body), messagesParameters)
+  refuseThread(body)
+  const parameters = sortParameters(body, messagesParameters)
   const { ignored } = parameters
   const messages = readMessages(body, ignored)
   if (messages.length === 0) throw invalidRequest('messages', `'messages' must hold at least one message.`)
@@ -81,13 +82,11 @@ export function readModel(body: Pick<MessagesRequest, 'model'>): string | undefi
 }
 
 /**
- * The body without a `thread` that says nothing. A real one is refused in the words that make the SDK's tool runner send the
- * whole conversation from then on; taking it without effect would lose the conversation.
+ * Refuses a thread in the words that make the SDK's tool runner send the whole conversation from then on; taking it without
+ * effect would lose the conversation.
  */
-function takeThread(body: MessagesRequest): MessagesRequest {
-  if (!('thread' in body)) return body
-  const { thread, ...rest } = body
-  if (thread === null || thread === undefined) return rest
+function refuseThread({ thread }: MessagesRequest): void {
+  if (thread === null || thread === undefined) return
   throw new GatewayError('unsupported_semantic', {
     param: 'thread',
     message: 'Conversations are not stored here: send all messages, without a thread.',
