@@ -6,12 +6,14 @@ import { registerCompletionsRoutes } from './completions.ts'
 import { registerContentRoutes } from './content.ts'
 import { registerMessagesRoutes } from './messages.ts'
 import { registerModelRoutes } from './models.ts'
+import { registerResponsesRoutes } from './responses.ts'
 import { registerSystemRoutes } from './system.ts'
 
 /** Mounts what the worker serves: the system routes, then one line for each protocol family and what they share. */
 export function registerRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
   registerSystemRoutes(app, runtime)
   registerCompletionsRoutes(app, runtime)
+  registerResponsesRoutes(app, runtime)
   registerMessagesRoutes(app, runtime)
   registerContentRoutes(app, runtime)
   registerModelRoutes(app, runtime)

@@ -1,0 +1,231 @@
+// The Responses operation of the official `openai` package against a started gateway: what an application sees.
+
+import OpenAI from 'openai'
+import { zodTextFormat } from 'openai/helpers/zod'
+import t from 'tap'
+import { z } from 'zod'
+import { readToolCallId } from '../../worker/normalized/index.ts'
+import { lastUpstreamChat } from '../support/client.ts'
+import { catchError } from '../support/errors.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../support/gateway.ts'
+
+const emulator = await startEmulator(t)
+const gateway = await startGateway(t, {
+  env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '2', UPSTREAM_TIMEOUT: '5' }
+})
+
+const model = 'GigaChat-2-Max'
+const weather = {
+  type: 'function' as const,
+  name: 'weather',
+  description: 'Current weather',
+  strict: true,
+  parameters: {
+    type: 'object',
+    properties: { city: { type: 'string' } },
+    required: ['city'],
+    additionalProperties: false
+  }
+}
+
+/** Narrows an item; the type of the helper's items is wider than a filter by `type` can see. */
+function isFunctionCall(item: { type: string }): item is OpenAI.Responses.ResponseFunctionToolCall {
+  return item.type === 'function_call'
+}
+
+for (const version of ['v1', 'v2'] as const) {
+  const client = new OpenAI({ baseURL: `${gateway.url}/${version}`, apiKey: 'unused', maxRetries: 0 })
+
+  t.test(`${version}: create answers with text and usage`, async t => {
+    const response = await client.responses.create({ model, input: '[[text:Hello]]', instructions: 'Be brief.' })
+    t.equal(response.output_text, 'Hello')
+    t.match(response, { object: 'response', status: 'completed', model, instructions: 'Be brief.', error: null })
+    t.match(response.id, /^resp_/)
+    t.match(response.usage, {
+      input_tokens: Number,
+      output_tokens: Number,
+      output_tokens_details: { reasoning_tokens: 0 }
+    })
+    t.equal(lastUpstreamChat(emulator).path, `/api/${version}/chat/completions`)
+  })
+
+  t.test(`${version}: the stream helper adds up to what a whole answer is (F1, F2, F3)`, async t => {
+    for (const input of [
+      '[[chunks:Hel|lo]]',
+      '[[reason:because]][[text:so]]',
+      '[[finish:length]]',
+      '[[finish:blacklist]]'
+    ]) {
+      const whole = await client.responses.create({ model, input })
+      const stream = client.responses.stream({ model, input })
+      const sequence: number[] = []
+      stream.on('event', event => sequence.push(event.sequence_number))
+      const final = await stream.finalResponse()
+      t.equal(final.output_text, whole.output_text, input)
+      t.equal(final.status, whole.status)
+      t.strictSame(final.incomplete_details, whole.incomplete_details)
+      t.strictSame(
+        final.output.map(({ type }) => type),
+        whole.output.map(({ type }) => type)
+      )
+      t.strictSame(final.usage, whole.usage)
+      t.strictSame(sequence, [...sequence.keys()], 'numbers grow by one from 0')
+    }
+  })
+
+  t.test(`${version}: parse returns what the schema describes, whole and streamed`, async t => {
+    const Answer = z.object({ name: z.string(), tags: z.array(z.string()) })
+    const text = { format: zodTextFormat(Answer, 'answer') }
+    const parsed = await client.responses.parse({ model, input: 'hi', text })
+    t.ok(Answer.safeParse(parsed.output_parsed).success)
+    const streamed = await client.responses.stream({ model, input: 'hi', text }).finalResponse()
+    t.ok(Answer.safeParse(streamed.output_parsed).success)
+  })
+
+  t.test(`${version}: a function loop of three turns keeps the upstream's tool state (C3)`, async t => {
+    for (const isStream of [false, true]) {
+      const ask = async (input: OpenAI.Responses.ResponseInput) => {
+        const request = { model, input, tools: [weather] }
+        return isStream ? client.responses.stream(request).finalResponse() : client.responses.create(request)
+      }
+      const input: OpenAI.Responses.ResponseInput = [
+        {
+          role: 'user',
+          content: '[[tool:weather {"city":"Oslo"}]][[step]][[tool:weather {"city":"Rome"}]][[step]][[text:done]]'
+        }
+      ]
+      const states: unknown[] = []
+      for (const city of ['Oslo', 'Rome']) {
+        const { output } = await ask(input)
+        const call = (output as Array<{ type: string }>).find(isFunctionCall)
+        t.strictSame(JSON.parse(call?.arguments ?? '{}'), { city })
+        input.push(...(output as OpenAI.Responses.ResponseInput), {
+          type: 'function_call_output',
+          call_id: call?.call_id ?? '',
+          output: '{"temperature":21}'
+        })
+        states.push(readToolCallId(call?.call_id ?? '').stateId)
+      }
+      t.equal((await ask(input)).output_text, 'done')
+      const sent = lastUpstreamChat(emulator).body.messages
+      if (version === 'v1') continue
+      t.strictSame(
+        sent
+          .filter((message: { role: string }) => message.role === 'tool')
+          .map((message: { tools_state_id: string }) => message.tools_state_id),
+        states
+      )
+    }
+  })
+
+  t.test(`${version}: every error class, whole and streamed`, async t => {
+    const classes = [
+      [400, OpenAI.BadRequestError],
+      [401, OpenAI.AuthenticationError],
+      [403, OpenAI.PermissionDeniedError],
+      [404, OpenAI.NotFoundError],
+      [422, OpenAI.UnprocessableEntityError],
+      [429, OpenAI.RateLimitError],
+      [500, OpenAI.InternalServerError],
+      [503, OpenAI.InternalServerError]
+    ] as const
+    for (const [status, Class] of classes) {
+      for (const stream of [false, true]) {
+        const error = await catchError(() => client.responses.create({ model, stream, input: `[[error:${status}]]` }))
+        t.ok(error instanceof Class, `${status} ${stream ? 'streamed' : 'whole'}`)
+      }
+    }
+    t.match(await catchError(() => client.responses.create({ model, input: 5 as unknown as string })), {
+      status: 400,
+      code: 'invalid_request',
+      param: 'input'
+    })
+    t.match(await catchError(() => client.responses.retrieve('resp_x')), { status: 404, code: 'unknown_url' })
+  })
+
+  t.test(`${version}: a failure in the middle of a stream is a failed response (A14)`, async t => {
+    for (const directive of ['[[badframe]]', '[[noeof]]', '[[die]]', '[[errframe]]']) {
+      const events: string[] = []
+      const stream = await client.responses.create({ model, stream: true, input: `${directive}[[chunks:a|b|c]]` })
+      let failed: OpenAI.Responses.Response | undefined
+      for await (const event of stream) {
+        events.push(event.type)
+        if (event.type === 'response.failed') failed = event.response
+      }
+      t.equal(events.at(-1), 'response.failed', directive)
+      t.match(failed, { status: 'failed', error: { code: 'server_error', message: String } })
+    }
+  })
+
+  t.test(`${version}: aborting a stream ends the upstream's work`, async t => {
+    const before = emulator.stats.aborted
+    const stream = await client.responses.create({ model, stream: true, input: '[[tick:20]][[len:5000]]' })
+    for await (const event of stream) if (event.type === 'response.output_text.delta') break
+    await emulator.waitFor(() => emulator.stats.aborted > before, 10_000)
+    t.pass('the upstream saw the abort')
+  })
+}
+
+t.test('v2: a conversation of three turns continues by previous_response_id, whole and streamed', async t => {
+  const client = new OpenAI({ baseURL: `${gateway.url}/v2`, apiKey: 'unused', maxRetries: 0 })
+  for (const isStream of [false, true]) {
+    const ask = (request: { input: string; store?: boolean; previous_response_id?: string }) =>
+      isStream
+        ? client.responses.stream({ model, ...request }).finalResponse()
+        : client.responses.create({ model, ...request })
+    const first = await ask({ input: '[[text:one]]', store: true })
+    t.equal(first.output_text, 'one')
+    t.strictSame(lastUpstreamChat(emulator).body.storage, {})
+    let previous = first.id
+    for (const word of ['two', 'three']) {
+      const next = await ask({ input: `[[text:${word}]]`, previous_response_id: previous })
+      t.equal(next.output_text, word)
+      const { body } = lastUpstreamChat(emulator)
+      t.strictSame(body.storage, { thread_id: previous.replace('resp_', '') })
+      t.notOk('model' in body)
+      previous = next.id
+    }
+  }
+  t.match(
+    await catchError(() => client.responses.create({ model, input: 'x', previous_response_id: 'resp_unknown' })),
+    {
+      status: 404,
+      code: 'previous_response_not_found',
+      param: 'previous_response_id'
+    }
+  )
+})
+
+t.test('v1: a stored conversation is refused, naming the field (F4)', async t => {
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'unused', maxRetries: 0 })
+  for (const [request, param] of [
+    [{ store: true }, 'store'],
+    [{ previous_response_id: 'resp_x' }, 'previous_response_id']
+  ] as const) {
+    t.match(await catchError(() => client.responses.create({ model, input: 'x', ...request })), {
+      status: 400,
+      code: 'unsupported_semantic',
+      param
+    })
+  }
+})
+
+t.test('v2: a web search and an image arrive as items of their own', async t => {
+  const client = new OpenAI({ baseURL: `${gateway.url}/v2`, apiKey: 'unused', maxRetries: 0 })
+  const search = { model, input: '[[builtin:web_search]]', tools: [{ type: 'web_search' as const }] }
+  for (const response of [
+    await client.responses.create(search),
+    await client.responses.stream(search).finalResponse()
+  ]) {
+    t.strictSame(
+      response.output.map(({ type }) => type),
+      ['web_search_call', 'message']
+    )
+    t.match(response.output[0], { status: 'completed', action: { type: 'search' } })
+  }
+  const image = { model, input: '[[builtin:image_generate]]', tools: [{ type: 'image_generation' as const }] }
+  for (const response of [await client.responses.create(image), await client.responses.stream(image).finalResponse()]) {
+    const item = response.output.find(({ type }) => type === 'image_generation_call')
+    t.match(item, { status: 'completed', result: /^[A-Za-z0-9+/]+=*$/ })
+  }
+})

@@ -1,0 +1,29 @@
+// Mounts the Responses operation. Nothing is stored here, so there is nothing to retrieve: the routes that read a response back
+// do not exist (responses.md 1).
+
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { mountOperation } from '../http/route-traits.ts'
+import { ATTACHMENT_IDS_HEADER } from '../protocols/responses/attachment-ids.ts'
+import { responsesFace } from '../protocols/responses/client.ts'
+import type { WorkerRuntime } from '../runtime.ts'
+import { createChatHandler } from './chat.ts'
+
+export function registerResponsesRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
+  const create = createChatHandler(runtime, {
+    protocol: 'responses',
+    face: responsesFace,
+    keepAliveText: ': keep-alive\n\n'
+  })
+  mountOperation(app, {
+    method: 'POST',
+    path: '/responses',
+    family: 'completions',
+    isModelRequest: true,
+    handler: (request, reply) => create(request, reply, { attachmentIds: readAttachmentIdsHeader(request) })
+  })
+}
+
+function readAttachmentIdsHeader(request: FastifyRequest): string | undefined {
+  const header = request.headers[ATTACHMENT_IDS_HEADER]
+  return Array.isArray(header) ? header.join(',') : header
+}
