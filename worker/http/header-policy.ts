@@ -117,7 +117,7 @@ export function planUpstreamHeaders(input: UpstreamHeadersInput): UpstreamHeader
   return plan
 }
 
-function collectCandidates({ headers, extraHeaders }: UpstreamHeadersInput): Map<string, string> {
+function collectCandidates({ headers, extraHeaders }: UpstreamHeadersInput): ReadonlyMap<string, string> {
   const hopByHop = readConnectionNames(headers.connection)
   const candidates = new Map<string, string>()
   for (const name in headers) {
@@ -134,9 +134,20 @@ function collectCandidates({ headers, extraHeaders }: UpstreamHeadersInput): Map
 }
 
 function isForwarded(name: string, value: string, hopByHop: readonly string[]): boolean {
-  if (DENIED_NAMES.has(name) || hopByHop.includes(name)) return false
-  for (const prefix of DENIED_PREFIXES) if (name.startsWith(prefix)) return false
-  return TOKEN.test(name) && FIELD_VALUE.test(value)
+  return isNameForwarded(name) && !hopByHop.includes(name) && FIELD_VALUE.test(value)
+}
+
+/** Clients send the same dozen of names again and again: what was decided about a name is kept, for so many of them. */
+const decidedNames = new Map<string, boolean>()
+const DECIDED_NAMES_MAX = 512
+
+function isNameForwarded(name: string): boolean {
+  const decided = decidedNames.get(name)
+  if (decided !== undefined) return decided
+  const isForwardedName =
+    !DENIED_NAMES.has(name) && !DENIED_PREFIXES.some(prefix => name.startsWith(prefix)) && TOKEN.test(name)
+  if (decidedNames.size < DECIDED_NAMES_MAX) decidedNames.set(name, isForwardedName)
+  return isForwardedName
 }
 
 /** Names that the client declared to be for this connection only (field lesson H9). */
@@ -162,6 +173,6 @@ function toFieldValue(value: unknown): string | undefined {
  * exported for it.
  */
 function writeTraceparent(requestId: string): string {
-  const [first, second, third, fourth, fifth] = requestId.split('-')
-  return `00-${first}${second}${third}${fourth}${fifth}-${fourth}${fifth}-00`
+  const digits = requestId.replaceAll('-', '')
+  return `00-${digits}-${digits.slice(16)}-00`
 }

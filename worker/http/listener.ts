@@ -33,6 +33,22 @@ export interface Listener {
   close(): Promise<void>
 }
 
+/** The newest answer of a connection: a malformed successor must not be answered into the middle of it. */
+const CURRENT_ANSWER = Symbol('current answer')
+
+interface AnsweredSocket extends Socket {
+  [CURRENT_ANSWER]?: ServerResponse | undefined
+}
+
+/**
+ * An idle connection that still knew its last answer would keep all of the request in memory, body included, and every collection
+ * of young objects would copy it.
+ */
+function forgetAnswer(this: ServerResponse): void {
+  const socket: AnsweredSocket = this.req.socket
+  if (socket[CURRENT_ANSWER] === this) socket[CURRENT_ANSWER] = undefined
+}
+
 type RequestHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => void
 
 const SERVER_OPTIONS: ServerOptions = {
@@ -52,20 +68,20 @@ const CLOSE_GRACE_MS = 1000
 
 export function createListener(handle: RequestHandler): Listener {
   const servers: Server[] = []
-  /** The newest answer of a connection: a malformed successor must not be answered into the middle of it. */
-  const answers = new WeakMap<Socket, ServerResponse>()
   let idleSweep: NodeJS.Timeout | undefined
   let stopped: Promise<void> | undefined
   let lastConnectionClosed: Promise<unknown> = Promise.resolve()
 
   function onRequest(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    answers.set(incoming.socket, outgoing)
+    const socket: AnsweredSocket = incoming.socket
+    socket[CURRENT_ANSWER] = outgoing
+    outgoing.once('finish', forgetAnswer)
     handle(incoming, outgoing)
   }
 
   function onClientError(error: NodeJS.ErrnoException, stream: Duplex): void {
-    const socket = stream as Socket
-    const answer = answers.get(socket)
+    const socket = stream as AnsweredSocket
+    const answer = socket[CURRENT_ANSWER]
     const isAnswering = answer?.headersSent === true && !answer.writableFinished
     if (isAnswering) socket.destroySoon()
     else answerClientError(error, socket)

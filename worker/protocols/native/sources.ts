@@ -48,8 +48,8 @@ export class SourceBook {
 
   /** Writes the list behind the text, with a citation for each entry that no marker of known place cited. */
   writeList(assembler: EventAssembler, visible: VisibleText): void {
+    if (this.#sources.size === 0 || !visible.hasText) return
     const listed = this.#selectListed()
-    if (listed.length === 0 || !visible.hasText) return
     let list = '\n\nSources:'
     const base = visible.offset
     const citations: UrlCitation[] = []

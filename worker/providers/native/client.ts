@@ -3,7 +3,7 @@
 
 import type { Logger } from '../../../shared/logging.ts'
 import { toGatewayError } from '../../normalized/index.ts'
-import { throwIfAborted } from '../transport/abort.ts'
+import { abortError, throwIfAborted } from '../transport/abort.ts'
 import { ACCEPTED_ENCODINGS, type Answer, createAnswerCollector } from '../transport/answer.ts'
 import { CallFailure, describeCause } from '../transport/call-failure.ts'
 import {
@@ -58,10 +58,19 @@ export interface UpstreamClientOptions {
   isClosing: () => boolean
 }
 
+/** What one try of a call has of its own. */
+interface Try {
+  token: AccessToken | null
+  context: CallContext
+  attempt: number
+  /** Gives the connection back; called once, whatever becomes of the exchange. */
+  release: (() => void) | undefined
+}
+
 export function createUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
   const { transport, tokens, log } = options
 
-  async function send(
+  function send(
     call: UpstreamCall,
     receiver: ExchangeReceiver,
     timeouts: ExchangeTimeouts,
@@ -69,8 +78,26 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
     context: CallContext,
     attempt: number
   ): Promise<'ended' | 'cancelled'> {
+    const { gate } = transport.api
+    if (gate === undefined) return exchange(call, receiver, timeouts, { token, context, attempt, release: undefined })
+    const release = gate.tryEnter()
+    if (release !== undefined) return exchange(call, receiver, timeouts, { token, context, attempt, release })
+    return gate
+      .enter(context.signal)
+      .then(entered => exchange(call, receiver, timeouts, { token, context, attempt, release: entered }))
+  }
+
+  function exchange(
+    call: UpstreamCall,
+    receiver: ExchangeReceiver,
+    timeouts: ExchangeTimeouts,
+    { token, context, attempt, release }: Try
+  ): Promise<'ended' | 'cancelled'> {
     const { api } = transport
-    const release = api.gate === undefined ? undefined : (api.gate.tryEnter() ?? (await api.gate.enter(context.signal)))
+    if (context.signal.aborted) {
+      release?.()
+      return Promise.reject(abortError(context.signal))
+    }
     const request: ExchangeRequest = {
       method: call.method,
       path: call.path,
@@ -78,20 +105,18 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
     }
     if (call.body !== undefined) request.body = call.body
     const { onUpstreamCall } = context
-    try {
-      return await runExchange({
-        dispatcher: api.dispatcher,
-        origin: api.origin,
-        request,
-        receiver,
-        timeouts,
-        signal: context.signal,
-        onSettled:
-          onUpstreamCall && (observation => onUpstreamCall({ operation: call.operation, attempt, ...observation }))
-      })
-    } finally {
-      release?.()
-    }
+    return runExchange({
+      dispatcher: api.dispatcher,
+      origin: api.origin,
+      request,
+      receiver,
+      timeouts,
+      signal: context.signal,
+      onSettled(observation) {
+        release?.()
+        onUpstreamCall?.({ operation: call.operation, attempt, ...observation })
+      }
+    })
   }
 
   /** One try with a token, and a second one with a new token when the first was refused. */
@@ -121,6 +146,7 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
     canRetry?: () => boolean
   ): Promise<T> {
     try {
+      if (options.retryPolicy.retriesMax === 0) return await authorized(context, attempt, 0)
       return await withRetries(number => authorized(context, attempt, number), options.retryPolicy, {
         signal: context.signal,
         now: options.now,
@@ -145,7 +171,8 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       return run(context, async sendCall => {
         const collector = createAnswerCollector(bytesMax)
         await sendCall(announcing, collector, transport.timeouts.whole)
-        return requireSuccess(await collector.take())
+        const answer = collector.take()
+        return requireSuccess(answer instanceof Promise ? await answer : answer)
       })
     }
   }

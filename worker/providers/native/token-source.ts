@@ -59,8 +59,8 @@ interface HeldToken extends AccessToken {
 
 /** A token that was given and that nobody can renew, or null for calls without one. */
 export function createFixedTokenSource(value: Secret | null): TokenSource {
-  const token = value === null ? null : { value }
-  return { acquire: () => Promise.resolve(token), reject: () => false }
+  const token = Promise.resolve(value === null ? null : { value })
+  return { acquire: () => token, reject: () => false }
 }
 
 /** Tokens that are fetched with a credential. */

@@ -24,8 +24,11 @@ export interface Answer {
 }
 
 export interface AnswerCollector extends ExchangeReceiver {
-  /** The answer, once the exchange has ended. Raises `CallFailure` for bytes that cannot be unpacked. */
-  take(): Promise<Answer>
+  /**
+   * The answer, once the exchange has ended; at once when there is nothing to unpack. Raises `CallFailure` for bytes that cannot be
+   * unpacked.
+   */
+  take(): Answer | Promise<Answer>
 }
 
 /** Collects one response. Raises `CallFailure` from `onData` when an answer goes beyond `bytesMax`; an error's body is cut instead. */
@@ -54,14 +57,15 @@ export function createAnswerCollector(bytesMax: number = ANSWER_BYTES_MAX): Answ
       length += chunk.length
       chunks.push(chunk)
     },
-    async take() {
+    take() {
       const status = head?.status ?? 0
       const headers = head?.headers ?? {}
       const packed = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length)
       const encoding = readHeader(headers, 'content-encoding')
       // Half of a packed error page cannot be unpacked, and nobody misses it.
       if (isCut && encoding !== undefined) return { status, headers, bytes: Buffer.alloc(0) }
-      return { status, headers, bytes: await unpack(packed, encoding, bytesMax) }
+      if (encoding === undefined) return { status, headers, bytes: packed }
+      return unpack(packed, encoding, bytesMax).then(bytes => ({ status, headers, bytes }))
     }
   }
 }
@@ -85,10 +89,9 @@ const gunzip = promisify(zlib.gunzip)
 const inflate = promisify(zlib.inflate)
 const inflateRaw = promisify(zlib.inflateRaw)
 
-async function unpack(bytes: Buffer, encoding: string | undefined, bytesMax: number): Promise<Buffer> {
+async function unpack(bytes: Buffer, encoding: string, bytesMax: number): Promise<Buffer> {
   const options = { maxOutputLength: bytesMax }
-  switch (encoding?.trim().toLowerCase()) {
-    case undefined:
+  switch (encoding.trim().toLowerCase()) {
     case '':
     case 'identity':
       return bytes

@@ -58,6 +58,7 @@ export interface ExchangeOptions {
   receiver: ExchangeReceiver
   timeouts: ExchangeTimeouts
   signal: AbortSignal
+  /** Called once, however an exchange ends that was begun, before its promise settles. */
   onSettled?: ((observation: ExchangeObservation) => void) | undefined
 }
 
