@@ -13,7 +13,7 @@ import {
 import type { AnswerContext, StreamWriter } from '../face.ts'
 import { writeContentError } from './errors.ts'
 import { type AnswerContent, mapFinishReason, writePromptFeedback } from './finish-reason.ts'
-import type { ContentAnswerPart, ContentCallPart } from './schema.ts'
+import type { ContentAnswerPart } from './schema.ts'
 import { writeThoughtSignature } from './thought-signature.ts'
 import {
   areThoughtsVisible,
@@ -77,30 +77,47 @@ function createChunkWriter(context: AnswerContext, framing: Framing): StreamWrit
 
   let openCall: ToolCallStartEvent | undefined
   let openArguments = ''
-  /** Calls of one upstream read go out together: SDKs run what one chunk holds at once. */
-  let calls: ContentCallPart[] = []
+  let isBlockOpen = false
+  /** Files that came inside a block: they stand behind it, as in the whole answer. */
+  let heldParts: ContentAnswerPart[] = []
+  /** Whole parts of one upstream read go out together: SDKs run the calls of one chunk at once. */
+  let readyParts: ContentAnswerPart[] = []
 
   function chunk(parts: string): string {
     return framing.frame(before + parts + after)
   }
 
-  function flushCalls(): string {
-    if (calls.length === 0) return ''
-    const written = chunk(calls.map(call => JSON.stringify(call)).join())
-    calls = []
+  function flushParts(): string {
+    if (readyParts.length === 0) return ''
+    const written = chunk(readyParts.map(part => JSON.stringify(part)).join())
+    readyParts = []
     return written
   }
 
-  /** A chunk of anything but a call. */
-  function writePart(part: ContentAnswerPart): string {
-    return flushCalls() + chunk(JSON.stringify(part))
+  function endBlock(): void {
+    isBlockOpen = false
+    if (heldParts.length > 0) addParts(heldParts)
+    heldParts = []
+  }
+
+  function addParts(parts: readonly ContentAnswerPart[]): void {
+    content.hasContent = true
+    isAfterThought = false
+    readyParts.push(...parts)
   }
 
   function writeText(text: string): string {
     if (text === '') return ''
     content.hasContent = true
     isAfterThought = false
-    return `${flushCalls()}${chunk(`{"text":${JSON.stringify(text)}}`)}`
+    return `${flushParts()}${chunk(`{"text":${JSON.stringify(text)}}`)}`
+  }
+
+  /** Text that is shown bare goes out once it is whole. */
+  function writeHeldText(): string {
+    const text = unwrapString(heldText)
+    heldText = ''
+    return writeText(text)
   }
 
   function writeThought(text: string): string {
@@ -108,22 +125,23 @@ function createChunkWriter(context: AnswerContext, framing: Framing): StreamWrit
     const lead = thoughtLead
     thoughtLead = ''
     isAfterThought = true
-    return writePart({ text: lead + text, thought: true })
+    return flushParts() + chunk(JSON.stringify({ text: lead + text, thought: true }))
   }
 
   /** State that the provider wants back with the thought; it closes the thought's part, so that the next one is another. */
-  function endThought(event: Extract<NormalizedEvent, { type: 'reasoning-end' }>): string {
+  function writeThoughtState(event: Extract<NormalizedEvent, { type: 'reasoning-end' }>): string {
     thoughtLead = ''
     const signature = writeThoughtSignature({ state: event.state })
     if (!showsThoughts || signature === undefined) return ''
     isAfterThought = false
-    return writePart({ text: '', thought: true, thoughtSignature: signature })
+    return flushParts() + chunk(JSON.stringify({ text: '', thought: true, thoughtSignature: signature }))
   }
 
   function endCall(): void {
     if (openCall === undefined) return
     const { id, state } = openCall
-    calls.push(writeCall({ id, name: flattenToolName(openCall), arguments: openArguments, state }))
+    addParts([writeCall({ id, name: flattenToolName(openCall), arguments: openArguments, state })])
+    content.hasCall = true
     openCall = undefined
   }
 
@@ -145,13 +163,14 @@ function createChunkWriter(context: AnswerContext, framing: Framing): StreamWrit
     })
     const counts = writeUsage(usage)
     const tail = counts === undefined ? identity : `${identity},"usageMetadata":${JSON.stringify(counts)}`
-    return flushCalls() + framing.frame(`${last.slice(0, -1)},${tail}}`) + framing.end
+    return flushParts() + framing.frame(`${last.slice(0, -1)},${tail}}`) + framing.end
   }
 
   function writeError(event: Extract<NormalizedEvent, { type: 'error' }>): string {
     isEnded = true
+    endBlock()
     const { body } = writeContentError(event.error, { requestId: context.requestId })
-    return flushCalls() + framing.frame(JSON.stringify(body)) + framing.end
+    return flushParts() + framing.frame(JSON.stringify(body)) + framing.end
   }
 
   function writeEvent(event: NormalizedEvent): string {
@@ -160,39 +179,48 @@ function createChunkWriter(context: AnswerContext, framing: Framing): StreamWrit
         if (!isBare) return writeText(event.text)
         heldText += event.text
         return ''
-      case 'text-end': {
-        if (!isBare) return ''
-        const text = unwrapString(heldText)
-        heldText = ''
-        return writeText(text)
-      }
       case 'refusal-delta':
         content.hasRefusal = true
         return writeText(event.text)
-      case 'reasoning-start':
-        thoughtLead = isAfterThought ? THOUGHT_SEPARATOR : ''
-        return ''
       case 'reasoning-delta':
         return writeThought(event.text)
-      case 'reasoning-end':
-        return endThought(event)
-      case 'tool-call-start':
-        content.hasContent = true
-        content.hasCall = true
-        isAfterThought = false
-        openCall = event
-        openArguments = ''
-        return ''
       case 'tool-call-delta':
         openArguments += event.arguments
         return ''
+      case 'text-start':
+      case 'refusal-start':
+        isBlockOpen = true
+        return ''
+      case 'reasoning-start':
+        isBlockOpen = true
+        thoughtLead = isAfterThought ? THOUGHT_SEPARATOR : ''
+        return ''
+      case 'tool-call-start':
+        isBlockOpen = true
+        openCall = event
+        openArguments = ''
+        return ''
+      case 'text-end': {
+        const text = isBare ? writeHeldText() : ''
+        endBlock()
+        return text
+      }
+      case 'refusal-end':
+        endBlock()
+        return ''
+      case 'reasoning-end': {
+        const state = writeThoughtState(event)
+        endBlock()
+        return state
+      }
       case 'tool-call-end':
         endCall()
+        endBlock()
         return ''
       case 'file':
-        content.hasContent = true
-        isAfterThought = false
-        return writePart(writeFile(event.file))
+        if (isBlockOpen) heldParts.push(writeFile(event.file))
+        else addParts([writeFile(event.file)])
+        return ''
       case 'citation':
         citations.push(event.citation)
         return ''
@@ -207,9 +235,6 @@ function createChunkWriter(context: AnswerContext, framing: Framing): StreamWrit
       case 'error':
         return writeError(event)
       case 'start':
-      case 'text-start':
-      case 'refusal-start':
-      case 'refusal-end':
       case 'hosted-tool-start':
       case 'hosted-tool-progress':
         return ''
@@ -225,7 +250,7 @@ function createChunkWriter(context: AnswerContext, framing: Framing): StreamWrit
         if (isEnded) break
         written += writeEvent(event)
       }
-      return isEnded ? written : written + flushCalls()
+      return isEnded ? written : written + flushParts()
     }
   }
 }

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { GatewayError, type JsonObject, type JsonValue } from '../../worker/normalized/index.ts'
+import { readContentRequest } from '../../worker/protocols/content/client.ts'
+import { readCountTokensRequest } from '../../worker/protocols/content/count-tokens.ts'
+import { readBatchEmbedContentsRequest, readEmbedContentRequest } from '../../worker/protocols/content/embeddings.ts'
+import { convertOpenApiSchema } from '../../worker/protocols/content/openapi-schema.ts'
+import {
+  batchEmbedContentsParameters,
+  contentParameters,
+  countTokensParameters,
+  embedContentParameters,
+  generationParameters
+} from '../../worker/protocols/content/schema.ts'
+import { writeNativeV1Request } from '../../worker/protocols/native-v1/request.ts'
+import { writeNativeV2Request } from '../../worker/protocols/native-v2/request.ts'
+import { settings } from '../worker/protocols/content/support.ts'
+
+const json = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<JsonValue>
+const text = fc.constantFrom(
+  'text',
+  'user',
+  'model',
+  'ANY',
+  'AUTO',
+  'f',
+  'application/json',
+  'files/a',
+  'AA==',
+  '',
+  '12'
+)
+
+/** Members of every object of this wire, in both spellings. */
+const memberNames = [
+  ...['role', 'parts', 'text', 'thought', 'inlineData', 'inline_data', 'mimeType', 'mime_type', 'data', 'fileData'],
+  ...['fileUri', 'functionCall', 'function_call', 'functionResponse', 'name', 'args', 'id', 'response', 'content'],
+  ...[
+    'thoughtSignature',
+    'executableCode',
+    'functionDeclarations',
+    'function_declarations',
+    'parameters',
+    'googleSearch'
+  ],
+  ...['functionCallingConfig', 'mode', 'allowedFunctionNames', 'thinkingConfig', 'thinkingBudget', 'includeThoughts'],
+  ...['responseSchema', 'responseMimeType', 'type', 'nullable', 'enum', 'anyOf', 'properties', 'propertyOrdering'],
+  ...['__proto__', 'constructor']
+]
+
+/** Values that look like what belongs there, so that the readers get past their first check. */
+const { value: likely } = fc.letrec<{ value: JsonValue }>(tie => ({
+  value: fc.oneof(
+    { depthSize: 'small' },
+    text,
+    json,
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(fc.constantFrom(...memberNames), tie('value'), { maxKeys: 5 })
+  )
+}))
+
+const bodyOf = (...tables: object[]): fc.Arbitrary<JsonObject> => {
+  const names = fc.constantFrom(
+    ...tables.flatMap(table => Object.keys(table)),
+    'unknown',
+    'system_instruction',
+    '__proto__'
+  )
+  return fc.dictionary(names, likely, { maxKeys: 8 })
+}
+
+/** Reads as the gateway does, from text: only parsing makes members such as `__proto__`. */
+function readOrRefuse(body: JsonObject, read: (body: JsonObject) => unknown): GatewayError | undefined {
+  try {
+    read(JSON.parse(JSON.stringify(body)))
+    return undefined
+  } catch (thrown) {
+    if (GatewayError.is(thrown)) return thrown
+    throw thrown
+  }
+}
+
+function assertRefusal(error: GatewayError): void {
+  assert.match(`${error.status} ${error.param}`, /^400 \w+(\.\w+|\[\d+\])*$/)
+}
+
+t.test('any body is read or refused with the path of a member', async t => {
+  let readCount = 0
+  fc.assert(
+    fc.property(
+      bodyOf(contentParameters),
+      bodyOf(generationParameters),
+      fc.boolean(),
+      (random, config, isPlausible) => {
+        const contents = [{ role: 'user', parts: [{ text: 'hi' }] }, ...[random.contents ?? []].flat()]
+        const body = isPlausible ? { ...random, contents, generationConfig: config } : random
+        const error = readOrRefuse(body, body => readContentRequest(body, { requestId: 'r' }))
+        if (error === undefined) readCount += 1
+        else assertRefusal(error)
+      }
+    ),
+    { numRuns: 2000 }
+  )
+  t.ok(readCount > 50, `some bodies are fine: ${readCount}`)
+  t.equal(({} as JsonObject).polluted, undefined)
+})
+
+t.test('any other body of the family is read or refused with the path of a member', async () => {
+  const operations: Array<[object, (body: JsonObject) => unknown]> = [
+    [countTokensParameters, readCountTokensRequest],
+    [embedContentParameters, readEmbedContentRequest],
+    [batchEmbedContentsParameters, readBatchEmbedContentsRequest]
+  ]
+  for (const [table, read] of operations) {
+    fc.assert(
+      fc.property(bodyOf(table), body => {
+        const error = readOrRefuse(body, read)
+        if (error !== undefined) assertRefusal(error)
+      }),
+      { numRuns: 500 }
+    )
+  }
+})
+
+// Conversations as clients send them, in any order and any spelling of an id.
+
+const id = fc.option(fc.constantFrom('ts-1', 'ts-1#1', 'call_x', 'ts-2'), { nil: undefined })
+const part: fc.Arbitrary<JsonObject> = fc.oneof(
+  fc.record({ text: fc.constantFrom('', 'a', 'b') }),
+  fc.record({ text: fc.constant('secret'), thought: fc.constant(true) }),
+  fc.record({ inlineData: fc.constant({ mimeType: 'image/png', data: 'AAEC' }) }),
+  fc.record({ executableCode: fc.constant({}) })
+)
+const callPart = fc.record({ functionCall: fc.record({ name: fc.constantFrom('f', 'g', 'web_search'), id }) })
+const resultPart = fc.record({
+  functionResponse: fc.record({ name: fc.constantFrom('f', 'g'), id, response: fc.constant({ ok: true }) })
+})
+const content: fc.Arbitrary<JsonObject> = fc.oneof(
+  fc.record({ role: fc.constant('model'), parts: fc.array(fc.oneof(part, callPart), { minLength: 1, maxLength: 3 }) }),
+  fc.record({ role: fc.constant('user'), parts: fc.array(fc.oneof(part, resultPart), { minLength: 1, maxLength: 3 }) })
+)
+
+t.test(
+  'any conversation that is read can be written for both contracts, and never holds a thought (B8, B13, C1)',
+  async () => {
+    fc.assert(
+      fc.property(fc.array(content, { minLength: 1, maxLength: 6 }), contents => {
+        const body = { contents: [...contents, { parts: [{ text: 'end' }] }] }
+        const request = readContentRequest(JSON.parse(JSON.stringify(body)), { requestId: 'r' })
+        for (const write of [writeNativeV1Request, writeNativeV2Request]) {
+          const { body: sent } = write(request, { upstreamModel: 'm', settings })
+          const wire = JSON.stringify(sent)
+          assert.ok(!wire.includes('secret'))
+          const messages = sent.messages as JsonObject[]
+          assert.ok(messages.length > 0)
+          const speakers = messages.map(message => message.role).filter(role => role === 'user')
+          assert.ok(speakers.length > 0)
+        }
+      }),
+      { numRuns: 500 }
+    )
+  }
+)
+
+t.test('converting a schema twice changes nothing more', async () => {
+  const plain = {
+    type: fc.constantFrom('STRING', 'object', 'TYPE_UNSPECIFIED', 'NULL'),
+    nullable: fc.boolean(),
+    enum: fc.constant(['a']),
+    minItems: fc.constantFrom('1', 2),
+    example: fc.constantFrom('x', 0),
+    description: fc.constant('d'),
+    $ref: fc.constant('#/$defs/a')
+  }
+  const names = fc.constantFrom('type', 'nullable', 'example', 'min_items', 'properties', '__proto__')
+  const { schema } = fc.letrec<{ schema: JsonObject }>(tie => ({
+    schema: fc.oneof(
+      { maxDepth: 3 },
+      fc.record(plain, { requiredKeys: [] }),
+      fc.record(
+        {
+          ...plain,
+          anyOf: fc.array(tie('schema'), { minLength: 1, maxLength: 2 }),
+          items: tie('schema'),
+          properties: fc.dictionary(names, tie('schema'), { maxKeys: 3 })
+        },
+        { requiredKeys: [] }
+      )
+    ) as fc.Arbitrary<JsonObject>
+  }))
+  fc.assert(
+    fc.property(schema, schema => {
+      const once = convertOpenApiSchema(JSON.parse(JSON.stringify(schema)))
+      assert.deepEqual(convertOpenApiSchema(once), once)
+    }),
+    { numRuns: 500 }
+  )
+})

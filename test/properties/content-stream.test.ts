@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { ApiError } from '@google/genai'
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  accumulateEvents,
+  createStopSequenceFilter,
+  EventAssembler,
+  GatewayError,
+  type JsonObject,
+  type NormalizedEvent
+} from '../../worker/normalized/index.ts'
+import { createContentArrayWriter, createContentStreamWriter } from '../../worker/protocols/content/stream.ts'
+import { writeContentResponse } from '../../worker/protocols/content/write-response.ts'
+import { createSdk } from '../worker/protocols/content/sdk.ts'
+import { answerContext, withEnum, withThoughts } from '../worker/protocols/content/support.ts'
+import { joinParts, readArrayStream, readEventStream } from './content-chunks.ts'
+import { playAnswer, type RandomAnswer, randomAnswer } from './random-answers.ts'
+
+/** What a provider may say beyond the shared random answers: its own reason, and state that goes with a thought. */
+const extras = fc.record({
+  answer: randomAnswer,
+  providerReason: fc.constantFrom(null, 'stop', 'blacklist', 'request_filter', 'weird', 'RECITATION', 'CONTINUATION'),
+  thoughtSignature: fc.option(fc.constant('c2ln')),
+  showsThoughts: fc.boolean()
+})
+type Extras = typeof extras extends fc.Arbitrary<infer Value> ? Value : never
+
+function play({ answer, providerReason, thoughtSignature }: Extras, error?: GatewayError): NormalizedEvent[][] {
+  const decorate = (event: NormalizedEvent): NormalizedEvent => {
+    if (event.type === 'finish') return { ...event, providerReason }
+    if (event.type !== 'reasoning-end' || thoughtSignature === null) return event
+    return { ...event, state: { content_compatible: { thoughtSignature } } }
+  }
+  return playAnswer(answer, error).map(read => read.map(decorate))
+}
+
+const bodyOf = ({ showsThoughts }: Extras): JsonObject => (showsThoughts ? withThoughts : {})
+
+function write(createWriter: typeof createContentStreamWriter, reads: NormalizedEvent[][], body: JsonObject): string {
+  const writer = createWriter(answerContext(body))
+  const text = reads.map(read => writer.write(read)).join('')
+  if (writer.write(reads.flat()) !== '') throw new Error('Something was written after the end.')
+  return text
+}
+
+/** The bytes of a stream, cut anywhere, as the SDK reads them. */
+async function readWithSdk(text: string, cut: number) {
+  const bytes = Buffer.from(text)
+  const at = bytes.length === 0 ? 0 : cut % bytes.length
+  const body = new ReadableStream({
+    start(controller) {
+      for (const piece of [bytes.subarray(0, at), bytes.subarray(at)]) if (piece.length > 0) controller.enqueue(piece)
+      controller.close()
+    }
+  })
+  const sdk = createSdk(() => new Response(body, { headers: { 'content-type': 'text/event-stream' } }))
+  const chat = sdk.chats.create({ model: 'm' })
+  const chunks = []
+  for await (const chunk of await chat.sendMessageStream({ message: 'hi' })) chunks.push(chunk)
+  return { chunks, history: chat.getHistory(true) }
+}
+
+t.test('any answer is a stream that an SDK can rely on, in both forms (A7, A17, A21, G1, G2)', async () => {
+  fc.assert(
+    fc.property(extras, extras => {
+      const reads = play(extras)
+      const asEvents = readEventStream(write(createContentStreamWriter, reads, bodyOf(extras)))
+      const asArray = readArrayStream(write(createContentArrayWriter, reads, bodyOf(extras)))
+      assert.equal(asEvents.error, undefined)
+      assert.deepEqual(asArray, asEvents)
+    }),
+    { numRuns: 500 }
+  )
+})
+
+t.test('any stream adds up to the whole answer (A2, A6, B1, B2, B3)', async () => {
+  fc.assert(
+    fc.property(extras, extras => {
+      const reads = play(extras)
+      const { chunks } = readEventStream(write(createContentStreamWriter, reads, bodyOf(extras)))
+      const whole = writeContentResponse(accumulateEvents(reads.flat()), answerContext(bodyOf(extras)))
+      const last = chunks.at(-1)!
+      const [{ content: _content, ...candidate }] = last.candidates
+      const { content, safetyRatings, ...wholeCandidate } = whole.candidates[0]
+      assert.deepEqual(joinParts(chunks), content.parts)
+      assert.deepEqual(safetyRatings, [])
+      assert.deepEqual(candidate, wholeCandidate)
+      assert.deepEqual({ ...last, candidates: [] }, { ...whole, candidates: [] })
+    }),
+    { numRuns: 500 }
+  )
+})
+
+t.test('where the upstream cuts its answer has no influence on what it adds up to (B3)', async () => {
+  fc.assert(
+    fc.property(extras, extras => {
+      const reads = play(extras)
+      const pieces = readEventStream(write(createContentStreamWriter, reads, bodyOf(extras)))
+      const once = readEventStream(write(createContentStreamWriter, [reads.flat()], bodyOf(extras)))
+      assert.deepEqual(joinParts(once.chunks), joinParts(pieces.chunks))
+    }),
+    { numRuns: 200 }
+  )
+})
+
+t.test('any stream is read by the official SDK, whose chat keeps the turn (A12, A13)', async () => {
+  await fc.assert(
+    fc.asyncProperty(extras, fc.nat(), async (extras, cut) => {
+      const text = write(createContentStreamWriter, play(extras), bodyOf(extras))
+      const expected = readEventStream(text).chunks
+      const { chunks, history } = await readWithSdk(text, cut)
+      assert.deepEqual(
+        chunks.map(chunk => chunk.candidates?.[0]?.content),
+        expected.map(chunk => chunk.candidates[0].content)
+      )
+      assert.equal(chunks.at(-1)?.candidates?.[0]?.finishReason, expected.at(-1)?.candidates[0].finishReason)
+      assert.equal(history.length, 1 + expected.length)
+    }),
+    { numRuns: 150 }
+  )
+})
+
+t.test('an error anywhere is the last thing of a stream, and the official SDK throws it (A14, G5)', async () => {
+  await fc.assert(
+    fc.asyncProperty(extras, fc.nat(), async (extras, cut) => {
+      const error = new GatewayError('provider_timeout')
+      const reads = play(extras, error)
+      const text = write(createContentStreamWriter, reads, bodyOf(extras))
+      const read = readEventStream(text)
+      assert.equal(read.error?.status, 'DEADLINE_EXCEEDED')
+      assert.deepEqual(readArrayStream(write(createContentArrayWriter, reads, bodyOf(extras))), read)
+      const thrown = await readWithSdk(text, cut).then(
+        () => undefined,
+        (thrown: unknown) => thrown
+      )
+      assert.ok(thrown instanceof ApiError && thrown.status === 504)
+    }),
+    { numRuns: 100 }
+  )
+})
+
+t.test('an answer that is cut at a stop string is a valid stream, and the same as the whole one', async () => {
+  const stop = fc.constantFrom('a', 'e', ' ', 'ab')
+  fc.assert(
+    fc.property(extras, stop, (extras, stop) => {
+      const filter = createStopSequenceFilter([stop])
+      const reads = play(extras).map(read => filter.push(read))
+      const { chunks } = readEventStream(write(createContentStreamWriter, reads, bodyOf(extras)))
+      const whole = writeContentResponse(accumulateEvents(reads.flat()), answerContext(bodyOf(extras)))
+      assert.deepEqual(joinParts(chunks), whole.candidates[0].content.parts)
+      if (filter.match !== undefined) assert.equal(whole.candidates[0].finishReason, 'STOP')
+    }),
+    { numRuns: 200 }
+  )
+})
+
+t.test('an enum is shown bare however its JSON text is cut', async () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), fc.array(fc.nat(), { maxLength: 4 }), (value, cuts) => {
+      const json = ` ${JSON.stringify(value)}\n`
+      const at = [0, ...cuts.map(cut => cut % json.length).sort((left, right) => left - right), json.length]
+      const assembler = new EventAssembler()
+      const reads: NormalizedEvent[][] = []
+      assembler.start({ providerModel: null, metadata: {} })
+      for (const [index, from] of at.entries()) {
+        assembler.text(json.slice(from, at[index + 1]))
+        reads.push(assembler.take())
+      }
+      assembler.finish({ reason: 'stop', providerReason: 'stop', metadata: {} }, null)
+      reads.push(assembler.take())
+      const { chunks } = readEventStream(write(createContentStreamWriter, reads, withEnum))
+      assert.deepEqual(joinParts(chunks), [{ text: value }])
+      const whole = writeContentResponse(accumulateEvents(reads.flat()), answerContext(withEnum))
+      assert.deepEqual(whole.candidates[0].content.parts, [{ text: value }])
+    }),
+    { numRuns: 300 }
+  )
+})
+
+t.test('an answer that has nothing to say is one valid chunk (G5)', async () => {
+  const empty: RandomAnswer = { steps: [], start: {}, end: { reason: 'stop', metadata: {}, usage: null } }
+  const { chunks } = readEventStream(write(createContentStreamWriter, playAnswer(empty), {}))
+  assert.equal(chunks.length, 1)
+})
