@@ -177,6 +177,7 @@ function createChunkWriter(context: AnswerContext, framing: Framing): StreamWrit
     switch (event.type) {
       case 'text-delta':
         if (!isBare) return writeText(event.text)
+        content.hasContent = true
         heldText += event.text
         return ''
       case 'refusal-delta':

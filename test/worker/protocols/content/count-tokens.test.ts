@@ -13,7 +13,7 @@ const request = {
 const texts = (body: JsonObject) => readCountTokensRequest(body).texts
 const refusedAt = (body: JsonObject) => failure(() => readCountTokensRequest(body)).param
 
-t.test('content 68: instruction, contents and functions are counted, and nothing else (D5, D8)', async t => {
+t.test('instruction, contents and functions are counted, and nothing else (D5, D8)', async t => {
   t.strictSame(texts(request), ['sys', 'hello', 'f', 'dd'])
   t.strictSame(
     texts({
@@ -27,7 +27,7 @@ t.test('content 68: instruction, contents and functions are counted, and nothing
   )
 })
 
-t.test('content 69: a whole generate request is counted the same way', async t => {
+t.test('a whole generate request is counted the same way', async t => {
   t.strictSame(texts({ generateContentRequest: request }), ['sys', 'hello', 'f', 'dd'])
   t.strictSame(texts({ generate_content_request: request, contents: 'x' }), ['sys', 'hello', 'f', 'dd'])
   t.strictSame(

@@ -12,7 +12,7 @@ import { failure } from './support.ts'
 const refusedAt = (content: JsonValue) => failure(() => readEmbedContentRequest({ content })).param
 const batchRefusedAt = (body: JsonObject) => failure(() => readBatchEmbedContentsRequest(body)).param
 
-t.test('content 72: the text parts of one content are one text', async t => {
+t.test('the text parts of one content are one text', async t => {
   t.strictSame(readEmbedContentRequest({ content: { parts: [{ text: 'a' }, { text: 'b' }] } }).texts, ['ab'])
   t.strictSame(readEmbedContentRequest({ content: { parts: { text: 'a' } } }).texts, ['a'])
   t.strictSame(readEmbedContentRequest({ content: 'plain' }).texts, ['plain'])
@@ -55,7 +55,7 @@ t.test('content 73: anything but text, or nothing, is refused', async t => {
   t.equal(failure(() => readEmbedContentRequest({ content: 'a', extra_headers: 'x' })).param, 'extra_headers')
 })
 
-t.test("content 71: the SDK's call is one batch with the order kept", async t => {
+t.test("the SDK's call is one batch with the order kept", async t => {
   const seen: string[][] = []
   const sdk = createSdk(({ operation, body }) => {
     t.equal(operation?.operation, 'batchEmbedContents')

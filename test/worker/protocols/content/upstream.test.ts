@@ -3,12 +3,14 @@
 import t from 'tap'
 import { accumulateEvents, type JsonObject, writeToolCallId } from '../../../../worker/normalized/index.ts'
 import type { ContentResponse } from '../../../../worker/protocols/content/schema.ts'
+import { createContentStreamWriter } from '../../../../worker/protocols/content/stream.ts'
 import { writeThoughtSignature } from '../../../../worker/protocols/content/thought-signature.ts'
 import { writeContentResponse } from '../../../../worker/protocols/content/write-response.ts'
 import { createNativeV1Reader } from '../../../../worker/protocols/native-v1/reader.ts'
 import { writeNativeV1Request } from '../../../../worker/protocols/native-v1/request.ts'
 import { createNativeV2Reader } from '../../../../worker/protocols/native-v2/reader.ts'
 import { writeNativeV2Request } from '../../../../worker/protocols/native-v2/request.ts'
+import { readEventStream } from '../../../properties/content-chunks.ts'
 import { answerContext, failure, largestModel, onV1, onV2, read, settings, writeV1, writeV2 } from './support.ts'
 
 const v1Hi = [{ role: 'user', content: 'hi' }]
@@ -33,7 +35,7 @@ const choose = (functionCallingConfig: JsonObject, tools = declare(A, B)): JsonO
 })
 const specifications = (...list: JsonObject[]) => ({ functions: { specifications: list } })
 
-t.test('content 1, 3: a conversation is messages on v1 and parts on v2', async t => {
+t.test('a conversation is messages on v1 and parts on v2', async t => {
   t.strictSame(writeV1({}).body, { model: 'gemini-2.5-pro', messages: v1Hi })
   t.strictSame(writeV2({}).body, { model: 'gemini-2.5-pro', messages: v2Hi })
 })
@@ -286,7 +288,7 @@ t.test('content 44: the largest v2 model may make several calls where it can cho
   }
 })
 
-t.test('content 45, 46: inline data is uploaded and stands with its message', async t => {
+t.test('inline data is uploaded and stands with its message', async t => {
   for (const mimeType of ['image/png', 'application/pdf']) {
     const contents = [user({ text: 'what' }, { inlineData: { mimeType, data: 'AAEC' } }, { text: 'is this' })]
     const v1 = writeV1({ contents })
@@ -308,7 +310,7 @@ t.test('a media type that the upstream does not take is an invalid argument', as
   )
 })
 
-t.test('content 47: a file at an address is downloaded, an uploaded one is named', async t => {
+t.test('a file at an address is downloaded, an uploaded one is named', async t => {
   const contents = [
     user(
       { fileData: { fileUri: 'https://a.test/a.pdf', mimeType: 'application/pdf' } },
@@ -495,6 +497,69 @@ t.test('content 24: reasoning in tags disappears where nobody asked for it', asy
   const content = '<think>Hm.</think>Yes.'
   const answer = answerV1({ choices: [{ message: { content }, finish_reason: 'stop' }] })
   t.strictSame(answer.candidates[0].content.parts, [{ text: 'Yes.' }])
+  const frames = ['<thi', 'nk>Hm.</th', 'ink>Yes.'].map(content => v1Frame({ content }))
+  const chunks = streamOf(createNativeV1Reader, [...frames, v1Frame({ content: '' }, { finish_reason: 'stop' })])
+  t.strictSame(
+    chunks.flatMap(chunk => chunk.parts),
+    [{ text: 'Yes.' }, { text: '' }]
+  )
+})
+
+/** The stream that a client gets for these bytes of the upstream. */
+function streamOf(createReader: typeof createNativeV1Reader, frames: readonly string[], request: JsonObject = {}) {
+  const reader = createReader(dependencies)
+  const writer = createContentStreamWriter(answerContext(request))
+  const written = frames.map(frame => writer.write(reader.push(Buffer.from(frame))))
+  const { chunks, error } = readEventStream(written.join('') + writer.write(reader.end()))
+  if (error !== undefined) throw new Error(error.message)
+  return chunks.map(chunk => ({ parts: chunk.candidates[0].content.parts, reason: chunk.candidates[0].finishReason }))
+}
+
+const v1Frame = (delta: JsonObject, rest: JsonObject = {}) =>
+  `data: ${JSON.stringify({ choices: [{ delta, index: 0, ...rest }] })}\n\n`
+const v2Frame = (name: string, payload: JsonObject) => `event: ${name}\ndata: ${JSON.stringify(payload)}\n\n`
+
+t.test('content 59: a call in a v1 stream is one chunk, followed by STOP', async t => {
+  const delta = { content: '', function_call: { name: 'f', arguments: { a: 1 } }, functions_state_id: 'ts-1' }
+  const chunks = streamOf(createNativeV1Reader, [
+    v1Frame({ role: 'assistant', content: 'Look.' }),
+    v1Frame(delta, { finish_reason: 'function_call' }),
+    'data: [DONE]\n\n'
+  ])
+  t.match(chunks, [
+    { parts: [{ text: 'Look.' }], reason: undefined },
+    { parts: [{ functionCall: { name: 'f', args: { a: 1 } } }], reason: undefined },
+    { parts: [{ text: '' }], reason: 'STOP' }
+  ])
+  t.equal(chunks.length, 3)
+})
+
+t.test('content 60: a call in a v2 stream is there although its reason comes later', async t => {
+  const chunks = streamOf(createNativeV2Reader, [
+    v2Frame('response.message.delta', {
+      messages: [{ role: 'assistant', tool_state_id: 'ts-1', content: [v2Call('f', { a: 1 })] }]
+    }),
+    v2Frame('response.message.done', { finish_reason: 'function_call' })
+  ])
+  t.match(chunks, [
+    { parts: [{ functionCall: { name: 'f', args: { a: 1 } } }], reason: undefined },
+    { parts: [{ text: '' }], reason: 'STOP' }
+  ])
+})
+
+t.test('content 63: a structured stream is nothing but the JSON text', async t => {
+  const request = {
+    generationConfig: { responseMimeType: 'application/json', responseSchema: { type: 'OBJECT', properties: {} } }
+  }
+  const chunks = streamOf(
+    createNativeV1Reader,
+    [v1Frame({ content: '{"a"' }), v1Frame({ content: ': 1}' }), v1Frame({ content: '' }, { finish_reason: 'stop' })],
+    request
+  )
+  t.strictSame(
+    chunks.flatMap(chunk => chunk.parts),
+    [{ text: '{"a"' }, { text: ': 1}' }, { text: '' }]
+  )
 })
 
 t.test('a conversation keeps the state id through answer, replay and next request (C3)', async t => {
