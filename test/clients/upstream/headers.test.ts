@@ -46,6 +46,7 @@ t.test(
     t.strictSame(
       [...new Set(calls.map(({ method, path }) => `${method} ${path.replace(/[0-9a-f-]{36}/, '{id}')}`))].sort(),
       [
+        'GET /api/v1/files/{id}/content',
         'GET /api/v1/models',
         'POST /api/v1/chat/completions',
         'POST /api/v1/embeddings',

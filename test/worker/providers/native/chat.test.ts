@@ -247,20 +247,23 @@ t.test('generated images come with their bytes where the protocol carries them',
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
   const { provider } = startPool(t, emulatorEnv(emulator))
-  const call = (protocol: 'completions' | 'responses') =>
+  const call = (protocol: 'completions' | 'responses' | 'messages') =>
     chatCall('[[builtin:image_generate]]', {
       wire: 'native-v2',
       protocol,
       extra: { tools: [{ image_generate: {} }] }
     })
-  const withBytes = await provider.complete(call('responses'), contextOf())
-  const file = withBytes.items.find(item => item.type === 'file')
-  t.ok(file?.type === 'file' && file.file.base64)
-  t.equal(emulator.requests.filter(request => request.path.endsWith('/content')).length, 1)
-  t.equal(emulator.requests.at(-1)?.headers.accept, 'application/jpg')
+  for (const protocol of ['completions', 'responses'] as const) {
+    emulator.reset()
+    const withBytes = await provider.complete(call(protocol), contextOf())
+    const file = withBytes.items.find(item => item.type === 'file')
+    t.ok(file?.type === 'file' && file.file.base64)
+    t.equal(emulator.requests.filter(request => request.path.endsWith('/content')).length, 1)
+    t.equal(emulator.requests.at(-1)?.headers.accept, 'application/jpg')
+  }
 
   emulator.reset()
-  await provider.complete(call('completions'), contextOf())
+  await provider.complete(call('messages'), contextOf())
   await provider.complete(call('responses'), contextOf({ fetchesGeneratedImages: false }))
   t.equal(emulator.requests.filter(request => request.path.endsWith('/content')).length, 0)
 
