@@ -24,7 +24,9 @@ export function sendJson(
   headers: Readonly<Record<string, string>>,
   body: string | Uint8Array
 ): void {
-  sendWhole(reply, { status, contentType: 'application/json', headers: Object.entries(headers).flat(), body })
+  const flat: string[] = []
+  for (const name in headers) flat.push(name, headers[name] ?? '')
+  sendWhole(reply, { status, contentType: 'application/json', headers: flat, body })
 }
 
 /** Sends an answer that is known as a whole. Nothing happens when the client is gone or something was sent already. */

@@ -7,7 +7,6 @@ import { readModel, readProviderOptions, readReasoning, readStop } from '../shar
 import { readOutputFormat } from '../shared/completions-family/output-format.ts'
 import { readToolUse } from '../shared/completions-family/tool-use.ts'
 import {
-  keepDefined,
   readOptionalBoolean,
   readOptionalNumber,
   readOptionalObject,
@@ -37,7 +36,7 @@ export function readCompletionsRequest(body: CompletionsRequest, context: { requ
   const toolUse = readToolUse(body, parameters.ignored)
   const reasoning = readReasoning(body)
   const format = readOptionalObject(body, 'response_format')
-  return {
+  const request: NormalizedRequest = {
     version: NORMALIZED_VERSION,
     requestId: context.requestId,
     protocol: 'completions',
@@ -47,16 +46,17 @@ export function readCompletionsRequest(body: CompletionsRequest, context: { requ
     ...toolUse,
     sampling: readSampling(body),
     providerOptions: readProviderOptions(body, parameters, reasoning),
-    ignored: parameters.ignored,
-    ...keepDefined({
-      model: readModel(body),
-      output: format === undefined ? undefined : readOutputFormat(format, 'response_format', 'nested'),
-      reasoning,
-      extraHeaders: readOptionalObject(body, 'extra_headers'),
-      user: typeof body.user === 'string' ? body.user : undefined,
-      metadata: isJsonObject(body.metadata) ? body.metadata : undefined
-    })
+    ignored: parameters.ignored
   }
+  const model = readModel(body)
+  if (model !== undefined) request.model = model
+  if (format !== undefined) request.output = readOutputFormat(format, 'response_format', 'nested')
+  if (reasoning !== undefined) request.reasoning = reasoning
+  const extraHeaders = readOptionalObject(body, 'extra_headers')
+  if (extraHeaders !== undefined) request.extraHeaders = extraHeaders
+  if (typeof body.user === 'string') request.user = body.user
+  if (isJsonObject(body.metadata)) request.metadata = body.metadata
+  return request
 }
 
 function readStreamUsage(body: CompletionsRequest): boolean {
@@ -67,18 +67,18 @@ function readStreamUsage(body: CompletionsRequest): boolean {
 function readSampling(body: CompletionsRequest): Sampling {
   const maxTokens = readOptionalPositiveInteger(body, 'max_tokens')
   const maxCompletionTokens = readOptionalPositiveInteger(body, 'max_completion_tokens')
-  return keepDefined({
-    temperature: readOptionalNumber(body, 'temperature'),
-    topP: readOptionalNumber(body, 'top_p'),
-    maxOutputTokens: readOptionalPositiveInteger(body, 'max_output_tokens') ?? maxTokens ?? maxCompletionTokens,
-    stop: readStop(body),
-    // Parameters of other providers' wires: without effect on the native one, so never a reason to refuse a request.
-    seed: keepNumber(body.seed),
-    presencePenalty: keepNumber(body.presence_penalty),
-    frequencyPenalty: keepNumber(body.frequency_penalty)
-  })
-}
-
-function keepNumber(value: unknown): number | undefined {
-  return typeof value === 'number' ? value : undefined
+  const maxOutputTokens = readOptionalPositiveInteger(body, 'max_output_tokens') ?? maxTokens ?? maxCompletionTokens
+  const temperature = readOptionalNumber(body, 'temperature')
+  const topP = readOptionalNumber(body, 'top_p')
+  const stop = readStop(body)
+  const sampling: Sampling = {}
+  if (temperature !== undefined) sampling.temperature = temperature
+  if (topP !== undefined) sampling.topP = topP
+  if (maxOutputTokens !== undefined) sampling.maxOutputTokens = maxOutputTokens
+  if (stop !== undefined) sampling.stop = stop
+  // Parameters of other providers' wires: without effect on the native one, so never a reason to refuse a request.
+  if (typeof body.seed === 'number') sampling.seed = body.seed
+  if (typeof body.presence_penalty === 'number') sampling.presencePenalty = body.presence_penalty
+  if (typeof body.frequency_penalty === 'number') sampling.frequencyPenalty = body.frequency_penalty
+  return sampling
 }

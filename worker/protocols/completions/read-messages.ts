@@ -54,19 +54,26 @@ function readMessage(message: JsonValue, path: string): NormalizedMessage {
 type MessageHead = Pick<NormalizedMessage, 'role' | 'sentRole'>
 
 function readPlainMessage(message: JsonObject, head: MessageHead, path: string): NormalizedMessage {
-  for (const member of ['tool_calls', 'function_call']) {
-    if (holdsCalls(message[member])) {
-      throw invalidRequest(joinPath(path, member), `Only an assistant message can have '${member}'.`)
-    }
-  }
-  const read: NormalizedMessage = { ...head, ...readContent(message, path) }
-  const callAt = read.content.findIndex(part => part.type === 'tool-call')
+  refuseCalls(message, 'tool_calls', path)
+  refuseCalls(message, 'function_call', path)
+  const { content, form } = readContent(message, path)
+  const callAt = content.findIndex(part => part.type === 'tool-call')
   if (callAt >= 0) throw invalidRequest(`${path}.content[${callAt}]`, 'Only an assistant message can hold a call.')
+  const read: NormalizedMessage = { role: head.role, content }
+  if (form !== undefined) read.form = form
+  if (head.sentRole !== undefined) read.sentRole = head.sentRole
   return addName(read, message, path)
 }
 
+function refuseCalls(message: JsonObject, member: 'tool_calls' | 'function_call', path: string): void {
+  if (!holdsCalls(message[member])) return
+  throw invalidRequest(joinPath(path, member), `Only an assistant message can have '${member}'.`)
+}
+
 function readAssistantMessage(message: JsonObject, path: string): NormalizedMessage {
-  const read: NormalizedMessage = { role: 'assistant', ...readContent(message, path) }
+  const { content, form } = readContent(message, path)
+  const read: NormalizedMessage = { role: 'assistant', content }
+  if (form !== undefined) read.form = form
   const reasoning = message.reasoning_content
   if (typeof reasoning === 'string' && reasoning !== '') read.content.unshift({ type: 'reasoning', text: reasoning })
   const refusal = readOptionalString(message, 'refusal', path)

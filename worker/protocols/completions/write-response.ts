@@ -29,7 +29,7 @@ export function writeCompletionsResponse(response: NormalizedResponse, context: 
   const { usesLegacyFunctions } = context.request
   const calls = response.items.filter(item => item.type === 'tool-call')
   const metadata = writeMetadata(response.metadata)
-  return {
+  const written: CompletionsResponse = {
     id: writeCompletionId(context),
     object: 'chat.completion',
     created: context.createdAt,
@@ -43,9 +43,10 @@ export function writeCompletionsResponse(response: NormalizedResponse, context: 
       }
     ],
     usage: writeUsage(response.usage),
-    system_fingerprint: writeFingerprint(context),
-    ...(metadata === undefined ? {} : { metadata })
+    system_fingerprint: writeFingerprint(context)
   }
+  if (metadata !== undefined) written.metadata = metadata
+  return written
 }
 
 export function writeCompletionId(context: AnswerContext): string {
@@ -142,6 +143,10 @@ function writeMessage(
     if (item.type !== 'text') continue
     for (const citation of item.citations) annotations.push(writeAnnotation(citation, content.length))
     content += item.text
+  }
+  // Nearly all answers are text alone.
+  if (items.length === 1 && annotations.length === 0 && items[0]?.type === 'text') {
+    return { role: 'assistant', content, refusal: null }
   }
   const refusal = joinTexts(items, 'refusal', '')
   const reasoning = joinTexts(items, 'reasoning', '\n')

@@ -25,7 +25,9 @@ const REASONING_MEMBERS: readonly string[] = ['reasoning', 'reasoning_effort']
  */
 export function selectAdditionalFields(request: NormalizedRequest): JsonObject {
   const fields: JsonObject = {}
-  for (const [key, value] of Object.entries(request.providerOptions.native?.fields ?? {})) {
+  const given = request.providerOptions.native?.fields
+  if (given === undefined) return fields
+  for (const [key, value] of Object.entries(given)) {
     if (REFUSED.has(key)) throw refusedField()
     if (NEVER_SENT.has(key) || value === undefined || value === null) continue
     fields[key] = value

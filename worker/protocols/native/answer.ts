@@ -3,6 +3,7 @@
 
 import {
   EventAssembler,
+  type FinishEvent,
   GatewayError,
   isJsonObject,
   type NativeState,
@@ -39,9 +40,10 @@ export class NativeAnswer {
   readonly #dependencies: AnswerReaderDependencies
   readonly #contract: 'v1' | 'v2'
   readonly #visible: VisibleText
-  readonly #sources = new SourceBook()
+  /** Most answers have no sources and no files: what keeps them is made for the first one. */
+  #openedSources: SourceBook | undefined
   readonly #metadata: Record<string, string> = {}
-  readonly #fileIds = new Set<string>()
+  #fileIds: Set<string> | undefined
   readonly #messageStateIds: string[] = []
   readonly #state: NativeState = {}
   #usage: NormalizedUsage | null = null
@@ -56,6 +58,11 @@ export class NativeAnswer {
       assembler: this.assembler,
       ...(contract === 'v2' ? { onSourceMarker: ids => this.#sources.cite(ids, this.assembler, this.#visible) } : {})
     })
+  }
+
+  get #sources(): SourceBook {
+    this.#openedSources ??= new SourceBook()
+    return this.#openedSources
   }
 
   get isOver(): boolean {
@@ -132,7 +139,8 @@ export class NativeAnswer {
     if (!Array.isArray(files)) return
     for (const file of files) {
       const fileId = isJsonObject(file) ? readId(file.id) : undefined
-      if (fileId === undefined || this.#fileIds.has(fileId)) continue
+      if (fileId === undefined || this.#fileIds?.has(fileId) === true) continue
+      this.#fileIds ??= new Set()
       this.#fileIds.add(fileId)
       this.assembler.file({
         fileId,
@@ -163,22 +171,19 @@ export class NativeAnswer {
     this.#visible.flush()
     this.hosted.finish()
     const { reading } = this.#dependencies
-    if (!reading.isStructuredOutput) this.#sources.writeList(this.assembler, this.#visible)
+    if (!reading.isStructuredOutput) this.#openedSources?.writeList(this.assembler, this.#visible)
     this.calls.finish()
     const end = mapFinishReason(word, this.calls.count)
     if (end.type === 'failed') return
     this.#reportAnomalies(word, end)
     this.#writeFinishMetadata(word, end.isKnown)
-    const hasState = Object.keys(this.#state).length > 0
-    this.assembler.finish(
-      {
-        reason: end.reason,
-        providerReason: word,
-        metadata: { ...this.#metadata },
-        ...(hasState ? { state: { native: { ...this.#state } } } : {})
-      },
-      this.#usage
-    )
+    const last: Omit<FinishEvent, 'type'> = {
+      reason: end.reason,
+      providerReason: word,
+      metadata: { ...this.#metadata }
+    }
+    if (Object.keys(this.#state).length > 0) last.state = { native: { ...this.#state } }
+    this.assembler.finish(last, this.#usage)
   }
 
   fail(error: GatewayError): void {

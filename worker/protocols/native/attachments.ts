@@ -20,9 +20,11 @@ export function selectMedia(
   message: NormalizedMessage,
   options: { isImageInputEnabled: boolean }
 ): { media: MediaPart[]; dropped: number } {
+  const listed = listMedia(message)
+  if (listed.length === 0) return { media: listed, dropped: 0 }
   const media: MediaPart[] = []
   let dropped = 0
-  for (const part of listMedia(message)) {
+  for (const part of listed) {
     if (!options.isImageInputEnabled && isImage(part)) continue
     if (media.some(known => isSameSource(known.source, part.source))) continue
     if (media.length < ATTACHMENTS_PER_MESSAGE_MAX) media.push(part)
@@ -63,7 +65,7 @@ function isSameSource(left: MediaSource, right: MediaSource): boolean {
 }
 
 export interface AttachmentPlan {
-  /** For every turn the ids, or placeholders, that stand in its message. */
+  /** For every turn the ids, or placeholders, that stand in its message; nothing at all when no turn has any. */
   fileIds: string[][]
   pending: PendingAttachment[]
   /** Attachments beyond the limit of a request. */
@@ -80,6 +82,7 @@ export function planAttachments(
   mediaOfTurns: ReadonlyArray<readonly MediaPart[]>,
   context: { request: NormalizedRequest; limits: AttachmentLimits; reserved: number }
 ): AttachmentPlan {
+  if (mediaOfTurns.every(media => media.length === 0)) return { fileIds: [], pending: [], dropped: 0 }
   let room = Math.max(0, ATTACHMENTS_PER_REQUEST_MAX - context.reserved)
   let dropped = 0
   const kept: MediaPart[][] = mediaOfTurns.map(() => [])

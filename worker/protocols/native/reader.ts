@@ -2,7 +2,7 @@
 
 import { GatewayError, isJsonObject, type NormalizedEvent } from '../../normalized/index.ts'
 import type { AnswerReader } from '../face.ts'
-import { createSseParser } from '../shared/sse.ts'
+import { createSseParser, type SseParser } from '../shared/sse.ts'
 import { NativeAnswer, type Payload } from './answer.ts'
 import { mapErrorEvent } from './errors.ts'
 import type { AnswerReaderDependencies } from './reading.ts'
@@ -34,9 +34,15 @@ export function createNativeReader(
   const answer = new NativeAnswer({ dependencies, contract })
   const payloads = createPayloadReader()
   const repeated = new RepeatedFrame(payload => payloads.readPlainText(payload))
-  const parser = createSseParser({ onEvent: readEvent })
+  /** Only streams need one: its decoder costs as much as the reading of a small whole answer. */
+  let openedParser: SseParser | undefined
   /** The upstream itself said that nothing more comes. */
   let isTerminatorSeen = false
+
+  function parser(): SseParser {
+    openedParser ??= createSseParser({ onEvent: readEvent })
+    return openedParser
+  }
 
   function readEvent(data: string, name: string): void {
     if (answer.isOver || data === '') return
@@ -96,10 +102,10 @@ export function createNativeReader(
       if (last?.type === 'error') throw last.error
       return events
     },
-    push: bytes => guard(() => parser.push(bytes)),
+    push: bytes => guard(() => parser().push(bytes)),
     end: () =>
       guard(() => {
-        parser.end()
+        parser().end()
         if (!answer.isOver) end()
       })
   }

@@ -41,7 +41,7 @@ export class ToolCallCollector {
   readonly #dependencies: AnswerReaderDependencies
   readonly #needsStateId: boolean
   readonly #calls: CollectedCall[] = []
-  readonly #numbersByState = new Map<string, number>()
+  #numbersByState: Map<string, number> | undefined
   #frameNumber = 0
   #isFinalFrame = false
   #callsInFrame = 0
@@ -161,6 +161,7 @@ export class ToolCallCollector {
   #start(call: CollectedCall): void {
     const stateId = call.stateId ?? (this.#needsStateId ? this.#lastStateId : undefined) ?? call.partId
     const key = stateId ?? ''
+    this.#numbersByState ??= new Map()
     const callNumber = this.#numbersByState.get(key) ?? 0
     this.#numbersByState.set(key, callNumber + 1)
     const id = writeToolCallId({

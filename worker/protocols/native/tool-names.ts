@@ -29,6 +29,7 @@ const RESERVED_NAMES: ReadonlyMap<string, string> = new Map([
 /** Maps every function name of a request: declared tools first, then those that only the history has. */
 export function mapToolNames(request: NormalizedRequest): ToolNameMap {
   const clientNames = collectClientNames(request)
+  if (clientNames === undefined) return NO_NAMES
   const wireNames = new Map<string, string>()
   const taken = new Set<string>()
   // A name that is fine as it is keeps it, whatever stands before it: only the others have to give way.
@@ -51,10 +52,14 @@ export function mapToolNames(request: NormalizedRequest): ToolNameMap {
   return { toWire: clientName => wireNames.get(clientName) ?? makeWireName(clientName), byWireName }
 }
 
-function collectClientNames(request: NormalizedRequest): Map<string, ClientToolName> {
-  const names = new Map<string, ClientToolName>()
+/** The map of the many requests without any tool. */
+const NO_NAMES: ToolNameMap = { toWire: makeWireName, byWireName: new Map() }
+
+function collectClientNames(request: NormalizedRequest): Map<string, ClientToolName> | undefined {
+  let names: Map<string, ClientToolName> | undefined
   const add = (tool: ClientToolName) => {
     const flatName = flattenToolName(tool)
+    names ??= new Map()
     if (names.has(flatName)) return
     names.set(
       flatName,

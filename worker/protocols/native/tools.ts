@@ -36,11 +36,14 @@ export interface ToolContract {
   canDemandSome: boolean
 }
 
+const NO_TOOLS: ToolPlan = { functions: [], hosted: [], demand: undefined }
+
 /**
  * Raises `invalid_request` for a choice of an undeclared tool and `unsupported_semantic` for one that the contract cannot
  * express; both name the client's field.
  */
 export function planTools(request: NormalizedRequest, names: ToolNameMap, contract: ToolContract): ToolPlan {
+  if (request.tools.length === 0 && request.toolChoice === undefined) return NO_TOOLS
   const choice = request.toolChoice ?? { type: 'auto' }
   const callable = selectCallableTools(request.tools, choice)
   const hosted = contract.hasHostedTools ? callable.hosted : []

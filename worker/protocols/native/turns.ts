@@ -88,6 +88,12 @@ class TurnCollector {
       this.addSystem([message])
       return
     }
+    const only = message.content.length === 1 ? message.content[0] : undefined
+    if (only?.type === 'text') {
+      // Nearly all messages of nearly all requests.
+      this.#addText({ type: 'text', role, text: only.text, media: [] })
+      return
+    }
     const results = message.content.filter(part => part.type === 'tool-result')
     for (const part of results) {
       const lone = this.#ledger.place(part)
@@ -113,8 +119,11 @@ class TurnCollector {
   #addText(turn: TextTurn): void {
     if (!isSpoken(turn, this.#request)) return
     if (turn.role !== 'user') this.#flushCarried()
-    this.#turns.push({ ...turn, media: [...this.#carried, ...turn.media] })
-    this.#carried = []
+    if (this.#carried.length > 0) {
+      turn.media = [...this.#carried, ...turn.media]
+      this.#carried = []
+    }
+    this.#turns.push(turn)
   }
 
   #addCalls(turn: CallTurn): void {
@@ -186,7 +195,8 @@ function readText(message: NormalizedMessage, request: NormalizedRequest): strin
  * Leaves out calls whose results never came although the conversation went on: the upstream refuses such a history, and every
  * later request of the client would fail with it (field lesson B8). Calls that stand last may still be answered.
  */
-function dropAbandonedCalls(turns: readonly Turn[]): { kept: Turn[]; droppedToolCalls: number } {
+function dropAbandonedCalls(turns: readonly Turn[]): { kept: readonly Turn[]; droppedToolCalls: number } {
+  if (turns.every(turn => turn.type !== 'calls')) return { kept: turns, droppedToolCalls: 0 }
   const kept: Turn[] = []
   let droppedToolCalls = 0
   for (const [index, turn] of turns.entries()) {

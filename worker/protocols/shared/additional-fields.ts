@@ -11,9 +11,17 @@ import { refuseForbiddenNames } from './parameters.ts'
  */
 export function readAdditionalFields(body: JsonObject, expanded: JsonObject): JsonObject | undefined {
   refuseForbiddenOptions(expanded, 'model_options')
-  const fields = { ...expanded, ...readMap(body, 'extra_body'), ...readMap(body, 'additional_fields') }
+  const literal = readMap(body, 'extra_body')
+  const additional = readMap(body, 'additional_fields')
+  if (literal === undefined && additional === undefined && isEmpty(expanded)) return undefined
+  const fields = { ...expanded, ...literal, ...additional }
   for (const name of ['stream', 'extra_body', 'additional_fields']) delete fields[name]
   return Object.keys(fields).length === 0 ? undefined : fields
+}
+
+function isEmpty(object: JsonObject): boolean {
+  for (const _name in object) return false
+  return true
 }
 
 /** The fields without any wish for reasoning: what the typed effort `none` leaves of them (completions.md 2.2). */

@@ -16,7 +16,8 @@ const STOP_STRINGS_MAX = 4
 
 /** The stop strings; empty ones would match everywhere and are left out. */
 export function readStop(body: JsonObject): string[] | undefined {
-  const sent = body.stop ?? []
+  const sent = body.stop ?? undefined
+  if (sent === undefined) return undefined
   const stops = typeof sent === 'string' ? [sent] : sent
   if (!Array.isArray(stops)) throw wrongType('stop', 'a string or an array of strings', stops)
   if (stops.length > STOP_STRINGS_MAX) {
@@ -32,6 +33,7 @@ export function readStop(body: JsonObject): string[] | undefined {
 
 /** `reasoning.effort` wins over `reasoning_effort`; the client's word is kept as it is (decisions 3). */
 export function readReasoning(body: JsonObject): Reasoning | undefined {
+  if (body.reasoning === undefined && body.reasoning_effort === undefined) return undefined
   const wish = readOptionalObject(body, 'reasoning') ?? {}
   const plainEffort = readOptionalString(body, 'reasoning_effort')
   const reasoning = keepDefined({

@@ -43,7 +43,10 @@ export function readToolUse(body: JsonObject, ignored: Diagnostics): ToolUse {
   const toolChoice = readToolChoice(body, ignored)
   if (toolChoice !== undefined) refuseUndeclared(toolChoice, tools)
   const parallelToolCalls = readOptionalBoolean(body, 'parallel_tool_calls')
-  return { tools, usesLegacyFunctions, ...keepDefined({ toolChoice, parallelToolCalls }) }
+  const toolUse: ToolUse = { tools, usesLegacyFunctions }
+  if (toolChoice !== undefined) toolUse.toolChoice = toolChoice
+  if (parallelToolCalls !== undefined) toolUse.parallelToolCalls = parallelToolCalls
+  return toolUse
 }
 
 /** One entry of `tools` is no tool, one, or a namespace of several. */
