@@ -16,7 +16,7 @@ export interface ImageFetcher {
 }
 
 /** Protocols whose answers have a place for the bytes: their clients have no other way to get them. */
-const CARRYING_PROTOCOLS: ReadonlySet<string> = new Set(['completions', 'responses'])
+const CARRYING_PROTOCOLS: ReadonlySet<string> = new Set(['completions', 'responses', 'content'])
 
 /** A fetcher for one answer, or undefined when its protocol does not carry images. */
 export function createImageFetcher(
