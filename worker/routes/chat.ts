@@ -45,7 +45,8 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
         createdAt: Math.floor(context.startedAtEpochMs / 1000),
         model: call.plan.publicModel,
         request: call.request,
-        now: () => Math.floor(runtime.clock.nowMs() / 1000)
+        now: () => Math.floor(runtime.clock.nowMs() / 1000),
+        needsFinalId: isReadByStreamHelper(reply.request)
       }
       if (call.request.isStream) await streamAnswer(lease.provider, call, { reply, operation, answer })
       else await sendAnswer(lease.provider, call, { reply, face, answer })
@@ -66,6 +67,11 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     const job = { protocol, apiMode, bytes: body, context: { requestId, ...outside } }
     await answerCall(await runtime.translator.translate(job, signal), reply)
   }
+}
+
+/** The stream helper of the SDK says that it is reading; it refuses a response whose id changes (ADR 2026-11-21-ids-of-streamed-responses). */
+function isReadByStreamHelper(request: FastifyRequest): boolean {
+  return request.headers['x-stainless-helper-method'] === 'stream'
 }
 
 /** Some failures mean more to the family than to the place that raised them. */
