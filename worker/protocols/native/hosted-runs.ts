@@ -82,9 +82,13 @@ export class HostedRuns {
     this.#end(run, 'completed', { sources, inlineData })
   }
 
-  /** The answer is over: what still runs has given what it had. */
-  finish(): void {
-    for (const run of this.#runs) if (!run.isEnded) this.#end(run, 'completed')
+  /** The answer is over: what still runs has given what it had. A picture that nobody ever saw was none. */
+  finish(answer: { hasFiles: boolean }): void {
+    for (const run of this.#runs) {
+      if (run.isEnded) continue
+      const isEmpty = run.kind === 'image_generate' && run.status !== 'completed' && !answer.hasFiles
+      this.#end(run, isEmpty ? 'failed' : 'completed')
+    }
   }
 
   #findOrStart(name: string, status: HostedToolStatus): HostedRun | undefined {

@@ -269,3 +269,15 @@ t.test('a second search is a run of its own, and a repeated end is none', async 
     ]
   )
 })
+
+t.test('an image run without a success and without a file has failed; with a file it is complete', async t => {
+  const running = delta({ content: [{ tool_execution: { name: 'image_generate' } }] })
+  const file = delta({ content: [{ files: [{ id: 'f-1', mime: 'image/png', target: 'image' }] }] })
+  for (const [pieces, status] of [
+    [[running, done()], 'failed'],
+    [[running, file, done()], 'completed']
+  ] as const) {
+    const ended = readStream(createNativeV2Reader, pieces).find(event => event.type === 'hosted-tool-end')
+    t.match(ended, { type: 'hosted-tool-end', status })
+  }
+})
