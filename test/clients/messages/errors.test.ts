@@ -1,0 +1,174 @@
+import Anthropic from '@anthropic-ai/sdk'
+import t from 'tap'
+import { post, upstreamChats } from '../../support/client.ts'
+import { LONG_GRACE, startDraining } from '../../support/drain.ts'
+import { catchError } from '../../support/errors.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { received } from '../../support/upstream.ts'
+import { ask, model, versions } from './support.ts'
+
+const emulator = await startEmulator(t)
+const gateway = await startGateway(t, {
+  env: { ...emulatorVariables(emulator), ...LONG_GRACE, UPSTREAM_TIMEOUT: '2' }
+})
+const url = `${gateway.url}/v1/messages`
+const client = new Anthropic({ baseURL: gateway.url, apiKey: 'unused', maxRetries: 0 })
+const question = { model, max_tokens: 10, messages: [{ role: 'user' as const, content: 'hi' }] }
+
+t.test('messages 59: a rate limit before the first byte is an HTTP status with its waiting time', async t => {
+  for (const version of versions) {
+    const before = upstreamChats(emulator).length
+    const answer = await ask(gateway, version, '[[error:429 retry=7]]', { stream: true })
+    t.equal(answer.status, 429)
+    t.match(answer.headers.get('content-type'), /^application\/json/)
+    t.equal(answer.headers.get('retry-after'), '7')
+    t.match(answer.json, { type: 'error', error: { type: 'rate_limit_error' } })
+    t.equal(upstreamChats(emulator).length, before + 1)
+  }
+})
+
+t.test('messages 64: a body that is no JSON object is refused with the request’s id in the header', async t => {
+  const before = upstreamChats(emulator).length
+  for (const path of [url, `${url}/count_tokens`]) {
+    for (const body of ['{bad', '', '[1]', '"x"', 'null']) {
+      const answer = await post(path, body)
+      t.equal(answer.status, 400, body)
+      t.strictSame(Object.keys(answer.json), ['type', 'error', 'request_id'])
+      t.match(answer.json, { type: 'error', error: { type: 'invalid_request_error', message: String } })
+      t.match(answer.headers.get('request-id'), /^[0-9a-f-]{36}$/)
+      t.equal(answer.json.request_id, answer.headers.get('request-id'))
+    }
+  }
+  t.equal(upstreamChats(emulator).length, before)
+})
+
+t.test('a body over the limit is refused in the family’s envelope', async t => {
+  const answer = await ask(gateway, 'v1', 'x'.repeat(10_485_760)).catch(() => undefined)
+  // A client that is still sending when the connection is closed may see a reset instead of the answer.
+  if (answer === undefined) return
+  t.equal(answer.status, 413)
+  t.match(answer.json, { type: 'error', error: { type: 'request_too_large' }, request_id: String })
+})
+
+t.test('without any model both operations are refused before the upstream is called', async t => {
+  const before = emulator.requests.length
+  for (const path of [url, `${url}/count_tokens`]) {
+    const answer = await post(path, { ...question, model: undefined })
+    t.equal(answer.status, 400)
+    t.match(answer.json.error, {
+      type: 'invalid_request_error',
+      code: 'model_required',
+      details: { error_code: 'model_required' }
+    })
+  }
+  t.equal(emulator.requests.length, before)
+})
+
+t.test('messages 66: upstream failures have the family’s statuses and types and leak nothing', async t => {
+  const rows = [
+    [400, 400, 'invalid_request_error', 1],
+    [401, 401, 'authentication_error', 2],
+    [403, 403, 'permission_error', 1],
+    [404, 404, 'not_found_error', 1],
+    [413, 413, 'request_too_large', 1],
+    [418, 418, 'invalid_request_error', 1],
+    [422, 422, 'invalid_request_error', 1],
+    [429, 429, 'rate_limit_error', 1],
+    [500, 500, 'api_error', 1],
+    [502, 502, 'api_error', 1],
+    [503, 503, 'overloaded_error', 1],
+    [504, 504, 'timeout_error', 1],
+    [507, 500, 'api_error', 1]
+  ] as const
+  for (const version of versions) {
+    for (const [upstream, status, type, attempts] of rows) {
+      for (const stream of [false, true]) {
+        const before = upstreamChats(emulator).length
+        const prompt = `[[error:${upstream} retry=5 json message=told at https://up.test/api with Bearer abc.def]]`
+        const answer = await ask(gateway, version, prompt, { stream })
+        t.equal(answer.status, status, String(upstream))
+        t.strictSame(Object.keys(answer.json), ['type', 'error', 'request_id'])
+        t.match(answer.json, { type: 'error', error: { type, message: String } })
+        t.equal(answer.json.request_id, answer.headers.get('request-id'))
+        t.equal(upstreamChats(emulator).length - before, attempts, `${upstream}: attempts`)
+        t.equal(answer.headers.get('retry-after'), upstream === 429 || upstream === 503 ? '5' : null)
+        t.notMatch(answer.text, /127\.0\.0\.1|up\.test|api\/v[12]|abc\.def/)
+      }
+    }
+  }
+  t.match((await ask(gateway, 'v1', '[[error:400 message=told by the upstream]]')).json.error.message, /told by/)
+  const unknown = await ask(gateway, 'v1', 'hi', { model: 'NoSuchModel' })
+  t.equal(unknown.status, 404)
+  t.equal(unknown.json.error.type, 'not_found_error')
+})
+
+t.test('a failed count is an error and never an estimate', async t => {
+  emulator.failNext({ path: '/tokens/count', status: 403 })
+  const answer = await post(`${url}/count_tokens`, question)
+  t.equal(answer.status, 403)
+  t.match(answer.json, { type: 'error', error: { type: 'permission_error' } })
+})
+
+t.test('messages 67: an upstream that is too slow is cancelled and is a timeout (H5)', async t => {
+  for (const version of versions) {
+    for (const stream of [false, true]) {
+      const before = emulator.stats.aborted
+      const answer = await ask(gateway, version, '[[hang]]', { stream })
+      t.equal(answer.status, 504)
+      t.match(answer.json, { type: 'error', error: { type: 'timeout_error' } })
+      await emulator.waitFor(() => emulator.stats.aborted > before)
+    }
+  }
+})
+
+t.test('a full model is a rate limit with its code', async t => {
+  const other = await startGateway(t, {
+    env: {
+      ...emulatorVariables(emulator),
+      GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [model]: 1 }),
+      GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
+    }
+  })
+  const controller = new AbortController()
+  const held = await fetch(`${other.url}/v1/messages`, {
+    method: 'POST',
+    signal: controller.signal,
+    body: JSON.stringify({
+      ...question,
+      stream: true,
+      messages: [{ role: 'user', content: '[[tick:50]][[len:2000]]' }]
+    })
+  })
+  for (const stream of [false, true]) {
+    const answer = await ask(other, 'v1', 'hi', { stream })
+    t.equal(answer.status, 429)
+    t.match(answer.json.error, { type: 'rate_limit_error', details: { error_code: 'model_concurrency_limit' } })
+    t.equal(answer.headers.get('retry-after'), '1')
+  }
+  controller.abort()
+  await held.text().catch(() => undefined)
+})
+
+t.test('messages 74: while shutting down requests are refused with reason and waiting time (I1, I2)', async t => {
+  await startDraining(gateway)
+  const chats = upstreamChats(emulator).length
+  const counts = received(emulator, '/tokens/count').length
+  for (const path of [url, `${url}/count_tokens`, `${gateway.url}/v2/messages`]) {
+    const answer = await post(path, question)
+    t.equal(answer.status, 503)
+    t.equal(answer.headers.get('retry-after'), '1')
+    t.match(answer.json, {
+      type: 'error',
+      error: {
+        type: 'overloaded_error',
+        code: 'gateway_not_ready',
+        details: { error_code: 'gateway_shutting_down' }
+      }
+    })
+  }
+  const error = await catchError(() => client.messages.create(question))
+  t.ok(error instanceof Anthropic.InternalServerError)
+  t.match(error, { status: 503, errorCode: 'gateway_shutting_down', requestID: String })
+  t.equal(upstreamChats(emulator).length, chats)
+  t.equal(received(emulator, '/tokens/count').length, counts)
+})

@@ -1,0 +1,17 @@
+// Brings a started gateway into the state in which it still listens but takes no more requests.
+
+import { get } from './client.ts'
+import type { StartedGateway } from './gateway.ts'
+import { waitUntil } from './processes.ts'
+
+/** The setting that keeps a gateway in that state long enough to look at it; the end of the test ends it at once. */
+export const LONG_GRACE = { GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '60' }
+
+/** Asks the gateway to end and resolves when it says that it is shutting down. It must have been started with `LONG_GRACE`. */
+export async function startDraining(gateway: StartedGateway): Promise<void> {
+  gateway.process.kill('SIGTERM')
+  await waitUntil(async () => {
+    const { status, json } = await get(`${gateway.url}/ready`)
+    return status === 503 && json.reasons[0].reason_id === 'gateway_shutting_down'
+  }, 'readiness turns false for the right reason')
+}
