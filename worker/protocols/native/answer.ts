@@ -169,7 +169,7 @@ export class NativeAnswer {
     }
     this.calls.settle()
     this.#visible.flush()
-    this.hosted.finish({ hasFiles: this.#fileIds.size > 0 })
+    this.hosted.finish({ hasFiles: this.#fileIds !== undefined })
     const { reading } = this.#dependencies
     if (!reading.isStructuredOutput) this.#openedSources?.writeList(this.assembler, this.#visible)
     this.calls.finish()
