@@ -78,6 +78,8 @@ class StreamSession implements ExchangeReceiver {
   #reader: AnswerReader | undefined
   /** Takes what is not a stream of events. */
   #collector: AnswerCollector | undefined
+  /** Bytes that nobody has read yet. */
+  #chunks: Buffer[] = []
   #queue: NormalizedEvent[] = []
   #isFlushScheduled = false
   /** Something in front of the sink is awaited: its room, or an image. */
@@ -139,13 +141,15 @@ class StreamSession implements ExchangeReceiver {
       return
     }
     if (this.#isOver) return
-    this.#add(this.#reader.push(chunk))
+    this.#chunks.push(chunk)
+    this.#scheduleFlush()
   }
 
   async #onEnd(): Promise<void> {
     this.#isExchangeOver = true
     if (this.#reader === undefined) return this.#refuse()
     if (this.#isOver) return
+    this.#read()
     this.#flush()
     if (this.#hasEnd) return
     const events = this.#reader.end()
@@ -174,6 +178,7 @@ class StreamSession implements ExchangeReceiver {
       this.#endAborted(thrown)
       return
     }
+    this.#read()
     this.#flush()
     if (!this.#hasPushed && !this.#isBusy) throw thrown
     if (thrown instanceof CallFailure) logFailure(this.#dependencies.log, thrown, this.#context)
@@ -183,6 +188,7 @@ class StreamSession implements ExchangeReceiver {
 
   #endAborted(thrown: unknown): void {
     this.#isOver = true
+    this.#chunks = []
     this.#queue = []
     if (this.#hasPushed) this.#done.resolve()
     else this.#done.reject(thrown)
@@ -192,20 +198,42 @@ class StreamSession implements ExchangeReceiver {
     if (events.length === 0) return
     this.#queue.push(...events)
     this.#hasEnd ||= events.some(isTerminal)
+    this.#scheduleFlush()
+  }
+
+  /**
+   * All pieces of one read arrive in one turn of the event loop: a microtask later they are decoded and parsed as one, and written
+   * as one. Upstreams send each event as a piece of its own, and decoding costs more per call than per event.
+   */
+  #scheduleFlush(): void {
     if (this.#isBusy || this.#isFlushScheduled) return
-    // All pieces of one read arrive in one turn of the event loop: a microtask later they are one batch, and one write.
     this.#isFlushScheduled = true
-    queueMicrotask(() => {
-      this.#isFlushScheduled = false
-      this.#flush()
-    })
+    queueMicrotask(this.#runFlush)
+  }
+
+  readonly #runFlush = (): void => {
+    this.#isFlushScheduled = false
+    this.#flush()
+  }
+
+  /** Reads the bytes that have come; also while the sink is busy, when they must be known to the end. */
+  #read(): void {
+    const chunks = this.#chunks
+    const [first] = chunks
+    if (first === undefined || this.#reader === undefined) return
+    this.#chunks = []
+    const events = this.#reader.push(chunks.length === 1 ? first : Buffer.concat(chunks))
+    this.#queue = this.#queue.length === 0 ? events : [...this.#queue, ...events]
+    this.#hasEnd ||= events.some(isTerminal)
   }
 
   #flush(): void {
-    if (this.#isBusy || this.#isOver || this.#queue.length === 0) return
-    const queue = this.#queue
-    this.#queue = []
+    if (this.#isBusy || this.#isOver) return
     try {
+      this.#read()
+      const queue = this.#queue
+      if (queue.length === 0) return
+      this.#queue = []
       const events = this.#applyStops(queue)
       if (events.length === 0) return
       if (this.#images?.isNeeded(events) === true) this.#hold(this.#images.complete(events))

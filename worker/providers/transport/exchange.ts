@@ -97,6 +97,8 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   #startedAtMs: number | undefined
   #isSettled = false
   #isPaused = false
+  /** The limit of this phase was renewed in this turn of the loop. */
+  #isRenewed = false
 
   constructor(
     options: ExchangeOptions,
@@ -168,7 +170,12 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isSettled) return
-    if (!this.#isPaused) this.#enter('reading the response', this.#options.timeouts.idleMs)
+    if (!this.#isPaused && !this.#isRenewed) {
+      // A read may hold hundreds of pieces: the limit is renewed for the first of them, and again in another turn of the loop.
+      this.#isRenewed = true
+      queueMicrotask(this.#forgetRenewal)
+      this.#enter('reading the response', this.#options.timeouts.idleMs)
+    }
     try {
       this.#options.receiver.onData(chunk)
     } catch (thrown) {
@@ -236,6 +243,10 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     this.#stopTimer()
     this.#timerMs = limitMs
     if (limitMs > 0) this.#timer = setTimeout(this.#onTimeout, limitMs)
+  }
+
+  readonly #forgetRenewal = (): void => {
+    this.#isRenewed = false
   }
 
   readonly #onTimeout = (): void => this.#fail(timeoutFailure(this.#phase, this.#timerMs))
