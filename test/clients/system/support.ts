@@ -135,3 +135,82 @@ export function readError(family: Family, answer: Answer): ReadError {
 function expectMembers(object: object, names: string[], fail: () => never): void {
   if (Object.keys(object).sort().join() !== names.sort().join()) fail()
 }
+
+/** A server-sent event as it stands on the wire. */
+export interface SentEvent {
+  /** '' where the frame has no name. */
+  name: string
+  /** Parsed JSON, or the text where it is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are not there.
+  data: any
+}
+
+/** The events of an SSE text, comments left out. */
+export function readEvents(text: string): SentEvent[] {
+  return text
+    .split('\n\n')
+    .map(frame => frame.split('\n').filter(line => !line.startsWith(':')))
+    .filter(lines => lines.some(line => line.startsWith('data:')))
+    .map(lines => {
+      const name =
+        lines
+          .find(line => line.startsWith('event:'))
+          ?.slice(6)
+          .trim() ?? ''
+      const data = lines
+        .filter(line => line.startsWith('data:'))
+        .map(line => line.slice(5).trim())
+        .join('\n')
+      try {
+        return { name, data: JSON.parse(data) }
+      } catch {
+        return { name, data }
+      }
+    })
+}
+
+/** The text that the deltas of a stream make together. */
+export function streamedTextIn(family: Family, text: string): string {
+  return readEvents(text)
+    .map(({ name, data }) => {
+      switch (family) {
+        case 'completions':
+          return data.choices?.[0]?.delta.content ?? ''
+        case 'responses':
+          return name === 'response.output_text.delta' ? data.delta : ''
+        case 'messages':
+          return data.delta?.type === 'text_delta' ? data.delta.text : ''
+        case 'content':
+          return (data.candidates?.[0]?.content?.parts ?? [])
+            .map((part: { text?: string; thought?: boolean }) => (part.thought === true ? '' : (part.text ?? '')))
+            .join('')
+      }
+      return ''
+    })
+    .join('')
+}
+
+/** How a stream ended, in one word. Throws when it ended in no way that the family's SDK knows. */
+export function readEnd(family: Family, text: string): 'success' | 'error' {
+  const events = readEvents(text)
+  const last = events.at(-1)
+  const isError = ({ name, data }: SentEvent): boolean =>
+    family === 'responses' ? name === 'response.failed' || name === 'error' : data?.error !== undefined
+  const isSuccess = ({ name, data }: SentEvent): boolean => {
+    switch (family) {
+      case 'completions':
+        return typeof data.choices?.[0]?.finish_reason === 'string'
+      case 'responses':
+        return name === 'response.completed' || name === 'response.incomplete'
+      case 'messages':
+        return name === 'message_stop'
+      case 'content':
+        return data.candidates?.[0]?.finishReason !== undefined
+    }
+    return false
+  }
+  const ends = events.filter(event => isError(event) || isSuccess(event))
+  const hasLastEnd = family === 'completions' ? last?.data === '[DONE]' : last !== undefined && ends.includes(last)
+  if (ends.length !== 1 || !hasLastEnd) throw new Error(`No clear end of ${family}: ${text}`)
+  return ends.some(isError) ? 'error' : 'success'
+}
