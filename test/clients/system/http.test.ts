@@ -1,0 +1,345 @@
+// What every request meets before its handler, through started gateways: routes that are open, paths, sizes, bodies, origins and
+// keys (operations contract, sections 1 to 5).
+
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
+import t from 'tap'
+import { get, lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { askIn, bodyOf, families, model, readError, textIn, urlOf } from './support.ts'
+
+const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const LIMIT = 4096
+
+const emulator = await startEmulator(t)
+const open = await startGateway(t, { env: emulatorVariables(emulator) })
+const keyed = await startGateway(t, {
+  env: {
+    ...emulatorVariables(emulator),
+    GATEWAY_ENABLE_API_KEY_AUTH: 'true',
+    GATEWAY_API_KEY: 'k1',
+    GATEWAY_MAX_REQUEST_BODY_BYTES: String(LIMIT)
+  }
+})
+const production = await startGateway(t, {
+  env: {
+    ...emulatorVariables(emulator),
+    GATEWAY_MODE: 'PROD',
+    GATEWAY_API_KEY: 'a-key-of-production',
+    GATEWAY_CORS_ALLOW_ORIGINS: '["https://app.example","*"]'
+  }
+})
+const K = { 'x-api-key': 'k1' }
+
+t.test('operations 1, 2: liveness is open, empty and strict about its method', async t => {
+  for (const [method, path] of [
+    ['GET', '/health'],
+    ['HEAD', '/health'],
+    ['GET', '/ping'],
+    ['POST', '/ping'],
+    ['HEAD', '/ping']
+  ] as const) {
+    const response = await fetch(keyed.url + path, { method })
+    t.equal(response.status, 200, `${method} ${path}`)
+    t.equal(await response.text(), '')
+    t.equal(response.headers.get('content-length'), '0')
+    t.equal(response.headers.get('content-type'), null)
+    t.match(response.headers.get('x-request-id'), UUID_V4)
+  }
+  const refused = await post(`${keyed.url}/health`, {})
+  t.equal(refused.status, 405)
+  t.match(refused.headers.get('allow'), /GET/)
+  t.strictSame(refused.json, { error: { code: 'method_not_allowed', message: 'Method Not Allowed' } })
+})
+
+t.test('operations 3, 8: what is not there is 404 in the form of its path, before any key', async t => {
+  t.strictSame((await get(`${keyed.url}/health/`)).json, { error: { code: 'not_found', message: 'Not Found' } })
+  t.equal((await get(`${keyed.url}/abc/health`)).status, 200)
+  const nowhere = await get(`${keyed.url}/nope`, { 'x-api-key': 'wrong' })
+  t.equal(nowhere.status, 404)
+  t.strictSame(nowhere.json, { error: { code: 'not_found', message: 'Not Found' } })
+  for (const [path, family, kind] of [
+    ['/v1/nope', 'completions', 'invalid_request_error'],
+    ['/v1/messages/nope', 'messages', 'not_found_error'],
+    ['/v1beta/nope', 'content', 'NOT_FOUND'],
+    ['/responses/resp_1', 'completions', 'invalid_request_error']
+  ] as const) {
+    const answer = await get(keyed.url + path)
+    t.equal(answer.status, 404, path)
+    t.equal(readError(family, answer).kind, kind, path)
+  }
+  const operation = await post(`${open.url}/v1beta/models/x:predict`, {})
+  t.equal(operation.status, 404)
+  t.equal(readError('content', operation).kind, 'NOT_FOUND')
+})
+
+t.test('operations 5, 7: in PROD the pages for developers are gone, and readiness is open', async t => {
+  for (const path of ['/docs', '/redoc', '/openapi.json', '/logs', '/logs/5', '/logs/stream', '/logs/html']) {
+    const answer = await get(production.url + path)
+    t.equal(answer.status, 404, path)
+    t.equal(answer.json.error.code, 'not_found', path)
+  }
+  t.strictSame((await get(`${production.url}/`)).json, { status: 'ok', mode: 'PROD' })
+  const ready = await get(`${production.url}/ready`)
+  t.equal(ready.json.schema_version, 'gateway.readiness.v1')
+})
+
+t.test('operations 9, 10: the gateway’s id is on every answer, and the client’s own goes upstream', async t => {
+  const ids = new Set<string>()
+  for (const family of families) {
+    const answer = await askIn(open, family, 'hi', { headers: { 'x-request-id': 'mine' } })
+    const id = answer.headers.get('x-request-id') ?? ''
+    t.match(id, UUID_V4, family)
+    ids.add(id)
+    t.equal(lastUpstreamChat(emulator).headers['x-request-id'], 'mine')
+    if (family === 'completions') t.equal(answer.json.id, `chatcmpl-${id}`)
+    if (family === 'messages') t.equal(answer.headers.get('request-id'), id)
+  }
+  t.equal(ids.size, families.length)
+})
+
+t.test('operations 20, 21, 22: paths are repaired in place, with their body, and only where they can be', async t => {
+  for (const [path, family, upstreamPath] of [
+    ['/api/v1/chat/completions', 'completions', '/api/v1/chat/completions'],
+    ['/a/b/chat/completions', 'completions', '/api/v1/chat/completions'],
+    ['/v2/v1/chat/completions', 'completions', '/api/v2/chat/completions'],
+    ['/v2/v1/messages', 'messages', '/api/v2/chat/completions'],
+    ['/anthropic/v1/messages', 'messages', '/api/v1/chat/completions'],
+    ['/openai/v1/v1/responses/', 'responses', '/api/v1/chat/completions'],
+    [`/google/v1beta/models/${model}:generateContent`, 'content', '/api/v1/chat/completions'],
+    [`/v1/v1beta/models/${model}:generateContent`, 'content', '/api/v1/chat/completions'],
+    [`/v2/v1/v1beta/models/${model}:generateContent`, 'content', '/api/v2/chat/completions']
+  ] as const) {
+    const response = await fetch(open.url + path, {
+      method: 'POST',
+      redirect: 'error',
+      body: JSON.stringify(bodyOf(family, `[[text:via ${path}]]`))
+    })
+    const text = await response.text()
+    t.equal(response.status, 200, path)
+    const answer = { status: 200, headers: response.headers, text, json: JSON.parse(text) }
+    t.equal(textIn(family, answer), `via ${path}`, path)
+    t.equal(lastUpstreamChat(emulator).path, upstreamPath, path)
+  }
+  t.match((await post(`${open.url}/x/v1/messages/count_tokens`, bodyOf('messages', 'hi'))).json, {
+    input_tokens: Number
+  })
+  for (const path of ['/v1/v1/models', '/v1/models/', '/v2/v1beta/models', '/x/models']) {
+    t.equal((await get(open.url + path)).status, 200, path)
+  }
+  t.equal((await get(`${open.url}/v1//models`)).status, 404)
+})
+
+t.test('operations 24: the query survives the repair of the path', async t => {
+  t.equal((await get(`${keyed.url}/api/v1/models?key=k1`)).status, 200)
+  t.equal((await get(`${keyed.url}/api/v1/models?key=k2`)).status, 401)
+})
+
+t.test('operations 25: an announced length over the limit is refused before the key is looked at', async t => {
+  for (const family of families) {
+    const answer = await post(urlOf(keyed, family), 'x'.repeat(LIMIT + 1))
+    t.equal(answer.status, 413, family)
+    const { message } = readError(family, answer)
+    t.equal(message, `Request body too large: ${LIMIT + 1} bytes exceeds limit of ${LIMIT} bytes.`)
+    t.match(answer.headers.get('x-request-id'), UUID_V4)
+  }
+  const exactly = JSON.stringify(
+    bodyOf('completions', 'x'.repeat(LIMIT - JSON.stringify(bodyOf('completions', '')).length))
+  )
+  t.equal(exactly.length, LIMIT)
+  t.equal((await post(urlOf(keyed, 'completions'), exactly, K)).status, 200)
+})
+
+const codings = {
+  gzip: gzipSync,
+  deflate: deflateSync,
+  br: brotliCompressSync,
+  zstd: zstdCompressSync
+}
+
+t.test('operations 26: a body is counted as it arrives and as it unpacks, in every coding', async t => {
+  const before = upstreamChats(emulator).length
+  const large = JSON.stringify(bodyOf('completions', 'x'.repeat(3 * LIMIT)))
+  for (const family of families) {
+    for (const [coding, pack] of Object.entries(codings)) {
+      const answer = await post(urlOf(keyed, family), pack(large), { ...K, 'content-encoding': coding })
+      t.equal(answer.status, 413, `${family} ${coding}`)
+      t.equal(readError(family, answer).message, `Request body too large: exceeds limit of ${LIMIT} bytes.`)
+    }
+    const chunked = new ReadableStream({
+      start(controller) {
+        for (let at = 0; at < large.length; at += 1000) controller.enqueue(Buffer.from(large.slice(at, at + 1000)))
+        controller.close()
+      }
+    })
+    const answer = await post(urlOf(keyed, family), chunked, K).catch(() => undefined)
+    // A client that is still sending when the connection is closed may see a reset instead of the answer.
+    if (answer !== undefined) t.equal(answer.status, 413, family)
+  }
+  t.equal(upstreamChats(emulator).length, before)
+  for (const family of families) {
+    for (const [coding, pack] of Object.entries(codings)) {
+      const body = pack(JSON.stringify(bodyOf(family, '[[text:unpacked]]')))
+      const answer = await post(urlOf(keyed, family), body, {
+        ...K,
+        'content-encoding': coding,
+        'content-type': 'text/plain'
+      })
+      t.equal(answer.status, 200, `${family} ${coding}`)
+      t.equal(textIn(family, answer), 'unpacked')
+    }
+  }
+  const unknown = await post(urlOf(keyed, 'completions'), '{}', { ...K, 'content-encoding': 'compress' })
+  t.equal(unknown.status, 415)
+  const broken = await post(urlOf(keyed, 'completions'), 'no gzip at all', { ...K, 'content-encoding': 'gzip' })
+  t.equal(broken.status, 400)
+  t.equal(broken.json.error.code, 'invalid_json')
+})
+
+t.test('operations 27: what is no JSON object is refused in the form of the family, with its text', async t => {
+  for (const family of families) {
+    for (const [body, message] of [
+      ['', /^Request body is empty \(expected JSON\)\.$/],
+      ['  ', /^Request body is empty \(expected JSON\)\.$/],
+      ['{', /^Invalid JSON body: /],
+      ['[]', /^Invalid JSON body: expected an object at the top level\.$/],
+      ['null', /^Invalid JSON body: expected an object at the top level\.$/]
+    ] as const) {
+      const answer = await post(urlOf(keyed, family), body, K)
+      t.equal(answer.status, 400, `${family} ${body}`)
+      const error = readError(family, answer)
+      t.match(error.message, message, `${family} ${body}`)
+      if (family !== 'messages') t.equal(error.code, 'invalid_json', family)
+      t.notMatch(answer.text, /"detail"/)
+    }
+  }
+})
+
+t.test('deep nesting is refused and never a fault', async t => {
+  const deep = `${'['.repeat(1000)}${']'.repeat(1000)}`
+  for (const family of families) {
+    const answer = await post(urlOf(open, family), `{"x":${deep}}`)
+    t.equal(answer.status, 400, family)
+    readError(family, answer)
+  }
+})
+
+const preflight = (url: string, origin: string, requested = 'authorization,x-foo') =>
+  fetch(`${url}/v1/chat/completions`, {
+    method: 'OPTIONS',
+    headers: {
+      origin,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': requested
+    }
+  })
+
+t.test('operations 28: a preflight in DEV is answered with what it asks for, without a key', async t => {
+  const response = await preflight(keyed.url, 'http://a.b')
+  t.equal(response.status, 200)
+  t.equal(await response.text(), 'OK')
+  t.equal(response.headers.get('access-control-allow-origin'), 'http://a.b')
+  t.equal(response.headers.get('access-control-allow-credentials'), 'true')
+  t.equal(response.headers.get('access-control-max-age'), '600')
+  t.match(response.headers.get('access-control-allow-headers'), /authorization.*x-foo/)
+  t.match(response.headers.get('access-control-allow-methods'), /DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT/)
+  const answer = await askIn(open, 'completions', 'hi', { headers: { origin: 'http://a.b' } })
+  t.equal(answer.headers.get('access-control-allow-origin'), 'http://a.b')
+  t.match(answer.headers.get('vary'), /Origin/)
+})
+
+t.test('operations 29, 30: in PROD only a listed origin may ask, and without credentials', async t => {
+  const refused = await preflight(production.url, 'http://a.b', 'authorization')
+  t.equal(refused.status, 400)
+  t.match(await refused.text(), /^Disallowed CORS origin/)
+  t.equal(refused.headers.get('access-control-allow-methods'), 'GET, POST, OPTIONS')
+  t.equal(refused.headers.get('access-control-allow-origin'), null)
+  const allowed = await preflight(production.url, 'https://app.example', 'authorization')
+  t.equal(allowed.status, 200)
+  t.equal(allowed.headers.get('access-control-allow-credentials'), null)
+  const listed = await get(`${production.url}/health`, { origin: 'https://app.example' })
+  t.equal(listed.headers.get('access-control-allow-origin'), 'https://app.example')
+  t.equal(listed.headers.get('access-control-allow-credentials'), null)
+  const other = await get(`${production.url}/health`, { origin: 'https://b.example' })
+  t.equal(other.status, 200)
+  t.equal(other.headers.get('access-control-allow-origin'), null)
+  t.match(other.headers.get('vary'), /Origin/)
+})
+
+t.test('operations 31: no key and a wrong key are 401 in the family’s form', async t => {
+  for (const family of families) {
+    const none = await askIn(keyed, family, 'hi')
+    const wrong = await askIn(keyed, family, 'hi', { headers: { 'x-api-key': 'no' } })
+    for (const [answer, message] of [
+      [none, 'API key required'],
+      [wrong, 'Invalid API key']
+    ] as const) {
+      t.equal(answer.status, 401, family)
+      const error = readError(family, answer)
+      t.equal(error.message, message, family)
+      t.equal(
+        error.kind,
+        {
+          completions: 'authentication_error',
+          responses: 'authentication_error',
+          messages: 'authentication_error',
+          content: 'UNAUTHENTICATED'
+        }[family]
+      )
+      t.equal(answer.headers.get('www-authenticate'), 'Bearer', family)
+    }
+  }
+  const list = await get(`${keyed.url}/v1/models`)
+  t.equal(list.status, 401)
+  t.match(list.json.error, { type: 'authentication_error', code: 'invalid_api_key', message: 'API key required' })
+})
+
+t.test('operations 32, 33, 34, 35: the key is taken from the first carrier that has one', async t => {
+  const url = urlOf(keyed, 'completions')
+  const body = bodyOf('completions', 'hi')
+  const before = emulator.requests.length
+  for (const [query, headers, status] of [
+    ['', { authorization: 'Bearer k1' }, 200],
+    ['', { authorization: 'bearer  k1 ' }, 200],
+    ['', { 'x-api-key': 'k1' }, 200],
+    ['', { 'x-goog-api-key': 'k1' }, 200],
+    ['?key=k1', {}, 200],
+    ['?x-api-key=k1', {}, 200],
+    ['?x-api-key=bad', { 'x-api-key': 'k1' }, 401],
+    ['', { authorization: 'Bearer bad', 'x-api-key': 'k1' }, 401],
+    ['?key=bad', { 'x-goog-api-key': 'k1' }, 401],
+    ['', { authorization: 'Basic Zm9v', 'x-api-key': 'k1' }, 200],
+    ['', { 'x-api-key': 'k1é' }, 401],
+    ['?key=%D0%BA1', {}, 401]
+  ] as const) {
+    const answer = await post(url + query, body, headers)
+    t.equal(answer.status, status, JSON.stringify([query, headers]))
+  }
+  for (const { headers, query } of emulator.requests.slice(before)) {
+    t.equal(query, '')
+    for (const name of ['x-api-key', 'x-goog-api-key']) t.notOk(name in headers)
+    t.not(headers.authorization, 'Bearer k1')
+  }
+})
+
+t.test('operations 37: in PROD the key is demanded without being switched on', async t => {
+  for (const family of families) t.equal((await askIn(production, family, 'hi')).status, 401, family)
+  const headers = { authorization: 'Bearer a-key-of-production' }
+  for (const family of families) t.equal((await askIn(production, family, 'hi', { headers })).status, 200, family)
+})
+
+t.test('operations 38: the SDKs raise their authentication errors', async t => {
+  const openai = new OpenAI({ baseURL: `${production.url}/v1`, apiKey: 'wrong', maxRetries: 0 })
+  const ofCompletions = await openai.chat.completions
+    .create({ model, messages: [{ role: 'user', content: 'hi' }] })
+    .catch((error: unknown) => error)
+  t.ok(ofCompletions instanceof OpenAI.AuthenticationError)
+  t.match(ofCompletions, { status: 401, code: 'invalid_api_key', type: 'authentication_error' })
+  const anthropic = new Anthropic({ baseURL: production.url, apiKey: 'wrong', maxRetries: 0 })
+  const ofMessages = await anthropic.messages
+    .create({ model, max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] })
+    .catch((error: unknown) => error)
+  t.ok(ofMessages instanceof Anthropic.AuthenticationError)
+  t.match(ofMessages, { status: 401, requestID: UUID_V4, error: { error: { type: 'authentication_error' } } })
+})
