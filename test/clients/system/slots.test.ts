@@ -1,0 +1,114 @@
+// How many calls of a model may run at once on the whole host (operations contract, section 3.7; field lesson N8).
+
+import { Agent, request } from 'node:http'
+import t from 'tap'
+import { post } from '../../support/client.ts'
+import { emulatorVariables, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
+import { askIn, bodyOf, type Family, families, model, openStream, readError, urlOf } from './support.ts'
+
+const emulator = await startEmulator(t)
+
+function start(limits: Record<string, string>): Promise<StartedGateway> {
+  return startGateway(t, { env: { ...emulatorVariables(emulator), ...limits } })
+}
+
+/** Asks over a connection of its own, so that the system may give it to any worker. */
+function askAnyWorker(gateway: StartedGateway, family: Family, prompt: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const agent = new Agent({ keepAlive: false })
+    const sent = request(urlOf(gateway, family), { method: 'POST', agent }, response => {
+      response.resume()
+      response.on('end', () => resolve(response.statusCode ?? 0))
+    })
+    sent.on('error', reject)
+    sent.end(JSON.stringify(bodyOf(family, prompt)))
+  })
+}
+
+t.test(
+  'operations 50, 51: a full model is 429 in every family, also for streams, and other models are free',
+  async t => {
+    const gateway = await start({
+      GATEWAY_WORKERS: '2',
+      GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [model]: 1, Embeddings: 1 }),
+      GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
+    })
+    const controller = new AbortController()
+    await openStream(gateway, 'messages', '[[tick:50]][[len:5000]]', { signal: controller.signal })
+    for (const family of families) {
+      for (const stream of [false, true]) {
+        const answer = await askIn(gateway, family, 'hi', { stream })
+        t.equal(answer.status, 429, `${family} ${stream}`)
+        const error = readError(family, answer)
+        t.equal(error.code, 'model_concurrency_limit', family)
+        t.equal(error.message, 'Concurrency limit reached for the requested model', family)
+        t.match(error.kind, /^rate_limit_error$|^RESOURCE_EXHAUSTED$/, family)
+        t.equal(answer.headers.get('retry-after'), '1', family)
+        t.match(answer.headers.get('content-type'), /^application\/json/, family)
+      }
+      t.equal((await askIn(gateway, family, 'hi', { model: 'GigaChat-2-Pro' })).status, 200, family)
+    }
+    t.equal((await post(`${gateway.url}/v1/embeddings`, { input: 'x', model: 'Embeddings' })).status, 200)
+    const before = emulator.stats.aborted
+    controller.abort()
+    await emulator.waitFor(({ stats }) => stats.aborted > before)
+  }
+)
+
+t.test('operations 52, 53: who waits gets the slot when the holder ends, or leaves', async t => {
+  const gateway = await start({ GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [model]: 1 }) })
+  const holding = askIn(gateway, 'completions', '[[slow:400]]')
+  await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
+  const waiting = await askIn(gateway, 'messages', 'hi')
+  t.equal(waiting.status, 200)
+  t.equal((await holding).status, 200)
+
+  for (const prompt of ['[[tick:50]][[len:5000]]', '[[hang]]']) {
+    const controller = new AbortController()
+    const held = openStream(gateway, 'content', prompt, { signal: controller.signal }).catch(() => undefined)
+    await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
+    const next = askIn(gateway, 'responses', '[[text:my turn]]')
+    controller.abort()
+    await held
+    t.equal((await next).status, 200, prompt)
+  }
+
+  // One who waits and leaves does not keep the place.
+  const controller = new AbortController()
+  await openStream(gateway, 'completions', '[[tick:50]][[len:5000]]', { signal: controller.signal })
+  const leaver = new AbortController()
+  const left = openStream(gateway, 'completions', '[[text:never]]', { signal: leaver.signal }).catch(() => undefined)
+  leaver.abort()
+  await left
+  controller.abort()
+  t.equal((await askIn(gateway, 'completions', '[[text:next]]')).status, 200)
+})
+
+t.test('operations 52: waiting has its configured end', async t => {
+  const gateway = await start({
+    GATEWAY_MODEL_MAX_CONNECTIONS_DEFAULT: '1',
+    GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0.2'
+  })
+  const controller = new AbortController()
+  await openStream(gateway, 'completions', '[[tick:50]][[len:5000]]', { signal: controller.signal })
+  const startedAt = performance.now()
+  t.equal((await askIn(gateway, 'completions', 'hi')).status, 429)
+  t.ok(performance.now() - startedAt >= 190, 'it waited')
+  const elsewhere = await askIn(gateway, 'completions', 'hi', { model: 'GigaChat-2-Pro' })
+  t.equal(elsewhere.status, 200, 'the default is for each model')
+  controller.abort()
+})
+
+t.test('operations 54: four workers together keep the limit of the host', async t => {
+  await emulator.waitFor(({ stats }) => stats.activeChatRequests === 0)
+  emulator.reset()
+  const gateway = await start({
+    GATEWAY_WORKERS: '4',
+    GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [model]: 2 })
+  })
+  const statuses = await Promise.all(
+    Array.from({ length: 40 }, (_, index) => askAnyWorker(gateway, families[index % 4] ?? 'completions', '[[slow:20]]'))
+  )
+  t.strictSame([...new Set(statuses)], [200])
+  t.equal(emulator.stats.activeChatRequestsMax, 2)
+})
