@@ -1,0 +1,137 @@
+import { ApiError, GoogleGenAI } from '@google/genai'
+import t from 'tap'
+import { upstreamChats } from '../../support/client.ts'
+import { LONG_GRACE, startDraining } from '../../support/drain.ts'
+import { catchError } from '../../support/errors.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { call, emulatorOptions, generate, model, say, stream, versions } from './support.ts'
+
+const emulator = await startEmulator(t, emulatorOptions)
+const gateway = await startGateway(t, {
+  env: { ...emulatorVariables(emulator), ...LONG_GRACE, UPSTREAM_TIMEOUT: '2' }
+})
+
+const client = (version: string) =>
+  new GoogleGenAI({ apiKey: 'unused', httpOptions: { baseUrl: `${gateway.url}/${version}` } })
+const reasonOf = (reason: string) => ({
+  '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+  reason,
+  domain: 'gateway'
+})
+
+t.test('content 61: an upstream failure before the stream is an HTTP status', async t => {
+  for (const version of versions) {
+    const before = upstreamChats(emulator).length
+    const { answer } = await stream(gateway, version, '[[error:429 retry=7]]')
+    t.equal(answer.status, 429)
+    t.match(answer.headers.get('content-type'), /^application\/json/)
+    t.equal(answer.headers.get('retry-after'), '7')
+    t.equal(upstreamChats(emulator).length, before + 1)
+    const contents = '[[error:429 retry=7]]'
+    const error = await catchError(() => client(version).models.generateContentStream({ model, contents }))
+    t.ok(error instanceof ApiError)
+    t.match(error, { status: 429 })
+  }
+})
+
+t.test('content 66: every upstream status has its status, code and details, and leaks no address', async t => {
+  const rows = [
+    [400, 400, 'INVALID_ARGUMENT', 1],
+    [401, 401, 'UNAUTHENTICATED', 2],
+    [403, 403, 'PERMISSION_DENIED', 1],
+    [404, 404, 'NOT_FOUND', 1],
+    [413, 413, 'INVALID_ARGUMENT', 1],
+    [418, 418, 'FAILED_PRECONDITION', 1],
+    [422, 422, 'INVALID_ARGUMENT', 1],
+    [429, 429, 'RESOURCE_EXHAUSTED', 1],
+    [500, 500, 'INTERNAL', 1],
+    [502, 502, 'UNAVAILABLE', 1],
+    [503, 503, 'UNAVAILABLE', 1],
+    [504, 504, 'DEADLINE_EXCEEDED', 1],
+    [507, 500, 'INTERNAL', 1]
+  ] as const
+  for (const version of versions) {
+    for (const [upstream, status, word, attempts] of rows) {
+      const prompt = `[[error:${upstream} retry=7 json message=told at https://up.test/api with Bearer abc.def]]`
+      for (const answer of [
+        await countAttempts(() => generate(gateway, version, prompt), attempts),
+        await countAttempts(async () => (await stream(gateway, version, prompt)).answer, attempts)
+      ]) {
+        t.equal(answer.status, status, String(upstream))
+        t.match(answer.headers.get('content-type'), /^application\/json/)
+        t.strictSame(Object.keys(answer.json), ['error'])
+        t.match(answer.json.error, { code: status, status: word, message: String })
+        t.equal(answer.headers.get('retry-after'), upstream === 429 || upstream === 503 ? '7' : null)
+        t.notMatch(answer.text, /127\.0\.0\.1|up\.test|api\/v[12]|abc\.def/)
+        if (upstream !== 429) continue
+        t.match(answer.json.error.details, [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '7s' }])
+      }
+    }
+  }
+})
+
+/** Raises when an answer took another number of upstream calls. */
+async function countAttempts<Result>(ask: () => Promise<Result>, attempts: number): Promise<Result> {
+  const before = upstreamChats(emulator).length
+  const result = await ask()
+  const made = upstreamChats(emulator).length - before
+  if (made !== attempts) throw new Error(`${made} upstream calls instead of ${attempts}.`)
+  return result
+}
+
+t.test('content 67: an upstream timeout is a 504, and the upstream is cancelled (H5)', async t => {
+  for (const version of versions) {
+    for (const ask of [
+      () => generate(gateway, version, '[[hang]]'),
+      async () => (await stream(gateway, version, '[[hang]]')).answer
+    ]) {
+      const before = emulator.stats.aborted
+      const answer = await ask()
+      t.equal(answer.status, 504)
+      t.match(answer.json.error, { code: 504, status: 'DEADLINE_EXCEEDED' })
+      await emulator.waitFor(() => emulator.stats.aborted > before)
+    }
+  }
+})
+
+t.test('bodies that are no JSON object are refused with their reason', async t => {
+  const before = emulator.requests.length
+  for (const operation of ['generateContent', 'streamGenerateContent', 'embedContent', 'batchEmbedContents']) {
+    for (const body of ['{bad', '', '[1]', 'null']) {
+      const answer = await call(gateway, 'v1', operation, body)
+      t.equal(answer.status, 400, `${operation} ${body}`)
+      t.match(answer.json.error, { status: 'INVALID_ARGUMENT', details: [reasonOf('invalid_json')] })
+    }
+  }
+  t.equal(emulator.requests.length, before)
+})
+
+t.test('a wrong method says which one is right', async t => {
+  for (const prefix of ['/v1beta', '/v2/v1beta', '/v1']) {
+    const answer = await fetch(`${gateway.url}${prefix}/models/${model}:generateContent`, { method: 'PUT', body: '{}' })
+    t.equal(answer.status, 405, prefix)
+    t.match(answer.headers.get('allow'), /POST/)
+    t.match(await answer.json(), { error: { code: 405, status: 'UNIMPLEMENTED' } })
+  }
+})
+
+t.test('content 80: while shutting down the answer is 503 with a time to come back (I1, I2)', async t => {
+  await startDraining(gateway)
+  const before = emulator.requests.length
+  const content = { parts: [{ text: 'a' }] }
+  for (const [operation, body] of [
+    ['generateContent', say('hi')],
+    ['streamGenerateContent', say('hi')],
+    ['countTokens', say('hi')],
+    ['embedContent', { content }],
+    ['batchEmbedContents', { requests: [{ content }] }]
+  ] as const) {
+    const answer = await call(gateway, 'v2', operation, body)
+    t.equal(answer.status, 503, operation)
+    t.equal(answer.headers.get('retry-after'), '1')
+    t.match(answer.json, {
+      error: { code: 503, status: 'UNAVAILABLE', details: [reasonOf('gateway_shutting_down')] }
+    })
+  }
+  t.equal(emulator.requests.length, before)
+})

@@ -1,0 +1,182 @@
+import { GoogleGenAI } from '@google/genai'
+import t from 'tap'
+import { lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { lastReceived } from '../../support/upstream.ts'
+import { emulatorOptions, generate, model, say } from './support.ts'
+
+const emulator = await startEmulator(t, emulatorOptions)
+const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const configured = await startGateway(t, {
+  env: {
+    ...emulatorVariables(emulator),
+    GATEWAY_UPSTREAM_API_MODE: 'v2',
+    GATEWAY_PASS_MODEL: 'false',
+    UPSTREAM_MODEL: 'GigaChat-2-Pro',
+    GATEWAY_EMBEDDINGS: 'Embeddings-2',
+    GATEWAY_ENABLE_API_KEY_AUTH: 'true',
+    GATEWAY_API_KEY: 'k1'
+  }
+})
+
+function send(path: string, body: object = say('hi')) {
+  return post(gateway.url + path, body)
+}
+
+t.test('content 1: a call under v1beta reaches the v1 contract and comes back with text, STOP and usage', async t => {
+  const answer = await send(`/v1beta/models/${model}:generateContent`, say('[[text:Hello]][[usage:19,8,5]]'))
+  t.equal(answer.status, 200)
+  const upstream = lastUpstreamChat(emulator)
+  t.equal(upstream.path, '/api/v1/chat/completions')
+  t.strictSame(upstream.body, { model, messages: [{ role: 'user', content: '[[text:Hello]][[usage:19,8,5]]' }] })
+  t.strictSame(answer.json, {
+    candidates: [
+      {
+        index: 0,
+        content: { role: 'model', parts: [{ text: 'Hello' }] },
+        finishReason: 'STOP',
+        safetyRatings: []
+      }
+    ],
+    modelVersion: model,
+    responseId: answer.headers.get('x-request-id'),
+    usageMetadata: {
+      promptTokenCount: 19,
+      candidatesTokenCount: 8,
+      totalTokenCount: 27,
+      cachedContentTokenCount: 5
+    }
+  })
+})
+
+t.test('content 2, 3: the prefix decides the contract', async t => {
+  for (const prefix of ['', '/v1', '/v1/v1beta', '/api/v1beta', '/v1/v1']) {
+    t.equal((await send(`${prefix}/models/${model}:generateContent`)).status, 200, prefix)
+    t.equal(lastUpstreamChat(emulator).path, '/api/v1/chat/completions', prefix)
+    t.strictSame(lastUpstreamChat(emulator).body.messages, [{ role: 'user', content: 'hi' }])
+  }
+  for (const prefix of ['/v2', '/v2/v1beta']) {
+    t.equal((await send(`${prefix}/models/${model}:generateContent`)).status, 200, prefix)
+    t.equal(lastUpstreamChat(emulator).path, '/api/v2/chat/completions', prefix)
+    t.strictSame(lastUpstreamChat(emulator).body.messages, [{ role: 'user', content: [{ text: 'hi' }] }])
+  }
+})
+
+t.test('content 4: an unversioned prefix follows the configured API mode', async t => {
+  for (const prefix of ['', '/v1beta']) {
+    const url = `${configured.url}${prefix}/models/${model}:generateContent?key=k1`
+    t.equal((await post(url, say('hi'))).status, 200)
+    t.equal(lastUpstreamChat(emulator).path, '/api/v2/chat/completions')
+  }
+})
+
+t.test('content 5, 6, 8: an id may hold slashes and colons, and one leading models/ is taken off', async t => {
+  for (const [path, expected] of [
+    ['models/google/gemini-x:generateContent', 'google/gemini-x'],
+    ['models/google%2Fgemini-x:generateContent', 'google/gemini-x'],
+    ['models/models%2Fgemini-x:generateContent', 'gemini-x'],
+    ['models/models/gemini-x:generateContent', 'gemini-x'],
+    ['models/X:2.0:generateContent', 'X:2.0']
+  ] as const) {
+    for (const prefix of ['/v1beta', '/v2/v1beta', '/v1']) {
+      const answer = await send(`${prefix}/${path}`)
+      t.equal(answer.status, 200, path)
+      t.equal(lastUpstreamChat(emulator).body.model, expected)
+      t.equal(answer.json.modelVersion, expected)
+    }
+  }
+})
+
+t.test('content 7: embedding operations take ids with slashes as well', async t => {
+  const content = { parts: [{ text: 'hi' }] }
+  for (const [operation, body, member] of [
+    ['embedContent', { content }, 'embedding'],
+    ['batchEmbedContents', { requests: [{ content }] }, 'embeddings']
+  ] as const) {
+    for (const path of ['a/b', 'a%2Fb']) {
+      await send(`/v1beta/models/${path}:${operation}`, body)
+      t.strictSame(lastReceived(emulator, '/embeddings').body, { model: 'a/b', input: ['hi'] })
+    }
+    // The embedded upstream knows this one: what follows a colon is the build of a model.
+    const answer = await send(`/v1beta/models/Embeddings:a/b:${operation}`, body)
+    t.equal(answer.status, 200)
+    t.match([answer.json[member]].flat()[0].values, [Number, Number])
+    t.strictSame(lastReceived(emulator, '/embeddings').body, { model: 'Embeddings:a/b', input: ['hi'] })
+  }
+})
+
+t.test('content 9: an operation that does not exist is answered 404 in the family’s form', async t => {
+  const before = emulator.requests.length
+  for (const prefix of ['', '/v1', '/v2', '/v1beta', '/v1/v1beta', '/v2/v1beta']) {
+    for (const operation of ['predict', 'batchGenerateContent', 'asyncBatchEmbedContent', 'generatecontent']) {
+      const answer = await send(`${prefix}/models/${model}:${operation}`)
+      t.equal(answer.status, 404, prefix + operation)
+      t.match(answer.json, { error: { code: 404, status: 'NOT_FOUND', message: String } })
+    }
+  }
+  t.equal((await send('/v1beta/tunedModels/x:generateContent')).status, 404)
+  t.equal(emulator.requests.length, before)
+})
+
+t.test('content 10: the gateway key is taken from the header, the query or a bearer token and stays here', async t => {
+  const path = `/v1beta/models/${model}:generateContent`
+  for (const [query, headers] of [
+    ['', { 'x-goog-api-key': 'k1' }],
+    ['?key=k1', {}],
+    ['', { authorization: 'Bearer k1' }],
+    ['', { 'x-api-key': 'k1' }],
+    ['?key=', { 'x-goog-api-key': 'k1' }]
+  ] as const) {
+    const answer = await post(configured.url + path + query, say('hi'), headers)
+    t.equal(answer.status, 200)
+    t.notMatch(JSON.stringify(lastUpstreamChat(emulator).headers), /k1/)
+    t.equal(emulator.requests.at(-1)?.query, '')
+  }
+})
+
+t.test('content 11: without a key the answer is 401 in the family’s form', async t => {
+  const before = upstreamChats(emulator).length
+  const path = `/v1beta/models/${model}:generateContent`
+  for (const [query, headers] of [
+    ['', {}],
+    ['?key=wrong', { 'x-goog-api-key': 'k1' }],
+    ['', { authorization: 'Bearer wrong', 'x-goog-api-key': 'k1' }]
+  ] as const) {
+    const answer = await post(configured.url + path + query, say('hi'), headers)
+    t.equal(answer.status, 401)
+    t.strictSame(Object.keys(answer.json), ['error'])
+    t.match(answer.json.error, {
+      code: 401,
+      status: 'UNAUTHENTICATED',
+      details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID', domain: 'gateway' }]
+    })
+  }
+  t.equal(upstreamChats(emulator).length, before)
+})
+
+t.test('content 12: headers that the SDK adds by itself are not forwarded', async t => {
+  const client = new GoogleGenAI({ apiKey: 'secret-key', httpOptions: { baseUrl: gateway.url, timeout: 30_000 } })
+  const response = await client.models.generateContent({ model, contents: '[[text:Hello]]' })
+  t.equal(response.text, 'Hello')
+  const { headers } = lastUpstreamChat(emulator)
+  for (const name of Object.keys(headers)) t.notMatch(name, /^(?:x-goog-|x-server-timeout|sec-|accept-language)/)
+  t.notMatch(JSON.stringify(headers), /secret-key|google-genai/)
+})
+
+t.test('the time that a client allows is the deadline', async t => {
+  const answer = await generate(gateway, 'v1', '[[hang]]', {}, { headers: { 'x-server-timeout': '0.2' } })
+  t.equal(answer.status, 504)
+  t.match(answer.json.error, { code: 504, status: 'DEADLINE_EXCEEDED' })
+})
+
+t.test('content 81: with model passing off the configured models are used and the path’s model comes back', async t => {
+  const base = `${configured.url}/v1/models/${model}`
+  const answer = await post(`${base}:generateContent?key=k1`, say('hi'))
+  t.equal(answer.status, 200)
+  t.equal(lastUpstreamChat(emulator).body.model, 'GigaChat-2-Pro')
+  t.equal(answer.json.modelVersion, model)
+  t.equal((await post(`${base}:embedContent?key=k1`, { content: { parts: [{ text: 'a' }] } })).status, 200)
+  t.match(lastReceived(emulator, '/embeddings').body, { model: 'Embeddings-2' })
+  t.equal((await post(`${base}:countTokens?key=k1`, say('hi'))).status, 200)
+  t.match(lastReceived(emulator, '/tokens/count').body, { model: 'GigaChat-2-Pro' })
+})
