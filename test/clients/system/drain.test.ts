@@ -1,0 +1,92 @@
+// The end of a gateway as clients of every family see it (operations contract, section 3.8; bridge contract, 9.3).
+
+import t from 'tap'
+import { get } from '../../support/client.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { waitUntil } from '../../support/processes.ts'
+import { askIn, families, openStream, readEnd, readError, streamedTextIn, textIn } from './support.ts'
+
+const emulator = await startEmulator(t)
+const kinds = {
+  completions: 'server_error',
+  responses: 'server_error',
+  messages: 'overloaded_error',
+  content: 'UNAVAILABLE'
+}
+
+t.test(
+  'operations 57: SIGTERM lets running requests end, and refuses new ones in the form of their family (I1, I2, I3)',
+  async t => {
+    const gateway = await startGateway(t, {
+      env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '8' }
+    })
+    const whole = families.map(family => askIn(gateway, family, '[[slow:2500]][[text:whole]]'))
+    const streamed = families.map(family =>
+      openStream(gateway, family, '[[tick:250]][[chunks:a|b|c|d|e|f|g|h]]', { query: '?alt=sse' })
+    )
+    await emulator.waitFor(({ stats }) => stats.activeChatRequests === 2 * families.length)
+    const exited = gateway.stop()
+    await waitUntil(async () => (await get(`${gateway.url}/ready`)).status === 503, 'readiness is false')
+    const ready = await get(`${gateway.url}/ready`)
+    t.strictSame(ready.json.reasons, [{ reason_id: 'gateway_shutting_down' }])
+    t.equal((await get(`${gateway.url}/health`)).status, 200)
+    for (const family of families) {
+      for (const stream of [false, true]) {
+        const answer = await askIn(gateway, family, 'too late', { stream })
+        t.equal(answer.status, 503, family)
+        t.equal(answer.headers.get('retry-after'), '1', family)
+        t.equal(answer.headers.get('connection'), 'close', family)
+        const error = readError(family, answer)
+        t.equal(error.kind, kinds[family], family)
+        t.equal(error.message, 'Gateway routes are not ready.', family)
+        t.match(answer.text, /gateway_shutting_down/, family)
+      }
+    }
+    for (const [index, family] of families.entries()) {
+      const answer = await whole[index]
+      t.equal(answer?.status, 200, family)
+      if (answer !== undefined) t.equal(textIn(family, answer), 'whole', family)
+      const text = (await (await streamed[index])?.text()) ?? ''
+      t.equal(streamedTextIn(family, text), 'abcdefgh', family)
+      t.equal(readEnd(family, text), 'success', family)
+    }
+    t.equal(await exited, 0)
+  }
+)
+
+t.test(
+  'operations 58: at the deadline what still runs is told so in the form of its family, and the end is clean',
+  async t => {
+    const gateway = await startGateway(t, {
+      env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '1' }
+    })
+    const whole = families.map(family => askIn(gateway, family, '[[hang]]'))
+    const silent = families.map(family => askIn(gateway, family, '[[hang]]', { stream: true, query: '?alt=sse' }))
+    const streamed = families.map(family =>
+      openStream(gateway, family, '[[tick:100]][[len:1000]]', { query: '?alt=sse' }).then(response => response.text())
+    )
+    await emulator.waitFor(({ stats }) => stats.activeChatRequests === 3 * families.length)
+    const aborted = emulator.stats.aborted
+    const exited = gateway.stop()
+    for (const [index, family] of families.entries()) {
+      for (const answer of [await whole[index], await silent[index]]) {
+        t.equal(answer?.status, 503, family)
+        if (answer !== undefined) t.equal(readError(family, answer).kind, kinds[family], family)
+        t.match(answer?.text, /gateway_shutting_down/, family)
+      }
+      t.equal(readEnd(family, (await streamed[index]) ?? ''), 'error', family)
+    }
+    t.equal(await exited, 0)
+    await emulator.waitFor(({ stats }) => stats.aborted >= aborted + 3 * families.length)
+    t.pass('the upstream’s work was ended')
+  }
+)
+
+t.test('an idle gateway ends at once although clients keep their connections open (I3, I5)', async t => {
+  const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+  for (const family of families) t.equal((await askIn(gateway, family, 'hi')).status, 200)
+  const startedAt = performance.now()
+  t.equal(await gateway.stop(), 0)
+  // Far below the drain deadline of ten seconds.
+  t.ok(performance.now() - startedAt < 8000)
+})
