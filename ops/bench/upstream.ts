@@ -1,5 +1,6 @@
 // The upstream of the benchmark: the native v1 wire at the lowest cost that Node allows, so that what is measured is the gateway.
-// The model's name says how to answer: `bench-L<first byte ms>-N<events>-G<gap ms>`.
+// The model's name says how to answer: `bench-L<first byte ms>-N<events>-G<gap ms>`, with `-P<events>` for how many events go into one
+// chunk of the response when there is no gap.
 
 import { createServer, type ServerResponse } from 'node:http'
 
@@ -35,8 +36,9 @@ const server = createServer((request, response) => {
       return
     }
     const body = Buffer.concat(chunks).toString('latin1')
-    const { latencyMs, events, gapMs } = readShape(body)
-    const send = () => (body.includes('"stream":true') ? stream(response, events, gapMs) : answerWhole(response))
+    const shape = readShape(body)
+    const { latencyMs } = shape
+    const send = () => (body.includes('"stream":true') ? stream(response, shape) : answerWhole(response))
     if (latencyMs === 0) send()
     else setTimeout(send, latencyMs)
   })
@@ -47,12 +49,11 @@ function answerWhole(response: ServerResponse): void {
   response.end(answer)
 }
 
-function stream(response: ServerResponse, events: number, gapMs: number): void {
+function stream(response: ServerResponse, { events, gapMs, perChunk }: Shape): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   if (gapMs === 0) {
-    // Ten events to a write, as a fast model behind a real network delivers them.
     response.write(firstEvent)
-    for (let sent = 1; sent < events; sent += 10) response.write(event.repeat(Math.min(10, events - sent)))
+    for (let sent = 1; sent < events; sent += perChunk) response.write(event.repeat(Math.min(perChunk, events - sent)))
     response.end(lastEvents)
     return
   }
@@ -67,9 +68,17 @@ function stream(response: ServerResponse, events: number, gapMs: number): void {
   }, gapMs)
 }
 
-function readShape(body: string): { latencyMs: number; events: number; gapMs: number } {
-  const shape = /bench-L(\d+)-N(\d+)-G(\d+)/.exec(body)
-  return { latencyMs: Number(shape?.[1] ?? 0), events: Number(shape?.[2] ?? 200), gapMs: Number(shape?.[3] ?? 0) }
+interface Shape {
+  latencyMs: number
+  events: number
+  gapMs: number
+  perChunk: number
+}
+
+function readShape(body: string): Shape {
+  const shape = /bench-L(\d+)-N(\d+)-G(\d+)(?:-P(\d+))?/.exec(body)
+  const [latencyMs = 0, events = 200, gapMs = 0, perChunk = 1] = (shape ?? []).slice(1).map(text => Number(text ?? 1))
+  return { latencyMs, events, gapMs, perChunk }
 }
 
 server.listen(0, '127.0.0.1', () => {
