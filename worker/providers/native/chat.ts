@@ -53,11 +53,13 @@ export async function prepareCall(
 ): Promise<UpstreamCall> {
   const { endpoints } = dependencies.client.transport
   const base = call.plan.wire === 'native-v2' ? endpoints.v2Base : endpoints.v1Base
-  const fileIds =
+  const body =
     call.attachments.length === 0
-      ? new Map<string, string>()
-      : await dependencies.attachments.upload(call.attachments, context, call.request.protocol)
-  const body = substitutePlaceholders(call.body, fileIds)
+      ? call.body
+      : substitutePlaceholders(
+          call.body,
+          await dependencies.attachments.upload(call.attachments, context, call.request.protocol)
+        )
   logPayload(dependencies, body, context)
   return {
     operation: 'chat',

@@ -126,17 +126,15 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
     attemptNumber: number
   ): Promise<T> {
     throwIfAborted(context.signal)
-    const token = await tokens.acquire(context)
-    const sendWith =
-      (usedToken: AccessToken | null): SendCall =>
-      (call, receiver, timeouts) =>
-        send(call, receiver, timeouts, usedToken, context, attemptNumber)
+    let token = await tokens.acquire(context)
+    const sendCall: SendCall = (call, receiver, timeouts) =>
+      send(call, receiver, timeouts, token, context, attemptNumber)
     try {
-      return await attempt(sendWith(token))
+      return await attempt(sendCall)
     } catch (thrown) {
       if (!(thrown instanceof CallFailure) || thrown.status !== 401 || !tokens.reject(token)) throw thrown
-      const renewed = await tokens.acquire(context)
-      return attempt(sendWith(renewed))
+      token = await tokens.acquire(context)
+      return attempt(sendCall)
     }
   }
 
