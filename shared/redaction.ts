@@ -45,22 +45,20 @@ export interface RedactorOptions {
   readonly knownSecrets?: readonly string[]
 }
 
-type Replacement = readonly [pattern: RegExp, replacement: string | ((...groups: string[]) => string)]
+/** One step of the redaction of a text. Each takes time in proportion to the text: hostile texts come here too. */
+type Masking = (text: string) => string
 
 /** Builds a redactor; its patterns are compiled once. */
 export function createRedactor(options: RedactorOptions = {}): Redactor {
   const extraKeys = (options.extraKeys ?? []).map(foldKey)
   const keys = new Set<string>([...SENSITIVE_KEYS, ...SENSITIVE_HEADER_KEYS, ...extraKeys])
-  const replacements = createReplacements([...SENSITIVE_KEYS, ...extraKeys])
+  const maskings = createMaskings([...SENSITIVE_KEYS, ...extraKeys])
   const knownSecrets = createKnownSecretPattern(options.knownSecrets ?? [])
 
   function redactText(text: string): string {
     let result = knownSecrets === undefined ? text : text.replace(knownSecrets, REDACTED)
     if (!MAY_HOLD_SECRET.test(result)) return result
-    for (const [pattern, replacement] of replacements) {
-      result =
-        typeof replacement === 'string' ? result.replace(pattern, replacement) : result.replace(pattern, replacement)
-    }
+    for (const mask of maskings) result = mask(result)
     return result
   }
 
@@ -84,26 +82,68 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
 /** A cheap look before the patterns: most log texts hold none of these and are done. */
 const MAY_HOLD_SECRET = /[=:]|bearer|upstream-|eyJ|sk-|AIza|-----BEGIN/i
 
-function createReplacements(keys: readonly string[]): Replacement[] {
+function createMaskings(keys: readonly string[]): Masking[] {
   const names = keys
     .map(key => escapePattern(key).replaceAll('_', '[-_]'))
     .sort((left, right) => right.length - left.length)
     .join('|')
+  const assignment = new RegExp(`\\b(${names})=(?:"[^"]*"|[^\\s&,;]+)`, 'gi')
   return [
-    [/\bBearer\s+[^\s"',]+/gi, `Bearer ${REDACTED}`],
-    // The quotes may be escaped themselves, where JSON text stands inside JSON text.
-    [
-      new RegExp(`(\\\\*["'])(${names})\\1\\s*:\\s*\\1(?:(?!\\1)(?:\\\\[\\s\\S]|[\\s\\S]))+\\1`, 'gi'),
-      `$1$2$1: $1${REDACTED}$1`
-    ],
-    [new RegExp(`\\b(${names})=(?:"[^"]*"|[^\\s&,;]+)`, 'gi'), `$1=${REDACTED}`],
-    [/\b(upstream-(?:auth|cred|user)-)[^\s"',]+/gi, `$1${REDACTED}`],
-    [/-----BEGIN [A-Z ]+-----[\s\S]*?-----END [A-Z ]+-----/g, REDACTED],
-    [/\beyJ[\w-]{6,}\.[\w-]{6,}\.[\w-]*/g, REDACTED],
-    [/\b(?:sk-[\w-]{16,}|AIza[\w-]{20,})/g, REDACTED],
-    [/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@"']+@/gi, `$1${REDACTED}@`],
-    [/\bdata:([\w.+-]+\/[\w.+-]+);base64,([A-Za-z0-9+/=_-]+)/g, (_, mediaType, data) => describeData(mediaType, data)]
+    text => text.replace(/\bBearer\s+[^\s"',]+/gi, `Bearer ${REDACTED}`),
+    createQuotedValueMasking(names),
+    text => text.replace(assignment, `$1=${REDACTED}`),
+    text => text.replace(/\b(upstream-(?:auth|cred|user)-)[^\s"',]+/gi, `$1${REDACTED}`),
+    text => text.replace(/-----BEGIN [A-Z ]+-----(?:(?!-----BEGIN )[\s\S])*?-----END [A-Z ]+-----/g, REDACTED),
+    text => text.replace(/(?<![\w-])eyJ[\w-]{6,}\.[\w-]{6,}\.[\w-]*/g, REDACTED),
+    text => text.replace(/\b(?:sk-[\w-]{16,}|AIza[\w-]{20,})/g, REDACTED),
+    text => text.replace(/\b([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/@"']+@/gi, `$1${REDACTED}@`),
+    text =>
+      text.replace(/\bdata:([\w.+-]+\/[\w.+-]+);base64,([A-Za-z0-9+/=_-]+)/g, (_, mediaType, data) =>
+        describeData(mediaType, data)
+      )
   ]
+}
+
+/**
+ * Masks `"name": "value"`. The quotes may be escaped themselves, where JSON text stands inside JSON text, so the end of a value is
+ * looked for by hand: a pattern for it would be either inexact or, on a text of backslashes, exponential.
+ */
+function createQuotedValueMasking(names: string): Masking {
+  const opening = new RegExp(`(?<!\\\\)(\\\\*["'])(${names})\\1\\s*:\\s*\\1`, 'gi')
+  return text => {
+    let result = ''
+    let doneLength = 0
+    for (const match of text.matchAll(opening)) {
+      const [whole, quote = '', name = ''] = match
+      const start = match.index + whole.length
+      // Looks like a name, but stands inside a value that is masked already.
+      if (match.index < doneLength) continue
+      const end = findQuote(text, start, quote)
+      if (end === start) continue
+      result += `${text.slice(doneLength, match.index)}${quote}${name}${quote}: ${quote}${REDACTED}`
+      doneLength = end
+    }
+    return result + text.slice(doneLength)
+  }
+}
+
+/** Where the quote that ends a value begins, its own backslashes included; the end of the text when it was cut off before. */
+function findQuote(text: string, start: number, quote: string): number {
+  const mark = quote.at(-1)
+  const escapeCount = quote.length - 1
+  // One level deeper every quote and every backslash doubles its backslashes, so an escaped quote has this many more or less.
+  const period = 2 * (escapeCount + 1)
+  let backslashes = 0
+  for (let index = start; index < text.length; index += 1) {
+    const character = text[index]
+    if (character === '\\') {
+      backslashes += 1
+      continue
+    }
+    if (character === mark && backslashes % period === escapeCount) return index - escapeCount
+    backslashes = 0
+  }
+  return text.length
 }
 
 function describeData(mediaType: string | undefined, data: string | undefined): string {

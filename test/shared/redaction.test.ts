@@ -89,13 +89,45 @@ t.test('a short known secret is masked only where it stands alone', async t => {
   t.equal(known.redactText('k1 in k12 and xa-longer-secretx'), '*** in k12 and x***x')
 })
 
-t.test('whatever surrounds it, a quoted value of a sensitive key does not survive', async t => {
+t.test('whatever surrounds it and whatever it holds, a quoted value of a sensitive key does not survive', async t => {
   fc.assert(
-    fc.property(fc.string(), fc.string(), fc.jsonValue(), (before, after, value) => {
-      const text = JSON.stringify({ before, inner: JSON.stringify({ password: 'hunter2-secret', value }), after })
-      t.notMatch(redactor.redactText(text), /hunter2/)
+    fc.property(fc.string(), fc.string(), fc.string(), fc.nat({ max: 4 }), (before, middle, after, depth) => {
+      let text = JSON.stringify({ before, password: `hunter2${middle}hunter2`, after: 'kept' })
+      for (let level = 0; level < depth; level += 1) text = JSON.stringify({ before, inner: text, after })
+      const redacted = redactor.redactText(text)
+      t.notMatch(redacted, /hunter2/)
+      t.match(redacted, /kept/)
     })
   )
+})
+
+t.test('a value that was cut off is masked to the end of the text, an empty one is left', async t => {
+  t.equal(redactor.redactText('{"a":1,"password":"hunt'), '{"a":1,"password": "***')
+  t.equal(redactor.redactText('{"password":"","a":"b"}'), '{"password":"","a":"b"}')
+})
+
+t.test('no text takes longer than its length allows', async t => {
+  const size = 64 * 1024
+  const hostile = [
+    `"password": "${'\\'.repeat(size)}`,
+    '\\'.repeat(size),
+    `"password"${' '.repeat(size)}`,
+    '"password":'.repeat(size / 11),
+    '-----BEGIN A-----'.repeat(size / 17),
+    'eyJaaaaaa-'.repeat(size / 10),
+    'a.'.repeat(size / 2),
+    `Bearer${' '.repeat(size)}`,
+    'password="'.repeat(size / 10),
+    'data:a/a;base64,'.repeat(size / 16),
+    'x://'.repeat(size / 4)
+  ]
+  for (const text of hostile) {
+    const startedAt = performance.now()
+    redactor.redactText(text)
+    const tookMs = performance.now() - startedAt
+    // Linear work takes a few milliseconds; the bound leaves room for a busy machine.
+    t.ok(tookMs < 500, `${text.slice(0, 20)}: ${tookMs.toFixed(0)} ms`)
+  }
 })
 
 t.test('the eleventh equal warning within a second is left out and counted', async t => {
