@@ -1,0 +1,104 @@
+// What the tests with the Vercel AI SDK have in common: a started gateway and one model for each of the four operations.
+
+import { createAnthropic } from '@ai-sdk/anthropic'
+import { createGoogle } from '@ai-sdk/google'
+import { createOpenAI } from '@ai-sdk/openai'
+import { type LanguageModel, tool } from 'ai'
+import type { Test } from 'tap'
+import { z } from 'zod'
+import type { Emulator } from '../../../ops/emulator/server.ts'
+import { emulatorVariables, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
+import { refuseOtherHosts } from '../../support/loopback.ts'
+
+// The SDK warns once for a model name that its own catalog does not have.
+globalThis.AI_SDK_LOG_WARNINGS = false
+
+export const upstreamModel = 'GigaChat-2-Max'
+export const versions = ['v1', 'v2'] as const
+export type Version = (typeof versions)[number]
+export type Kind = 'chat' | 'responses' | 'messages' | 'content'
+
+/** The model of each operation as an application makes it. The base URLs are those that the providers ask for. */
+export function createModels(url: string, version: Version, id: string = upstreamModel) {
+  const { openai, anthropic, google } = createProviders(url, version)
+  return {
+    chat: openai.chat(id),
+    responses: openai.responses(id),
+    messages: anthropic(id),
+    content: google(id)
+  } satisfies Record<Kind, LanguageModel>
+}
+
+export function createProviders(url: string, version: Version) {
+  return {
+    openai: createOpenAI({ baseURL: `${url}/${version}`, apiKey: 'unused' }),
+    anthropic: createAnthropic({ baseURL: `${url}/${version}`, apiKey: 'unused' }),
+    google: createGoogle({ baseURL: `${url}/${version}/v1beta`, apiKey: 'unused' })
+  }
+}
+
+/**
+ * What every call of these tests passes. The Responses model believes that the server stores every answer unless it is told
+ * not to, and would then refer to earlier texts by the id of an item.
+ */
+export const calm = { maxRetries: 0, maxOutputTokens: 256, providerOptions: { openai: { store: false } } }
+
+export interface Seat {
+  /** Such as `v2 messages`, for the names of tests. */
+  name: string
+  version: Version
+  kind: Kind
+  model: LanguageModel
+}
+
+export interface Stack {
+  emulator: Emulator
+  gateway: StartedGateway
+  /** Every version with every operation. */
+  seats: Seat[]
+  /** Hosts other than this machine that somebody wanted to reach: none. */
+  strangers: readonly string[]
+}
+
+/** Starts an emulator that refuses state ids it did not give out, and a gateway with two workers before it. */
+export async function startStack(t: Test, env: Record<string, string> = {}): Promise<Stack> {
+  const strangers = refuseOtherHosts(t)
+  const emulator = await startEmulator(t, { strictStateIds: true })
+  const gateway = await startGateway(t, {
+    env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '2', UPSTREAM_TIMEOUT: '5', ...env }
+  })
+  const seats = versions.flatMap(version =>
+    Object.entries(createModels(gateway.url, version)).map(([kind, model]) => ({
+      name: `${version} ${kind}`,
+      version,
+      kind: kind as Kind,
+      model
+    }))
+  )
+  return { emulator, gateway, seats, strangers }
+}
+
+/** A tool that notes the cities it was asked for. */
+export function createWeather() {
+  const cities: string[] = []
+  const weather = tool({
+    description: 'Current weather',
+    inputSchema: z.object({ city: z.string() }),
+    execute: async ({ city }) => {
+      cities.push(city)
+      return { city, temperature: 21 }
+    }
+  })
+  return { weather, cities }
+}
+
+/** What the steps of a loop were, without ids and metadata. */
+export function outline(
+  steps: ReadonlyArray<{ finishReason: string; text: string; toolCalls: ReadonlyArray<{ input: unknown }> }>
+) {
+  return steps.map(({ finishReason, text, toolCalls }) => ({
+    finishReason,
+    text,
+    inputs: toolCalls.map(({ input }) => input)
+  }))
+}
