@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -32,17 +34,18 @@ t.test('the packed artifact runs from node_modules of an empty project', async t
   t.match(readFileSync(entry, 'utf8'), /^#!\/usr\/bin\/env node\n/)
   t.equal((await execa(process.execPath, [entry, '--version'])).stdout, version)
 
-  const gateway = execa(process.execPath, [entry, '--demo', '--host', '127.0.0.1', '--port', '0', '--workers', '1'], {
+  const gateway = spawn(process.execPath, [entry, '--demo', '--host', '127.0.0.1', '--port', '0', '--workers', '1'], {
     cwd: project,
     env: { PATH: process.env.PATH },
-    extendEnv: false,
-    reject: false
+    stdio: ['ignore', 'pipe', 'inherit']
   })
+  const exited = once(gateway, 'exit')
   t.teardown(() => gateway.kill('SIGTERM'))
   let url: string | undefined
-  for await (const line of gateway.iterable({ from: 'all' })) {
-    url = /listens on\s+(http:\S+)/.exec(String(line))?.[1]
-    if (url !== undefined) break
+  for (let output = ''; url === undefined; ) {
+    const [chunk] = await once(gateway.stdout, 'data')
+    output += String(chunk)
+    url = /listens on\s+(http:\S+)/.exec(output)?.[1]
   }
   const answer = await post(`${url}/v1/chat/completions`, {
     model: 'GigaChat-2',
@@ -50,5 +53,6 @@ t.test('the packed artifact runs from node_modules of an empty project', async t
   })
   t.equal(answer.json.choices[0].message.content, 'packed')
   gateway.kill('SIGTERM')
-  t.equal((await gateway).exitCode, 0)
+  await exited
+  t.equal(gateway.exitCode, 0)
 })
