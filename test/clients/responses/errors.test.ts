@@ -1,0 +1,117 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { upstreamChats } from '../../support/client.ts'
+import { LONG_GRACE, startDraining } from '../../support/drain.ts'
+import { catchError } from '../../support/errors.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { waitUntil } from '../../support/processes.ts'
+import { ask, createClient, model, versions } from './support.ts'
+
+const slotted = 'GigaChat-2-Pro'
+const emulator = await startEmulator(t)
+const gateway = await startGateway(t, {
+  env: {
+    ...emulatorVariables(emulator),
+    ...LONG_GRACE,
+    UPSTREAM_TIMEOUT: '2',
+    GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [slotted]: 1 }),
+    GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
+  }
+})
+
+t.test('responses 71: an upstream refusal before the first event is an HTTP status', async t => {
+  for (const version of versions) {
+    for (const [upstream, type, code, attempts] of [
+      [500, 'server_error', null, 1],
+      [429, 'rate_limit_error', null, 1],
+      [401, 'authentication_error', 'invalid_api_key', 2],
+      [503, 'server_error', 'provider_failure', 1]
+    ] as const) {
+      for (const stream of [true, false]) {
+        const before = upstreamChats(emulator).length
+        const prompt = `[[error:${upstream} retry=7 json message=told at https://up.test/api with Bearer abc.def]]`
+        const answer = await ask(gateway, version, prompt, { stream })
+        t.equal(answer.status, upstream)
+        t.match(answer.headers.get('content-type'), /^application\/json/)
+        t.strictSame(Object.keys(answer.json), ['error'])
+        t.match(answer.json.error, { type, code, message: String })
+        t.equal(answer.headers.get('retry-after'), upstream === 429 || upstream === 503 ? '7' : null)
+        t.equal(upstreamChats(emulator).length - before, attempts, `${upstream}: attempts`)
+        t.notMatch(answer.text, /127\.0\.0\.1|up\.test|api\/v[12]|abc\.def/)
+      }
+    }
+  }
+})
+
+t.test('responses 73: a client that leaves aborts the upstream and gives its slot back (H1)', async t => {
+  for (const version of versions) {
+    const before = emulator.stats.aborted
+    const controller = new AbortController()
+    const response = await fetch(`${gateway.url}/${version}/responses`, {
+      method: 'POST',
+      signal: controller.signal,
+      body: JSON.stringify({ model: slotted, input: '[[tick:20]][[len:5000]]', stream: true })
+    })
+    await response.body?.getReader().read()
+    const full = await ask(gateway, version, 'x', { model: slotted })
+    t.equal(full.status, 429)
+    t.match(full.json.error, { code: 'model_concurrency_limit', param: 'model' })
+    controller.abort()
+    await emulator.waitFor(() => emulator.stats.aborted > before)
+    await waitUntil(
+      async () => (await ask(gateway, version, 'x', { model: slotted })).status === 200,
+      'the slot is free again'
+    )
+  }
+})
+
+t.test('responses 74: timeouts, gateway statuses and a refused connection keep their meaning (H5)', async t => {
+  for (const version of versions) {
+    const aborted = emulator.stats.aborted
+    const slow = await ask(gateway, version, '[[hang]]')
+    t.equal(slow.status, 504)
+    t.match(slow.json.error, { type: 'server_error', code: 'provider_timeout' })
+    await emulator.waitFor(() => emulator.stats.aborted > aborted)
+    const bad = await ask(gateway, version, '[[error:502]]')
+    t.equal(bad.status, 502)
+    t.match(bad.json.error, { type: 'server_error', code: 'provider_failure' })
+    t.notMatch(bad.text, /html/i)
+  }
+  const closed = createServer().listen(0, '127.0.0.1')
+  await new Promise(resolve => closed.once('listening', resolve))
+  const { port } = closed.address() as AddressInfo
+  await new Promise(resolve => closed.close(resolve))
+  const other = await startGateway(t, {
+    env: { UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`, UPSTREAM_ACCESS_TOKEN: 'x' }
+  })
+  for (const version of versions) {
+    const answer = await ask(other, version, 'x')
+    t.equal(answer.status, 502)
+    t.match(answer.json.error, { type: 'server_error', code: 'provider_failure' })
+  }
+})
+
+t.test('responses 79: while shutting down requests are refused with reason and waiting time (I1, I2)', async t => {
+  await startDraining(gateway)
+  const before = upstreamChats(emulator).length
+  for (const version of versions) {
+    for (const stream of [false, true]) {
+      const answer = await ask(gateway, version, 'x', { stream })
+      t.equal(answer.status, 503)
+      t.equal(answer.headers.get('retry-after'), '1')
+      t.match(answer.json, {
+        error: {
+          type: 'server_error',
+          code: 'gateway_not_ready',
+          details: [{ reason_id: 'gateway_shutting_down' }]
+        }
+      })
+    }
+    t.match(await catchError(() => createClient(gateway, version).responses.create({ model, input: 'x' })), {
+      status: 503,
+      code: 'gateway_not_ready'
+    })
+  }
+  t.equal(upstreamChats(emulator).length, before)
+})
