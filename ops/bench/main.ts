@@ -2,13 +2,14 @@
 // machine; the ratios are what counts. `npm run bench`, or `npm run bench -- --quick`.
 
 import { parseArgs } from 'node:util'
+import { type BodyShape, type Family, type FamilyRequest, writeRequest } from './bodies.ts'
 import { runLoad } from './load.ts'
 import { startTargets, type Target } from './targets.ts'
 
 interface Scenario {
   name: string
   unit: string
-  body: string
+  shape: BodyShape
   connections: number
   requests: number
   /** Requests to each target before anything is measured. */
@@ -18,7 +19,11 @@ interface Scenario {
   measure: 'cpu' | 'first-content'
   /** The most that product may be of relay. */
   ratioMax?: number
+  /** The most that each other family may be of completions; absent: only completions is measured. */
+  familyRatioMax?: number
 }
+
+const otherFamilies: Family[] = ['responses', 'messages', 'content']
 
 const { values: flags } = parseArgs({ options: { quick: { type: 'boolean', default: false } } })
 const rounds = flags.quick ? 3 : 7
@@ -28,31 +33,33 @@ const scenarios: Scenario[] = [
   {
     name: 'whole answer, 2 KB in, 1 KB out, 32 connections',
     unit: 'CPU µs per request',
-    body: writeBody({ model: 'bench-L0-N1-G0', bytes: 2048 }),
+    shape: { model: 'bench-L0-N1-G0', bytes: 2048, isStream: false },
     connections: 32,
     requests: Math.round(12_000 * scale),
     // The compiler is at work for that long in the larger of the programs; a tenth of it would show mostly the compiler.
     warmUpRequests: 24_000,
     events: 1,
     measure: 'cpu',
-    ratioMax: 1.7
+    ratioMax: 1.7,
+    familyRatioMax: 1.1
   },
   {
     name: 'stream of 200 events without pause, each a chunk of its own as upstreams send them, 16 connections',
     unit: 'CPU µs per event',
-    body: writeBody({ model: 'bench-L0-N200-G0', bytes: 2048, stream: true }),
+    shape: { model: 'bench-L0-N200-G0', bytes: 2048, isStream: true },
     connections: 16,
     requests: Math.round(1_000 * scale),
     warmUpRequests: 2_000,
     events: 201,
     measure: 'cpu',
-    ratioMax: 1.5
+    ratioMax: 1.5,
+    familyRatioMax: 1.1
   },
   {
     // Without a goal: a relay does nothing per event, so here it has a tenth of the work and the product all of it.
     name: 'the same with ten events to a chunk',
     unit: 'CPU µs per event',
-    body: writeBody({ model: 'bench-L0-N200-G0-P10', bytes: 2048, stream: true }),
+    shape: { model: 'bench-L0-N200-G0-P10', bytes: 2048, isStream: true },
     connections: 16,
     requests: Math.round(1_000 * scale),
     warmUpRequests: 500,
@@ -62,7 +69,7 @@ const scenarios: Scenario[] = [
   {
     name: 'first content of a paced stream, upstream latency 20 ms',
     unit: 'ms',
-    body: writeBody({ model: 'bench-L20-N10-G5', bytes: 2048, stream: true }),
+    shape: { model: 'bench-L20-N10-G5', bytes: 2048, isStream: true },
     connections: 2,
     requests: Math.round(150 * scale),
     warmUpRequests: 50,
@@ -75,25 +82,78 @@ const targets = await startTargets()
 let isMissed = false
 try {
   console.log(`median of ${rounds} interleaved rounds, one process each, Node ${process.version}\n`)
-  for (const scenario of scenarios) {
-    for (const target of targets.all) await measure(target, { ...scenario, requests: scenario.warmUpRequests })
-    const samples = new Map<string, number[]>(targets.all.map(({ name }) => [name, []]))
-    for (let round = 0; round < rounds; round++) {
-      for (const target of targets.all) samples.get(target.name)?.push(await measure(target, scenario))
-    }
-    report(scenario, samples)
-  }
+  for (const scenario of scenarios) await compareTargets(scenario)
+  for (const scenario of scenarios) if (scenario.familyRatioMax !== undefined) await compareFamilies(scenario)
 } finally {
   await targets.close()
 }
 if (isMissed) process.exitCode = 1
 
-async function measure(target: Target, scenario: Scenario): Promise<number> {
+async function compareTargets(scenario: Scenario): Promise<void> {
+  const request = writeRequest('completions', scenario.shape)
+  const samples = await sample(
+    scenario,
+    targets.all.map(target => ({
+      name: target.name,
+      target,
+      request: { ...request, path: target.prefix + request.path }
+    }))
+  )
+  report(scenario, samples)
+}
+
+/** The same product process, asked by every family in turn. */
+async function compareFamilies(scenario: Scenario): Promise<void> {
+  const product = targets.all.find(({ name }) => name === 'product')
+  if (product === undefined) return
+  const families: Family[] = ['completions', ...otherFamilies]
+  const samples = await sample(
+    scenario,
+    families.map(family => ({ name: family, target: product, request: writeRequest(family, scenario.shape) }))
+  )
+  console.log(`${scenario.name}, by family (${scenario.unit})`)
+  for (const family of otherFamilies) {
+    const goal = scenario.familyRatioMax
+    console.log(`  ${compare(samples, { name: family, base: 'completions', ...(goal === undefined ? {} : { goal }) })}`)
+  }
+  console.log()
+}
+
+interface Lane {
+  name: string
+  target: Target
+  request: FamilyRequest
+}
+
+/** Warms every lane up, then measures them in turn, round by round. */
+async function sample(scenario: Scenario, lanes: Lane[]): Promise<Map<string, number[]>> {
+  for (const lane of lanes) await measure(lane, { ...scenario, requests: scenario.warmUpRequests })
+  const samples = new Map<string, number[]>(lanes.map(({ name }) => [name, []]))
+  for (let round = 0; round < rounds; round++) {
+    for (const lane of lanes) samples.get(lane.name)?.push(await measure(lane, scenario))
+  }
+  return samples
+}
+
+async function measure({ name, target, request }: Lane, scenario: Scenario): Promise<number> {
   const before = target.cpuSeconds()
-  const result = await runLoad({ ...scenario, port: target.port, path: target.path })
-  if (result.failures > 0) throw new Error(`${target.name} refused ${result.failures} of ${result.requests} requests.`)
+  const { connections, requests } = scenario
+  const result = await runLoad({ connections, requests, port: target.port, ...request })
+  if (result.failures > 0) throw new Error(`${name} refused ${result.failures} of ${result.requests} requests.`)
   if (scenario.measure === 'first-content') return median(result.firstContentMs)
   return ((target.cpuSeconds() - before) * 1e6) / (result.requests * scenario.events)
+}
+
+/** The median ratio of two lanes, round by round, and whether it is within its goal. */
+function compare(samples: Map<string, number[]>, lanes: { name: string; base: string; goal?: number }): string {
+  const { name, base, goal } = lanes
+  const ratios = (samples.get(name) ?? []).map((value, round) => value / (samples.get(base)?.[round] ?? Number.NaN))
+  const ratio = median(ratios)
+  const [low, high] = [Math.min(...ratios), Math.max(...ratios)].map(value => value.toFixed(2))
+  const isWithin = goal === undefined || ratio <= goal
+  if (!isWithin) isMissed = true
+  const verdict = goal === undefined ? '' : `, goal at most ${goal}: ${isWithin ? 'met' : 'MISSED'}`
+  return `${name} / ${base} ${ratio.toFixed(2)} (${low} to ${high} over the rounds)${verdict}`
 }
 
 function report(scenario: Scenario, samples: Map<string, number[]>): void {
@@ -106,16 +166,8 @@ function report(scenario: Scenario, samples: Map<string, number[]>): void {
     console.log(`  added by relay ${(relay - direct).toFixed(2)} ms, by product ${(product - direct).toFixed(2)} ms\n`)
     return
   }
-  const ratios = (samples.get('product') ?? []).map(
-    (value, round) => value / (samples.get('relay')?.[round] ?? Number.NaN)
-  )
-  const ratio = median(ratios)
-  const isWithin = scenario.ratioMax === undefined || ratio <= scenario.ratioMax
-  if (!isWithin) isMissed = true
-  const [low, high] = [Math.min(...ratios), Math.max(...ratios)].map(value => value.toFixed(2))
-  const goal =
-    scenario.ratioMax === undefined ? '' : `, goal at most ${scenario.ratioMax}: ${isWithin ? 'met' : 'MISSED'}`
-  console.log(`  product / relay ${ratio.toFixed(2)} (${low} to ${high} over the rounds)${goal}\n`)
+  const goal = scenario.ratioMax
+  console.log(`  ${compare(samples, { name: 'product', base: 'relay', ...(goal === undefined ? {} : { goal }) })}\n`)
 }
 
 function median(values: number[]): number {
@@ -123,22 +175,4 @@ function median(values: number[]): number {
   const middle = sorted.length >> 1
   const upper = sorted[middle] ?? Number.NaN
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2
-}
-
-function writeBody(options: { model: string; bytes: number; stream?: boolean }): string {
-  const sentence = 'The gateway translates requests between protocols. '
-  const messages = [
-    { role: 'system', content: 'You are a terse assistant.' },
-    ...Array.from({ length: 6 }, (_, turn) => ({
-      role: turn % 2 === 0 ? 'user' : 'assistant',
-      content: sentence.repeat(Math.ceil(options.bytes / 6 / sentence.length)).slice(0, Math.round(options.bytes / 7))
-    })),
-    { role: 'user', content: 'And now?' }
-  ]
-  return JSON.stringify({
-    model: options.model,
-    messages,
-    temperature: 0.7,
-    ...(options.stream === true ? { stream: true } : {})
-  })
 }

@@ -10,7 +10,8 @@ import { join } from 'node:path'
 export interface Target {
   name: string
   port: number
-  path: string
+  /** Stands in front of the path of every request. */
+  prefix: string
   /** CPU seconds that the target's processes have used so far, user and system. */
   cpuSeconds(): number
 }
@@ -52,12 +53,11 @@ export async function startTargets(): Promise<Targets> {
     }
   })
   await waitUntilReady(productPort)
-  const path = '/v1/chat/completions'
   return {
     all: [
-      { name: 'direct', port: upstreamPort, path: `/api${path}`, cpuSeconds: () => readCpuSeconds(upstream.pid) },
-      { name: 'relay', port: relayPort, path, cpuSeconds: () => readCpuSeconds(relay.pid) },
-      { name: 'product', port: productPort, path, cpuSeconds: () => readFamilyCpuSeconds(product.pid) }
+      { name: 'direct', port: upstreamPort, prefix: '/api', cpuSeconds: () => readCpuSeconds(upstream.pid) },
+      { name: 'relay', port: relayPort, prefix: '', cpuSeconds: () => readCpuSeconds(relay.pid) },
+      { name: 'product', port: productPort, prefix: '', cpuSeconds: () => readFamilyCpuSeconds(product.pid) }
     ],
     async close() {
       product.kill('SIGTERM')
