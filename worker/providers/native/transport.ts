@@ -147,6 +147,8 @@ function openPool({ origin, tls, connections, timeoutMs, proxy, lookup }: PoolSp
     pipelining: 1,
     allowH2: false,
     keepAliveTimeout: KEEP_ALIVE_MS,
+    // Otherwise a server that announces a longer time would have it.
+    keepAliveMaxTimeout: KEEP_ALIVE_MS,
     connect
   }
   const proxyUrl = origin.startsWith('https:') ? proxy.httpsProxy : proxy.httpProxy
