@@ -36,7 +36,8 @@ export function createCatalogOfRecord(
 ): CatalogOfRecord {
   const { log, send } = dependencies
   const leaseTimeoutMs = Math.max(CATALOG_DISCOVERY_TIMEOUT_MS, options.upstreamTimeoutMs) + LEASE_MARGIN_MS
-  let leaseTimer: NodeJS.Timeout | undefined
+  /** Who discovers at the moment, and the end of its patience. */
+  let lease: { owner: number; timer: NodeJS.Timeout } | undefined
   let warmUpTimer: NodeJS.Timeout | undefined
   let warmUpTries = 0
   let isFilled = false
@@ -58,18 +59,27 @@ export function createCatalogOfRecord(
     }
   })
 
+  function endLease(): void {
+    clearTimeout(lease?.timer)
+    lease = undefined
+  }
+
   function request(owner: number, requestId: number, force: boolean): void {
     const ticket = { owner, requestId }
+    let holdsLease = false
     record.request(ticket, { force }, answer => {
       if (answer.kind === 'result') {
+        if (holdsLease) endLease()
         send(owner, { kind: 'catalog-result', requestId, snapshot: answer.snapshot ?? null })
         return
       }
-      clearTimeout(leaseTimer)
-      leaseTimer = setTimeout(() => {
+      endLease()
+      holdsLease = true
+      const timer = setTimeout(() => {
         log.warn({ event: 'catalog_lease_expired' }, 'A worker did not finish a model discovery in time')
         record.complete(ticket, undefined)
       }, leaseTimeoutMs).unref()
+      lease = { owner, timer }
       send(owner, { kind: 'catalog-lease', requestId })
     })
   }
@@ -107,12 +117,16 @@ export function createCatalogOfRecord(
           return false
       }
     },
-    releaseOwner: record.releaseOwner,
+    releaseOwner(owner) {
+      // Before the record gives the lease to the next one.
+      if (lease?.owner === owner) endLease()
+      record.releaseOwner(owner)
+    },
     startWarmUp() {
       if (!isFilled && warmUpTimer === undefined) warmUp()
     },
     close() {
-      clearTimeout(leaseTimer)
+      endLease()
       clearTimeout(warmUpTimer)
     }
   }

@@ -1,3 +1,4 @@
+import { mock } from 'node:test'
 import pino from 'pino'
 import t from 'tap'
 import { readCatalogModels } from '../../shared/catalog.ts'
@@ -10,10 +11,11 @@ const models = readCatalogModels([{ id: 'one' }, { id: '' }])
 
 function createCatalog() {
   const sent: Array<{ owner: number | 'all' } & SupervisorMessageContent> = []
+  const logged: string[] = []
   let filled = 0
   const catalog = createCatalogOfRecord(
     {
-      log: pino({ enabled: false }),
+      log: pino({}, { write: line => logged.push(JSON.parse(line).event) }),
       nowMs: Date.now,
       send: (owner, message) => sent.push({ owner, ...message }),
       broadcast: message => sent.push({ owner: 'all', ...message }),
@@ -25,7 +27,7 @@ function createCatalog() {
     { upstreamTimeoutMs: 30_000 }
   )
   const receive = (owner: number, message: WorkerMessageContent) => catalog.receive(owner, createMessage(message))
-  return { catalog, sent, receive, filled: () => filled }
+  return { catalog, sent, logged, receive, filled: () => filled }
 }
 
 t.test('one worker gets the lease, all workers get the snapshot, and each who asked gets its answer', async t => {
@@ -81,6 +83,33 @@ t.test('a failed warm-up is tried again after a second', async t => {
     await new Promise(resolve => setImmediate(resolve))
   }
   t.pass('asked again')
+})
+
+t.test('a discovery that takes too long is given up with a warning, and one that ended is not', async t => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const { catalog, sent, logged, receive } = createCatalog()
+  t.teardown(catalog.close)
+  const expired = () => logged.filter(event => event === 'catalog_lease_expired').length
+  for (const found of [models, null]) {
+    receive(1, { kind: 'catalog-refresh', requestId: 1, force: true })
+    receive(1, { kind: 'catalog-fetched', requestId: 1, models: found })
+    mock.timers.tick(60_000)
+  }
+  receive(1, { kind: 'catalog-refresh', requestId: 2, force: true })
+  catalog.releaseOwner(1)
+  mock.timers.tick(60_000)
+  t.equal(expired(), 0)
+
+  receive(2, { kind: 'catalog-refresh', requestId: 3, force: true })
+  receive(3, { kind: 'catalog-refresh', requestId: 4, force: true })
+  catalog.releaseOwner(2)
+  t.match(sent.at(-1), { owner: 3, kind: 'catalog-lease' })
+  mock.timers.tick(31_999)
+  t.equal(expired(), 0)
+  mock.timers.tick(1)
+  t.equal(expired(), 1)
+  t.match(sent.at(-1), { owner: 3, kind: 'catalog-result' })
 })
 
 t.test('messages about other things are left to others', async t => {

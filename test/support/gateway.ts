@@ -92,7 +92,7 @@ function readListeningUrl(child: ChildProcess): Promise<string> {
     function read(chunk: unknown): void {
       if (isSettled) return
       output += String(chunk)
-      const port = /"event":"listening"[^\n]*"port":(\d+)/.exec(output)?.[1]
+      const port = /"event":\s?"listening"[^\n]*"port":\s?(\d+)/.exec(output)?.[1]
       if (port === undefined) return
       resolve(`http://127.0.0.1:${port}`)
       settle()
