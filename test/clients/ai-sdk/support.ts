@@ -6,9 +6,7 @@ import { createOpenAI } from '@ai-sdk/openai'
 import { type LanguageModel, tool } from 'ai'
 import type { Test } from 'tap'
 import { z } from 'zod'
-import type { Emulator } from '../../../ops/emulator/server.ts'
-import { emulatorVariables, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
-import { refuseOtherHosts } from '../../support/loopback.ts'
+import { type FrameworkGateway, startFrameworkGateway } from '../../support/framework-gateway.ts'
 
 // The SDK warns once for a model name that its own catalog does not have.
 globalThis.AI_SDK_LOG_WARNINGS = false
@@ -51,31 +49,22 @@ export interface Seat {
   model: LanguageModel
 }
 
-export interface Stack {
-  emulator: Emulator
-  gateway: StartedGateway
+export interface Stack extends FrameworkGateway {
   /** Every version with every operation. */
   seats: Seat[]
-  /** Hosts other than this machine that somebody wanted to reach: none. */
-  strangers: readonly string[]
 }
 
-/** Starts an emulator that refuses state ids it did not give out, and a gateway with two workers before it. */
 export async function startStack(t: Test, env: Record<string, string> = {}): Promise<Stack> {
-  const strangers = refuseOtherHosts(t)
-  const emulator = await startEmulator(t, { strictStateIds: true })
-  const gateway = await startGateway(t, {
-    env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '2', UPSTREAM_TIMEOUT: '5', ...env }
-  })
+  const stack = await startFrameworkGateway(t, env)
   const seats = versions.flatMap(version =>
-    Object.entries(createModels(gateway.url, version)).map(([kind, model]) => ({
+    Object.entries(createModels(stack.gateway.url, version)).map(([kind, model]) => ({
       name: `${version} ${kind}`,
       version,
       kind: kind as Kind,
       model
     }))
   )
-  return { emulator, gateway, seats, strangers }
+  return { ...stack, seats }
 }
 
 /** A tool that notes the cities it was asked for. */

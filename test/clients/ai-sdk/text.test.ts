@@ -38,6 +38,9 @@ for (const { name, version, model } of seats) {
       t.equal(await streamed.finishReason, whole.finishReason, prompt)
       const { inputTokens, outputTokens, totalTokens } = whole.usage
       t.match(await streamed.usage, { inputTokens, outputTokens, totalTokens }, prompt)
+      const { body } = lastUpstreamChat(emulator)
+      t.equal(body.stream, true)
+      t.notOk('stream_options' in body, 'what the SDK asks of the gateway stays there')
     }
   })
 

@@ -72,6 +72,12 @@ for (const { name, version, kind, model } of seats) {
     }
     t.strictSame(parts, ['tool-input-start', 'tool-input-end', 'tool-call', 'tool-result'])
     t.strictSame(JSON.parse(input), { city: 'Oslo' })
+    const [sent] = listSentFunctions(lastUpstreamChat(emulator).body)
+    t.strictSame(
+      Object.keys(sent ?? {}).sort(),
+      ['description', 'name', 'parameters'],
+      'and nothing that is for providers'
+    )
   })
 
   t.test(`${name}: ${version === 'v2' ? 'parallel calls come in one step' : 'calls come one by one'}`, async t => {
