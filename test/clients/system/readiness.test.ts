@@ -1,0 +1,121 @@
+// Readiness and the model catalog of a native gateway, as load balancers and clients see them (bridge contract, sections 5.3 and 6.1).
+
+import t from 'tap'
+import { createEmulator } from '../../../ops/emulator/server.ts'
+import { type Answer, get } from '../../support/client.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { waitUntil } from '../../support/processes.ts'
+import { askIn, families, readError } from './support.ts'
+
+const idsOf = (answer: Answer): string[] => answer.json.data.map(({ id }: { id: string }) => id)
+
+/** Asks over a connection of its own, so that any worker may answer. */
+const getAnywhere = (url: string, headers: Record<string, string> = {}) => get(url, { connection: 'close', ...headers })
+
+t.test('bridge 51, 54: a gateway gets ready by itself, and lists its models from one discovery', async t => {
+  const emulator = await startEmulator(t)
+  const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '3' } })
+  await waitUntil(async () => (await getAnywhere(`${gateway.url}/ready`)).status === 200, 'it is ready', 10_000)
+  const { json } = await get(`${gateway.url}/ready`)
+  t.match(json, {
+    schema_version: 'gateway.readiness.v1',
+    ready: true,
+    process_alive: true,
+    provider_routes_configured: true,
+    provider_adapters_ready: true,
+    model_catalog: {
+      state: 'fresh',
+      usable: true,
+      discovery_available: true,
+      provider_profile_id: 'native-upstream',
+      inventory_revision: /^sha256:[0-9a-f]{64}$/
+    },
+    config_revision: /^sha256:[0-9a-f]{64}$/,
+    matrix_revision: /^sha256:[0-9a-f]{64}$/,
+    reasons: [],
+    warnings: []
+  })
+  const answers = await Promise.all(
+    Array.from({ length: 16 }, (_, index) =>
+      getAnywhere(`${gateway.url}${['/models', '/v1/models', '/v2/models'][index % 3]}`)
+    )
+  )
+  for (const answer of answers) t.strictSame(idsOf(answer), idsOf(answers[0] as Answer))
+  t.equal(emulator.requests.filter(({ path }) => path.endsWith('/models')).length, 1)
+  const revisions = await Promise.all(Array.from({ length: 12 }, () => getAnywhere(`${gateway.url}/ready`)))
+  t.equal(new Set(revisions.map(answer => answer.json.model_catalog.inventory_revision)).size, 1)
+  const calls = () => emulator.requests.filter(({ path }) => path.endsWith('/models')).length
+  await get(`${gateway.url}/ready`)
+  t.equal(calls(), 1, 'readiness asks nobody')
+})
+
+t.test('without its upstream a gateway lives, is not ready, and becomes so when the upstream comes', async t => {
+  const reserved = await createEmulator()
+  const { port } = reserved
+  await reserved.close()
+  const gateway = await startGateway(t, { env: { ...emulatorVariables(reserved), UPSTREAM_TIMEOUT: '2' } })
+  const unready = await get(`${gateway.url}/ready`)
+  t.equal(unready.status, 503)
+  t.match(unready.json, {
+    ready: false,
+    model_catalog: { state: 'unavailable', usable: false, provider_profile_id: null, inventory_revision: null },
+    reasons: [{ reason_id: 'model_inventory_unavailable' }]
+  })
+  t.equal((await get(`${gateway.url}/health`)).status, 200)
+  for (const [family, headers] of [
+    ['completions', {}],
+    ['messages', { 'anthropic-version': '2023-06-01' }],
+    ['content', { 'x-goog-api-client': 'x' }]
+  ] as const) {
+    const answer = await get(`${gateway.url}/v1/models`, headers)
+    t.equal(answer.status, 502, family)
+    readError(family, answer)
+    t.notMatch(answer.text, /127\.0\.0\.1|"data"/, family)
+  }
+  for (const family of families) t.equal((await askIn(gateway, family, 'hi')).status, 502, family)
+  const emulator = await startEmulator(t, { port })
+  await waitUntil(async () => (await get(`${gateway.url}/ready`)).status === 200, 'the warm-up succeeded', 40_000)
+  t.ok(emulator.requests.some(({ path }) => path.endsWith('/models')))
+  t.equal((await askIn(gateway, 'completions', 'hi')).status, 200)
+})
+
+t.test('bridge 53: a list that cannot be renewed is served as the old one, and said to be stale', async t => {
+  const emulator = await startEmulator(t)
+  const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '2' } })
+  const first = await get(`${gateway.url}/models`)
+  const { inventory_revision: revision } = (await get(`${gateway.url}/ready`)).json.model_catalog
+  emulator.failNext({ path: '/models', status: 0, times: 3 })
+  const refreshed = await get(`${gateway.url}/models?refresh=1`)
+  t.equal(refreshed.status, 200)
+  t.strictSame(idsOf(refreshed), idsOf(first))
+  await waitUntil(async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => getAnywhere(`${gateway.url}/ready`)))
+    return answers.every(({ json }) => json.model_catalog.state === 'stale')
+  }, 'every worker knows')
+  const ready = await get(`${gateway.url}/ready`)
+  t.equal(ready.status, 200)
+  t.match(ready.json, {
+    ready: true,
+    model_catalog: { state: 'stale', usable: true, discovery_available: false, inventory_revision: revision },
+    reasons: [],
+    warnings: [{ reason_id: 'model_inventory_stale_but_usable' }]
+  })
+})
+
+t.test('each SDK’s marks choose the form of the shared list', async t => {
+  const emulator = await startEmulator(t)
+  const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+  for (const path of ['/models', '/v1/models', '/v2/models']) {
+    for (const [headers, form] of [
+      [{}, { object: 'list', data: [{ object: 'model' }] }],
+      [{ 'anthropic-version': '2023-06-01' }, { data: [{ type: 'model' }], has_more: Boolean }],
+      [{ 'user-agent': 'Anthropic/JS 1.0' }, { data: [{ type: 'model' }] }],
+      [{ 'x-goog-api-client': 'gl-node/24' }, { models: [{ name: /^models\// }] }],
+      [{ 'user-agent': 'google-genai-sdk/1' }, { models: [{ name: /^models\// }] }],
+      [{ 'anthropic-beta': 'x', 'x-goog-api-client': 'y' }, { data: [{ type: 'model' }] }]
+    ] as const) {
+      t.match((await get(gateway.url + path, headers)).json, form, `${path} ${JSON.stringify(headers)}`)
+    }
+    t.match((await get(`${gateway.url}${path}?key=k`)).json, { models: [{ name: /^models\// }] })
+  }
+})
