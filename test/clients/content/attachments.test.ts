@@ -98,3 +98,17 @@ t.test('thoughts of the history are dropped', async t => {
     t.notMatch(JSON.stringify(sentMessages()), /hm/)
   }
 })
+
+t.test('media that a function returned go with what the user says next', async t => {
+  const functionResponse = { name: 'f', response: { ok: true }, parts: [inline('image/png')] }
+  const contents = [
+    user({ text: 'a' }),
+    modelTurn({ functionCall: { name: 'f', args: {} } }),
+    user({ functionResponse }, { text: 'and?' })
+  ]
+  t.equal((await generate(gateway, 'v1', '', { contents })).status, 200)
+  t.match(sentMessages().slice(2), [
+    { role: 'function', content: '{"ok":true}' },
+    { role: 'user', content: 'and?', attachments: [FILE_ID] }
+  ])
+})

@@ -232,3 +232,21 @@ t.test('responses 46: a call of a namespace goes back under the name that is dec
     t.notMatch(text, /namespace/)
   }
 })
+
+t.test('a picture inside an output goes with what follows', async t => {
+  const output = [
+    { type: 'input_text', text: 'done' },
+    { ...image(), detail: 'high' }
+  ]
+  const input = [question, call('st1'), { type: 'function_call_output', call_id: 'st1', output }]
+  t.equal((await ask(gateway, 'v2', input)).status, 200)
+  t.match(sentMessages().slice(2), [
+    { role: 'tool', content: [{ function_result: { result: { result: 'done' } } }] },
+    { role: 'user', content: [{ text: '' }, { files: [{ id: FILE_ID }] }] }
+  ])
+  t.equal((await ask(gateway, 'v1', [...input, { role: 'user', content: 'and?' }])).status, 200)
+  t.match(sentMessages().slice(2), [
+    { role: 'function', content: '{"result":"done"}' },
+    { role: 'user', content: 'and?', attachments: [FILE_ID] }
+  ])
+})
