@@ -11,9 +11,10 @@ import {
   answerErrors,
   answerPreflights,
   createContextOpener,
-  openContexts,
+  expectContexts,
   refuseUnknownPaths,
-  refuseWhileDraining
+  refuseWhileDraining,
+  runStages
 } from './stages.ts'
 
 /** What the HTTP side needs of a worker; its routes may need more. */
@@ -41,13 +42,16 @@ export async function createApplication(
     }
   })
 
-  openContexts(app, openContext)
+  expectContexts(app)
   answerErrors(app, runtime)
-  answerPreflights(app, cors)
-  refuseWhileDraining(app, runtime)
-  acceptLengths(app, runtime)
-  refuseUnknownPaths(app)
-  acceptCredentials(app, runtime)
+  runStages(app, [
+    openContext,
+    answerPreflights(cors),
+    refuseWhileDraining(runtime),
+    acceptLengths(runtime),
+    refuseUnknownPaths(app),
+    acceptCredentials(runtime)
+  ])
   acceptBodies(app, runtime)
   mountRoutes(app)
   await app.ready()

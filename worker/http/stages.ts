@@ -1,5 +1,5 @@
-// The stages in front of a handler, each as one function that adds itself to the application. The order in which they are added
-// is the contract (operations contract, section 1): whoever answers first, answers alone.
+// The stages in front of a handler, and what runs them. The order in which the application lists them is the contract (operations
+// contract, section 1): whoever answers first, answers alone.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../normalized/index.ts'
 import { createAccessLog } from './access-log.ts'
@@ -19,7 +19,7 @@ import { familyOfRoute } from './route-traits.ts'
 const BODY_IDLE_TIMEOUT_MS = 60_000
 
 /** Gives a request its context; from then on the client's leaving is noticed. */
-export type OpenContext = (request: FastifyRequest, reply: FastifyReply) => void
+export type OpenContext = Stage
 
 export function createContextOpener(runtime: HttpRuntime, cors: CorsPolicy): OpenContext {
   const { settings, drainGate, log } = runtime
@@ -71,12 +71,26 @@ function readDeadline(settingSeconds: number, context: RequestContext): number |
 /** What a timer can count; a longer one would fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 
-export function openContexts(app: FastifyInstance, openContext: OpenContext): void {
-  app.decorateRequest('context')
+/** One stage in front of a handler. It answers, raises a `GatewayError`, or leaves the request to the next one. */
+export type Stage = (request: FastifyRequest, reply: FastifyReply) => void
+
+/**
+ * Runs the stages in their order for every request, until one answers or raises. They are one hook of the framework: a hook each
+ * would put an iteration, and with it a promise check, between any two of them.
+ */
+export function runStages(app: FastifyInstance, stages: readonly Stage[]): void {
   app.addHook('onRequest', (request, reply, done) => {
-    openContext(request, reply)
+    for (const stage of stages) {
+      stage(request, reply)
+      if (reply.sent) return
+    }
     done()
   })
+}
+
+/** Prepares the framework for what `OpenContext` gives every request. */
+export function expectContexts(app: FastifyInstance): void {
+  app.decorateRequest('context')
   // Answers that go through Fastify's own sending get the same headers; those that are written directly never come here.
   app.addHook('onSend', (request, reply, _payload, done) => {
     const headers = request.context.responseHeaders()
@@ -90,60 +104,47 @@ export function answerErrors(app: FastifyInstance, runtime: HttpRuntime): void {
   app.setErrorHandler(createErrorResponder(runtime))
 }
 
-export function answerPreflights(app: FastifyInstance, cors: CorsPolicy): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    const answer = cors.answerPreflight(request.method, request.headers)
-    if (answer === undefined) {
-      done()
-      return
-    }
+export function answerPreflights(cors: CorsPolicy): Stage {
+  return (request, reply) => {
+    const answer = cors.answerPreflight(request.raw.method, request.raw.headers)
+    if (answer === undefined) return
     request.context.corsHeaders = answer.headers
     sendWhole(reply, { status: answer.status, contentType: 'text/plain; charset=utf-8', body: answer.body })
-  })
+  }
 }
 
 /** Takes model requests in, and refuses them while the worker drains; a path that looks like one is not even looked up then. */
-export function refuseWhileDraining(app: FastifyInstance, runtime: HttpRuntime): void {
-  const { drainGate } = runtime
-  app.addHook('onRequest', (request, _reply, done) => {
-    const { context } = request
+export function refuseWhileDraining({ drainGate }: HttpRuntime): Stage {
+  return ({ context }) => {
     const isModelRequest = context.traits?.isModelRequest === true
     if (isModelRequest || (drainGate.isDraining && isModelPath(context.path))) drainGate.admit(context)
-    done()
-  })
+  }
 }
 
-export function acceptLengths(app: FastifyInstance, runtime: HttpRuntime): void {
+export function acceptLengths(runtime: HttpRuntime): Stage {
   const limitBytes = runtime.settings.maxRequestBodyBytes
-  app.addHook('onRequest', (request, _reply, done) => {
-    if (isBodyMethod(request.method)) assertAnnouncedLength(request.raw, limitBytes)
-    done()
-  })
+  return ({ raw }) => {
+    if (isBodyMethod(raw.method)) assertAnnouncedLength(raw, limitBytes)
+  }
 }
 
 /** 404 for a path that nothing serves, 405 with `allow` for a path that other methods serve. */
-export function refuseUnknownPaths(app: FastifyInstance): void {
+export function refuseUnknownPaths(app: FastifyInstance): Stage {
   const table = createMethodTable()
   app.addHook('onRoute', ({ url, method }) => table.add(url, Array.isArray(method) ? method : [method]))
-  app.addHook('onRequest', (request, _reply, done) => {
-    if (!request.is404) {
-      done()
-      return
-    }
+  return request => {
+    if (!request.is404) return
     const allow = table.allowedMethods(request.context.path)
     throw allow === undefined ? new GatewayError('unknown_url') : new GatewayError('method_not_allowed', { allow })
-  })
+  }
 }
 
 /** Checks the gateway key and notes on whose behalf the upstream is called. */
-export function acceptCredentials(app: FastifyInstance, runtime: HttpRuntime): void {
+export function acceptCredentials(runtime: HttpRuntime): Stage {
   const check = createCredentialCheck({ ...runtime, nowMs: runtime.clock.monotonicMs })
-  app.addHook('onRequest', (request, _reply, done) => {
+  return request => {
     const { context } = request
-    if (context.traits === undefined) {
-      done()
-      return
-    }
+    if (context.traits === undefined) return
     try {
       context.authorization = check(request, context.traits)
     } catch (error) {
@@ -152,8 +153,7 @@ export function acceptCredentials(app: FastifyInstance, runtime: HttpRuntime): v
       if (!isBodyMethod(request.method) || isSizeKnown(request.raw) || !GatewayError.is(error)) throw error
       context.refusal = error
     }
-    done()
-  })
+  }
 }
 
 /**
