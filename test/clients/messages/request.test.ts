@@ -30,6 +30,13 @@ t.test('messages 10: the blocks of a system array become one system message in f
   t.strictSame((await sent('v1', { system: 'alone' })).conversation[0], { role: 'system', content: 'alone' })
 })
 
+t.test('a system that says nothing is no message', async t => {
+  for (const system of [undefined, null, '', [], [{ type: 'text', text: '' }]]) {
+    t.strictSame((await sent('v1', { system })).conversation, [{ role: 'user', content: 'hi' }])
+    t.strictSame((await sent('v2', { system })).conversation, [{ role: 'user', content: [{ text: 'hi' }] }])
+  }
+})
+
 t.test('a system message among the messages stands in front where there is no other', async t => {
   const content = [
     { type: 'text', text: 'a' },

@@ -28,7 +28,7 @@ export function readSystem(body: Pick<MessagesRequest, 'system'>, ignored: Diagn
   const system = body.system ?? undefined
   if (system === undefined || system === '') return []
   const message = { role: 'system' as const, ...readContent(system, { role: 'system', path: 'system', ignored }) }
-  return message.content.length === 0 ? [] : [message]
+  return message.content.every(part => part.type === 'text' && part.text === '') ? [] : [message]
 }
 
 function readMessage(message: JsonValue, path: string, ignored: Diagnostics): NormalizedMessage {
