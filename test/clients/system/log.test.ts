@@ -1,0 +1,166 @@
+// The runtime log of a started gateway: every request can be found in it, and what went wrong has its line (operations contract,
+// sections 3.6, 3.7 and 12).
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { get, upstreamChats } from '../../support/client.ts'
+import { emulatorVariables, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
+import { waitUntil } from '../../support/processes.ts'
+import { askIn, families, model, openStream } from './support.ts'
+
+const emulator = await startEmulator(t)
+
+function readLines(gateway: StartedGateway): string[] {
+  return readFileSync(join(gateway.folder, 'gateway.log'), 'utf8').trim().split('\n')
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are not there.
+function readLog(gateway: StartedGateway): any[] {
+  return readLines(gateway).map(line => JSON.parse(line))
+}
+
+const protocols = { completions: 'openai', responses: 'openai', messages: 'anthropic', content: 'gemini' }
+const routes = {
+  completions: '/v1/chat/completions',
+  responses: '/v1/responses',
+  messages: '/v1/messages',
+  content: /^\/v1beta\/models\/\{model\}/
+}
+
+t.test('operations 106: every request has one line with the id of its answer, in either format', async t => {
+  const json = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_ACCESS_LOG: 'true' } })
+  const ids = new Map<string, string>()
+  for (const family of families) {
+    const answer = await askIn(json, family, '[[usage:12,34,0]]', { headers: { 'x-trace-id': `trace-${family}` } })
+    ids.set(family, answer.headers.get('x-request-id') ?? '')
+  }
+  const unknown = await get(`${json.url}/nope?secret=canary`)
+  await get(`${json.url}/health`)
+  t.equal(await json.stop(), 0)
+  const log = readLog(json)
+  for (const family of families) {
+    const lines = log.filter(line => line.event === 'http_access' && line.request_id === ids.get(family))
+    t.equal(lines.length, 1, family)
+    t.match(lines[0], {
+      level: 'INFO',
+      time: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
+      worker: 1,
+      pid: Number,
+      trace_id: `trace-${family}`,
+      method: 'POST',
+      route: routes[family],
+      status: 200,
+      lifecycle: 'request_completed',
+      protocol: protocols[family],
+      provider: 'native',
+      model,
+      input_tokens: 12,
+      output_tokens: 34,
+      latency_ms: Number
+    })
+  }
+  t.match(
+    log.find(line => line.request_id === unknown.headers.get('x-request-id')),
+    { route: 'unmatched', path: '/nope', status: 404, lifecycle: 'request_error', protocol: 'system' }
+  )
+  t.notOk(log.some(line => line.route === '/health'))
+  t.notMatch(readLines(json).join('\n'), /canary/)
+
+  const text = await startGateway(t, {
+    env: { ...emulatorVariables(emulator), GATEWAY_ACCESS_LOG: 'true', GATEWAY_LOG_FORMAT: 'text' }
+  })
+  const answer = await askIn(text, 'completions', 'hi')
+  t.equal(await text.stop(), 0)
+  for (const line of readLines(text)) t.match(line, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \| [A-Z ]{8} \| (\S+) \| /)
+  const [found] = readLines(text).filter(line => line.includes(answer.headers.get('x-request-id') ?? '?'))
+  t.match(found, /\| INFO {5}\| [0-9a-f-]{36} \| Request finished \| \{"event": "http_access", .*"status": 200/)
+})
+
+t.test(
+  'a client that left is a 499 in the log, before and within its answer, and the upstream’s work ended',
+  async t => {
+    const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_ACCESS_LOG: 'true' } })
+    for (const prompt of ['[[tick:50]][[len:1000]]', '[[hang]]']) {
+      await emulator.waitFor(({ stats }) => stats.activeChatRequests === 0)
+      const { aborted } = emulator.stats
+      const controller = new AbortController()
+      const given = openStream(gateway, 'messages', prompt, { signal: controller.signal }).catch(() => undefined)
+      if (prompt.startsWith('[[tick')) await given
+      else await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
+      controller.abort()
+      await given
+      await emulator.waitFor(({ stats }) => stats.aborted === aborted + 1)
+    }
+    await waitUntil(() => readLog(gateway).filter(line => line.status === 499).length === 2, 'both have their line')
+    t.match(
+      readLog(gateway)
+        .filter(line => line.status === 499)
+        .map(line => line.lifecycle),
+      ['streaming_aborted', 'request_aborted']
+    )
+    const broken = await askIn(gateway, 'completions', '[[die:1]][[chunks:a|b]]', { stream: true })
+    t.equal(broken.status, 200)
+    await waitUntil(
+      () =>
+        readLog(gateway).some(
+          line => line.request_id === broken.headers.get('x-request-id') && line.event === 'http_access'
+        ),
+      'the broken stream has its line'
+    )
+    t.match(
+      readLog(gateway).find(
+        line => line.request_id === broken.headers.get('x-request-id') && line.event === 'http_access'
+      ),
+      { status: 200, lifecycle: 'streaming_aborted' }
+    )
+  }
+)
+
+t.test('what went wrong with the upstream or a limit has a warning that leads to its request', async t => {
+  const gateway = await startGateway(t, {
+    env: {
+      ...emulatorVariables(emulator),
+      GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [model]: 1 }),
+      GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
+    }
+  })
+  const died = await askIn(gateway, 'completions', '[[die:0]]', { model: 'GigaChat-2-Pro' })
+  const odd = await askIn(gateway, 'completions', '[[finish:never_heard]]', { model: 'GigaChat-2-Pro' })
+  const controller = new AbortController()
+  await openStream(gateway, 'completions', '[[tick:50]][[len:5000]]', { signal: controller.signal })
+  const refused = await askIn(gateway, 'completions', 'hi')
+  controller.abort()
+  t.equal(await gateway.stop(), 0)
+  const log = readLog(gateway)
+  for (const [answer, event, more] of [
+    [died, 'upstream_call_failed', { error_type: 'connect_error', code: 'provider_failure' }],
+    [odd, 'upstream_anomaly', { anomaly: 'finish_reason_unknown' }],
+    [refused, 'model_concurrency_timeout', { provider: 'native', model }]
+  ] as const) {
+    const line = log.find(one => one.event === event && one.request_id === answer.headers.get('x-request-id'))
+    t.match(line, { level: 'WARNING', ...more }, event)
+  }
+})
+
+t.test('operations 109: a debug log shows upstream requests in DEV and leaves them out in PROD', async t => {
+  for (const [env, isShown] of [
+    [{}, true],
+    [{ GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'a-key-of-production' }, false]
+  ] as const) {
+    const gateway = await startGateway(t, {
+      env: { ...emulatorVariables(emulator), GATEWAY_LOG_LEVEL: 'DEBUG', ...env }
+    })
+    const before = upstreamChats(emulator).length
+    for (const family of families) {
+      await askIn(gateway, family, 'a very particular prompt', {
+        headers: { authorization: 'Bearer a-key-of-production' }
+      })
+    }
+    t.equal(upstreamChats(emulator).length, before + families.length)
+    t.equal(await gateway.stop(), 0)
+    const text = readLines(gateway).join('\n')
+    t.equal(text.includes('a very particular prompt'), isShown)
+    if (!isShown) t.match(text, /\(payload omitted in PROD\)/)
+  }
+})
