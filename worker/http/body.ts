@@ -60,7 +60,13 @@ export function readBody(
   let unpacker: Transform | undefined
   let receivedBytes = 0
   let isFinished = false
-  const idleTimer = setTimeout(() => finish(new GatewayError('request_timeout')), reading.idleTimeoutMs)
+  let idleTimer: NodeJS.Timeout | undefined
+
+  /** A small body is there once the read that brought its head was looked through: most requests never need the timer. */
+  function startTimer(): void {
+    if (isFinished || incoming.complete) return
+    idleTimer = setTimeout(() => finish(new GatewayError('request_timeout')), reading.idleTimeoutMs)
+  }
 
   function finish(error: GatewayError | undefined): void {
     if (isFinished) return
@@ -80,7 +86,7 @@ export function readBody(
   }
 
   function onData(chunk: Buffer): void {
-    idleTimer.refresh()
+    idleTimer?.refresh()
     if (coding === 'identity') {
       collector.add(chunk)
       return
@@ -117,6 +123,7 @@ export function readBody(
   incoming.on('end', onEnd)
   incoming.on('close', onClose)
   incoming.on('error', onClose)
+  process.nextTick(startTimer)
   return finish
 }
 
