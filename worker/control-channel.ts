@@ -12,12 +12,15 @@ export interface RefreshCatalogOptions {
   readonly signal?: AbortSignal
 }
 
+/** Gives the slot back, or null: there was none to have. */
+export type SlotAnswer = (() => void) | null
+
 export interface ControlChannel {
   /**
-   * Takes a host-wide slot for a model. Resolves with a function that gives it back, or with null when the wait ended without
-   * one (timeout, full queue, or `signal`). A model without a limit resolves at once and sends nothing.
+   * Takes a host-wide slot for a model: gives a function that gives it back, or null when the wait ended without one (timeout,
+   * full queue, or `signal`). A model without a limit sends nothing and is answered without a promise.
    */
-  acquireSlot(key: string, signal: AbortSignal): Promise<(() => void) | null>
+  acquireSlot(key: string, signal: AbortSignal): SlotAnswer | Promise<SlotAnswer>
   /** The catalog that all workers show at the moment, or undefined before the first discovery. */
   catalogSnapshot(): CatalogSnapshot | undefined
   /** Calls the listener for each snapshot that replaces the current one. */
@@ -154,7 +157,7 @@ function createChannelCore(options: { settings: SlotSettings; catalog: CatalogSn
     }
   }
 
-  function waitForSlot(key: string, signal: AbortSignal): Promise<(() => void) | null> {
+  function waitForSlot(key: string, signal: AbortSignal): Promise<SlotAnswer> {
     lastRequestId += 1
     const requestId = lastRequestId
     return new Promise(resolve => {
@@ -194,7 +197,7 @@ function createChannelCore(options: { settings: SlotSettings; catalog: CatalogSn
   }
 
   const channel: ControlChannel = {
-    async acquireSlot(key, signal) {
+    acquireSlot(key, signal) {
       if (limitOf(limits, key) === undefined) return releaseNothing
       return signal.aborted ? null : waitForSlot(key, signal)
     },

@@ -1,6 +1,7 @@
 // The last gate before a provider is called: a host-wide slot for the model, taken before any header is sent, so that a full
 // model is a 429 and never a broken stream (operations.md 3.7, field lesson N8).
 
+import type { SlotAnswer } from '../control-channel.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { WorkerRuntime } from '../runtime.ts'
@@ -10,9 +11,22 @@ export interface ModelSlot {
   release(): void
 }
 
-/** Waits for a slot. Raises `model_concurrency_limit` when none came in time, or the reason that ended the request meanwhile. */
-export async function admitToModel(runtime: WorkerRuntime, key: string, context: RequestContext): Promise<ModelSlot> {
-  const release = await runtime.control.acquireSlot(key, context.signal)
+/**
+ * Waits for a slot; a model without a limit has one at once. Raises `model_concurrency_limit` when none came in time, or the reason
+ * that ended the request meanwhile.
+ */
+export function admitToModel(
+  runtime: WorkerRuntime,
+  key: string,
+  context: RequestContext
+): ModelSlot | Promise<ModelSlot> {
+  const answer = runtime.control.acquireSlot(key, context.signal)
+  return answer instanceof Promise
+    ? answer.then(release => requireSlot(release, runtime, key, context))
+    : requireSlot(answer, runtime, key, context)
+}
+
+function requireSlot(release: SlotAnswer, runtime: WorkerRuntime, key: string, context: RequestContext): ModelSlot {
   if (release !== null) return { release }
   context.signal.throwIfAborted()
   runtime.log.warn(

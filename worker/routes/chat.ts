@@ -37,7 +37,9 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     const { context } = reply.request
     context.facts = { model: call.plan.publicModel, providerKind: call.plan.providerKind }
     if (call.request.isStream) context.expectStream()
-    const slot = await admitToModel(runtime, call.plan.slotKey, context)
+    // Waiting for what is there already would put turns of the loop between a small request and its call.
+    const admission = admitToModel(runtime, call.plan.slotKey, context)
+    const slot = admission instanceof Promise ? await admission : admission
     const lease = runtime.providers.acquire(context.authorization)
     try {
       const answer: AnswerContext = {
@@ -65,7 +67,8 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
   ): Promise<void> {
     const { requestId, apiMode, body, signal } = request.context
     const job = { protocol, apiMode, bytes: body, context: { requestId, ...outside } }
-    await answerCall(await runtime.translator.translate(job, signal), reply)
+    const translation = runtime.translator.translate(job, signal)
+    await answerCall(translation instanceof Promise ? await translation : translation, reply)
   }
 }
 

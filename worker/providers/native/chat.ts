@@ -31,7 +31,8 @@ export async function completeChat(
   call: TranslatedChat,
   context: CallContext
 ): Promise<NormalizedResponse> {
-  const upstreamCall = await prepareCall(dependencies, call, context)
+  const prepared = prepareCall(dependencies, call, context)
+  const upstreamCall = prepared instanceof Promise ? await prepared : prepared
   const answer = await dependencies.client.fetch(upstreamCall, context)
   const reader = openReader(dependencies, call, context, answer.headers)
   let events = reader.readBody(answer.bytes)
@@ -45,21 +46,26 @@ export async function completeChat(
   return accumulateEvents(events)
 }
 
-/** The call for a chat's body, with the client's attachments uploaded and their ids in place. */
-export async function prepareCall(
+/** The call for a chat's body, with the client's attachments uploaded and their ids in place; a promise only when it has some. */
+export function prepareCall(
   dependencies: ChatDependencies,
   call: TranslatedChat,
   context: CallContext
-): Promise<UpstreamCall> {
+): UpstreamCall | Promise<UpstreamCall> {
+  if (call.attachments.length === 0) return describeCall(dependencies, call, call.body, context)
+  return dependencies.attachments
+    .upload(call.attachments, context, call.request.protocol)
+    .then(fileIds => describeCall(dependencies, call, substitutePlaceholders(call.body, fileIds), context))
+}
+
+function describeCall(
+  dependencies: ChatDependencies,
+  call: TranslatedChat,
+  body: Uint8Array,
+  context: CallContext
+): UpstreamCall {
   const { endpoints } = dependencies.client.transport
   const base = call.plan.wire === 'native-v2' ? endpoints.v2Base : endpoints.v1Base
-  const body =
-    call.attachments.length === 0
-      ? call.body
-      : substitutePlaceholders(
-          call.body,
-          await dependencies.attachments.upload(call.attachments, context, call.request.protocol)
-        )
   logPayload(dependencies, body, context)
   return {
     operation: 'chat',
