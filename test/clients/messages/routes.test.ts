@@ -3,6 +3,8 @@ import { get, lastUpstreamChat, post, upstreamChats } from '../../support/client
 import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
 
 const model = 'GigaChat-2'
+/** Of letters that no token of the upstream has, so that it can be looked for. */
+const key = 'key.of.this.gateway'
 const messages = [{ role: 'user', content: 'hi' }]
 const emulator = await startEmulator(t)
 const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
@@ -13,7 +15,7 @@ const configured = await startGateway(t, {
     GATEWAY_PASS_MODEL: 'false',
     UPSTREAM_MODEL: 'GigaChat-2-Pro',
     GATEWAY_ENABLE_API_KEY_AUTH: 'true',
-    GATEWAY_API_KEY: 'k1'
+    GATEWAY_API_KEY: key
   }
 })
 
@@ -72,7 +74,7 @@ t.test('messages 2: a v2 message reaches the v2 path with content as parts', asy
 t.test('messages 3: an unprefixed route follows the configured API mode', async t => {
   t.equal((await send('/messages')).status, 200)
   t.equal(lastUpstreamChat(emulator).path, '/api/v1/chat/completions')
-  const answer = await post(`${configured.url}/messages`, { model, messages }, { 'x-api-key': 'k1' })
+  const answer = await post(`${configured.url}/messages`, { model, messages }, { 'x-api-key': key })
   t.equal(answer.status, 200)
   t.equal(lastUpstreamChat(emulator).path, '/api/v2/chat/completions')
 })
@@ -107,21 +109,21 @@ t.test('a wrong method and routes that do not exist answer in the family’s env
 
 t.test('messages 7, 8: the gateway key is taken from either header and stays here', async t => {
   for (const headers of [
-    { authorization: 'Bearer k1' },
-    { 'x-api-key': 'k1' },
-    { authorization: 'Bearer k1', 'x-api-key': 'wrong' }
+    { authorization: `Bearer ${key}` },
+    { 'x-api-key': key },
+    { authorization: `Bearer ${key}`, 'x-api-key': 'wrong' }
   ]) {
     const answer = await post(`${configured.url}/v1/messages`, { model, messages }, headers)
     t.equal(answer.status, 200)
     const { headers: sent } = lastUpstreamChat(emulator)
-    t.notMatch(JSON.stringify(sent), /k1/)
+    t.notOk(JSON.stringify(sent).includes(key))
     t.match(sent.authorization, /^Bearer /)
   }
 })
 
 t.test('messages 9: a wrong bearer key is refused even beside a right x-api-key', async t => {
   const before = upstreamChats(emulator).length
-  for (const headers of [{ authorization: 'Bearer wrong', 'x-api-key': 'k1' }, { 'x-api-key': 'wrong' }, {}]) {
+  for (const headers of [{ authorization: 'Bearer wrong', 'x-api-key': key }, { 'x-api-key': 'wrong' }, {}]) {
     const answer = await post(`${configured.url}/v1/messages`, { model, messages }, headers)
     t.equal(answer.status, 401)
     t.strictSame(Object.keys(answer.json), ['type', 'error', 'request_id'])
@@ -134,7 +136,7 @@ t.test('messages 9: a wrong bearer key is refused even beside a right x-api-key'
 t.test(
   'messages 76: with model passing off the configured model is used and the client’s own name comes back',
   async t => {
-    const headers = { 'x-api-key': 'k1' }
+    const headers = { 'x-api-key': key }
     for (const version of ['v1', 'v2']) {
       const url = `${configured.url}/${version}/messages`
       const answer = await post(url, { model: 'claude-x', messages }, headers)
