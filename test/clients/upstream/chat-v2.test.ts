@@ -234,6 +234,13 @@ t.test('hosted tools come under the upstream’s own names, each once, before th
   }
   await ask(gateway, 'v2', 'hi', { more: { tools: [configured] } })
   t.strictSame(lastUpstreamChat(emulator).body.tools, [{ web_search: { flags: ['b'], indexes: ['nested'] } }])
+  // SDKs fill what nobody chose with null; the upstream refuses it at any depth.
+  const approximate = { type: 'approximate', city: null, region: { code: null }, names: ['a', null] }
+  const filled = { type: 'web_search', search_context_size: null, user_location: approximate }
+  t.equal((await ask(gateway, 'v2', 'hi', { more: { tools: [filled] } })).status, 200)
+  t.strictSame(lastUpstreamChat(emulator).body.tools, [
+    { web_search: { user_location: { type: 'approximate', region: {}, names: ['a'] } } }
+  ])
 })
 
 t.test('choices of tools are forced by name, or without one where some tool is demanded', async t => {

@@ -1,7 +1,13 @@
 // Writes a request on the v2 wire of the native upstream: contents of parts, options of the model in one object, one entry per
 // tool kind, stored conversations.
 
-import { assertNever, isJsonObject, type JsonObject, type NormalizedRequest } from '../../normalized/index.ts'
+import {
+  assertNever,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type NormalizedRequest
+} from '../../normalized/index.ts'
 import type { TranslationSettings, WrittenRequest } from '../face.ts'
 import { mergeV2Fields, readStorage } from '../native/additional-fields.ts'
 import { FORCED_TOOL_MODE, isLargestV2Model, PARALLEL_TOOL_CALLS_MEMBER } from '../native/constants.ts'
@@ -95,8 +101,17 @@ function writeDemand(demand: ToolDemand): JsonObject {
   }
 }
 
+/** Null means absent on this wire, at every depth: SDKs fill optional members of a configuration with it. */
 function withoutNulls(config: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== null && value !== undefined))
+  const kept = Object.entries(config).flatMap(([name, value]) =>
+    value === null || value === undefined ? [] : [[name, withoutNestedNulls(value)] as const]
+  )
+  return Object.fromEntries(kept)
+}
+
+function withoutNestedNulls(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.filter(item => item !== null).map(withoutNestedNulls)
+  return isJsonObject(value) ? withoutNulls(value) : value
 }
 
 function writeMessages(prepared: PreparedRequest): JsonObject[] {
