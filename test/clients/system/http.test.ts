@@ -32,7 +32,7 @@ const production = await startGateway(t, {
 })
 const K = { 'x-api-key': 'k1' }
 
-t.test('operations 1, 2: liveness is open, empty and strict about its method', async t => {
+t.test('operations 1, 2: liveness is open, empty and strict about its method (I7)', async t => {
   for (const [method, path] of [
     ['GET', '/health'],
     ['HEAD', '/health'],

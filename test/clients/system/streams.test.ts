@@ -182,6 +182,31 @@ t.test('a client that leaves ends the upstream’s work, before, within and with
   t.equal((await get(`${gateway.url}/health`)).status, 200)
 })
 
+t.test('a stream that is silent for long says that it lives, in a way that the SDKs do not see (A19)', async t => {
+  const patient = await startGateway(t, { env: emulatorVariables(emulator) })
+  await Promise.all(
+    families.map(async family => {
+      const controller = new AbortController()
+      const response = await openStream(patient, family, '[[hang:1]][[chunks:early|late]]', {
+        query: '?alt=sse',
+        signal: controller.signal
+      })
+      const sign =
+        family === 'messages'
+          ? /early[\s\S]*event: ping\ndata: \{"type":"ping"\}\n\n$/
+          : /early[\s\S]*\n\n: [^\n]+\n\n$/
+      let text = ''
+      for await (const chunk of response.body ?? []) {
+        text += Buffer.from(chunk).toString('utf8')
+        if (sign.test(text)) break
+      }
+      t.match(text, sign, family)
+      t.equal(streamedTextIn(family, text), 'early', family)
+      controller.abort()
+    })
+  )
+})
+
 t.test('a stream that falls silent is ended by its own limit, as an error of the family (H5)', async t => {
   await Promise.all(
     families.map(async family => {

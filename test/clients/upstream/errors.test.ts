@@ -225,7 +225,7 @@ t.test('of the upstream’s words only its message is shown, cleaned and cut', a
   }
 })
 
-t.test('an upstream that is not there, or has no address, is a failure on the way in every family', async t => {
+t.test('an upstream that is not there, or has no address, is a failure on the way in every family (H10)', async t => {
   const closed = createServer().listen(0, '127.0.0.1')
   await new Promise(resolve => closed.once('listening', resolve))
   const { port } = closed.address() as AddressInfo
