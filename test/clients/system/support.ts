@@ -60,20 +60,25 @@ export function askIn(
   return post(urlOf(gateway, family, options), bodyOf(family, text, options), options.headers)
 }
 
+/** Streams that are open on purpose: a response that nobody refers to is collected, and its connection closed with it. */
+const openedStreams: Response[] = []
+
 /** Opens a stream and leaves it to the caller to read it, or not. */
-export function openStream(
+export async function openStream(
   gateway: { url: string },
   family: Family,
   text: string,
   options: AskOptions & { signal?: AbortSignal } = {}
 ): Promise<Response> {
   const streamed = { ...options, stream: true }
-  return fetch(urlOf(gateway, family, streamed), {
+  const response = await fetch(urlOf(gateway, family, streamed), {
     method: 'POST',
     body: JSON.stringify(bodyOf(family, text, streamed)),
     headers: { 'content-type': 'application/json', ...options.headers },
     ...(options.signal === undefined ? {} : { signal: options.signal })
   })
+  openedStreams.push(response)
+  return response
 }
 
 /** The text of a whole answer. */
