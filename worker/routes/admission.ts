@@ -1,6 +1,7 @@
 // The last gate before a provider is called: a host-wide slot for the model, taken before any header is sent, so that a full
 // model is a 429 and never a broken stream (operations.md 3.7, field lesson N8).
 
+import { limitOf, slotLimitsFrom } from '../../shared/model-slots.ts'
 import type { SlotAnswer } from '../control-channel.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { GatewayError } from '../normalized/index.ts'
@@ -29,9 +30,10 @@ export function admitToModel(
 function requireSlot(release: SlotAnswer, runtime: WorkerRuntime, key: string, context: RequestContext): ModelSlot {
   if (release !== null) return { release }
   context.signal.throwIfAborted()
+  const limit = limitOf(slotLimitsFrom(runtime.settings), key)
   runtime.log.warn(
-    { event: 'model_concurrency_timeout', provider: 'native', model: key, request_id: context.requestId },
-    'Concurrency limit reached for a model'
+    { event: 'model_concurrency_timeout', provider: 'native', model: key, limit, request_id: context.requestId },
+    `Concurrency limit reached for model ${key}: ${limit}`
   )
   throw new GatewayError('model_concurrency_limit', { param: 'model', retryAfter: '1' })
 }

@@ -136,7 +136,11 @@ t.test('what went wrong with the upstream or a limit has a warning that leads to
   for (const [answer, event, more] of [
     [died, 'upstream_call_failed', { error_type: 'connect_error', code: 'provider_failure' }],
     [odd, 'upstream_anomaly', { anomaly: 'finish_reason_unknown' }],
-    [refused, 'model_concurrency_timeout', { provider: 'native', model }]
+    [
+      refused,
+      'model_concurrency_timeout',
+      { provider: 'native', model, limit: 1, msg: `Concurrency limit reached for model ${model}: 1` }
+    ]
   ] as const) {
     const line = log.find(one => one.event === event && one.request_id === answer.headers.get('x-request-id'))
     t.match(line, { level: 'WARNING', ...more }, event)
