@@ -4,6 +4,9 @@ import { availableParallelism } from 'node:os'
 import type { SettingType } from './types.ts'
 import * as kind from './types.ts'
 
+/** The longest time that a timer counts is 2^31 - 1 ms; a longer one would be over at once. */
+const SECONDS_MAX = 2_147_483
+
 export type SettingsSection =
   | 'Process'
   | 'Requests'
@@ -132,7 +135,7 @@ function processRows(add: OneSection) {
       'Bodies of this size and larger are translated in a thread.'
     ),
     GATEWAY_STARTUP_TIMEOUT_SECONDS: add.withDefault(
-      kind.decimal({ above: 0 }),
+      kind.decimal({ above: 0, max: SECONDS_MAX }),
       '30',
       'A worker that is not ready after this time has failed.'
     ),
@@ -178,12 +181,12 @@ function requestRows(add: OneSection) {
       'All audio and image attachments of one request together.'
     ),
     GATEWAY_REQUEST_TIMEOUT_SECONDS: add.withDefault(
-      kind.decimal({ min: 0 }),
+      kind.decimal({ min: 0, max: SECONDS_MAX }),
       '0',
       'Longest duration of a whole non-streaming request; 0 sets no limit.'
     ),
     GATEWAY_STREAM_IDLE_TIMEOUT_SECONDS: add.withDefault(
-      kind.decimal({ min: 0 }),
+      kind.decimal({ min: 0, max: SECONDS_MAX }),
       '300',
       'Longest silence of an upstream stream; 0 sets no limit.'
     ),
@@ -194,7 +197,7 @@ function requestRows(add: OneSection) {
     ),
     GATEWAY_MODEL_MAX_CONNECTIONS_DEFAULT: add.optional(positive, 'The same limit for models that are not listed.'),
     GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: add.optional(
-      kind.decimal({ min: 0 }),
+      kind.decimal({ min: 0, max: SECONDS_MAX }),
       'Seconds to wait for a free slot; unset waits without limit, 0 refuses at once.'
     )
   }
@@ -427,7 +430,7 @@ function upstreamRows(add: OneSection) {
     UPSTREAM_MODEL: add.optional(kind.name, 'Model for requests that name none.'),
     UPSTREAM_PROFANITY_CHECK: add.optional(kind.boolean, "Switch the upstream's own content filter on or off."),
     UPSTREAM_TIMEOUT: add.withDefault(
-      kind.decimal({ above: 0 }),
+      kind.decimal({ above: 0, max: SECONDS_MAX }),
       '30',
       'Seconds for connecting, for writing, and for each gap between received bytes.'
     ),

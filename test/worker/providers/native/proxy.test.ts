@@ -142,7 +142,8 @@ t.test('a proxy that refuses, or does not answer, is a failure on the way', asyn
   t.teardown(() => emulator.close())
   const refusing = await startProxy(t, { refuse: 407 })
   const settings = { UPSTREAM_CA_BUNDLE_FILE: join(fixtures, 'ca.pem'), UPSTREAM_TIMEOUT: '0.3' }
-  const refused = startPool(t, emulatorEnv(emulator, { ...settings, HTTPS_PROXY: refusing.url }))
+  const patient = { ...settings, UPSTREAM_TIMEOUT: '20' }
+  const refused = startPool(t, emulatorEnv(emulator, { ...patient, HTTPS_PROXY: refusing.url }))
   t.match(await rejection(refused.provider.complete(chatCall('hi'), contextOf())), {
     code: 'provider_failure',
     status: 502
