@@ -2,6 +2,12 @@
 
 /** Fewer, larger young-generation collections: measured to save a seventh of the processor time at small bodies. */
 const SEMI_SPACE_MEBIBYTES = 32
+/**
+ * The engine watches which objects outlive a collection and then makes their kind old from birth. Under load everything of a request
+ * that runs outlives one, so it would make request state old: garbage that holds the rest of its request until the whole heap is
+ * collected. Measured: 4.6 KB of each request were copied and kept, with this option 0.5 KB.
+ */
+const WITHOUT_PRETENURING = '--no-allocation-site-pretenuring'
 /** What a container has beside the heaps of its workers: code, buffers, the supervisor. */
 const HEAP_SHARE = 0.75
 const HEAP_MEBIBYTES_MIN = 128
@@ -21,6 +27,7 @@ export function planWorkerArguments(machine: WorkerMachine): string[] {
   const planned: string[] = []
   const isChosen = (option: string) => machine.inherited.some(one => one.replaceAll('_', '-').startsWith(option))
   if (!isChosen('--max-semi-space-size')) planned.push(`--max-semi-space-size=${SEMI_SPACE_MEBIBYTES}`)
+  if (!isChosen(WITHOUT_PRETENURING) && !isChosen('--allocation-site-pretenuring')) planned.push(WITHOUT_PRETENURING)
   const limit = machine.memoryLimitBytes
   const isLimited = limit !== undefined && limit > 0 && limit < machine.totalMemoryBytes
   if (isLimited && !isChosen('--max-old-space-size')) {

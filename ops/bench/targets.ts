@@ -21,7 +21,7 @@ export interface Targets {
   close(): Promise<void>
 }
 
-const HEAP_FLAGS = ['--max-semi-space-size=32']
+const HEAP_FLAGS = ['--max-semi-space-size=32', '--no-allocation-site-pretenuring']
 const root = join(import.meta.dirname, '..', '..')
 const CLOCK_TICKS_PER_SECOND = 100
 const START_DEADLINE_MS = 30_000

@@ -52,19 +52,21 @@ t.test('a worker that lived long starts a new count', async t => {
 
 const machine = { workerCount: 4, memoryLimitBytes: undefined, totalMemoryBytes: 16 * 1024 ** 3, inherited: [] }
 
-t.test('workers get a larger young generation', async t => {
-  t.same(planWorkerArguments(machine), ['--max-semi-space-size=32'])
+const always = ['--max-semi-space-size=32', '--no-allocation-site-pretenuring']
+
+t.test('workers get a large young generation, and no object is old from birth', async t => {
+  t.same(planWorkerArguments(machine), always)
 })
 
 t.test('in a container the heaps of all workers fit into its memory together', async t => {
   const limited = planWorkerArguments({ ...machine, memoryLimitBytes: 2 * 1024 ** 3 })
-  t.same(limited, ['--max-semi-space-size=32', '--max-old-space-size=384'])
+  t.same(limited, [...always, '--max-old-space-size=384'])
   const tiny = planWorkerArguments({ ...machine, memoryLimitBytes: 256 * 1024 ** 2 })
-  t.same(tiny[1], '--max-old-space-size=128')
-  t.equal(planWorkerArguments({ ...machine, memoryLimitBytes: 2 ** 60 }).length, 1, 'a limit above the machine is none')
+  t.equal(tiny.at(-1), '--max-old-space-size=128')
+  t.same(planWorkerArguments({ ...machine, memoryLimitBytes: 2 ** 60 }), always, 'a limit above the machine is none')
 })
 
 t.test('what the operator chose stays as it is', async t => {
-  const inherited = ['--max_old_space_size=999', '--max-semi-space-size=8']
+  const inherited = ['--max_old_space_size=999', '--max-semi-space-size=8', '--allocation_site_pretenuring']
   t.same(planWorkerArguments({ ...machine, memoryLimitBytes: 2 * 1024 ** 3, inherited }), [])
 })

@@ -20,7 +20,9 @@ export interface DrainGate {
 }
 
 export function createDrainGate(): DrainGate {
-  const active = new Set<RequestContext>()
+  // A list in which each request knows its place. A set would rebuild its table every few requests, and each table that has grown old
+  // keeps the next one alive, with all requests in it, until the whole heap is collected.
+  const active: RequestContext[] = []
   let idleWaiters: Array<() => void> = []
   let isDraining = false
 
@@ -29,14 +31,21 @@ export function createDrainGate(): DrainGate {
       return isDraining
     },
     get activeRequests() {
-      return active.size
+      return active.length
     },
     admit(context) {
       if (isDraining) throw shuttingDown()
-      active.add(context)
+      context.gatePlace = active.push(context) - 1
     },
     release(context) {
-      if (!active.delete(context) || active.size > 0) return
+      if (context.gatePlace === undefined) return
+      const last = active.pop()
+      if (last !== undefined && last !== context) {
+        active[context.gatePlace] = last
+        last.gatePlace = context.gatePlace
+      }
+      context.gatePlace = undefined
+      if (active.length > 0) return
       const waiters = idleWaiters
       idleWaiters = []
       for (const resolve of waiters) resolve()
@@ -45,11 +54,11 @@ export function createDrainGate(): DrainGate {
       isDraining = true
     },
     whenIdle() {
-      if (active.size === 0) return Promise.resolve()
+      if (active.length === 0) return Promise.resolve()
       return new Promise(resolve => idleWaiters.push(resolve))
     },
     cancelActive() {
-      for (const context of active) context.abort(shuttingDown())
+      for (const context of [...active]) context.abort(shuttingDown())
     }
   }
 }

@@ -93,6 +93,8 @@ export class RequestContext {
   /** The answer is a stream and its head has been sent. */
   isStreaming = false
   facts: RequestFacts = {}
+  /** Index of an admitted request in the drain gate, which alone writes it. */
+  gatePlace: number | undefined
 
   readonly #options: RequestContextOptions
   readonly #onConnectionClosed: () => void
