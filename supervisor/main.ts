@@ -1,26 +1,31 @@
 #!/usr/bin/env node
-// Entry of the gateway: arguments to a command, a command to an exit code.
+// Entry of the gateway: arguments to a command, a command to an exit code. What is imported here also loads on an old Node.
+import { readRequiredNode, readVersion } from '../shared/version.ts'
+import { EXIT_CODES } from './exit-codes.ts'
+import { findNodeProblem } from './node-version.ts'
 import { catchStopSignals } from './signals.ts'
 
 // Before anything else is loaded, so that no signal finds the default handler.
 const signals = catchStopSignals()
 
-const { parseCommandLine, USAGE } = await import('./command-line.ts')
-const { EXIT_CODES } = await import('./exit-codes.ts')
-
 const writeOutput = (text: string) => process.stdout.write(text)
 const writeError = (line: string) => process.stderr.write(`llm-gateway: ${line}\n`)
 
+const nodeProblem = findNodeProblem(process.versions.node, readRequiredNode())
+if (nodeProblem !== undefined) {
+  writeError(nodeProblem)
+  process.exit(EXIT_CODES.wrongConfiguration)
+}
+
+const { parseCommandLine, USAGE } = await import('./command-line.ts')
 const command = parseCommandLine(process.argv.slice(2))
 switch (command.kind) {
   case 'help':
     writeOutput(USAGE)
     break
-  case 'version': {
-    const { readVersion } = await import('../shared/version.ts')
+  case 'version':
     writeOutput(`${readVersion()}\n`)
     break
-  }
   case 'usage-error':
     process.stderr.write(USAGE)
     writeError(command.message)
@@ -36,7 +41,6 @@ switch (command.kind) {
   }
   case 'start': {
     const { runGateway } = await import('./gateway.ts')
-    const { readVersion } = await import('../shared/version.ts')
     const sources = { environment: process.env, options: command.options }
     // Exits for good: a handle that some library forgot must not keep a stopped gateway in the process list.
     process.exit(await runGateway(sources, { version: readVersion(), signals, writeOutput, writeError }))

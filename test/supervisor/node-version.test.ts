@@ -1,0 +1,20 @@
+import t from 'tap'
+import { findNodeProblem } from '../../supervisor/node-version.ts'
+
+t.test('a Node below the requirement is named together with the one that is needed', async t => {
+  for (const running of ['20.20.2', '22.14.9', '22.9.0', '8.17.0']) {
+    const expected = `unsupported_node: Node 22.15 or later is needed; this is Node ${running}`
+    t.equal(findNodeProblem(running, '>=22.15'), expected)
+  }
+  t.match(findNodeProblem('22.15.0', '>= 22.15.1'), /Node 22\.15\.1 or later/)
+})
+
+t.test('the required Node and everything above it are fine', async t => {
+  for (const running of ['22.15.0', '22.100.0', '23.0.0', '24.21.0', '24.0.0-nightly20250101']) {
+    t.equal(findNodeProblem(running, '>=22.15'), undefined, running)
+  }
+})
+
+t.test('a requirement that this form cannot express demands nothing', async t => {
+  for (const required of ['', '*', '^22.15.0 || >=24']) t.equal(findNodeProblem('18.0.0', required), undefined)
+})
