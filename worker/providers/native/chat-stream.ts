@@ -181,7 +181,7 @@ class StreamSession implements ExchangeReceiver {
     this.#read()
     this.#flush()
     if (!this.#hasPushed && !this.#isBusy) throw thrown
-    if (thrown instanceof CallFailure) logFailure(this.#dependencies.log, thrown, this.#context)
+    if (thrown instanceof CallFailure) logFailure(this.#dependencies.log, thrown, this.#context, 'chat')
     const error = thrown instanceof CallFailure ? thrown.error : toGatewayError(thrown)
     this.#add([{ type: 'error', error }])
   }

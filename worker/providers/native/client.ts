@@ -141,7 +141,9 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
   async function run<T>(
     context: CallContext,
     attempt: (send: SendCall) => Promise<T>,
-    canRetry?: () => boolean
+    canRetry?: () => boolean,
+    // What is taken as it comes is a chat; `fetch` says what it fetches.
+    operation: UpstreamOperation = 'chat'
   ): Promise<T> {
     try {
       if (options.retryPolicy.retriesMax === 0) return await authorized(context, attempt, 0)
@@ -153,7 +155,7 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       })
     } catch (thrown) {
       if (!(thrown instanceof CallFailure)) throw toGatewayError(thrown)
-      logFailure(log, thrown, context)
+      logFailure(log, thrown, context, operation)
       throw thrown.error
     }
   }
@@ -166,26 +168,40 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
         ...call,
         headers: ['accept-encoding', ACCEPTED_ENCODINGS, ...(call.headers ?? [])]
       }
-      return run(context, async sendCall => {
+      const attempt = async (sendCall: SendCall) => {
         const collector = createAnswerCollector(bytesMax)
         await sendCall(announcing, collector, transport.timeouts.whole)
         const answer = collector.take()
         return requireSuccess(answer instanceof Promise ? await answer : answer)
-      })
+      }
+      return run(context, attempt, undefined, call.operation)
     }
   }
 }
 
-/** Says why a transport failed, in the log only: an HTTP status says it already, and it is in the request's own line. */
-export function logFailure(log: Logger, failure: CallFailure, context: Pick<CallContext, 'requestId'>): void {
-  if (failure.outcome === undefined) return
-  log.warn(
+/** What the upstream says when a client asked for the wrong thing: nothing that an operator could mend. */
+const CLIENT_FAULT_STATUSES: readonly number[] = [400, 404, 413, 422]
+
+/** Writes the one line of a failed call: what was asked, how it failed and for which request; nothing of what was sent or answered. */
+export function logFailure(
+  log: Logger,
+  failure: CallFailure,
+  context: Pick<CallContext, 'requestId'>,
+  operation: UpstreamOperation
+): void {
+  const { status, outcome, error } = failure
+  // The contracts name no level. The list of models is asked for in words of the gateway's own: its 404 is a wrong address.
+  const isFaultOfClient = status !== null && operation !== 'models' && CLIENT_FAULT_STATUSES.includes(status)
+  log[isFaultOfClient ? 'info' : 'warn'](
     {
       event: 'upstream_call_failed',
       request_id: context.requestId,
-      error_type: failure.outcome,
-      code: failure.error.code,
-      cause: describeCause(failure.error)
+      operation,
+      status: status ?? undefined,
+      error_type: outcome,
+      code: error.code,
+      // A status has no other cause than itself.
+      cause: status === null ? describeCause(error) : undefined
     },
     'The upstream call failed'
   )
