@@ -4,12 +4,13 @@ import { type CatalogAnswer, type CatalogTicket, createCatalogRecord } from '../
 import type { SupervisorMessage, WorkerMessageContent } from '../shared/ipc.ts'
 import { createSlotPool, limitOf, type SlotSettings, slotLimitsFrom } from '../shared/model-slots.ts'
 import { NATIVE_PROFILE_ID } from '../shared/native-profile.ts'
+import type { CancelSignal } from './normalized/index.ts'
 
 export interface RefreshCatalogOptions {
   /** Ask the upstream even when the current snapshot is fresh. */
   readonly force: boolean
   /** Ends the wait of this caller; the discovery itself goes on for the others. */
-  readonly signal?: AbortSignal
+  readonly signal?: CancelSignal
 }
 
 /** Gives the slot back, or null: there was none to have. */
@@ -20,7 +21,7 @@ export interface ControlChannel {
    * Takes a host-wide slot for a model: gives a function that gives it back, or null when the wait ended without one (timeout,
    * full queue, or `signal`). A model without a limit sends nothing and is answered without a promise.
    */
-  acquireSlot(key: string, signal: AbortSignal): SlotAnswer | Promise<SlotAnswer>
+  acquireSlot(key: string, signal: CancelSignal): SlotAnswer | Promise<SlotAnswer>
   /** The catalog that all workers show at the moment, or undefined before the first discovery. */
   catalogSnapshot(): CatalogSnapshot | undefined
   /** Calls the listener for each snapshot that replaces the current one. */
@@ -157,7 +158,7 @@ function createChannelCore(options: { settings: SlotSettings; catalog: CatalogSn
     }
   }
 
-  function waitForSlot(key: string, signal: AbortSignal): Promise<SlotAnswer> {
+  function waitForSlot(key: string, signal: CancelSignal): Promise<SlotAnswer> {
     lastRequestId += 1
     const requestId = lastRequestId
     return new Promise(resolve => {
@@ -209,7 +210,7 @@ function createChannelCore(options: { settings: SlotSettings; catalog: CatalogSn
       wantedListeners.push(listener)
     },
     async refreshCatalog(fetchModels, { force, signal }) {
-      signal?.throwIfAborted()
+      if (signal?.aborted) throw signal.reason
       // An unforced refresh may be answered without asking the upstream, so a forced one only joins its own kind.
       const shared = force ? running.forced : (running.forced ?? running.unforced)
       return waitUnlessAborted(shared ?? startRefresh(fetchModels, force), signal)
@@ -245,7 +246,7 @@ function createChannelCore(options: { settings: SlotSettings; catalog: CatalogSn
 }
 
 /** Resolves with the work, or rejects with the signal's reason if that comes first. The work goes on either way. */
-async function waitUnlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+async function waitUnlessAborted<T>(work: Promise<T>, signal: CancelSignal | undefined): Promise<T> {
   if (signal === undefined) return work
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const onAbort = () => reject(signal.reason)

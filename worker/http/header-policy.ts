@@ -2,11 +2,9 @@
 // Everything that is not forwarded here stays with the gateway: the upstream's request is built from this list alone.
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** Request headers for the upstream, in order, each name once. */
-export type UpstreamHeaders = Array<readonly [name: string, value: string]>
-
 export interface UpstreamHeadersPlan {
-  headers: UpstreamHeaders
+  /** Names and values in turn, each name once. */
+  headers: string[]
   /** How many custom headers went beyond the bounds and were left out. */
   droppedCount: number
 }
@@ -92,45 +90,66 @@ const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
  * 64 headers and 8 KiB; the rest is dropped and counted.
  */
 export function planUpstreamHeaders(input: UpstreamHeadersInput): UpstreamHeadersPlan {
-  const { requestId } = input
-  const candidates = collectCandidates(input)
-  const plan: UpstreamHeadersPlan = { headers: [], droppedCount: 0 }
-  let customCount = 0
-  let customBytes = 0
-  for (const [name, value] of candidates) {
-    const contextName = CONTEXT_HEADERS.get(name)
-    if (contextName !== undefined) {
-      plan.headers.push([contextName, value])
-      continue
-    }
-    customBytes += name.length + value.length
-    const isWithin = customCount < CUSTOM_HEADERS_MAX && customBytes <= CUSTOM_HEADERS_BYTES_MAX
-    if (plan.droppedCount === 0 && (isWithin || customCount === 0)) {
-      customCount += 1
-      plan.headers.push([name, value])
-    } else {
-      plan.droppedCount += 1
-    }
-  }
-  if (!candidates.has('x-request-id')) plan.headers.push(['X-Request-ID', requestId])
-  if (!candidates.has('traceparent')) plan.headers.push(['traceparent', writeTraceparent(requestId)])
-  return plan
-}
-
-function collectCandidates({ headers, extraHeaders }: UpstreamHeadersInput): ReadonlyMap<string, string> {
+  const { headers, requestId } = input
+  const extra = readExtraHeaders(input.extraHeaders)
   const hopByHop = readConnectionNames(headers.connection)
-  const candidates = new Map<string, string>()
+  const collector = new HeaderCollector()
   for (const name in headers) {
     const value = headers[name]
-    if (typeof value === 'string' && isForwarded(name, value, hopByHop)) candidates.set(name, value)
+    if (typeof value !== 'string' || !isForwarded(name, value, hopByHop)) continue
+    // An entry of the body takes the place of an equal header of the request.
+    const winner = extra?.get(name)
+    if (winner !== undefined && isForwarded(name, winner, hopByHop)) continue
+    collector.add(name, value)
   }
-  if (typeof extraHeaders !== 'object' || extraHeaders === null) return candidates
-  for (const [givenName, givenValue] of Object.entries(extraHeaders)) {
-    const name = givenName.trim().toLowerCase()
+  if (extra !== undefined) {
+    for (const [name, value] of extra) if (isForwarded(name, value, hopByHop)) collector.add(name, value)
+  }
+  return collector.finish(requestId)
+}
+
+class HeaderCollector {
+  readonly #headers: string[] = []
+  #droppedCount = 0
+  #customCount = 0
+  #customBytes = 0
+  #hasRequestId = false
+  #hasTraceparent = false
+
+  add(name: string, value: string): void {
+    if (name === 'x-request-id') this.#hasRequestId = true
+    else if (name === 'traceparent') this.#hasTraceparent = true
+    const contextName = CONTEXT_HEADERS.get(name)
+    if (contextName !== undefined) {
+      this.#headers.push(contextName, value)
+      return
+    }
+    this.#customBytes += name.length + value.length
+    const isWithin = this.#customCount < CUSTOM_HEADERS_MAX && this.#customBytes <= CUSTOM_HEADERS_BYTES_MAX
+    if (this.#droppedCount === 0 && (isWithin || this.#customCount === 0)) {
+      this.#customCount += 1
+      this.#headers.push(name, value)
+    } else {
+      this.#droppedCount += 1
+    }
+  }
+
+  finish(requestId: string): UpstreamHeadersPlan {
+    if (!this.#hasRequestId) this.#headers.push('X-Request-ID', requestId)
+    if (!this.#hasTraceparent) this.#headers.push('traceparent', writeTraceparent(requestId))
+    return { headers: this.#headers, droppedCount: this.#droppedCount }
+  }
+}
+
+/** The `extra_headers` member as names in lower case and values; undefined when there are none. */
+function readExtraHeaders(extraHeaders: unknown): Map<string, string> | undefined {
+  if (typeof extraHeaders !== 'object' || extraHeaders === null) return undefined
+  const read = new Map<string, string>()
+  for (const [name, givenValue] of Object.entries(extraHeaders)) {
     const value = toFieldValue(givenValue)
-    if (value !== undefined && isForwarded(name, value, hopByHop)) candidates.set(name, value)
+    if (value !== undefined) read.set(name.trim().toLowerCase(), value)
   }
-  return candidates
+  return read
 }
 
 function isForwarded(name: string, value: string, hopByHop: readonly string[]): boolean {
@@ -173,6 +192,6 @@ function toFieldValue(value: unknown): string | undefined {
  * exported for it.
  */
 function writeTraceparent(requestId: string): string {
-  const digits = requestId.replaceAll('-', '')
-  return `00-${digits}-${digits.slice(16)}-00`
+  const [first, second, third, fourth, fifth] = requestId.split('-')
+  return `00-${first}${second}${third}${fourth}${fifth}-${fourth}${fifth}-00`
 }

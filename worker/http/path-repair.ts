@@ -39,7 +39,7 @@ export function repairPath(target: string, options: PathRepairOptions): string {
   const queryStart = local.indexOf('?')
   const path = queryStart === -1 ? local : local.slice(0, queryStart)
   if (path === options.metricsPath || path.startsWith(`${options.metricsPath}/`)) return local
-  const repaired = repairSegments(path)
+  const repaired = repairKnown(path)
   if (repaired === path) return local
   return queryStart === -1 ? repaired : repaired + local.slice(queryStart)
 }
@@ -50,6 +50,18 @@ function toLocalTarget(target: string): string {
   if (authority === null) return target
   const rest = target.slice(authority[0].length)
   return rest.startsWith('/') ? rest : `/${rest}`
+}
+
+/** Clients ask for the same few paths again and again: what became of a path is kept, for so many of them. */
+const repairedPaths = new Map<string, string>()
+const REPAIRED_PATHS_MAX = 512
+
+function repairKnown(path: string): string {
+  const known = repairedPaths.get(path)
+  if (known !== undefined) return known
+  const repaired = repairSegments(path)
+  if (repairedPaths.size < REPAIRED_PATHS_MAX) repairedPaths.set(path, repaired)
+  return repaired
 }
 
 function repairSegments(path: string): string {

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ApiMode } from '../bridge/plan.ts'
-import { GatewayError } from '../normalized/index.ts'
+import { CancelSource, GatewayError } from '../normalized/index.ts'
 import type { CallContext, UpstreamAuthorization } from '../providers/types.ts'
 import type { FlatHeaders } from './cors.ts'
 import type { Family, QueryValues } from './families.ts'
@@ -93,14 +93,17 @@ export class RequestContext {
   /** The answer is a stream and its head has been sent. */
   isStreaming = false
   facts: RequestFacts = {}
+  /**
+   * Aborted with a `GatewayError` when the client disconnects, at the drain deadline, and when the time of a non-streaming request
+   * is up. Every upstream call of the request takes it.
+   */
+  readonly signal = new CancelSource()
   /** Index of an admitted request in the drain gate, which alone writes it. */
   gatePlace: number | undefined
 
   readonly #options: RequestContextOptions
   readonly #onConnectionClosed: () => void
   readonly #isQueued: boolean
-  #controller: AbortController | undefined
-  #abortReason: GatewayError | undefined
   #deadline: NodeJS.Timeout | undefined
   #traceId: string | undefined
   #isClosed = false
@@ -153,28 +156,15 @@ export class RequestContext {
     return withoutQuery(this.incoming.url ?? '/')
   }
 
-  /**
-   * Aborted with a `GatewayError` when the client disconnects, at the drain deadline, and when the time of a non-streaming request
-   * is up. Every upstream call of the request takes it.
-   */
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController()
-      if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason)
-    }
-    return this.#controller.signal
-  }
-
   get isAborted(): boolean {
-    return this.#abortReason !== undefined
+    return this.signal.aborted
   }
 
   /** Ends what the request has running; the first reason stays. */
   abort(reason: GatewayError): void {
-    if (this.#abortReason !== undefined) return
-    this.#abortReason = reason
+    if (this.signal.aborted) return
     this.cancelBody?.(reason)
-    this.#controller?.abort(reason)
+    this.signal.abort(reason)
   }
 
   /** Limits the whole request to this many milliseconds, unless the client turns out to want a stream. */
@@ -215,7 +205,8 @@ export class RequestContext {
   /** How the request ended; meaningful once it is closed. */
   outcome(): RequestOutcome {
     const { outgoing, isStreaming, failureCode } = this
-    if (this.#abortReason !== undefined && this.#abortReason.code !== 'provider_timeout') {
+    const { reason } = this.signal
+    if (reason !== undefined && reason.code !== 'provider_timeout') {
       return isStreaming
         ? { status: 499, lifecycle: 'streaming_aborted', errorType: 'stream_cancelled' }
         : { status: 499, lifecycle: 'request_aborted', errorType: 'request_cancelled' }

@@ -2,7 +2,7 @@
 
 import type { CatalogModels } from '../../shared/catalog.ts'
 import type { Secret } from '../../shared/secret.ts'
-import type { NormalizedEvent, NormalizedResponse } from '../normalized/index.ts'
+import type { CancelSignal, NormalizedEvent, NormalizedResponse } from '../normalized/index.ts'
 import type { TranslatedChat } from '../translation/types.ts'
 
 /** On whose behalf the upstream is called. */
@@ -30,9 +30,12 @@ export interface UpstreamCallReport {
 export interface CallContext {
   requestId: string
   /** Aborted when the client leaves, at the drain deadline, and when the request's own time is up. The reason is a `GatewayError`. */
-  signal: AbortSignal
-  /** Headers that travel with every upstream call of this request, under the upstream's spelling; already filtered. */
-  headers: ReadonlyArray<readonly [name: string, value: string]>
+  signal: CancelSignal
+  /**
+   * Headers that travel with every upstream call of this request, names and values in turn, under the upstream's spelling; already
+   * filtered.
+   */
+  headers: readonly string[]
   /** Put the bytes of generated images on their `file` events. Without a word the protocols that carry them get them. */
   fetchesGeneratedImages?: boolean
   /** Called once for each exchange of this request with the upstream; not for tokens. Must not throw. */

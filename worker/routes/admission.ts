@@ -29,7 +29,7 @@ export function admitToModel(
 
 function requireSlot(release: SlotAnswer, runtime: WorkerRuntime, key: string, context: RequestContext): ModelSlot {
   if (release !== null) return { release }
-  context.signal.throwIfAborted()
+  if (context.signal.aborted) throw context.signal.reason
   const limit = limitOf(slotLimitsFrom(runtime.settings), key)
   runtime.log.warn(
     { event: 'model_concurrency_timeout', provider: 'native', model: key, limit, request_id: context.requestId },

@@ -51,7 +51,11 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
         needsFinalId: isReadByStreamHelper(reply.request)
       }
       if (call.request.isStream) await streamAnswer(lease.provider, call, { reply, operation, answer })
-      else await sendAnswer(lease.provider, call, { reply, face, answer })
+      else {
+        const response = await lease.provider.complete(call, context.callContext(call.request.extraHeaders))
+        noteUsage(context, response.usage)
+        sendJson(reply, 200, {}, JSON.stringify(face.writeResponse(response, answer)))
+      }
     } catch (thrown) {
       throw refineError(thrown, face, call)
     } finally {
@@ -60,15 +64,13 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     }
   }
 
-  return async function handleChat(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    outside: OutsideBody = {}
-  ): Promise<void> {
+  return function handleChat(request: FastifyRequest, reply: FastifyReply, outside: OutsideBody = {}): Promise<void> {
     const { requestId, apiMode, body, signal } = request.context
     const job = { protocol, apiMode, bytes: body, context: { requestId, ...outside } }
     const translation = runtime.translator.translate(job, signal)
-    await answerCall(translation instanceof Promise ? await translation : translation, reply)
+    return translation instanceof Promise
+      ? translation.then(call => answerCall(call, reply))
+      : answerCall(translation, reply)
   }
 }
 
@@ -80,17 +82,6 @@ function isReadByStreamHelper(request: FastifyRequest): boolean {
 /** Some failures mean more to the family than to the place that raised them. */
 function refineError(thrown: unknown, face: ChatClientFace, call: TranslatedChat): unknown {
   return GatewayError.is(thrown) && face.refineError !== undefined ? face.refineError(thrown, call.request) : thrown
-}
-
-async function sendAnswer(
-  provider: NativeProvider,
-  call: TranslatedChat,
-  { reply, face, answer }: { reply: FastifyReply; face: ChatClientFace; answer: AnswerContext }
-): Promise<void> {
-  const { context } = reply.request
-  const response = await provider.complete(call, context.callContext(call.request.extraHeaders))
-  noteUsage(context, response.usage)
-  sendJson(reply, 200, {}, JSON.stringify(face.writeResponse(response, answer)))
 }
 
 async function streamAnswer(

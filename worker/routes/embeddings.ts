@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { readJsonObject } from '../http/json-body.ts'
 import { sendJson } from '../http/respond.ts'
-import { GatewayError } from '../normalized/index.ts'
+import { type CancelSignal, GatewayError } from '../normalized/index.ts'
 import {
   type EmbeddingsInput,
   readEmbeddingsRequest,
@@ -14,7 +14,7 @@ import type { WorkerRuntime } from '../runtime.ts'
 import { chooseEmbeddingsModel, embedTexts } from './embed.ts'
 
 export function createEmbeddingsHandler(runtime: WorkerRuntime) {
-  async function readTexts(input: EmbeddingsInput, model: string, signal: AbortSignal): Promise<string[]> {
+  async function readTexts(input: EmbeddingsInput, model: string, signal: CancelSignal): Promise<string[]> {
     if (input.type === 'texts') return input.texts
     return runtime.translator.decodeTokens({ model, texts: input.tokens }, signal)
   }

@@ -4,7 +4,7 @@
 import { extname, join } from 'node:path'
 import type { Piscina } from 'piscina'
 import type { Settings } from '../../shared/settings.ts'
-import { GatewayError } from '../normalized/index.ts'
+import { type CancelSignal, GatewayError, toAbortSignal } from '../normalized/index.ts'
 import type { TranslationSettings } from '../protocols/face.ts'
 import { decodeTokens } from './token-decoding.ts'
 import { translateChat } from './translate.ts'
@@ -15,9 +15,9 @@ const THREAD_IDLE_MS = 30_000
 
 export interface Translator {
   /** Translates a chat body. Raises `GatewayError`. Small bodies are done before this returns. */
-  translate(job: TranslationJob, signal: AbortSignal): TranslatedChat | Promise<TranslatedChat>
+  translate(job: TranslationJob, signal: CancelSignal): TranslatedChat | Promise<TranslatedChat>
   /** Decodes token ids into texts. Raises `GatewayError`. */
-  decodeTokens(job: TokenDecodingJob, signal: AbortSignal): Promise<string[]>
+  decodeTokens(job: TokenDecodingJob, signal: CancelSignal): Promise<string[]>
   /** Ends the threads. */
   close(): Promise<void>
 }
@@ -43,7 +43,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     return pool.queueSize < queueMax ? pool : undefined
   }
 
-  async function translateInPool(job: TranslationJob, signal: AbortSignal): Promise<TranslatedChat> {
+  async function translateInPool(job: TranslationJob, signal: CancelSignal): Promise<TranslatedChat> {
     const pool = await findRoom()
     if (pool === undefined) return translateChat(job, settings)
     const bytes = takeWholeBuffer(job.bytes)
@@ -103,9 +103,9 @@ export function selectTranslationSettings(settings: Settings): TranslationSettin
 async function runTask<Value>(
   pool: Piscina,
   task: PoolTask,
-  options: { signal: AbortSignal; transfer: ArrayBuffer[] }
+  options: { signal: CancelSignal; transfer: ArrayBuffer[] }
 ): Promise<Value> {
-  const run = pool.run(task, { signal: options.signal, transferList: options.transfer })
+  const run = pool.run(task, { signal: toAbortSignal(options.signal), transferList: options.transfer })
   const result: PoolResult<Value> = await run.catch((thrown: unknown) => {
     throw options.signal.aborted ? options.signal.reason : thrown
   })

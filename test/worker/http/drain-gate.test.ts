@@ -4,6 +4,7 @@ import { isModelPath } from '../../../worker/http/drain-gate.ts'
 import { startEventStream } from '../../../worker/http/event-stream.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
 import { mountOperation } from '../../../worker/http/route-traits.ts'
+import { toAbortSignal } from '../../../worker/normalized/index.ts'
 import { get, post } from '../../support/client.ts'
 import { type Handler, openConnection, signalled, startApplication } from './support.ts'
 
@@ -121,7 +122,7 @@ async function startWaiting(t: Test, path: string) {
   const started = await startApplication(t, {
     routes: mount(async (request, reply) => {
       arrive()
-      const { signal } = request.context
+      const signal = toAbortSignal(request.context.signal)
       await Promise.race([finished, once(signal, 'abort')])
       signal.throwIfAborted()
       sendJson(reply, 200, {}, '{"done":true}')

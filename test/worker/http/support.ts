@@ -63,7 +63,7 @@ export const echo: Handler = (request, reply) => {
     apiMode: context.apiMode,
     route: context.route,
     authorization: describeAuthorization(context.authorization),
-    headers: context.upstreamHeaders(),
+    headers: pairsOf(context.upstreamHeaders()),
     url: request.raw.url
   }
   sendJson(reply, 200, {}, JSON.stringify(answer))
@@ -121,4 +121,9 @@ export async function openConnection(t: Test, port: number): Promise<RawConnecti
       }),
     closed
   }
+}
+
+/** Names and values in turn as pairs. */
+export function pairsOf(flat: readonly string[]): Array<[name: string, value: string]> {
+  return Array.from({ length: flat.length / 2 }, (_, index) => [flat[2 * index] ?? '', flat[2 * index + 1] ?? ''])
 }

@@ -3,33 +3,31 @@
 import { isJsonObject } from '../../normalized/index.ts'
 import type { AnswerReader } from '../face.ts'
 import { findStateId, type NativeAnswer, type Payload } from '../native/answer.ts'
-import { createNativeReader, type PayloadReader } from '../native/reader.ts'
+import { NativeReader, type PayloadReader } from '../native/reader.ts'
 import type { AnswerReaderDependencies } from '../native/reading.ts'
 import { hasOnlyMembers } from '../native/repeated-frame.ts'
 import { readV1Usage } from '../native/usage.ts'
 
 /** A reader for one answer of v1; streams and whole answers give the same events. */
 export function createNativeV1Reader(dependencies: AnswerReaderDependencies): AnswerReader {
-  return createNativeReader(dependencies, 'v1', createPayloadReader)
+  return new NativeReader(dependencies, 'v1', v1Payloads)
 }
 
-function createPayloadReader(): PayloadReader {
-  return {
-    readWhole(payload, answer) {
-      if (!Array.isArray(payload.choices)) return false
-      readPayload(payload, answer, 'message')
-      return true
-    },
-    readEvent(payload, _name, answer) {
-      // A chunk without choices, or with an empty list of them, may still carry the usage (field lesson A1).
-      readPayload(payload, answer, 'delta')
-    },
-    readPlainText,
-    takePlainText(text, answer) {
-      answer.text(text)
-    },
-    isTerminal: () => false
-  }
+const v1Payloads: PayloadReader = {
+  readWhole(payload, answer) {
+    if (!Array.isArray(payload.choices)) return false
+    readPayload(payload, answer, 'message')
+    return true
+  },
+  readEvent(payload, _name, answer) {
+    // A chunk without choices, or with an empty list of them, may still carry the usage (field lesson A1).
+    readPayload(payload, answer, 'delta')
+  },
+  readPlainText,
+  takePlainText(text, answer) {
+    answer.text(text)
+  },
+  isTerminal: () => false
 }
 
 const PLAIN_MEMBERS = new Set(['choices', 'created', 'model', 'object'])

@@ -4,14 +4,14 @@
 import { isJsonObject } from '../../normalized/index.ts'
 import type { AnswerReader } from '../face.ts'
 import { findStateId, type NativeAnswer, type Payload } from '../native/answer.ts'
-import { createNativeReader, type PayloadReader } from '../native/reader.ts'
+import { NativeReader, type PayloadReader } from '../native/reader.ts'
 import type { AnswerReaderDependencies } from '../native/reading.ts'
 import { hasOnlyMembers } from '../native/repeated-frame.ts'
 import { readV2Usage } from '../native/usage.ts'
 
 /** A reader for one answer of v2; streams and whole answers give the same events. */
 export function createNativeV2Reader(dependencies: AnswerReaderDependencies): AnswerReader {
-  return createNativeReader(dependencies, 'v2', () => new V2PayloadReader())
+  return new NativeReader(dependencies, 'v2', new V2PayloadReader())
 }
 
 const DONE_EVENT = 'response.message.done'

@@ -54,10 +54,13 @@ export class NativeAnswer {
     this.#contract = contract
     this.calls = new ToolCallCollector({ assembler: this.assembler, dependencies, needsStateId: contract === 'v2' })
     this.hosted = new HostedRuns(this.assembler)
-    this.#visible = new VisibleText({
-      assembler: this.assembler,
-      ...(contract === 'v2' ? { onSourceMarker: ids => this.#sources.cite(ids, this.assembler, this.#visible) } : {})
-    })
+    this.#visible =
+      contract === 'v1'
+        ? new VisibleText({ assembler: this.assembler })
+        : new VisibleText({
+            assembler: this.assembler,
+            onSourceMarker: ids => this.#sources.cite(ids, this.assembler, this.#visible)
+          })
   }
 
   get #sources(): SourceBook {
@@ -236,8 +239,8 @@ export class NativeAnswer {
     if (word === null) this.#report('finish_reason_missing', {})
     if (!end.isKnown) this.#report('finish_reason_unknown', { reason: (word ?? '').slice(0, 64) })
     if (end.isCallMissing) this.#report('announced_tool_call_missing', {})
-    const hasNoCall = this.calls.count === 0 && this.hosted.names.length === 0
-    if (this.#dependencies.reading.expectsToolCall && hasNoCall) this.#report('forced_tool_call_missing', {})
+    if (!this.#dependencies.reading.expectsToolCall || this.calls.count > 0 || this.hosted.names.length > 0) return
+    this.#report('forced_tool_call_missing', {})
   }
 
   #report(name: NativeAnomaly, details: Record<string, string | number>): void {

@@ -51,8 +51,9 @@ export function prepareRequest(
   })
   const lastUser = turns.findLastIndex(isUserTurn)
   const prepared = turns.map((turn, index) => {
-    const fileIds = plan.fileIds[index] ?? []
-    return { turn, fileIds: index === lastUser ? [...new Set([...fileIds, ...uploadedIds])] : fileIds }
+    const fileIds = plan.fileIds[index] ?? NO_FILES
+    const hasUploads = index === lastUser && uploadedIds.length > 0
+    return { turn, fileIds: hasUploads ? [...new Set([...fileIds, ...uploadedIds])] : fileIds }
   })
   return {
     names,
@@ -64,6 +65,9 @@ export function prepareRequest(
     droppedToolCalls: conversation.droppedToolCalls
   }
 }
+
+/** Most turns share it: none of them is ever written to. */
+const NO_FILES: string[] = []
 
 /** Files that were uploaded before go with the last words of the user; without any there is an empty turn for them. */
 function withPlaceForUploads(turns: readonly Turn[], uploadedIds: readonly string[]): Turn[] {

@@ -25,35 +25,64 @@ export interface PayloadReader {
 const END_MARKER = '[DONE]'
 const ERROR_EVENT = 'response.error'
 
-/** One per answer: a reader keeps the state of its stream. */
-export function createNativeReader(
-  dependencies: AnswerReaderDependencies,
-  contract: 'v1' | 'v2',
-  createPayloadReader: () => PayloadReader
-): AnswerReader {
-  const answer = new NativeAnswer({ dependencies, contract })
-  const payloads = createPayloadReader()
-  const repeated = new RepeatedFrame(payload => payloads.readPlainText(payload))
-  /** Only streams need one: its decoder costs as much as the reading of a small whole answer. */
-  let openedParser: SseParser | undefined
+/** One per answer: it keeps the state of its stream. */
+export class NativeReader implements AnswerReader {
+  readonly #answer: NativeAnswer
+  readonly #payloads: PayloadReader
+  /** Only streams need these two: the parser's decoder alone costs as much as the reading of a small whole answer. */
+  #openedParser: SseParser | undefined
+  #repeated: RepeatedFrame | undefined
   /** The upstream itself said that nothing more comes. */
-  let isTerminatorSeen = false
+  #isTerminatorSeen = false
 
-  function parser(): SseParser {
-    openedParser ??= createSseParser({ onEvent: readEvent })
-    return openedParser
+  constructor(dependencies: AnswerReaderDependencies, contract: 'v1' | 'v2', payloads: PayloadReader) {
+    this.#answer = new NativeAnswer({ dependencies, contract })
+    this.#payloads = payloads
   }
 
-  function readEvent(data: string, name: string): void {
+  readBody(bytes: Uint8Array): NormalizedEvent[] {
+    const answer = this.#answer
+    const payload = parsePayload(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
+    if (payload === undefined) answer.failProtocol('the answer is no JSON object')
+    else if (answer.begin(payload)) {
+      answer.calls.beginFrame(true)
+      if (this.#payloads.readWhole(payload, answer)) answer.finish()
+      else answer.failProtocol('the answer has no content')
+    }
+    const events = answer.assembler.take()
+    const last = events.at(-1)
+    if (last?.type === 'error') throw last.error
+    return events
+  }
+
+  push(bytes: Uint8Array): NormalizedEvent[] {
+    return this.#guard(() => this.#parser.push(bytes))
+  }
+
+  end(): NormalizedEvent[] {
+    return this.#guard(() => {
+      this.#parser.end()
+      if (!this.#answer.isOver) this.#end()
+    })
+  }
+
+  get #parser(): SseParser {
+    this.#openedParser ??= createSseParser({ onEvent: (data, name) => this.#readEvent(data, name) })
+    return this.#openedParser
+  }
+
+  #readEvent(data: string, name: string): void {
+    const answer = this.#answer
+    const payloads = this.#payloads
     if (answer.isOver || data === '') return
-    const text = repeated.match(data, name)
+    const text = this.#repeated?.match(data, name)
     if (text !== undefined) {
       payloads.takePlainText(text, answer)
       return
     }
     if (data === END_MARKER) {
-      isTerminatorSeen = true
-      end()
+      this.#isTerminatorSeen = true
+      this.#end()
       return
     }
     const payload = parsePayload(data)
@@ -62,22 +91,25 @@ export function createNativeReader(
     else if (answer.begin(payload)) {
       payloads.readEvent(payload, name, answer)
       if (!payloads.isTerminal(name)) {
-        repeated.learn(data, name, payload)
+        this.#repeated ??= new RepeatedFrame(frame => payloads.readPlainText(frame))
+        this.#repeated.learn(data, name, payload)
         return
       }
-      isTerminatorSeen = true
+      this.#isTerminatorSeen = true
       // Without a reason more may follow: then the end of the bytes is the end.
       if (answer.hasFinishWord) answer.finish()
     }
   }
 
-  function end(): void {
-    const isComplete = answer.hasFinishWord || (isTerminatorSeen && answer.assembler.hasStarted)
+  #end(): void {
+    const answer = this.#answer
+    const isComplete = answer.hasFinishWord || (this.#isTerminatorSeen && answer.assembler.hasStarted)
     if (isComplete) answer.finish()
     else answer.failProtocol('the stream ended before the answer did')
   }
 
-  function guard(read: () => void): NormalizedEvent[] {
+  #guard(read: () => void): NormalizedEvent[] {
+    const answer = this.#answer
     if (answer.isOver) return []
     try {
       read()
@@ -86,28 +118,6 @@ export function createNativeReader(
       answer.fail(thrown)
     }
     return answer.assembler.take()
-  }
-
-  return {
-    readBody(bytes) {
-      const payload = parsePayload(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
-      if (payload === undefined) answer.failProtocol('the answer is no JSON object')
-      else if (answer.begin(payload)) {
-        answer.calls.beginFrame(true)
-        if (payloads.readWhole(payload, answer)) answer.finish()
-        else answer.failProtocol('the answer has no content')
-      }
-      const events = answer.assembler.take()
-      const last = events.at(-1)
-      if (last?.type === 'error') throw last.error
-      return events
-    },
-    push: bytes => guard(() => parser().push(bytes)),
-    end: () =>
-      guard(() => {
-        parser().end()
-        if (!answer.isOver) end()
-      })
   }
 }
 

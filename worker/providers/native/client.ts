@@ -3,7 +3,7 @@
 
 import type { Logger } from '../../../shared/logging.ts'
 import { toGatewayError } from '../../normalized/index.ts'
-import { abortError, throwIfAborted } from '../transport/abort.ts'
+import { abortError } from '../transport/abort.ts'
 import { ACCEPTED_ENCODINGS, type Answer, createAnswerCollector } from '../transport/answer.ts'
 import { CallFailure, describeCause } from '../transport/call-failure.ts'
 import {
@@ -120,44 +120,46 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
   }
 
   /** One try with a token, and a second one with a new token when the first was refused. */
-  async function authorized<T>(
+  function authorized<T>(
     context: CallContext,
     attempt: (send: SendCall) => Promise<T>,
     attemptNumber: number
   ): Promise<T> {
-    throwIfAborted(context.signal)
-    let token = await tokens.acquire(context)
-    const sendCall: SendCall = (call, receiver, timeouts) =>
-      send(call, receiver, timeouts, token, context, attemptNumber)
-    try {
-      return await attempt(sendCall)
-    } catch (thrown) {
-      if (!(thrown instanceof CallFailure) || thrown.status !== 401 || !tokens.reject(token)) throw thrown
-      token = await tokens.acquire(context)
-      return attempt(sendCall)
-    }
+    if (context.signal.aborted) return Promise.reject(abortError(context.signal))
+    const tryWith = (token: AccessToken | null): Promise<T> =>
+      attempt((call, receiver, timeouts) => send(call, receiver, timeouts, token, context, attemptNumber))
+    const tryTwice = (token: AccessToken | null): Promise<T> =>
+      tryWith(token).catch((thrown: unknown) => {
+        if (!(thrown instanceof CallFailure) || thrown.status !== 401 || !tokens.reject(token)) throw thrown
+        const renewed = tokens.acquire(context)
+        return renewed instanceof Promise ? renewed.then(tryWith) : tryWith(renewed)
+      })
+    // A token that is there is not waited for: nearly every call of nearly every gateway has one.
+    const token = tokens.acquire(context)
+    return token instanceof Promise ? token.then(tryTwice) : tryTwice(token)
   }
 
-  async function run<T>(
+  function run<T>(
     context: CallContext,
     attempt: (send: SendCall) => Promise<T>,
     canRetry?: () => boolean,
     // What is taken as it comes is a chat; `fetch` says what it fetches.
     operation: UpstreamOperation = 'chat'
   ): Promise<T> {
-    try {
-      if (options.retryPolicy.retriesMax === 0) return await authorized(context, attempt, 0)
-      return await withRetries(number => authorized(context, attempt, number), options.retryPolicy, {
-        signal: context.signal,
-        now: options.now,
-        random: options.random,
-        canRetry: () => !options.isClosing() && canRetry?.() !== false
-      })
-    } catch (thrown) {
+    const tries =
+      options.retryPolicy.retriesMax === 0
+        ? authorized(context, attempt, 0)
+        : withRetries(number => authorized(context, attempt, number), options.retryPolicy, {
+            signal: context.signal,
+            now: options.now,
+            random: options.random,
+            canRetry: () => !options.isClosing() && canRetry?.() !== false
+          })
+    return tries.catch((thrown: unknown) => {
       if (!(thrown instanceof CallFailure)) throw toGatewayError(thrown)
       logFailure(log, thrown, context, operation)
       throw thrown.error
-    }
+    })
   }
 
   return {
@@ -165,14 +167,18 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
     run,
     fetch(call, context, bytesMax) {
       const announcing: UpstreamCall = {
-        ...call,
+        operation: call.operation,
+        method: call.method,
+        path: call.path,
         headers: ['accept-encoding', ACCEPTED_ENCODINGS, ...(call.headers ?? [])]
       }
-      const attempt = async (sendCall: SendCall) => {
+      if (call.body !== undefined) announcing.body = call.body
+      const attempt = (sendCall: SendCall) => {
         const collector = createAnswerCollector(bytesMax)
-        await sendCall(announcing, collector, transport.timeouts.whole)
-        const answer = collector.take()
-        return requireSuccess(answer instanceof Promise ? await answer : answer)
+        return sendCall(announcing, collector, transport.timeouts.whole).then(() => {
+          const answer = collector.take()
+          return answer instanceof Promise ? answer.then(requireSuccess) : requireSuccess(answer)
+        })
       }
       return run(context, attempt, undefined, call.operation)
     }
@@ -215,14 +221,9 @@ function buildHeaders(
 ): string[] {
   const headers = ['user-agent', userAgent]
   if (token !== null) headers.push('authorization', `Bearer ${token.value.reveal()}`)
-  let hasRequestId = false
-  for (const [name, value] of context.headers) {
-    headers.push(name, value)
-    hasRequestId ||= name.length === REQUEST_ID_HEADER.length && name.toLowerCase() === REQUEST_ID_HEADER
-  }
-  if (!hasRequestId) headers.push('X-Request-ID', context.requestId)
-  if (own !== undefined) headers.push(...own)
+  for (const header of context.headers) headers.push(header)
+  // Calls that no request causes, such as the warm-up of the catalog, bring no headers.
+  if (!context.headers.includes('X-Request-ID')) headers.push('X-Request-ID', context.requestId)
+  if (own !== undefined) for (const header of own) headers.push(header)
   return headers
 }
-
-const REQUEST_ID_HEADER = 'x-request-id'

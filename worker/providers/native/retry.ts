@@ -1,5 +1,6 @@
 // When a failed call is tried again, and after how long (upstream contract, section 1.6). Off unless the settings ask for it.
 
+import type { CancelSignal } from '../../normalized/index.ts'
 import { delay } from '../transport/abort.ts'
 import { CallFailure } from '../transport/call-failure.ts'
 
@@ -48,7 +49,7 @@ export function readRetryAfter(text: string, nowMs: number): number | undefined 
 }
 
 export interface RetryDependencies {
-  signal: AbortSignal
+  signal: CancelSignal
   now: () => number
   random: () => number
   /** False once a retry would repeat what a client has seen, or when the executor is being shut down. */

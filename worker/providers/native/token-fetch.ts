@@ -56,7 +56,7 @@ export function fetchPasswordToken(
   return fetchToken(options, passwordToken, {
     method: 'POST',
     path: endpoints.passwordToken.path,
-    headers: ['authorization', `Basic ${pair}`, 'user-agent', options.userAgent, ...headers.flat()]
+    headers: ['authorization', `Basic ${pair}`, 'user-agent', options.userAgent, ...headers]
   })
 }
 

@@ -2,6 +2,7 @@
 // dropped when the upstream refuses it (upstream contract, section 2.3; decision 10; field lesson N5).
 
 import type { Secret } from '../../../shared/secret.ts'
+import type { CancelSignal } from '../../normalized/index.ts'
 import { raceAbort } from '../transport/abort.ts'
 import { CallFailure } from '../transport/call-failure.ts'
 import type { FetchedToken } from './token-answer.ts'
@@ -13,18 +14,18 @@ export interface AccessToken {
 
 export interface TokenSource {
   /**
-   * The token for a call, or null when calls go out without one. Waits for a fetch only when there is no token that still works.
+   * The token for a call, or null when calls go out without one. A promise only when there is no token that still works.
    * Rejects with `CallFailure` when none can be had, and with the signal's `GatewayError` when the caller gives up.
    */
-  acquire(caller: TokenCaller): Promise<AccessToken | null>
+  acquire(caller: TokenCaller): AccessToken | null | Promise<AccessToken | null>
   /** Reports that the upstream refused this token. True when another token can be had, so that one more try makes sense. */
   reject(token: AccessToken | null): boolean
 }
 
 export interface TokenCaller {
-  signal: AbortSignal
-  /** Context headers of the request that happens to cause a fetch. */
-  headers: ReadonlyArray<readonly [name: string, value: string]>
+  signal: CancelSignal
+  /** Context headers of the request that happens to cause a fetch, names and values in turn. */
+  headers: readonly string[]
 }
 
 export interface TokenSourceOptions {
@@ -59,7 +60,7 @@ interface HeldToken extends AccessToken {
 
 /** A token that was given and that nobody can renew, or null for calls without one. */
 export function createFixedTokenSource(value: Secret | null): TokenSource {
-  const token = Promise.resolve(value === null ? null : { value })
+  const token = value === null ? null : { value }
   return { acquire: () => token, reject: () => false }
 }
 
@@ -121,7 +122,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       const nowMs = now()
       if (held !== undefined && nowMs < held.endsAtMs) {
         if (nowMs >= held.replaceAtMs) replaceInBackground(held, caller.headers)
-        return Promise.resolve(held)
+        return held
       }
       if (flight === undefined && lastFailure !== undefined && nowMs < lastFailure.untilMs) {
         return Promise.reject(lastFailure.error)

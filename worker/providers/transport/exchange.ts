@@ -3,6 +3,7 @@
 
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
+import type { CancelSignal } from '../../normalized/index.ts'
 import { abortError } from './abort.ts'
 import { CallFailure, timeoutFailure, transportFailure } from './call-failure.ts'
 
@@ -57,7 +58,7 @@ export interface ExchangeOptions {
   request: ExchangeRequest
   receiver: ExchangeReceiver
   timeouts: ExchangeTimeouts
-  signal: AbortSignal
+  signal: CancelSignal
   /** Called once, however an exchange ends that was begun, before its promise settles. */
   onSettled?: ((observation: ExchangeObservation) => void) | undefined
 }
@@ -90,15 +91,16 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   readonly #resolve: (outcome: 'ended' | 'cancelled') => void
   readonly #reject: (reason: unknown) => void
   #controller: Dispatcher.DispatchController | undefined
+  /** One timer serves all phases: one that fires too early for the phase is set again for the rest. */
   #timer: NodeJS.Timeout | undefined
-  #timerMs = 0
+  #timerEndsAtMs = 0
   #phase: Phase = 'connecting'
+  #limitMs = 0
+  #limitEndsAtMs = 0
   #status: number | undefined
   #startedAtMs: number | undefined
   #isSettled = false
   #isPaused = false
-  /** The limit of this phase was renewed in this turn of the loop. */
-  #isRenewed = false
 
   constructor(
     options: ExchangeOptions,
@@ -170,12 +172,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isSettled) return
-    if (!this.#isPaused && !this.#isRenewed) {
-      // A read may hold hundreds of pieces: the limit is renewed for the first of them, and again in another turn of the loop.
-      this.#isRenewed = true
-      queueMicrotask(this.#forgetRenewal)
-      this.#enter('reading the response', this.#options.timeouts.idleMs)
-    }
+    if (!this.#isPaused) this.#enter('reading the response', this.#options.timeouts.idleMs)
     try {
       this.#options.receiver.onData(chunk)
     } catch (thrown) {
@@ -195,7 +192,6 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   pause(): void {
     if (this.#isSettled || this.#isPaused) return
     this.#isPaused = true
-    this.#stopTimer()
     this.#controller?.pause()
   }
 
@@ -235,32 +231,31 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
 
   #enter(phase: Phase, limitMs: number): void {
     this.#phase = phase
-    // A renewed limit of the same length is the common case, once per read: it only moves the timer that is there.
-    if (this.#timer !== undefined && this.#timerMs === limitMs) {
-      this.#timer.refresh()
-      return
-    }
-    this.#stopTimer()
-    this.#timerMs = limitMs
-    if (limitMs > 0) this.#timer = setTimeout(this.#onTimeout, limitMs)
+    this.#limitMs = limitMs
+    if (limitMs === 0) return
+    this.#limitEndsAtMs = performance.now() + limitMs
+    if (this.#timer === undefined || this.#timerEndsAtMs > this.#limitEndsAtMs) this.#setTimer(limitMs)
   }
 
-  readonly #forgetRenewal = (): void => {
-    this.#isRenewed = false
-  }
-
-  readonly #onTimeout = (): void => this.#fail(timeoutFailure(this.#phase, this.#timerMs))
-
-  #stopTimer(): void {
+  #setTimer(delayMs: number): void {
     clearTimeout(this.#timer)
+    this.#timerEndsAtMs = performance.now() + delayMs
+    this.#timer = setTimeout(this.#onTimeout, delayMs)
+  }
+
+  readonly #onTimeout = (): void => {
     this.#timer = undefined
+    if (this.#isPaused || this.#limitMs === 0) return
+    const restMs = this.#limitEndsAtMs - performance.now()
+    if (restMs > 0) this.#setTimer(restMs)
+    else this.#fail(timeoutFailure(this.#phase, this.#limitMs))
   }
 
   /** True for the one who ends the exchange; everybody else comes too late. */
   #settle(status: string): boolean {
     if (this.#isSettled) return false
     this.#isSettled = true
-    this.#stopTimer()
+    clearTimeout(this.#timer)
     this.#options.signal.removeEventListener('abort', this.#onAbort)
     const durationMs = this.#startedAtMs === undefined ? 0 : performance.now() - this.#startedAtMs
     this.#options.onSettled?.({ status, durationMs })

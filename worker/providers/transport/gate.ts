@@ -1,7 +1,7 @@
 // A bounded number of slots with a bounded queue in front of it. The connection pool below never queues, so that a full pool
 // is a decision of ours with an answer for the client, and a waiting request can leave the queue when its client goes away.
 
-import { GatewayError } from '../../normalized/index.ts'
+import { type CancelSignal, GatewayError } from '../../normalized/index.ts'
 import { abortError } from './abort.ts'
 
 export interface GateOptions {
@@ -19,7 +19,7 @@ export interface Gate {
    * Waits for a slot, first come first served. Raises `gateway_overloaded` when the queue is full or the wait too long, and the
    * signal's error when it is aborted.
    */
-  enter(signal: AbortSignal): Promise<() => void>
+  enter(signal: CancelSignal): Promise<() => void>
   readonly active: number
   readonly waiting: number
 }
@@ -56,7 +56,7 @@ export function createGate(options: GateOptions): Gate {
     return new GatewayError('gateway_overloaded', { retryAfter: '1' })
   }
 
-  function enter(signal: AbortSignal): Promise<() => void> {
+  function enter(signal: CancelSignal): Promise<() => void> {
     if (signal.aborted) return Promise.reject(abortError(signal))
     const release = tryEnter()
     if (release !== undefined) return Promise.resolve(release)

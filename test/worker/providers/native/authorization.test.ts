@@ -60,7 +60,7 @@ t.test('a 401 causes one renewal and one more try, and the second 401 is the ans
 t.test('context headers go with password tokens and never with OAuth', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const context = contextOf({ headers: [['X-Session-ID', 's1']] })
+  const context = contextOf({ headers: ['X-Session-ID', 's1'] })
   const oauth = startPool(t, emulatorEnv(emulator))
   await oauth.provider.complete(chatCall('hi'), context)
   t.equal(emulator.requests[0]?.path, '/api/v2/oauth')

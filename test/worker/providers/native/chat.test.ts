@@ -16,10 +16,7 @@ t.test('a chat goes to the path of its wire with the headers of the contract', a
   t.teardown(() => emulator.close())
   const { provider } = startPool(t, emulatorEnv(emulator))
   const context = contextOf({
-    headers: [
-      ['X-Session-ID', 's1'],
-      ['x-custom', 'c1']
-    ]
+    headers: ['X-Session-ID', 's1', 'x-custom', 'c1']
   })
   for (const [wire, path] of [
     ['native-v1', '/api/v1/chat/completions'],
@@ -48,7 +45,7 @@ t.test("the client's own request id wins over ours", async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
   const { provider } = startPool(t, emulatorEnv(emulator))
-  await provider.complete(chatCall('hi'), contextOf({ headers: [['X-Request-ID', 'theirs']] }))
+  await provider.complete(chatCall('hi'), contextOf({ headers: ['X-Request-ID', 'theirs'] }))
   t.equal(emulator.requests.at(-1)?.headers['x-request-id'], 'theirs')
 })
 

@@ -4,8 +4,10 @@ import { Secret } from '../../../../shared/secret.ts'
 import { GatewayError } from '../../../../worker/normalized/index.ts'
 import { readTokenAnswer } from '../../../../worker/providers/native/token-answer.ts'
 import {
+  type AccessToken,
   createFixedTokenSource,
   createTokenSource,
+  type TokenCaller,
   type TokenSourceOptions
 } from '../../../../worker/providers/native/token-source.ts'
 import { CallFailure } from '../../../../worker/providers/transport/call-failure.ts'
@@ -17,7 +19,7 @@ const HALF_HOUR_MS = 1_800_000
 function createSource(more: Partial<TokenSourceOptions> = {}) {
   const clock = { nowMs: 1_000_000_000_000 }
   const fetches: Array<{ resolve: (expiresAtMs: number | undefined) => void; reject: (reason: unknown) => void }> = []
-  const source = createTokenSource({
+  const tokens = createTokenSource({
     fetchToken: () =>
       new Promise((resolve, reject) => {
         const number = fetches.length + 1
@@ -28,6 +30,11 @@ function createSource(more: Partial<TokenSourceOptions> = {}) {
     random: () => 0,
     ...more
   })
+  // A token that is there is given at once: the tests wait for it all the same.
+  const source = {
+    acquire: (who: TokenCaller) => Promise.resolve(tokens.acquire(who)),
+    reject: (token: AccessToken | null) => tokens.reject(token)
+  }
   return { source, clock, fetches }
 }
 

@@ -1,6 +1,7 @@
 // Remembers which files are with the upstream already, and lets everybody who asks for the same file at the same time wait for
 // one upload. A file belongs to the credential that uploaded it, so the key must name the credential.
 
+import type { CancelSignal } from '../../../normalized/index.ts'
 import { abortError } from '../../transport/abort.ts'
 
 export interface UploadedFile<Kind> {
@@ -23,7 +24,7 @@ export interface UploadCache<Kind> {
   getOrProduce(
     key: string,
     keptMs: number,
-    signal: AbortSignal,
+    signal: CancelSignal,
     produce: (signal: AbortSignal) => Promise<UploadedFile<Kind>>
   ): Promise<UploadedFile<Kind>>
   readonly size: number

@@ -2,7 +2,7 @@
 // the limits and uploaded (completions contract, section 4.4). An attachment is never silently missing.
 
 import { createHash, randomUUID } from 'node:crypto'
-import { type ClientProtocol, GatewayError } from '../../../normalized/index.ts'
+import { type ClientProtocol, GatewayError, toAbortSignal } from '../../../normalized/index.ts'
 import type { AttachmentLimits, PendingAttachment } from '../../../protocols/face.ts'
 import type { MediaKind } from '../../../protocols/native/media-types.ts'
 import type { GuardedDownload } from '../../egress/guarded-download.ts'
@@ -120,7 +120,10 @@ export function createAttachmentUploader(dependencies: UploaderDependencies): At
       const fileIds = new Map<string, string>()
       // The first failure answers the request; the others need not finish.
       const others = new AbortController()
-      const shared: CallContext = { ...context, signal: AbortSignal.any([context.signal, others.signal]) }
+      const shared: CallContext = {
+        ...context,
+        signal: AbortSignal.any([toAbortSignal(context.signal), others.signal])
+      }
       const totals = { audioAndImage: 0 }
       try {
         await Promise.all(
