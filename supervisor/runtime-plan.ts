@@ -17,6 +17,7 @@ import { matrixRevision } from '../shared/support-matrix.ts'
 import type { StartOptions } from './command-line.ts'
 import { resolveProfilePath } from './profile-path.ts'
 import { checkStartup } from './startup-checks.ts'
+import { readTlsFiles, type TlsFiles } from './tls-files.ts'
 
 export interface RuntimePlan {
   readonly settings: Settings
@@ -25,7 +26,7 @@ export interface RuntimePlan {
   readonly profiles: ProfileSet
   readonly revisions: { readonly config: string; readonly matrix: string }
   /** PEM texts, when HTTPS is on. */
-  readonly tls: { readonly key: string; readonly cert: string } | undefined
+  readonly tls: TlsFiles['server']
   /** Sentences for the log, or for stderr in a preflight. */
   readonly warnings: readonly string[]
 }
@@ -51,9 +52,9 @@ export function planRuntime(sources: PlanSources): RuntimePlan {
   // With the embedded upstream running, its own credentials are no reason to refuse it.
   const isDemo = options.isDemo && sources.demoVariables === undefined
   const findings = checkStartup(settings, { variables, isDemo })
-  if (findings.refusals.length > 0)
-    throw new StartupError('invalid_profile_schema', PREFLIGHT_FAILED, findings.refusals)
-  const tls = readTls(settings)
+  const tlsFiles = readTlsFiles(settings)
+  const refusals = [...findings.refusals, ...tlsFiles.refusals]
+  if (refusals.length > 0) throw new StartupError('invalid_profile_schema', PREFLIGHT_FAILED, refusals)
 
   const profilePath = resolveProfilePath({ flag: options.configPath, variable: settings.config })
   if (profilePath !== undefined) {
@@ -68,7 +69,7 @@ export function planRuntime(sources: PlanSources): RuntimePlan {
     variables,
     profiles,
     revisions: Object.freeze({ config: computeConfigRevision(profiles), matrix: matrixRevision }),
-    tls,
+    tls: tlsFiles.server,
     warnings: [...dotenv.warnings, ...resolved.warnings, ...findings.warnings]
   })
 }
@@ -113,24 +114,4 @@ function readDotenv(
     return { values: {}, warnings }
   }
   return { values: parseDotenv(text, environment), warnings: [] }
-}
-
-function readTls(settings: Settings): RuntimePlan['tls'] {
-  const { useHttps, httpsKeyFile, httpsCertFile } = settings
-  if (!useHttps || httpsKeyFile === undefined || httpsCertFile === undefined) return undefined
-  return {
-    key: readPem('GATEWAY_HTTPS_KEY_FILE', httpsKeyFile),
-    cert: readPem('GATEWAY_HTTPS_CERT_FILE', httpsCertFile)
-  }
-}
-
-function readPem(setting: string, file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    const explanation = `${setting} must name a readable file`
-    throw new StartupError('invalid_profile_schema', PREFLIGHT_FAILED, [
-      { reasonId: 'invalid_settings', setting, explanation }
-    ])
-  }
 }

@@ -17,7 +17,6 @@ export function checkStartup(settings: Settings, options: { variables: Variables
   const warnings: string[] = []
   checkAccess(settings, refusals)
   checkUpstream(settings, options, refusals, warnings)
-  checkTls(settings, refusals)
   if (options.isDemo) checkDemo(settings, refusals)
   if (settings.mode === 'PROD') checkProduction(settings, refusals, warnings)
   checkAdminKey(settings, refusals, warnings)
@@ -50,6 +49,9 @@ function checkUpstream(
   if (!usesPassword && (upstream.user !== undefined || upstream.password !== undefined)) {
     warnings.push('UPSTREAM_USER and UPSTREAM_PASSWORD work only together; the one that is set is not used.')
   }
+  if (upstream.keyFile !== undefined && upstream.certFile === undefined) {
+    warnings.push('UPSTREAM_KEY_FILE is not used without UPSTREAM_CERT_FILE.')
+  }
   // Sent all the same: the upstream has the last word on what it takes (upstream contract, section 1.2).
   if (upstream.credentials !== undefined && !isBase64(upstream.credentials.reveal())) {
     warnings.push('UPSTREAM_CREDENTIALS is no base64 text; the token server will hardly accept it.')
@@ -58,22 +60,6 @@ function checkUpstream(
 
 function isBase64(text: string): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text)
-}
-
-function checkTls(settings: Settings, refusals: StartupErrorDetail[]): void {
-  if (!settings.useHttps) return
-  const files = [
-    ['GATEWAY_HTTPS_KEY_FILE', settings.httpsKeyFile],
-    ['GATEWAY_HTTPS_CERT_FILE', settings.httpsCertFile]
-  ] as const
-  for (const [setting, file] of files) {
-    if (file !== undefined) continue
-    refusals.push({
-      reasonId: 'invalid_settings',
-      setting,
-      explanation: `${setting} must be set when GATEWAY_USE_HTTPS is on`
-    })
-  }
 }
 
 function checkDemo(settings: Settings, refusals: StartupErrorDetail[]): void {

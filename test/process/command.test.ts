@@ -100,7 +100,10 @@ t.test(
       [['--config', 'profile.yaml'], {}, /no universal bridge/],
       [['--demo'], { UPSTREAM_CREDENTIALS: secret }, /UPSTREAM_CREDENTIALS/],
       [['--demo'], { GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: secret }, /GATEWAY_MODE/],
-      [[], { UPSTREAM_USER: 'u', UPSTREAM_PASSWORD: secret }, /UPSTREAM_BASE_URL/]
+      [[], { UPSTREAM_USER: 'u', UPSTREAM_PASSWORD: secret }, /UPSTREAM_BASE_URL/],
+      [[], { UPSTREAM_CA_BUNDLE_FILE: `/nope/${secret}.pem` }, /UPSTREAM_CA_BUNDLE_FILE/],
+      [[], { UPSTREAM_CERT_FILE: main }, /UPSTREAM_CERT_FILE/],
+      [[], { GATEWAY_USE_HTTPS: 'true', GATEWAY_HTTPS_KEY_FILE: main }, /GATEWAY_HTTPS_CERT_FILE/]
     ]
     for (const [argumentList, environment, expected] of wrong) {
       const { code, output, errors, hasLog } = await runToEnd(t, argumentList, environment)
@@ -144,13 +147,6 @@ t.test('a log file that cannot be opened ends the start with 1', async t => {
   const { code, errors } = await runToEnd(t, [], { GATEWAY_LOG_FILENAME: '/nope/gateway.log' })
   t.equal(code, 1)
   t.match(errors, /^llm-gateway: startup_failed: [^\n]+\n$/)
-})
-
-t.test('a TLS file of the upstream that cannot be read ends the start with 2', async t => {
-  const environment = { UPSTREAM_CA_BUNDLE_FILE: '/nope/ca.pem', GATEWAY_PORT: '0', GATEWAY_WORKERS: '1' }
-  const { code, errors } = await runToEnd(t, [], environment)
-  t.equal(code, 2)
-  t.match(errors, /^llm-gateway: startup_failed: configuration: [^\n]+\n$/)
 })
 
 t.test('settings come from the .env file of the working directory, or from the one that is named', async t => {

@@ -110,15 +110,6 @@ t.test('the demo is refused in PROD and beside upstream credentials', async t =>
   t.equal(inspect({ UPSTREAM_CREDENTIALS: '' }, demo).exitCode, 0)
 })
 
-t.test('HTTPS needs a readable key and certificate', async t => {
-  t.same(reasonsOf(inspect({ GATEWAY_USE_HTTPS: 'true' }).document), [
-    'invalid_settings GATEWAY_HTTPS_KEY_FILE',
-    'invalid_settings GATEWAY_HTTPS_CERT_FILE'
-  ])
-  const missing = { GATEWAY_USE_HTTPS: 'true', GATEWAY_HTTPS_KEY_FILE: '/nope', GATEWAY_HTTPS_CERT_FILE: '/nope' }
-  t.same(reasonsOf(inspect(missing).document), ['invalid_settings GATEWAY_HTTPS_KEY_FILE'])
-})
-
 t.test('unsafe PROD combinations are refused, or warned about when that was asked for', async t => {
   const prod = { GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'a-long-enough-key', GATEWAY_CORS_ALLOW_ORIGINS: '[]' }
   t.same(inspect(prod).warnings, [])
