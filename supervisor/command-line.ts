@@ -8,7 +8,7 @@ export interface StartOptions {
   readonly variables: Readonly<Record<string, string>>
   /** Value of `--config`. */
   readonly configPath?: string
-  /** Value of `--env-file`. */
+  /** Value of `--env-path`, or of its other spelling `--env-file`. */
   readonly envFile?: string
   readonly isDemo: boolean
 }
@@ -27,7 +27,8 @@ Serves the OpenAI, Anthropic and Google GenAI client protocols in front of one u
 Options:
   --config <path>     provider profile file (also GATEWAY_CONFIG)
   --inspect-config    check the configuration, print the result as JSON and exit
-  --env-file <path>   read variables from this file instead of .env (also --env-path)
+  --env-path <path>   read variables from this file instead of .env
+  --env-file <path>   the same, but Node itself ends with 9 when there is no such file
   --host <address>    address to listen on (also GATEWAY_HOST)
   --port <number>     port to listen on (also GATEWAY_PORT)
   --workers <number>  number of worker processes (also GATEWAY_WORKERS)
@@ -75,7 +76,7 @@ export function parseCommandLine(argumentList: readonly string[]): Command {
   }
   // The two spellings are one flag, so the last one given counts.
   const envFile = tokens.findLast(token => token.kind === 'option' && token.name.startsWith('env-'))
-  if (envFile?.value === '') return { kind: 'usage-error', message: '--env-file must name a file' }
+  if (envFile?.value === '') return { kind: 'usage-error', message: '--env-path must name a file' }
   const options: StartOptions = {
     variables,
     isDemo: values.demo === true,

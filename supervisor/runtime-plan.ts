@@ -110,7 +110,7 @@ function readDotenv(
   try {
     text = readFileSync(resolve(envFile ?? '.env'), 'utf8')
   } catch {
-    const warnings = envFile === undefined ? [] : ['The file named by --env-file cannot be read; it is ignored.']
+    const warnings = envFile === undefined ? [] : ['The file named by --env-path cannot be read; it is ignored.']
     return { values: {}, warnings }
   }
   return { values: parseDotenv(text, environment), warnings: [] }

@@ -157,5 +157,12 @@ t.test('settings come from the .env file of the working directory, or from the o
   t.equal(JSON.parse(named.output).profiles[0].models[0].public_alias, 'from-named')
   const missing = await runToEnd(t, ['--inspect-config', '--env-path', '/nope.env'])
   t.equal(missing.code, 0)
-  t.match(missing.errors, /--env-file/)
+  t.match(missing.errors, /^llm-gateway: [^\n]*--env-path[^\n]*\n$/)
+})
+
+t.test('a file that --env-file names and that is missing is a matter between Node and the user: one line', async t => {
+  const { code, errors } = await runToEnd(t, ['--inspect-config', '--env-file', '/nope.env'])
+  // Node looks for this flag behind the script too. One that does not would leave it to the gateway, as --env-path is.
+  t.ok([0, 9].includes(code ?? -1), String(code))
+  t.match(errors, /^[^\n]+\n$/)
 })

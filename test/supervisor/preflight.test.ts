@@ -159,7 +159,7 @@ t.test('flags win over the environment, and the environment over the file', asyn
 })
 
 t.test('a named file that cannot be read is warned about, a missing default file is not', async t => {
-  t.match(inspect({}, { envFile: '/nope/.env' }).warnings, [/--env-file/])
+  t.match(inspect({}, { envFile: '/nope/.env' }).warnings, [/--env-path/])
   t.same(inspect({}).warnings, [])
 })
 
