@@ -1,6 +1,13 @@
 // The catalog of record: who may ask the upstream next, who waits for the answer, and what everybody is shown (bridge contract, 6.1).
 // The supervisor holds one for the host; a gateway without a supervisor, and each pass-through credential, holds its own.
-import { type CatalogModels, type CatalogSnapshot, createCatalogSnapshot, isFresh, markStale } from './catalog.ts'
+import {
+  type CatalogFailure,
+  type CatalogModels,
+  type CatalogSnapshot,
+  createCatalogSnapshot,
+  isFresh,
+  markStale
+} from './catalog.ts'
 
 /** First and longest pause after a failed discovery before the next one that nobody forces. */
 const BACKOFF_FIRST_MS = 1_000
@@ -13,17 +20,21 @@ export interface CatalogTicket {
 }
 
 export type CatalogAnswer =
-  /** Fetch now, then call `complete` with the same ticket. */
+  /** Fetch now, then call `complete` or `fail` with the same ticket. */
   | { readonly kind: 'lease' }
-  /** The end of the request: what to show, or undefined when there is nothing. */
-  | { readonly kind: 'result'; readonly snapshot: CatalogSnapshot | undefined }
+  /** The end of the request: what to show. */
+  | { readonly kind: 'result'; readonly snapshot: CatalogSnapshot }
+  /** The end of the request: the discovery failed and there is nothing to show instead. */
+  | { readonly kind: 'failure'; readonly failure: CatalogFailure }
 
 export interface CatalogRecord {
   current(): CatalogSnapshot | undefined
-  /** Asks for an up-to-date catalog. `answer` gets a result, or first a lease and after `complete` the result. */
+  /** Asks for an up-to-date catalog. `answer` gets the end of the request, or first a lease. */
   request(ticket: CatalogTicket, options: { force: boolean }, answer: (answer: CatalogAnswer) => void): void
-  /** Ends the lease of a ticket with what was discovered, or undefined after a failure. Without a lease it is ignored. */
-  complete(ticket: CatalogTicket, models: CatalogModels | undefined): void
+  /** Ends the lease of a ticket with what was discovered. Without a lease it is ignored. */
+  complete(ticket: CatalogTicket, models: CatalogModels): void
+  /** Ends the lease of a ticket whose discovery failed. Without a lease it is ignored. */
+  fail(ticket: CatalogTicket, failure: CatalogFailure): void
   /** The owner died: its requests are dropped, and its lease goes to the next one who waits. */
   releaseOwner(owner: number): void
   /** Failed discoveries since the last success. */
@@ -60,31 +71,24 @@ export function createCatalogRecord(dependencies: CatalogRecordDependencies): Ca
     dependencies.publish(next)
   }
 
-  function isAnsweredFromHand(force: boolean): boolean {
-    if (force || snapshot === undefined) return false
-    return isFresh(snapshot, nowMs()) || (failureCount > 0 && nowMs() < nextTryAtMs)
+  function isAnsweredFromHand(current: CatalogSnapshot, force: boolean): boolean {
+    return !force && (isFresh(current, nowMs()) || (failureCount > 0 && nowMs() < nextTryAtMs))
   }
 
-  function finish(models: CatalogModels | undefined): void {
-    const requests = lease === undefined ? waiting : [lease, ...waiting]
+  /** Ends the lease of a ticket and gives all whom its end concerns; none when the ticket holds no lease. */
+  function endLease(ticket: CatalogTicket): Request[] {
+    if (lease === undefined || !isSameTicket(lease.ticket, ticket)) return []
+    const requests = [lease, ...waiting]
     lease = undefined
     waiting = []
-    if (models !== undefined) {
-      failureCount = 0
-      publish(createCatalogSnapshot(models, { providerProfileId, nowMs: nowMs() }))
-    } else {
-      failureCount += 1
-      nextTryAtMs = nowMs() + catalogBackoffMs(failureCount)
-      if (snapshot !== undefined && !snapshot.stale) publish(markStale(snapshot))
-    }
-    for (const request of requests) request.answer({ kind: 'result', snapshot })
+    return requests
   }
 
   return {
     current: () => snapshot,
     failureCount: () => failureCount,
     request(ticket, { force }, answer) {
-      if (isAnsweredFromHand(force)) {
+      if (snapshot !== undefined && isAnsweredFromHand(snapshot, force)) {
         answer({ kind: 'result', snapshot })
       } else if (lease !== undefined) {
         waiting.push({ ticket, answer })
@@ -94,7 +98,21 @@ export function createCatalogRecord(dependencies: CatalogRecordDependencies): Ca
       }
     },
     complete(ticket, models) {
-      if (lease !== undefined && isSameTicket(lease.ticket, ticket)) finish(models)
+      const requests = endLease(ticket)
+      if (requests.length === 0) return
+      failureCount = 0
+      const next = createCatalogSnapshot(models, { providerProfileId, nowMs: nowMs() })
+      publish(next)
+      for (const request of requests) request.answer({ kind: 'result', snapshot: next })
+    },
+    fail(ticket, failure) {
+      const requests = endLease(ticket)
+      if (requests.length === 0) return
+      failureCount += 1
+      nextTryAtMs = nowMs() + catalogBackoffMs(failureCount)
+      if (snapshot !== undefined && !snapshot.stale) publish(markStale(snapshot))
+      const answer: CatalogAnswer = snapshot === undefined ? { kind: 'failure', failure } : { kind: 'result', snapshot }
+      for (const request of requests) request.answer(answer)
     },
     releaseOwner(owner) {
       waiting = waiting.filter(request => request.ticket.owner !== owner)

@@ -55,6 +55,19 @@ export interface CatalogSnapshot {
   readonly models: readonly CatalogModel[]
 }
 
+/** A failed discovery as it travels between processes: what every caller is told, and for the log why. */
+export interface CatalogFailure {
+  readonly code: string
+  readonly status: number
+  readonly kind: string
+  readonly message: string
+  readonly param: string | null
+  readonly reason: string | null
+  readonly retryAfter: string | null
+  /** For the log only. */
+  readonly cause: string | null
+}
+
 /** Why an upstream model list could not be taken over. */
 export class CatalogError extends Error {
   readonly reason: 'not_a_list' | 'no_valid_entry' | 'too_many_models' | 'too_large'

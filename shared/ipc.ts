@@ -1,6 +1,6 @@
 // The messages between the supervisor and its workers: every kind with its fields, checked at both ends.
 import { z } from 'zod'
-import type { CatalogModels, CatalogSnapshot } from './catalog.ts'
+import type { CatalogFailure, CatalogModels, CatalogSnapshot } from './catalog.ts'
 
 /** Raised when a message changes its meaning. Both ends come from one build, so a difference is a mistake, not a negotiation. */
 export const IPC_VERSION = 1
@@ -23,6 +23,17 @@ const catalogModels: z.ZodType<CatalogModels> = z.object({
   entries: z.array(z.object(catalogEntryFields)),
   skippedCount: count,
   duplicateCount: count
+})
+
+const catalogFailure: z.ZodType<CatalogFailure> = z.object({
+  code: z.string(),
+  status: z.int(),
+  kind: z.string(),
+  message: z.string(),
+  param: z.string().nullable(),
+  reason: z.string().nullable(),
+  retryAfter: z.string().nullable(),
+  cause: z.string().nullable()
 })
 
 const catalogSnapshot: z.ZodType<CatalogSnapshot> = z.object({
@@ -89,13 +100,12 @@ const supervisorMessage = z.discriminatedUnion('kind', [
   message('ping', { nonce: count }),
   /** Asks this worker to start a catalog refresh of its own (warm-up). */
   message('catalog-refresh-wanted', {}),
-  /** The worker that asked must fetch now and answer with `catalog-fetched` under the same id. */
+  /** The worker that asked must fetch now and answer with `catalog-fetched` or `catalog-failed` under the same id. */
   message('catalog-lease', { requestId }),
-  /** What became of the refresh that was asked for: a snapshot, or null when there is none to show. */
-  message('catalog-result', {
-    requestId,
-    snapshot: catalogSnapshot.nullable()
-  }),
+  /** What became of the refresh that was asked for. */
+  message('catalog-result', { requestId, snapshot: catalogSnapshot }),
+  /** The refresh that was asked for failed, whichever worker tried, and there is no earlier snapshot. */
+  message('catalog-unavailable', { requestId, failure: catalogFailure }),
   message('catalog-published', { snapshot: catalogSnapshot }),
   message('slot-granted', { requestId }),
   message('slot-refused', { requestId })
@@ -121,8 +131,10 @@ const workerMessage = z.discriminatedUnion('kind', [
   message('closed', {}),
   message('pong', { nonce: count }),
   message('catalog-refresh', { requestId, force: z.boolean() }),
-  /** Ends a lease: what was discovered, or null when the discovery failed. */
-  message('catalog-fetched', { requestId, models: catalogModels.nullable() }),
+  /** Ends a lease with what was discovered. */
+  message('catalog-fetched', { requestId, models: catalogModels }),
+  /** Ends a lease whose discovery failed. */
+  message('catalog-failed', { requestId, failure: catalogFailure }),
   message('slot-acquire', { requestId, key: z.string() }),
   /** The caller went away while it waited. */
   message('slot-cancel', { requestId }),

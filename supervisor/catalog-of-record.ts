@@ -1,6 +1,6 @@
 // The one model catalog of the host: leases the discovery to one worker at a time, gives everybody the result, and warms it up from
 // boot on, so that readiness waits for no client (bridge contract, sections 5.3 and 6.1).
-import { CATALOG_DISCOVERY_TIMEOUT_MS, type CatalogSnapshot } from '../shared/catalog.ts'
+import { CATALOG_DISCOVERY_TIMEOUT_MS, type CatalogFailure, type CatalogSnapshot } from '../shared/catalog.ts'
 import { catalogBackoffMs, createCatalogRecord } from '../shared/catalog-record.ts'
 import type { SupervisorMessageContent, WorkerMessage } from '../shared/ipc.ts'
 import type { Logger } from '../shared/logging.ts'
@@ -8,6 +8,18 @@ import { NATIVE_PROFILE_ID } from '../shared/native-profile.ts'
 
 /** What a worker's own bound may be late by before its lease counts as failed. */
 const LEASE_MARGIN_MS = 2_000
+
+/** What callers are told of a discovery that a worker did not finish; the same as if it had run into its own bound. */
+const LEASE_EXPIRED: CatalogFailure = {
+  code: 'provider_timeout',
+  status: 504,
+  kind: 'timeout',
+  message: 'The upstream did not answer in time.',
+  param: null,
+  reason: null,
+  retryAfter: null,
+  cause: null
+}
 
 export interface CatalogOfRecord {
   current(): CatalogSnapshot | undefined
@@ -68,32 +80,33 @@ export function createCatalogOfRecord(
     const ticket = { owner, requestId }
     let holdsLease = false
     record.request(ticket, { force }, answer => {
-      if (answer.kind === 'result') {
-        if (holdsLease) endLease()
-        send(owner, { kind: 'catalog-result', requestId, snapshot: answer.snapshot ?? null })
+      if (answer.kind === 'lease') {
+        endLease()
+        holdsLease = true
+        const timer = setTimeout(() => {
+          log.warn({ event: 'catalog_lease_expired' }, 'A worker did not finish a model discovery in time')
+          record.fail(ticket, LEASE_EXPIRED)
+        }, leaseTimeoutMs).unref()
+        lease = { owner, timer }
+        send(owner, { kind: 'catalog-lease', requestId })
         return
       }
-      endLease()
-      holdsLease = true
-      const timer = setTimeout(() => {
-        log.warn({ event: 'catalog_lease_expired' }, 'A worker did not finish a model discovery in time')
-        record.complete(ticket, undefined)
-      }, leaseTimeoutMs).unref()
-      lease = { owner, timer }
-      send(owner, { kind: 'catalog-lease', requestId })
+      if (holdsLease) endLease()
+      if (answer.kind === 'result') send(owner, { kind: 'catalog-result', requestId, snapshot: answer.snapshot })
+      else send(owner, { kind: 'catalog-unavailable', requestId, failure: answer.failure })
     })
   }
 
   function complete(owner: number, message: Extract<WorkerMessage, { kind: 'catalog-fetched' }>): void {
     const { requestId, models } = message
-    if (models !== null && models.skippedCount + models.duplicateCount > 0) {
+    if (models.skippedCount + models.duplicateCount > 0) {
       const { skippedCount, duplicateCount } = models
       log.warn(
         { event: 'catalog_entries_skipped', skipped: skippedCount, duplicates: duplicateCount },
         'The upstream model list held unusable entries'
       )
     }
-    record.complete({ owner, requestId }, models ?? undefined)
+    record.complete({ owner, requestId }, models)
   }
 
   function warmUp(): void {
@@ -112,6 +125,9 @@ export function createCatalogOfRecord(
           return true
         case 'catalog-fetched':
           complete(owner, message)
+          return true
+        case 'catalog-failed':
+          record.fail({ owner, requestId: message.requestId }, message.failure)
           return true
         default:
           return false

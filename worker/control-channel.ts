@@ -1,9 +1,10 @@
 // What a worker asks of the supervisor while it serves: host-wide concurrency slots and the one shared model catalog.
-import type { CatalogModels, CatalogSnapshot } from '../shared/catalog.ts'
+import type { CatalogFailure, CatalogModels, CatalogSnapshot } from '../shared/catalog.ts'
 import { type CatalogAnswer, type CatalogTicket, createCatalogRecord } from '../shared/catalog-record.ts'
 import type { SupervisorMessage, WorkerMessageContent } from '../shared/ipc.ts'
 import { createSlotPool, limitOf, type SlotSettings, slotLimitsFrom } from '../shared/model-slots.ts'
 import { NATIVE_PROFILE_ID } from '../shared/native-profile.ts'
+import { readCatalogFailure, writeCatalogFailure } from './catalog-failure.ts'
 import type { CancelSignal } from './normalized/index.ts'
 
 export interface RefreshCatalogOptions {
@@ -34,17 +35,9 @@ export interface ControlChannel {
   /**
    * Brings the catalog up to date. One caller on the host fetches, all others wait for its result. With an earlier snapshot a
    * failed fetch resolves with that snapshot, marked stale. Without one it rejects: with the error of `fetchModels` in the worker
-   * that fetched, with `CatalogUnavailableError` in the others. An aborted `signal` rejects with its reason.
+   * that fetched, with a `GatewayError` that says the same in the others. An aborted `signal` rejects with its reason.
    */
   refreshCatalog(fetchModels: () => Promise<CatalogModels>, options: RefreshCatalogOptions): Promise<CatalogSnapshot>
-}
-
-/** The discovery failed in another worker, and there is no earlier snapshot to show. */
-export class CatalogUnavailableError extends Error {
-  constructor() {
-    super('The model catalog is not available.')
-    this.name = 'CatalogUnavailableError'
-  }
 }
 
 /** What the two kinds of channel differ in: where slots and leases come from. */
@@ -53,7 +46,8 @@ interface Broker {
   release(requestId: number): void
   cancel(requestId: number): void
   requestCatalog(requestId: number, force: boolean): void
-  completeCatalog(requestId: number, models: CatalogModels | undefined): void
+  completeCatalog(requestId: number, models: CatalogModels): void
+  failCatalog(requestId: number, failure: CatalogFailure): void
 }
 
 interface PendingRefresh {
@@ -80,7 +74,8 @@ export function createControlChannel(
     release: requestId => send({ kind: 'slot-release', requestId }),
     cancel: requestId => send({ kind: 'slot-cancel', requestId }),
     requestCatalog: (requestId, force) => send({ kind: 'catalog-refresh', requestId, force }),
-    completeCatalog: (requestId, models) => send({ kind: 'catalog-fetched', requestId, models: models ?? null })
+    completeCatalog: (requestId, models) => send({ kind: 'catalog-fetched', requestId, models }),
+    failCatalog: (requestId, failure) => send({ kind: 'catalog-failed', requestId, failure })
   })
   return {
     ...core.channel,
@@ -94,7 +89,10 @@ export function createControlChannel(
           core.answerCatalog(message.requestId, { kind: 'lease' })
           return true
         case 'catalog-result':
-          core.answerCatalog(message.requestId, { kind: 'result', snapshot: message.snapshot ?? undefined })
+          core.answerCatalog(message.requestId, { kind: 'result', snapshot: message.snapshot })
+          return true
+        case 'catalog-unavailable':
+          core.answerCatalog(message.requestId, { kind: 'failure', failure: message.failure })
           return true
         case 'catalog-published':
           core.publish(message.snapshot)
@@ -130,7 +128,8 @@ export function createLocalControlChannel(
       cancel: requestId => slots.release(ticket(requestId)),
       requestCatalog: (requestId, force) =>
         record.request(ticket(requestId), { force }, answer => core.answerCatalog(requestId, answer)),
-      completeCatalog: (requestId, models) => record.complete(ticket(requestId), models)
+      completeCatalog: (requestId, models) => record.complete(ticket(requestId), models),
+      failCatalog: (requestId, failure) => record.fail(ticket(requestId), failure)
     }
   )
   return core.channel
@@ -193,7 +192,7 @@ function createChannelCore(options: { settings: SlotSettings; catalog: CatalogSn
       broker.completeCatalog(requestId, await refresh.fetchModels())
     } catch (error) {
       refresh.failure = error
-      broker.completeCatalog(requestId, undefined)
+      broker.failCatalog(requestId, writeCatalogFailure(error))
     }
   }
 
@@ -232,8 +231,8 @@ function createChannelCore(options: { settings: SlotSettings; catalog: CatalogSn
       }
       refreshes.delete(requestId)
       running[refresh.kind] = undefined
-      if (answer.snapshot !== undefined) refresh.resolve(answer.snapshot)
-      else refresh.reject(refresh.failure ?? new CatalogUnavailableError())
+      if (answer.kind === 'result') refresh.resolve(answer.snapshot)
+      else refresh.reject(refresh.failure ?? readCatalogFailure(answer.failure))
     },
     publish(next: CatalogSnapshot): void {
       snapshot = next

@@ -12,6 +12,17 @@ import { type CatalogAnswer, catalogBackoffMs, createCatalogRecord } from '../..
 
 const models = readCatalogModels([{ id: 'one', owned_by: 'vendor', type: 'chat' }])
 
+const failure = {
+  code: 'rate_limited',
+  status: 429,
+  kind: 'rate-limit',
+  message: 'Slower, please.',
+  param: null,
+  reason: null,
+  retryAfter: '7',
+  cause: 'upstream status 429'
+}
+
 function createClockedRecord() {
   const clock = { nowMs: 1_000_000 }
   const published: CatalogSnapshot[] = []
@@ -139,9 +150,9 @@ t.test('bridge 53: after a failure the earlier snapshot is shown as stale, and p
   const { record, request, published } = createClockedRecord()
   record.complete(request(1).ticket, models)
   const forced = request(2, true)
-  record.complete(forced.ticket, undefined)
+  record.fail(forced.ticket, failure)
   t.match(forced.last(), { kind: 'result', snapshot: { stale: true } })
-  record.complete(request(2, true).ticket, undefined)
+  record.fail(request(2, true).ticket, failure)
   t.equal(published.length, 2)
   t.equal(published[1]?.inventoryRevision, published[0]?.inventoryRevision)
 })
@@ -150,13 +161,13 @@ t.test('after a failure the next unforced try waits 1, 2, 4 up to 30 seconds', a
   t.same([1, 2, 3, 4, 5, 6, 50].map(catalogBackoffMs), [1000, 2000, 4000, 8000, 16000, 30000, 30000])
   const { record, request, clock } = createClockedRecord()
   record.complete(request(1).ticket, models)
-  record.complete(request(1, true).ticket, undefined)
+  record.fail(request(1, true).ticket, failure)
   clock.nowMs += 999
   t.match(request(1).last(), { kind: 'result', snapshot: { stale: true } })
   clock.nowMs += 1
   const again = request(1)
   t.equal(again.last()?.kind, 'lease')
-  record.complete(again.ticket, undefined)
+  record.fail(again.ticket, failure)
   clock.nowMs += 1_999
   t.equal(request(1).last()?.kind, 'result')
   t.equal(request(1, true).last()?.kind, 'lease', 'force does not wait')
@@ -164,20 +175,20 @@ t.test('after a failure the next unforced try waits 1, 2, 4 up to 30 seconds', a
 
 t.test('a success after failures ends the waiting', async t => {
   const { record, request } = createClockedRecord()
-  record.complete(request(1).ticket, undefined)
+  record.fail(request(1).ticket, failure)
   t.equal(record.failureCount(), 1)
   record.complete(request(1).ticket, models)
   t.equal(record.failureCount(), 0)
   t.match(request(1).last(), { kind: 'result', snapshot: { stale: false } })
 })
 
-t.test('without a snapshot every request tries, and a failure has nothing to show', async t => {
+t.test('without a snapshot every request tries, and all who wait get the failure', async t => {
   const { record, request } = createClockedRecord()
   const first = request(1)
   const waiting = request(2)
-  record.complete(first.ticket, undefined)
-  t.same(first.last(), { kind: 'result', snapshot: undefined })
-  t.same(waiting.last(), { kind: 'result', snapshot: undefined })
+  record.fail(first.ticket, failure)
+  t.same(first.last(), { kind: 'failure', failure })
+  t.same(waiting.last(), { kind: 'failure', failure })
   t.equal(request(1).last()?.kind, 'lease')
 })
 

@@ -9,6 +9,17 @@ import { createConcurrencyBroker } from '../../supervisor/concurrency-broker.ts'
 
 const models = readCatalogModels([{ id: 'one' }, { id: '' }])
 
+const failure = {
+  code: 'rate_limited',
+  status: 429,
+  kind: 'rate-limit',
+  message: 'Slower, please.',
+  param: null,
+  reason: null,
+  retryAfter: '7',
+  cause: 'upstream status 429'
+}
+
 function createCatalog() {
   const sent: Array<{ owner: number | 'all' } & SupervisorMessageContent> = []
   const logged: string[] = []
@@ -49,12 +60,16 @@ t.test('one worker gets the lease, all workers get the snapshot, and each who as
   t.equal(filled(), 1)
 })
 
-t.test('a failed first discovery answers with nothing, and nothing is published', async t => {
+t.test('a failed first discovery is what all who asked are told, and nothing is published', async t => {
   const { catalog, sent, receive, filled } = createCatalog()
   t.teardown(catalog.close)
   receive(1, { kind: 'catalog-refresh', requestId: 1, force: false })
-  receive(1, { kind: 'catalog-fetched', requestId: 1, models: null })
-  t.same(sent.at(-1), { owner: 1, kind: 'catalog-result', requestId: 1, snapshot: null })
+  receive(2, { kind: 'catalog-refresh', requestId: 5, force: false })
+  receive(1, { kind: 'catalog-failed', requestId: 1, failure })
+  t.same(sent.slice(1), [
+    { owner: 1, kind: 'catalog-unavailable', requestId: 1, failure },
+    { owner: 2, kind: 'catalog-unavailable', requestId: 5, failure }
+  ])
   t.notOk(sent.some(message => message.kind === 'catalog-published'))
   t.equal(filled(), 0)
 })
@@ -78,7 +93,7 @@ t.test('a failed warm-up is tried again after a second', async t => {
   t.teardown(() => clearInterval(hold))
   catalog.startWarmUp()
   receive(7, { kind: 'catalog-refresh', requestId: 1, force: false })
-  receive(7, { kind: 'catalog-fetched', requestId: 1, models: null })
+  receive(7, { kind: 'catalog-failed', requestId: 1, failure })
   while (sent.filter(message => message.kind === 'catalog-refresh-wanted').length < 2) {
     await new Promise(resolve => setImmediate(resolve))
   }
@@ -91,9 +106,9 @@ t.test('a discovery that takes too long is given up with a warning, and one that
   const { catalog, sent, logged, receive } = createCatalog()
   t.teardown(catalog.close)
   const expired = () => logged.filter(event => event === 'catalog_lease_expired').length
-  for (const found of [models, null]) {
+  for (const end of [{ kind: 'catalog-failed', failure } as const, { kind: 'catalog-fetched', models } as const]) {
     receive(1, { kind: 'catalog-refresh', requestId: 1, force: true })
-    receive(1, { kind: 'catalog-fetched', requestId: 1, models: found })
+    receive(1, { ...end, requestId: 1 })
     mock.timers.tick(60_000)
   }
   receive(1, { kind: 'catalog-refresh', requestId: 2, force: true })

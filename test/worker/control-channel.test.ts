@@ -1,12 +1,9 @@
 import t from 'tap'
 import { type CatalogModels, createCatalogSnapshot, readCatalogModels } from '../../shared/catalog.ts'
-import { createMessage, type WorkerMessageContent } from '../../shared/ipc.ts'
+import { createMessage, readSupervisorMessage, type WorkerMessageContent } from '../../shared/ipc.ts'
 import { parseSettings } from '../../shared/settings.ts'
-import {
-  CatalogUnavailableError,
-  createControlChannel,
-  createLocalControlChannel
-} from '../../worker/control-channel.ts'
+import { createControlChannel, createLocalControlChannel } from '../../worker/control-channel.ts'
+import { GatewayError } from '../../worker/normalized/index.ts'
 
 const limited = parseSettings({ GATEWAY_MODEL_MAX_CONNECTIONS: '{"one":1}' })
 const models = readCatalogModels([{ id: 'one' }])
@@ -91,18 +88,49 @@ t.test('a forced refresh does not join an unforced one', async t => {
   )
 })
 
-t.test('the caller that fetched sees its own error, one that only waited a plain one', async t => {
+t.test('a failed discovery is one error for the caller that fetched and for those of other workers', async t => {
+  const failing = createRemote()
+  const error = new GatewayError('provider_failure', {
+    status: 402,
+    kind: 'invalid-request',
+    message: 'Pay first.',
+    param: 'model',
+    reason: 'unpaid',
+    retryAfter: '7',
+    cause: 'upstream status 402'
+  })
+  const fetched = failing.channel.refreshCatalog(() => Promise.reject(error), { force: false })
+  failing.channel.receive(createMessage({ kind: 'catalog-lease', requestId: 1 }))
+  await new Promise(resolve => setImmediate(resolve))
+  const told = failing.sent.at(-1)
+  if (told?.kind !== 'catalog-failed') throw new Error('The supervisor is not told of the failure.')
+  failing.channel.receive(createMessage({ kind: 'catalog-unavailable', requestId: 1, failure: told.failure }))
+  t.equal(await fetched.catch((thrown: unknown) => thrown), error)
+
+  const waiting = createRemote()
+  const waited = waiting.channel.refreshCatalog(async () => models, { force: false })
+  const message = JSON.stringify(createMessage({ kind: 'catalog-unavailable', requestId: 1, failure: told.failure }))
+  const received = readSupervisorMessage(JSON.parse(message))
+  t.ok(received !== undefined && waiting.channel.receive(received))
+  const copy: unknown = await waited.catch((thrown: unknown) => thrown)
+  t.ok(GatewayError.is(copy))
+  t.strictSame({ ...(copy as GatewayError) }, { ...error })
+  t.match(copy, { message: error.message, cause: error.cause })
+})
+
+t.test('a fault of the worker that fetched reaches the others as an internal error without its words', async t => {
   const { channel, sent } = createRemote()
-  const failing = channel.refreshCatalog(() => Promise.reject(new Error('upstream said no')), { force: false })
+  const failing = channel.refreshCatalog(() => Promise.reject(new TypeError('canary')), { force: false })
   channel.receive(createMessage({ kind: 'catalog-lease', requestId: 1 }))
   await new Promise(resolve => setImmediate(resolve))
-  t.same(sent.at(-1), { kind: 'catalog-fetched', requestId: 1, models: null })
-  channel.receive(createMessage({ kind: 'catalog-result', requestId: 1, snapshot: null }))
-  await t.rejects(failing, { message: 'upstream said no' })
-
-  const waiting = channel.refreshCatalog(async () => models, { force: false })
-  channel.receive(createMessage({ kind: 'catalog-result', requestId: 2, snapshot: null }))
-  await t.rejects(waiting, CatalogUnavailableError)
+  const told = sent.at(-1)
+  t.match(told, {
+    kind: 'catalog-failed',
+    failure: { code: 'internal_error', status: 500, message: 'Internal server error', cause: 'TypeError: canary' }
+  })
+  if (told?.kind !== 'catalog-failed') return
+  channel.receive(createMessage({ kind: 'catalog-unavailable', requestId: 1, failure: told.failure }))
+  await t.rejects(failing, TypeError)
 })
 
 t.test('a caller that goes away stops waiting, the discovery goes on', async t => {

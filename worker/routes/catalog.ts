@@ -4,12 +4,11 @@
 import { createHash } from 'node:crypto'
 import {
   CATALOG_DISCOVERY_TIMEOUT_MS,
-  CatalogError,
   type CatalogModels,
   type CatalogSnapshot,
   isFresh
 } from '../../shared/catalog.ts'
-import { CatalogUnavailableError, type ControlChannel, createLocalControlChannel } from '../control-channel.ts'
+import { type ControlChannel, createLocalControlChannel } from '../control-channel.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { NativeProviderPool, UpstreamAuthorization } from '../providers/types.ts'
@@ -72,14 +71,10 @@ export function createCatalogReader(dependencies: {
       const current = channel.catalogSnapshot()
       if (!force && isFresh(current, Date.now())) return current
       const { requestId } = context
-      try {
-        return await channel.refreshCatalog(
-          () => discover(context.authorization, { requestId, headers: context.upstreamHeaders() }),
-          { force, signal: context.signal }
-        )
-      } catch (thrown) {
-        throw toCatalogFailure(thrown)
-      }
+      return channel.refreshCatalog(
+        () => discover(context.authorization, { requestId, headers: context.upstreamHeaders() }),
+        { force, signal: context.signal }
+      )
     },
     warmUp() {
       const call = { requestId: crypto.randomUUID(), headers: [] }
@@ -90,12 +85,6 @@ export function createCatalogReader(dependencies: {
 }
 
 type DiscoveryCall = Parameters<ReturnType<NativeProviderPool['acquire']>['provider']['listModels']>[0]
-
-function toCatalogFailure(thrown: unknown): unknown {
-  if (thrown instanceof CatalogUnavailableError) return new GatewayError('provider_failure', { cause: thrown })
-  if (thrown instanceof CatalogError) return new GatewayError('provider_protocol_error', { cause: thrown })
-  return thrown
-}
 
 /** Tells credentials apart without keeping them. */
 function digest(authorization: UpstreamAuthorization): string {

@@ -1,0 +1,84 @@
+// A model list that cannot be had: every worker says the same of it (bridge contract, section 6.1).
+
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { get } from '../../support/client.ts'
+import { type StartedGateway, startGateway } from '../../support/gateway.ts'
+import { waitUntil } from '../../support/processes.ts'
+import { readError } from './support.ts'
+
+/** Answers slowly enough that callers of all workers wait for one discovery. */
+const ANSWER_DELAY_MS = 100
+
+interface ListAnswer {
+  status: number
+  headers?: Record<string, string>
+  body?: string
+}
+
+/** An upstream that knows nothing but its list of models. */
+async function startUpstream(t: Test) {
+  const state = { calls: 0, answer: { status: 429 } as ListAnswer }
+  const server = createServer((_request, response) => {
+    state.calls += 1
+    const { status, headers, body = '{}' } = state.answer
+    setTimeout(() => response.writeHead(status, headers).end(body), ANSWER_DELAY_MS)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { state, env: { UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`, UPSTREAM_ACCESS_TOKEN: 'canary-token' } }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are not there.
+function readLog(gateway: StartedGateway): any[] {
+  return readFileSync(join(gateway.folder, 'gateway.log'), 'utf8')
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line))
+}
+
+t.test('a failed discovery is the same answer from the worker that asked and from those that waited', async t => {
+  const { state, env } = await startUpstream(t)
+  const gateway = await startGateway(t, { env: { ...env, GATEWAY_WORKERS: '2', GATEWAY_ACCESS_LOG: 'true' } })
+  /** Asks over connections of their own, until one discovery answered callers of both workers. */
+  async function askBothWorkers(status: number, retryAfter: string | null, kind: string): Promise<void> {
+    // One discovery comes after the other, so from here on all of them get the new answer.
+    await waitUntil(
+      async () => (await get(`${gateway.url}/v1/models`)).status === status,
+      `the upstream answers ${status}`
+    )
+    await waitUntil(async () => {
+      const { calls } = state
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, () => get(`${gateway.url}/v1/models`, { connection: 'close' }))
+      )
+      for (const answer of answers) {
+        t.equal(answer.status, status)
+        t.equal(answer.headers.get('retry-after'), retryAfter)
+        t.match(readError('completions', answer), { kind })
+        t.equal(answer.json.error.message, 'Said by the upstream.')
+      }
+      if (state.calls !== calls + 1) return false
+      const ids = new Set(answers.map(answer => answer.headers.get('x-request-id')))
+      const lines = () => readLog(gateway).filter(line => line.event === 'http_access' && ids.has(line.request_id))
+      await waitUntil(() => lines().length === answers.length, 'all are in the log')
+      return new Set(lines().map(line => line.worker)).size === 2
+    }, `both workers answer ${status} after one discovery`)
+  }
+  const body = '{"message":"Said by the upstream."}'
+  state.answer = { status: 429, headers: { 'retry-after': '7' }, body }
+  await askBothWorkers(429, '7', 'rate_limit_error')
+  state.answer = { status: 401, body }
+  await askBothWorkers(401, null, 'authentication_error')
+  state.answer = { status: 402, body }
+  await askBothWorkers(402, null, 'invalid_request_error')
+  state.answer = { status: 403, body }
+  await askBothWorkers(403, null, 'permission_denied_error')
+})
