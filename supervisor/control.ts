@@ -15,6 +15,7 @@ import {
 import { createLogRotation } from './log-rotation.ts'
 import type { RestartPolicy } from './restart-policy.ts'
 import type { RuntimePlan } from './runtime-plan.ts'
+import { workerFailure } from './start-failure.ts'
 
 /** How long cancelled requests have to say so to their clients. */
 const SETTLE_MS = 1_000
@@ -123,7 +124,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
         catalog.startWarmUp()
         break
       case 'startup-failed': {
-        dependencies.writeError(`startup_failed: ${event.reason}: ${event.detail}`)
+        dependencies.writeError(workerFailure(event.reason, event.detail, options.listen).summary)
         const isOurConfiguration = event.reason === 'configuration'
         const exitCode = isOurConfiguration ? EXIT_CODES.wrongConfiguration : EXIT_CODES.startupFailed
         dispatch({ kind: 'startup-failed', exitCode })

@@ -1,7 +1,8 @@
 // What `--demo` prints when the gateway listens: where it is, and requests to paste.
+import { type Address, writeAddress } from './address.ts'
 
 export interface DemoFacts {
-  readonly address: { readonly host: string; readonly port: number }
+  readonly address: Address
   readonly isTls: boolean
   readonly isAuthRequired: boolean
   readonly model: string
@@ -65,10 +66,10 @@ function listExamples({ model }: DemoFacts): Example[] {
 }
 
 /** An address that a client on this machine can use: an unspecified one becomes loopback. */
-export function writeBaseUrl(address: { host: string; port: number }, isTls: boolean): string {
+export function writeBaseUrl(address: Address, isTls: boolean): string {
   const isUnspecified = address.host === '0.0.0.0' || address.host === '::' || address.host === ''
-  const host = isUnspecified ? '127.0.0.1' : address.host
-  return `${isTls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${address.port}`
+  const reachable = isUnspecified ? { ...address, host: '127.0.0.1' } : address
+  return `${isTls ? 'https' : 'http'}://${writeAddress(reachable)}`
 }
 
 function writeCurl(facts: DemoFacts, url: string, body: object): string[] {

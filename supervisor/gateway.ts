@@ -18,6 +18,7 @@ import { canSharePort, type PortReservation, reservePort } from './port-reservat
 import { createRestartPolicy } from './restart-policy.ts'
 import { type PlanSources, planRuntime, type RuntimePlan } from './runtime-plan.ts'
 import type { StopSignals } from './signals.ts'
+import { StartFailure, toListenFailure, toStartFailure } from './start-failure.ts'
 import { planWorkerArguments } from './worker-arguments.ts'
 
 export interface GatewayContext {
@@ -92,7 +93,7 @@ async function preparePlan(sources: PlanSources, owned: Owned, signal: AbortSign
   const plan = planRuntime(sources)
   if (!sources.options.isDemo) return plan
   owned.demo = await startDemoUpstream(signal).catch(error => {
-    throw new StartFailure('demo_upstream_failed: the embedded upstream did not start', error)
+    throw new StartFailure('demo_upstream_failed', 'the embedded upstream did not start', error)
   })
   const isTerminal = process.stdout.isTTY === true
   const demoVariables = {
@@ -112,7 +113,7 @@ function openLog(plan: RuntimePlan, sources: PlanSources, owned: Owned): Runtime
       isQuiet: sources.options.isDemo
     })
   } catch (error) {
-    throw new StartFailure('log_file_unusable: GATEWAY_LOG_FILENAME must name a file that can be written', error)
+    throw new StartFailure('log_file_unusable', 'GATEWAY_LOG_FILENAME must name a file that can be written', error)
   }
   return owned.runtimeLog
 }
@@ -139,7 +140,9 @@ function watchDemo(owned: Owned, log: Logger): void {
 async function prepareListening(plan: RuntimePlan, owned: Owned, log: Logger): Promise<ListenOptions> {
   const { host, port } = plan.settings
   const reusePort = canSharePort(process.platform, process.versions.node)
-  owned.reservation = await reservePort({ host, port, reusePort })
+  owned.reservation = await reservePort({ host, port, reusePort }).catch(error => {
+    throw toListenFailure(error, { host, port })
+  })
   log.info({ event: 'port_reserved', host, port: owned.reservation.port, reuse_port: reusePort }, 'Port is free')
   return { host, port: owned.reservation.port, reusePort, ...(plan.tls !== undefined && { tls: plan.tls }) }
 }
@@ -182,25 +185,6 @@ function createFingerprintKey(settings: Settings): string {
   return key.toString('base64')
 }
 
-/** A step of the start that failed, with the words for stderr. */
-class StartFailure extends Error {
-  readonly problem: string
-
-  constructor(problem: string, cause: unknown) {
-    super(problem, { cause })
-    this.name = 'StartFailure'
-    this.problem = problem
-  }
-}
-
-/** Errors of the system that say where the gateway was told to listen, in words. */
-const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'port_in_use: the port is already in use',
-  EADDRNOTAVAIL: 'address_not_available: the address does not belong to this machine',
-  ENOTFOUND: 'address_not_available: the host name cannot be resolved',
-  EACCES: 'permission_denied: the port may not be used by this user'
-}
-
 function explainFailure(
   error: unknown,
   { owned, context, isStopping }: { owned: Owned; context: GatewayContext; isStopping: boolean }
@@ -211,11 +195,9 @@ function explainFailure(
   }
   // Whatever the abort interrupted, the stop was asked for.
   if (isStopping) return exitCodeBeforeStart({ kind: 'stop-signal' })
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  // The message of an unknown error may hold anything; the log, which redacts, has it.
-  const unknown = `internal: ${error instanceof Error ? error.name : 'error'} ${code}`.trim()
-  const problem = error instanceof StartFailure ? error.problem : (LISTEN_PROBLEMS[code] ?? unknown)
-  owned.runtimeLog?.log.error({ event: 'startup_failed', err: error }, `Startup failed: ${problem}`)
-  context.writeError(`startup_failed: ${problem}`)
+  const failure = toStartFailure(error)
+  const { reason, message, cause } = failure
+  owned.runtimeLog?.log.error({ event: 'startup_failed', reason, err: cause }, `Startup failed: ${message}`)
+  context.writeError(failure.summary)
   return exitCodeBeforeStart({ kind: 'startup-failed', exitCode: EXIT_CODES.startupFailed })
 }

@@ -113,7 +113,7 @@ function processRows(add: OneSection) {
       'DEV',
       'PROD takes away documentation and log routes, demands an API key and drops the CORS wildcard.'
     ),
-    GATEWAY_HOST: add.withDefault(kind.name, 'localhost', 'Address to listen on.'),
+    GATEWAY_HOST: add.withDefault(kind.host, 'localhost', 'Address to listen on.'),
     GATEWAY_PORT: add.withDefault(port, '8090', 'Port to listen on; 0 picks a free one.'),
     GATEWAY_USE_HTTPS: add.withDefault(kind.boolean, 'false', 'Serve TLS with the key and certificate below.'),
     GATEWAY_HTTPS_KEY_FILE: add.optional(kind.path, 'Private key in PEM form, read when HTTPS is on.'),

@@ -1,4 +1,5 @@
 // The kinds of value a setting can have: how each is read from the text of a variable, and how the reference table names it.
+import { isIPv6 } from 'node:net'
 import { z } from 'zod'
 import { canonicalDestination } from '../destination.ts'
 import { Secret } from '../secret.ts'
@@ -47,6 +48,13 @@ export const text: SettingType<string> = settingType('text', value => value, tru
 
 /** Text of which an empty value says nothing, such as a model name: empty counts as unset. */
 export const name: SettingType<string> = settingType('text', value => value)
+
+/** A host name or an address. IPv6 may stand in brackets, as it does in URLs. */
+export const host: SettingType<string> = settingType('text', value => {
+  const bracketed = /^\[(.*)\]$/.exec(value)?.[1]
+  if (bracketed === undefined) return value
+  return isIPv6(bracketed) ? bracketed : new Expected('a host name or an address')
+})
 
 export const path: SettingType<string> = settingType('path', value => value)
 

@@ -131,16 +131,25 @@ t.test('a port in use ends the start with 1 and one line, and the log says it as
   const started = start(t, ['--host', '127.0.0.1', '--port', port])
   t.same(await started.exited, { code: 1, signal: null })
   t.match(started.errors(), /^llm-gateway: startup_failed: port_in_use: [^\n]+\n$/)
+  t.match(started.errors(), `127.0.0.1:${port}`)
   t.match(
     started.readLog().find(line => line.event === 'startup_failed'),
-    { level: 'ERROR' }
+    { level: 'ERROR', reason: 'port_in_use' }
   )
 })
 
 t.test('an address of another machine ends the start with 1', async t => {
   const { code, errors } = await runToEnd(t, ['--host', '192.0.2.1', '--port', '0'])
   t.equal(code, 1)
-  t.match(errors, /^llm-gateway: startup_failed: address_not_available: [^\n]+\n$/)
+  t.match(errors, /^llm-gateway: startup_failed: address_not_available: [^\n]*192\.0\.2\.1:0[^\n]*\n$/)
+})
+
+t.test('an IPv6 address is named in brackets, with or without which it may be given', async t => {
+  for (const host of ['2001:db8::1', '[2001:db8::1]']) {
+    const { code, errors } = await runToEnd(t, ['--host', host, '--port', '8090'])
+    t.equal(code, 1)
+    t.match(errors, /^llm-gateway: startup_failed: address_not_available: \[2001:db8::1\]:8090: [^\n]*\n$/)
+  }
 })
 
 t.test('a log file that cannot be opened ends the start with 1', async t => {

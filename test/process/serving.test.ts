@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { get } from 'node:https'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Started, startScript } from './fixtures/run.ts'
@@ -38,6 +39,17 @@ t.test('bridge 99: the demo serves with its own upstream, says where, and no sec
   t.equal(started.errors(), '')
   t.match(started.output(), 'authorization: Bearer $GATEWAY_API_KEY')
   t.notMatch(started.output() + readFileSync(started.logFile, 'utf8'), /hunter2/)
+})
+
+const hasIPv6 = Object.values(networkInterfaces()).some(list => list?.some(({ address }) => address === '::1'))
+
+t.test('it serves on an IPv6 address in brackets', { skip: !hasIPv6 }, async t => {
+  const started = start(t, ['--demo', '--port', '0', '--host', '[::1]'], { GATEWAY_WORKERS: '1' })
+  const baseUrl = await findBaseUrl(started)
+  t.match(baseUrl, /^http:\/\/\[::1\]:\d+$/)
+  t.equal((await fetch(`${baseUrl}/health`)).status, 200)
+  started.child.kill('SIGTERM')
+  t.same(await started.exited, { code: 0, signal: null })
 })
 
 t.test('the log tells the start and the stop, with effective settings and security posture', async t => {

@@ -21,6 +21,12 @@ t.test('a worker that cannot start ends the start with 1, without a secret or a 
   t.match(log, /cannot start with \*\*\*/)
 })
 
+t.test('a port that somebody takes before a worker has it is named', async t => {
+  const started = startControlProcess(t, { GATEWAY_WORKERS: '1' }, 'port-taken')
+  t.same(await started.exited, { code: 1, signal: null })
+  t.match(started.errors(), /^startup_failed: port_in_use: 127\.0\.0\.1:\d+: [^\n]*\n$/)
+})
+
 t.test('a worker with another configuration is refused', async t => {
   const started = startControlProcess(t, { GATEWAY_WORKERS: '1' }, 'other-revision')
   t.same(await started.exited, { code: 2, signal: null })

@@ -169,6 +169,12 @@ t.test('an empty value counts as unset wherever an empty text says nothing', asy
   t.equal(settings.metricsPath, '/metrics')
 })
 
+t.test('an IPv6 address to listen on may stand in brackets', async t => {
+  t.equal(parseSettings({ GATEWAY_HOST: '[::1]' }).host, '::1')
+  t.equal(parseSettings({ GATEWAY_HOST: '::1' }).host, '::1')
+  for (const text of ['[localhost]', '[127.0.0.1]', '[]']) t.same(issuesOf({ GATEWAY_HOST: text }), ['GATEWAY_HOST'])
+})
+
 t.test('operations 60: the metrics path is trimmed and gets exactly one leading slash', async t => {
   t.equal(parseSettings({ GATEWAY_METRICS_PATH: ' m/ ' }).metricsPath, '/m')
 })
