@@ -53,6 +53,8 @@ export function createCatalogOfRecord(
   let warmUpTimer: NodeJS.Timeout | undefined
   let warmUpTries = 0
   let isFilled = false
+  /** The failure that the log knows of; none after a success. */
+  let knownFailure: string | undefined
 
   const record = createCatalogRecord({
     providerProfileId: NATIVE_PROFILE_ID,
@@ -106,7 +108,19 @@ export function createCatalogOfRecord(
         'The upstream model list held unusable entries'
       )
     }
+    knownFailure = undefined
     record.complete({ owner, requestId }, models)
+  }
+
+  /** Says why the list cannot be had, once for each reason: the warm-up and clients may try for hours. */
+  function logFailure({ status, code, cause }: CatalogFailure): void {
+    const failure = JSON.stringify([status, code, cause])
+    if (failure === knownFailure) return
+    knownFailure = failure
+    log.warn(
+      { event: 'catalog_discovery_failed', status, code, cause: cause ?? undefined },
+      'The upstream model list could not be had'
+    )
   }
 
   function warmUp(): void {
@@ -127,6 +141,7 @@ export function createCatalogOfRecord(
           complete(owner, message)
           return true
         case 'catalog-failed':
+          logFailure(message.failure)
           record.fail({ owner, requestId: message.requestId }, message.failure)
           return true
         default:

@@ -55,7 +55,10 @@ export function createCatalogReader(dependencies: {
   ): Promise<CatalogModels> {
     const lease = providers.acquire(authorization)
     const deadline = new AbortController()
-    const timer = setTimeout(() => deadline.abort(new GatewayError('provider_timeout')), CATALOG_DISCOVERY_TIMEOUT_MS)
+    const timer = setTimeout(() => {
+      const cause = `the discovery took longer than ${CATALOG_DISCOVERY_TIMEOUT_MS} ms`
+      deadline.abort(new GatewayError('provider_timeout', { cause }))
+    }, CATALOG_DISCOVERY_TIMEOUT_MS)
     try {
       // Not the caller's own signal: others wait for the same discovery, and one who leaves must not end it for them.
       return await lease.provider.listModels({ ...call, signal: deadline.signal })
@@ -78,7 +81,7 @@ export function createCatalogReader(dependencies: {
     },
     warmUp() {
       const call = { requestId: crypto.randomUUID(), headers: [] }
-      // A failed warm-up shows as readiness, and the supervisor asks for the next one.
+      // A failed warm-up shows as readiness; the supervisor says why in the log and asks for the next one.
       control.refreshCatalog(() => discover({ type: 'server' }, call), { force: false }).catch(() => undefined)
     }
   }

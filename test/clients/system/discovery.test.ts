@@ -1,4 +1,4 @@
-// A model list that cannot be had: every worker says the same of it (bridge contract, section 6.1).
+// A model list that cannot be had: the log says why, and every worker says the same of it (bridge contract, section 6.1).
 
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -10,9 +10,6 @@ import { type StartedGateway, startGateway } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { readError } from './support.ts'
 
-/** Answers slowly enough that callers of all workers wait for one discovery. */
-const ANSWER_DELAY_MS = 100
-
 interface ListAnswer {
   status: number
   headers?: Record<string, string>
@@ -20,12 +17,12 @@ interface ListAnswer {
 }
 
 /** An upstream that knows nothing but its list of models. */
-async function startUpstream(t: Test) {
+async function startUpstream(t: Test, { delayMs }: { delayMs: number }) {
   const state = { calls: 0, answer: { status: 429 } as ListAnswer }
   const server = createServer((_request, response) => {
     state.calls += 1
     const { status, headers, body = '{}' } = state.answer
-    setTimeout(() => response.writeHead(status, headers).end(body), ANSWER_DELAY_MS)
+    setTimeout(() => response.writeHead(status, headers).end(body), delayMs)
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => {
@@ -45,7 +42,8 @@ function readLog(gateway: StartedGateway): any[] {
 }
 
 t.test('a failed discovery is the same answer from the worker that asked and from those that waited', async t => {
-  const { state, env } = await startUpstream(t)
+  // Slow enough that callers of both workers wait for one discovery.
+  const { state, env } = await startUpstream(t, { delayMs: 100 })
   const gateway = await startGateway(t, { env: { ...env, GATEWAY_WORKERS: '2', GATEWAY_ACCESS_LOG: 'true' } })
   /** Asks over connections of their own, until one discovery answered callers of both workers. */
   async function askBothWorkers(status: number, retryAfter: string | null, kind: string): Promise<void> {
@@ -81,4 +79,49 @@ t.test('a failed discovery is the same answer from the worker that asked and fro
   await askBothWorkers(402, null, 'invalid_request_error')
   state.answer = { status: 403, body }
   await askBothWorkers(403, null, 'permission_denied_error')
+})
+
+t.test('the log says why there is no model list, once for each reason', async t => {
+  const { state, env } = await startUpstream(t, { delayMs: 0 })
+  state.answer = { status: 401, body: '{"message":"canary"}' }
+  const gateway = await startGateway(t, {
+    env: { ...env, GATEWAY_WORKERS: '2', GATEWAY_LOG_REDACT_SENSITIVE: 'false' }
+  })
+  const reasons = () => readLog(gateway).filter(line => line.event === 'catalog_discovery_failed')
+  const ask = async () => (await get(`${gateway.url}/v1/models?refresh=1`, { connection: 'close' })).status
+  /** Asks until the upstream's new answer arrived, then some more. */
+  async function askOften(status: number): Promise<void> {
+    await waitUntil(async () => (await ask()) === status, `the answer is ${status}`)
+    for (let turn = 0; turn < 4; turn += 1) t.equal(await ask(), status)
+  }
+
+  await waitUntil(() => reasons().length === 1, 'the warm-up failed')
+  t.equal((await get(`${gateway.url}/ready`)).status, 503)
+  await askOften(401)
+  state.answer = { status: 200, body: '<html>canary</html>' }
+  await askOften(502)
+  state.answer = { status: 200, body: '{"data":"canary"}' }
+  await waitUntil(async () => {
+    await ask()
+    return reasons().length === 3
+  }, 'a list that is none has a reason of its own')
+  state.answer = { status: 200, body: '{"data":[{"id":"one"}]}' }
+  await askOften(200)
+  t.equal((await get(`${gateway.url}/ready`)).status, 200)
+  // From here on the old list is shown, so only the log knows of the failure.
+  state.answer = { status: 503 }
+  await askOften(200)
+  t.equal(await gateway.stop(), 0)
+
+  t.match(
+    reasons().map(({ level, status, code, cause }) => ({ level, status, code, cause })),
+    [
+      { level: 'WARNING', status: 401, code: 'upstream_unauthorized', cause: 'upstream status 401' },
+      { level: 'WARNING', status: 502, code: 'provider_protocol_error', cause: 'invalid_json_response' },
+      { level: 'WARNING', status: 502, code: 'provider_protocol_error', cause: /not a list/ },
+      { level: 'WARNING', status: 503, code: 'provider_failure', cause: 'upstream status 503' }
+    ]
+  )
+  t.equal(reasons().length, 4)
+  t.notMatch(JSON.stringify(readLog(gateway)), /canary/)
 })
