@@ -106,17 +106,21 @@ function processRows(add: OneSection) {
   return {
     GATEWAY_CONFIG: add.optional(
       kind.path,
-      'Provider profile file; without one the native upstream is the only provider.'
+      'Provider profile file of the universal bridge; a start with one is refused.',
+      { pending: true }
     ),
     GATEWAY_MODE: add.withDefault(
       kind.oneOf(['DEV', 'PROD']),
       'DEV',
-      'PROD takes away documentation and log routes, demands an API key and drops the CORS wildcard.'
+      'PROD demands an API key, drops the CORS wildcard and refuses unsafe combinations of settings.'
     ),
     GATEWAY_HOST: add.withDefault(kind.host, 'localhost', 'Address to listen on.'),
     GATEWAY_PORT: add.withDefault(port, '8090', 'Port to listen on; 0 picks a free one.'),
     GATEWAY_USE_HTTPS: add.withDefault(kind.boolean, 'false', 'Serve TLS with the key and certificate below.'),
-    GATEWAY_HTTPS_KEY_FILE: add.optional(kind.path, 'Private key in PEM form, read when HTTPS is on.'),
+    GATEWAY_HTTPS_KEY_FILE: add.optional(
+      kind.path,
+      'Private key in PEM form without a password, read when HTTPS is on.'
+    ),
     GATEWAY_HTTPS_CERT_FILE: add.optional(kind.path, 'Certificate chain in PEM form, read when HTTPS is on.'),
     GATEWAY_WORKERS: add.computed(
       positive,

@@ -49,6 +49,15 @@ t.test('a setting that nothing reads is marked as pending, so that setting it gi
   }
 })
 
+t.test(
+  'the table promises nothing that this build has not: no profile file, no documentation or log routes',
+  async t => {
+    const rowOf = (name: string) => renderSettingsTable().match(new RegExp(`^\\| \`${name}\` .*$`, 'm'))?.[0]
+    t.match(rowOf('GATEWAY_CONFIG'), '*Not acted on in this build.*')
+    t.notMatch(rowOf('GATEWAY_MODE'), /route/)
+  }
+)
+
 const secrets = {
   GATEWAY_API_KEY: 'hunter2-key',
   GATEWAY_API_KEYS: '{"blue":"hunter2-blue"}',
