@@ -15,6 +15,7 @@ import {
 import { createLogRotation } from './log-rotation.ts'
 import type { RestartPolicy } from './restart-policy.ts'
 import type { RuntimePlan } from './runtime-plan.ts'
+import { reopenSignals } from './signals.ts'
 import { workerFailure } from './start-failure.ts'
 
 /** How long cancelled requests have to say so to their clients. */
@@ -113,8 +114,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
     { log, nowMs: Date.now, reopen: reopenLogs },
     { file: settings.logFilename, maxSizeBytes: settings.logMaxSize, retentionDays: settings.logRetentionDays }
   )
-  // For log rotation from outside: rename the file, then signal.
-  process.on('SIGUSR1', reopenLogs)
+  for (const signal of reopenSignals) process.on(signal, reopenLogs)
 
   function receive(event: FleetEvent): void {
     switch (event.kind) {
@@ -230,7 +230,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
 
   function finish(exitCode: ExitCode): void {
     for (const timer of timers.values()) clearTimeout(timer)
-    process.off('SIGUSR1', reopenLogs)
+    for (const signal of reopenSignals) process.off(signal, reopenLogs)
     rotation.close()
     catalog.close()
     broker.close()

@@ -1,27 +1,37 @@
-// Catches the stop signals from the first moment on, so that one that comes while modules are still loading is not lost
-// (field lesson I6).
+// Catches signals from the first moment on, so that one that comes while modules are still loading is not lost (field lesson I6).
+import { isatty } from 'node:tty'
 
-export type StopSignal = 'SIGTERM' | 'SIGINT'
+/**
+ * A terminal that closes sends SIGHUP to what runs in it, which then has to stop. A service manager has no terminal and sends it as
+ * a request to reload (operations contract, section 14): that reopens the log, as SIGUSR1 does.
+ */
+const hasTerminal = [0, 1, 2].some(isatty)
+
+type StopSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP'
+
+const stopSignals: readonly StopSignal[] = hasTerminal ? ['SIGTERM', 'SIGINT', 'SIGHUP'] : ['SIGTERM', 'SIGINT']
+
+/** For log rotation from outside: rename the file, then signal. */
+export const reopenSignals: readonly NodeJS.Signals[] = hasTerminal ? ['SIGUSR1'] : ['SIGUSR1', 'SIGHUP']
 
 export interface StopSignals {
   /** Calls the listener for each stop signal; those that came before are told at once. */
-  listen(listener: (signal: StopSignal) => void): void
+  listen(listener: () => void): void
 }
 
 /** Installs the handlers. They stay until the process ends: a default handler would end it without cleanup. */
 export function catchStopSignals(): StopSignals {
-  const caught: StopSignal[] = []
-  let listener: ((signal: StopSignal) => void) | undefined
-  const receive = (signal: StopSignal) => {
-    if (listener === undefined) caught.push(signal)
-    else listener(signal)
+  let caught = 0
+  let listener = () => {
+    caught += 1
   }
-  process.on('SIGTERM', () => receive('SIGTERM'))
-  process.on('SIGINT', () => receive('SIGINT'))
+  for (const signal of stopSignals) process.on(signal, () => listener())
+  // Before there is a log there is nothing to reopen.
+  for (const signal of reopenSignals) process.on(signal, () => undefined)
   return {
     listen(next) {
       listener = next
-      for (const signal of caught.splice(0)) next(signal)
+      for (; caught > 0; caught -= 1) next()
     }
   }
 }

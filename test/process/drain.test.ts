@@ -1,5 +1,6 @@
 import t from 'tap'
-import { startFleet } from './fixtures/run.ts'
+import { waitUntil } from '../support/processes.ts'
+import { hasTerminals, startFleet, startFleetInTerminal } from './fixtures/run.ts'
 import { findWorkers, isAlive, waitForEnd } from './fixtures/workers.ts'
 
 t.test('an idle gateway ends at once and cleanly, on either signal, and takes its workers with it (I3)', async t => {
@@ -80,6 +81,20 @@ t.test('a worker that dies while draining is not replaced, and the gateway ends'
   t.same(await fleet.exited, { code: 0, signal: null })
   await t.rejects(running, 'the client sees a cut')
   t.notOk(fleet.readLog().some(line => line.event === 'worker_restart'))
+})
+
+t.test('a closed terminal is a stop like any other', { skip: !hasTerminals }, async t => {
+  const fleet = await startFleetInTerminal(t)
+  const running = fleet.get('/work?ms=1000')
+  const { supervisor } = (await fleet.get('/state')).body
+  process.kill(Number(supervisor), 'SIGHUP')
+  t.equal((await running).status, 200)
+  t.same(await fleet.exited, { code: 0, signal: null })
+
+  const closed = await startFleetInTerminal(t)
+  closed.child.kill('SIGKILL')
+  await waitUntil(() => closed.readLog().at(-1)?.event === 'shutdown_complete', 'the gateway ends')
+  t.match(closed.readLog().at(-1), { exit_code: 0 })
 })
 
 t.test('while requests run on, the log says every second how many and how long', async t => {

@@ -60,15 +60,17 @@ t.test('operations 107: a full log is rotated, and every process goes on in the 
   t.pass('both workers write to the new file')
 })
 
-t.test('SIGUSR1 opens the log anew in every process, for rotation from outside', async t => {
+t.test('SIGUSR1, and SIGHUP without a terminal, open the log anew in every process', async t => {
   const fleet = await startFleet(t)
-  renameSync(fleet.logFile, join(fleet.directory, 'moved'))
-  fleet.child.kill('SIGUSR1')
-  await fleet.until('/log?bytes=10', () => {
-    if (!readdirSync(fleet.directory).includes('gateway.log')) return false
-    const lines = fleet.readLog()
-    return lines.some(line => line.worker === 1) && lines.some(line => line.worker === 2)
-  })
+  for (const signal of ['SIGUSR1', 'SIGHUP'] as const) {
+    renameSync(fleet.logFile, join(fleet.directory, `moved-at-${signal}`))
+    fleet.child.kill(signal)
+    await fleet.until('/log?bytes=10', () => {
+      if (!readdirSync(fleet.directory).includes('gateway.log')) return false
+      const lines = fleet.readLog()
+      return lines.some(line => line.worker === 1) && lines.some(line => line.worker === 2)
+    })
+  }
   fleet.child.kill('SIGTERM')
   t.same(await fleet.exited, { code: 0, signal: null })
 })
