@@ -63,7 +63,7 @@ export function createCatalogOfRecord(
       dependencies.broadcast({ kind: 'catalog-published', snapshot })
       const { models, inventoryRevision, stale } = snapshot
       log.info(
-        { event: 'catalog_published', models: models.length, inventoryRevision, stale },
+        { event: 'catalog_published', models: models.length, inventory_revision: inventoryRevision, stale },
         'Model catalog published'
       )
       if (isFilled) return

@@ -5,6 +5,7 @@ import { get } from 'node:https'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { waitUntil } from '../support/processes.ts'
 import { type Started, startScript } from './fixtures/run.ts'
 import { waitForEnd } from './fixtures/workers.ts'
 
@@ -55,9 +56,17 @@ t.test('it serves on an IPv6 address in brackets', { skip: !hasIPv6 }, async t =
 t.test('the log tells the start and the stop, with effective settings and security posture', async t => {
   const started = start(t, ['--demo', '--port', '0'], { GATEWAY_WORKERS: '1', GATEWAY_NORMALIZATION_MODE: 'x' })
   await findBaseUrl(started)
+  await waitUntil(() => started.readLog().some(line => line.event === 'catalog_published'), 'the catalog is there')
   started.child.kill('SIGTERM')
   await started.exited
   const log = started.readLog()
+  for (const line of log) {
+    t.same(
+      Object.keys(line).filter(name => !/^[a-z]+(_[a-z]+)*$/.test(name)),
+      [],
+      String(line.event)
+    )
+  }
   const events = log.map(line => line.event)
   for (const event of [
     'starting',
