@@ -10,6 +10,7 @@ import {
   createInflateRaw,
   createZstdDecompress
 } from 'node:zlib'
+import { type Deadlined, forgetDeadline, UNWATCHED, watchDeadline } from '../../shared/deadline.ts'
 import { GatewayError } from '../normalized/index.ts'
 
 export { readJsonObject } from './json-body.ts'
@@ -60,22 +61,16 @@ export function readBody(
   let unpacker: Transform | undefined
   let receivedBytes = 0
   let isFinished = false
-  let idleTimer: NodeJS.Timeout | undefined
-
-  /** A small body is there once the read that brought its head was looked through: most requests never need the timer. */
-  function startTimer(): void {
-    if (isFinished || incoming.complete) return
-    idleTimer = setTimeout(() => finish(new GatewayError('request_timeout')), reading.idleTimeoutMs)
+  const idle: Deadlined = {
+    deadlineMs: performance.now() + reading.idleTimeoutMs,
+    deadlinePlace: UNWATCHED,
+    onDeadline: () => finish(new GatewayError('request_timeout'))
   }
 
   function finish(error: GatewayError | undefined): void {
     if (isFinished) return
     isFinished = true
-    clearTimeout(idleTimer)
-    incoming.removeListener('data', onData)
-    incoming.removeListener('end', onEnd)
-    incoming.removeListener('close', onClose)
-    incoming.removeListener('error', onClose)
+    forgetDeadline(idle)
     // A decoder may still have data in its thread and report it later.
     unpacker?.removeAllListeners()
     unpacker?.on('error', () => undefined)
@@ -86,7 +81,8 @@ export function readBody(
   }
 
   function onData(chunk: Buffer): void {
-    idleTimer?.refresh()
+    if (isFinished) return
+    idle.deadlineMs = performance.now() + reading.idleTimeoutMs
     if (coding === 'identity') {
       collector.add(chunk)
       return
@@ -121,9 +117,9 @@ export function readBody(
 
   incoming.on('data', onData)
   incoming.on('end', onEnd)
+  // Also tells of a connection that broke: an error would only be emitted to those who listen for one.
   incoming.on('close', onClose)
-  incoming.on('error', onClose)
-  process.nextTick(startTimer)
+  watchDeadline(idle)
   return finish
 }
 

@@ -192,6 +192,7 @@ function toFieldValue(value: unknown): string | undefined {
  * exported for it.
  */
 function writeTraceparent(requestId: string): string {
-  const [first, second, third, fourth, fifth] = requestId.split('-')
-  return `00-${first}${second}${third}${fourth}${fifth}-${fourth}${fifth}-00`
+  // Cut at the places of a UUID's hyphens: splitting costs three times as much.
+  const span = requestId.slice(19, 23) + requestId.slice(24)
+  return `00-${requestId.slice(0, 8)}${requestId.slice(9, 13)}${requestId.slice(14, 18)}${span}-${span}-00`
 }

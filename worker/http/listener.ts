@@ -75,7 +75,7 @@ export function createListener(handle: RequestHandler): Listener {
   function onRequest(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const socket: AnsweredSocket = incoming.socket
     socket[CURRENT_ANSWER] = outgoing
-    outgoing.once('finish', forgetAnswer)
+    outgoing.on('finish', forgetAnswer)
     handle(incoming, outgoing)
   }
 

@@ -2,6 +2,7 @@
 // its upstream work. It is made for every request before anything else happens, so everything that costs waits until it is read.
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Deadlined, forgetDeadline, UNWATCHED, watchDeadline } from '../../shared/deadline.ts'
 import type { ApiMode } from '../bridge/plan.ts'
 import { CancelSource, GatewayError } from '../normalized/index.ts'
 import type { CallContext, UpstreamAuthorization } from '../providers/types.ts'
@@ -63,7 +64,9 @@ const SERVER_AUTHORIZATION: UpstreamAuthorization = { type: 'server' }
 const EMPTY_BODY = Buffer.alloc(0)
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
 
-export class RequestContext {
+export class RequestContext implements Deadlined {
+  deadlineMs = Number.POSITIVE_INFINITY
+  deadlinePlace = UNWATCHED
   /** Fresh for every request; a client's own id is only forwarded. */
   readonly requestId: string = randomUUID()
   /** Milliseconds of the monotonic clock, counted from `performance.timeOrigin`. */
@@ -104,7 +107,6 @@ export class RequestContext {
   readonly #options: RequestContextOptions
   readonly #onConnectionClosed: () => void
   readonly #isQueued: boolean
-  #deadline: NodeJS.Timeout | undefined
   #traceId: string | undefined
   #isClosed = false
 
@@ -123,7 +125,7 @@ export class RequestContext {
     this.#onConnectionClosed = () => this.#close()
     // The response closes when it was sent, and when the connection breaks before that: one listener, armed before anything is
     // dispatched, covers the client that leaves before, during and after the first byte (field lessons H1 to H3).
-    outgoing.once('close', this.#onConnectionClosed)
+    outgoing.on('close', this.#onConnectionClosed)
     // A pipelined request waits without a connection of its own and would not be told.
     this.#isQueued = outgoing.socket === null
     if (this.#isQueued) incoming.socket.once('close', this.#onConnectionClosed)
@@ -169,12 +171,17 @@ export class RequestContext {
 
   /** Limits the whole request to this many milliseconds, unless the client turns out to want a stream. */
   startDeadline(timeoutMs: number): void {
-    this.#deadline = setTimeout(() => this.abort(new GatewayError('provider_timeout')), timeoutMs)
+    this.deadlineMs = performance.now() + timeoutMs
+    watchDeadline(this)
+  }
+
+  onDeadline(): void {
+    this.abort(new GatewayError('provider_timeout'))
   }
 
   /** The client wants a stream: there is no bound on how long one may live (field lesson H5). */
   expectStream(): void {
-    clearTimeout(this.#deadline)
+    forgetDeadline(this)
   }
 
   /**
@@ -225,7 +232,7 @@ export class RequestContext {
     if (this.#isClosed) return
     this.#isClosed = true
     if (this.#isQueued) this.incoming.socket.removeListener('close', this.#onConnectionClosed)
-    clearTimeout(this.#deadline)
+    forgetDeadline(this)
     if (!this.outgoing.writableFinished) this.abort(new GatewayError('client_disconnected'))
     this.#options.onClosed(this)
   }

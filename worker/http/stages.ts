@@ -65,11 +65,8 @@ function readDeadline(settingSeconds: number, context: RequestContext): number |
   const given = context.family === 'content' ? Number(context.incoming.headers['x-server-timeout']) : Number.NaN
   const wished = given > 0 ? given : Number.POSITIVE_INFINITY
   const seconds = Math.min(wished, settingSeconds === 0 ? Number.POSITIVE_INFINITY : settingSeconds)
-  return Number.isFinite(seconds) ? Math.min(seconds * 1000, TIMER_MS_MAX) : undefined
+  return Number.isFinite(seconds) ? seconds * 1000 : undefined
 }
-
-/** What a timer can count; a longer one would fire at once. */
-const TIMER_MS_MAX = 2 ** 31 - 1
 
 /** One stage in front of a handler. It answers, raises a `GatewayError`, or leaves the request to the next one. */
 export type Stage = (request: FastifyRequest, reply: FastifyReply) => void

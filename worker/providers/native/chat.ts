@@ -5,6 +5,7 @@ import type { Logger } from '../../../shared/logging.ts'
 import { accumulateEvents, createStopSequenceFilter, type NormalizedResponse } from '../../normalized/index.ts'
 import type { AnswerReader } from '../../protocols/face.ts'
 import type { TranslatedChat } from '../../translation/types.ts'
+import type { Answer } from '../transport/answer.ts'
 import type { ExchangeHead } from '../transport/exchange.ts'
 import type { CallContext } from '../types.ts'
 import { readAnswerHead } from './answer-head.ts'
@@ -26,24 +27,32 @@ export interface ChatDependencies {
 }
 
 /** Runs a chat and resolves with its whole answer. Rejects with `GatewayError`. */
-export async function completeChat(
+export function completeChat(
   dependencies: ChatDependencies,
   call: TranslatedChat,
   context: CallContext
 ): Promise<NormalizedResponse> {
+  const fetchAnswer = (upstreamCall: UpstreamCall) =>
+    dependencies.client.fetch(upstreamCall, context).then(answer => readAnswer(dependencies, call, context, answer))
   const prepared = prepareCall(dependencies, call, context)
-  const upstreamCall = prepared instanceof Promise ? await prepared : prepared
-  const answer = await dependencies.client.fetch(upstreamCall, context)
-  const reader = openReader(dependencies, call, context, answer.headers)
-  let events = reader.readBody(answer.bytes)
+  return prepared instanceof Promise ? prepared.then(fetchAnswer) : fetchAnswer(prepared)
+}
+
+/** A promise only for an answer with images that the client wants with their bytes. */
+function readAnswer(
+  dependencies: ChatDependencies,
+  call: TranslatedChat,
+  context: CallContext,
+  answer: Answer
+): NormalizedResponse | Promise<NormalizedResponse> {
+  let events = openReader(dependencies, call, context, answer.headers).readBody(answer.bytes)
   const stops = stopSequences(call)
   if (stops !== undefined) {
     const filter = createStopSequenceFilter(stops)
     events = [...filter.push(events), ...filter.finish()]
   }
   const images = createImageFetcher(call, context, { download: dependencies.files.download, log: dependencies.log })
-  if (images?.isNeeded(events) === true) events = await images.complete(events)
-  return accumulateEvents(events)
+  return images?.isNeeded(events) === true ? images.complete(events).then(accumulateEvents) : accumulateEvents(events)
 }
 
 /** The call for a chat's body, with the client's attachments uploaded and their ids in place; a promise only when it has some. */

@@ -119,24 +119,24 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
     })
   }
 
-  /** One try with a token, and a second one with a new token when the first was refused. */
+  /** One try with a token, and a second one with a new token when the first was refused. What is final goes through `giveUp`. */
   function authorized<T>(
     context: CallContext,
     attempt: (send: SendCall) => Promise<T>,
-    attemptNumber: number
+    attemptNumber: number,
+    giveUp: (thrown: unknown) => never
   ): Promise<T> {
     if (context.signal.aborted) return Promise.reject(abortError(context.signal))
     const tryWith = (token: AccessToken | null): Promise<T> =>
       attempt((call, receiver, timeouts) => send(call, receiver, timeouts, token, context, attemptNumber))
     const tryTwice = (token: AccessToken | null): Promise<T> =>
       tryWith(token).catch((thrown: unknown) => {
-        if (!(thrown instanceof CallFailure) || thrown.status !== 401 || !tokens.reject(token)) throw thrown
-        const renewed = tokens.acquire(context)
-        return renewed instanceof Promise ? renewed.then(tryWith) : tryWith(renewed)
+        if (!(thrown instanceof CallFailure) || thrown.status !== 401 || !tokens.reject(token)) return giveUp(thrown)
+        return Promise.resolve(tokens.acquire(context)).then(tryWith).catch(giveUp)
       })
     // A token that is there is not waited for: nearly every call of nearly every gateway has one.
     const token = tokens.acquire(context)
-    return token instanceof Promise ? token.then(tryTwice) : tryTwice(token)
+    return token instanceof Promise ? token.then(tryTwice, giveUp) : tryTwice(token)
   }
 
   function run<T>(
@@ -146,20 +146,18 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
     // What is taken as it comes is a chat; `fetch` says what it fetches.
     operation: UpstreamOperation = 'chat'
   ): Promise<T> {
-    const tries =
-      options.retryPolicy.retriesMax === 0
-        ? authorized(context, attempt, 0)
-        : withRetries(number => authorized(context, attempt, number), options.retryPolicy, {
-            signal: context.signal,
-            now: options.now,
-            random: options.random,
-            canRetry: () => !options.isClosing() && canRetry?.() !== false
-          })
-    return tries.catch((thrown: unknown) => {
+    const giveUp = (thrown: unknown): never => {
       if (!(thrown instanceof CallFailure)) throw toGatewayError(thrown)
       logFailure(log, thrown, context, operation)
       throw thrown.error
-    })
+    }
+    if (options.retryPolicy.retriesMax === 0) return authorized(context, attempt, 0, giveUp)
+    return withRetries(number => authorized(context, attempt, number, rethrow), options.retryPolicy, {
+      signal: context.signal,
+      now: options.now,
+      random: options.random,
+      canRetry: () => !options.isClosing() && canRetry?.() !== false
+    }).catch(giveUp)
   }
 
   return {
@@ -183,6 +181,10 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       return run(context, attempt, undefined, call.operation)
     }
   }
+}
+
+function rethrow(thrown: unknown): never {
+  throw thrown
 }
 
 /** What the upstream says when a client asked for the wrong thing: nothing that an operator could mend. */

@@ -3,6 +3,7 @@
 
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
+import { type Deadlined, forgetDeadline, UNWATCHED, watchDeadline } from '../../../shared/deadline.ts'
 import type { CancelSignal } from '../../normalized/index.ts'
 import { abortError } from './abort.ts'
 import { CallFailure, timeoutFailure, transportFailure } from './call-failure.ts'
@@ -86,17 +87,15 @@ export function runExchange(options: ExchangeOptions): Promise<'ended' | 'cancel
 
 type Phase = 'connecting' | 'sending' | 'waiting for the response' | 'reading the response'
 
-class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
+class Exchange implements Dispatcher.DispatchHandler, ExchangeControl, Deadlined {
+  deadlineMs = Number.POSITIVE_INFINITY
+  deadlinePlace = UNWATCHED
   readonly #options: ExchangeOptions
   readonly #resolve: (outcome: 'ended' | 'cancelled') => void
   readonly #reject: (reason: unknown) => void
   #controller: Dispatcher.DispatchController | undefined
-  /** One timer serves all phases: one that fires too early for the phase is set again for the rest. */
-  #timer: NodeJS.Timeout | undefined
-  #timerEndsAtMs = 0
   #phase: Phase = 'connecting'
   #limitMs = 0
-  #limitEndsAtMs = 0
   #status: number | undefined
   #startedAtMs: number | undefined
   #isSettled = false
@@ -116,6 +115,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     const { dispatcher, origin, request, signal, timeouts } = this.#options
     signal.addEventListener('abort', this.#onAbort, { once: true })
     this.#enter('connecting', timeouts.connectMs)
+    watchDeadline(this)
     const dispatchOptions: Dispatcher.DispatchOptions = {
       origin,
       path: request.path,
@@ -192,6 +192,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   pause(): void {
     if (this.#isSettled || this.#isPaused) return
     this.#isPaused = true
+    this.deadlineMs = Number.POSITIVE_INFINITY
     this.#controller?.pause()
   }
 
@@ -232,30 +233,18 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   #enter(phase: Phase, limitMs: number): void {
     this.#phase = phase
     this.#limitMs = limitMs
-    if (limitMs === 0) return
-    this.#limitEndsAtMs = performance.now() + limitMs
-    if (this.#timer === undefined || this.#timerEndsAtMs > this.#limitEndsAtMs) this.#setTimer(limitMs)
+    this.deadlineMs = limitMs === 0 ? Number.POSITIVE_INFINITY : performance.now() + limitMs
   }
 
-  #setTimer(delayMs: number): void {
-    clearTimeout(this.#timer)
-    this.#timerEndsAtMs = performance.now() + delayMs
-    this.#timer = setTimeout(this.#onTimeout, delayMs)
-  }
-
-  readonly #onTimeout = (): void => {
-    this.#timer = undefined
-    if (this.#isPaused || this.#limitMs === 0) return
-    const restMs = this.#limitEndsAtMs - performance.now()
-    if (restMs > 0) this.#setTimer(restMs)
-    else this.#fail(timeoutFailure(this.#phase, this.#limitMs))
+  onDeadline(): void {
+    this.#fail(timeoutFailure(this.#phase, this.#limitMs))
   }
 
   /** True for the one who ends the exchange; everybody else comes too late. */
   #settle(status: string): boolean {
     if (this.#isSettled) return false
     this.#isSettled = true
-    clearTimeout(this.#timer)
+    forgetDeadline(this)
     this.#options.signal.removeEventListener('abort', this.#onAbort)
     const durationMs = this.#startedAtMs === undefined ? 0 : performance.now() - this.#startedAtMs
     this.#options.onSettled?.({ status, durationMs })
