@@ -32,23 +32,38 @@ export interface NativeRoutePolicy {
  */
 export function planNativeChat(request: NormalizedRequest, apiMode: ApiMode, policy: NativeRoutePolicy): ExecutionPlan {
   const wire: ProviderWire = apiMode === 'v2' ? 'native-v2' : 'native-v1'
-  const requested = request.model
-  const chosen = (policy.passModel ? requested : undefined) ?? policy.defaultModel
-  const implied = apiMode === 'v2' ? findImpliedModel(request) : undefined
-  if (chosen === undefined && implied === undefined) throw new GatewayError('model_required', { param: 'model' })
+  const { named, key } = chooseNativeModel(request, apiMode, policy)
   const plan: ExecutionPlan = {
     providerKind: 'native',
     profileId: 'native-upstream',
     wire,
-    publicModel: requested ?? chosen ?? '',
-    slotKey: chosen ?? implied ?? ''
+    publicModel: request.model ?? named ?? '',
+    slotKey: key
   }
-  if (chosen !== undefined) plan.upstreamModel = chosen
+  if (named !== undefined) plan.upstreamModel = named
   return plan
 }
 
+/** The members of a request that decide which model answers it. */
+export type ModelWish = Pick<NormalizedRequest, 'model' | 'providerOptions' | 'conversation'>
+
+/**
+ * The model that a native call names, absent where an assistant or a thread brings its own, and a key for either.
+ * Raises `model_required` when there is neither.
+ */
+export function chooseNativeModel(
+  wish: ModelWish,
+  apiMode: ApiMode,
+  policy: NativeRoutePolicy
+): { named: string | undefined; key: string } {
+  const named = (policy.passModel ? wish.model : undefined) ?? policy.defaultModel
+  const key = named ?? (apiMode === 'v2' ? findImpliedModel(wish) : undefined)
+  if (key === undefined) throw new GatewayError('model_required', { param: 'model' })
+  return { named, key }
+}
+
 /** The assistant or the stored thread that brings its own model, as a key for the concurrency limit. */
-function findImpliedModel(request: NormalizedRequest): string | undefined {
+function findImpliedModel(request: ModelWish): string | undefined {
   const fields = request.providerOptions.native?.fields
   const assistantId = fields?.assistant_id
   if (typeof assistantId === 'string' && assistantId !== '') return `assistant:${assistantId}`

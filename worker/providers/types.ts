@@ -81,8 +81,8 @@ export interface NativeProvider {
   stream(call: TranslatedChat, context: CallContext, sink: EventSink): Promise<void>
   embed(call: EmbeddingsCall, context: CallContext): Promise<EmbeddingsAnswer>
   listModels(context: CallContext): Promise<CatalogModels>
-  /** Tokens per text, in the order of the input. */
-  countTokens(call: { model: string; input: string[] }, context: CallContext): Promise<number[]>
+  /** Tokens per text, in the order of the input; without a model where the upstream's own assistant or thread decides. */
+  countTokens(call: { model: string | undefined; input: string[] }, context: CallContext): Promise<number[]>
   downloadFile(fileId: string, context: CallContext): Promise<DownloadedFile>
   /** Ends idle connections and waits for the busy ones. */
   close(): Promise<void>

@@ -48,7 +48,11 @@ export function registerContentRoutes(app: FastifyInstance, runtime: WorkerRunti
       }
       case 'countTokens': {
         const { texts, extraHeaders } = readCountTokensRequest(readLenientBody(request))
-        const counts = await countTokens(runtime, request, { model, texts, extraHeaders })
+        const counts = await countTokens(runtime, request, {
+          request: { model, providerOptions: {} },
+          texts,
+          extraHeaders
+        })
         return send(reply, writeCountTokensResponse(counts.reduce((sum, count) => sum + count, 0)))
       }
       case 'embedContent': {

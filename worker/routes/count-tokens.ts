@@ -1,12 +1,13 @@
 // Asks the upstream how many tokens texts have. Both families that count use it; what counts is each family's own matter.
 
 import type { FastifyRequest } from 'fastify'
-import { GatewayError, type JsonObject } from '../normalized/index.ts'
+import { chooseNativeModel, type ModelWish } from '../bridge/plan.ts'
+import type { JsonObject } from '../normalized/index.ts'
 import type { WorkerRuntime } from '../runtime.ts'
 
 export interface CountWish {
-  /** The model as the client wrote it; absent when it wrote none. */
-  model: string | undefined
+  /** What the client said of the model. */
+  request: ModelWish
   /** None is empty. */
   texts: string[]
   extraHeaders: JsonObject | undefined
@@ -19,13 +20,14 @@ export interface CountWish {
 export async function countTokens(runtime: WorkerRuntime, request: FastifyRequest, wish: CountWish): Promise<number[]> {
   const { passModel, upstream } = runtime.settings
   const { context } = request
-  const model = (passModel ? wish.model : undefined) ?? upstream.model
-  if (model === undefined) throw new GatewayError('model_required', { param: 'model' })
-  context.facts = { model: wish.model ?? model, providerKind: 'native' }
+  const policy = upstream.model === undefined ? { passModel } : { passModel, defaultModel: upstream.model }
+  // A count names the model that a chat would name: where an assistant or a thread brings its own, the upstream decides.
+  const { named } = chooseNativeModel(wish.request, context.apiMode, policy)
+  context.facts = { model: wish.request.model ?? named ?? '', providerKind: 'native' }
   if (wish.texts.length === 0) return []
   const lease = runtime.providers.acquire(context.authorization)
   try {
-    return await lease.provider.countTokens({ model, input: wish.texts }, context.callContext(wish.extraHeaders))
+    return await lease.provider.countTokens({ model: named, input: wish.texts }, context.callContext(wish.extraHeaders))
   } finally {
     lease.release()
   }

@@ -17,8 +17,8 @@ export function registerMessagesRoutes(app: FastifyInstance, runtime: WorkerRunt
   async function count(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { context } = request
     const wish = readCountTokensRequest(readJsonObject(context.body), { requestId: context.requestId })
-    const { model, extraHeaders } = wish.request
-    const counts = await countTokens(runtime, request, { model, texts: wish.texts, extraHeaders })
+    const { extraHeaders } = wish.request
+    const counts = await countTokens(runtime, request, { ...wish, extraHeaders })
     sendJson(reply, 200, {}, JSON.stringify(writeCountTokens(counts)))
   }
 

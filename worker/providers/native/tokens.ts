@@ -8,7 +8,7 @@ import type { UpstreamClient } from './client.ts'
 /** Resolves with the tokens of each text, in order; without texts nothing is asked. Rejects with `GatewayError`. */
 export async function countTextTokens(
   client: UpstreamClient,
-  call: { model: string; input: string[] },
+  call: { model: string | undefined; input: string[] },
   context: CallContext
 ): Promise<number[]> {
   if (call.input.length === 0) return []
