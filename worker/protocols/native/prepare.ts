@@ -70,8 +70,8 @@ export function prepareRequest(
 const NO_FILES: string[] = []
 
 /** Files that were uploaded before go with the last words of the user; without any there is an empty turn for them. */
-function withPlaceForUploads(turns: readonly Turn[], uploadedIds: readonly string[]): Turn[] {
-  if (uploadedIds.length === 0 || turns.some(isUserTurn)) return [...turns]
+function withPlaceForUploads(turns: readonly Turn[], uploadedIds: readonly string[]): readonly Turn[] {
+  if (uploadedIds.length === 0 || turns.some(isUserTurn)) return turns
   return [...turns, { type: 'text', role: 'user', text: '', media: [] }]
 }
 

@@ -42,7 +42,7 @@ export interface ResultTurn {
 export type Turn = TextTurn | CallTurn | ResultTurn
 
 export interface Conversation {
-  turns: Turn[]
+  turns: readonly Turn[]
   /** Attachments beyond the limit of a message. */
   droppedAttachments: number
   /** Calls that were left out because the conversation went on without their results. */
@@ -52,9 +52,10 @@ export interface Conversation {
 /** Raises `invalid_request` with its path for a tool result that cannot be placed. */
 export function readTurns(request: NormalizedRequest, options: { isImageInputEnabled: boolean }): Conversation {
   const collector = new TurnCollector(request, options)
-  const leading = countLeading(request.messages)
-  if (leading > 0) collector.addSystem(request.messages.slice(0, leading))
-  for (const message of request.messages.slice(leading)) collector.add(message)
+  const { messages } = request
+  const leading = countLeading(messages)
+  if (leading > 0) collector.addSystem(messages.slice(0, leading))
+  for (let index = leading; index < messages.length; index++) collector.add(messages[index] as NormalizedMessage)
   const { turns, droppedAttachments } = collector.finish()
   const { kept, droppedToolCalls } = dropAbandonedCalls(turns)
   return { turns: mergeNeighbours(kept), droppedAttachments, droppedToolCalls }
@@ -224,14 +225,19 @@ function dropAbandonedCalls(turns: readonly Turn[]): { kept: readonly Turn[]; dr
 }
 
 /** Joins neighbours of one role: the upstream wants turns to alternate. Never across calls and results (completions.md 4.3). */
-function mergeNeighbours(turns: readonly Turn[]): Turn[] {
+function mergeNeighbours(turns: readonly Turn[]): readonly Turn[] {
+  if (!turns.some((turn, index) => isSameRole(turns[index - 1], turn))) return turns
   const merged: Turn[] = []
   for (const turn of turns) {
     const last = merged.at(-1)
-    if (turn.type === 'text' && last?.type === 'text' && last.role === turn.role) {
+    if (last?.type === 'text' && turn.type === 'text' && last.role === turn.role) {
       const text = `${last.text}\n${turn.text}`.trim()
       merged[merged.length - 1] = { ...last, text, media: [...last.media, ...turn.media] }
     } else merged.push(turn)
   }
   return merged
+}
+
+function isSameRole(last: Turn | undefined, turn: Turn): boolean {
+  return last?.type === 'text' && turn.type === 'text' && last.role === turn.role
 }
