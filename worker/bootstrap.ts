@@ -45,9 +45,10 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
   let isConfigured = false
   let unknownMessages = 0
 
-  // A terminal's Ctrl-C reaches every process of the group; only the supervisor decides what it means.
+  // A terminal's Ctrl-C and its closing reach every process of the group; only the supervisor decides what they mean.
   process.on('SIGINT', ignoreSignal)
   process.on('SIGTERM', ignoreSignal)
+  process.on('SIGHUP', ignoreSignal)
   process.on('exit', () => runtimeLog?.flush())
   // The supervisor is gone: nobody would drain, restart or end this process.
   process.on('disconnect', () => process.exit(EXIT_FAILED))
