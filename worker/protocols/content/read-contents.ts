@@ -69,17 +69,39 @@ export function listContents(
 }
 
 function readContents(contents: JsonValue | undefined): NormalizedMessage[] {
-  return listContents(contents, 'contents').flatMap(({ content, path }) => {
+  const messages: NormalizedMessage[] = []
+  for (const { content, path } of listContents(contents, 'contents')) {
     const head = readRole(content, path)
-    const parts = listParts(content, path).flatMap(({ part, path: at }) => {
-      const read = readPart(part, at)
-      if (read?.type === 'tool-call' && head.role !== 'assistant') {
-        const member = spell(part, 'functionCall')
-        throw invalidRequest(`${at}.${member}`, `Only a content of the role 'model' can hold a ${member}.`)
-      }
-      return read === undefined ? [] : [read]
-    })
-    return parts.length === 0 ? [] : [{ ...head, content: parts }]
+    const texts = readPlainTexts(content.parts)
+    const parts = texts ?? readParts(content, path, head.role)
+    if (parts.length === 0) continue
+    const message: NormalizedMessage = { role: head.role, content: parts }
+    if (head.sentRole !== undefined) message.sentRole = head.sentRole
+    messages.push(message)
+  }
+  return messages
+}
+
+/** Parts that are texts and nothing else, as nearly all are; undefined for any other, which are read one by one. */
+function readPlainTexts(parts: JsonValue | undefined): ContentPart[] | undefined {
+  if (!Array.isArray(parts) || parts.length === 0) return undefined
+  const texts: ContentPart[] = []
+  for (const part of parts) {
+    if (!isJsonObject(part) || typeof part.text !== 'string') return undefined
+    for (const member in part) if (member !== 'text') return undefined
+    texts.push({ type: 'text', text: part.text })
+  }
+  return texts
+}
+
+function readParts(content: JsonObject, path: string, role: MessageRole): ContentPart[] {
+  return listParts(content, path).flatMap(({ part, path: at }) => {
+    const read = readPart(part, at)
+    if (read?.type === 'tool-call' && role !== 'assistant') {
+      const member = spell(part, 'functionCall')
+      throw invalidRequest(`${at}.${member}`, `Only a content of the role 'model' can hold a ${member}.`)
+    }
+    return read === undefined ? [] : [read]
   })
 }
 

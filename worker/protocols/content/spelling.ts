@@ -22,6 +22,7 @@ export function readMember(source: JsonObject, name: string): JsonValue | undefi
 /** The members under their camel-case names, to be looked up in `table`; names that it has as they are stay. */
 export function foldNames(source: JsonObject, table: object): JsonObject {
   const fold = (name: string) => (Object.hasOwn(table, name) ? name : toCamelCase(name))
+  if (Object.keys(source).every(name => fold(name) === name)) return source
   // As entries, because an own member named `__proto__` must stay one for the check that refuses it. What is renamed goes first:
   // of two entries with one name the later one stays.
   const members = Object.entries(source)
