@@ -37,7 +37,7 @@ export function registerContentRoutes(app: FastifyInstance, runtime: WorkerRunti
     streamType: CONTENT_ARRAY_MEDIA_TYPE
   })
 
-  async function operate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  function operate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { model, operation } = readOperationPath(readRest(request))
     switch (operation) {
       case 'generateContent':
@@ -46,30 +46,35 @@ export function registerContentRoutes(app: FastifyInstance, runtime: WorkerRunti
         const isArray = request.context.query.alt === 'json'
         return (isArray ? answerArray : answer)(request, reply, { path: { model, isStream: true } })
       }
-      case 'countTokens': {
-        const { texts, extraHeaders } = readCountTokensRequest(readLenientBody(request))
-        const counts = await countTokens(runtime, request, {
-          request: { model, providerOptions: {} },
-          texts,
-          extraHeaders
-        })
-        return send(reply, writeCountTokensResponse(counts.reduce((sum, count) => sum + count, 0)))
-      }
-      case 'embedContent': {
-        const { texts, extraHeaders } = readEmbedContentRequest(readJsonObject(request.context.body))
-        return send(
-          reply,
-          writeEmbedContentResponse(await embedTexts(runtime, request, { model, texts, extraHeaders }))
-        )
-      }
-      case 'batchEmbedContents': {
-        const { texts, extraHeaders } = readBatchEmbedContentsRequest(readJsonObject(request.context.body))
-        const embedded = await embedTexts(runtime, request, { model, texts, extraHeaders })
-        return send(reply, writeBatchEmbedContentsResponse(embedded))
-      }
+      case 'countTokens':
+        return count(request, reply, model)
+      case 'embedContent':
+        return embed(request, reply, model)
+      case 'batchEmbedContents':
+        return embedBatch(request, reply, model)
       default:
         return assertNever(operation)
     }
+  }
+
+  async function count(request: FastifyRequest, reply: FastifyReply, model: string): Promise<void> {
+    const { texts, extraHeaders } = readCountTokensRequest(readLenientBody(request))
+    const counts = await countTokens(runtime, request, {
+      request: { model, providerOptions: {} },
+      texts,
+      extraHeaders
+    })
+    send(reply, writeCountTokensResponse(counts.reduce((sum, tokens) => sum + tokens, 0)))
+  }
+
+  async function embed(request: FastifyRequest, reply: FastifyReply, model: string): Promise<void> {
+    const { texts, extraHeaders } = readEmbedContentRequest(readJsonObject(request.context.body))
+    send(reply, writeEmbedContentResponse(await embedTexts(runtime, request, { model, texts, extraHeaders })))
+  }
+
+  async function embedBatch(request: FastifyRequest, reply: FastifyReply, model: string): Promise<void> {
+    const { texts, extraHeaders } = readBatchEmbedContentsRequest(readJsonObject(request.context.body))
+    send(reply, writeBatchEmbedContentsResponse(await embedTexts(runtime, request, { model, texts, extraHeaders })))
   }
 
   const family = 'content'

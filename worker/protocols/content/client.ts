@@ -3,7 +3,7 @@
 
 import { NORMALIZED_VERSION, type NormalizedRequest } from '../../normalized/index.ts'
 import type { ChatClientFace, ReadContext } from '../face.ts'
-import { keepDefined, readOptionalObject } from '../shared/field.ts'
+import { readOptionalObject } from '../shared/field.ts'
 import { sortParameters } from '../shared/parameters.ts'
 import { writeContentError } from './errors.ts'
 import { readConversation } from './read-contents.ts'
@@ -31,15 +31,16 @@ export const contentArrayFace: ChatClientFace = { ...contentFace, createStreamWr
 export function readContentRequest(body: ContentRequest, context: ReadContext): NormalizedRequest {
   const parameters = sortParameters(foldNames(body, contentParameters), contentParameters)
   // Nothing of a body goes to the native upstream by its own name in this family, so what is unknown has no effect either.
-  const ignored = { ...parameters.ignored, ...parameters.additional }
+  const { ignored } = parameters
+  for (const name of Object.keys(parameters.additional)) ignored[name] = parameters.additional[name]
   readOptionalObject(body, 'extra_body')
   const configMember = spell(body, 'generationConfig')
   const config = readOptionalObject(body, configMember) ?? {}
   const unused = sortParameters(foldNames(config, generationParameters), generationParameters)
-  for (const [name, value] of Object.entries({ ...unused.ignored, ...unused.additional })) {
-    ignored[`generationConfig.${name}`] = value
+  for (const members of [unused.ignored, unused.additional]) {
+    for (const name of Object.keys(members)) ignored[`generationConfig.${name}`] = members[name]
   }
-  return {
+  const request: NormalizedRequest = {
     version: NORMALIZED_VERSION,
     requestId: context.requestId,
     protocol: 'content',
@@ -50,7 +51,10 @@ export function readContentRequest(body: ContentRequest, context: ReadContext): 
     usesLegacyFunctions: false,
     ...readGeneration(config, configMember),
     providerOptions: {},
-    ignored,
-    ...keepDefined({ model: context.path?.model, extraHeaders: readOptionalObject(body, 'extra_headers') })
+    ignored
   }
+  if (context.path !== undefined) request.model = context.path.model
+  const extraHeaders = readOptionalObject(body, 'extra_headers')
+  if (extraHeaders !== undefined) request.extraHeaders = extraHeaders
+  return request
 }

@@ -23,8 +23,8 @@ export function readConversation(body: ContentRequest): NormalizedMessage[] {
   const messages = joinStreamedTurns(readContents(body.contents))
   if (messages.length === 0) throw invalidRequest('contents', `'contents' must hold something for the model.`)
   const instruction = readSystemText(body, '').join('')
-  if (instruction === '') return messages
-  return [{ role: 'system', content: [{ type: 'text', text: instruction }] }, ...messages]
+  if (instruction !== '') messages.unshift({ role: 'system', content: [{ type: 'text', text: instruction }] })
+  return messages
 }
 
 /**
@@ -126,11 +126,12 @@ function readRole(content: JsonObject, path: string): Pick<NormalizedMessage, 'r
  * Puts streamed turns back together. The SDKs record every chunk of a stream as a content of its own, and ours end with an empty
  * text: such a run is one turn, whose pieces a provider would otherwise see on lines of their own. An empty turn says nothing.
  */
-function joinStreamedTurns(messages: readonly NormalizedMessage[]): NormalizedMessage[] {
+function joinStreamedTurns(messages: NormalizedMessage[]): NormalizedMessage[] {
+  if (!messages.some(isEndOfRun)) return messages
   const joined: NormalizedMessage[] = []
   let runStart = 0
   for (const message of messages) {
-    if (message.role === 'assistant' && message.content.every(isEmptyText)) {
+    if (isEndOfRun(message)) {
       const run = joined.splice(runStart)
       if (run.length > 0) joined.push({ role: 'assistant', content: joinPieces(run.flatMap(({ content }) => content)) })
       runStart = joined.length
@@ -140,6 +141,10 @@ function joinStreamedTurns(messages: readonly NormalizedMessage[]): NormalizedMe
     if (message.role !== 'assistant') runStart = joined.length
   }
   return joined
+}
+
+function isEndOfRun({ role, content }: NormalizedMessage): boolean {
+  return role === 'assistant' && content.every(isEmptyText)
 }
 
 function isEmptyText(part: ContentPart): boolean {
