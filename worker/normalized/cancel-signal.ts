@@ -32,8 +32,9 @@ export class CancelSource implements CancelSignal {
   }
 
   removeEventListener(_type: 'abort', listener: () => void): void {
-    const index = this.#listeners.lastIndexOf(listener)
-    if (index >= 0) this.#listeners.splice(index, 1)
+    // Whoever came last nearly always leaves first.
+    if (this.#listeners.at(-1) === listener) this.#listeners.pop()
+    else this.#listeners = this.#listeners.filter(known => known !== listener)
   }
 
   /** Tells everybody who waits; the first reason stays. */

@@ -64,7 +64,7 @@ export function readTurns(request: NormalizedRequest, options: { isImageInputEna
 class TurnCollector {
   readonly #request: NormalizedRequest
   readonly #options: { isImageInputEnabled: boolean }
-  readonly #ledger = new CallLedger()
+  #openedLedger: CallLedger | undefined
   readonly #turns: Turn[] = []
   #hasSystem = false
   /** Pictures inside tool results have no place there on this wire: they go with the user's next words. */
@@ -74,6 +74,12 @@ class TurnCollector {
   constructor(request: NormalizedRequest, options: { isImageInputEnabled: boolean }) {
     this.#request = request
     this.#options = options
+  }
+
+  /** Most conversations have no calls to keep account of. */
+  get #ledger(): CallLedger {
+    this.#openedLedger ??= new CallLedger()
+    return this.#openedLedger
   }
 
   /** The instruction; the upstream takes one only, and only in front. */
