@@ -20,11 +20,16 @@ import { admitToModel } from './admission.ts'
 export interface ChatOperation {
   protocol: ClientProtocol
   face: ChatClientFace
-  /** A frame that means nothing to the family's SDK; keeps proxies from giving up a silent stream. */
-  keepAliveText?: string
+  /** What keeps proxies from giving up a silent stream: a comment unless said otherwise, nothing where null. */
+  keepAliveText?: string | null
   /** Media type of a streamed answer; server-sent events unless said otherwise. */
   streamType?: string
+  /** Whether this client cannot take a change of the answer's id while it streams. */
+  needsFinalId?: (request: FastifyRequest) => boolean
 }
+
+/** A comment of a stream: no client shows it to anybody. */
+const KEEP_ALIVE_COMMENT = ': keep-alive\n\n'
 
 /** What a protocol says of a request outside its body. */
 export type OutsideBody = Omit<ReadContext, 'requestId'>
@@ -48,7 +53,7 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
         model: call.plan.publicModel,
         request: call.request,
         now: () => Math.floor(runtime.clock.nowMs() / 1000),
-        needsFinalId: isReadByStreamHelper(reply.request)
+        needsFinalId: operation.needsFinalId?.(reply.request) === true
       }
       if (call.request.isStream) await streamAnswer(lease.provider, call, { reply, operation, answer })
       else {
@@ -74,11 +79,6 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
   }
 }
 
-/** The stream helper of the SDK says that it is reading; it refuses a response whose id changes (ADR 2026-11-21-ids-of-streamed-responses). */
-function isReadByStreamHelper(request: FastifyRequest): boolean {
-  return request.headers['x-stainless-helper-method'] === 'stream'
-}
-
 /** Some failures mean more to the family than to the place that raised them. */
 function refineError(thrown: unknown, face: ChatClientFace, call: TranslatedChat): unknown {
   return GatewayError.is(thrown) && face.refineError !== undefined ? face.refineError(thrown, call.request) : thrown
@@ -90,13 +90,14 @@ async function streamAnswer(
   { reply, operation, answer }: { reply: FastifyReply; operation: ChatOperation; answer: AnswerContext }
 ): Promise<void> {
   const { context } = reply.request
+  const { keepAliveText = KEEP_ALIVE_COMMENT } = operation
   const writer = operation.face.createStreamWriter(answer)
   let stream: EventStreamWriter | undefined
   const sink: EventSink = {
     push(events) {
       // The head goes out with the first event: until then a failure can still be an HTTP status.
       stream ??= startEventStream(reply, {
-        ...(operation.keepAliveText === undefined ? {} : { keepAliveText: operation.keepAliveText }),
+        ...(keepAliveText === null ? {} : { keepAliveText }),
         ...(operation.streamType === undefined ? {} : { contentType: operation.streamType })
       })
       noteEvents(context, events)

@@ -8,11 +8,7 @@ import { createChatHandler } from './chat.ts'
 import { createEmbeddingsHandler } from './embeddings.ts'
 
 export function registerCompletionsRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
-  const chat = createChatHandler(runtime, {
-    protocol: 'completions',
-    face: completionsFace,
-    keepAliveText: ': keep-alive\n\n'
-  })
+  const chat = createChatHandler(runtime, { protocol: 'completions', face: completionsFace })
   const shared = { method: 'POST', family: 'completions', isModelRequest: true } as const
   mountOperation(app, { ...shared, path: '/chat/completions', handler: (request, reply) => chat(request, reply) })
   mountOperation(app, { ...shared, path: '/embeddings', handler: createEmbeddingsHandler(runtime) })

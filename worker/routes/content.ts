@@ -29,11 +29,11 @@ const PREFIXES = ['', '/v1', '/v2', ...BETA_PREFIXES]
 
 export function registerContentRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
   const protocol = 'content'
-  const keepAliveText = ': keep-alive\n\n'
-  const answer = createChatHandler(runtime, { protocol, face: contentFace, keepAliveText })
+  const answer = createChatHandler(runtime, { protocol, face: contentFace })
   const answerArray = createChatHandler(runtime, {
     protocol,
     face: contentArrayFace,
+    keepAliveText: null,
     streamType: CONTENT_ARRAY_MEDIA_TYPE
   })
 

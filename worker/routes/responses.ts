@@ -12,7 +12,7 @@ export function registerResponsesRoutes(app: FastifyInstance, runtime: WorkerRun
   const create = createChatHandler(runtime, {
     protocol: 'responses',
     face: responsesFace,
-    keepAliveText: ': keep-alive\n\n'
+    needsFinalId: isReadByStreamHelper
   })
   mountOperation(app, {
     method: 'POST',
@@ -21,6 +21,11 @@ export function registerResponsesRoutes(app: FastifyInstance, runtime: WorkerRun
     isModelRequest: true,
     handler: (request, reply) => create(request, reply, { attachmentIds: readAttachmentIdsHeader(request) })
   })
+}
+
+/** The stream helper of the SDK says that it is reading; it refuses a response whose id changes (ADR 2026-11-21-ids-of-streamed-responses). */
+function isReadByStreamHelper(request: FastifyRequest): boolean {
+  return request.headers['x-stainless-helper-method'] === 'stream'
 }
 
 function readAttachmentIdsHeader(request: FastifyRequest): string | undefined {

@@ -1,16 +1,17 @@
 // The wire of the completions family: what every parameter does, and the shapes of what we answer.
 
 import type { JsonObject, JsonValue } from '../../normalized/index.ts'
-import type { Parameter, ParameterTable } from '../shared/parameters.ts'
-
-const supported: Parameter = { class: 'supported' }
-const ignored: Parameter = { class: 'accepted_ignored' }
-const additionalField: Parameter = {
-  class: 'supported',
-  isAdditionalField: true,
-  note: 'Goes to the native upstream under its own name; the same name in a literal extra_body wins.'
-}
-const sdkOption: Parameter = { class: 'not_applicable', note: 'An option of the SDK, not of the request.' }
+import {
+  extraHeaders,
+  extraMembers,
+  extraQuery,
+  ignored,
+  nativeFields,
+  sdkOptions,
+  supported
+} from '../shared/common-parameters.ts'
+import { toolParameters } from '../shared/completions-family/tool-use.ts'
+import type { ParameterTable } from '../shared/parameters.ts'
 
 /** Chat completions (completions.md 2). A name that is not here is an additional field for the native upstream. */
 export const chatParameters = {
@@ -24,30 +25,12 @@ export const chatParameters = {
   max_completion_tokens: supported,
   max_output_tokens: { class: 'supported', note: 'Another name of max_tokens, over which it wins.' },
   stop: { class: 'supported', note: 'Up to four strings; the gateway itself cuts the answer at the first match.' },
-  tools: {
-    class: 'supported',
-    note: 'Functions and namespaces everywhere, built-in tools on the v2 contract; other kinds have no effect.'
-  },
-  tool_choice: { class: 'supported', note: 'What a route cannot enforce is refused; unknown kinds have no effect.' },
-  parallel_tool_calls: { class: 'supported', note: 'Has an effect with the largest model on the v2 contract.' },
-  functions: { class: 'supported', note: 'The old form of tools; without effect beside a non-empty tools.' },
-  function_call: { class: 'supported', note: 'The old form of tool_choice, which wins over it.' },
+  ...toolParameters,
   response_format: { class: 'supported', note: 'text and json_schema; every other type is refused.' },
   reasoning_effort: supported,
   reasoning: { class: 'supported', note: 'Its effort wins over reasoning_effort.' },
-  extra_body: {
-    class: 'supported',
-    note: 'Additional fields for the native upstream. Refused unless it is an object.'
-  },
-  additional_fields: { class: 'supported', note: 'Like extra_body, and wins over it.' },
-  extra_headers: { class: 'supported', note: 'Headers for the upstream, as far as the header policy lets them pass.' },
-  extra_query: { class: 'accepted_ignored', note: 'No query parameter is ever forwarded.' },
-  flags: additionalField,
-  function_ranker: additionalField,
-  profanity_check: additionalField,
-  repetition_penalty: additionalField,
-  storage: additionalField,
-  update_interval: additionalField,
+  ...extraMembers,
+  ...nativeFields,
   audio: ignored,
   background: ignored,
   conversation: ignored,
@@ -75,12 +58,7 @@ export const chatParameters = {
   user: ignored,
   verbosity: ignored,
   web_search_options: ignored,
-  base_url: sdkOption,
-  api_key: sdkOption,
-  timeout: sdkOption,
-  max_retries: sdkOption,
-  proxy: sdkOption,
-  http_client: sdkOption
+  ...sdkOptions
 } as const satisfies ParameterTable
 
 /** Embeddings (completions.md 10). A name that is not here is accepted and has no effect either. */
@@ -88,17 +66,12 @@ export const embeddingsParameters = {
   input: supported,
   model: supported,
   encoding_format: { class: 'supported', note: 'base64 gives little-endian float32; anything else gives numbers.' },
-  extra_headers: { class: 'supported', note: 'Headers for the upstream, as far as the header policy lets them pass.' },
+  extra_headers: extraHeaders,
   dimensions: ignored,
   user: ignored,
   extra_body: ignored,
-  extra_query: { class: 'accepted_ignored', note: 'No query parameter is ever forwarded.' },
-  base_url: sdkOption,
-  api_key: sdkOption,
-  timeout: sdkOption,
-  max_retries: sdkOption,
-  proxy: sdkOption,
-  http_client: sdkOption
+  extra_query: extraQuery,
+  ...sdkOptions
 } as const satisfies ParameterTable
 
 /** A chat body as it came: parsed JSON whose members nobody has looked at yet. */

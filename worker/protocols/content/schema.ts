@@ -2,17 +2,12 @@
 // the snake-case spelling of each means the same.
 
 import type { JsonObject, JsonValue } from '../../normalized/index.ts'
+import { extraHeaders, extraQuery, ignored, supported } from '../shared/common-parameters.ts'
 import type { Parameter, ParameterTable } from '../shared/parameters.ts'
 
-const supported: Parameter = { class: 'supported' }
-const ignored: Parameter = { class: 'accepted_ignored' }
 const otherProviders: Parameter = {
   class: 'supported',
   note: 'For providers that have it; the native upstream has nothing like it.'
-}
-const extraHeaders: Parameter = {
-  class: 'supported',
-  note: 'Headers for the upstream, as far as the header policy lets them pass.'
 }
 const model: Parameter = { class: 'accepted_ignored', note: 'The path names the model.' }
 
@@ -31,7 +26,7 @@ export const contentParameters = {
   generationConfig: supported,
   extra_headers: extraHeaders,
   extra_body: { class: 'accepted_ignored', note: 'Refused unless it is an object.' },
-  extra_query: { class: 'accepted_ignored', note: 'No query parameter is ever forwarded.' },
+  extra_query: extraQuery,
   cachedContent: ignored,
   continuationToken: ignored,
   labels: ignored,

@@ -1,16 +1,17 @@
 // The wire of the messages family: what every parameter does, and the shapes of what we answer.
 
 import type { JsonObject, JsonValue } from '../../normalized/index.ts'
-import type { Parameter, ParameterTable } from '../shared/parameters.ts'
-
-const supported: Parameter = { class: 'supported' }
-const ignored: Parameter = { class: 'accepted_ignored' }
-const additionalField: Parameter = {
-  class: 'supported',
-  isAdditionalField: true,
-  note: 'Goes to the native upstream under its own name; the same name in a literal extra_body wins.'
-}
-const sdkOption: Parameter = { class: 'not_applicable', note: 'An option of the SDK, not of the request.' }
+import {
+  extraHeaders,
+  extraMembers,
+  extraQuery,
+  ignored,
+  nativeFields,
+  sdkOption,
+  sdkOptions,
+  supported
+} from '../shared/common-parameters.ts'
+import type { ParameterTable } from '../shared/parameters.ts'
 
 /** What belongs to the service of that name alone, or to its beta features: the same for both operations. */
 const serviceParameters = {
@@ -24,13 +25,8 @@ const serviceParameters = {
   speed: ignored,
   user_profile_id: ignored,
   workspace_id: ignored,
-  base_url: sdkOption,
-  api_key: sdkOption,
   auth_token: sdkOption,
-  timeout: sdkOption,
-  max_retries: sdkOption,
-  proxy: sdkOption,
-  http_client: sdkOption
+  ...sdkOptions
 } as const satisfies ParameterTable
 
 /** Create a message (messages.md 2). A name that is not here is an additional field for the native upstream. */
@@ -56,19 +52,8 @@ export const messagesParameters = {
   thinking: { class: 'supported', note: 'budget_tokens becomes an effort: low, from 3000 medium, from 8000 high.' },
   output_config: { class: 'supported', note: 'effort wins over the budget; format is a JSON schema.' },
   output_format: { class: 'supported', note: 'An older place of output_config.format, which wins over it.' },
-  extra_body: {
-    class: 'supported',
-    note: 'Additional fields for the native upstream. Refused unless it is an object.'
-  },
-  additional_fields: { class: 'supported', note: 'Like extra_body, and wins over it.' },
-  extra_headers: { class: 'supported', note: 'Headers for the upstream, as far as the header policy lets them pass.' },
-  extra_query: { class: 'accepted_ignored', note: 'No query parameter is ever forwarded.' },
-  flags: additionalField,
-  function_ranker: additionalField,
-  profanity_check: additionalField,
-  repetition_penalty: additionalField,
-  storage: additionalField,
-  update_interval: additionalField,
+  ...extraMembers,
+  ...nativeFields,
   thread: {
     class: 'rejected',
     note: 'The gateway keeps no conversation: the SDK sends the whole history once it knows.'
@@ -99,8 +84,8 @@ export const countTokensParameters = {
   output_format: { class: 'supported', note: 'An older place of output_config.format, which wins over it.' },
   extra_body: { class: 'supported', note: 'Only what selects the model. Refused unless it is an object.' },
   additional_fields: { class: 'supported', note: 'Like extra_body, and wins over it.' },
-  extra_headers: { class: 'supported', note: 'Headers for the upstream, as far as the header policy lets them pass.' },
-  extra_query: { class: 'accepted_ignored', note: 'No query parameter is ever forwarded.' },
+  extra_headers: extraHeaders,
+  extra_query: extraQuery,
   thinking: ignored,
   ...serviceParameters
 } as const satisfies ParameterTable

@@ -2,17 +2,11 @@
 // those of the official SDK as far as we write them; a test holds them to it.
 
 import type { JsonObject, JsonValue } from '../../normalized/index.ts'
+import { extraMembers, ignored, nativeFields, sdkOptions, supported } from '../shared/common-parameters.ts'
+import { toolParameters } from '../shared/completions-family/tool-use.ts'
 import type { Parameter, ParameterTable } from '../shared/parameters.ts'
 
-const supported: Parameter = { class: 'supported' }
-const ignored: Parameter = { class: 'accepted_ignored' }
 const echoed: Parameter = { class: 'accepted_ignored', note: 'Repeated in the answer.' }
-const additionalField: Parameter = {
-  class: 'supported',
-  isAdditionalField: true,
-  note: 'Goes to the native upstream under its own name; the same name in a literal extra_body wins.'
-}
-const sdkOption: Parameter = { class: 'not_applicable', note: 'An option of the SDK, not of the request.' }
 
 /** Responses (responses.md 2). A name that is not here is an additional field for the native upstream. */
 export const responsesParameters = {
@@ -25,38 +19,20 @@ export const responsesParameters = {
   max_output_tokens: { class: 'supported', note: '0 counts as absent.' },
   max_tokens: { class: 'supported', note: 'Another name of max_output_tokens, which wins over it.' },
   stop: { class: 'supported', note: 'Up to four strings; the gateway itself cuts the answer at the first match.' },
-  tools: {
-    class: 'supported',
-    note: 'Functions and namespaces everywhere, built-in tools on the v2 contract; other kinds have no effect.'
-  },
-  tool_choice: { class: 'supported', note: 'What a route cannot enforce is refused; unknown kinds have no effect.' },
-  parallel_tool_calls: { class: 'supported', note: 'Has an effect with the largest model on the v2 contract.' },
-  functions: { class: 'supported', note: 'The old form of tools; without effect beside a non-empty tools.' },
-  function_call: { class: 'supported', note: 'The old form of tool_choice, which wins over it.' },
+  ...toolParameters,
   text: { class: 'supported', note: 'Its format is text or json_schema; every other type is refused.' },
   response_format: { class: 'supported', note: 'Like text.format, which wins over it.' },
   reasoning: { class: 'supported', note: 'Its effort wins over reasoning_effort; other members are only repeated.' },
   reasoning_effort: supported,
   previous_response_id: { class: 'supported', note: 'Continues a stored conversation of the v2 contract.' },
   store: { class: 'supported', note: 'Stores the conversation on the v2 contract.' },
-  extra_body: {
-    class: 'supported',
-    note: 'Additional fields for the native upstream. Refused unless it is an object.'
-  },
-  additional_fields: { class: 'supported', note: 'Like extra_body, and wins over it.' },
-  extra_headers: { class: 'supported', note: 'Headers for the upstream, as far as the header policy lets them pass.' },
-  extra_query: { class: 'accepted_ignored', note: 'No query parameter is ever forwarded.' },
+  ...extraMembers,
   prompt: {
     class: 'rejected',
     rejection: 'unsupported_semantic',
     note: 'A prompt that another service stores cannot be resolved.'
   },
-  flags: additionalField,
-  function_ranker: additionalField,
-  profanity_check: additionalField,
-  repetition_penalty: additionalField,
-  storage: additionalField,
-  update_interval: additionalField,
+  ...nativeFields,
   metadata: echoed,
   truncation: echoed,
   user: echoed,
@@ -86,12 +62,7 @@ export const responsesParameters = {
   stream_options: ignored,
   top_logprobs: ignored,
   web_search_options: ignored,
-  base_url: sdkOption,
-  api_key: sdkOption,
-  timeout: sdkOption,
-  max_retries: sdkOption,
-  proxy: sdkOption,
-  http_client: sdkOption
+  ...sdkOptions
 } as const satisfies ParameterTable
 
 /** A body as it came: parsed JSON whose members nobody has looked at yet. */

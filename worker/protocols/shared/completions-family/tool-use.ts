@@ -23,7 +23,20 @@ import {
   wrongType
 } from '../field.ts'
 import { findHostedToolKind, readHostedTool } from '../hosted-tools.ts'
+import type { ParameterTable } from '../parameters.ts'
 import { readToolSchema } from '../tool-schema.ts'
+
+/** What is read here, for the parameter tables. */
+export const toolParameters = {
+  tools: {
+    class: 'supported',
+    note: 'Functions and namespaces everywhere, built-in tools on the v2 contract; other kinds have no effect.'
+  },
+  tool_choice: { class: 'supported', note: 'What a route cannot enforce is refused; unknown kinds have no effect.' },
+  parallel_tool_calls: { class: 'supported', note: 'Has an effect with the largest model on the v2 contract.' },
+  functions: { class: 'supported', note: 'The old form of tools; without effect beside a non-empty tools.' },
+  function_call: { class: 'supported', note: 'The old form of tool_choice, which wins over it.' }
+} as const satisfies ParameterTable
 
 export type ToolUse = Pick<NormalizedRequest, 'tools' | 'toolChoice' | 'usesLegacyFunctions' | 'parallelToolCalls'>
 

@@ -1,0 +1,51 @@
+// Rows that the parameter tables of several operations have in common.
+
+import type { Parameter, ParameterTable } from './parameters.ts'
+
+export const supported: Parameter = { class: 'supported' }
+export const ignored: Parameter = { class: 'accepted_ignored' }
+
+const additionalField: Parameter = {
+  class: 'supported',
+  isAdditionalField: true,
+  note: 'Goes to the native upstream under its own name; the same name in a literal extra_body wins.'
+}
+
+/** Options of the native upstream that clients write beside the members of their own protocol. */
+export const nativeFields = {
+  flags: additionalField,
+  function_ranker: additionalField,
+  profanity_check: additionalField,
+  repetition_penalty: additionalField,
+  storage: additionalField,
+  update_interval: additionalField
+} as const satisfies ParameterTable
+
+/** What SDKs add to a body besides the members of the protocol. */
+export const extraHeaders: Parameter = {
+  class: 'supported',
+  note: 'Headers for the upstream, as far as the header policy lets them pass.'
+}
+export const extraQuery: Parameter = { class: 'accepted_ignored', note: 'No query parameter is ever forwarded.' }
+
+export const extraMembers = {
+  extra_body: {
+    class: 'supported',
+    note: 'Additional fields for the native upstream. Refused unless it is an object.'
+  },
+  additional_fields: { class: 'supported', note: 'Like extra_body, and wins over it.' },
+  extra_headers: extraHeaders,
+  extra_query: extraQuery
+} as const satisfies ParameterTable
+
+export const sdkOption: Parameter = { class: 'not_applicable', note: 'An option of the SDK, not of the request.' }
+
+/** Options of SDKs that reach a body when a client mistakes one for the other. */
+export const sdkOptions = {
+  base_url: sdkOption,
+  api_key: sdkOption,
+  timeout: sdkOption,
+  max_retries: sdkOption,
+  proxy: sdkOption,
+  http_client: sdkOption
+} as const satisfies ParameterTable
