@@ -1,10 +1,13 @@
 // Deadlines of work that nearly always ends in time. A timer for each would be set and cleared three times per request, a fortieth of
 // its cost; these share one, which looks at all of them every so often. So a deadline is kept to within one such look, never early.
 
-/** Something with a deadline. It may move its deadline while it is watched. */
+/** Something with a deadline. */
 export interface Deadlined {
-  /** On the clock of `performance.now()`; infinite while there is none. */
-  deadlineMs: number
+  /**
+   * Asked at every look, on the clock of `performance.now()`; infinite while there is none. What happens often need not move a
+   * deadline by itself: it is enough to remember that it happened until this asks.
+   */
+  deadlineMs(nowMs: number): number
   /** Index in the list of what is watched; only this module writes it. */
   deadlinePlace: number
   /** The deadline has come. It is watched no longer. */
@@ -49,7 +52,7 @@ function look(): void {
   // From the end, because whoever is forgotten meanwhile gives its place to the last.
   for (let place = watched.length - 1; place >= 0; place--) {
     const item = watched[place]
-    if (item === undefined || item.deadlineMs > nowMs) continue
+    if (item === undefined || item.deadlineMs(nowMs) > nowMs) continue
     forgetDeadline(item)
     item.onDeadline()
   }

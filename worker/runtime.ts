@@ -23,6 +23,9 @@ export interface WorkerRuntime {
   readonly clock: Clock
 }
 
+/** What the HTTP side needs of a worker; its routes may need more. */
+export type HttpRuntime = Pick<WorkerRuntime, 'settings' | 'log' | 'drainGate' | 'fingerprint' | 'clock'>
+
 export interface Clock {
   /** Milliseconds since the epoch. */
   nowMs(): number

@@ -2,7 +2,7 @@ import t from 'tap'
 import { type Deadlined, forgetDeadline, UNWATCHED, watchDeadline } from '../../shared/deadline.ts'
 
 function createItem(deadlineMs: number, onDeadline: () => void = () => undefined): Deadlined {
-  return { deadlineMs, deadlinePlace: UNWATCHED, onDeadline }
+  return { deadlineMs: () => deadlineMs, deadlinePlace: UNWATCHED, onDeadline }
 }
 
 t.test('what is due is told once, after its deadline', async t => {
@@ -54,7 +54,7 @@ t.test('a deadline can be moved while it is watched', async t => {
     isTold = true
   })
   watchDeadline(moved)
-  moved.deadlineMs = Number.POSITIVE_INFINITY
+  moved.deadlineMs = () => Number.POSITIVE_INFINITY
   const { promise, resolve } = Promise.withResolvers<void>()
   watchDeadline(createItem(0, resolve))
   await promise

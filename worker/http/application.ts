@@ -1,24 +1,18 @@
 // The HTTP side of a worker: what a request meets, in the order in which it meets it.
 import Fastify, { type FastifyInstance } from 'fastify'
-import type { WorkerRuntime } from '../runtime.ts'
+import type { HttpRuntime } from '../runtime.ts'
+import { createContextOpener } from './context-opener.ts'
 import { createCorsPolicy } from './cors.ts'
+import { acceptBodies, answerErrors, expectContexts, runStages } from './hooks.ts'
 import { createListener, type Listener } from './listener.ts'
 import { repairPath } from './path-repair.ts'
 import {
-  acceptBodies,
   acceptCredentials,
   acceptLengths,
-  answerErrors,
   answerPreflights,
-  createContextOpener,
-  expectContexts,
   refuseUnknownPaths,
-  refuseWhileDraining,
-  runStages
+  refuseWhileDraining
 } from './stages.ts'
-
-/** What the HTTP side needs of a worker; its routes may need more. */
-export type HttpRuntime = Pick<WorkerRuntime, 'settings' | 'log' | 'drainGate' | 'fingerprint' | 'clock'>
 
 /** Longest path parameter: the router's own bound of 100 is shorter than some model ids. */
 const MODEL_ID_LENGTH_MAX = 1024

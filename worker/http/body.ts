@@ -61,8 +61,9 @@ export function readBody(
   let unpacker: Transform | undefined
   let receivedBytes = 0
   let isFinished = false
+  let idleEndsAtMs = performance.now() + reading.idleTimeoutMs
   const idle: Deadlined = {
-    deadlineMs: performance.now() + reading.idleTimeoutMs,
+    deadlineMs: () => idleEndsAtMs,
     deadlinePlace: UNWATCHED,
     onDeadline: () => finish(new GatewayError('request_timeout'))
   }
@@ -82,7 +83,7 @@ export function readBody(
 
   function onData(chunk: Buffer): void {
     if (isFinished) return
-    idle.deadlineMs = performance.now() + reading.idleTimeoutMs
+    idleEndsAtMs = performance.now() + reading.idleTimeoutMs
     if (coding === 'identity') {
       collector.add(chunk)
       return

@@ -65,7 +65,6 @@ const EMPTY_BODY = Buffer.alloc(0)
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
 
 export class RequestContext implements Deadlined {
-  deadlineMs = Number.POSITIVE_INFINITY
   deadlinePlace = UNWATCHED
   /** Fresh for every request; a client's own id is only forwarded. */
   readonly requestId: string = randomUUID()
@@ -107,6 +106,7 @@ export class RequestContext implements Deadlined {
   readonly #options: RequestContextOptions
   readonly #onConnectionClosed: () => void
   readonly #isQueued: boolean
+  #deadlineMs = Number.POSITIVE_INFINITY
   #traceId: string | undefined
   #isClosed = false
 
@@ -171,8 +171,12 @@ export class RequestContext implements Deadlined {
 
   /** Limits the whole request to this many milliseconds, unless the client turns out to want a stream. */
   startDeadline(timeoutMs: number): void {
-    this.deadlineMs = performance.now() + timeoutMs
+    this.#deadlineMs = performance.now() + timeoutMs
     watchDeadline(this)
+  }
+
+  deadlineMs(): number {
+    return this.#deadlineMs
   }
 
   onDeadline(): void {

@@ -88,7 +88,6 @@ export function runExchange(options: ExchangeOptions): Promise<'ended' | 'cancel
 type Phase = 'connecting' | 'sending' | 'waiting for the response' | 'reading the response'
 
 class Exchange implements Dispatcher.DispatchHandler, ExchangeControl, Deadlined {
-  deadlineMs = Number.POSITIVE_INFINITY
   deadlinePlace = UNWATCHED
   readonly #options: ExchangeOptions
   readonly #resolve: (outcome: 'ended' | 'cancelled') => void
@@ -96,6 +95,9 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl, Deadlined
   #controller: Dispatcher.DispatchController | undefined
   #phase: Phase = 'connecting'
   #limitMs = 0
+  /** The limit of this phase was renewed since the deadline was asked for last. */
+  #isRenewed = false
+  #deadlineMs = Number.POSITIVE_INFINITY
   #status: number | undefined
   #startedAtMs: number | undefined
   #isSettled = false
@@ -172,7 +174,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl, Deadlined
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isSettled) return
-    if (!this.#isPaused) this.#enter('reading the response', this.#options.timeouts.idleMs)
+    this.#isRenewed = true
     try {
       this.#options.receiver.onData(chunk)
     } catch (thrown) {
@@ -192,7 +194,6 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl, Deadlined
   pause(): void {
     if (this.#isSettled || this.#isPaused) return
     this.#isPaused = true
-    this.deadlineMs = Number.POSITIVE_INFINITY
     this.#controller?.pause()
   }
 
@@ -233,7 +234,16 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl, Deadlined
   #enter(phase: Phase, limitMs: number): void {
     this.#phase = phase
     this.#limitMs = limitMs
-    this.deadlineMs = limitMs === 0 ? Number.POSITIVE_INFINITY : performance.now() + limitMs
+    this.#isRenewed = true
+  }
+
+  deadlineMs(nowMs: number): number {
+    if (this.#isPaused || this.#limitMs === 0) return Number.POSITIVE_INFINITY
+    if (this.#isRenewed) {
+      this.#isRenewed = false
+      this.#deadlineMs = nowMs + this.#limitMs
+    }
+    return this.#deadlineMs
   }
 
   onDeadline(): void {
