@@ -188,7 +188,7 @@ export const errorDefinitions = {
   provider_failure: {
     status: 502,
     kind: 'upstream',
-    text: 'The upstream could not be reached.'
+    text: 'The connection to the upstream failed.'
   },
   provider_timeout: {
     status: 504,

@@ -174,13 +174,16 @@ function raceDeadline<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   })
 }
 
+/** Told also to those who sent bare base64, which some services take. */
+const EXPECTED_URL = 'An attachment is given as an http or https URL, or as a base64 data URL.'
+
 function readUrl(text: string): URL {
-  if (!URL.canParse(text)) throw invalidUrl('The URL is not valid.')
+  if (!URL.canParse(text)) throw invalidUrl(EXPECTED_URL)
   return checkUrl(new URL(text))
 }
 
 function checkUrl(url: URL): URL {
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw invalidUrl('Only http and https URLs are fetched.')
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw invalidUrl(EXPECTED_URL)
   if (url.username !== '' || url.password !== '') throw invalidUrl('The URL must not carry user information.')
   return url
 }

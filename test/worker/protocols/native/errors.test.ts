@@ -45,7 +45,7 @@ t.test("the message is the upstream's own, else a fixed text", async t => {
     '{"message":""}',
     'plain'
   ]) {
-    t.equal(mapUpstreamError(502, text, undefined).message, 'The upstream could not be reached.')
+    t.equal(mapUpstreamError(502, text, undefined).message, 'The connection to the upstream failed.')
   }
 })
 
