@@ -10,6 +10,7 @@ import {
   acceptCredentials,
   acceptLengths,
   answerPreflights,
+  refuseBrokenHeads,
   refuseUnknownPaths,
   refuseWhileDraining
 } from './stages.ts'
@@ -40,6 +41,7 @@ export async function createApplication(
   answerErrors(app, runtime)
   runStages(app, [
     openContext,
+    refuseBrokenHeads(),
     answerPreflights(cors),
     refuseWhileDraining(runtime),
     acceptLengths(runtime),

@@ -54,6 +54,8 @@ type RequestHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => v
 const SERVER_OPTIONS: ServerOptions = {
   noDelay: true,
   keepAlive: true,
+  // Refused by a stage of ours, with an id and in the client's form.
+  requireHostHeader: false,
   headersTimeout: 60_000,
   /** The silence of a body has a bound of its own; this one ends an upload that only trickles. */
   requestTimeout: 300_000,
@@ -93,6 +95,7 @@ export function createListener(handle: RequestHandler): Listener {
     server.on('request', onRequest)
     // The invitation to send a body is given when the body is read, not before the request was looked at.
     server.on('checkContinue', onRequest)
+    server.on('checkExpectation', onRequest)
     server.on('clientError', onClientError)
     return server
   }

@@ -13,6 +13,19 @@ import { sendWhole } from './respond.ts'
 /** One stage in front of a handler. It answers, raises a `GatewayError`, or leaves the request to the next one. */
 export type Stage = (request: FastifyRequest, reply: FastifyReply) => void
 
+/** What HTTP demands of a head. Node's own answers to these would have no body and no request id. */
+export function refuseBrokenHeads(): Stage {
+  return ({ raw }) => {
+    const { host, expect } = raw.headers
+    if (host === undefined && raw.httpVersion === '1.1') {
+      throw new GatewayError('invalid_request', { message: 'The Host header is missing.' })
+    }
+    if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
+      throw new GatewayError('invalid_request', { status: 417, message: 'The expectation cannot be met.' })
+    }
+  }
+}
+
 export function answerPreflights(cors: CorsPolicy): Stage {
   return (request, reply) => {
     const answer = cors.answerPreflight(request.raw.method, request.raw.headers)

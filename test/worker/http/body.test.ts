@@ -230,6 +230,24 @@ t.test('a client that asks before it sends is invited only when its body is want
   t.match(await welcome.waitFor(/"body":"\{\}"/), /HTTP\/1.1 200 OK/)
 })
 
+t.test('a head that HTTP does not allow is refused with an id and in the form of the family', async t => {
+  const { port } = await startApplication(t, { routes: mountAll(forbidden(t)) })
+  for (const [head, status, message] of [
+    ['', '400 Bad Request', 'The Host header is missing.'],
+    ['host: a\r\nexpect: a-miracle\r\n', '417 Expectation Failed', 'The expectation cannot be met.']
+  ] as const) {
+    const { socket, waitFor } = await openConnection(t, port)
+    socket.write(`POST /v1/messages HTTP/1.1\r\n${head}content-length: 2\r\n\r\n{}`)
+    const answer = await waitFor(/request_id/)
+    t.match(answer, new RegExp(`^HTTP/1.1 ${status}\r\n`))
+    t.match(answer, /\r\nx-request-id: /)
+    t.match(answer, `"message":"${message}"`)
+  }
+  const old = await openConnection(t, port)
+  old.socket.write('GET /health HTTP/1.0\r\n\r\n')
+  t.match(await old.waitFor(/\r\n\r\n/), /^HTTP\/1.1 200 /, 'HTTP/1.0 has no such header')
+})
+
 t.test('a client that leaves while it sends ends the reading', async t => {
   const { port, drainGate } = await startApplication(t, { routes: mountAll(forbidden(t)) })
   const { socket } = await openConnection(t, port)
