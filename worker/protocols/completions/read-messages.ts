@@ -22,6 +22,7 @@ import {
   wrongType
 } from '../shared/field.ts'
 import { readMediaUrl } from '../shared/media-source.ts'
+import { readPlainMessage } from '../shared/plain-message.ts'
 import { readToolArguments } from '../shared/tool-arguments.ts'
 import type { CompletionsRequest } from './schema.ts'
 
@@ -30,7 +31,7 @@ export function readMessages(body: CompletionsRequest): NormalizedMessage[] {
   const messages = body.messages
   if (!Array.isArray(messages)) throw wrongType('messages', 'an array', messages)
   if (messages.length === 0) throw invalidRequest('messages', `'messages' must hold at least one message.`)
-  return messages.map((message, index) => readMessage(message, `messages[${index}]`))
+  return messages.map((message, index) => readPlainMessage(message) ?? readMessage(message, `messages[${index}]`))
 }
 
 function readMessage(message: JsonValue, path: string): NormalizedMessage {
@@ -45,15 +46,15 @@ function readMessage(message: JsonValue, path: string): NormalizedMessage {
     case 'system':
     case 'developer':
     case 'user':
-      return readPlainMessage(message, { role }, path)
+      return readSpokenMessage(message, { role }, path)
     default:
-      return readPlainMessage(message, { role: 'user', sentRole: role }, path)
+      return readSpokenMessage(message, { role: 'user', sentRole: role }, path)
   }
 }
 
 type MessageHead = Pick<NormalizedMessage, 'role' | 'sentRole'>
 
-function readPlainMessage(message: JsonObject, head: MessageHead, path: string): NormalizedMessage {
+function readSpokenMessage(message: JsonObject, head: MessageHead, path: string): NormalizedMessage {
   refuseCalls(message, 'tool_calls', path)
   refuseCalls(message, 'function_call', path)
   const { content, form } = readContent(message, path)

@@ -9,6 +9,7 @@ import {
   type NormalizedMessage
 } from '../../normalized/index.ts'
 import { readString, wrongType } from '../shared/field.ts'
+import { readPlainMessage } from '../shared/plain-message.ts'
 import { readBlocks } from './read-blocks.ts'
 import type { MessagesRequest } from './schema.ts'
 
@@ -20,7 +21,9 @@ export function readMessages(body: Pick<MessagesRequest, 'messages'>, ignored: D
   const { messages } = body
   if (messages === undefined) throw invalidRequest('messages', 'Field required')
   if (!Array.isArray(messages)) throw wrongType('messages', 'an array', messages)
-  return messages.map((message, index) => readMessage(message, `messages[${index}]`, ignored))
+  return messages.map(
+    (message, index) => readPlainMessage(message) ?? readMessage(message, `messages[${index}]`, ignored)
+  )
 }
 
 /** Reads `system` as a message of its own; as none when it says nothing. Raises `invalid_request` like the messages do. */

@@ -69,7 +69,7 @@ function strip(fields: JsonObject, members: readonly string[]): void {
 
 /** The v1 body: a member of the request itself cannot be overridden. */
 export function mergeV1Fields(typed: JsonObject, fields: JsonObject): JsonObject {
-  return { ...fields, ...typed }
+  return Object.keys(fields).length === 0 ? typed : { ...fields, ...typed }
 }
 
 /** The v2 body. Options of the model move under `model_options`, where the request's own win, then those given there. */

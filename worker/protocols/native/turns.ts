@@ -84,8 +84,12 @@ class TurnCollector {
 
   /** The instruction; the upstream takes one only, and only in front. */
   addSystem(messages: readonly NormalizedMessage[]): void {
-    const texts = messages.map(message => readText(message, this.#request)).filter(text => text !== '')
-    this.#turns.unshift({ type: 'text', role: 'system', text: texts.join('\n\n'), media: [] })
+    let instruction = ''
+    for (const message of messages) {
+      const text = readText(message, this.#request)
+      if (text !== '') instruction = instruction === '' ? text : `${instruction}\n\n${text}`
+    }
+    this.#turns.unshift({ type: 'text', role: 'system', text: instruction, media: [] })
     this.#hasSystem = true
   }
 

@@ -1,18 +1,10 @@
 // A streamed chat: the upstream's bytes become events and reach the client's side in the order they came, one push per read,
 // no faster than the client takes them. Until the first push a failure is an ordinary error; afterwards it is an event.
 
-import {
-  createStopSequenceFilter,
-  GatewayError,
-  isJsonObject,
-  type NormalizedEvent,
-  type StopSequenceFilter,
-  toGatewayError
-} from '../../normalized/index.ts'
+import { createStopSequenceFilter, GatewayError, isJsonObject, toGatewayError } from '../../normalized/index.ts'
 import type { AnswerReader } from '../../protocols/face.ts'
 import { findPayloadError } from '../../protocols/native/errors.ts'
 import type { TranslatedChat } from '../../translation/types.ts'
-import { raceAbort } from '../transport/abort.ts'
 import { type AnswerCollector, createAnswerCollector, readHeader } from '../transport/answer.ts'
 import { CallFailure, protocolFailure } from '../transport/call-failure.ts'
 import type { ExchangeControl, ExchangeHead, ExchangeReceiver } from '../transport/exchange.ts'
@@ -20,13 +12,8 @@ import type { CallContext, EventSink } from '../types.ts'
 import { requireSuccess } from './answer-head.ts'
 import { type ChatDependencies, openReader, prepareCall, stopSequences } from './chat.ts'
 import { logFailure } from './client.ts'
-import { createImageFetcher, type ImageFetcher } from './generated-images.ts'
-
-/**
- * How long an exchange goes on after the answer is over for the client: after a stop string for the usage that may still come, and
- * after the last event for the end that lets the connection be used again.
- */
-export const STREAM_TAIL_MS = 2_000
+import { EventDelivery, findBareFailure } from './event-delivery.ts'
+import { createImageFetcher } from './generated-images.ts'
 
 /** A JSON body instead of a stream is read this far for the error that it may hold. */
 const UNEXPECTED_BODY_BYTES_MAX = 64 * 1024
@@ -46,77 +33,57 @@ export async function streamChat(
     ...upstreamCall,
     headers: [...(upstreamCall.headers ?? []), 'accept', 'text/event-stream', 'cache-control', 'no-store']
   }
-  let hasDelivered = false
-  const tracked: EventSink = {
-    push(events) {
-      hasDelivered = true
-      return sink.push(events)
-    },
-    whenDrained: () => sink.whenDrained()
-  }
+  let session: StreamSession | undefined
   await dependencies.client.run(
     context,
     async send => {
-      const session = new StreamSession(dependencies, call, context, tracked)
+      session = new StreamSession(dependencies, call, context, sink)
       const exchange = send(streamingCall, session, dependencies.client.transport.timeouts.stream)
       await session.follow(exchange)
     },
-    () => !hasDelivered
+    () => session === undefined || session.isUnseen
   )
 }
 
-/** One try of a streamed chat. */
+/** One try of a streamed chat: the upstream's bytes become events, and so does the way in which they end. */
 class StreamSession implements ExchangeReceiver {
   readonly #dependencies: ChatDependencies
   readonly #call: TranslatedChat
   readonly #context: CallContext
   readonly #sink: EventSink
-  readonly #filter: StopSequenceFilter | undefined
-  readonly #images: ImageFetcher | undefined
   readonly #done = Promise.withResolvers<void>()
-  #control: ExchangeControl | undefined
-  #reader: AnswerReader | undefined
+  /** There is one once the response has shown that it is a stream of events. */
+  #stream: { reader: AnswerReader; delivery: EventDelivery } | undefined
   /** Takes what is not a stream of events. */
   #collector: AnswerCollector | undefined
-  /** Bytes that nobody has read yet. */
+  /** The pieces of one read, until the microtask that decodes them. */
   #chunks: Buffer[] = []
-  #queue: NormalizedEvent[] = []
-  #isFlushScheduled = false
-  /** Something in front of the sink is awaited: its room, or an image. */
-  #isBusy = false
-  #hasPushed = false
-  /** A terminal event was read, delivered or not. */
-  #hasEnd = false
-  /** The client has the terminal event, or nobody wants it any more. */
-  #isOver = false
-  #isExchangeOver = false
-  #tailTimer: NodeJS.Timeout | undefined
 
   constructor(dependencies: ChatDependencies, call: TranslatedChat, context: CallContext, sink: EventSink) {
     this.#dependencies = dependencies
     this.#call = call
     this.#context = context
     this.#sink = sink
-    const stops = stopSequences(call)
-    this.#filter = stops === undefined ? undefined : createStopSequenceFilter(stops)
-    const { files, log } = dependencies
-    this.#images = createImageFetcher(call, context, { download: files.download, log })
+  }
+
+  /** The client will not see anything of this try. */
+  get isUnseen(): boolean {
+    return this.#stream === undefined || this.#stream.delivery.isUnseen
   }
 
   /** Resolves when the answer is over for the client, even if the exchange still runs out. */
-  async follow(exchange: Promise<'ended' | 'cancelled'>): Promise<void> {
-    const settled = exchange.then(
-      () => this.#onEnd(),
-      (thrown: unknown) => this.#onFailure(thrown)
-    )
-    // Once the answer is over, the rest of the exchange concerns nobody.
-    settled.catch(() => undefined).finally(() => clearTimeout(this.#tailTimer))
-    this.#done.promise.catch(() => undefined)
-    await Promise.race([this.#done.promise, settled.then(() => this.#done.promise)])
+  follow(exchange: Promise<'ended' | 'cancelled'>): Promise<void> {
+    exchange
+      .then(
+        outcome => this.#onEnd(outcome),
+        (thrown: unknown) => this.#onFailure(thrown)
+      )
+      .catch(this.#done.reject)
+      .finally(() => this.#stream?.delivery.close())
+    return this.#done.promise
   }
 
   onHead(head: ExchangeHead, control: ExchangeControl): void {
-    this.#control = control
     const contentType = readHeader(head.headers, 'content-type') ?? ''
     const isEventStream = /^text\/event-stream\s*(;|$)/i.test(contentType)
     if (head.status === 200 && isEventStream) {
@@ -125,7 +92,7 @@ class StreamSession implements ExchangeReceiver {
       if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
         throw protocolFailure('unsupported_content_encoding', { isRetryable: true })
       }
-      this.#reader = openReader(this.#dependencies, this.#call, this.#context, head.headers)
+      this.#stream = this.#openStream(head, control)
       return
     }
     if (head.status === 200 && !/^application\/json\s*(;|$)/i.test(contentType)) {
@@ -136,30 +103,71 @@ class StreamSession implements ExchangeReceiver {
   }
 
   onData(chunk: Buffer): void {
-    if (this.#reader === undefined) {
+    if (this.#stream === undefined) {
       this.#collector?.onData(chunk)
       return
     }
-    if (this.#isOver) return
+    if (this.#stream.delivery.isOver) return
     this.#chunks.push(chunk)
-    this.#scheduleFlush()
+    if (this.#chunks.length === 1) queueMicrotask(this.#read)
   }
 
-  async #onEnd(): Promise<void> {
-    this.#isExchangeOver = true
-    if (this.#reader === undefined) return this.#refuse()
-    if (this.#isOver) return
-    this.#read()
-    this.#flush()
-    if (this.#hasEnd) return
-    const events = this.#reader.end()
-    if (!this.#hasPushed && !this.#isBusy && isBareFailure(events)) {
-      // A stream without any content is a broken body, and nobody has seen any of it.
-      throw new CallFailure(findError(events), { outcome: 'protocol_error' })
+  /**
+   * All pieces of one read arrive in one turn of the event loop: a microtask later they are decoded and parsed as one, and written
+   * as one. Upstreams send each event as a piece of its own, and decoding costs more per call than per event.
+   */
+  readonly #read = (): void => {
+    const chunks = this.#chunks
+    const [first] = chunks
+    if (first === undefined || this.#stream === undefined) return
+    this.#chunks = []
+    const { reader, delivery } = this.#stream
+    try {
+      delivery.add(reader.push(chunks.length === 1 ? first : Buffer.concat(chunks)))
+    } catch (thrown) {
+      delivery.fail(thrown)
     }
-    this.#add(events)
+  }
+
+  #openStream(head: ExchangeHead, control: ExchangeControl): { reader: AnswerReader; delivery: EventDelivery } {
+    const { files, log } = this.#dependencies
+    const stops = stopSequences(this.#call)
+    const delivery = new EventDelivery({
+      sink: this.#sink,
+      signal: this.#context.signal,
+      filter: stops === undefined ? undefined : createStopSequenceFilter(stops),
+      images: createImageFetcher(this.#call, this.#context, { download: files.download, log }),
+      control,
+      done: this.#done
+    })
+    return { reader: openReader(this.#dependencies, this.#call, this.#context, head.headers), delivery }
+  }
+
+  async #onEnd(outcome: 'ended' | 'cancelled'): Promise<void> {
+    if (this.#stream === undefined) return this.#refuse()
+    const { reader, delivery } = this.#stream
+    if (delivery.isOver) return
+    // A cancelled answer was cut at a stop string: the error below becomes its finish.
+    const events = outcome === 'ended' ? reader.end() : []
+    const failure = delivery.isUnseen ? findBareFailure(events) : undefined
+    // A stream without any content is a broken body, and nobody has seen any of it.
+    if (failure !== undefined) throw new CallFailure(failure, { outcome: 'protocol_error' })
+    delivery.add(events)
     // Without a terminal event the client would wait for ever.
-    if (!this.#hasEnd) this.#add([{ type: 'error', error: new GatewayError('provider_protocol_error') }])
+    await delivery.finish(new GatewayError('provider_protocol_error'))
+  }
+
+  async #onFailure(thrown: unknown): Promise<void> {
+    const delivery = this.#stream?.delivery
+    if (delivery === undefined) throw thrown
+    if (delivery.isOver) return
+    if (this.#context.signal.aborted) {
+      delivery.abort(thrown)
+      return
+    }
+    if (delivery.isUnseen) throw thrown
+    if (thrown instanceof CallFailure) logFailure(this.#dependencies.log, thrown, this.#context, 'chat')
+    await delivery.finish(thrown instanceof CallFailure ? thrown.error : toGatewayError(thrown))
   }
 
   /** The response was no stream: raises what it says. */
@@ -170,153 +178,6 @@ class StreamSession implements ExchangeReceiver {
       ? protocolFailure('unexpected_content_type', { isRetryable: true })
       : new CallFailure(error, { status: error.status })
   }
-
-  #onFailure(thrown: unknown): void {
-    this.#isExchangeOver = true
-    if (this.#isOver) return
-    if (this.#context.signal.aborted) {
-      this.#endAborted(thrown)
-      return
-    }
-    this.#read()
-    this.#flush()
-    if (!this.#hasPushed && !this.#isBusy) throw thrown
-    if (thrown instanceof CallFailure) logFailure(this.#dependencies.log, thrown, this.#context, 'chat')
-    const error = thrown instanceof CallFailure ? thrown.error : toGatewayError(thrown)
-    this.#add([{ type: 'error', error }])
-  }
-
-  #endAborted(thrown: unknown): void {
-    this.#isOver = true
-    this.#chunks = []
-    this.#queue = []
-    if (this.#hasPushed) this.#done.resolve()
-    else this.#done.reject(thrown)
-  }
-
-  #add(events: readonly NormalizedEvent[]): void {
-    if (events.length === 0) return
-    this.#queue.push(...events)
-    this.#hasEnd ||= events.some(isTerminal)
-    this.#scheduleFlush()
-  }
-
-  /**
-   * All pieces of one read arrive in one turn of the event loop: a microtask later they are decoded and parsed as one, and written
-   * as one. Upstreams send each event as a piece of its own, and decoding costs more per call than per event.
-   */
-  #scheduleFlush(): void {
-    if (this.#isBusy || this.#isFlushScheduled) return
-    this.#isFlushScheduled = true
-    queueMicrotask(this.#runFlush)
-  }
-
-  readonly #runFlush = (): void => {
-    this.#isFlushScheduled = false
-    this.#flush()
-  }
-
-  /** Reads the bytes that have come; also while the sink is busy, when they must be known to the end. */
-  #read(): void {
-    const chunks = this.#chunks
-    const [first] = chunks
-    if (first === undefined || this.#reader === undefined) return
-    this.#chunks = []
-    const events = this.#reader.push(chunks.length === 1 ? first : Buffer.concat(chunks))
-    this.#queue = this.#queue.length === 0 ? events : [...this.#queue, ...events]
-    this.#hasEnd ||= events.some(isTerminal)
-  }
-
-  #flush(): void {
-    if (this.#isBusy || this.#isOver) return
-    try {
-      this.#read()
-      const queue = this.#queue
-      if (queue.length === 0) return
-      this.#queue = []
-      const events = this.#applyStops(queue)
-      if (events.length === 0) return
-      if (this.#images?.isNeeded(events) === true) this.#hold(this.#images.complete(events))
-      else this.#deliver(events)
-    } catch (thrown) {
-      this.#break(thrown)
-    }
-  }
-
-  #applyStops(events: NormalizedEvent[]): NormalizedEvent[] {
-    const filter = this.#filter
-    if (filter === undefined) return events
-    const passed = filter.push(events)
-    if (filter.match === undefined) return passed
-    // The client has its whole answer: the filter makes a finish of whatever ends the upstream's.
-    this.#tailTimer ??= setTimeout(() => {
-      this.#add([{ type: 'error', error: new GatewayError('provider_timeout') }])
-      this.#control?.cancel()
-    }, STREAM_TAIL_MS)
-    return passed
-  }
-
-  #deliver(events: NormalizedEvent[]): void {
-    if (!this.#hasPushed && isBareFailure(events)) {
-      this.#isOver = true
-      this.#control?.cancel()
-      this.#done.reject(findError(events))
-      return
-    }
-    this.#hasPushed = true
-    const hasRoom = this.#sink.push(events)
-    if (events.some(isTerminal)) {
-      this.#isOver = true
-      this.#done.resolve()
-      clearTimeout(this.#tailTimer)
-      if (!this.#isExchangeOver) this.#tailTimer = setTimeout(() => this.#control?.cancel(), STREAM_TAIL_MS)
-      return
-    }
-    if (!hasRoom) this.#hold(this.#sink.whenDrained().then(() => []))
-  }
-
-  /** Reads no more from the upstream until `wait` is over, then delivers what it brought. */
-  #hold(wait: Promise<NormalizedEvent[]>): void {
-    this.#isBusy = true
-    this.#control?.pause()
-    raceAbort(wait, this.#context.signal)
-      .then(events => {
-        this.#isBusy = false
-        if (events.length > 0) this.#deliver(events)
-        if (this.#isBusy) return
-        this.#flush()
-        if (!this.#isBusy) this.#control?.resume()
-      })
-      .catch((thrown: unknown) => {
-        this.#isBusy = false
-        if (this.#context.signal.aborted) this.#endAborted(thrown)
-        else this.#break(thrown)
-      })
-  }
-
-  /** A fault of ours between the reader and the sink. */
-  #break(thrown: unknown): void {
-    this.#isOver = true
-    this.#control?.cancel()
-    this.#done.reject(toGatewayError(thrown))
-  }
-}
-
-function isTerminal(event: NormalizedEvent): boolean {
-  return event.type === 'finish' || event.type === 'error'
-}
-
-/** An error with nothing in front of it that a client could use. */
-function isBareFailure(events: readonly NormalizedEvent[]): boolean {
-  return (
-    events.some(event => event.type === 'error') &&
-    events.every(event => event.type === 'error' || event.type === 'start')
-  )
-}
-
-function findError(events: readonly NormalizedEvent[]): GatewayError {
-  for (const event of events) if (event.type === 'error') return event.error
-  return new GatewayError('provider_protocol_error')
 }
 
 /** The upstream's error inside a JSON body, where a front server answers 200 around it (field lesson A16). */
