@@ -108,6 +108,7 @@ export function readBody(
   }
 
   function onEnd(): void {
+    if (isFinished) return
     if (unpacker === undefined) finish(undefined)
     else unpacker.end()
   }
