@@ -14,8 +14,14 @@ const stopSignals: readonly StopSignal[] = hasTerminal ? ['SIGTERM', 'SIGINT', '
 /** For log rotation from outside: rename the file, then signal. */
 export const reopenSignals: readonly NodeJS.Signals[] = hasTerminal ? ['SIGUSR1'] : ['SIGUSR1', 'SIGHUP']
 
+/**
+ * One wish can arrive twice: a terminal tells every process of its group, and the shell or `npm` in between passes it on. The same
+ * signal again within this time is not a second one, which would cancel what runs.
+ */
+const REPETITION_MS = 500
+
 export interface StopSignals {
-  /** Calls the listener for each stop signal; those that came before are told at once. */
+  /** Calls the listener for each wish to stop; those that came before are told at once. */
   listen(listener: () => void): void
 }
 
@@ -25,7 +31,14 @@ export function catchStopSignals(): StopSignals {
   let listener = () => {
     caught += 1
   }
-  for (const signal of stopSignals) process.on(signal, () => listener())
+  for (const signal of stopSignals) {
+    let lastAtMs = Number.NEGATIVE_INFINITY
+    process.on(signal, () => {
+      const isRepetition = performance.now() - lastAtMs < REPETITION_MS
+      lastAtMs = performance.now()
+      if (!isRepetition) listener()
+    })
+  }
   // Before there is a log there is nothing to reopen.
   for (const signal of reopenSignals) process.on(signal, () => undefined)
   return {

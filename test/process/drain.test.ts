@@ -58,6 +58,17 @@ t.test('a second signal cancels at once', async t => {
   t.same(await fleet.exited, { code: 0, signal: null })
 })
 
+t.test('a signal that a terminal and a shell both pass on is one wish: what runs is finished', async t => {
+  const fleet = await startFleet(t, { GATEWAY_WORKERS: '1' })
+  const running = fleet.get('/work?ms=1000')
+  await fleet.get('/state')
+  fleet.child.kill('SIGINT')
+  await new Promise(resolve => setImmediate(resolve))
+  fleet.child.kill('SIGINT')
+  t.equal((await running).status, 200)
+  t.same(await fleet.exited, { code: 0, signal: null })
+})
+
 t.test('a worker that does not finish closing is killed after its bound, and the exit code says so (I4)', async t => {
   const fleet = await startFleet(t, { GATEWAY_WORKERS: '1' }, 'hang-in-close')
   const workers = await findWorkers(fleet, 1)
