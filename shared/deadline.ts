@@ -1,5 +1,6 @@
 // Deadlines of work that nearly always ends in time. A timer for each would be set and cleared three times per request, a fortieth of
-// its cost; these share one, which looks at all of them every so often. So a deadline is kept to within one such look, never early.
+// its cost; these share one, which looks at all of them every so often. So a deadline is kept to within one such look, or two where
+// a renewal is only remembered until the next one, and never early.
 
 /** Something with a deadline. */
 export interface Deadlined {

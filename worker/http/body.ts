@@ -76,8 +76,8 @@ export function readBody(
     unpacker?.removeAllListeners()
     unpacker?.on('error', () => undefined)
     unpacker?.destroy()
-    // What still arrives is thrown away: a paused body would block the connection for good.
-    if (error !== undefined) incoming.resume()
+    // What still arrives, also behind the end of packed data, is thrown away: a paused body would block the connection for good.
+    if (!incoming.readableEnded) incoming.resume()
     done(error, error === undefined ? collector.take() : EMPTY)
   }
 

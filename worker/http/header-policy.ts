@@ -147,7 +147,8 @@ function readExtraHeaders(extraHeaders: unknown): Map<string, string> | undefine
   const read = new Map<string, string>()
   for (const [name, givenValue] of Object.entries(extraHeaders)) {
     const value = toFieldValue(givenValue)
-    if (value !== undefined) read.set(name.trim().toLowerCase(), value)
+    // A value that cannot travel takes no other's place.
+    if (value !== undefined && FIELD_VALUE.test(value)) read.set(name.trim().toLowerCase(), value)
   }
   return read
 }

@@ -165,8 +165,8 @@ export class RequestContext implements Deadlined {
   /** Ends what the request has running; the first reason stays. */
   abort(reason: GatewayError): void {
     if (this.signal.aborted) return
-    this.cancelBody?.(reason)
     this.signal.abort(reason)
+    this.cancelBody?.(reason)
   }
 
   /** Limits the whole request to this many milliseconds, unless the client turns out to want a stream. */

@@ -45,8 +45,9 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     // Waiting for what is there already would put turns of the loop between a small request and its call.
     const admission = admitToModel(runtime, call.plan.slotKey, context)
     const slot = admission instanceof Promise ? await admission : admission
-    const lease = runtime.providers.acquire(context.authorization)
+    let lease: ReturnType<typeof runtime.providers.acquire> | undefined
     try {
+      lease = runtime.providers.acquire(context.authorization)
       const answer: AnswerContext = {
         requestId: context.requestId,
         createdAt: Math.floor(context.startedAtEpochMs / 1000),
@@ -64,7 +65,7 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     } catch (thrown) {
       throw refineError(thrown, face, call)
     } finally {
-      lease.release()
+      lease?.release()
       slot.release()
     }
   }

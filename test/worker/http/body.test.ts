@@ -214,6 +214,23 @@ t.test('after a body that could not be unpacked the connection goes on with the 
   t.match(await waitFor(/HTTP\/1.1 200 OK/), /^HTTP\/1.1 400 /)
 })
 
+t.test('bytes behind the end of a packed body are thrown away, and the connection goes on', async t => {
+  const { port } = await startApplication(t, { routes: mountAll(echo) })
+  for (const [coding, pack] of [
+    ['zstd', zstdCompressSync],
+    ['br', brotliCompressSync],
+    ['deflate', deflateSync]
+  ] as const) {
+    const { socket, waitFor } = await openConnection(t, port)
+    const body = Buffer.concat([pack('{}'), Buffer.alloc(1_000_000)])
+    const head = `POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-encoding: ${coding}\r\n`
+    socket.write(`${head}content-length: ${body.length}\r\n\r\n`)
+    socket.write(body)
+    socket.write('GET /health HTTP/1.1\r\nhost: a\r\n\r\n')
+    await waitFor(/HTTP\/1.1 \d+ [^]*HTTP\/1.1 200 OK/)
+  }
+})
+
 t.test('a client that asks before it sends is invited only when its body is wanted', async t => {
   const { port } = await startApplication(t, { env: limit200, routes: mountAll(echo) })
   const refused = await openConnection(t, port)

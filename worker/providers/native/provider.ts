@@ -110,9 +110,9 @@ export function createProvider(options: ProviderOptions): NativeProvider {
     countTokens: (call, context) => countTextTokens(client, call, context),
     downloadFile: (fileId, context) => files.download(fileId, context),
     async close() {
-      isClosing = true
-      if (options.ownsTransport) await transport.close()
+      // A token that is still fetched has nobody left who waits for it, and would hold up the end of the connections.
       endTokens()
+      if (options.ownsTransport) await transport.close()
     },
     async destroy() {
       endTokens()
@@ -142,7 +142,8 @@ function createTokens({ shared, transport, credential }: ProviderOptions, signal
     onFetched(failure) {
       shared.onTokenFetched?.(failure !== undefined)
       if (failure === undefined) shared.log.debug({ event: 'upstream_token_fetched' }, 'Got an upstream access token')
-      else logTokenFailure(shared.log, failure)
+      // Ended with the provider itself, nobody misses it.
+      else if (!signal.aborted) logTokenFailure(shared.log, failure)
     }
   })
 }

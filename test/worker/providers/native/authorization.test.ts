@@ -204,6 +204,22 @@ t.test('a client that leaves while the token is fetched ends only its own wait',
   t.equal(api.requests.length, 1)
 })
 
+t.test('a token that nobody waits for any more does not hold up the end', async t => {
+  const auth = await startStub(() => undefined)
+  t.teardown(() => auth.close())
+  const { pool, provider } = startPool(t, {
+    UPSTREAM_BASE_URL: 'http://127.0.0.1:9/api/v1',
+    UPSTREAM_AUTH_URL: `${auth.origin}/token`,
+    UPSTREAM_CREDENTIALS: CREDENTIALS
+  })
+  const abort = new AbortController()
+  const leaving = provider.complete(chatCall('hi'), contextOf({ signal: abort.signal }))
+  await auth.arrived(1)
+  abort.abort(new GatewayError('client_disconnected'))
+  t.match(await rejection(leaving), { code: 'client_disconnected' })
+  await pool.close()
+})
+
 t.test('a token near its end is replaced while calls go on', async t => {
   const clock = { nowMs: 1_800_000_000_000 }
   const emulator = await createEmulator({ now: () => clock.nowMs })
