@@ -38,10 +38,9 @@ export async function streamChat(
     context,
     async send => {
       session = new StreamSession(dependencies, call, context, sink)
-      const exchange = send(streamingCall, session, dependencies.client.transport.timeouts.stream)
-      await session.follow(exchange)
+      await session.follow(send(streamingCall, session, dependencies.client.transport.timeouts.stream))
     },
-    () => session === undefined || session.isUnseen
+    () => session?.isUnseen !== false
   )
 }
 
@@ -161,10 +160,7 @@ class StreamSession implements ExchangeReceiver {
     const delivery = this.#stream?.delivery
     if (delivery === undefined) throw thrown
     if (delivery.isOver) return
-    if (this.#context.signal.aborted) {
-      delivery.abort(thrown)
-      return
-    }
+    if (this.#context.signal.aborted) return delivery.abort(thrown)
     if (delivery.isUnseen) throw thrown
     if (thrown instanceof CallFailure) logFailure(this.#dependencies.log, thrown, this.#context, 'chat')
     await delivery.finish(thrown instanceof CallFailure ? thrown.error : toGatewayError(thrown))

@@ -1,12 +1,7 @@
 // Brings the events of one streamed answer to the client's side, in the order they came and no faster than they are taken. An
 // answer with stop strings is cut on the way, and images get their bytes.
 
-import {
-  type GatewayError,
-  type NormalizedEvent,
-  type StopSequenceFilter,
-  toGatewayError
-} from '../../normalized/index.ts'
+import type { GatewayError, NormalizedEvent, StopSequenceFilter } from '../../normalized/index.ts'
 import { raceAbort } from '../transport/abort.ts'
 import type { ExchangeControl } from '../transport/exchange.ts'
 import type { CallContext, EventSink } from '../types.ts'
@@ -85,7 +80,7 @@ export class EventDelivery {
   fail(thrown: unknown): void {
     this.#seen = 'end'
     this.#options.control.cancel()
-    this.#options.done.reject(toGatewayError(thrown))
+    this.#options.done.reject(thrown)
   }
 
   /** The exchange is over: there is nothing left to cancel. */
@@ -97,7 +92,7 @@ export class EventDelivery {
     if (this.#seen === 'end') return undefined
     const { filter, images } = this.#options
     const passed = filter === undefined ? events : filter.push(events)
-    if (filter?.match !== undefined) this.#tailTimer ??= this.#startTail()
+    if (filter?.match !== undefined && this.#tailTimer === undefined) this.#startTail()
     return images?.isNeeded(passed) === true ? images.complete(passed) : this.#push(passed)
   }
 
@@ -111,24 +106,23 @@ export class EventDelivery {
     this.#seen = 'events'
     const { sink, done } = this.#options
     const hasRoom = sink.push(events)
-    if (events.some(event => event.type === 'finish' || event.type === 'error')) {
-      this.#seen = 'end'
-      done.resolve()
-      clearTimeout(this.#tailTimer)
-      this.#tailTimer = this.#startTail()
-      return undefined
-    }
-    return hasRoom ? undefined : sink.whenDrained().then(() => [])
+    const isEnd = events.some(event => event.type === 'finish' || event.type === 'error')
+    if (!isEnd) return hasRoom ? undefined : sink.whenDrained().then(() => [])
+    this.#seen = 'end'
+    done.resolve()
+    this.#startTail()
+    return undefined
   }
 
-  /** Reads no more from the upstream until `wait` is over, and every wait that follows from what it brought and what came meanwhile. */
+  /** Reads no more from the upstream until `wait` is over, and every wait that what it brought and what came meanwhile lead to. */
   async #holdFor(wait: Wait): Promise<void> {
     const { control, signal } = this.#options
     control.pause()
     try {
       let next: Wait | undefined = wait
-      while (next !== undefined)
+      while (next !== undefined) {
         next = this.#push(await raceAbort(next, signal)) ?? this.#deliver(this.#queue.splice(0))
+      }
     } catch (thrown) {
       if (signal.aborted) this.abort(thrown)
       else this.fail(thrown)
@@ -137,8 +131,9 @@ export class EventDelivery {
     control.resume()
   }
 
-  #startTail(): NodeJS.Timeout {
-    return setTimeout(() => this.#options.control.cancel(), STREAM_TAIL_MS)
+  #startTail(): void {
+    clearTimeout(this.#tailTimer)
+    this.#tailTimer = setTimeout(() => this.#options.control.cancel(), STREAM_TAIL_MS)
   }
 }
 
