@@ -5,7 +5,7 @@ import { createStopSequenceFilter, GatewayError, isJsonObject, toGatewayError } 
 import type { AnswerReader } from '../../protocols/face.ts'
 import { findPayloadError } from '../../protocols/native/errors.ts'
 import type { TranslatedChat } from '../../translation/types.ts'
-import { type AnswerCollector, createAnswerCollector, readHeader } from '../transport/answer.ts'
+import { AnswerCollector, readHeader } from '../transport/answer.ts'
 import { CallFailure, protocolFailure } from '../transport/call-failure.ts'
 import type { ExchangeControl, ExchangeHead, ExchangeReceiver } from '../transport/exchange.ts'
 import type { CallContext, EventSink } from '../types.ts'
@@ -97,7 +97,7 @@ class StreamSession implements ExchangeReceiver {
     if (head.status === 200 && !/^application\/json\s*(;|$)/i.test(contentType)) {
       throw protocolFailure('unexpected_content_type', { isRetryable: true })
     }
-    this.#collector = createAnswerCollector(UNEXPECTED_BODY_BYTES_MAX)
+    this.#collector = new AnswerCollector(UNEXPECTED_BODY_BYTES_MAX)
     this.#collector.onHead(head, control)
   }
 
@@ -168,7 +168,7 @@ class StreamSession implements ExchangeReceiver {
 
   /** The response was no stream: raises what it says. */
   async #refuse(): Promise<never> {
-    const collected = await (this.#collector ?? createAnswerCollector()).take()
+    const collected = await (this.#collector ?? new AnswerCollector()).take()
     const error = findBodyError(requireSuccess(collected).bytes.toString('utf8'))
     throw error === undefined
       ? protocolFailure('unexpected_content_type', { isRetryable: true })

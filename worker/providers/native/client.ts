@@ -4,7 +4,7 @@
 import type { Logger } from '../../../shared/logging.ts'
 import { toGatewayError } from '../../normalized/index.ts'
 import { abortError } from '../transport/abort.ts'
-import { ACCEPTED_ENCODINGS, type Answer, createAnswerCollector } from '../transport/answer.ts'
+import { ACCEPTED_ENCODINGS, type Answer, AnswerCollector } from '../transport/answer.ts'
 import { CallFailure, describeCause } from '../transport/call-failure.ts'
 import {
   type ExchangeReceiver,
@@ -172,7 +172,7 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       }
       if (call.body !== undefined) announcing.body = call.body
       const attempt = (sendCall: SendCall) => {
-        const collector = createAnswerCollector(bytesMax)
+        const collector = new AnswerCollector(bytesMax)
         return sendCall(announcing, collector, transport.timeouts.whole).then(() => {
           const answer = collector.take()
           return answer instanceof Promise ? answer.then(requireSuccess) : requireSuccess(answer)

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Secret } from '../../../shared/secret.ts'
-import { createAnswerCollector, readJson } from '../transport/answer.ts'
+import { AnswerCollector, readJson } from '../transport/answer.ts'
 import { protocolFailure } from '../transport/call-failure.ts'
 import { type ExchangeRequest, runExchange } from '../transport/exchange.ts'
 import { requireSuccess } from './answer-head.ts'
@@ -65,7 +65,7 @@ async function fetchToken(
   { dispatcher, origin }: UpstreamOrigin,
   request: ExchangeRequest
 ): Promise<FetchedToken> {
-  const collector = createAnswerCollector(TOKEN_ANSWER_BYTES_MAX)
+  const collector = new AnswerCollector(TOKEN_ANSWER_BYTES_MAX)
   await runExchange({ dispatcher, origin, request, receiver: collector, timeouts: transport.timeouts.whole, signal })
   const token = readTokenAnswer(readJson(requireSuccess(await collector.take())))
   if (token === undefined) throw protocolFailure('token_answer_without_token')

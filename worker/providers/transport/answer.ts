@@ -23,50 +23,51 @@ export interface Answer {
   bytes: Buffer
 }
 
-export interface AnswerCollector extends ExchangeReceiver {
+/** Collects one response. Raises `CallFailure` from `onData` when an answer goes beyond its bound; an error's body is cut instead. */
+export class AnswerCollector implements ExchangeReceiver {
+  readonly #bytesMax: number
+  readonly #chunks: Buffer[] = []
+  #length = 0
+  #head: ExchangeHead | undefined
+  #control: ExchangeControl | undefined
+  #isCut = false
+
+  constructor(bytesMax: number = ANSWER_BYTES_MAX) {
+    this.#bytesMax = bytesMax
+  }
+
+  onHead(head: ExchangeHead, control: ExchangeControl): void {
+    this.#head = head
+    this.#control = control
+    const announced = Number(readHeader(head.headers, 'content-length'))
+    if (head.status === 200 && announced > this.#bytesMax) throw protocolFailure('response_too_large')
+  }
+
+  onData(chunk: Buffer): void {
+    const isSuccess = this.#head?.status === 200
+    if (this.#length + chunk.length > (isSuccess ? this.#bytesMax : ERROR_BODY_BYTES_MAX)) {
+      if (isSuccess) throw protocolFailure('response_too_large')
+      this.#isCut = true
+      this.#control?.cancel()
+      return
+    }
+    this.#length += chunk.length
+    this.#chunks.push(chunk)
+  }
+
   /**
    * The answer, once the exchange has ended; at once when there is nothing to unpack. Raises `CallFailure` for bytes that cannot be
    * unpacked.
    */
-  take(): Answer | Promise<Answer>
-}
-
-/** Collects one response. Raises `CallFailure` from `onData` when an answer goes beyond `bytesMax`; an error's body is cut instead. */
-export function createAnswerCollector(bytesMax: number = ANSWER_BYTES_MAX): AnswerCollector {
-  const chunks: Buffer[] = []
-  let length = 0
-  let head: ExchangeHead | undefined
-  let control: ExchangeControl | undefined
-  let isCut = false
-
-  return {
-    onHead(receivedHead, exchange) {
-      head = receivedHead
-      control = exchange
-      const announced = Number(readHeader(receivedHead.headers, 'content-length'))
-      if (receivedHead.status === 200 && announced > bytesMax) throw protocolFailure('response_too_large')
-    },
-    onData(chunk) {
-      const limit = head?.status === 200 ? bytesMax : ERROR_BODY_BYTES_MAX
-      if (length + chunk.length > limit) {
-        if (head?.status === 200) throw protocolFailure('response_too_large')
-        isCut = true
-        control?.cancel()
-        return
-      }
-      length += chunk.length
-      chunks.push(chunk)
-    },
-    take() {
-      const status = head?.status ?? 0
-      const headers = head?.headers ?? {}
-      const packed = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length)
-      const encoding = readHeader(headers, 'content-encoding')
-      // Half of a packed error page cannot be unpacked, and nobody misses it.
-      if (isCut && encoding !== undefined) return { status, headers, bytes: Buffer.alloc(0) }
-      if (encoding === undefined) return { status, headers, bytes: packed }
-      return unpack(packed, encoding, bytesMax).then(bytes => ({ status, headers, bytes }))
-    }
+  take(): Answer | Promise<Answer> {
+    const { status, headers } = this.#head ?? { status: 0, headers: {} }
+    const [first] = this.#chunks
+    const packed = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#length)
+    const encoding = readHeader(headers, 'content-encoding')
+    // Half of a packed error page cannot be unpacked, and nobody misses it.
+    if (this.#isCut && encoding !== undefined) return { status, headers, bytes: Buffer.alloc(0) }
+    if (encoding === undefined) return { status, headers, bytes: packed }
+    return unpack(packed, encoding, this.#bytesMax).then(bytes => ({ status, headers, bytes }))
   }
 }
 

@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import t from 'tap'
-import { createAnswerCollector, readHeader, readJson } from '../../../../worker/providers/transport/answer.ts'
+import { AnswerCollector, readHeader, readJson } from '../../../../worker/providers/transport/answer.ts'
 import { rejection } from '../support/rejection.ts'
 
 const control = { pause: () => undefined, resume: () => undefined, cancel: () => undefined }
@@ -10,7 +10,7 @@ async function collect(
   headers: Record<string, string>,
   options: { status?: number; bytesMax?: number } = {}
 ) {
-  const collector = createAnswerCollector(options.bytesMax)
+  const collector = new AnswerCollector(options.bytesMax)
   collector.onHead({ status: options.status ?? 200, headers }, control)
   const middle = Math.floor(bytes.length / 2)
   collector.onData(bytes.subarray(0, middle))
@@ -59,7 +59,7 @@ t.test(
 
 t.test('a long error page is cut and ends the exchange', async t => {
   let cancels = 0
-  const collector = createAnswerCollector()
+  const collector = new AnswerCollector()
   collector.onHead({ status: 502, headers: {} }, { ...control, cancel: () => (cancels += 1) })
   collector.onData(Buffer.alloc(60_000, 'x'))
   collector.onData(Buffer.alloc(60_000, 'y'))

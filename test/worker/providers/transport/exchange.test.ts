@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net'
 import t from 'tap'
 import { Pool } from 'undici'
 import { GatewayError } from '../../../../worker/normalized/index.ts'
-import { createAnswerCollector } from '../../../../worker/providers/transport/answer.ts'
+import { AnswerCollector } from '../../../../worker/providers/transport/answer.ts'
 import {
   type ExchangeControl,
   type ExchangeObservation,
@@ -21,7 +21,7 @@ function options(dispatcher: Pool, origin: string, more: Partial<ExchangeOptions
     dispatcher,
     origin,
     request: { method: 'GET', path: '/', headers: [] },
-    receiver: createAnswerCollector(),
+    receiver: new AnswerCollector(),
     timeouts: patient,
     signal: never,
     ...more
@@ -36,7 +36,7 @@ t.test('an exchange gives the response to its receiver and reports how it ended'
   })
   const pool = new Pool(stub.origin)
   t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
-  const collector = createAnswerCollector()
+  const collector = new AnswerCollector()
   const observations: ExchangeObservation[] = []
   const outcome = await runExchange(
     options(pool, stub.origin, { receiver: collector, onSettled: observation => observations.push(observation) })
@@ -309,7 +309,7 @@ t.test('an answer that comes before the body is sent is the answer', async t => 
     await pool.destroy()
     server.close()
   })
-  const collector = createAnswerCollector()
+  const collector = new AnswerCollector()
   const request = { method: 'POST' as const, path: '/', headers: [], body: Buffer.alloc(64 * 1024 * 1024) }
   await runExchange(options(pool, origin, { request, receiver: collector }))
   t.equal((await collector.take()).status, 413)
