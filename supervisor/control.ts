@@ -162,6 +162,9 @@ export function startControl(dependencies: ControlDependencies, options: Control
 
   function apply(effect: LifecycleEffect): void {
     switch (effect.kind) {
+      case 'start-workers':
+        fleet.start()
+        break
       case 'announce-startup':
         log.info({ event: 'startup_complete' }, 'Application startup complete')
         break
@@ -192,6 +195,9 @@ export function startControl(dependencies: ControlDependencies, options: Control
       case 'exit':
         finish(effect.exitCode)
         break
+      case 'print-inspect-document':
+      case 'print-error-document':
+        throw new Error('A running gateway prints no preflight document.')
     }
   }
 
@@ -235,7 +241,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
     end(exitCode)
   }
 
-  fleet.start()
+  dispatch({ kind: 'start-accepted' })
   return { stop: () => dispatch({ kind: 'stop-signal' }), ended }
 }
 

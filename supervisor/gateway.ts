@@ -13,6 +13,7 @@ import { writeDemoBanner } from './demo-banner.ts'
 import { type DemoUpstream, startDemoUpstream } from './demo-upstream.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
 import { DEFAULT_HEALTH_POLICY } from './fleet.ts'
+import { exitCodeBeforeStart } from './lifecycle.ts'
 import { canSharePort, type PortReservation, reservePort } from './port-reservation.ts'
 import { createRestartPolicy } from './restart-policy.ts'
 import { type PlanSources, planRuntime, type RuntimePlan } from './runtime-plan.ts'
@@ -44,16 +45,14 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
   process.on('uncaughtException', error => crash(error, owned, context))
   try {
     const plan = await preparePlan(sources, owned, stopping.signal)
-    const runtimeLog = openLog(plan, sources.options)
-    owned.runtimeLog = runtimeLog
-    const { log } = runtimeLog
+    const { log } = openLog(plan, sources, owned)
     describeStart(log, plan, context.version)
     watchDemo(owned, log)
     const listen = await prepareListening(plan, owned, log)
     stopping.signal.throwIfAborted()
     const control = startControl(
       {
-        runtimeLog,
+        runtimeLog: owned.runtimeLog ?? openLog(plan, sources, owned),
         writeError: context.writeError,
         onServing: address => announce(address, { plan, owned, context })
       },
@@ -106,12 +105,17 @@ async function preparePlan(sources: PlanSources, owned: Owned, signal: AbortSign
   return planRuntime({ ...sources, demoVariables })
 }
 
-function openLog({ settings }: RuntimePlan, { isDemo }: PlanSources['options']): RuntimeLog {
+function openLog(plan: RuntimePlan, sources: PlanSources, owned: Owned): RuntimeLog {
   try {
-    return createRuntimeLog({ settings, knownSecrets: listSecretTexts(settings), isQuiet: isDemo })
+    owned.runtimeLog = createRuntimeLog({
+      settings: plan.settings,
+      knownSecrets: listSecretTexts(plan.settings),
+      isQuiet: sources.options.isDemo
+    })
   } catch (error) {
     throw new StartFailure('log_file_unusable', 'GATEWAY_LOG_FILENAME must name a file that can be written', error)
   }
+  return owned.runtimeLog
 }
 
 function describeStart(log: Logger, plan: RuntimePlan, version: string): void {
@@ -187,13 +191,13 @@ function explainFailure(
 ): ExitCode {
   if (StartupError.is(error)) {
     context.writeError(error.summary)
-    return EXIT_CODES.wrongConfiguration
+    return exitCodeBeforeStart({ kind: 'start-refused' })
   }
   // Whatever the abort interrupted, the stop was asked for.
-  if (isStopping) return EXIT_CODES.clean
+  if (isStopping) return exitCodeBeforeStart({ kind: 'stop-signal' })
   const failure = toStartFailure(error)
   const { reason, message, cause } = failure
   owned.runtimeLog?.log.error({ event: 'startup_failed', reason, err: cause }, `Startup failed: ${message}`)
   context.writeError(failure.summary)
-  return EXIT_CODES.startupFailed
+  return exitCodeBeforeStart({ kind: 'startup-failed', exitCode: EXIT_CODES.startupFailed })
 }

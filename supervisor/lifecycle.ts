@@ -1,9 +1,9 @@
-// The life of the gateway from its first worker to its last, as a pure state machine: (state, event) gives (state, effects). It is
-// the table of the specification, section 3.1, with the drain sequence of the bridge contract, section 9.3. What ends before there
-// is a worker (a preflight, a refused start) owns nothing that would need it.
+// The life of the gateway process as a pure state machine: (state, event) gives (state, effects). It is the table of the
+// specification, section 3.1, with the drain sequence of the bridge contract, section 9.3.
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
 
 export type LifecycleState =
+  | { readonly phase: 'not-started' }
   | { readonly phase: 'starting' }
   /** Serving. Ready says whether a model catalog was ever seen, which is what `/ready` waits for. */
   | { readonly phase: 'live'; readonly isReady: boolean }
@@ -22,6 +22,10 @@ export type LifecycleState =
   | { readonly phase: 'stopped'; readonly exitCode: ExitCode }
 
 export type LifecycleEvent =
+  | { readonly kind: 'preflight-passed' }
+  | { readonly kind: 'preflight-failed' }
+  | { readonly kind: 'start-accepted' }
+  | { readonly kind: 'start-refused' }
   /** Every worker listens. */
   | { readonly kind: 'startup-completed' }
   | { readonly kind: 'startup-failed'; readonly exitCode: ExitCode }
@@ -43,6 +47,9 @@ export type LifecycleEvent =
 export type TimerName = 'grace' | 'drain' | 'settle' | 'cleanup'
 
 export type LifecycleEffect =
+  | { readonly kind: 'print-inspect-document' }
+  | { readonly kind: 'print-error-document' }
+  | { readonly kind: 'start-workers' }
   | { readonly kind: 'announce-startup' }
   | { readonly kind: 'announce-shutdown' }
   | { readonly kind: 'tell-workers-to-drain' }
@@ -60,11 +67,13 @@ export interface Transition {
 
 type DrainingState = Extract<LifecycleState, { phase: 'draining' }>
 
-export const initialLifecycleState: LifecycleState = { phase: 'starting' }
+export const initialLifecycleState: LifecycleState = { phase: 'not-started' }
 
 /** What an event does in a state. An event that means nothing there changes nothing and has no effect. */
 export function advanceLifecycle(state: LifecycleState, event: LifecycleEvent): Transition {
   switch (state.phase) {
+    case 'not-started':
+      return advanceNotStarted(state, event)
     case 'starting':
       return advanceStarting(state, event)
     case 'live':
@@ -76,6 +85,32 @@ export function advanceLifecycle(state: LifecycleState, event: LifecycleEvent): 
     case 'closing':
       return advanceClosing(state, event)
     case 'stopped':
+      return stay(state)
+  }
+}
+
+/** The exit code of a gateway that ends with an event before it started anything. */
+export function exitCodeBeforeStart(event: LifecycleEvent): ExitCode {
+  const { state } = advanceLifecycle(initialLifecycleState, event)
+  if (state.phase !== 'stopped') throw new Error(`The event ${event.kind} does not end a gateway that has not started.`)
+  return state.exitCode
+}
+
+function advanceNotStarted(state: LifecycleState, event: LifecycleEvent): Transition {
+  switch (event.kind) {
+    case 'preflight-passed':
+      return stop(EXIT_CODES.clean, [{ kind: 'print-inspect-document' }])
+    case 'preflight-failed':
+      return stop(EXIT_CODES.wrongConfiguration, [{ kind: 'print-error-document' }])
+    case 'start-refused':
+      return stop(EXIT_CODES.wrongConfiguration)
+    case 'startup-failed':
+      return stop(event.exitCode)
+    case 'start-accepted':
+      return { state: { phase: 'starting' }, effects: [{ kind: 'start-workers' }] }
+    case 'stop-signal':
+      return stop(EXIT_CODES.clean)
+    default:
       return stay(state)
   }
 }

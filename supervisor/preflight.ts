@@ -2,7 +2,8 @@
 // database and no log file, and contacts nobody (bridge contract, section 1.3).
 import { createInspectDocument, createStartupErrorDocument } from '../shared/documents.ts'
 import { StartupError } from '../shared/startup-error.ts'
-import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
+import type { ExitCode } from './exit-codes.ts'
+import { exitCodeBeforeStart } from './lifecycle.ts'
 import { type PlanSources, planRuntime } from './runtime-plan.ts'
 
 export interface PreflightResult {
@@ -18,13 +19,13 @@ export function inspectConfiguration(sources: PlanSources): PreflightResult {
     const plan = planRuntime(sources)
     const document = createInspectDocument(plan.profiles, { matrix: plan.revisions.matrix })
     return {
-      exitCode: EXIT_CODES.clean,
+      exitCode: exitCodeBeforeStart({ kind: 'preflight-passed' }),
       output: `${JSON.stringify(document)}\n`,
       warnings: plan.warnings
     }
   } catch (error) {
     if (!StartupError.is(error)) throw error
     const output = `${JSON.stringify(createStartupErrorDocument(error))}\n`
-    return { exitCode: EXIT_CODES.wrongConfiguration, output, warnings: [] }
+    return { exitCode: exitCodeBeforeStart({ kind: 'preflight-failed' }), output, warnings: [] }
   }
 }

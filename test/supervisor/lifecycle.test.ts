@@ -3,6 +3,7 @@ import t from 'tap'
 import { EXIT_CODES } from '../../supervisor/exit-codes.ts'
 import {
   advanceLifecycle,
+  exitCodeBeforeStart,
   initialLifecycleState,
   type LifecycleEffect,
   type LifecycleEvent,
@@ -11,7 +12,7 @@ import {
 
 type EventKind = LifecycleEvent['kind']
 
-const starting = initialLifecycleState
+const starting: LifecycleState = { phase: 'starting' }
 const live: LifecycleState = { phase: 'live', isReady: true }
 
 function eventOf(kind: EventKind): LifecycleEvent {
@@ -35,6 +36,18 @@ function writeEffect(effect: LifecycleEffect): string {
   return effect.kind === 'exit' ? `exit ${effect.exitCode}` : effect.kind
 }
 
+t.test('row 1: a valid preflight prints one inspect document and exits 0, with nothing started', async t => {
+  t.same(run(initialLifecycleState, 'preflight-passed').last, ['print-inspect-document', 'exit 0'])
+})
+
+t.test('row 2: an invalid preflight prints one error document and exits 2', async t => {
+  t.same(run(initialLifecycleState, 'preflight-failed').last, ['print-error-document', 'exit 2'])
+})
+
+t.test('row 3: a start whose configuration is refused exposes no server and exits 2', async t => {
+  t.same(run(initialLifecycleState, 'start-refused').last, ['exit 2'])
+})
+
 t.test('row 3: a start that fails later closes every worker and exits 1', async t => {
   const failed = run(starting, 'startup-failed')
   t.same(failed.last, ['close-workers', 'start-timer cleanup'])
@@ -42,7 +55,9 @@ t.test('row 3: a start that fails later closes every worker and exits 1', async 
 })
 
 t.test('row 4: a start that completes is live, and ready once the catalog is filled', async t => {
-  const completed = run(starting, 'startup-completed')
+  const accepted = run(initialLifecycleState, 'start-accepted')
+  t.same(accepted.last, ['start-workers'])
+  const completed = run(accepted.state, 'startup-completed')
   t.same(completed.last, ['announce-startup'])
   t.same(completed.state, { phase: 'live', isReady: false })
   t.same(run(completed.state, 'catalog-filled').state, { phase: 'live', isReady: true })
@@ -106,6 +121,7 @@ t.test('a failed start that cannot clean up keeps its own exit code', async t =>
 })
 
 t.test('a stop signal while starting closes what was started and exits 0 (I6)', async t => {
+  t.equal(exitCodeBeforeStart({ kind: 'stop-signal' }), 0)
   const stopped = run(starting, 'stop-signal')
   t.same(stopped.last, ['announce-shutdown', 'close-workers', 'start-timer cleanup'])
   t.same(run(stopped.state, 'startup-completed', 'workers-gone').last, ['exit 0'])
