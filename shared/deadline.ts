@@ -16,7 +16,7 @@ export interface Deadlined {
 }
 
 /** How often deadlines are looked at. */
-export const DEADLINE_LOOK_MS = 50
+const DEADLINE_LOOK_MS = 50
 
 /** The place of what is not watched. */
 export const UNWATCHED = -1

@@ -9,19 +9,9 @@ import {
   readCatalogModels
 } from '../../shared/catalog.ts'
 import { type CatalogAnswer, catalogBackoffMs, createCatalogRecord } from '../../shared/catalog-record.ts'
+import { refusedDiscovery as failure } from '../support/catalog-failure.ts'
 
 const models = readCatalogModels([{ id: 'one', owned_by: 'vendor', type: 'chat' }])
-
-const failure = {
-  code: 'rate_limited',
-  status: 429,
-  kind: 'rate-limit',
-  message: 'Slower, please.',
-  param: null,
-  reason: null,
-  retryAfter: '7',
-  cause: 'upstream status 429'
-}
 
 function createClockedRecord() {
   const clock = { nowMs: 1_000_000 }

@@ -6,19 +6,9 @@ import { createMessage, type SupervisorMessageContent, type WorkerMessageContent
 import { parseSettings } from '../../shared/settings.ts'
 import { createCatalogOfRecord } from '../../supervisor/catalog-of-record.ts'
 import { createConcurrencyBroker } from '../../supervisor/concurrency-broker.ts'
+import { refusedDiscovery as failure } from '../support/catalog-failure.ts'
 
 const models = readCatalogModels([{ id: 'one' }, { id: '' }])
-
-const failure = {
-  code: 'rate_limited',
-  status: 429,
-  kind: 'rate-limit',
-  message: 'Slower, please.',
-  param: null,
-  reason: null,
-  retryAfter: '7',
-  cause: 'upstream status 429'
-}
 
 function createCatalog() {
   const sent: Array<{ owner: number | 'all' } & SupervisorMessageContent> = []

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -19,6 +19,12 @@ export interface StartedGateway {
   folder: string
   /** Sends SIGTERM unless it ended already, and resolves with the exit code. */
   stop(): Promise<number | null>
+}
+
+/** The lines of the gateway's log file so far. */
+export function readLog({ folder }: Pick<StartedGateway, 'folder'>): Array<Record<string, unknown>> {
+  const lines = readFileSync(join(folder, 'gateway.log'), 'utf8').trim().split('\n')
+  return lines.map(line => JSON.parse(line) as Record<string, unknown>)
 }
 
 export interface GatewayOptions {

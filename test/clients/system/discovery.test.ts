@@ -1,12 +1,10 @@
 // A model list that cannot be had: the log says why, and every worker says the same of it (bridge contract, section 6.1).
 
-import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { get } from '../../support/client.ts'
-import { type StartedGateway, startGateway } from '../../support/gateway.ts'
+import { readLog, startGateway } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { readError } from './support.ts'
 
@@ -33,14 +31,6 @@ async function startUpstream(t: Test, { delayMs }: { delayMs: number }) {
   return { state, env: { UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`, UPSTREAM_ACCESS_TOKEN: 'canary-token' } }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are not there.
-function readLog(gateway: StartedGateway): any[] {
-  return readFileSync(join(gateway.folder, 'gateway.log'), 'utf8')
-    .trim()
-    .split('\n')
-    .map(line => JSON.parse(line))
-}
-
 t.test('a failed discovery is the same answer from the worker that asked and from those that waited', async t => {
   // Slow enough that callers of both workers wait for one discovery.
   const { state, env } = await startUpstream(t, { delayMs: 100 })
@@ -64,7 +54,7 @@ t.test('a failed discovery is the same answer from the worker that asked and fro
         t.equal(answer.json.error.message, 'Said by the upstream.')
       }
       if (state.calls !== calls + 1) return false
-      const ids = new Set(answers.map(answer => answer.headers.get('x-request-id')))
+      const ids = new Set<unknown>(answers.map(answer => answer.headers.get('x-request-id')))
       const lines = () => readLog(gateway).filter(line => line.event === 'http_access' && ids.has(line.request_id))
       await waitUntil(() => lines().length === answers.length, 'all are in the log')
       return new Set(lines().map(line => line.worker)).size === 2

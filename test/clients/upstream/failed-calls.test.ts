@@ -1,23 +1,16 @@
 // A call that the upstream refuses has one line in the log of a started gateway: what was asked, what came back and for which
 // request, and nothing of what either side said (operations contract, section 12; field lessons M1, M2).
 
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
 import { type Answer, get, post } from '../../support/client.ts'
-import { emulatorVariables, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, readLog, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
 import { ask, model } from './support.ts'
 
 const emulator = await startEmulator(t)
 
-/** The lines of a stopped gateway's log. */
-// biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are not there.
-function readFailures(gateway: StartedGateway): any[] {
-  return readFileSync(join(gateway.folder, 'gateway.log'), 'utf8')
-    .trim()
-    .split('\n')
-    .map(line => JSON.parse(line))
-    .filter(line => line.event === 'upstream_call_failed')
+/** The failed calls in the log of a stopped gateway. */
+function readFailures(gateway: StartedGateway) {
+  return readLog(gateway).filter(line => line.event === 'upstream_call_failed')
 }
 
 interface Expected {
