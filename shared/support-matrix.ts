@@ -68,10 +68,10 @@ export interface SupportCell {
 
 /** The client software that a protocol's cells were exercised with. */
 const clientVersionWindows: Readonly<Record<PublicProtocol, string>> = {
-  anthropic_messages: 'anthropic-node==1.11.0',
+  anthropic_messages: 'anthropic-node==1.12.0',
   gemini_generate_content: 'google-genai-node==3.1.0',
-  openai_chat_completions: 'openai-node==7.55.0',
-  openai_responses: 'openai-node==7.55.0'
+  openai_chat_completions: 'openai-node==7.57.0',
+  openai_responses: 'openai-node==7.57.0'
 }
 
 type Disposition = SemanticRow['disposition']
