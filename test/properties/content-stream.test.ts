@@ -147,9 +147,14 @@ t.test('an answer that is cut at a stop string is a valid stream, and the same a
       const filter = createStopSequenceFilter([stop])
       const reads = play(extras).map(read => filter.push(read))
       const { chunks } = readEventStream(write(createContentStreamWriter, reads, bodyOf(extras)))
-      const whole = writeContentResponse(accumulateEvents(reads.flat()), answerContext(bodyOf(extras)))
+      const events = reads.flat()
+      const whole = writeContentResponse(accumulateEvents(events), answerContext(bodyOf(extras)))
       assert.deepEqual(joinParts(chunks), whole.candidates[0].content.parts)
-      if (filter.match !== undefined) assert.equal(whole.candidates[0].finishReason, 'STOP')
+      assert.equal(chunks.at(-1)?.candidates[0].finishReason, whole.candidates[0].finishReason)
+      if (filter.match === undefined) return
+      // What was refused before the stop string was met stays refused.
+      const isRefused = events.some(event => event.type === 'refusal-delta')
+      assert.equal(whole.candidates[0].finishReason, isRefused ? 'SAFETY' : 'STOP')
     }),
     { numRuns: 200 }
   )
