@@ -83,10 +83,10 @@ t.test(
 )
 
 t.test('an idle gateway ends at once although clients keep their connections open (I3, I5)', async t => {
-  const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+  // Whoever waited for this deadline would run into the test's own.
+  const gateway = await startGateway(t, {
+    env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '300' }
+  })
   for (const family of families) t.equal((await askIn(gateway, family, 'hi')).status, 200)
-  const startedAt = performance.now()
   t.equal(await gateway.stop(), 0)
-  // Far below the drain deadline of ten seconds.
-  t.ok(performance.now() - startedAt < 8000)
 })
