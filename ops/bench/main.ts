@@ -82,7 +82,7 @@ const scenarios: Scenario[] = [
 const targets = await startTargets()
 let isMissed = false
 try {
-  console.log(`${rounds} interleaved rounds, one process each, Node ${process.version}\n`)
+  console.log(`${rounds} interleaved rounds, one process each, Node ${process.version}; ${targets.placement}\n`)
   for (const scenario of scenarios) await compareTargets(scenario)
   for (const scenario of scenarios) if (scenario.familyRatioMax !== undefined) await compareFamilies(scenario)
 } finally {

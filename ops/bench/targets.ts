@@ -6,6 +6,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { chooseProcessors, moveTo } from './processors.ts'
 
 export interface Target {
   name: string
@@ -18,6 +19,8 @@ export interface Target {
 
 export interface Targets {
   all: Target[]
+  /** Where the targets run, in words. */
+  placement: string
   close(): Promise<void>
 }
 
@@ -28,8 +31,10 @@ const START_DEADLINE_MS = 30_000
 
 export async function startTargets(): Promise<Targets> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
+  const processors = chooseProcessors()
   const upstream = fork(join(import.meta.dirname, 'upstream.ts'), { execArgv: HEAP_FLAGS })
   const upstreamPort = await readPort(upstream)
+  if (processors !== undefined) moveTo(processors.measured)
   const relay = fork(join(import.meta.dirname, 'relay.ts'), {
     execArgv: HEAP_FLAGS,
     env: { ...process.env, BENCH_UPSTREAM: `http://127.0.0.1:${upstreamPort}` }
@@ -52,8 +57,13 @@ export async function startTargets(): Promise<Targets> {
       UPSTREAM_MODEL: 'bench'
     }
   })
+  if (processors !== undefined) moveTo(processors.other)
   await waitUntilReady(productPort)
   return {
+    placement:
+      processors === undefined
+        ? 'every process on any processor'
+        : `relay and product on processor ${processors.measured}, upstream and load on ${processors.other}`,
     all: [
       { name: 'direct', port: upstreamPort, prefix: '/api', cpuSeconds: () => readCpuSeconds(upstream.pid) },
       { name: 'relay', port: relayPort, prefix: '', cpuSeconds: () => readCpuSeconds(relay.pid) },

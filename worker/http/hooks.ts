@@ -1,5 +1,6 @@
 // What the application hangs into the framework, whose own handling of bodies, errors and answers is not used.
 import type { FastifyInstance } from 'fastify'
+import { createTurnBatch } from '../../shared/turn-batch.ts'
 import type { HttpRuntime } from '../runtime.ts'
 import { isBodyMethod, readBody } from './body.ts'
 import { createErrorResponder } from './errors.ts'
@@ -47,6 +48,8 @@ export function acceptBodies(app: FastifyInstance, runtime: HttpRuntime): void {
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   }
   const limitBytes = runtime.settings.maxRequestBodyBytes
+  // From the last byte of a body to the call of its upstream is the largest step of a request.
+  const goOn = createTurnBatch<() => void>(handle => handle())
   app.addHook('preValidation', (request, reply, done) => {
     if (!isBodyMethod(request.method)) {
       done()
@@ -59,7 +62,7 @@ export function acceptBodies(app: FastifyInstance, runtime: HttpRuntime): void {
     context.cancelBody = readBody(request.raw, reading, (error, body) => {
       context.cancelBody = undefined
       context.body = body
-      done(error ?? context.refusal)
+      goOn(() => done(error ?? context.refusal))
     })
   })
 }

@@ -4,6 +4,7 @@
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { type Deadlined, forgetDeadline, UNWATCHED, watchDeadline } from '../../../shared/deadline.ts'
+import { createTurnBatch } from '../../../shared/turn-batch.ts'
 import type { CancelSignal } from '../../normalized/index.ts'
 import { abortError } from './abort.ts'
 import { CallFailure, timeoutFailure, transportFailure } from './call-failure.ts'
@@ -84,6 +85,9 @@ export function runExchange(options: ExchangeOptions): Promise<'ended' | 'cancel
     new Exchange(options, resolve, reject).start()
   })
 }
+
+/** What follows the last byte, reading the answer and writing the client's, is done for all exchanges that end in one turn. */
+const resolveEnded = createTurnBatch<(outcome: 'ended') => void>(resolve => resolve('ended'))
 
 type Phase = 'connecting' | 'sending' | 'waiting for the response' | 'reading the response'
 
@@ -183,8 +187,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl, Deadlined
   }
 
   onResponseEnd(): void {
-    if (!this.#settle(String(this.#status))) return
-    this.#resolve('ended')
+    if (this.#settle(String(this.#status))) resolveEnded(this.#resolve)
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
