@@ -93,11 +93,12 @@ function isMachineEndpoint(path: string): boolean {
 
 /**
  * A connection can only be used again when its request was read to the end. What is left of a body of known, small size is
- * skipped by Node; a body that is too large, of unknown size, or that the client waits to be asked for, is not waited for.
+ * skipped by Node; one of unknown size, or that the client waits to be asked for, is not waited for. Who sends too much or too
+ * slowly is always let go (operations contract, section 3.3).
  */
 function mustCloseConnection(error: GatewayError, request: FastifyRequest): boolean {
-  if (request.raw.complete) return false
   if (error.code === 'request_entity_too_large' || error.code === 'request_timeout') return true
+  if (request.raw.complete) return false
   const { headers } = request
   return headers['transfer-encoding'] !== undefined || headers.expect !== undefined
 }

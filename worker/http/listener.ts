@@ -11,6 +11,7 @@ import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
+import { createTurnBatch } from '../../shared/turn-batch.ts'
 import { answerClientError } from './client-error.ts'
 
 export interface ListenOptions {
@@ -74,11 +75,17 @@ export function createListener(handle: RequestHandler): Listener {
   let stopped: Promise<void> | undefined
   let lastConnectionClosed: Promise<unknown> = Promise.resolve()
 
+  const handleInTurn = createTurnBatch<ServerResponse>(outgoing => {
+    // Nothing can be said any more to who left meanwhile, or was refused for what came behind the head; and nobody would be told
+    // of an end that was announced already.
+    if (outgoing.req.socket.writable) handle(outgoing.req, outgoing)
+  })
+
   function onRequest(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const socket: AnsweredSocket = incoming.socket
     socket[CURRENT_ANSWER] = outgoing
     outgoing.on('finish', forgetAnswer)
-    handle(incoming, outgoing)
+    handleInTurn(outgoing)
   }
 
   function onClientError(error: NodeJS.ErrnoException, stream: Duplex): void {

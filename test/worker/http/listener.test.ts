@@ -2,11 +2,13 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { Agent, request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { createListener } from '../../../worker/http/listener.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
 import { mountOperation } from '../../../worker/http/route-traits.ts'
+import { waitUntil } from '../../support/processes.ts'
 import { openConnection, signalled, startApplication } from './support.ts'
 
 const loopback = { host: '127.0.0.1', port: 0, reusePort: false }
@@ -103,6 +105,43 @@ t.test('a connection that becomes idle after the worker stopped accepting is end
   socket.write('host: a\r\n\r\n')
   t.match(await waitFor(/\r\n\r\n/), /^HTTP\/1.1 200/)
   await closed
+})
+
+t.test('who leaves with the head hardly sent is not looked at, or is seen to leave (H1)', async t => {
+  let looked = 0
+  let left = 0
+  const listener = createListener((_incoming, outgoing) => {
+    looked++
+    outgoing.on('close', () => left++)
+  })
+  t.teardown(() => listener.close())
+  const { port } = await listener.listen(loopback)
+  await Promise.all(
+    Array.from({ length: 300 }, async (_, index) => {
+      const socket = connect(port, '127.0.0.1')
+      await once(socket, 'connect')
+      const closed = once(socket, 'close')
+      socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+      // Some at once with the head, some a moment later.
+      if (index % 3 === 0) await new Promise(setImmediate)
+      if (index % 2 === 0) socket.resetAndDestroy()
+      else socket.destroy()
+      await closed
+    })
+  )
+  t.equal(await (await fetchAfter(port)).text(), '')
+  await waitUntil(() => left === looked, 'all that were looked at are seen to leave')
+  t.ok(looked > 0)
+
+  /** One that stays: what was sent before it has been looked at when it is answered. */
+  async function fetchAfter(port: number): Promise<Response> {
+    const controller = new AbortController()
+    const before = looked
+    const pending = fetch(`http://127.0.0.1:${port}`, { signal: controller.signal }).catch(() => new Response(''))
+    await waitUntil(() => looked > before, 'it is looked at')
+    controller.abort()
+    return pending
+  }
 })
 
 t.test('closing ends what will not end by itself, and may be called again', async t => {
