@@ -55,7 +55,11 @@ export function readBody(
   const coding = readCoding(incoming.headers['content-encoding'])
   if (coding === undefined) {
     done(new GatewayError('unsupported_content_encoding'), EMPTY)
-    return () => undefined
+    return NOTHING_TO_END
+  }
+  if (incoming.complete && coding === 'identity') {
+    takeWhole(incoming, reading, done)
+    return NOTHING_TO_END
   }
   const collector = createCollector(reading, finish)
   let unpacker: Transform | undefined
@@ -126,6 +130,18 @@ export function readBody(
 }
 
 const EMPTY = Buffer.alloc(0)
+const NOTHING_TO_END = (): void => undefined
+
+/** Nearly every body came with its head and waits in memory: there is nothing to listen for, and no silence to bound. */
+function takeWhole(
+  incoming: IncomingMessage,
+  { limitBytes, isKept }: BodyReading,
+  done: (error: GatewayError | undefined, body: Buffer) => void
+): void {
+  const body: Buffer = incoming.read() ?? EMPTY
+  if (body.length > limitBytes) done(tooLarge(limitBytes), EMPTY)
+  else done(undefined, isKept ? body : EMPTY)
+}
 
 function createCollector({ limitBytes, isKept }: BodyReading, finish: (error: GatewayError) => void) {
   const chunks: Buffer[] = []

@@ -48,8 +48,7 @@ export function acceptBodies(app: FastifyInstance, runtime: HttpRuntime): void {
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   }
   const limitBytes = runtime.settings.maxRequestBodyBytes
-  // From the last byte of a body to the call of its upstream is the largest step of a request.
-  const goOn = createTurnBatch<() => void>(handle => handle())
+  const goOnInTurn = createTurnBatch<() => void>(goOn => goOn())
   app.addHook('preValidation', (request, reply, done) => {
     if (!isBodyMethod(request.method)) {
       done()
@@ -59,10 +58,15 @@ export function acceptBodies(app: FastifyInstance, runtime: HttpRuntime): void {
     // Only now: a client that asks first is not invited to send a body that nobody wants.
     if (request.headers.expect !== undefined) reply.raw.writeContinue()
     const reading = { limitBytes, idleTimeoutMs: BODY_IDLE_TIMEOUT_MS, isKept: context.refusal === undefined }
+    // A body that came with its head is there while the heads of this turn are looked at; others are waited for.
+    let isWaiting = false
     context.cancelBody = readBody(request.raw, reading, (error, body) => {
       context.cancelBody = undefined
       context.body = body
-      goOn(() => done(error ?? context.refusal))
+      const goOn = () => done(error ?? context.refusal)
+      if (isWaiting) goOnInTurn(goOn)
+      else goOn()
     })
+    isWaiting = true
   })
 }
