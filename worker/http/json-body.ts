@@ -38,17 +38,22 @@ function parse(text: string): unknown {
   }
 }
 
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
+/** Asked for objects and arrays only: most values of a body are neither, and a call for each would cost more than the look. */
+function isDeeperThan(value: object, levels: number): boolean {
   if (levels === 0) return true
   if (Array.isArray(value)) {
-    for (const item of value) if (isDeeperThan(item, levels - 1)) return true
+    for (const item of value) if (isNested(item) && isDeeperThan(item, levels - 1)) return true
     return false
   }
   for (const name in value) {
-    if (isDeeperThan((value as Record<string, unknown>)[name], levels - 1)) return true
+    const member = (value as Record<string, unknown>)[name]
+    if (isNested(member) && isDeeperThan(member, levels - 1)) return true
   }
   return false
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 function invalidJson(message: string): GatewayError {

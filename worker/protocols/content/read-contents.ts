@@ -8,7 +8,8 @@ import {
   type JsonObject,
   type JsonValue,
   type MessageRole,
-  type NormalizedMessage
+  type NormalizedMessage,
+  type TextPart
 } from '../../normalized/index.ts'
 import { readOptionalString, wrongType } from '../shared/field.ts'
 import { listParts, readPart } from './read-parts.ts'
@@ -38,7 +39,7 @@ export function readSystemText(source: JsonObject, parent: string): string[] {
   if (instruction === undefined) return []
   if (typeof instruction === 'string') return [instruction]
   if (!isJsonObject(instruction)) throw wrongType(path, 'an object or a string', instruction)
-  return listTexts(instruction, path)
+  return readPlainTexts(instruction.parts)?.map(({ text }) => text) ?? listTexts(instruction, path)
 }
 
 /** The texts of a content's parts, in order, without thoughts and without looking at parts of other kinds. Parts may be missing. */
@@ -69,11 +70,12 @@ export function listContents(
 }
 
 function readContents(contents: JsonValue | undefined): NormalizedMessage[] {
+  const plain = readPlainContents(contents)
+  if (plain !== undefined) return plain
   const messages: NormalizedMessage[] = []
   for (const { content, path } of listContents(contents, 'contents')) {
     const head = readRole(content, path)
-    const texts = readPlainTexts(content.parts)
-    const parts = texts ?? readParts(content, path, head.role)
+    const parts = readParts(content, path, head.role)
     if (parts.length === 0) continue
     const message: NormalizedMessage = { role: head.role, content: parts }
     if (head.sentRole !== undefined) message.sentRole = head.sentRole
@@ -82,10 +84,24 @@ function readContents(contents: JsonValue | undefined): NormalizedMessage[] {
   return messages
 }
 
-/** Parts that are texts and nothing else, as nearly all are; undefined for any other, which are read one by one. */
-function readPlainTexts(parts: JsonValue | undefined): ContentPart[] | undefined {
+/** A list of turns with texts and nothing else, as nearly all are; undefined for any other, which is read content by content. */
+function readPlainContents(contents: JsonValue | undefined): NormalizedMessage[] | undefined {
+  if (!Array.isArray(contents) || contents.length === 0) return undefined
+  const messages: NormalizedMessage[] = []
+  for (const content of contents) {
+    if (!isJsonObject(content)) return undefined
+    const role = content.role === 'user' ? 'user' : content.role === 'model' ? 'assistant' : undefined
+    const parts = readPlainTexts(content.parts)
+    if (role === undefined || parts === undefined) return undefined
+    messages.push({ role, content: parts })
+  }
+  return messages
+}
+
+/** Parts that are texts and nothing else; undefined for any other. */
+function readPlainTexts(parts: JsonValue | undefined): TextPart[] | undefined {
   if (!Array.isArray(parts) || parts.length === 0) return undefined
-  const texts: ContentPart[] = []
+  const texts: TextPart[] = []
   for (const part of parts) {
     if (!isJsonObject(part) || typeof part.text !== 'string') return undefined
     for (const member in part) if (member !== 'text') return undefined

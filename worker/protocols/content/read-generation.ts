@@ -19,7 +19,7 @@ import {
   wrongType
 } from '../shared/field.ts'
 import { convertOpenApiSchema } from './openapi-schema.ts'
-import { readMember, spell } from './spelling.ts'
+import { readMember, spell, toCamelCase } from './spelling.ts'
 
 export type Generation = Pick<NormalizedRequest, 'sampling'> & { output?: OutputFormat; reasoning?: Reasoning }
 
@@ -31,23 +31,35 @@ export function readGeneration(config: JsonObject, path: string): Generation {
   }
 }
 
+/** The numbers of a config by their camel-case names, with their names in the normalized form. */
+const samplingNumbers: ReadonlyMap<string, Exclude<keyof Sampling, 'stop'>> = new Map([
+  ['temperature', 'temperature'],
+  ['topP', 'topP'],
+  ['topK', 'topK'],
+  ['maxOutputTokens', 'maxOutputTokens'],
+  ['seed', 'seed'],
+  ['presencePenalty', 'presencePenalty'],
+  ['frequencyPenalty', 'frequencyPenalty']
+])
+
 function readSampling(config: JsonObject, path: string): Sampling {
-  const read = (name: string) => readNumber(config, name, path)
-  const maxOutputTokens = read('maxOutputTokens')
+  const sampling: Sampling = {}
+  // A config has two or three members of the many it could have.
+  for (const member of Object.keys(config)) {
+    const name = toCamelCase(member)
+    const target = samplingNumbers.get(name)
+    if (target === undefined) continue
+    const number = readNumber(config, name, path)
+    if (number !== undefined) sampling[target] = number
+  }
+  const { maxOutputTokens } = sampling
   if (maxOutputTokens !== undefined && !(Number.isInteger(maxOutputTokens) && maxOutputTokens > 0)) {
     const at = joinPath(path, spell(config, 'maxOutputTokens'))
     throw invalidRequest(at, `'${at}' must be a positive integer.`)
   }
-  return keepDefined({
-    temperature: read('temperature'),
-    topP: read('topP'),
-    topK: read('topK'),
-    maxOutputTokens,
-    stop: readStop(config, path),
-    seed: read('seed'),
-    presencePenalty: read('presencePenalty'),
-    frequencyPenalty: read('frequencyPenalty')
-  })
+  const stop = readStop(config, path)
+  if (stop !== undefined) sampling.stop = stop
+  return sampling
 }
 
 /** A number, or its text, which is how this wire may write any of its numbers. */

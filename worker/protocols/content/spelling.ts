@@ -11,7 +11,7 @@ const snakeNames = new Map<string, string>()
 export function spell(source: JsonObject, name: string): string {
   if (isGiven(source[name])) return name
   const snakeName = toSnakeCase(name)
-  return isGiven(source[snakeName]) ? snakeName : name
+  return snakeName !== name && isGiven(source[snakeName]) ? snakeName : name
 }
 
 /** The member `name` of `source` in either spelling; undefined when it is absent or null. */
