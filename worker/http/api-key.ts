@@ -62,7 +62,9 @@ export function findApiKey(
 
 /** The token of a bearer authorization, trimmed; undefined for another scheme or an empty token. */
 export function readBearer(authorization: string | undefined): string | undefined {
-  if (authorization === undefined || !/^bearer\s/i.test(authorization)) return undefined
+  if (authorization === undefined) return undefined
+  // The spelling that all SDKs use needs no pattern.
+  if (!authorization.startsWith('Bearer ') && !/^bearer\s/i.test(authorization)) return undefined
   const token = authorization.slice('bearer '.length).trim()
   return token === '' ? undefined : token
 }

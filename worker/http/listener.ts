@@ -12,6 +12,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import { createTurnBatch } from '../../shared/turn-batch.ts'
+import { isBodyMethod } from './body.ts'
 import { answerClientError } from './client-error.ts'
 
 export interface ListenOptions {
@@ -85,7 +86,9 @@ export function createListener(handle: RequestHandler): Listener {
     const socket: AnsweredSocket = incoming.socket
     socket[CURRENT_ANSWER] = outgoing
     outgoing.on('finish', forgetAnswer)
-    handleInTurn(outgoing)
+    // A client that asks for something small may have closed its side already, and gets its answer only at once.
+    if (isBodyMethod(incoming.method)) handleInTurn(outgoing)
+    else handle(incoming, outgoing)
   }
 
   function onClientError(error: NodeJS.ErrnoException, stream: Duplex): void {

@@ -121,7 +121,7 @@ t.test('who leaves with the head hardly sent is not looked at, or is seen to lea
       const socket = connect(port, '127.0.0.1')
       await once(socket, 'connect')
       const closed = once(socket, 'close')
-      socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+      socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n')
       // Some at once with the head, some a moment later.
       if (index % 3 === 0) await new Promise(setImmediate)
       if (index % 2 === 0) socket.resetAndDestroy()
@@ -137,11 +137,28 @@ t.test('who leaves with the head hardly sent is not looked at, or is seen to lea
   async function fetchAfter(port: number): Promise<Response> {
     const controller = new AbortController()
     const before = looked
-    const pending = fetch(`http://127.0.0.1:${port}`, { signal: controller.signal }).catch(() => new Response(''))
+    const pending = fetch(`http://127.0.0.1:${port}`, { method: 'POST', signal: controller.signal }).catch(
+      () => new Response('')
+    )
     await waitUntil(() => looked > before, 'it is looked at')
     controller.abort()
     return pending
   }
+})
+
+t.test('who closes its side with its request is answered when there is nothing to wait for', async t => {
+  const listener = createListener((_incoming, outgoing) => outgoing.end('here'))
+  t.teardown(() => listener.close())
+  const { port } = await listener.listen(loopback)
+  const socket = connect(port, '127.0.0.1')
+  let received = ''
+  socket.on('data', bytes => {
+    received += bytes
+  })
+  const closed = once(socket, 'close')
+  socket.end('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+  await closed
+  t.match(received, /^HTTP\/1.1 200 OK.*here$/s)
 })
 
 t.test('closing ends what will not end by itself, and may be called again', async t => {

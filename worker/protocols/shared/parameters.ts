@@ -46,11 +46,11 @@ const FORBIDDEN_NAMES = ['__proto__', 'constructor', 'prototype']
  * Raises the table's error for a rejected one that is not null, and `invalid_request` for a forbidden name.
  */
 export function sortParameters(body: JsonObject, table: ParameterTable): SortedParameters {
-  refuseForbiddenNames(body, '')
   const sorted: SortedParameters = { ignored: {}, additional: {} }
   for (const name of Object.keys(body)) {
     const parameter = Object.hasOwn(table, name) ? table[name] : undefined
     if (parameter === undefined || parameter.isAdditionalField === true) {
+      refuseForbiddenName(name, '')
       sorted.additional[name] = body[name]
       continue
     }
@@ -79,9 +79,11 @@ export function sortParameters(body: JsonObject, table: ParameterTable): SortedP
 
 /** Raises `invalid_request` when `source`, which stands at `path`, has a member that would reach a prototype. */
 export function refuseForbiddenNames(source: JsonObject, path: string): void {
-  for (const name of FORBIDDEN_NAMES) {
-    if (!Object.hasOwn(source, name)) continue
-    const param = path === '' ? name : `${path}.${name}`
-    throw invalidRequest(param, `'${param}' is not allowed as a name.`)
-  }
+  for (const name of Object.keys(source)) refuseForbiddenName(name, path)
+}
+
+function refuseForbiddenName(name: string, path: string): void {
+  if (!FORBIDDEN_NAMES.includes(name)) return
+  const param = path === '' ? name : `${path}.${name}`
+  throw invalidRequest(param, `'${param}' is not allowed as a name.`)
 }
