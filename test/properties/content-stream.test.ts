@@ -188,3 +188,29 @@ t.test('an answer that has nothing to say is one valid chunk (G5)', async () => 
   const { chunks } = readEventStream(write(createContentStreamWriter, playAnswer(empty), {}))
   assert.equal(chunks.length, 1)
 })
+
+t.test(
+  'runs that end in another order than they began give their sources in the same order as the whole answer',
+  async () => {
+    const end = (index: number, url: string): NormalizedEvent => ({
+      type: 'hosted-tool-end',
+      index,
+      status: 'completed',
+      sources: [{ id: '1', url, title: 'T' }]
+    })
+    const assembler = new EventAssembler()
+    assembler.start({ providerModel: null, metadata: {} })
+    const started = assembler.take()
+    const runs: NormalizedEvent[] = [0, 1].map(index => ({
+      type: 'hosted-tool-start',
+      index,
+      kind: 'web_search',
+      name: 'web_search'
+    }))
+    assembler.finish({ reason: 'stop', providerReason: 'stop', metadata: {} }, null)
+    const reads = [started, runs, [end(1, 'http://b.example/'), end(0, 'http://a.example/')], assembler.take()]
+    const { chunks } = readEventStream(write(createContentStreamWriter, reads, {}))
+    const whole = writeContentResponse(accumulateEvents(reads.flat()), answerContext({}))
+    assert.deepEqual(chunks.at(-1)!.candidates[0].groundingMetadata, whole.candidates[0].groundingMetadata)
+  }
+)

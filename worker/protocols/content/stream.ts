@@ -67,7 +67,8 @@ function createChunkWriter(context: AnswerContext, framing: Framing): StreamWrit
   let usage: NormalizedUsage | null = null
   const content: AnswerContent = { hasContent: false, hasCall: false, hasRefusal: false }
   const citations: UrlCitation[] = []
-  const sources: HostedSource[] = []
+  /** What each run of a provider's tool found, in the order in which the runs began, as in the whole answer. */
+  const sources = new Map<number, readonly HostedSource[]>()
 
   /** The text of the open block where only the whole of it can be shown. */
   let heldText = ''
@@ -148,7 +149,7 @@ function createChunkWriter(context: AnswerContext, framing: Framing): StreamWrit
   function writeFinish(event: Extract<NormalizedEvent, { type: 'finish' }>): string {
     isEnded = true
     const finishReason = mapFinishReason(event, content)
-    const grounding = writeGrounding(citations, sources)
+    const grounding = writeGrounding(citations, [...sources.values()].flat())
     // The chunk must have a content with a part in it, or the SDK's chat forgets the whole turn.
     const last = JSON.stringify({
       candidates: [
@@ -226,7 +227,7 @@ function createChunkWriter(context: AnswerContext, framing: Framing): StreamWrit
         citations.push(event.citation)
         return ''
       case 'hosted-tool-end':
-        sources.push(...event.sources)
+        sources.set(event.index, event.sources)
         return ''
       case 'usage':
         usage = event.usage
@@ -235,8 +236,10 @@ function createChunkWriter(context: AnswerContext, framing: Framing): StreamWrit
         return writeFinish(event)
       case 'error':
         return writeError(event)
-      case 'start':
       case 'hosted-tool-start':
+        sources.set(event.index, [])
+        return ''
+      case 'start':
       case 'hosted-tool-progress':
         return ''
       default:
