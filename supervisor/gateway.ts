@@ -45,14 +45,16 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
   process.on('uncaughtException', error => crash(error, owned, context))
   try {
     const plan = await preparePlan(sources, owned, stopping.signal)
-    const { log } = openLog(plan, sources, owned)
+    const runtimeLog = openLog(plan, sources.options)
+    owned.runtimeLog = runtimeLog
+    const { log } = runtimeLog
     describeStart(log, plan, context.version)
     watchDemo(owned, log)
     const listen = await prepareListening(plan, owned, log)
     stopping.signal.throwIfAborted()
     const control = startControl(
       {
-        runtimeLog: owned.runtimeLog ?? openLog(plan, sources, owned),
+        runtimeLog,
         writeError: context.writeError,
         onServing: address => announce(address, { plan, owned, context })
       },
@@ -105,17 +107,12 @@ async function preparePlan(sources: PlanSources, owned: Owned, signal: AbortSign
   return planRuntime({ ...sources, demoVariables })
 }
 
-function openLog(plan: RuntimePlan, sources: PlanSources, owned: Owned): RuntimeLog {
+function openLog({ settings }: RuntimePlan, { isDemo }: PlanSources['options']): RuntimeLog {
   try {
-    owned.runtimeLog = createRuntimeLog({
-      settings: plan.settings,
-      knownSecrets: listSecretTexts(plan.settings),
-      isQuiet: sources.options.isDemo
-    })
+    return createRuntimeLog({ settings, knownSecrets: listSecretTexts(settings), isQuiet: isDemo })
   } catch (error) {
     throw new StartFailure('log_file_unusable', 'GATEWAY_LOG_FILENAME must name a file that can be written', error)
   }
-  return owned.runtimeLog
 }
 
 function describeStart(log: Logger, plan: RuntimePlan, version: string): void {

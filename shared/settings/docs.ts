@@ -1,5 +1,6 @@
 // Writes the reference table of all settings from their rows, so that documentation cannot differ from what is parsed.
-import { type SettingName, type SettingsSection, settingNames, settingsTable } from './table.ts'
+import type { SettingsSection } from './row.ts'
+import { type SettingName, settingNames, settingsTable } from './table.ts'
 
 const START_MARKER = '<!-- settings:start -->'
 const END_MARKER = '<!-- settings:end -->'

@@ -1,108 +1,17 @@
 // Every setting of the gateway, once: name, kind of value, default and meaning. Parsing, documentation, warnings and the printed
 // effective settings all come from these rows (bridge contract, section 2; upstream contract, section 1.2).
 import { availableParallelism } from 'node:os'
-import type { SettingType } from './types.ts'
+import { type SectionRows, section } from './row.ts'
 import * as kind from './types.ts'
 
 /** The longest time that a timer counts is 2^31 - 1 ms; a longer one would be over at once. */
 const SECONDS_MAX = 2_147_483
 
-export type SettingsSection =
-  | 'Process'
-  | 'Requests'
-  | 'Access'
-  | 'Runtime log'
-  | 'Traffic log'
-  | 'Tracing'
-  | 'Metrics'
-  | 'Admin and debug'
-  | 'Native upstream'
-  | 'Proxy'
-
-export interface SettingRow<T> {
-  readonly section: SettingsSection
-  readonly type: SettingType<T>
-  readonly meaning: string
-  /** The default as documentation shows it; undefined where unset is the default. */
-  readonly defaultText: string | undefined
-  readonly defaultValue: () => T | undefined
-  /** Other names that are read, in this order, when the setting's own name is absent. */
-  readonly aliases: readonly string[]
-  /** A secret is held as `Secret`, may come from a file named by `<NAME>_FILE`, and is never printed. */
-  readonly isSecret: boolean
-  /** Known and checked, but nothing in this build acts on it yet. */
-  readonly isPending: boolean
-}
-
-/** A row that has a default, and therefore always a value. */
-export interface DefaultedRow<T> extends SettingRow<T> {
-  readonly defaultValue: () => T
-}
-
-interface RowOptions {
-  aliases?: readonly string[]
-  secret?: true
-  pending?: true
-}
-
-type OneSection = ReturnType<typeof section>
-
-/** Two row builders for one section: `withDefault` gives a setting that always has a value, `optional` one that may be undefined. */
-function section(name: SettingsSection, shared: RowOptions = {}) {
-  const common = (options: RowOptions) => ({
-    section: name,
-    aliases: options.aliases ?? [],
-    isSecret: options.secret ?? false,
-    isPending: options.pending ?? shared.pending ?? false
-  })
-  return {
-    /** The default is written as a user would write it and read by the setting's own type, so both always agree. */
-    withDefault<T>(
-      type: SettingType<T>,
-      defaultText: string,
-      meaning: string,
-      options: RowOptions = {}
-    ): DefaultedRow<T> {
-      return {
-        ...common(options),
-        type,
-        meaning,
-        defaultText,
-        defaultValue: () => type.schema.parse(defaultText)
-      }
-    },
-    /** The default depends on the machine; `defaultText` describes it. */
-    computed<T>(
-      type: SettingType<T>,
-      fallback: { value: () => T; text: string },
-      meaning: string,
-      options: RowOptions = {}
-    ): DefaultedRow<T> {
-      return {
-        ...common(options),
-        type,
-        meaning,
-        defaultText: fallback.text,
-        defaultValue: fallback.value
-      }
-    },
-    optional<T>(type: SettingType<T>, meaning: string, options: RowOptions = {}): SettingRow<T> {
-      return {
-        ...common(options),
-        type,
-        meaning,
-        defaultText: undefined,
-        defaultValue: () => undefined
-      }
-    }
-  }
-}
-
 const positive = kind.integer({ above: 0 })
 const port = kind.integer({ min: 0, max: 65535 })
 const share = kind.decimal({ min: 0, max: 1 })
 
-function processRows(add: OneSection) {
+function processRows(add: SectionRows) {
   return {
     GATEWAY_CONFIG: add.optional(
       kind.path,
@@ -156,7 +65,7 @@ function processRows(add: OneSection) {
   }
 }
 
-function requestRows(add: OneSection) {
+function requestRows(add: SectionRows) {
   return {
     GATEWAY_UPSTREAM_API_MODE: add.withDefault(
       kind.oneOf(['v1', 'v2']),
@@ -207,7 +116,7 @@ function requestRows(add: OneSection) {
   }
 }
 
-function accessRows(add: OneSection) {
+function accessRows(add: SectionRows) {
   return {
     GATEWAY_ENABLE_API_KEY_AUTH: add.withDefault(kind.boolean, 'false', 'Demand an API key of every client.'),
     GATEWAY_API_KEY: add.optional(kind.secret, 'The API key; needed when authentication is on or the mode is PROD.', {
@@ -242,7 +151,7 @@ function accessRows(add: OneSection) {
   }
 }
 
-function runtimeLogRows(add: OneSection) {
+function runtimeLogRows(add: SectionRows) {
   return {
     GATEWAY_LOG_LEVEL: add.withDefault(
       kind.oneOf(['CRITICAL', 'ERROR', 'WARNING', 'INFO', 'DEBUG']),
@@ -277,7 +186,7 @@ function runtimeLogRows(add: OneSection) {
 
 const sinkNames = ['noop', 'jsonl', 'sqlite', 'postgres', 'relational', 'opensearch'] as const
 
-function trafficLogRows(add: OneSection) {
+function trafficLogRows(add: SectionRows) {
   return {
     GATEWAY_TRAFFIC_LOG_ENABLED: add.withDefault(kind.boolean, 'false', 'Keep a record of every request.'),
     GATEWAY_TRAFFIC_LOG_SINK: add.withDefault(kind.oneOf(sinkNames), 'noop', 'Where records go.'),
@@ -351,7 +260,7 @@ function trafficLogRows(add: OneSection) {
   }
 }
 
-function tracingRows(add: OneSection) {
+function tracingRows(add: SectionRows) {
   return {
     GATEWAY_OBSERVABILITY_ENABLED: add.withDefault(kind.boolean, 'false', 'Export traces.'),
     GATEWAY_OBSERVABILITY_BACKEND: add.withDefault(kind.oneOf(['noop', 'otlp']), 'otlp', 'How traces are exported.'),
@@ -394,7 +303,7 @@ function tracingRows(add: OneSection) {
   }
 }
 
-function metricsRows(add: OneSection) {
+function metricsRows(add: SectionRows) {
   return {
     GATEWAY_METRICS_ENABLED: add.withDefault(kind.boolean, 'false', 'Serve metrics.'),
     GATEWAY_METRICS_PATH: add.withDefault(kind.urlPath, '/metrics', 'Path of the metrics.'),
@@ -407,7 +316,7 @@ function metricsRows(add: OneSection) {
   }
 }
 
-function adminRows(add: OneSection) {
+function adminRows(add: SectionRows) {
   return {
     GATEWAY_ADMIN_API_ENABLED: add.withDefault(kind.boolean, 'false', 'Serve the admin API over stored records.'),
     GATEWAY_REPLAY_ENABLED: add.withDefault(kind.boolean, 'false', 'Let the admin API send a stored request again.'),
@@ -416,7 +325,7 @@ function adminRows(add: OneSection) {
   }
 }
 
-function upstreamRows(add: OneSection) {
+function upstreamRows(add: SectionRows) {
   return {
     UPSTREAM_BASE_URL: add.withDefault(kind.baseUrl, 'https://api.giga.chat/v1', 'API base of the native upstream.'),
     UPSTREAM_AUTH_URL: add.withDefault(
@@ -464,7 +373,7 @@ function upstreamRows(add: OneSection) {
   }
 }
 
-function proxyRows(add: OneSection) {
+function proxyRows(add: SectionRows) {
   return {
     HTTP_PROXY: add.optional(kind.url, 'Proxy for http addresses of the native upstream.'),
     HTTPS_PROXY: add.optional(kind.url, 'Proxy for https addresses of the native upstream.'),

@@ -1,0 +1,97 @@
+// What is known of one setting, and the builders of such rows, section by section.
+import type { SettingType } from './types.ts'
+
+export type SettingsSection =
+  | 'Process'
+  | 'Requests'
+  | 'Access'
+  | 'Runtime log'
+  | 'Traffic log'
+  | 'Tracing'
+  | 'Metrics'
+  | 'Admin and debug'
+  | 'Native upstream'
+  | 'Proxy'
+
+export interface SettingRow<T> {
+  readonly section: SettingsSection
+  readonly type: SettingType<T>
+  readonly meaning: string
+  /** The default as documentation shows it; undefined where unset is the default. */
+  readonly defaultText: string | undefined
+  readonly defaultValue: () => T | undefined
+  /** Other names that are read, in this order, when the setting's own name is absent. */
+  readonly aliases: readonly string[]
+  /** A secret is held as `Secret`, may come from a file named by `<NAME>_FILE`, and is never printed. */
+  readonly isSecret: boolean
+  /** Known and checked, but nothing in this build acts on it yet. */
+  readonly isPending: boolean
+}
+
+/** A row that has a default, and therefore always a value. */
+export interface DefaultedRow<T> extends SettingRow<T> {
+  readonly defaultValue: () => T
+}
+
+interface RowOptions {
+  aliases?: readonly string[]
+  secret?: true
+  pending?: true
+}
+
+/** The builders of one section's rows. */
+export type SectionRows = ReturnType<typeof section>
+
+/**
+ * The row builders for one section: `withDefault` and `computed` give a setting that always has a value, `optional` one that may be
+ * undefined.
+ */
+export function section(name: SettingsSection, shared: RowOptions = {}) {
+  const common = (options: RowOptions) => ({
+    section: name,
+    aliases: options.aliases ?? [],
+    isSecret: options.secret ?? false,
+    isPending: options.pending ?? shared.pending ?? false
+  })
+  return {
+    /** The default is written as a user would write it and read by the setting's own type, so both always agree. */
+    withDefault<T>(
+      type: SettingType<T>,
+      defaultText: string,
+      meaning: string,
+      options: RowOptions = {}
+    ): DefaultedRow<T> {
+      return {
+        ...common(options),
+        type,
+        meaning,
+        defaultText,
+        defaultValue: () => type.schema.parse(defaultText)
+      }
+    },
+    /** The default depends on the machine; `defaultText` describes it. */
+    computed<T>(
+      type: SettingType<T>,
+      fallback: { value: () => T; text: string },
+      meaning: string,
+      options: RowOptions = {}
+    ): DefaultedRow<T> {
+      return {
+        ...common(options),
+        type,
+        meaning,
+        defaultText: fallback.text,
+        defaultValue: fallback.value
+      }
+    },
+    optional<T>(type: SettingType<T>, meaning: string, options: RowOptions = {}): SettingRow<T> {
+      return {
+        ...common(options),
+        type,
+        meaning,
+        defaultText: undefined,
+        defaultValue: () => undefined
+      }
+    }
+  }
+}
