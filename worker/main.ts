@@ -1,6 +1,8 @@
 // Entry of a worker process: everything else comes by message from the supervisor that forked it.
 import { runWorkerProcess } from './bootstrap.ts'
+import { keepTickShape } from './tick-shape.ts'
 
+keepTickShape()
 runWorkerProcess({
   async loadApp() {
     const [{ createWorkerApp }, { createNativeProviderPool }] = await Promise.all([
