@@ -4,7 +4,7 @@
 import { parseArgs } from 'node:util'
 import { type BodyShape, type Family, type FamilyRequest, writeRequest } from './bodies.ts'
 import { runLoad } from './load.ts'
-import { startTargets, type Target } from './targets.ts'
+import { type Instance, startTargets, type Target } from './targets.ts'
 
 interface Scenario {
   name: string
@@ -26,9 +26,11 @@ interface Scenario {
 const otherFamilies: Family[] = ['responses', 'messages', 'content']
 
 const { values: flags } = parseArgs({ options: { quick: { type: 'boolean', default: false } } })
-// Neighbours on the machine make single rounds half as dear again. Many short rounds in turn, of which the dearest and the cheapest
-// quarter do not count, give ratios that differ by a twentieth from run to run; a few long ones differed by a third.
-const rounds = flags.quick ? 8 : 40
+// One start of a program is up to a tenth dearer or cheaper than the next for its whole life, and neighbours on the machine make single
+// rounds half as dear again. So some starts of each are compared, each by many short rounds in turn, of which the dearest and the
+// cheapest quarter do not count.
+const instances = flags.quick ? 2 : 4
+const rounds = flags.quick ? 4 : 12
 
 const scenarios: Scenario[] = [
   {
@@ -79,10 +81,11 @@ const scenarios: Scenario[] = [
   }
 ]
 
-const targets = await startTargets()
+const targets = await startTargets(instances)
 let isMissed = false
 try {
-  console.log(`${rounds} interleaved rounds, one process each, Node ${process.version}; ${targets.placement}\n`)
+  console.log(`${instances} starts of each, ${rounds} interleaved rounds of each start, Node ${process.version}`)
+  console.log(`${targets.placement}\n`)
   for (const scenario of scenarios) await compareTargets(scenario)
   for (const scenario of scenarios) if (scenario.familyRatioMax !== undefined) await compareFamilies(scenario)
 } finally {
@@ -103,7 +106,7 @@ async function compareTargets(scenario: Scenario): Promise<void> {
   report(scenario, samples)
 }
 
-/** The same product process, asked by every family in turn. */
+/** The same products, asked by every family in turn. */
 async function compareFamilies(scenario: Scenario): Promise<void> {
   const product = targets.all.find(({ name }) => name === 'product')
   if (product === undefined) return
@@ -126,45 +129,57 @@ interface Lane {
   request: FamilyRequest
 }
 
-/** Warms every lane up, then measures them in turn, round by round. */
-async function sample(scenario: Scenario, lanes: Lane[]): Promise<Map<string, number[]>> {
-  for (const lane of lanes) await measure(lane, { ...scenario, requests: scenario.warmUpRequests })
-  const samples = new Map<string, number[]>(lanes.map(({ name }) => [name, []]))
+/** What was measured of a lane: for each start of its program the values of all rounds. */
+type Samples = Map<string, number[][]>
+
+/** Warms every start of every lane up, then measures them in turn, round by round. */
+async function sample(scenario: Scenario, lanes: Lane[]): Promise<Samples> {
+  const samples: Samples = new Map(lanes.map(({ name, target }) => [name, target.instances.map(() => [])]))
+  for (const lane of lanes) {
+    for (const instance of lane.target.instances) {
+      await measure(lane, instance, { ...scenario, requests: scenario.warmUpRequests })
+    }
+  }
   for (let round = 0; round < rounds; round++) {
-    for (const lane of lanes) samples.get(lane.name)?.push(await measure(lane, scenario))
+    for (let turn = 0; turn < instances; turn++) {
+      for (const lane of lanes) {
+        const instance = lane.target.instances[turn]
+        if (instance !== undefined) samples.get(lane.name)?.[turn]?.push(await measure(lane, instance, scenario))
+      }
+    }
   }
   return samples
 }
 
-async function measure({ name, target, request }: Lane, scenario: Scenario): Promise<number> {
-  const before = target.cpuSeconds()
+async function measure({ name, request }: Lane, instance: Instance, scenario: Scenario): Promise<number> {
+  const before = instance.cpuSeconds()
   const { connections, requests } = scenario
-  const result = await runLoad({ connections, requests, port: target.port, ...request })
+  const result = await runLoad({ connections, requests, port: instance.port, ...request })
   if (result.failures > 0) throw new Error(`${name} refused ${result.failures} of ${result.requests} requests.`)
   if (scenario.measure === 'first-content') return median(result.firstContentMs)
-  return ((target.cpuSeconds() - before) * 1e6) / (result.requests * scenario.events)
+  return ((instance.cpuSeconds() - before) * 1e6) / (result.requests * scenario.events)
 }
 
-/** The ratio of two lanes, how much it differs between the halves of the run, and whether it is within its goal. */
-function compare(samples: Map<string, number[]>, lanes: { name: string; base: string; goal?: number }): string {
+/** The ratio of two lanes, between which values it lies for single starts, and whether it is within its goal. */
+function compare(samples: Samples, lanes: { name: string; base: string; goal?: number }): string {
   const { name, base, goal } = lanes
-  const [values, bases] = [samples.get(name) ?? [], samples.get(base) ?? []]
-  const middle = values.length >> 1
-  const ratio = middleMean(values) / middleMean(bases)
-  const halves = [
-    middleMean(values.slice(0, middle)) / middleMean(bases.slice(0, middle)),
-    middleMean(values.slice(middle)) / middleMean(bases.slice(middle))
-  ].map(half => half.toFixed(2))
+  const baseMean = mean(valuesOf(samples, base))
+  const ratios = valuesOf(samples, name).map(value => value / baseMean)
+  const ratio = mean(ratios)
   const isWithin = goal === undefined || ratio <= goal
   if (!isWithin) isMissed = true
   const verdict = goal === undefined ? '' : `, goal at most ${goal}: ${isWithin ? 'met' : 'MISSED'}`
-  return `${name} / ${base} ${ratio.toFixed(2)} (${halves.join(' and ')} in the halves of the run)${verdict}`
+  const starts = ratios.map(value => value.toFixed(2)).join(' ')
+  return `${name} / ${base} ${ratio.toFixed(2)} (single starts of ${name}: ${starts})${verdict}`
 }
 
-function report(scenario: Scenario, samples: Map<string, number[]>): void {
-  const [direct = 0, relay = 0, product = 0] = ['direct', 'relay', 'product'].map(name =>
-    middleMean(samples.get(name) ?? [])
-  )
+/** A value for each start of a lane's program. */
+function valuesOf(samples: Samples, name: string): number[] {
+  return (samples.get(name) ?? []).map(middleMean)
+}
+
+function report(scenario: Scenario, samples: Samples): void {
+  const [direct = 0, relay = 0, product = 0] = ['direct', 'relay', 'product'].map(name => mean(valuesOf(samples, name)))
   console.log(`${scenario.name} (${scenario.unit})`)
   console.log(`  direct ${direct.toFixed(2)}   relay ${relay.toFixed(2)}   product ${product.toFixed(2)}`)
   if (scenario.measure === 'first-content') {
@@ -179,8 +194,11 @@ function report(scenario: Scenario, samples: Map<string, number[]>): void {
 function middleMean(values: number[]): number {
   const sorted = values.toSorted((left, right) => left - right)
   const quarter = sorted.length >> 2
-  const kept = sorted.slice(quarter, sorted.length - quarter)
-  return kept.reduce((sum, value) => sum + value, 0) / kept.length
+  return mean(sorted.slice(quarter, sorted.length - quarter))
+}
+
+function mean(values: number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
 function median(values: number[]): number {

@@ -1,4 +1,4 @@
-// Starts what is compared: the upstream alone, the bare relay, and the product with one worker, all with the same heap flags.
+// Starts what is compared: the upstream alone, bare relays, and products with one worker each, all with the same heap flags.
 
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,13 +8,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { chooseProcessors, moveTo } from './processors.ts'
 
+/** One started program of a target. */
+export interface Instance {
+  port: number
+  /** CPU seconds that the program's processes have used so far, user and system. */
+  cpuSeconds(): number
+}
+
 export interface Target {
   name: string
-  port: number
   /** Stands in front of the path of every request. */
   prefix: string
-  /** CPU seconds that the target's processes have used so far, user and system. */
-  cpuSeconds(): number
+  instances: Instance[]
 }
 
 export interface Targets {
@@ -29,56 +34,84 @@ const root = join(import.meta.dirname, '..', '..')
 const CLOCK_TICKS_PER_SECOND = 100
 const START_DEADLINE_MS = 30_000
 
-export async function startTargets(): Promise<Targets> {
+/**
+ * Starts the upstream once, and relay and product `instances` times each: what a program costs differs from start to start by how its
+ * code and its objects happen to lie in memory, and stays so for its whole life.
+ */
+export async function startTargets(instances: number): Promise<Targets> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
   const processors = chooseProcessors()
+  const children: ChildProcess[] = []
   const upstream = fork(join(import.meta.dirname, 'upstream.ts'), { execArgv: HEAP_FLAGS })
+  children.push(upstream)
   const upstreamPort = await readPort(upstream)
+  const direct = { port: upstreamPort, cpuSeconds: () => readCpuSeconds(upstream.pid) }
   if (processors !== undefined) moveTo(processors.measured)
-  const relay = fork(join(import.meta.dirname, 'relay.ts'), {
-    execArgv: HEAP_FLAGS,
-    env: { ...process.env, BENCH_UPSTREAM: `http://127.0.0.1:${upstreamPort}` }
-  })
-  const relayPort = await readPort(relay)
-  const productPort = await findFreePort()
-  const product = spawn(process.execPath, [join(root, 'supervisor', 'main.ts')], {
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: {
-      PATH: process.env.PATH,
-      GATEWAY_HOST: '127.0.0.1',
-      GATEWAY_PORT: String(productPort),
-      GATEWAY_WORKERS: '1',
-      GATEWAY_ENABLE_API_KEY_AUTH: 'true',
-      GATEWAY_API_KEY: 'bench-key-0123456789',
-      GATEWAY_LOG_FILENAME: join(folder, 'gateway.log'),
-      UPSTREAM_BASE_URL: `http://127.0.0.1:${upstreamPort}/api/v1`,
-      UPSTREAM_ACCESS_TOKEN: 'bench',
-      UPSTREAM_MODEL: 'bench'
-    }
-  })
+  const relays: Instance[] = []
+  const products: Instance[] = []
+  for (let index = 0; index < instances; index++) {
+    const relay = startRelay(upstreamPort)
+    const port = await findFreePort()
+    const product = startProduct({ port, upstreamPort, logFile: join(folder, `gateway-${index}.log`), folder })
+    children.push(relay, product)
+    relays.push({ port: await readPort(relay), cpuSeconds: () => readCpuSeconds(relay.pid) })
+    products.push({ port, cpuSeconds: () => readFamilyCpuSeconds(product.pid) })
+  }
   if (processors !== undefined) moveTo(processors.other)
-  await waitUntilReady(productPort)
+  for (const { port } of products) await waitUntilReady(port)
   return {
     placement:
       processors === undefined
         ? 'every process on any processor'
         : `relay and product on processor ${processors.measured}, upstream and load on ${processors.other}`,
     all: [
-      { name: 'direct', port: upstreamPort, prefix: '/api', cpuSeconds: () => readCpuSeconds(upstream.pid) },
-      { name: 'relay', port: relayPort, prefix: '', cpuSeconds: () => readCpuSeconds(relay.pid) },
-      { name: 'product', port: productPort, prefix: '', cpuSeconds: () => readFamilyCpuSeconds(product.pid) }
+      { name: 'direct', prefix: '/api', instances: [direct] },
+      { name: 'relay', prefix: '', instances: relays },
+      { name: 'product', prefix: '', instances: products }
     ],
     async close() {
-      product.kill('SIGTERM')
-      relay.disconnect()
-      upstream.disconnect()
-      await Promise.all(
-        [product, relay, upstream].map(child => (child.exitCode === null ? once(child, 'exit') : undefined))
-      )
+      const ends = children.map(child => (child.exitCode === null ? once(child, 'exit') : undefined))
+      for (const child of children) {
+        if (child.connected) child.disconnect()
+        else child.kill('SIGTERM')
+      }
+      await Promise.all(ends)
       rmSync(folder, { recursive: true, force: true })
     }
   }
+}
+
+function startRelay(upstreamPort: number): ChildProcess {
+  return fork(join(import.meta.dirname, 'relay.ts'), {
+    execArgv: HEAP_FLAGS,
+    env: { ...process.env, BENCH_UPSTREAM: `http://127.0.0.1:${upstreamPort}` }
+  })
+}
+
+interface ProductPlace {
+  port: number
+  upstreamPort: number
+  logFile: string
+  folder: string
+}
+
+function startProduct({ port, upstreamPort, logFile, folder }: ProductPlace): ChildProcess {
+  return spawn(process.execPath, [join(root, 'supervisor', 'main.ts')], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: {
+      PATH: process.env.PATH,
+      GATEWAY_HOST: '127.0.0.1',
+      GATEWAY_PORT: String(port),
+      GATEWAY_WORKERS: '1',
+      GATEWAY_ENABLE_API_KEY_AUTH: 'true',
+      GATEWAY_API_KEY: 'bench-key-0123456789',
+      GATEWAY_LOG_FILENAME: logFile,
+      UPSTREAM_BASE_URL: `http://127.0.0.1:${upstreamPort}/api/v1`,
+      UPSTREAM_ACCESS_TOKEN: 'bench',
+      UPSTREAM_MODEL: 'bench'
+    }
+  })
 }
 
 async function readPort(child: ChildProcess): Promise<number> {
