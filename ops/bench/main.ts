@@ -116,9 +116,9 @@ async function compareFamilies(scenario: Scenario): Promise<void> {
     families.map(family => ({ name: family, target: product, request: writeRequest(family, scenario.shape) }))
   )
   console.log(`${scenario.name}, by family (${scenario.unit})`)
-  for (const family of otherFamilies) {
+  for (const name of otherFamilies) {
     const goal = scenario.familyRatioMax
-    console.log(`  ${compare(samples, { name: family, base: 'completions', ...(goal === undefined ? {} : { goal }) })}`)
+    console.log(`  ${compare(samples, { name, base: 'completions', isSameProgram: true, goal })}`)
   }
   console.log()
 }
@@ -160,17 +160,26 @@ async function measure({ name, request }: Lane, instance: Instance, scenario: Sc
   return ((instance.cpuSeconds() - before) * 1e6) / (result.requests * scenario.events)
 }
 
-/** The ratio of two lanes, between which values it lies for single starts, and whether it is within its goal. */
-function compare(samples: Samples, lanes: { name: string; base: string; goal?: number }): string {
-  const { name, base, goal } = lanes
-  const baseMean = mean(valuesOf(samples, base))
-  const ratios = valuesOf(samples, name).map(value => value / baseMean)
+interface Comparison {
+  name: string
+  base: string
+  /** Both lanes are the same starts of one program, so that each start is compared with itself. */
+  isSameProgram: boolean
+  goal: number | undefined
+}
+
+/** The ratio of two lanes, the same for single starts, and whether it is within its goal. */
+function compare(samples: Samples, { name, base, isSameProgram, goal }: Comparison): string {
+  const bases = valuesOf(samples, base)
+  const ratios = valuesOf(samples, name).map(
+    (value, turn) => value / (isSameProgram ? (bases[turn] ?? Number.NaN) : mean(bases))
+  )
   const ratio = mean(ratios)
   const isWithin = goal === undefined || ratio <= goal
   if (!isWithin) isMissed = true
   const verdict = goal === undefined ? '' : `, goal at most ${goal}: ${isWithin ? 'met' : 'MISSED'}`
   const starts = ratios.map(value => value.toFixed(2)).join(' ')
-  return `${name} / ${base} ${ratio.toFixed(2)} (single starts of ${name}: ${starts})${verdict}`
+  return `${name} / ${base} ${ratio.toFixed(2)} (single starts of ${isSameProgram ? 'product' : name}: ${starts})${verdict}`
 }
 
 /** A value for each start of a lane's program. */
@@ -186,8 +195,8 @@ function report(scenario: Scenario, samples: Samples): void {
     console.log(`  added by relay ${(relay - direct).toFixed(2)} ms, by product ${(product - direct).toFixed(2)} ms\n`)
     return
   }
-  const goal = scenario.ratioMax
-  console.log(`  ${compare(samples, { name: 'product', base: 'relay', ...(goal === undefined ? {} : { goal }) })}\n`)
+  const comparison = { name: 'product', base: 'relay', isSameProgram: false, goal: scenario.ratioMax }
+  console.log(`  ${compare(samples, comparison)}\n`)
 }
 
 /** The mean of the middle half. */
