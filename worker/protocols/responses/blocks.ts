@@ -48,7 +48,7 @@ export class TextBlock {
     this.#message = message
     const place = { item_id: message.id, output_index: this.#list.add(message) }
     this.#place = place
-    this.#list.emit({ type: 'response.content_part.added', ...place, ...CONTENT, part: createTextPart('', []) })
+    this.#list.emit?.({ type: 'response.content_part.added', ...place, ...CONTENT, part: createTextPart('', []) })
     return place
   }
 
@@ -56,7 +56,7 @@ export class TextBlock {
     if (piece === '') return
     const { item_id, output_index } = this.#place ?? this.open()
     this.#text += piece
-    this.#list.emit({
+    this.#list.emit?.({
       type: 'response.output_text.delta',
       item_id,
       output_index,
@@ -78,7 +78,7 @@ export class TextBlock {
     }
     const annotation_index = this.#annotations.push(annotation) - 1
     const type = 'response.output_text.annotation.added'
-    this.#list.emit({ type, ...this.#place, ...CONTENT, annotation_index, annotation })
+    this.#list.emit?.({ type, ...this.#place, ...CONTENT, annotation_index, annotation })
   }
 
   /** @param inlineData what was found for this text. */
@@ -87,8 +87,8 @@ export class TextBlock {
     const part = createTextPart(this.#text, this.#annotations)
     if (inlineData !== undefined) part.inline_data = inlineData
     const place = { ...this.#place, ...CONTENT }
-    this.#list.emit({ type: 'response.output_text.done', ...place, text: this.#text, logprobs: [] })
-    this.#list.emit({ type: 'response.content_part.done', ...place, part })
+    this.#list.emit?.({ type: 'response.output_text.done', ...place, text: this.#text, logprobs: [] })
+    this.#list.emit?.({ type: 'response.content_part.done', ...place, part })
     finishMessage(this.#list, this.#place, { message: this.#message, part, status })
   }
 }
@@ -108,15 +108,15 @@ export class RefusalBlock {
     if (piece === '') return
     this.#place ??= this.#open()
     this.#refusal += piece
-    this.#list.emit({ type: 'response.refusal.delta', ...this.#place, ...CONTENT, delta: piece })
+    this.#list.emit?.({ type: 'response.refusal.delta', ...this.#place, ...CONTENT, delta: piece })
   }
 
   close(status: ClosingStatus): void {
     if (this.#place === undefined || this.#message === undefined) return
     const part: ResponsesRefusal = { type: 'refusal', refusal: this.#refusal }
     const place = { ...this.#place, ...CONTENT }
-    this.#list.emit({ type: 'response.refusal.done', ...place, refusal: this.#refusal })
-    this.#list.emit({ type: 'response.content_part.done', ...place, part })
+    this.#list.emit?.({ type: 'response.refusal.done', ...place, refusal: this.#refusal })
+    this.#list.emit?.({ type: 'response.content_part.done', ...place, part })
     finishMessage(this.#list, this.#place, { message: this.#message, part, status })
   }
 
@@ -124,7 +124,7 @@ export class RefusalBlock {
     this.#message = createMessage(this.#list)
     const place = { item_id: this.#message.id, output_index: this.#list.add(this.#message) }
     const part = { type: 'refusal', refusal: '' } as const
-    this.#list.emit({ type: 'response.content_part.added', ...place, ...CONTENT, part })
+    this.#list.emit?.({ type: 'response.content_part.added', ...place, ...CONTENT, part })
     return place
   }
 }
@@ -144,15 +144,15 @@ export class ReasoningBlock {
     if (piece === '') return
     this.#place ??= this.#open()
     this.#text += piece
-    this.#list.emit({ type: 'response.reasoning_summary_text.delta', ...this.#place, ...SUMMARY, delta: piece })
+    this.#list.emit?.({ type: 'response.reasoning_summary_text.delta', ...this.#place, ...SUMMARY, delta: piece })
   }
 
   close(): void {
     if (this.#place === undefined || this.#item === undefined) return
     const part = { type: 'summary_text', text: this.#text } as const
     const place = { ...this.#place, ...SUMMARY }
-    this.#list.emit({ type: 'response.reasoning_summary_text.done', ...place, text: this.#text })
-    this.#list.emit({ type: 'response.reasoning_summary_part.done', ...place, part })
+    this.#list.emit?.({ type: 'response.reasoning_summary_text.done', ...place, text: this.#text })
+    this.#list.emit?.({ type: 'response.reasoning_summary_part.done', ...place, part })
     this.#item.summary = [part]
     this.#list.finish(this.#place.output_index, this.#item)
   }
@@ -161,7 +161,7 @@ export class ReasoningBlock {
     this.#item = { id: this.#list.createId('rs'), type: 'reasoning', summary: [] }
     const place = { item_id: this.#item.id, output_index: this.#list.add(this.#item) }
     const part = { type: 'summary_text', text: '' } as const
-    this.#list.emit({ type: 'response.reasoning_summary_part.added', ...place, ...SUMMARY, part })
+    this.#list.emit?.({ type: 'response.reasoning_summary_part.added', ...place, ...SUMMARY, part })
     return place
   }
 }
@@ -197,7 +197,7 @@ export class CallBlock {
   add(piece: string): void {
     if (piece === '') return
     this.#item.arguments += piece
-    this.#list.emit({ type: 'response.function_call_arguments.delta', ...this.#place, delta: piece })
+    this.#list.emit?.({ type: 'response.function_call_arguments.delta', ...this.#place, delta: piece })
   }
 
   /** Arguments that were cut off are never said to be done: a client would run the tool with them. */
@@ -206,7 +206,7 @@ export class CallBlock {
     if (status === 'completed') {
       if (item.arguments === '') this.add(NO_ARGUMENTS)
       const { name, arguments: text } = item
-      this.#list.emit({ type: 'response.function_call_arguments.done', ...this.#place, name, arguments: text })
+      this.#list.emit?.({ type: 'response.function_call_arguments.done', ...this.#place, name, arguments: text })
     }
     item.status = status
     this.#list.finish(this.#place.output_index, item)

@@ -77,7 +77,8 @@ export function readResponsesRequest(body: ResponsesRequest, context: ReadContex
       metadata: isJsonObject(body.metadata) ? body.metadata : undefined
     })
   }
-  return { ...request, echo: readEcho(body, request) }
+  request.echo = readEcho(body, request)
+  return request
 }
 
 function readSampling(body: ResponsesRequest): Sampling {

@@ -61,10 +61,10 @@ export class HostedItems {
       case 'generating':
         if (run.kind === 'search') {
           const phase = event.status === 'searching' ? 'searching' : 'in_progress'
-          this.#list.emit({ type: `response.web_search_call.${phase}`, ...place, ...left })
+          this.#list.emit?.({ type: `response.web_search_call.${phase}`, ...place, ...left })
         } else {
           const phase = event.status === 'generating' ? 'generating' : 'in_progress'
-          this.#list.emit({ type: `response.image_generation_call.${phase}`, ...place, ...left })
+          this.#list.emit?.({ type: `response.image_generation_call.${phase}`, ...place, ...left })
         }
         return
       case 'completed':
@@ -135,7 +135,7 @@ export class HostedItems {
     if (run.isCompletionTold) return
     run.isCompletionTold = true
     const place = { item_id: run.item.id, output_index: run.outputIndex }
-    this.#list.emit({ type: 'response.web_search_call.completed', ...place })
+    this.#list.emit?.({ type: 'response.web_search_call.completed', ...place })
   }
 
   #finishSearch(run: SearchRun, status: 'completed' | 'failed'): void {
@@ -162,7 +162,7 @@ export class HostedItems {
     run.item.status = status
     if (status === 'completed') {
       const place = { item_id: run.item.id, output_index: run.outputIndex }
-      this.#list.emit({ type: 'response.image_generation_call.completed', ...place })
+      this.#list.emit?.({ type: 'response.image_generation_call.completed', ...place })
     }
     this.#list.finish(run.outputIndex, run.item)
   }

@@ -10,11 +10,12 @@ type IdPrefix = 'msg' | 'rs' | 'ws' | 'ig'
 
 export class OutputList {
   readonly items: ResponsesOutputItem[] = []
-  readonly emit: EmitItemEvent
+  /** Absent where nobody listens: then no event is even made. */
+  readonly emit: EmitItemEvent | undefined
   readonly #requestId: string
   readonly #counts = new Map<IdPrefix, number>()
 
-  constructor(requestId: string, emit: EmitItemEvent) {
+  constructor(requestId: string, emit: EmitItemEvent | undefined) {
     this.#requestId = requestId
     this.emit = emit
   }
@@ -30,12 +31,12 @@ export class OutputList {
   /** Adds an item and returns its place. */
   add(item: ResponsesOutputItem): number {
     const index = this.items.push(item) - 1
-    this.emit({ type: 'response.output_item.added', output_index: index, item })
+    this.emit?.({ type: 'response.output_item.added', output_index: index, item })
     return index
   }
 
   /** The item will not change any more. */
   finish(index: number, item: ResponsesOutputItem): void {
-    this.emit({ type: 'response.output_item.done', output_index: index, item })
+    this.emit?.({ type: 'response.output_item.done', output_index: index, item })
   }
 }

@@ -28,7 +28,8 @@ export class OutputMachine {
   /** What searches found since the last text, by the number of the run. */
   #found: Array<{ run: number; data: JsonObject }> = []
 
-  constructor(request: NormalizedRequest, emit: EmitItemEvent) {
+  /** @param emit takes the events of a stream; absent for a whole answer. */
+  constructor(request: NormalizedRequest, emit?: EmitItemEvent) {
     this.#list = new OutputList(request.requestId, emit)
     this.#hosted = new HostedItems(this.#list, request)
     this.#splitName = createNameSplitter(request.tools)

@@ -14,6 +14,7 @@ import {
   type ToolResultPart
 } from '../../normalized/index.ts'
 import { keepDefined, readOptionalString, readString, wrongType } from '../shared/field.ts'
+import { readPlainMessage } from '../shared/plain-message.ts'
 import { readToolArguments } from '../shared/tool-arguments.ts'
 import { readContent } from './read-content.ts'
 import type { ResponsesRequest } from './schema.ts'
@@ -37,7 +38,7 @@ export function readInput(body: ResponsesRequest, tools: readonly NormalizedTool
   if (typeof input === 'string') return { messages: [...messages, writeTextMessage('user', input)], skipped: [] }
   if (!Array.isArray(input)) throw wrongType('input', 'a string or an array', input ?? undefined)
   const reader = new ItemReader(tools)
-  for (const [index, item] of input.entries()) reader.read(item, `input[${index}]`)
+  for (const [index, item] of input.entries()) reader.read(item, index)
   messages.push(...reader.messages)
   if (messages.length === 0 && (body.previous_response_id ?? undefined) === undefined) {
     throw invalidRequest('input', `'input' must hold at least one message.`)
@@ -62,7 +63,13 @@ class ItemReader {
     this.#onlyFunction = only !== undefined && functions.length === 1 ? flattenToolName(only) : undefined
   }
 
-  read(item: JsonValue, path: string): void {
+  read(item: JsonValue, index: number): void {
+    const plain = readPlainMessage(item)
+    if (plain !== undefined) this.messages.push(plain)
+    else this.#readItem(item, `input[${index}]`)
+  }
+
+  #readItem(item: JsonValue, path: string): void {
     if (!isJsonObject(item)) throw wrongType(path, 'an object', item)
     const type = readOptionalString(item, 'type', path)
     switch (type) {

@@ -15,6 +15,10 @@ export function createResponsesStreamWriter(context: AnswerContext): StreamWrite
 }
 
 type TerminalEvent = FinishEvent | ErrorEvent
+type TextDelta = Extract<ResponsesItemEvent, { type: 'response.output_text.delta' }>
+
+const TEXT_DELTA_HEAD =
+  'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":'
 
 class ResponsesStream implements StreamWriter {
   readonly #context: AnswerContext
@@ -22,6 +26,9 @@ class ResponsesStream implements StreamWriter {
   readonly #writeResponse: (parts: ResponseParts) => ResponsesLifecycleEvent['response']
   #written = ''
   #sequenceNumber = 0
+  /** The item that grows, and what its deltas say of it. */
+  #deltaItemId: string | undefined
+  #deltaPlace = ''
   /** The id that the first event announced. */
   #id: string | undefined
   #metadata: Record<string, string> = {}
@@ -111,19 +118,28 @@ class ResponsesStream implements StreamWriter {
 
   #writeItemEvent(event: ResponsesItemEvent): void {
     switch (event.type) {
-      // Nearly all events of a stream are these. Their text is all that has to be escaped: an id is built on that of the request.
       case 'response.output_text.delta':
-        this.#writeFrame(
-          event.type,
-          `"item_id":"${event.item_id}","output_index":${event.output_index},"content_index":0,` +
-            `"delta":${JSON.stringify(event.delta)},"logprobs":[]`
-        )
+        this.#writeTextDelta(event)
         return
       default: {
-        const { type, ...members } = event
-        this.#writeFrame(type, JSON.stringify(members).slice(1, -1))
+        // The type is the first member of every event.
+        const members = JSON.stringify(event).slice(`{"type":"${event.type}",`.length, -1)
+        this.#writeFrame(event.type, members)
       }
     }
+  }
+
+  /**
+   * Nearly all events of a stream are these, and they differ in their number and their text alone. The text is all that has to be
+   * escaped: an id is built on that of the request.
+   */
+  #writeTextDelta({ item_id, output_index, delta }: TextDelta): void {
+    if (item_id !== this.#deltaItemId) {
+      this.#deltaItemId = item_id
+      this.#deltaPlace = `,"item_id":"${item_id}","output_index":${output_index},"content_index":0,"delta":`
+    }
+    const text = JSON.stringify(delta)
+    this.#written += `${TEXT_DELTA_HEAD}${this.#sequenceNumber++}${this.#deltaPlace}${text},"logprobs":[]}\n\n`
   }
 
   /** @param members JSON of the event's members besides its type and its number, without the braces. */

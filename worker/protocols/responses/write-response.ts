@@ -17,7 +17,7 @@ import { writeResponseId } from './stored-conversation.ts'
 /** Writes a whole answer. It is the response that the last event of a stream of the same events holds (field lesson F3). */
 export function writeResponsesResponse(response: NormalizedResponse, context: AnswerContext): ResponsesResponse {
   const { finish, items, metadata, state, usage } = response
-  const output = new OutputMachine(context.request, () => undefined)
+  const output = new OutputMachine(context.request)
   for (const event of replayItems(items)) output.push(event)
   output.finish(mapStatus(finish.reason))
   return createResponseWriter(context)({
