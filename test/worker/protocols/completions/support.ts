@@ -2,8 +2,6 @@
 
 import {
   accumulateEvents,
-  EventAssembler,
-  GatewayError,
   type JsonObject,
   type NormalizedEvent,
   type NormalizedRequest
@@ -12,23 +10,13 @@ import { readCompletionsRequest } from '../../../../worker/protocols/completions
 import type { CompletionsResponse } from '../../../../worker/protocols/completions/schema.ts'
 import { writeCompletionsResponse } from '../../../../worker/protocols/completions/write-response.ts'
 import type { AnswerContext } from '../../../../worker/protocols/face.ts'
+import { eventsOf, failure, requestId } from '../../../support/codec.ts'
 
-export const requestId = '6f3f0f0e-9d5e-4c1b-8a53-1f2b7f6c0d11'
+export { eventsOf, failure, requestId }
 
 /** Reads a body that has the smallest valid conversation unless it brings its own. */
 export function read(body: JsonObject): NormalizedRequest {
   return readCompletionsRequest({ messages: [{ role: 'user', content: 'hi' }], ...body }, { requestId })
-}
-
-/** What `run` raises, in the words that a client sees; fails when it raises nothing. */
-export function failure(run: () => unknown): { code: string; param: string | undefined; status: number } {
-  try {
-    run()
-  } catch (thrown) {
-    if (GatewayError.is(thrown)) return { code: thrown.code, param: thrown.param, status: thrown.status }
-    throw thrown
-  }
-  throw new Error('Nothing was raised.')
 }
 
 /** The path that an invalid body is refused with. */
@@ -38,15 +26,6 @@ export function refusedAt(body: JsonObject): string | undefined {
 
 export function answerContext(body: JsonObject = {}): AnswerContext {
   return { requestId, createdAt: 1_795_187_162, model: 'GigaChat-2', request: read(body) }
-}
-
-/** The events of an answer that `build` makes; it begins and ends by itself unless `build` ends it. */
-export function eventsOf(build: (assembler: EventAssembler) => void): NormalizedEvent[] {
-  const assembler = new EventAssembler()
-  assembler.start({ providerModel: 'GigaChat-2:1.0', metadata: {} })
-  build(assembler)
-  assembler.finish({ reason: 'stop', providerReason: 'stop', metadata: {} }, null)
-  return assembler.take()
 }
 
 export function writeAnswer(events: readonly NormalizedEvent[], body: JsonObject = {}): CompletionsResponse {

@@ -2,8 +2,6 @@
 
 import {
   accumulateEvents,
-  EventAssembler,
-  GatewayError,
   type JsonObject,
   type NormalizedEvent,
   type NormalizedMessage,
@@ -16,8 +14,10 @@ import type { AnswerContext, TranslationSettings, WrittenRequest } from '../../.
 import type { NativeReading } from '../../../../worker/protocols/native/reading.ts'
 import { writeNativeV1Request } from '../../../../worker/protocols/native-v1/request.ts'
 import { writeNativeV2Request } from '../../../../worker/protocols/native-v2/request.ts'
+import { eventsOf, failure, requestId } from '../../../support/codec.ts'
 
-export const requestId = '6f3f0f0e-9d5e-4c1b-8a53-1f2b7f6c0d11'
+export { eventsOf, failure, requestId }
+
 export const model = 'gemini-2.5-pro'
 
 /** The smallest valid conversation, for bodies that are about something else. */
@@ -31,17 +31,6 @@ export function read(body: JsonObject, path = { model, isStream: false }): Norma
 /** The messages of a conversation of these contents. */
 export function readMessages(contents: JsonObject['contents']): NormalizedMessage[] {
   return read({ contents }).messages
-}
-
-/** What `run` raises, in the words that a client sees; fails when it raises nothing. */
-export function failure(run: () => unknown): { code: string; param: string | undefined; status: number } {
-  try {
-    run()
-  } catch (thrown) {
-    if (GatewayError.is(thrown)) return { code: thrown.code, param: thrown.param, status: thrown.status }
-    throw thrown
-  }
-  throw new Error('Nothing was raised.')
 }
 
 /** The path that an invalid body is refused with. */
@@ -85,15 +74,6 @@ export function onV2(body: JsonObject, upstreamModel = model): JsonObject {
 
 export function answerContext(body: JsonObject = {}): AnswerContext {
   return { requestId, createdAt: 1_795_187_162, model, request: read(body) }
-}
-
-/** The events of an answer that `build` makes; it begins and ends by itself unless `build` ends it. */
-export function eventsOf(build: (assembler: EventAssembler) => void): NormalizedEvent[] {
-  const assembler = new EventAssembler()
-  assembler.start({ providerModel: 'GigaChat-2:1.0', metadata: {} })
-  build(assembler)
-  assembler.finish({ reason: 'stop', providerReason: 'stop', metadata: {} }, null)
-  return assembler.take()
 }
 
 export function writeAnswer(events: readonly NormalizedEvent[], body: JsonObject = {}): ContentResponse {

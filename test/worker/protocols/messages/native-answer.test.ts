@@ -1,6 +1,7 @@
 import t from 'tap'
 import { type JsonObject, readToolCallId } from '../../../../worker/normalized/index.ts'
-import { answerV1, answerV2, framesV1, framesV2, send } from './native-route.ts'
+import { answerV1, answerV2, framesV1, framesV2 } from '../../../support/native-route.ts'
+import { send } from './native-route.ts'
 import { readFrames } from './support.ts'
 
 const weather = { name: 'get_weather', input_schema: { type: 'object' } }

@@ -1,8 +1,9 @@
 import t, { type Test } from 'tap'
 import { type JsonObject, readToolCallId } from '../../../../worker/normalized/index.ts'
-import type { ResponsesOutputItem } from '../../../../worker/protocols/responses/schema.ts'
+import type { ResponsesOutputItem, ResponsesResponse } from '../../../../worker/protocols/responses/schema.ts'
 import { readResponsesStrictly } from '../../../properties/responses-events.ts'
-import { answerV1, answerV2, type Exchange, framesV1, framesV2, send } from './native-route.ts'
+import { answerV1, answerV2, type Exchange, framesV1, framesV2 } from '../../../support/native-route.ts'
+import { send } from './native-route.ts'
 import { requestId } from './support.ts'
 
 const say = (...content: JsonObject[]): JsonObject => ({ role: 'assistant', content })
@@ -10,7 +11,7 @@ const call = (name: string, city: string): JsonObject => ({ function_call: { nam
 const weather = { type: 'function', name: 'weather' }
 
 /** The answer and the stream to the same messages of the upstream; the test fails where they differ. */
-function both(t: Test, exchange: Exchange, messages: JsonObject[], reason = 'stop') {
+function both(t: Test, exchange: Exchange<ResponsesResponse>, messages: JsonObject[], reason = 'stop') {
   const whole = exchange.answer(answerV2(messages, reason))
   const { response } = readResponsesStrictly(exchange.stream(framesV2(messages, reason)))
   t.same(response, whole, 'a stream says what a whole answer says (F3)')

@@ -1,124 +1,13 @@
-// A Responses request on the native route as pure steps: read, plan, write; then the upstream's bytes, read and written back. No
-// connection is opened, so a test says both sides of an exchange in a few lines.
+// Responses requests on the native route.
 
-import { type ApiMode, planNativeChat } from '../../../../worker/bridge/plan.ts'
-import {
-  accumulateEvents,
-  createStopSequenceFilter,
-  type JsonObject,
-  type NormalizedEvent,
-  type NormalizedRequest
-} from '../../../../worker/normalized/index.ts'
-import type { AnswerReader, TranslationSettings, WrittenRequest } from '../../../../worker/protocols/face.ts'
-import type { NativeReading } from '../../../../worker/protocols/native/reading.ts'
-import { createNativeV1Reader, writeNativeV1Request } from '../../../../worker/protocols/native-v1/provider.ts'
-import { createNativeV2Reader, writeNativeV2Request } from '../../../../worker/protocols/native-v2/provider.ts'
 import { readResponsesRequest } from '../../../../worker/protocols/responses/client.ts'
-import type { ResponsesResponse } from '../../../../worker/protocols/responses/schema.ts'
 import { createResponsesStreamWriter } from '../../../../worker/protocols/responses/stream.ts'
 import { writeResponsesResponse } from '../../../../worker/protocols/responses/write-response.ts'
-import { requestId } from './support.ts'
+import { createSend } from '../../../support/native-route.ts'
 
-const ATTACHMENT_BYTES_MAX = 1024
-const settings: TranslationSettings = {
-  passModel: true,
-  isImageInputEnabled: true,
-  attachmentLimits: {
-    audioBytesMax: ATTACHMENT_BYTES_MAX,
-    imageBytesMax: ATTACHMENT_BYTES_MAX,
-    textBytesMax: ATTACHMENT_BYTES_MAX,
-    audioAndImageBytesMax: ATTACHMENT_BYTES_MAX
-  }
-}
-
-export interface Exchange {
-  request: NormalizedRequest
-  /** The body that goes to the upstream. */
-  upstream: JsonObject
-  written: WrittenRequest<NativeReading>
-  /** The client's answer to a whole answer of the upstream. */
-  answer(upstream: JsonObject): ResponsesResponse
-  /** The client's stream for the upstream's frames, each a read of its own. */
-  stream(frames: readonly string[]): string
-}
-
-export interface SendOptions extends Partial<TranslationSettings> {
-  /** The header with the ids of files that were uploaded before. */
-  attachmentIds?: string
-}
-
-/** Sends a body on a route; without a model and an input of its own it gets the smallest ones. */
-export function send(mode: ApiMode, body: JsonObject, options: SendOptions = {}): Exchange {
-  const { attachmentIds, ...changes } = options
-  const policy = { ...settings, ...changes }
-  const request = readResponsesRequest({ model: 'GigaChat-2', input: 'x', ...body }, { requestId, attachmentIds })
-  const plan = planNativeChat(request, mode, policy)
-  const write = mode === 'v2' ? writeNativeV2Request : writeNativeV1Request
-  const written = write(request, { upstreamModel: plan.upstreamModel, settings: policy })
-  // What comes back from a thread has no messages.
-  const context = { requestId, createdAt: 0, model: plan.publicModel, request: { ...request, messages: [] } }
-  const openReader = (): AnswerReader => {
-    const create = mode === 'v2' ? createNativeV2Reader : createNativeV1Reader
-    return create({ reading: written.reading, head: {}, createNonce: () => requestId })
-  }
-  const openFilter = () => {
-    const { stop } = request.sampling
-    const filter = stop === undefined ? undefined : createStopSequenceFilter(stop)
-    return (events: readonly NormalizedEvent[]) => filter?.push(events) ?? events
-  }
-  return {
-    request,
-    upstream: written.body,
-    written,
-    answer: answer => {
-      const events = openReader().readBody(Buffer.from(JSON.stringify(answer)))
-      return writeResponsesResponse(accumulateEvents(openFilter()(events)), context)
-    },
-    stream: frames => {
-      const reader = openReader()
-      const writer = createResponsesStreamWriter(context)
-      const cut = openFilter()
-      const reads = frames.map(frame => reader.push(Buffer.from(frame)))
-      return [...reads, reader.end()].map(events => writer.write(cut(events))).join('')
-    }
-  }
-}
-
-const usageV1 = { prompt_tokens: 19, completion_tokens: 8, total_tokens: 27, precached_prompt_tokens: 5 }
-const usageV2 = {
-  input_tokens: 19,
-  input_tokens_details: { prompt_tokens: 19, cached_tokens: 5 },
-  output_tokens: 8,
-  total_tokens: 27
-}
-
-/** A whole answer of v1. */
-export function answerV1(message: JsonObject, finishReason = 'stop'): JsonObject {
-  return {
-    choices: [{ index: 0, message: { role: 'assistant', content: '', ...message }, finish_reason: finishReason }],
-    model: 'GigaChat-2-Max:2.0',
-    usage: usageV1
-  }
-}
-
-/** A whole answer of v2. */
-export function answerV2(messages: JsonObject[], finishReason = 'stop'): JsonObject {
-  return { model: 'GigaChat-2-Max:2.0', messages, finish_reason: finishReason, usage: usageV2 }
-}
-
-/** The frames of a v1 stream: deltas, then the finish. */
-export function framesV1(deltas: JsonObject[], finishReason: string | undefined = 'stop'): string[] {
-  const chunk = (choice: JsonObject, rest: JsonObject = {}) =>
-    `data: ${JSON.stringify({ choices: [{ index: 0, ...choice }], model: 'm:1', ...rest })}\n\n`
-  const end = chunk({ delta: { content: '' }, finish_reason: finishReason ?? 'stop' }, { usage: usageV1 })
-  return [...deltas.map(delta => chunk({ delta })), end, 'data: [DONE]\n\n']
-}
-
-/** The frames of a v2 stream: a frame per list of messages, then the one that says why it ended. */
-export function framesV2(messages: JsonObject[], finishReason = 'stop'): string[] {
-  const frame = (name: string, data: JsonObject) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
-  return [
-    ...messages.map(message => frame('response.message.delta', { model: 'm:1', messages: [message] })),
-    frame('response.message.done', { model: 'm:1', finish_reason: finishReason, usage: usageV2 })
-  ]
-}
+export const send = createSend({
+  smallest: { model: 'GigaChat-2', input: 'x' },
+  read: readResponsesRequest,
+  writeResponse: writeResponsesResponse,
+  createStreamWriter: createResponsesStreamWriter
+})

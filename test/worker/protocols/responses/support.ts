@@ -5,8 +5,6 @@ import type { Response as SdkResponse } from 'openai/resources/responses/respons
 import { Stream } from 'openai/streaming'
 import {
   accumulateEvents,
-  EventAssembler,
-  GatewayError,
   type JsonObject,
   type NormalizedEvent,
   type NormalizedRequest
@@ -16,23 +14,13 @@ import { readResponsesRequest } from '../../../../worker/protocols/responses/cli
 import type { ResponsesResponse } from '../../../../worker/protocols/responses/schema.ts'
 import { createResponsesStreamWriter } from '../../../../worker/protocols/responses/stream.ts'
 import { writeResponsesResponse } from '../../../../worker/protocols/responses/write-response.ts'
+import { eventsOf, failure, requestId } from '../../../support/codec.ts'
 
-export const requestId = '6f3f0f0e-9d5e-4c1b-8a53-1f2b7f6c0d11'
+export { eventsOf, failure, requestId }
 
 /** Reads a body that has the smallest valid input unless it brings its own. */
 export function read(body: JsonObject, context: Partial<ReadContext> = {}): NormalizedRequest {
   return readResponsesRequest({ input: 'hi', ...body }, { requestId, ...context })
-}
-
-/** What `run` raises, in the words that a client sees; fails when it raises nothing. */
-export function failure(run: () => unknown): { code: string; param: string | undefined; status: number } {
-  try {
-    run()
-  } catch (thrown) {
-    if (GatewayError.is(thrown)) return { code: thrown.code, param: thrown.param, status: thrown.status }
-    throw thrown
-  }
-  throw new Error('Nothing was raised.')
 }
 
 /** The path that an invalid body is refused with. */
@@ -42,15 +30,6 @@ export function refusedAt(body: JsonObject): string | undefined {
 
 export function answerContext(body: JsonObject = {}): AnswerContext {
   return { requestId, createdAt: 1_795_187_162, now: () => 1_795_187_165, model: 'GigaChat-2', request: read(body) }
-}
-
-/** The events of an answer that `build` makes; it begins and ends by itself unless `build` ends it. */
-export function eventsOf(build: (assembler: EventAssembler) => void): NormalizedEvent[] {
-  const assembler = new EventAssembler()
-  assembler.start({ providerModel: 'GigaChat-2:1.0', metadata: {} })
-  build(assembler)
-  assembler.finish({ reason: 'stop', providerReason: 'stop', metadata: {} }, null)
-  return assembler.take()
 }
 
 export function writeAnswer(events: readonly NormalizedEvent[], body: JsonObject = {}): ResponsesResponse {
