@@ -5,164 +5,16 @@ import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream'
 import type { ChatCompletion, ChatCompletionChunk } from 'openai/resources/chat/completions'
 import { Stream } from 'openai/streaming'
 import t from 'tap'
-import {
-  accumulateEvents,
-  EventAssembler,
-  type FinishReason,
-  GatewayError,
-  type NormalizedEvent,
-  type NormalizedUsage
-} from '../../worker/normalized/index.ts'
+import { accumulateEvents, GatewayError } from '../../worker/normalized/index.ts'
 import type { CompletionsChunk, CompletionsMessage } from '../../worker/protocols/completions/schema.ts'
 import { createCompletionsStreamWriter } from '../../worker/protocols/completions/stream.ts'
 import { writeCompletionsResponse } from '../../worker/protocols/completions/write-response.ts'
 import { answerContext } from '../worker/protocols/completions/support.ts'
 import { readStrictly } from './completions-chunks.ts'
+import { playAnswer, randomAnswer } from './random-answers.ts'
 
-// Random answers: whatever a provider face may do with an assembler, cut into reads anywhere.
-
-type Step = (assembler: EventAssembler) => void
-
-const piece = fc.string({ unit: 'grapheme', maxLength: 12 })
-const name = fc.constantFrom('weather', 'f', 'web_search', 'ns__g')
-const count = fc.option(fc.nat(1000))
-const callStep = fc
-  .record({ id: fc.uuid(), name, namespace: fc.option(fc.constant('geo'), { nil: undefined }) })
-  .map(({ id, name, namespace }) => (namespace === undefined ? { id, name } : { id, name, namespace }))
-const hosted = fc.constantFrom(
-  { kind: 'web_search' as const, name: 'web_search' },
-  { kind: 'image_generate' as const, name: 'image_generate' }
-)
-
-const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: piece.map(
-      (text): Step =>
-        assembler =>
-          assembler.text(text)
-    )
-  },
-  {
-    weight: 3,
-    arbitrary: piece.map(
-      (text): Step =>
-        assembler =>
-          assembler.reasoning(text)
-    )
-  },
-  {
-    weight: 1,
-    arbitrary: piece.map(
-      (text): Step =>
-        assembler =>
-          assembler.refusal(text)
-    )
-  },
-  { weight: 1, arbitrary: fc.constant<Step>(assembler => assembler.closeBlock()) },
-  {
-    weight: 3,
-    arbitrary: fc.tuple(callStep, piece).map(
-      ([head, text]): Step =>
-        assembler =>
-          assembler.toolCall(head, text)
-    )
-  },
-  {
-    weight: 2,
-    arbitrary: callStep.map(
-      (head): Step =>
-        assembler =>
-          void assembler.startToolCall(head)
-    )
-  },
-  {
-    weight: 4,
-    arbitrary: piece.map(
-      (text): Step =>
-        assembler =>
-          assembler.toolCallArguments(text)
-    )
-  },
-  {
-    weight: 1,
-    arbitrary: fc.tuple(fc.nat(20), fc.nat(20)).map(
-      ([startIndex, endIndex]): Step =>
-        assembler =>
-          assembler.citation({ type: 'url-citation', startIndex, endIndex, url: 'https://e.test', title: '[' })
-    )
-  },
-  {
-    weight: 1,
-    arbitrary: hosted.map(
-      (tool): Step =>
-        assembler =>
-          void assembler.startHostedTool(tool)
-    )
-  },
-  {
-    weight: 1,
-    arbitrary: fc.tuple(fc.nat(2), fc.constantFrom('searching' as const, 'generating' as const), fc.nat(9)).map(
-      ([index, status, secondsLeft]): Step =>
-        assembler =>
-          assembler.hostedToolProgress(index, { status, secondsLeft })
-    )
-  },
-  {
-    weight: 1,
-    arbitrary: fc.tuple(fc.nat(2), fc.constantFrom('completed' as const, 'failed' as const), piece).map(
-      ([index, status, text]): Step =>
-        assembler =>
-          assembler.endHostedTool(index, { status, inlineData: { [`part${index}`]: text } })
-    )
-  },
-  {
-    weight: 1,
-    arbitrary: fc.uuid().map(
-      (fileId): Step =>
-        assembler =>
-          assembler.file({ fileId, target: 'image' })
-    )
-  }
-)
-
-const usage: fc.Arbitrary<NormalizedUsage | null> = fc.option(
-  fc.record({
-    inputTokens: count,
-    cachedInputTokens: count,
-    outputTokens: count,
-    reasoningTokens: count,
-    totalTokens: count
-  })
-)
-
-const reason = fc.constantFrom<FinishReason>('stop', 'length', 'tool-calls', 'content-filter', 'cancelled')
-const metadata = fc.dictionary(fc.constantFrom('upstream_x_request_id', 'upstream_thread_id'), piece, { maxKeys: 2 })
-
-const answer = fc.record({
-  steps: fc.array(fc.record({ step, isCut: fc.boolean() }), { maxLength: 25 }),
-  start: metadata,
-  end: fc.record({ reason, metadata, usage }),
-  isLegacy: fc.boolean(),
-  wantsUsage: fc.boolean()
-})
+const answer = fc.record({ answer: randomAnswer, isLegacy: fc.boolean(), wantsUsage: fc.boolean() })
 type Answer = typeof answer extends fc.Arbitrary<infer Value> ? Value : never
-
-/** The events of an answer, as the reads they come in; `error` ends it instead of a finish. */
-function play(answer: Answer, error?: GatewayError): NormalizedEvent[][] {
-  const assembler = new EventAssembler()
-  const reads: NormalizedEvent[][] = []
-  assembler.start({ providerModel: null, metadata: answer.start })
-  for (const { step, isCut } of answer.steps) {
-    step(assembler)
-    if (isCut) reads.push(assembler.take())
-  }
-  if (error === undefined) {
-    const { reason, metadata, usage } = answer.end
-    assembler.finish({ reason, providerReason: null, metadata }, usage)
-  } else assembler.fail(error)
-  return [...reads, assembler.take()]
-}
 
 function contextOf({ isLegacy, wantsUsage }: Answer) {
   return answerContext({
@@ -173,10 +25,10 @@ function contextOf({ isLegacy, wantsUsage }: Answer) {
 
 function writeStream(answer: Answer, error?: GatewayError): string {
   const writer = createCompletionsStreamWriter(contextOf(answer))
-  const text = play(answer, error)
+  const text = playAnswer(answer.answer, error)
     .map(read => writer.write(read))
     .join('')
-  if (writer.write(play(answer).flat()) !== '') throw new Error('Something was written after the end.')
+  if (writer.write(playAnswer(answer.answer).flat()) !== '') throw new Error('Something was written after the end.')
   return text
 }
 
@@ -227,7 +79,7 @@ t.test('any stream adds up, in the official SDK, to the whole answer (A2, A6, A7
       const text = writeStream(answer)
       const { chunks } = readStrictly(text)
       const completion = await accumulateWithSdk(text)
-      const whole = writeCompletionsResponse(accumulateEvents(play(answer).flat()), contextOf(answer))
+      const whole = writeCompletionsResponse(accumulateEvents(playAnswer(answer.answer).flat()), contextOf(answer))
       const { choices, ...rest } = completion
       const { choices: wholeChoices, ...wholeRest } = whole
       assert.deepEqual(rest, wholeRest)

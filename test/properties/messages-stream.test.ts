@@ -9,29 +9,18 @@ import {
   accumulateEvents,
   createStopSequenceFilter,
   EventAssembler,
-  type FinishReason,
   GatewayError,
-  type NormalizedEvent,
-  type NormalizedUsage
+  type NormalizedEvent
 } from '../../worker/normalized/index.ts'
 import { GATEWAY_SIGNATURE } from '../../worker/protocols/messages/signature.ts'
 import { createMessagesStreamWriter } from '../../worker/protocols/messages/stream.ts'
 import { writeMessagesResponse } from '../../worker/protocols/messages/write-response.ts'
 import { answerContext } from '../worker/protocols/messages/support.ts'
 import { readStrictly } from './messages-frames.ts'
+import { act, callHead, finishReason, hostedTool, piece, type Step, usage } from './random-answers.ts'
 
-// Random answers: whatever a provider face may do with an assembler, cut into reads anywhere.
+// Random answers of this family: arguments that are JSON, reasoning that somebody signed, and stop strings.
 
-type Step = (assembler: EventAssembler) => void
-
-const piece = fc.string({ unit: 'grapheme', maxLength: 12 })
-const call = fc
-  .record({
-    id: fc.uuid(),
-    name: fc.constantFrom('weather', 'f', 'web_search', 'ns__g'),
-    namespace: fc.option(fc.constant('geo'), { nil: undefined })
-  })
-  .map(({ id, name, namespace }) => (namespace === undefined ? { id, name } : { id, name, namespace }))
 const argumentsText = fc
   .option(
     fc.dictionary(
@@ -40,73 +29,34 @@ const argumentsText = fc
     )
   )
   .map(value => (value === null ? '' : JSON.stringify(value)))
-const hostedTool = fc.constantFrom(
-  { kind: 'web_search' as const, name: 'web_search' },
-  { kind: 'image_generate' as const, name: 'image_generate' }
-)
-
-/** A step that does `act` with a random value. */
-function does<Value>(value: fc.Arbitrary<Value>, act: (assembler: EventAssembler, value: Value) => void) {
-  return value.map(
-    (value): Step =>
-      assembler =>
-        act(assembler, value)
-  )
-}
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 6, arbitrary: does(piece, (assembler, text) => assembler.text(text)) },
-  { weight: 3, arbitrary: does(piece, (assembler, text) => assembler.reasoning(text)) },
-  {
-    weight: 1,
-    arbitrary: does(fc.base64String({ minLength: 4 }), (assembler, signature) =>
-      assembler.reasoningState({ messages_compatible: { signature } })
-    )
-  },
-  { weight: 1, arbitrary: does(piece, (assembler, text) => assembler.refusal(text)) },
-  { weight: 1, arbitrary: does(fc.constant(0), assembler => assembler.closeBlock()) },
-  {
-    weight: 3,
-    arbitrary: does(fc.tuple(call, argumentsText), (assembler, [head, text]) => assembler.toolCall(head, text))
-  },
-  {
-    weight: 3,
-    arbitrary: does(fc.tuple(call, argumentsText, fc.nat(9), fc.nat(9)), (assembler, [head, text, first, second]) => {
-      assembler.startToolCall(head)
-      for (const part of [text.slice(0, first), text.slice(first, first + second), text.slice(first + second)]) {
-        assembler.toolCallArguments(part)
-      }
-    })
-  },
-  {
-    weight: 1,
-    arbitrary: does(fc.nat(20), (assembler, index) =>
-      assembler.citation({ type: 'url-citation', startIndex: 0, endIndex: index, url: 'https://e.test', title: '[' })
-    )
-  },
-  { weight: 1, arbitrary: does(hostedTool, (assembler, tool) => void assembler.startHostedTool(tool)) },
-  {
-    weight: 1,
-    arbitrary: does(fc.nat(2), (assembler, index) => assembler.endHostedTool(index, { status: 'completed' }))
-  },
-  { weight: 1, arbitrary: does(fc.uuid(), (assembler, fileId) => assembler.file({ fileId })) }
-)
-
-const count = fc.option(fc.nat(1000))
-const usage: fc.Arbitrary<NormalizedUsage | null> = fc.option(
-  fc.record({
-    inputTokens: count,
-    cachedInputTokens: count,
-    outputTokens: count,
-    reasoningTokens: count,
-    totalTokens: count
-  })
+  act(6, piece, (assembler, text) => assembler.text(text)),
+  act(3, piece, (assembler, text) => assembler.reasoning(text)),
+  act(1, fc.base64String({ minLength: 4 }), (assembler, signature) =>
+    assembler.reasoningState({ messages_compatible: { signature } })
+  ),
+  act(1, piece, (assembler, text) => assembler.refusal(text)),
+  act(1, fc.constant(0), assembler => assembler.closeBlock()),
+  act(3, fc.tuple(callHead, argumentsText), (assembler, [head, text]) => assembler.toolCall(head, text)),
+  act(3, fc.tuple(callHead, argumentsText, fc.nat(9), fc.nat(9)), (assembler, [head, text, first, second]) => {
+    assembler.startToolCall(head)
+    for (const part of [text.slice(0, first), text.slice(first, first + second), text.slice(first + second)]) {
+      assembler.toolCallArguments(part)
+    }
+  }),
+  act(1, fc.nat(20), (assembler, index) =>
+    assembler.citation({ type: 'url-citation', startIndex: 0, endIndex: index, url: 'https://e.test', title: '[' })
+  ),
+  act(1, hostedTool, (assembler, tool) => void assembler.startHostedTool(tool)),
+  act(1, fc.nat(2), (assembler, index) => assembler.endHostedTool(index, { status: 'completed' })),
+  act(1, fc.uuid(), (assembler, fileId) => assembler.file({ fileId }))
 )
 
 const answer = fc.record({
   steps: fc.array(fc.record({ step, isCut: fc.boolean() }), { maxLength: 25 }),
   end: fc.record({
-    reason: fc.constantFrom<FinishReason>('stop', 'length', 'tool-calls', 'content-filter', 'cancelled'),
+    reason: finishReason,
     stop: fc.option(fc.constantFrom('a', 'ab', ' ')),
     usage
   }),

@@ -9,19 +9,19 @@ import {
   type NormalizedUsage
 } from '../../worker/normalized/index.ts'
 
-type Step = (assembler: EventAssembler) => void
+export type Step = (assembler: EventAssembler) => void
 
-const piece = fc.string({ unit: 'grapheme', maxLength: 12 })
+export const piece = fc.string({ unit: 'grapheme', maxLength: 12 })
 const run = fc.nat(3)
 const count = fc.option(fc.nat(1000))
-const head = fc
+export const callHead = fc
   .record({
     id: fc.uuid(),
     name: fc.constantFrom('weather', 'f', 'web_search', 'ns__g'),
     namespace: fc.option(fc.constant('geo'), { nil: undefined })
   })
   .map(({ id, name, namespace }) => (namespace === undefined ? { id, name } : { id, name, namespace }))
-const hostedTool = fc.constantFrom(
+export const hostedTool = fc.constantFrom(
   { kind: 'web_search' as const, name: 'web_search' },
   { kind: 'image_generate' as const, name: 'image_generate' },
   { kind: 'code_interpreter' as const, name: 'code_interpreter' }
@@ -40,7 +40,8 @@ const file = fc.constantFrom(
   { fileId: 'f3', target: '3dmodel' }
 )
 
-function act<Value>(
+/** A step that does `apply` with a random value. */
+export function act<Value>(
   weight: number,
   value: fc.Arbitrary<Value>,
   apply: (assembler: EventAssembler, value: Value) => void
@@ -53,8 +54,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   act(3, piece, (assembler, text) => assembler.reasoning(text)),
   act(1, piece, (assembler, text) => assembler.refusal(text)),
   act(1, fc.constant(null), assembler => assembler.closeBlock()),
-  act(3, fc.tuple(head, piece), (assembler, [call, text]) => assembler.toolCall(call, text)),
-  act(2, head, (assembler, call) => void assembler.startToolCall(call)),
+  act(3, fc.tuple(callHead, piece), (assembler, [call, text]) => assembler.toolCall(call, text)),
+  act(2, callHead, (assembler, call) => void assembler.startToolCall(call)),
   act(4, piece, (assembler, text) => assembler.toolCallArguments(text)),
   act(1, fc.tuple(fc.nat(20), fc.nat(20)), (assembler, [startIndex, endIndex]) =>
     assembler.citation({ type: 'url-citation', startIndex, endIndex, url: 'https://e.test', title: '[' })
@@ -75,7 +76,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   act(2, file, (assembler, made) => assembler.file(made))
 )
 
-const usage: fc.Arbitrary<NormalizedUsage | null> = fc.option(
+export const usage: fc.Arbitrary<NormalizedUsage | null> = fc.option(
   fc.record({
     inputTokens: count,
     cachedInputTokens: count,
@@ -85,13 +86,13 @@ const usage: fc.Arbitrary<NormalizedUsage | null> = fc.option(
   })
 )
 
-const reason = fc.constantFrom<FinishReason>('stop', 'length', 'tool-calls', 'content-filter', 'cancelled')
+export const finishReason = fc.constantFrom<FinishReason>('stop', 'length', 'tool-calls', 'content-filter', 'cancelled')
 const metadata = fc.dictionary(fc.constantFrom('upstream_x_request_id', 'upstream_message_id'), piece, { maxKeys: 2 })
 
 export const randomAnswer = fc.record({
   steps: fc.array(fc.record({ step, isCut: fc.boolean() }), { maxLength: 25 }),
   start: metadata,
-  end: fc.record({ reason, metadata, usage })
+  end: fc.record({ reason: finishReason, metadata, usage })
 })
 
 export type RandomAnswer = typeof randomAnswer extends fc.Arbitrary<infer Value> ? Value : never
