@@ -44,13 +44,23 @@ export class RepeatedFrame {
     if (start === 0) return
     const before = data.slice(0, start)
     const after = data.slice(start + text.length)
-    // The text may stand there as another member too: only if the frame reads back with the probe in its place is it the place.
-    const probed = this.#readPlainText(JSON.parse(before + PROBE_JSON + after) as Record<string, unknown>)
-    if (probed !== PROBE) return
+    if (this.#readProbe(before + PROBE_JSON + after) !== PROBE) return
     this.#before = before
     this.#after = after
     this.#name = name
     this.#isKnown = true
+  }
+
+  /**
+   * The text may stand there as another member too, or between two of them, as a comma does: only if the frame reads back with the
+   * probe in its place is it the place.
+   */
+  #readProbe(frame: string): string | undefined {
+    try {
+      return this.#readPlainText(JSON.parse(frame) as Record<string, unknown>)
+    } catch {
+      return undefined
+    }
   }
 }
 

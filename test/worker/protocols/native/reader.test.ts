@@ -281,3 +281,22 @@ t.test('an image run without a success and without a file has failed; with a fil
     t.match(ended, { type: 'hosted-tool-end', status })
   }
 })
+
+t.test('a text that also stands between the members of its frame is text like any other', async t => {
+  const marks = [':', ',', '{', '"', '\\', '[', '}', 'content', 'text', 'model']
+  for (const mark of marks) {
+    const pieces = ['', mark, mark, 'Hi', mark, mark]
+    const streams = [
+      readStream(createNativeV1Reader, [...pieces.map(content => v1({ content })), v1({}, { finish_reason: 'stop' })]),
+      readStream(createNativeV2Reader, [
+        ...pieces.map((text, index) => delta({ content: [{ text }] }, { created_at: index >> 1 })),
+        done()
+      ])
+    ]
+    for (const events of streams) {
+      const text = events.map(event => (event.type === 'text-delta' ? event.text : '')).join('')
+      t.equal(text, pieces.join(''), mark)
+      t.equal(events.at(-1)?.type, 'finish')
+    }
+  }
+})
