@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { format } from 'node:util'
 import pino, { type LogFn, type Logger as PinoLogger } from 'pino'
 import { createLineWriter } from './line-writer.ts'
+import { openLogFile } from './log-file.ts'
 import { escapeJsonLine, writeTextLine } from './log-line.ts'
 import { createRedactor, type Redactor } from './redaction.ts'
 import type { Settings } from './settings.ts'
@@ -53,10 +54,8 @@ const WARN_LEVEL = 40
 const DEBUG_LEVEL = 20
 
 /** Workers gather lines up to this size or time; the supervisor, which says little, writes each at once. */
-const WORKER_BUFFER_BYTES = 8192
+const WORKER_BUFFER_CHARACTERS = 8192
 const WORKER_FLUSH_INTERVAL_MS = 100
-/** Lines in memory while the disk is slow; beyond it lines are lost rather than requests slowed down. */
-const WAITING_BYTES_MAX = 4 * 1024 * 1024
 const REPORT_INTERVAL_MS = 1000
 /** How long the end of the process waits for a slow reader of stdout. */
 const DRAIN_PATIENCE_MS = 500
@@ -79,7 +78,17 @@ export function createRuntimeLog(options: RuntimeLogOptions): RuntimeLog {
     },
     destinations
   )
-  return { log, reopen: destinations.reopen, flush: destinations.flushSync, drained: destinations.drained }
+  function reopen(): void {
+    try {
+      destinations.reopen()
+    } catch (error) {
+      log.error(
+        { event: 'log_reopen_failed', err: error },
+        'The log file could not be opened anew; the old one goes on'
+      )
+    }
+  }
+  return { log, reopen, flush: destinations.flushSync, drained: destinations.drained }
 }
 
 function openDestinations(
@@ -87,21 +96,19 @@ function openDestinations(
   reportLost: (lostLines: number) => void
 ) {
   const isWorker = worker !== undefined
-  const losses = createLossCounter(reportLost)
-  const file = pino.destination({
-    dest: settings.logFilename,
-    append: true,
-    mode: 0o600,
-    sync: true,
-    maxLength: WAITING_BYTES_MAX,
-    ...(isWorker && { minLength: WORKER_BUFFER_BYTES, periodicFlush: WORKER_FLUSH_INTERVAL_MS })
+  const losses = createLossCounter(lostLines => {
+    reportLost(lostLines)
+    file.flush()
   })
-  // A full disk loses lines; that there were losses is said as soon as lines are taken again.
-  file.on('error', losses.count)
-  file.on('drop', losses.count)
+  const file = openLogFile({
+    path: settings.logFilename,
+    gatherCharacters: isWorker ? WORKER_BUFFER_CHARACTERS : 0,
+    gatherMs: WORKER_FLUSH_INTERVAL_MS,
+    onLost: losses.count
+  })
   const stdout = createLineWriter(process.stdout, {
     gatherMs: isWorker ? WORKER_FLUSH_INTERVAL_MS : 0,
-    onLost: losses.count
+    onLost: () => losses.count(1)
   })
   const isText = settings.logFormat === 'text'
   const isColored = isText && process.stdout.isTTY === true
@@ -115,17 +122,14 @@ function openDestinations(
       if (isQuiet && destinations.lastLevel < WARN_LEVEL) return
       stdout.write(isColored ? writeTextLine(line, { isColored }) : fileLine)
     },
-    reopen(): void {
-      file.flushSync()
-      file.reopen()
-    },
+    reopen: file.reopen,
     /** The logger itself calls it after a CRITICAL line. */
     flushSync(): void {
-      file.flushSync()
+      file.flush()
       stdout.flush()
     },
     async drained(): Promise<void> {
-      file.flushSync()
+      file.flush()
       const patience = new AbortController()
       await Promise.race([stdout.drained(), wait(DRAIN_PATIENCE_MS, undefined, { signal: patience.signal })])
       patience.abort()
@@ -141,11 +145,13 @@ function createLossCounter(report: (lostLines: number) => void) {
     const count = lostLines
     lostLines = 0
     report(count)
+    // The report was lost too, and will be made again.
+    if (lostLines > 0) lostLines = count
   }
   return {
-    count(): void {
+    count(lines: number): void {
       if (lostLines === 0) setTimeout(reportAll, REPORT_INTERVAL_MS).unref()
-      lostLines += 1
+      lostLines += lines
     }
   }
 }

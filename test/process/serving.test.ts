@@ -42,6 +42,18 @@ t.test('bridge 99: the demo serves with its own upstream, says where, and no sec
   t.notMatch(started.output() + readFileSync(started.logFile, 'utf8'), /hunter2/)
 })
 
+t.test('a full disk under the log file keeps nothing from serving or from ending', async t => {
+  const environment = { GATEWAY_WORKERS: '2', GATEWAY_LOG_FILENAME: '/dev/full', GATEWAY_ACCESS_LOG: 'true' }
+  const started = start(t, ['--demo', '--port', '0', '--host', '127.0.0.1'], environment)
+  const baseUrl = await findBaseUrl(started)
+  const ask = async () => (await fetch(`${baseUrl}/v1/models`)).status
+  t.equal(await ask(), 200)
+  started.child.kill('SIGUSR1')
+  t.equal(await ask(), 200, 'the file was opened anew')
+  started.child.kill('SIGTERM')
+  t.same(await started.exited, { code: 0, signal: null })
+})
+
 const hasIPv6 = Object.values(networkInterfaces()).some(list => list?.some(({ address }) => address === '::1'))
 
 t.test('it serves on an IPv6 address in brackets', { skip: !hasIPv6 }, async t => {
