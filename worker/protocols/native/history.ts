@@ -22,6 +22,8 @@ export interface PlacedCall {
   name: string
   call: ToolCallPart
   results: PlacedResult[]
+  /** Its number in the order of all calls of the request. */
+  number: number
 }
 
 /** Calls that the upstream issued in one message, under one state id. */
@@ -39,51 +41,77 @@ export interface LoneResult extends PlacedResult {
 
 /** The calls of one message of the client, grouped by the upstream's messages that they came in. */
 export function groupCalls(message: NormalizedMessage): CallGroup[] {
-  let groups: CallGroup[] = []
+  const groups: CallGroup[] = []
   for (const part of message.content) {
     if (part.type !== 'tool-call') continue
     const identity = part.id === null ? undefined : readToolCallId(part.id)
     const ownStateId = identity?.isOwn === true ? identity.stateId : undefined
     const givenStateId = part.state?.native?.toolStateId ?? message.state?.native?.toolStateId
     const stateId = ownStateId ?? givenStateId ?? identity?.stateId
-    const placed: PlacedCall = { id: part.id, name: flattenToolName(part), call: part, results: [] }
-    groups = joinGroups(groups, [{ stateId, ownStateId, calls: [placed] }])
+    const placed: PlacedCall = { id: part.id, name: flattenToolName(part), call: part, results: [], number: 0 }
+    joinGroup(groups, { stateId, ownStateId, calls: [placed] })
   }
   return groups
 }
 
-/** Puts calls of one turn together. Only state ids that we read from our own ids can tell two messages of the upstream apart. */
-export function joinGroups(groups: readonly CallGroup[], more: readonly CallGroup[]): CallGroup[] {
-  const joined = [...groups]
-  for (const group of more) {
-    const last = joined.at(-1)
-    const isOther =
-      last?.ownStateId !== undefined && group.ownStateId !== undefined && last.ownStateId !== group.ownStateId
-    if (last === undefined || isOther) {
-      joined.push(group)
-      continue
-    }
-    const ownStateId = last.ownStateId ?? group.ownStateId
-    const stateId = ownStateId ?? last.stateId ?? group.stateId
-    joined[joined.length - 1] = { stateId, ownStateId, calls: [...last.calls, ...group.calls] }
+/**
+ * Puts calls to the others of their turn, in place: a history may have thousands. Only state ids that we read from our own ids can
+ * tell two messages of the upstream apart.
+ */
+export function joinGroup(groups: CallGroup[], group: CallGroup): void {
+  const last = groups.at(-1)
+  const isOther =
+    last?.ownStateId !== undefined && group.ownStateId !== undefined && last.ownStateId !== group.ownStateId
+  if (last === undefined || isOther) {
+    groups.push(group)
+    return
   }
-  return joined
+  last.ownStateId ??= group.ownStateId
+  last.stateId = last.ownStateId ?? last.stateId ?? group.stateId
+  for (const call of group.calls) last.calls.push(call)
+}
+
+/** The calls of one id. */
+interface CallsOfId {
+  latest: PlacedCall
+  /** In their order; answered ones are taken off the end when somebody looks. */
+  unanswered: PlacedCall[]
 }
 
 /** All calls seen so far; one per request. Agents send long histories, so a result is placed without a walk through them. */
 export class CallLedger {
-  readonly #callsById = new Map<string, PlacedCall[]>()
+  readonly #callsById = new Map<string, CallsOfId>()
   /** Calls without a result, oldest first. */
-  #open: PlacedCall[] = []
+  readonly #open = new Set<PlacedCall>()
+  readonly #openByName = new Map<string, Set<PlacedCall>>()
+  #size = 0
+  #newestAnswered = -1
+
+  /** How many calls were seen: the number of the next one. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** Whether any call from this number on has a result. */
+  isAnsweredFrom(number: number): boolean {
+    return this.#newestAnswered >= number
+  }
 
   add(groups: readonly CallGroup[]): void {
     for (const call of groups.flatMap(group => group.calls)) {
-      this.#open.push(call)
+      call.number = this.#size++
+      this.#open.add(call)
+      const sameName = this.#openByName.get(call.name)
+      if (sameName === undefined) this.#openByName.set(call.name, new Set([call]))
+      else sameName.add(call)
       if (call.id === null) continue
       const key = foldCallId(call.id)
       const sameId = this.#callsById.get(key)
-      if (sameId === undefined) this.#callsById.set(key, [call])
-      else sameId.push(call)
+      if (sameId === undefined) this.#callsById.set(key, { latest: call, unanswered: [call] })
+      else {
+        sameId.latest = call
+        sameId.unanswered.push(call)
+      }
     }
   }
 
@@ -99,7 +127,9 @@ export class CallLedger {
     const call = this.#findById(part.callId) ?? (ownName === undefined ? this.#findOpen(part.name) : undefined)
     const result = coerceToolResult(part.content, part.isError)
     if (call !== undefined) {
-      if (isUnanswered(call)) this.#open = this.#open.filter(open => open !== call)
+      this.#newestAnswered = Math.max(this.#newestAnswered, call.number)
+      this.#open.delete(call)
+      this.#openByName.get(call.name)?.delete(call)
       call.results.push({ ...result, name: givenName ?? call.name })
       return undefined
     }
@@ -115,12 +145,21 @@ export class CallLedger {
   #findById(callId: string | null): PlacedCall | undefined {
     if (callId === null) return undefined
     const sameId = this.#callsById.get(foldCallId(callId))
+    if (sameId === undefined) return undefined
+    const { latest, unanswered } = sameId
     // Careless clients number the calls of every turn from one again: the latest open call of that id is meant.
-    return sameId?.findLast(isUnanswered) ?? sameId?.at(-1)
+    while (unanswered.length > 0) {
+      const call = unanswered.at(-1)
+      if (call !== undefined && isUnanswered(call)) return call
+      unanswered.pop()
+    }
+    return latest
   }
 
   #findOpen(name: string | undefined): PlacedCall | undefined {
-    return this.#open.find(call => call.name === name) ?? this.#open[0]
+    const sameName = name === undefined ? undefined : this.#openByName.get(name)
+    const [oldest] = sameName === undefined || sameName.size === 0 ? this.#open : sameName
+    return oldest
   }
 }
 

@@ -32,6 +32,7 @@ export function mapToolNames(request: NormalizedRequest): ToolNameMap {
   if (clientNames === undefined) return NO_NAMES
   const wireNames = new Map<string, string>()
   const taken = new Set<string>()
+  const nextNumbers = new Map<string, number>()
   // A name that is fine as it is keeps it, whatever stands before it: only the others have to give way.
   for (const flatName of clientNames.keys()) {
     if (makeWireName(flatName) !== flatName) continue
@@ -40,7 +41,7 @@ export function mapToolNames(request: NormalizedRequest): ToolNameMap {
   }
   for (const flatName of clientNames.keys()) {
     if (wireNames.has(flatName)) continue
-    const wireName = findFreeName(makeWireName(flatName), taken)
+    const wireName = findFreeName(makeWireName(flatName), taken, nextNumbers)
     wireNames.set(flatName, wireName)
     taken.add(wireName)
   }
@@ -80,11 +81,14 @@ function makeWireName(flatName: string): string {
   return RESERVED_NAMES.get(flatName) ?? flatName.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, NAME_CHARACTERS_MAX)
 }
 
-function findFreeName(wanted: string, taken: ReadonlySet<string>): string {
+/** @param nextNumbers the number to try next for a name that is taken: thousands of tools may want the same one. */
+function findFreeName(wanted: string, taken: ReadonlySet<string>, nextNumbers: Map<string, number>): string {
   if (!taken.has(wanted)) return wanted
-  for (let number = 2; ; number++) {
+  for (let number = nextNumbers.get(wanted) ?? 2; ; number++) {
     const suffix = `_${number}`
     const name = wanted.slice(0, NAME_CHARACTERS_MAX - suffix.length) + suffix
-    if (!taken.has(name)) return name
+    if (taken.has(name)) continue
+    nextNumbers.set(wanted, number + 1)
+    return name
   }
 }

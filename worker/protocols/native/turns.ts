@@ -13,7 +13,7 @@ import {
   CallLedger,
   groupCalls,
   isUnanswered,
-  joinGroups,
+  joinGroup,
   type LoneResult,
   type PlacedCall
 } from './history.ts'
@@ -66,6 +66,8 @@ class TurnCollector {
   readonly #options: { isImageInputEnabled: boolean }
   #openedLedger: CallLedger | undefined
   readonly #turns: Turn[] = []
+  /** Number of the call that began the last turn with calls. */
+  #firstCallOfLastTurn = 0
   #hasSystem = false
   /** Pictures inside tool results have no place there on this wire: they go with the user's next words. */
   #carried: MediaPart[] = []
@@ -139,12 +141,18 @@ class TurnCollector {
 
   #addCalls(turn: CallTurn): void {
     this.#flushCarried()
+    const firstCall = this.#ledger.size
     this.#ledger.add(turn.groups)
     const last = this.#turns.at(-1)
     // Protocols that write every call as an item of its own mean one turn as long as no result stands between them.
-    const isSameTurn = last?.type === 'calls' && turn.text === '' && listCalls(last).every(isUnanswered)
-    if (isSameTurn) last.groups = joinGroups(last.groups, turn.groups)
-    else this.#turns.push(turn)
+    const isSameTurn =
+      last?.type === 'calls' && turn.text === '' && !this.#ledger.isAnsweredFrom(this.#firstCallOfLastTurn)
+    if (isSameTurn) {
+      for (const group of turn.groups) joinGroup(last.groups, group)
+      return
+    }
+    this.#turns.push(turn)
+    this.#firstCallOfLastTurn = firstCall
   }
 
   #flushCarried(): void {
@@ -238,14 +246,25 @@ function dropAbandonedCalls(turns: readonly Turn[]): { kept: readonly Turn[]; dr
 function mergeNeighbours(turns: readonly Turn[]): readonly Turn[] {
   if (!turns.some((turn, index) => isSameRole(turns[index - 1], turn))) return turns
   const merged: Turn[] = []
+  let run: TextTurn[] = []
   for (const turn of turns) {
-    const last = merged.at(-1)
-    if (last?.type === 'text' && turn.type === 'text' && last.role === turn.role) {
-      const text = `${last.text}\n${turn.text}`.trim()
-      merged[merged.length - 1] = { ...last, text, media: [...last.media, ...turn.media] }
-    } else merged.push(turn)
+    if (run.length > 0 && !isSameRole(run[0], turn)) {
+      merged.push(joinRun(run))
+      run = []
+    }
+    if (turn.type === 'text') run.push(turn)
+    else merged.push(turn)
   }
+  if (run.length > 0) merged.push(joinRun(run))
   return merged
+}
+
+/** One turn out of neighbours of one role: their texts in lines, without blanks at the ends. */
+function joinRun(run: readonly TextTurn[]): TextTurn {
+  const [first] = run as readonly [TextTurn, ...TextTurn[]]
+  if (run.length === 1) return first
+  const text = run.map(turn => turn.text).join('\n')
+  return { ...first, text: text.trim(), media: run.flatMap(turn => turn.media) }
 }
 
 function isSameRole(last: Turn | undefined, turn: Turn): boolean {

@@ -12,6 +12,7 @@ import {
 } from '../../../../worker/normalized/index.ts'
 import { writeNativeV1Request } from '../../../../worker/protocols/native-v1/provider.ts'
 import { createNativeV2Reader, writeNativeV2Request } from '../../../../worker/protocols/native-v2/provider.ts'
+import { LINEAR_GROWTH_MAX, measureGrowth } from '../../../support/growth.ts'
 import { makeRequest, openReader, plainSettings, say } from './support.ts'
 
 const stateId = '019e8373-dc9a-7883-af60-ebb20b79e1e1'
@@ -392,5 +393,35 @@ t.test('three turns keep the state id of the upstream, streaming and not (C3)', 
       { tools_state_id: stateId },
       { role: 'user' }
     ])
+  }
+})
+
+t.test('long histories take a time that grows with their length', async t => {
+  const numbers = (count: number) => Array.from({ length: count }, (_, index) => String(index))
+  const histories: Record<string, (count: number) => NormalizedMessage[]> = {
+    'calls and results in turn': count =>
+      numbers(count).flatMap(id => [assistant(call(id, 'f')), tool(result(id, 'r'))]),
+    'all calls, then all results': count => [
+      ...numbers(count).map(id => assistant(call(id, 'f'))),
+      ...numbers(count).map(id => tool(result(id, 'r')))
+    ],
+    'one id for all': count => [
+      ...numbers(count).map(() => assistant(call('same', 'f'))),
+      ...numbers(count).map(() => tool(result('same', 'r')))
+    ],
+    'results without ids': count => [
+      ...numbers(count).map(id => assistant(call(null, `f${id}`))),
+      ...numbers(count)
+        .toReversed()
+        .map(id => tool(result(null, 'r', { name: `f${id}` })))
+    ],
+    'words of one role': count => numbers(count).map(() => say('user', 'some words'))
+  }
+  for (const [name, write] of Object.entries(histories)) {
+    const growth = measureGrowth(1000, count => {
+      const messages = write(count)
+      return () => v1(messages)
+    })
+    t.ok(growth < LINEAR_GROWTH_MAX, `${name}: ${growth.toFixed(1)} times as long`)
   }
 })

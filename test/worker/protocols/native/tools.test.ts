@@ -10,6 +10,7 @@ import type {
 } from '../../../../worker/normalized/index.ts'
 import { createNativeV1Reader, writeNativeV1Request } from '../../../../worker/protocols/native-v1/provider.ts'
 import { writeNativeV2Request } from '../../../../worker/protocols/native-v2/provider.ts'
+import { LINEAR_GROWTH_MAX, measureGrowth } from '../../../support/growth.ts'
 import { makeRequest, openReader, plainSettings } from './support.ts'
 
 const f = (name: string, more: object = {}): NormalizedTool => ({
@@ -261,4 +262,16 @@ t.test('parallel calls are switched on for the largest v2 model only, and only w
   t.equal(ask('v2', 'GigaChat-2-Max', false), undefined)
   t.equal(ask('v2', 'GigaChat-2-Max'), undefined)
   t.equal(ask('v1', 'GigaChat-2-Max', true), undefined)
+})
+
+t.test('thousands of names that want the same one are told apart in a time that grows with their number', async t => {
+  const namesOf = (count: number) =>
+    Array.from({ length: count }, (_, index) => f(String.fromCodePoint(0x4e00 + index)))
+  const names = tools('v1', namesOf(200)).functions as Array<{ name: string }>
+  t.equal(new Set(names.map(({ name }) => name)).size, 200)
+  const growth = measureGrowth(1000, count => {
+    const declared = namesOf(count)
+    return () => write('v1', { tools: declared })
+  })
+  t.ok(growth < LINEAR_GROWTH_MAX, `${growth.toFixed(1)} times as long`)
 })

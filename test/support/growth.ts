@@ -1,0 +1,24 @@
+// How the time of some work grows with its size, for tests that must not depend on how fast a machine is.
+
+const LARGER = 8
+
+function bestMs(work: () => void): number {
+  const times = Array.from({ length: 5 }, () => {
+    const startedAt = performance.now()
+    work()
+    return performance.now() - startedAt
+  })
+  return Math.min(...times)
+}
+
+/**
+ * How many times as long eight times the work takes: about eight where the time is linear, 64 where it is quadratic. The shorter
+ * time is taken for at least a tenth of a millisecond, because the clock and the first compilation blur less than that.
+ * @param prepare makes work of a size, which is then done some times.
+ */
+export function measureGrowth(size: number, prepare: (size: number) => () => void): number {
+  return bestMs(prepare(size * LARGER)) / Math.max(bestMs(prepare(size)), 0.1)
+}
+
+/** What is still taken for linear. */
+export const LINEAR_GROWTH_MAX = 30
