@@ -110,7 +110,11 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
 
   function fork(place: Place): void {
     place.restartTimer = undefined
-    const worker = cluster.fork(hideOwnVariables())
+    const worker = tryFork(place)
+    if (worker === undefined) {
+      replace(place, nowMs())
+      return
+    }
     const member: Member = {
       owner: worker.id,
       worker,
@@ -128,10 +132,31 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
       options.startupTimeoutMs
     )
     worker.on('message', value => receive(place, member, value))
-    worker.on('error', error =>
-      log.warn({ event: 'worker_channel_error', err: error }, 'A message to a worker was lost')
-    )
+    worker.on('error', error => {
+      if (worker.process.pid !== undefined) {
+        log.warn({ event: 'worker_channel_error', err: error }, 'A message to a worker was lost')
+        return
+      }
+      // There is no process, and nobody will say that it ended.
+      logForkFailure(place, error)
+      leave(place, member, { code: null, signal: null })
+    })
     worker.on('exit', (code, signal) => leave(place, member, { code, signal }))
+  }
+
+  /** Undefined when the system has no room for a process; it may have some later. */
+  function tryFork(place: Place): Worker | undefined {
+    try {
+      return cluster.fork(hideOwnVariables())
+    } catch (error) {
+      logForkFailure(place, error)
+      return undefined
+    }
+  }
+
+  function logForkFailure(place: Place, error: unknown): void {
+    const fields = { event: 'worker_start_failed', worker_id: place.workerId, reason: 'fork', err: error }
+    log.error(fields, 'A worker could not be forked')
   }
 
   function receive(place: Place, member: Member, value: unknown): void {
@@ -204,6 +229,7 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
   }
 
   function leave(place: Place, member: Member, end: { code: number | null; signal: string | null }): void {
+    if (place.member !== member) return
     clearTimeout(member.startupTimer)
     place.member = undefined
     const description = {
@@ -216,13 +242,13 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
     if (mode === 'closing' || hasFailed) log.info(description, 'Worker ended')
     else log.error(description, 'Worker died')
     onEvent({ kind: 'worker-gone', owner: member.owner })
-    if (mode === 'running' && !hasFailed) replace(place, member)
+    if (mode === 'running' && !hasFailed) replace(place, member.forkedAtMs)
     else reportProgress()
   }
 
-  function replace(place: Place, dead: Member): void {
+  function replace(place: Place, forkedAtMs: number): void {
     const deathAtMs = nowMs()
-    place.deathsInRow = countDeathsInRow(options.restartPolicy, place.deathsInRow, deathAtMs - dead.forkedAtMs)
+    place.deathsInRow = countDeathsInRow(options.restartPolicy, place.deathsInRow, deathAtMs - forkedAtMs)
     deathTimesMs = [...deathTimesMs.filter(time => deathAtMs - time < options.restartPolicy.windowMs), deathAtMs]
     const decision = decideRestart(options.restartPolicy, {
       deathTimesMs,

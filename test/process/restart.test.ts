@@ -28,6 +28,19 @@ t.test('a worker that crashes says why in one line and comes back', async t => {
   t.match(crash, { level: 'CRITICAL', worker: 1, err: { message: 'the fixture crashes' } })
 })
 
+t.test('a worker that could not be forked is tried again', async t => {
+  const fleet = await startFleet(t, { GATEWAY_WORKERS: '2' })
+  const before = await findWorkers(fleet, 2)
+  fleet.child.kill('SIGUSR2')
+  process.kill(Number(before.get(1)), 'SIGKILL')
+  const hasFailed = () => fleet.readLog().some(line => line.event === 'worker_start_failed' && line.reason === 'fork')
+  while (!hasFailed()) await fleet.get('/state')
+  fleet.child.kill('SIGUSR2')
+  await fleet.until('/state', state => state.worker === 1 && state.pid !== before.get(1))
+  fleet.child.kill('SIGTERM')
+  t.same(await fleet.exited, { code: 0, signal: null })
+})
+
 t.test('a worker whose event loop is stuck is killed and comes back', async t => {
   const fleet = await startFleet(t, { GATEWAY_WORKERS: '1' })
   const before = await findWorkers(fleet, 1)
