@@ -119,7 +119,10 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
     })
   }
 
-  /** One try with a token, and a second one with a new token when the first was refused. What is final goes through `giveUp`. */
+  /**
+   * One try with a token, and a second one with a new token when a held one was refused; one that was fetched just now is not
+   * fetched again. What is final goes through `giveUp`.
+   */
   function authorized<T>(
     context: CallContext,
     attempt: (send: SendCall) => Promise<T>,
@@ -129,14 +132,19 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
     if (context.signal.aborted) return Promise.reject(abortError(context.signal))
     const tryWith = (token: AccessToken | null): Promise<T> =>
       attempt((call, receiver, timeouts) => send(call, receiver, timeouts, token, context, attemptNumber))
+    const tryOnce = (token: AccessToken | null): Promise<T> =>
+      tryWith(token).catch((thrown: unknown) => {
+        if (thrown instanceof CallFailure && thrown.status === 401) tokens.reject(token)
+        return giveUp(thrown)
+      })
     const tryTwice = (token: AccessToken | null): Promise<T> =>
       tryWith(token).catch((thrown: unknown) => {
         if (!(thrown instanceof CallFailure) || thrown.status !== 401 || !tokens.reject(token)) return giveUp(thrown)
-        return Promise.resolve(tokens.acquire(context)).then(tryWith).catch(giveUp)
+        return Promise.resolve(tokens.acquire(context)).then(tryOnce, giveUp)
       })
     // A token that is there is not waited for: nearly every call of nearly every gateway has one.
     const token = tokens.acquire(context)
-    return token instanceof Promise ? token.then(tryTwice, giveUp) : tryTwice(token)
+    return token instanceof Promise ? token.then(tryOnce, giveUp) : tryTwice(token)
   }
 
   function run<T>(

@@ -67,7 +67,10 @@ export class AnswerCollector implements ExchangeReceiver {
     // Half of a packed error page cannot be unpacked, and nobody misses it.
     if (this.#isCut && encoding !== undefined) return { status, headers, bytes: Buffer.alloc(0) }
     if (encoding === undefined) return { status, headers, bytes: packed }
-    return unpack(packed, encoding, this.#bytesMax).then(bytes => ({ status, headers, bytes }))
+    const unpacked = unpack(packed, encoding, this.#bytesMax)
+    // An error says most with its status: that must not be lost with a body that nobody can read.
+    const readable = status === 200 ? unpacked : unpacked.catch(() => Buffer.alloc(0))
+    return readable.then(bytes => ({ status, headers, bytes }))
   }
 }
 

@@ -74,3 +74,15 @@ t.test('a body that is no JSON is an answer that cannot be used', async t => {
   t.equal(readHeader({ a: ['1', '2'] }, 'a'), '1')
   t.equal(readHeader({}, 'a'), undefined)
 })
+
+t.test('the status of an error counts although nobody can read its body (decision 6)', async t => {
+  for (const [encoding, bytes] of [
+    ['br', brotliCompressSync('{}')],
+    ['gzip', gzipSync('text').subarray(0, 12)]
+  ] as const) {
+    const headers = { 'content-encoding': encoding, 'retry-after': '7' }
+    const answer = await collect(bytes, headers, { status: 429 })
+    t.match(answer, { status: 429, headers: { 'retry-after': '7' } })
+    t.equal(answer.bytes.length, 0)
+  }
+})
