@@ -1,5 +1,6 @@
 // The HTTP side of a worker: what a request meets, in the order in which it meets it.
 import Fastify, { type FastifyInstance } from 'fastify'
+import { MODEL_CHARACTERS_MAX } from '../protocols/shared/model.ts'
 import type { HttpRuntime } from '../runtime.ts'
 import { createContextOpener } from './context-opener.ts'
 import { createCorsPolicy } from './cors.ts'
@@ -15,9 +16,6 @@ import {
   refuseWhileDraining
 } from './stages.ts'
 
-/** Longest path parameter: the router's own bound of 100 is shorter than some model ids. */
-const MODEL_ID_LENGTH_MAX = 1024
-
 /** Assembles the application and mounts its routes. The listener that comes back is not bound yet; closing it closes all. */
 export async function createApplication(
   runtime: HttpRuntime,
@@ -30,7 +28,8 @@ export async function createApplication(
     logger: false,
     exposeHeadRoutes: false,
     rewriteUrl: incoming => repairPath(incoming.url ?? '/', settings),
-    routerOptions: { maxParamLength: MODEL_ID_LENGTH_MAX },
+    // The router's own bound of 100 is shorter than some model ids.
+    routerOptions: { maxParamLength: MODEL_CHARACTERS_MAX },
     frameworkErrors(error, request, reply) {
       openContext(request, reply)
       app.errorHandler(error, request, reply)

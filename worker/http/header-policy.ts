@@ -161,7 +161,11 @@ function isForwarded(name: string, value: string, hopByHop: readonly string[]): 
 const decidedNames = new Map<string, boolean>()
 const DECIDED_NAMES_MAX = 512
 
+/** No header that means anything is longer; a name out of the body may be as long as the body. */
+const NAME_CHARACTERS_MAX = 256
+
 function isNameForwarded(name: string): boolean {
+  if (name.length > NAME_CHARACTERS_MAX) return false
   const decided = decidedNames.get(name)
   if (decided !== undefined) return decided
   const isForwardedName =

@@ -1,5 +1,7 @@
 // Whatever a client puts into a body, it gets an answer or an error of its own family, and the gateway lives on.
 
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { get, post } from '../../support/client.ts'
@@ -163,3 +165,14 @@ for (const [family, path, body] of targets) {
     t.equal((await get(`${gateway.url}/health`)).status, 200)
   })
 }
+
+t.test('a model whose name is longer than any is refused where it stands, and is in no line of the log', async t => {
+  const long = 'm'.repeat(1025)
+  for (const [family, path, body] of targets) {
+    if (!('model' in body)) continue
+    const answer = await post(gateway.url + path, { ...body, model: long })
+    t.equal(answer.status, 400, path)
+    t.match(readError(family, answer).message, /model.*must have at most 1024 characters\./, path)
+  }
+  t.notMatch(readFileSync(join(gateway.folder, 'gateway.log'), 'utf8'), long)
+})

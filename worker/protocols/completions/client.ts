@@ -3,7 +3,7 @@
 
 import { isJsonObject, NORMALIZED_VERSION, type NormalizedRequest, type Sampling } from '../../normalized/index.ts'
 import type { ChatClientFace } from '../face.ts'
-import { readModel, readProviderOptions, readReasoning, readStop } from '../shared/completions-family/members.ts'
+import { readProviderOptions, readReasoning, readStop } from '../shared/completions-family/members.ts'
 import { readOutputFormat } from '../shared/completions-family/output-format.ts'
 import { readToolUse } from '../shared/completions-family/tool-use.ts'
 import {
@@ -12,6 +12,7 @@ import {
   readOptionalObject,
   readOptionalPositiveInteger
 } from '../shared/field.ts'
+import { readModel } from '../shared/model.ts'
 import { sortParameters } from '../shared/parameters.ts'
 import { writeCompletionsError } from './errors.ts'
 import { readMessages } from './read-messages.ts'

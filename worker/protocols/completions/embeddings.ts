@@ -2,7 +2,8 @@
 
 import { type Diagnostics, invalidRequest, type JsonObject, type JsonValue } from '../../normalized/index.ts'
 import type { WriteError } from '../face.ts'
-import { keepDefined, readOptionalObject, readOptionalString, wrongType } from '../shared/field.ts'
+import { keepDefined, readOptionalObject, wrongType } from '../shared/field.ts'
+import { readModel } from '../shared/model.ts'
 import { sortParameters } from '../shared/parameters.ts'
 import { writeCompletionsError } from './errors.ts'
 import { type EmbeddingsRequest, type EmbeddingsResponse, embeddingsParameters } from './schema.ts'
@@ -36,7 +37,7 @@ const ITEMS_MAX = 2048
 /** Reads the parsed body. Raises `invalid_request` with `param` `input`, `model` or `extra_headers`. */
 export function readEmbeddingsRequest(body: EmbeddingsRequest): ReadEmbeddingsRequest {
   const { ignored, additional } = sortParameters(body, embeddingsParameters)
-  const requestedModel = readModel(body)
+  const requestedModel = readNamedModel(body)
   return {
     input: readInput(body.input),
     encoding: body.encoding_format === 'base64' ? 'base64' : 'float',
@@ -77,9 +78,12 @@ export const writeEmbeddingsError: WriteError = error => {
   return { ...written, body: { ...written.body, error: { ...(envelope as JsonObject), code: null } } }
 }
 
-function readModel(body: EmbeddingsRequest): string | undefined {
-  const model = readOptionalString(body, 'model')
-  if (model?.trim() === '') throw invalidRequest('model', `'model' must not be blank.`)
+/** A blank model is refused here, where others take it as none. */
+function readNamedModel(body: EmbeddingsRequest): string | undefined {
+  const model = readModel(body)
+  if (model === undefined && typeof body.model === 'string') {
+    throw invalidRequest('model', `'model' must not be blank.`)
+  }
   return model
 }
 

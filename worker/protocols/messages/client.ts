@@ -20,9 +20,9 @@ import {
   readOptionalNumber,
   readOptionalObject,
   readOptionalPositiveInteger,
-  readOptionalString,
   wrongType
 } from '../shared/field.ts'
+import { readModel } from '../shared/model.ts'
 import { type SortedParameters, sortParameters } from '../shared/parameters.ts'
 import { writeMessagesError } from './errors.ts'
 import { readMessages, readSystem } from './read-messages.ts'
@@ -73,12 +73,6 @@ export function readMessagesRequest(body: MessagesRequest, context: { requestId:
       metadata: isJsonObject(body.metadata) ? body.metadata : undefined
     })
   }
-}
-
-/** The model as the client wrote it; a blank one counts as absent. */
-export function readModel(body: Pick<MessagesRequest, 'model'>): string | undefined {
-  const model = readOptionalString(body, 'model')
-  return model?.trim() === '' ? undefined : model
 }
 
 /**

@@ -11,7 +11,7 @@ import {
   type Sampling
 } from '../../normalized/index.ts'
 import type { ChatClientFace, ReadContext } from '../face.ts'
-import { readModel, readProviderOptions, readReasoning, readStop } from '../shared/completions-family/members.ts'
+import { readProviderOptions, readReasoning, readStop } from '../shared/completions-family/members.ts'
 import { readOutputFormat } from '../shared/completions-family/output-format.ts'
 import { readToolUse } from '../shared/completions-family/tool-use.ts'
 import {
@@ -22,6 +22,7 @@ import {
   readOptionalPositiveInteger,
   readOptionalString
 } from '../shared/field.ts'
+import { readModel } from '../shared/model.ts'
 import { sortParameters } from '../shared/parameters.ts'
 import { readAttachmentIds } from './attachment-ids.ts'
 import { readEcho } from './echo.ts'

@@ -5,12 +5,6 @@ import { dropReasoningFields, readAdditionalFields } from '../additional-fields.
 import { keepDefined, readOptionalObject, readOptionalString, wrongType } from '../field.ts'
 import type { SortedParameters } from '../parameters.ts'
 
-/** The model as the client wrote it; a blank one counts as absent. */
-export function readModel(body: JsonObject): string | undefined {
-  const model = readOptionalString(body, 'model')
-  return model?.trim() === '' ? undefined : model
-}
-
 /** More strings than this are refused, as the family's own service does. */
 const STOP_STRINGS_MAX = 4
 

@@ -1,0 +1,16 @@
+// The model as clients name it. It stands in log lines, metrics and keys of limits, so its length has a bound.
+
+import { invalidRequest, type JsonObject } from '../../normalized/index.ts'
+import { readOptionalString } from './field.ts'
+
+/** Longest id of a model, in bodies and in paths. */
+export const MODEL_CHARACTERS_MAX = 1024
+
+/** The `model` member as the client wrote it; a blank one counts as absent. Raises `invalid_request` when it is too long. */
+export function readModel(body: JsonObject): string | undefined {
+  const model = readOptionalString(body, 'model')
+  if (model !== undefined && model.length > MODEL_CHARACTERS_MAX) {
+    throw invalidRequest('model', `'model' must have at most ${MODEL_CHARACTERS_MAX} characters.`)
+  }
+  return model?.trim() === '' ? undefined : model
+}
