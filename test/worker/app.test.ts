@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { parseSettings } from '../../shared/settings.ts'
 import { createWorkerApp } from '../../worker/app.ts'
 import { createLocalControlChannel } from '../../worker/control-channel.ts'
+import { GatewayError } from '../../worker/normalized/index.ts'
 import type { NativeProvider, NativeProviderPool } from '../../worker/providers/types.ts'
 import { get, post } from '../support/client.ts'
 import { signalled } from './http/support.ts'
@@ -35,7 +36,7 @@ function createPool(close: () => Promise<void> = async () => undefined): Part {
   return { pool, calls }
 }
 
-async function start(t: Test, part: Part, env: Record<string, string> = {}) {
+async function start(t: Test, part: Part, env: Record<string, string> = {}, log = pino({ level: 'silent' })) {
   const settings = parseSettings(env)
   const local = createLocalControlChannel(settings)
   let askForRefresh = (): void => undefined
@@ -52,7 +53,7 @@ async function start(t: Test, part: Part, env: Record<string, string> = {}) {
       workerId: 1,
       fingerprintKey: Buffer.alloc(32, 1),
       control,
-      log: pino({ level: 'silent' }),
+      log,
       version: '0.0.0'
     },
     { providers: part.pool }
@@ -111,4 +112,56 @@ t.test('upstream connections that do not end by themselves are ended (I4)', asyn
   const { close } = await start(t, part)
   await close()
   t.same(part.calls, ['close', 'destroy'])
+})
+
+t.test('a fault in the middle of a stream ends it with an error, in the log as in the answer', async t => {
+  const lines: unknown[] = []
+  const log = pino({ level: 'error' }, { write: line => lines.push(JSON.parse(line)) })
+  const stream: NativeProvider['stream'] = async (_call, _context, sink) => {
+    sink.push([{ type: 'start', providerModel: null, metadata: {} }, { type: 'text-start' }])
+    sink.push([{ type: 'text-delta', text: 'Hi' }])
+    throw new TypeError('a fault')
+  }
+  const pool: NativeProviderPool = {
+    ...createPool().pool,
+    acquire: () => ({ provider: { stream } as NativeProvider, release: () => undefined })
+  }
+  const { url, app } = await start(t, { pool, calls: [] }, { UPSTREAM_MODEL: 'm' }, log)
+  const body = { stream: true, messages: [{ role: 'user', content: 'x' }] }
+  const { text } = await post(`${url}/v1/chat/completions`, body)
+  const frames = text.trim().split('\n\n')
+  t.match(frames[0], /"content":"Hi"/)
+  t.match(frames.at(-2), /"error":\{.*"code":"internal_error"/)
+  t.notMatch(text, /a fault/)
+  t.equal(frames.at(-1), 'data: [DONE]')
+  t.equal(app.activeRequests, 0)
+  t.match(lines, [{ event: 'unhandled_fault' }])
+})
+
+t.test('operations 3.7: a request that gets no provider gives its slot back, in every operation', async t => {
+  const pool: NativeProviderPool = {
+    ...createPool().pool,
+    acquire() {
+      throw new GatewayError('invalid_request', { param: 'authorization' })
+    }
+  }
+  const limits = JSON.stringify({ m: 1, Embeddings: 1 })
+  const { url } = await start(
+    t,
+    { pool, calls: [] },
+    {
+      UPSTREAM_MODEL: 'm',
+      GATEWAY_MODEL_MAX_CONNECTIONS: limits,
+      GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
+    }
+  )
+  const messages = [{ role: 'user', content: 'x' }]
+  for (const [path, body] of [
+    ['/v1/embeddings', { input: 'x' }],
+    ['/v1/chat/completions', { messages }],
+    ['/v1/messages', { messages, max_tokens: 1 }],
+    ['/v1/responses', { input: 'x' }]
+  ] as const) {
+    for (let time = 0; time < 2; time++) t.equal((await post(url + path, body)).status, 400, path)
+  }
 })

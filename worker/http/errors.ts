@@ -10,6 +10,7 @@ import type { WriteError, WrittenError } from '../protocols/face.ts'
 import { writeMessagesError } from '../protocols/messages/errors.ts'
 import { writeErrorHeaders } from '../protocols/shared/error-headers.ts'
 import type { Family } from './families.ts'
+import type { RequestContext } from './request-context.ts'
 import { sendWhole } from './respond.ts'
 
 export { detectModelsFamily, familyOfPath } from './families.ts'
@@ -65,11 +66,7 @@ export function createErrorResponder(dependencies: { log: Logger }) {
   return function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const { context } = request
     const error = readFrameworkError(thrown) ?? toGatewayError(thrown)
-    context.failureCode = error.code
-    if (error.code === 'internal_error') {
-      const fields = { err: error.cause ?? error, request_id: context.requestId, event: 'unhandled_fault' }
-      dependencies.log.error(fields, 'A request failed because of a fault in the gateway')
-    }
+    noteFailure(dependencies.log, error, context)
     if (reply.raw.headersSent) {
       reply.hijack()
       reply.raw.destroy()
@@ -85,6 +82,14 @@ export function createErrorResponder(dependencies: { log: Logger }) {
       isLast: mustCloseConnection(error, request)
     })
   }
+}
+
+/** Remembers how a request failed, and writes a line where the fault is ours. */
+export function noteFailure(log: Logger, error: GatewayError, context: RequestContext): void {
+  context.failureCode = error.code
+  if (error.code !== 'internal_error') return
+  const fields = { err: error.cause ?? error, request_id: context.requestId, event: 'unhandled_fault' }
+  log.error(fields, 'A request failed because of a fault in the gateway')
 }
 
 function isMachineEndpoint(path: string): boolean {

@@ -19,10 +19,14 @@ export interface EventStreamOptions {
   /** Written when nothing else was for a while, so that proxies keep the connection: a comment or a `ping` frame. */
   keepAliveText?: string
   keepAliveIntervalMs?: number
+  /** How long a client may take nothing of what is ready for it. */
+  stallTimeoutMs?: number
 }
 
 /** Common proxies give up a silent connection after 30 to 60 seconds. */
 const KEEP_ALIVE_INTERVAL_MS = 15_000
+/** A client may think between two reads; one that reads nothing for so long keeps an upstream's answer and a place from others. */
+const STALL_TIMEOUT_MS = 300_000
 
 /**
  * Starts a streamed answer with status 200 and takes the reply over (completions contract, section 6.4). Call it with the first
@@ -68,8 +72,10 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
     whenDrained() {
       if (response.destroyed || !response.writableNeedDrain) return Promise.resolve()
       return new Promise(resolve => {
-        // Waiting for the drain alone would hang for ever when the client leaves (field lesson H7).
+        // Waiting for the drain alone would hang for ever when the client leaves (field lesson H7), or stays and reads nothing.
+        const timer = setTimeout(() => response.destroy(), options.stallTimeoutMs ?? STALL_TIMEOUT_MS)
         function finish(): void {
+          clearTimeout(timer)
           response.removeListener('drain', finish)
           response.removeListener('close', finish)
           resolve()

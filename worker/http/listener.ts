@@ -37,9 +37,12 @@ export interface Listener {
 
 /** The newest answer of a connection: a malformed successor must not be answered into the middle of it. */
 const CURRENT_ANSWER = Symbol('current answer')
+/** How many answers of a connection are not complete: more than one where requests were sent without waiting. */
+const OPEN_ANSWERS = Symbol('open answers')
 
 interface AnsweredSocket extends Socket {
   [CURRENT_ANSWER]?: ServerResponse | undefined
+  [OPEN_ANSWERS]?: number
 }
 
 /**
@@ -48,6 +51,7 @@ interface AnsweredSocket extends Socket {
  */
 function forgetAnswer(this: ServerResponse): void {
   const socket: AnsweredSocket = this.req.socket
+  socket[OPEN_ANSWERS] = (socket[OPEN_ANSWERS] ?? 1) - 1
   if (socket[CURRENT_ANSWER] === this) socket[CURRENT_ANSWER] = undefined
 }
 
@@ -85,6 +89,7 @@ export function createListener(handle: RequestHandler): Listener {
   function onRequest(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const socket: AnsweredSocket = incoming.socket
     socket[CURRENT_ANSWER] = outgoing
+    socket[OPEN_ANSWERS] = (socket[OPEN_ANSWERS] ?? 0) + 1
     outgoing.on('finish', forgetAnswer)
     // A client that asks for something small may have closed its side already, and gets its answer only at once.
     if (isBodyMethod(incoming.method)) handleInTurn(outgoing)
@@ -94,7 +99,7 @@ export function createListener(handle: RequestHandler): Listener {
   function onClientError(error: NodeJS.ErrnoException, stream: Duplex): void {
     const socket = stream as AnsweredSocket
     const answer = socket[CURRENT_ANSWER]
-    const isAnswering = answer?.headersSent === true && !answer.writableFinished
+    const isAnswering = (socket[OPEN_ANSWERS] ?? 0) > 1 || (answer?.headersSent === true && !answer.writableFinished)
     if (isAnswering) socket.destroySoon()
     else answerClientError(error, socket)
   }

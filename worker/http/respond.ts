@@ -31,10 +31,12 @@ export function sendJson(
 
 /** Sends an answer that is known as a whole. Nothing happens when the client is gone or something was sent already. */
 export function sendWhole(reply: FastifyReply, answer: WholeAnswer): void {
-  reply.hijack()
   const response = reply.raw
-  if (response.headersSent || response.destroyed) return
-  response.writeHead(answer.status, writeHeaders(reply.request.context, answer))
+  const isPossible = !response.headersSent && !response.destroyed
+  // Before the framework lets go: a head that cannot be written is still answered with an error.
+  if (isPossible) response.writeHead(answer.status, writeHeaders(reply.request.context, answer))
+  reply.hijack()
+  if (!isPossible) return
   if (answer.isLast === true) endAfterRequest(reply.request.context, response, answer.body)
   else response.end(answer.body)
 }

@@ -1,6 +1,8 @@
 // A chat operation of any family: read, admit, execute, write. The client face makes the whole difference between families.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from '../../shared/logging.ts'
+import { noteFailure } from '../http/errors.ts'
 import { type EventStreamWriter, startEventStream } from '../http/event-stream.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { sendJson } from '../http/respond.ts'
@@ -56,7 +58,8 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
         now: () => Math.floor(runtime.clock.nowMs() / 1000),
         needsFinalId: operation.needsFinalId?.(reply.request) === true
       }
-      if (call.request.isStream) await streamAnswer(lease.provider, call, { reply, operation, answer })
+      if (call.request.isStream)
+        await streamAnswer(lease.provider, call, { reply, operation, answer, log: runtime.log })
       else {
         const response = await lease.provider.complete(call, context.callContext(call.request.extraHeaders))
         noteUsage(context, response.usage)
@@ -88,7 +91,12 @@ function refineError(thrown: unknown, face: ChatClientFace, call: TranslatedChat
 async function streamAnswer(
   provider: NativeProvider,
   call: TranslatedChat,
-  { reply, operation, answer }: { reply: FastifyReply; operation: ChatOperation; answer: AnswerContext }
+  {
+    reply,
+    operation,
+    answer,
+    log
+  }: { reply: FastifyReply; operation: ChatOperation; answer: AnswerContext; log: Logger }
 ): Promise<void> {
   const { context } = reply.request
   const { keepAliveText = KEEP_ALIVE_COMMENT } = operation
@@ -106,15 +114,27 @@ async function streamAnswer(
     },
     whenDrained: () => stream?.whenDrained() ?? Promise.resolve()
   }
-  await provider.stream(call, context.callContext(call.request.extraHeaders), sink)
-  if (stream === undefined || !context.isAborted) {
+  try {
+    await provider.stream(call, context.callContext(call.request.extraHeaders), sink)
+    // Cut at the drain deadline: whoever is still listening is told so in the form of the stream.
+    if (stream !== undefined && context.isAborted) throw context.signal.reason
     stream?.end()
-    return
+  } catch (thrown) {
+    // Once the head is out, nobody but the stream itself can tell the client how it ended.
+    if (stream === undefined) throw thrown
+    const error = toGatewayError(thrown)
+    noteFailure(log, error, context)
+    endWithError(reply, stream, () => writer.write([{ type: 'error', error }]))
   }
-  // Cut at the drain deadline: whoever is still listening is told so in the form of the stream.
-  const error = toGatewayError(context.signal.reason)
-  context.failureCode = error.code
-  stream.end(writer.write([{ type: 'error', error }]))
+}
+
+/** Ends a stream with an error; one that cannot even be written ends the connection. */
+function endWithError(reply: FastifyReply, stream: EventStreamWriter, write: () => string): void {
+  try {
+    stream.end(write())
+  } catch {
+    reply.raw.destroy()
+  }
 }
 
 function noteEvents(context: RequestContext, events: readonly NormalizedEvent[]): void {

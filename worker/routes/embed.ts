@@ -29,13 +29,14 @@ export async function embedTexts(
   const model = chooseEmbeddingsModel(runtime, wish.model)
   context.facts = { model: wish.model ?? model, providerKind: 'native' }
   const slot = await admitToModel(runtime, model, context)
-  const lease = runtime.providers.acquire(context.authorization)
+  let lease: ReturnType<typeof runtime.providers.acquire> | undefined
   try {
+    lease = runtime.providers.acquire(context.authorization)
     const answer = await lease.provider.embed({ model, input: wish.texts }, context.callContext(wish.extraHeaders))
     if (answer.promptTokens !== null) context.facts.inputTokens = answer.promptTokens
     return answer
   } finally {
-    lease.release()
+    lease?.release()
     slot.release()
   }
 }

@@ -93,6 +93,14 @@ t.test('waiting ends when a client that never reads goes away (H7)', async t => 
   await stream.whenDrained()
 })
 
+t.test('a client that stays and reads nothing is let go after a while', async t => {
+  const { socket, stream, reply } = await openStream(t, { stallTimeoutMs: 50 })
+  socket.pause()
+  const piece = 'x'.repeat(64 * 1024)
+  while (!stream.isClosed) if (!stream.write(piece)) await stream.whenDrained()
+  t.ok(reply.request.context.isAborted, 'what the request has running is ended')
+})
+
 t.test('a silent stream is kept open by a comment, and one that is written to is left alone', async t => {
   const { waitFor, stream, received } = await openStream(t, {
     keepAliveText: ': keep-alive\n\n',

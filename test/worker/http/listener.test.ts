@@ -161,6 +161,23 @@ t.test('who closes its side with its request is answered when there is nothing t
   t.match(received, /^HTTP\/1.1 200 OK.*here$/s)
 })
 
+t.test('what is no request is not answered into the middle of answers before it (A1)', async t => {
+  const listener = createListener((incoming, outgoing) => {
+    if (incoming.url !== '/stream') return
+    outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
+    outgoing.write('data: 1\n\n')
+  })
+  t.teardown(() => listener.close())
+  const { port } = await listener.listen(loopback)
+  const { socket, waitFor, closed, received } = await openConnection(t, port)
+  const post = (path: string) => `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n`
+  socket.write(post('/stream') + post('/waits'))
+  await waitFor(/data: 1/)
+  socket.write('no request\r\n\r\n')
+  await closed
+  t.notMatch(received(), /HTTP\/1.1 400/)
+})
+
 t.test('closing ends what will not end by itself, and may be called again', async t => {
   const { listener, port } = await startApplication(t, {
     routes: app =>
