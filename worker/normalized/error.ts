@@ -218,17 +218,17 @@ export interface GatewayErrorOptions {
   /** Sentence for the client: it has passed redaction and names no URL, header or body of the upstream. */
   message?: string
   /** Path of the field at fault in the client's own body, such as `messages[0].content`. */
-  param?: string
+  param?: string | undefined
   /** The upstream's status where it is kept instead of the code's own. */
-  status?: number
+  status?: number | undefined
   /** What sort of failure it is, where the code stands for more than one: a kept status of 402 is no failure of the server. */
-  kind?: ErrorKind
+  kind?: ErrorKind | undefined
   /** Seconds to wait before another try, or the date the upstream gave, passed on as `retry-after`. */
-  retryAfter?: string
+  retryAfter?: string | undefined
   /** Stable reason for machines beside the code, such as `gateway_shutting_down`. */
-  reason?: string
+  reason?: string | undefined
   /** Methods that the path does know, for `method_not_allowed`. */
-  allow?: string
+  allow?: string | undefined
   /** What really happened. For the log only: it never reaches a client. */
   cause?: unknown
 }
@@ -257,6 +257,11 @@ export class GatewayError extends Error {
     this.retryAfter = options.retryAfter
     this.reason = options.reason
     this.allow = options.allow
+  }
+
+  /** The same error with other details. */
+  with(changes: GatewayErrorOptions): GatewayError {
+    return new GatewayError(this.code, { ...this, message: this.message, cause: this.cause, ...changes })
   }
 
   static is(value: unknown): value is GatewayError {

@@ -1,6 +1,7 @@
 // The executor of the native upstream: everything that opens a connection to it.
 
 import type { Logger } from '../../../shared/logging.ts'
+import { listSecretTexts } from '../../../shared/settings/effective.ts'
 import { settingsTable } from '../../../shared/settings/table.ts'
 import type { Settings } from '../../../shared/settings.ts'
 import type { MediaKind } from '../../protocols/native/media-types.ts'
@@ -9,6 +10,7 @@ import { createGuardedDownload, type DownloadDependencies } from '../egress/guar
 import { createGate } from '../transport/gate.ts'
 import type { NativeProvider, NativeProviderPool } from '../types.ts'
 import { createUploadCache } from './attachments/upload-cache.ts'
+import { createConcealment } from './concealment.ts'
 import { createProvider, type NativeCredential, type SharedDependencies } from './provider.ts'
 import { createProviderPool } from './provider-pool.ts'
 import { type CreateReader, createNativeReader } from './reader.ts'
@@ -103,6 +105,7 @@ function createShared(options: NativeProviderOptions): SharedDependencies {
       waitersMax: UPLOAD_WAITERS_MAX,
       waitMsMax: Math.ceil(settings.upstream.timeout * 1000)
     }),
+    concealment: createConcealment(listSecretTexts(settings)),
     now,
     random: options.random ?? Math.random,
     onTokenFetched: options.onTokenFetched

@@ -15,6 +15,7 @@ import { createAttachmentUploader } from './attachments/uploader.ts'
 import { type ChatDependencies, completeChat } from './chat.ts'
 import { streamChat } from './chat-stream.ts'
 import { createUpstreamClient } from './client.ts'
+import type { Concealment } from './concealment.ts'
 import { embedTexts } from './embeddings.ts'
 import { createFileCalls } from './files.ts'
 import { listUpstreamModels } from './models.ts'
@@ -40,6 +41,7 @@ export interface SharedDependencies {
   download: GuardedDownload
   uploads: UploadCache<MediaKind>
   uploadGate: Gate
+  concealment: Concealment
   now: () => number
   random: () => number
   onTokenFetched?: ((hasFailed: boolean) => void) | undefined
@@ -58,6 +60,7 @@ export interface ProviderOptions {
 export function createProvider(options: ProviderOptions): NativeProvider {
   const { shared, transport } = options
   const { settings, log, now, random } = shared
+  const { around, rethrow } = shared.concealment
   const lifetime = new AbortController()
   let isClosing = false
 
@@ -103,12 +106,12 @@ export function createProvider(options: ProviderOptions): NativeProvider {
   }
 
   return {
-    complete: (call, context) => completeChat(chat, call, context),
-    stream: (call, context, sink) => streamChat(chat, call, context, sink),
-    embed: (call, context) => embedTexts(client, call, context),
-    listModels: context => listUpstreamModels(client, context),
-    countTokens: (call, context) => countTextTokens(client, call, context),
-    downloadFile: (fileId, context) => files.download(fileId, context),
+    complete: (call, context) => completeChat(chat, call, context).catch(rethrow),
+    stream: (call, context, sink) => streamChat(chat, call, context, around(sink)).catch(rethrow),
+    embed: (call, context) => embedTexts(client, call, context).catch(rethrow),
+    listModels: context => listUpstreamModels(client, context).catch(rethrow),
+    countTokens: (call, context) => countTextTokens(client, call, context).catch(rethrow),
+    downloadFile: (fileId, context) => files.download(fileId, context).catch(rethrow),
     async close() {
       // A token that is still fetched has nobody left who waits for it, and would hold up the end of the connections.
       endTokens()

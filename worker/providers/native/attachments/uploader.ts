@@ -50,10 +50,10 @@ export function createAttachmentUploader(dependencies: UploaderDependencies): At
     protocol: ClientProtocol
   ): Promise<UploadedFile<MediaKind>> {
     const keptMs = attachment.source.kind === 'url' ? URL_KEPT_MS : BYTES_KEPT_MS
-    return dependencies.cache.getOrProduce(cacheKey(attachment), keptMs, context.signal, async signal => {
+    const file = dependencies.cache.getOrProduce(cacheKey(attachment), keptMs, context.signal, async signal => {
       const release = dependencies.gate.tryEnter() ?? (await dependencies.gate.enter(signal))
       try {
-        const { type, bytes } = await load(attachment, signal, protocol)
+        const { type, bytes } = await load(attachment, signal)
         const filename = attachment.filename ?? `${randomUUID()}.${mediaSubtype(type.mediaType)}`
         const upload = { bytes, filename, mediaType: type.mediaType }
         const fileId = await dependencies.files.upload(upload, { ...context, signal })
@@ -62,17 +62,19 @@ export function createAttachmentUploader(dependencies: UploaderDependencies): At
         release()
       }
     })
+    return file.catch((thrown: unknown) => {
+      throw toOwnError(thrown, attachment.path, protocol)
+    })
   }
 
   async function load(
     attachment: PendingAttachment,
-    signal: AbortSignal,
-    protocol: ClientProtocol
+    signal: AbortSignal
   ): Promise<{ type: AttachmentType; bytes: Buffer }> {
     const { source, filename, path } = attachment
     const classify = (mediaType: string, name?: string): AttachmentType => {
       const type = classifyAttachment(mediaType, [filename, name])
-      if (type === undefined) throw unsupportedType(path, protocol)
+      if (type === undefined) throw unsupportedType(path)
       return type
     }
     if (source.kind === 'bytes') {
@@ -143,10 +145,19 @@ export function createAttachmentUploader(dependencies: UploaderDependencies): At
   }
 }
 
-/** The SDKs of two families know no status for this; there it is a field with a wrong value. */
-function unsupportedType(param: string, protocol: ClientProtocol): GatewayError {
+/**
+ * The error in the words of the request that gets it: requests with the same file wait for one upload, and share its failure. The
+ * SDKs of two families know no status for an unsupported type; there it is a field with a wrong value.
+ */
+function toOwnError(thrown: unknown, path: string, protocol: ClientProtocol): unknown {
+  if (!GatewayError.is(thrown) || thrown.param === undefined) return thrown
   const hasStatus = protocol === 'completions' || protocol === 'responses'
-  return new GatewayError(hasStatus ? 'unsupported_media_type' : 'invalid_request', {
+  if (thrown.code !== 'unsupported_media_type' || hasStatus) return thrown.with({ param: path })
+  return new GatewayError('invalid_request', { param: path, message: thrown.message })
+}
+
+function unsupportedType(param: string): GatewayError {
+  return new GatewayError('unsupported_media_type', {
     param,
     message: 'The media type of an attachment is not supported.'
   })

@@ -171,6 +171,24 @@ t.test('a type that the upstream does not take is refused in the words of the fa
   t.equal(uploadsOf(emulator).length, 0)
 })
 
+t.test('requests that wait for one file are each told in their own words that it cannot be had', async t => {
+  const emulator = await createEmulator()
+  const files = await startFiles()
+  t.teardown(() => Promise.all([emulator.close(), files.close()]))
+  const { provider } = startPool(t, emulatorEnv(emulator), { downloadDependencies })
+  const ask = (protocol: 'completions' | 'messages', path: string) => {
+    const attachments = [{ ...urlOf(files, '/odd/1'), path }]
+    return rejection(provider.complete(chatCall('see', { protocol, attachments }), contextOf()))
+  }
+  const [first, second] = await Promise.all([
+    ask('messages', 'messages[0].content[7]'),
+    ask('completions', 'attachments')
+  ])
+  t.equal(files.requests.length, 1)
+  t.match(first, { code: 'invalid_request', status: 400, param: 'messages[0].content[7]' })
+  t.match(second, { code: 'unsupported_media_type', status: 415, param: 'attachments' })
+})
+
 t.test('an attachment is never silently missing', async t => {
   const emulator = await createEmulator()
   const files = await startStub((_request, response) => void response.writeHead(404).end())
