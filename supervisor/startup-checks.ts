@@ -1,4 +1,6 @@
 // What settings must not be combined, and what deserves a warning, before anything is opened (operations contract, section 5).
+import { accessSync, constants, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Secret } from '../shared/secret.ts'
 import { isAuthRequired, type Settings, type Variables } from '../shared/settings.ts'
 import type { StartupErrorDetail } from '../shared/startup-error.ts'
@@ -16,6 +18,7 @@ export function checkStartup(settings: Settings, options: { variables: Variables
   const refusals: StartupErrorDetail[] = []
   const warnings: string[] = []
   checkAccess(settings, refusals)
+  checkLogFile(settings, refusals)
   checkUpstream(settings, options, refusals, warnings)
   if (options.isDemo) checkDemo(settings, refusals)
   if (settings.mode === 'PROD') checkProduction(settings, refusals, warnings)
@@ -30,6 +33,27 @@ function checkAccess(settings: Settings, refusals: StartupErrorDetail[]): void {
     setting: 'GATEWAY_API_KEY',
     explanation: 'GATEWAY_API_KEY must be set when authentication is on or the mode is PROD'
   })
+}
+
+function checkLogFile({ logFilename }: Settings, refusals: StartupErrorDetail[]): void {
+  if (canAppendTo(logFilename)) return
+  refusals.push({
+    reasonId: 'invalid_settings',
+    setting: 'GATEWAY_LOG_FILENAME',
+    explanation: 'GATEWAY_LOG_FILENAME must name a file that can be written'
+  })
+}
+
+/** By its permissions alone: a preflight leaves no file behind. */
+function canAppendTo(file: string): boolean {
+  try {
+    const status = statSync(file, { throwIfNoEntry: false })
+    if (status === undefined) accessSync(dirname(file), constants.W_OK | constants.X_OK)
+    else accessSync(file, constants.W_OK)
+    return status?.isDirectory() !== true
+  } catch {
+    return false
+  }
 }
 
 function checkUpstream(

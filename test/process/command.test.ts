@@ -152,10 +152,10 @@ t.test('an IPv6 address is named in brackets, with or without which it may be gi
   }
 })
 
-t.test('a log file that cannot be opened ends the start with 1', async t => {
+t.test('a log file that cannot be opened is a wrong setting', async t => {
   const { code, errors } = await runToEnd(t, [], { GATEWAY_LOG_FILENAME: '/nope/gateway.log' })
-  t.equal(code, 1)
-  t.match(errors, /^llm-gateway: startup_failed: [^\n]+\n$/)
+  t.equal(code, 2)
+  t.match(errors, /^llm-gateway: invalid_profile_schema: GATEWAY_LOG_FILENAME [^\n]+\n$/)
 })
 
 t.test('settings come from the .env file of the working directory, or from the one that is named', async t => {

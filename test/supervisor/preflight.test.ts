@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import t from 'tap'
@@ -75,6 +75,18 @@ t.test('bridge 45: a wrong setting is named in an error document, all of them at
   })
   t.same(reasonsOf(document), ['invalid_settings GATEWAY_MODE', 'invalid_settings GATEWAY_PORT'])
   t.notMatch(output, /hunter2|at .*\.ts/)
+})
+
+t.test('a log file that cannot be written is refused, and none is left behind', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-preflight-'))
+  for (const file of [folder, join(folder, 'missing', 'gateway.log')]) {
+    const { document, exitCode, output } = inspect({ GATEWAY_LOG_FILENAME: file })
+    t.equal(exitCode, 2)
+    t.same(reasonsOf(document), ['invalid_settings GATEWAY_LOG_FILENAME'])
+    t.notMatch(output, folder)
+  }
+  t.equal(inspect({ GATEWAY_LOG_FILENAME: join(folder, 'gateway.log') }).exitCode, 0)
+  t.same(readdirSync(folder), [])
 })
 
 t.test('operations 36: PROD, or authentication, without an API key is refused', async t => {

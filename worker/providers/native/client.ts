@@ -140,7 +140,7 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
     const tryTwice = (token: AccessToken | null): Promise<T> =>
       tryWith(token).catch((thrown: unknown) => {
         if (!(thrown instanceof CallFailure) || thrown.status !== 401 || !tokens.reject(token)) return giveUp(thrown)
-        return Promise.resolve(tokens.acquire(context)).then(tryOnce, giveUp)
+        return Promise.resolve(tokens.acquire(context)).then(tryWith).catch(giveUp)
       })
     // A token that is there is not waited for: nearly every call of nearly every gateway has one.
     const token = tokens.acquire(context)
