@@ -58,13 +58,13 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
         now: () => Math.floor(runtime.clock.nowMs() / 1000),
         needsFinalId: operation.needsFinalId?.(reply.request) === true
       }
-      if (call.request.isStream)
+      if (call.request.isStream) {
         await streamAnswer(lease.provider, call, { reply, operation, answer, log: runtime.log })
-      else {
-        const response = await lease.provider.complete(call, context.callContext(call.request.extraHeaders))
-        noteUsage(context, response.usage)
-        sendJson(reply, 200, {}, JSON.stringify(face.writeResponse(response, answer)))
+        return
       }
+      const response = await lease.provider.complete(call, context.callContext(call.request.extraHeaders))
+      noteUsage(context, response.usage)
+      sendJson(reply, 200, {}, JSON.stringify(face.writeResponse(response, answer)))
     } catch (thrown) {
       throw refineError(thrown, face, call)
     } finally {
@@ -88,15 +88,17 @@ function refineError(thrown: unknown, face: ChatClientFace, call: TranslatedChat
   return GatewayError.is(thrown) && face.refineError !== undefined ? face.refineError(thrown, call.request) : thrown
 }
 
+interface StreamPlace {
+  reply: FastifyReply
+  operation: ChatOperation
+  answer: AnswerContext
+  log: Logger
+}
+
 async function streamAnswer(
   provider: NativeProvider,
   call: TranslatedChat,
-  {
-    reply,
-    operation,
-    answer,
-    log
-  }: { reply: FastifyReply; operation: ChatOperation; answer: AnswerContext; log: Logger }
+  { reply, operation, answer, log }: StreamPlace
 ): Promise<void> {
   const { context } = reply.request
   const { keepAliveText = KEEP_ALIVE_COMMENT } = operation
