@@ -67,8 +67,9 @@ export function openLogFile(options: LogFileOptions): LogFile {
   }
 }
 
+/** A line feed in front ends what was written before. */
 function countLines(bytes: Buffer): number {
   let lines = 0
-  for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) lines += 1
+  for (let at = bytes.indexOf(LINE_FEED, 1); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) lines += 1
   return lines
 }

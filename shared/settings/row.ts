@@ -53,45 +53,26 @@ export function section(name: SettingsSection, shared: RowOptions = {}) {
     isSecret: options.secret ?? false,
     isPending: options.pending ?? shared.pending ?? false
   })
+  /** The default depends on the machine; `text` describes it. */
+  function computed<T>(
+    type: SettingType<T>,
+    fallback: { value: () => T; text: string },
+    meaning: string,
+    options: RowOptions = {}
+  ): DefaultedRow<T> {
+    return { ...common(options), type, meaning, defaultText: fallback.text, defaultValue: fallback.value }
+  }
   return {
+    computed,
     /** The default is written as a user would write it and read by the setting's own type, so both always agree. */
-    withDefault<T>(
-      type: SettingType<T>,
-      defaultText: string,
-      meaning: string,
-      options: RowOptions = {}
-    ): DefaultedRow<T> {
-      return {
-        ...common(options),
-        type,
-        meaning,
-        defaultText,
-        defaultValue: () => type.schema.parse(defaultText)
-      }
-    },
-    /** The default depends on the machine; `defaultText` describes it. */
-    computed<T>(
-      type: SettingType<T>,
-      fallback: { value: () => T; text: string },
-      meaning: string,
-      options: RowOptions = {}
-    ): DefaultedRow<T> {
-      return {
-        ...common(options),
-        type,
-        meaning,
-        defaultText: fallback.text,
-        defaultValue: fallback.value
-      }
-    },
-    optional<T>(type: SettingType<T>, meaning: string, options: RowOptions = {}): SettingRow<T> {
-      return {
-        ...common(options),
-        type,
-        meaning,
-        defaultText: undefined,
-        defaultValue: () => undefined
-      }
-    }
+    withDefault: <T>(type: SettingType<T>, text: string, meaning: string, options?: RowOptions): DefaultedRow<T> =>
+      computed(type, { value: () => type.schema.parse(text), text }, meaning, options),
+    optional: <T>(type: SettingType<T>, meaning: string, options: RowOptions = {}): SettingRow<T> => ({
+      ...common(options),
+      type,
+      meaning,
+      defaultText: undefined,
+      defaultValue: () => undefined
+    })
   }
 }

@@ -1,11 +1,9 @@
 // Every setting of the gateway, once: name, kind of value, default and meaning. Parsing, documentation, warnings and the printed
-// effective settings all come from these rows (bridge contract, section 2; upstream contract, section 1.2).
+// effective settings all come from these rows and those of the upstream (bridge contract, section 2).
 import { availableParallelism } from 'node:os'
 import { type SectionRows, section } from './row.ts'
 import * as kind from './types.ts'
-
-/** The longest time that a timer counts is 2^31 - 1 ms; a longer one would be over at once. */
-const SECONDS_MAX = 2_147_483
+import { proxyRows, upstreamRows } from './upstream-rows.ts'
 
 const positive = kind.integer({ above: 0 })
 const port = kind.integer({ min: 0, max: 65535 })
@@ -48,7 +46,7 @@ function processRows(add: SectionRows) {
       'Bodies of this size and larger are translated in a thread.'
     ),
     GATEWAY_STARTUP_TIMEOUT_SECONDS: add.withDefault(
-      kind.decimal({ above: 0, max: SECONDS_MAX }),
+      kind.decimal({ above: 0, max: kind.SECONDS_MAX }),
       '30',
       'A worker that is not ready after this time has failed.'
     ),
@@ -94,12 +92,12 @@ function requestRows(add: SectionRows) {
       'All audio and image attachments of one request together.'
     ),
     GATEWAY_REQUEST_TIMEOUT_SECONDS: add.withDefault(
-      kind.decimal({ min: 0, max: SECONDS_MAX }),
+      kind.decimal({ min: 0, max: kind.SECONDS_MAX }),
       '0',
       'Longest duration of a whole non-streaming request; 0 sets no limit.'
     ),
     GATEWAY_STREAM_IDLE_TIMEOUT_SECONDS: add.withDefault(
-      kind.decimal({ min: 0, max: SECONDS_MAX }),
+      kind.decimal({ min: 0, max: kind.SECONDS_MAX }),
       '300',
       'Longest silence of an upstream stream; 0 sets no limit.'
     ),
@@ -110,7 +108,7 @@ function requestRows(add: SectionRows) {
     ),
     GATEWAY_MODEL_MAX_CONNECTIONS_DEFAULT: add.optional(positive, 'The same limit for models that are not listed.'),
     GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: add.optional(
-      kind.decimal({ min: 0, max: SECONDS_MAX }),
+      kind.decimal({ min: 0, max: kind.SECONDS_MAX }),
       'Seconds to wait for a free slot; unset waits without limit, 0 refuses at once.'
     )
   }
@@ -322,62 +320,6 @@ function adminRows(add: SectionRows) {
     GATEWAY_REPLAY_ENABLED: add.withDefault(kind.boolean, 'false', 'Let the admin API send a stored request again.'),
     GATEWAY_DEBUG_TRANSLATE_ENABLED: add.withDefault(kind.boolean, 'false', 'Serve the translation debugging routes.'),
     GATEWAY_ADMIN_API_KEY: add.optional(kind.secret, 'Key of the admin and debugging routes.', { secret: true })
-  }
-}
-
-function upstreamRows(add: SectionRows) {
-  return {
-    UPSTREAM_BASE_URL: add.withDefault(kind.baseUrl, 'https://api.giga.chat/v1', 'API base of the native upstream.'),
-    UPSTREAM_AUTH_URL: add.withDefault(
-      kind.url,
-      'https://ngw.devices.sberbank.ru:9443/api/v2/oauth',
-      'Full URL of the OAuth token endpoint.'
-    ),
-    UPSTREAM_CREDENTIALS: add.optional(kind.secret, 'Authorization key: base64 of `client_id:client_secret`.', {
-      secret: true
-    }),
-    UPSTREAM_SCOPE: add.withDefault(kind.name, 'GIGACHAT_API_PERS', 'Account scope asked for with a token.'),
-    UPSTREAM_ACCESS_TOKEN: add.optional(kind.secret, 'A ready bearer token instead of credentials.', { secret: true }),
-    UPSTREAM_USER: add.optional(kind.name, 'User of password authorization.'),
-    UPSTREAM_PASSWORD: add.optional(kind.secret, 'Password of password authorization.', { secret: true }),
-    UPSTREAM_MODEL: add.optional(kind.name, 'Model for requests that name none.'),
-    UPSTREAM_PROFANITY_CHECK: add.optional(kind.boolean, "Switch the upstream's own content filter on or off."),
-    UPSTREAM_TIMEOUT: add.withDefault(
-      kind.decimal({ above: 0, max: SECONDS_MAX }),
-      '30',
-      'Seconds for connecting, for writing, and for each gap between received bytes.'
-    ),
-    UPSTREAM_VERIFY_SSL_CERTS: add.withDefault(kind.boolean, 'true', "Verify the upstream's certificate."),
-    UPSTREAM_CA_BUNDLE_FILE: add.optional(kind.path, 'Certificate authorities to trust; verification is then on.'),
-    UPSTREAM_CERT_FILE: add.optional(kind.path, 'Client certificate.'),
-    UPSTREAM_KEY_FILE: add.optional(kind.path, 'Key of the client certificate, when the certificate file lacks it.'),
-    UPSTREAM_KEY_FILE_PASSWORD: add.optional(kind.secret, 'Password of that key.', { secret: true }),
-    UPSTREAM_FLAGS: add.optional(kind.textList, 'Default of the request field `flags`.'),
-    UPSTREAM_MAX_CONNECTIONS: add.optional(positive, 'Connections of one worker to the upstream; unset means 1024.'),
-    UPSTREAM_MAX_RETRIES: add.withDefault(kind.integer({ min: 0 }), '0', 'Repeated tries of a failed call.'),
-    UPSTREAM_RETRY_BACKOFF_FACTOR: add.withDefault(
-      kind.decimal({ min: 0 }),
-      '0.5',
-      'Seconds before the first repeated try.'
-    ),
-    UPSTREAM_RETRY_ON_STATUS_CODES: add.withDefault(
-      kind.integerList({ min: 100, max: 599 }),
-      '[429,500,502,503,504]',
-      'Statuses that are tried again.'
-    ),
-    UPSTREAM_TOKEN_EXPIRY_BUFFER_MS: add.withDefault(
-      kind.integer({ min: 0 }),
-      '60000',
-      'How long before its end a token is replaced.'
-    )
-  }
-}
-
-function proxyRows(add: SectionRows) {
-  return {
-    HTTP_PROXY: add.optional(kind.url, 'Proxy for http addresses of the native upstream.'),
-    HTTPS_PROXY: add.optional(kind.url, 'Proxy for https addresses of the native upstream.'),
-    NO_PROXY: add.optional(kind.commaList, 'Hosts that are reached without a proxy.')
   }
 }
 

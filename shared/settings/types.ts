@@ -13,6 +13,9 @@ export interface SettingType<T> {
   readonly acceptsEmpty: boolean
 }
 
+/** The longest time that a timer counts is 2^31 - 1 ms; a longer one would be over at once. */
+export const SECONDS_MAX = 2_147_483
+
 /** A reader returns the value, or an error object whose message names what was expected. */
 type Reader<T> = (text: string) => T | Expected
 

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import t from 'tap'
@@ -79,6 +79,7 @@ t.test('bridge 45: a wrong setting is named in an error document, all of them at
 
 t.test('a log file that cannot be written is refused, and none is left behind', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-preflight-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
   for (const file of [folder, join(folder, 'missing', 'gateway.log')]) {
     const { document, exitCode, output } = inspect({ GATEWAY_LOG_FILENAME: file })
     t.equal(exitCode, 2)

@@ -1,4 +1,4 @@
-// The model as clients name it. It stands in log lines, metrics and keys of limits, so its length has a bound.
+// The model as clients name it. It stands in log lines and is the key of a limit, so its length has a bound.
 
 import { invalidRequest, type JsonObject } from '../../normalized/index.ts'
 import { readOptionalString } from './field.ts'
