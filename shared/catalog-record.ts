@@ -19,7 +19,7 @@ export interface CatalogTicket {
   readonly requestId: number
 }
 
-export type CatalogAnswer =
+export type CatalogReply =
   /** Fetch now, then call `complete` or `fail` with the same ticket. */
   | { readonly kind: 'lease' }
   /** The end of the request: what to show. */
@@ -30,7 +30,7 @@ export type CatalogAnswer =
 export interface CatalogRecord {
   current(): CatalogSnapshot | undefined
   /** Asks for an up-to-date catalog. `answer` gets the end of the request, or first a lease. */
-  request(ticket: CatalogTicket, options: { force: boolean }, answer: (answer: CatalogAnswer) => void): void
+  request(ticket: CatalogTicket, options: { force: boolean }, answer: (answer: CatalogReply) => void): void
   /** Ends the lease of a ticket with what was discovered. Without a lease it is ignored. */
   complete(ticket: CatalogTicket, models: CatalogModels): void
   /** Ends the lease of a ticket whose discovery failed. Without a lease it is ignored. */
@@ -50,7 +50,7 @@ export interface CatalogRecordDependencies {
 
 interface Request {
   readonly ticket: CatalogTicket
-  readonly answer: (answer: CatalogAnswer) => void
+  readonly answer: (answer: CatalogReply) => void
 }
 
 /** The pause after the given number of failures in a row: 1 s, doubling up to 30 s. */
@@ -111,7 +111,7 @@ export function createCatalogRecord(dependencies: CatalogRecordDependencies): Ca
       failureCount += 1
       nextTryAtMs = nowMs() + catalogBackoffMs(failureCount)
       if (snapshot !== undefined && !snapshot.stale) publish(markStale(snapshot))
-      const answer: CatalogAnswer = snapshot === undefined ? { kind: 'failure', failure } : { kind: 'result', snapshot }
+      const answer: CatalogReply = snapshot === undefined ? { kind: 'failure', failure } : { kind: 'result', snapshot }
       for (const request of requests) request.answer(answer)
     },
     releaseOwner(owner) {

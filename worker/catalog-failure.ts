@@ -7,7 +7,7 @@ import {
   type GatewayErrorOptions,
   toGatewayError
 } from './normalized/index.ts'
-import { describeCause } from './providers/transport/call-failure.ts'
+import { describeCause } from './providers/http/call-failure.ts'
 
 /** What of an error may leave the process: everything that a client is told, and the words of its cause. */
 export function writeCatalogFailure(thrown: unknown): CatalogFailure {

@@ -1,11 +1,11 @@
 // What a worker asks of the supervisor while it serves: host-wide concurrency slots and the one shared model catalog.
 import type { CatalogFailure, CatalogModels, CatalogSnapshot } from '../shared/catalog.ts'
-import { type CatalogAnswer, type CatalogTicket, createCatalogRecord } from '../shared/catalog-record.ts'
+import { type CatalogReply, type CatalogTicket, createCatalogRecord } from '../shared/catalog-record.ts'
 import type { SupervisorMessage, WorkerMessageContent } from '../shared/ipc.ts'
 import { createSlotPool, limitOf, type SlotSettings, slotLimitsFrom } from '../shared/model-slots.ts'
 import { NATIVE_PROFILE_ID } from '../shared/native-profile.ts'
 import { readCatalogFailure, writeCatalogFailure } from './catalog-failure.ts'
-import type { CancelSignal } from './normalized/index.ts'
+import type { CancelSignal } from './performance/cancel-source.ts'
 
 export interface RefreshCatalogOptions {
   /** Ask the upstream even when the current snapshot is fresh. */
@@ -15,14 +15,14 @@ export interface RefreshCatalogOptions {
 }
 
 /** Gives the slot back, or null: there was none to have. */
-export type SlotAnswer = (() => void) | null
+export type SlotGrant = (() => void) | null
 
 export interface ControlChannel {
   /**
    * Takes a host-wide slot for a model: gives a function that gives it back, or null when the wait ended without one (timeout,
    * full queue, or `signal`). A model without a limit sends nothing and is answered without a promise.
    */
-  acquireSlot(key: string, signal: CancelSignal): SlotAnswer | Promise<SlotAnswer>
+  acquireSlot(key: string, signal: CancelSignal): SlotGrant | Promise<SlotGrant>
   /** The catalog that all workers show at the moment, or undefined before the first discovery. */
   catalogSnapshot(): CatalogSnapshot | undefined
   /** Calls the listener for each snapshot that replaces the current one. */
@@ -157,7 +157,7 @@ function createChannelCore(options: { settings: SlotSettings; catalog: CatalogSn
     }
   }
 
-  function waitForSlot(key: string, signal: CancelSignal): Promise<SlotAnswer> {
+  function waitForSlot(key: string, signal: CancelSignal): Promise<SlotGrant> {
     lastRequestId += 1
     const requestId = lastRequestId
     return new Promise(resolve => {
@@ -222,7 +222,7 @@ function createChannelCore(options: { settings: SlotSettings; catalog: CatalogSn
       const waiter = slotWaiters.get(requestId)
       if (waiter !== undefined) waiter(isGranted)
     },
-    answerCatalog(requestId: number, answer: CatalogAnswer): void {
+    answerCatalog(requestId: number, answer: CatalogReply): void {
       const refresh = refreshes.get(requestId)
       if (refresh === undefined) return
       if (answer.kind === 'lease') {

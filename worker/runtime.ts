@@ -2,10 +2,10 @@
 import type { Logger } from '../shared/logging.ts'
 import type { Settings } from '../shared/settings.ts'
 import type { ControlChannel } from './control-channel.ts'
+import type { CatalogReader } from './execution/catalog.ts'
 import type { DrainGate } from './http/drain-gate.ts'
 import type { Fingerprint } from './http/fingerprint.ts'
 import type { NativeProviderPool } from './providers/types.ts'
-import type { CatalogReader } from './routes/catalog.ts'
 import type { Translator } from './translation/translator.ts'
 
 export interface WorkerRuntime {

@@ -1,5 +1,5 @@
 // The v1 chat wire: writes a plan as `choices` with a string content, streamed as bare `data:` frames and `[DONE]`.
-import { type AnswerContext, adjustPayload, type ChatWire, extraMember, type Frame } from './chat-wire.ts'
+import { adjustPayload, type ChatWire, extraMember, type Frame, type ResponseContext } from './chat-wire.ts'
 import { sendApiError } from './exchange.ts'
 import { readChatV1 } from './read-v1.ts'
 import type { AnswerPlan, PlannedCall } from './scenario.ts'
@@ -16,29 +16,29 @@ function writeUsage(plan: AnswerPlan): Record<string, unknown> | undefined {
   }
 }
 
-function writeCall(context: AnswerContext, call: PlannedCall | undefined): Record<string, unknown> {
+function writeCall(context: ResponseContext, call: PlannedCall | undefined): Record<string, unknown> {
   if (call === undefined) return {}
   const { step } = context.plan
   const callArguments = step.stringArguments === true ? JSON.stringify(call.arguments) : call.arguments
   return { function_call: { name: call.name, arguments: callArguments }, ...writeStateId(context) }
 }
 
-function writeStateId({ plan, stateId }: AnswerContext): Record<string, unknown> {
+function writeStateId({ plan, stateId }: ResponseContext): Record<string, unknown> {
   return stateId === null ? {} : { [plan.step.stateIdKey ?? 'functions_state_id']: stateId }
 }
 
 /** The members around `choices`; one model answers with a plural `object`, as recorded. */
-function writeEnvelope(context: AnswerContext): Record<string, unknown> {
+function writeEnvelope(context: ResponseContext): Record<string, unknown> {
   const { createdSeconds, model, plan } = context
   const created = plan.step.createdForm === 'string' ? String(createdSeconds) : createdSeconds
   return { created, model, object: model.startsWith('GigaChat-3') ? 'chat.completions' : 'chat.completion' }
 }
 
-function writeThread({ threadId, messageId }: AnswerContext): Record<string, unknown> {
+function writeThread({ threadId, messageId }: ResponseContext): Record<string, unknown> {
   return threadId === null ? {} : { thread_id: threadId, message_id: messageId }
 }
 
-function write(context: AnswerContext): Record<string, unknown> {
+function write(context: ResponseContext): Record<string, unknown> {
   const { plan } = context
   const message = {
     content: plan.text,
@@ -60,7 +60,7 @@ function write(context: AnswerContext): Record<string, unknown> {
 }
 
 /** The deltas that carry a call before the finish chunk: whole, or (never seen, but tolerated) as pieces of text. */
-function writeCallDeltas(context: AnswerContext): Array<Record<string, unknown>> {
+function writeCallDeltas(context: ResponseContext): Array<Record<string, unknown>> {
   const call = context.plan.calls[0]
   if (call === undefined) return []
   const { step } = context.plan
@@ -77,7 +77,7 @@ function writeCallDeltas(context: AnswerContext): Array<Record<string, unknown>>
   return deltas
 }
 
-function writeFrames(context: AnswerContext): Frame[] {
+function writeFrames(context: ResponseContext): Frame[] {
   const { plan } = context
   const { step } = plan
   const envelope = writeEnvelope(context)

@@ -1,6 +1,6 @@
 // The v2 chat wire: writes a plan as messages of content parts, streamed as named events without an end marker.
 import type { BuiltinRun } from './builtins.ts'
-import { type AnswerContext, adjustPayload, type ChatWire, extraMember, type Frame } from './chat-wire.ts'
+import { adjustPayload, type ChatWire, extraMember, type Frame, type ResponseContext } from './chat-wire.ts'
 import { sendApiError } from './exchange.ts'
 import { readChatV2 } from './read-v2.ts'
 import type { AnswerPlan, PlannedCall } from './scenario.ts'
@@ -22,7 +22,7 @@ function writeUsage(plan: AnswerPlan): Record<string, unknown> {
   }
 }
 
-function writeCreated({ plan, createdSeconds }: AnswerContext): Record<string, unknown> {
+function writeCreated({ plan, createdSeconds }: ResponseContext): Record<string, unknown> {
   switch (plan.step.createdForm) {
     case 'string':
       return { created_at: String(createdSeconds) }
@@ -33,15 +33,15 @@ function writeCreated({ plan, createdSeconds }: AnswerContext): Record<string, u
   }
 }
 
-function writeStateId({ plan, stateId }: AnswerContext): Record<string, unknown> {
+function writeStateId({ plan, stateId }: ResponseContext): Record<string, unknown> {
   return stateId === null ? {} : { [plan.step.stateIdKey ?? 'tool_state_id']: stateId }
 }
 
-function writeThread({ threadId, messageId }: AnswerContext): Record<string, unknown> {
+function writeThread({ threadId, messageId }: ResponseContext): Record<string, unknown> {
   return threadId === null ? {} : { thread_id: threadId, message_id: messageId }
 }
 
-function writeCall(context: AnswerContext, call: PlannedCall): Part {
+function writeCall(context: ResponseContext, call: PlannedCall): Part {
   const { step } = context.plan
   const callArguments = step.stringArguments === true ? JSON.stringify(call.arguments) : call.arguments
   return {
@@ -51,7 +51,7 @@ function writeCall(context: AnswerContext, call: PlannedCall): Part {
 }
 
 /** Messages that hold calls: all parts in one, or one message per call, or (tolerated) the call on the message itself. */
-function writeCallMessages(context: AnswerContext, content: Part[]): Message[] {
+function writeCallMessages(context: ResponseContext, content: Part[]): Message[] {
   const { calls, step } = context.plan
   const head = { role: 'assistant', ...writeStateId(context) }
   const parts = calls.map(call => writeCall(context, call))
@@ -74,7 +74,7 @@ function writeInlineData(plan: AnswerPlan): Part {
   return sources === undefined || sources === null ? {} : { inline_data: { images: [], sources } }
 }
 
-function writeLogprobs({ request }: AnswerContext): Part {
+function writeLogprobs({ request }: ResponseContext): Part {
   if (request.topLogprobs === 0) return {}
   const top = Array.from({ length: request.topLogprobs }, (_, index) => ({
     token: String.fromCharCode(65 + index),
@@ -84,7 +84,7 @@ function writeLogprobs({ request }: AnswerContext): Part {
   return { logprobs: [{ chosen: top[0], top }] }
 }
 
-function write(context: AnswerContext): Record<string, unknown> {
+function write(context: ResponseContext): Record<string, unknown> {
   const { plan, model, fileIds } = context
   const content: Part[] = plan.runs.flatMap((run, index) => writeFile(run, fileIds[index] ?? null))
   if (plan.text !== '' || (plan.calls.length === 0 && content.length === 0)) {
@@ -116,7 +116,7 @@ function writeRunParts(run: BuiltinRun): Array<{ event: string; part: Part }> {
   return parts
 }
 
-function writeFrames(context: AnswerContext): Frame[] {
+function writeFrames(context: ResponseContext): Frame[] {
   const { plan, model, fileIds } = context
   const { step } = plan
   const created = writeCreated(context)
@@ -158,7 +158,7 @@ function writeFrames(context: AnswerContext): Frame[] {
 }
 
 /** The last event carries the calls (unless they had deltas of their own) and the state id of a tool run. */
-function writeDoneMessages(context: AnswerContext): Message[] {
+function writeDoneMessages(context: ResponseContext): Message[] {
   const { plan, stateId } = context
   if (plan.calls.length > 0 && plan.step.callInOwnDelta !== true) return writeCallMessages(context, [])
   return stateId === null ? [] : [{ role: 'assistant', ...writeStateId(context) }]

@@ -30,7 +30,7 @@ export interface ReadResult {
   includeUsage: boolean
 }
 
-export interface AnswerContext {
+export interface ResponseContext {
   request: ChatRequest
   plan: AnswerPlan
   /** Model name with its build. */
@@ -57,9 +57,9 @@ export interface ChatWire {
   /** @throws UpstreamError as the upstream refuses such a request. */
   read: (body: unknown, scope: ReadScope) => ReadResult
   /** The whole body of an answer that is not streamed. */
-  write: (context: AnswerContext) => Record<string, unknown>
+  write: (context: ResponseContext) => Record<string, unknown>
   /** The frames of a streamed answer. */
-  writeFrames: (context: AnswerContext) => Frame[]
+  writeFrames: (context: ResponseContext) => Frame[]
   /** An error inside a stream. */
   writeErrorFrame: (error: { status: number; message: string }) => Frame
   sendError: (exchange: Exchange, error: UpstreamError) => void

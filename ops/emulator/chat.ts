@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { type BuiltinRun, emptyModel, picture } from './builtins.ts'
-import type { AnswerContext, ChatWire, ReadResult, ReadScope } from './chat-wire.ts'
+import type { ChatWire, ReadResult, ReadScope, ResponseContext } from './chat-wire.ts'
 import { type DirectiveError, HANG_BEFORE_HEADERS, type Step } from './directive-steps.ts'
 import { describeStatus, UpstreamError } from './errors.ts'
 import { apiHeaders, breakConnection, type Exchange, JSON_TYPE, pause, sendBody, writeHtmlError } from './exchange.ts'
@@ -82,7 +82,7 @@ function createDirectiveError(error: DirectiveError): UpstreamError {
 function createContext(
   exchange: Exchange,
   input: { wire: ChatWire; read: ReadResult; plan: AnswerPlan; state: EmulatorState }
-): AnswerContext {
+): ResponseContext {
   const { wire, read, plan, state } = input
   const { request, kept } = read
   const isToolTurn = plan.calls.length > 0 || plan.runs.length > 0 || (request.dialect === 'v2' && isAfterResult(read))

@@ -1,6 +1,6 @@
 // The OpenAI chat-completions wire under `/openai/v1`: the same plans, for trying a `chat_compatible` provider.
 
-import { type AnswerContext, adjustPayload, type ChatWire, extraMember, type Frame } from './chat-wire.ts'
+import { adjustPayload, type ChatWire, extraMember, type Frame, type ResponseContext } from './chat-wire.ts'
 import { countEmbeddingTokens, embedText } from './embeddings.ts'
 import { badRequest, UpstreamError, unprocessable } from './errors.ts'
 import { type Exchange, sendBody, sendJson, writeHtmlError } from './exchange.ts'
@@ -53,15 +53,15 @@ function writeArguments(call: PlannedCall): string {
   return typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments)
 }
 
-function createCallId(context: AnswerContext): string {
+function createCallId(context: ResponseContext): string {
   return `call_${context.createId().replaceAll('-', '').slice(0, 24)}`
 }
 
-function createAnswerId(context: AnswerContext): string {
+function createAnswerId(context: ResponseContext): string {
   return `chatcmpl-${context.createId().replaceAll('-', '')}`
 }
 
-function write(context: AnswerContext): Record<string, unknown> {
+function write(context: ResponseContext): Record<string, unknown> {
   const { plan, request, createdSeconds } = context
   const calls = plan.calls.map(call => ({
     id: createCallId(context),
@@ -89,7 +89,7 @@ function write(context: AnswerContext): Record<string, unknown> {
   return adjustPayload(body, plan.step)
 }
 
-function writeFrames(context: AnswerContext): Frame[] {
+function writeFrames(context: ResponseContext): Frame[] {
   const { plan, request, createdSeconds, includeUsage } = context
   const { step } = plan
   const head = {

@@ -1,7 +1,7 @@
 // What an SDK may rely on in a completions stream, checked on the bytes: every member that its types require, and the rules
 // that its accumulation depends on.
 
-import type { CompletionsChunk, CompletionsUsage } from '../../worker/protocols/completions/schema.ts'
+import type { CompletionsChunk, CompletionsUsage } from '../../worker/protocols/completions/client/schema.ts'
 import type { ErrorEnvelope } from '../../worker/protocols/shared/completions-family/error-envelope.ts'
 
 export interface ReadStream {

@@ -6,10 +6,10 @@ import type { ChatCompletion, ChatCompletionChunk } from 'openai/resources/chat/
 import { Stream } from 'openai/streaming'
 import t from 'tap'
 import { accumulateEvents, GatewayError } from '../../worker/normalized/index.ts'
-import type { CompletionsChunk, CompletionsMessage } from '../../worker/protocols/completions/schema.ts'
-import { createCompletionsStreamWriter } from '../../worker/protocols/completions/stream.ts'
-import { writeCompletionsResponse } from '../../worker/protocols/completions/write-response.ts'
-import { answerContext } from '../worker/protocols/completions/support.ts'
+import type { CompletionsChunk, CompletionsMessage } from '../../worker/protocols/completions/client/schema.ts'
+import { createCompletionsStreamWriter } from '../../worker/protocols/completions/client/stream.ts'
+import { writeCompletionsResponse } from '../../worker/protocols/completions/client/write-response.ts'
+import { responseContext } from '../worker/protocols/completions/client/support.ts'
 import { readStrictly } from './completions-chunks.ts'
 import { playAnswer, randomAnswer } from './random-answers.ts'
 
@@ -17,7 +17,7 @@ const answer = fc.record({ answer: randomAnswer, isLegacy: fc.boolean(), wantsUs
 type Answer = typeof answer extends fc.Arbitrary<infer Value> ? Value : never
 
 function contextOf({ isLegacy, wantsUsage }: Answer) {
-  return answerContext({
+  return responseContext({
     ...(isLegacy ? { functions: [{ name: 'f' }] } : {}),
     ...(wantsUsage ? { stream_options: { include_usage: true } } : {})
   })

@@ -7,7 +7,7 @@ import type {
   ContentCandidate,
   ContentResponse,
   ContentTextPart
-} from '../../worker/protocols/content/schema.ts'
+} from '../../worker/protocols/content/client/schema.ts'
 
 export interface StreamError {
   code: number

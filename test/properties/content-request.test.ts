@@ -2,20 +2,23 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { GatewayError, type JsonObject, type JsonValue } from '../../worker/normalized/index.ts'
-import { readContentRequest } from '../../worker/protocols/content/client.ts'
-import { readCountTokensRequest } from '../../worker/protocols/content/count-tokens.ts'
-import { readBatchEmbedContentsRequest, readEmbedContentRequest } from '../../worker/protocols/content/embeddings.ts'
-import { convertOpenApiSchema } from '../../worker/protocols/content/openapi-schema.ts'
+import { readCountTokensRequest } from '../../worker/protocols/content/client/count-tokens.ts'
+import {
+  readBatchEmbedContentsRequest,
+  readEmbedContentRequest
+} from '../../worker/protocols/content/client/embeddings.ts'
+import { readContentRequest } from '../../worker/protocols/content/client/face.ts'
+import { convertOpenApiSchema } from '../../worker/protocols/content/client/openapi-schema.ts'
 import {
   batchEmbedContentsParameters,
   contentParameters,
   countTokensParameters,
   embedContentParameters,
   generationParameters
-} from '../../worker/protocols/content/schema.ts'
-import { writeNativeV1Request } from '../../worker/protocols/native-v1/request.ts'
-import { writeNativeV2Request } from '../../worker/protocols/native-v2/request.ts'
-import { settings } from '../worker/protocols/content/support.ts'
+} from '../../worker/protocols/content/client/schema.ts'
+import { writeNativeV1Request } from '../../worker/protocols/native/v1/request.ts'
+import { writeNativeV2Request } from '../../worker/protocols/native/v2/request.ts'
+import { settings } from '../worker/protocols/content/client/support.ts'
 
 const json = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<JsonValue>
 const text = fc.constantFrom(

@@ -10,10 +10,10 @@ import {
   type JsonObject,
   type NormalizedEvent
 } from '../../worker/normalized/index.ts'
-import { createContentArrayWriter, createContentStreamWriter } from '../../worker/protocols/content/stream.ts'
-import { writeContentResponse } from '../../worker/protocols/content/write-response.ts'
-import { createSdk } from '../worker/protocols/content/sdk.ts'
-import { answerContext, withEnum, withThoughts } from '../worker/protocols/content/support.ts'
+import { createContentArrayWriter, createContentStreamWriter } from '../../worker/protocols/content/client/stream.ts'
+import { writeContentResponse } from '../../worker/protocols/content/client/write-response.ts'
+import { createSdk } from '../worker/protocols/content/client/sdk.ts'
+import { responseContext, withEnum, withThoughts } from '../worker/protocols/content/client/support.ts'
 import { joinParts, readArrayStream, readEventStream } from './content-chunks.ts'
 import { playAnswer, type RandomAnswer, randomAnswer } from './random-answers.ts'
 
@@ -38,7 +38,7 @@ function play({ answer, providerReason, thoughtSignature }: Extras, error?: Gate
 const bodyOf = ({ showsThoughts }: Extras): JsonObject => (showsThoughts ? withThoughts : {})
 
 function write(createWriter: typeof createContentStreamWriter, reads: NormalizedEvent[][], body: JsonObject): string {
-  const writer = createWriter(answerContext(body))
+  const writer = createWriter(responseContext(body))
   const text = reads.map(read => writer.write(read)).join('')
   if (writer.write(reads.flat()) !== '') throw new Error('Something was written after the end.')
   return text
@@ -79,7 +79,7 @@ t.test('any stream adds up to the whole answer (A2, A6, B1, B2, B3)', async () =
     fc.property(extras, extras => {
       const reads = play(extras)
       const { chunks } = readEventStream(write(createContentStreamWriter, reads, bodyOf(extras)))
-      const whole = writeContentResponse(accumulateEvents(reads.flat()), answerContext(bodyOf(extras)))
+      const whole = writeContentResponse(accumulateEvents(reads.flat()), responseContext(bodyOf(extras)))
       const last = chunks.at(-1)!
       const [{ content: _content, ...candidate }] = last.candidates
       const { content, safetyRatings, ...wholeCandidate } = whole.candidates[0]
@@ -148,7 +148,7 @@ t.test('an answer that is cut at a stop string is a valid stream, and the same a
       const reads = play(extras).map(read => filter.push(read))
       const { chunks } = readEventStream(write(createContentStreamWriter, reads, bodyOf(extras)))
       const events = reads.flat()
-      const whole = writeContentResponse(accumulateEvents(events), answerContext(bodyOf(extras)))
+      const whole = writeContentResponse(accumulateEvents(events), responseContext(bodyOf(extras)))
       assert.deepEqual(joinParts(chunks), whole.candidates[0].content.parts)
       assert.equal(chunks.at(-1)?.candidates[0].finishReason, whole.candidates[0].finishReason)
       if (filter.match === undefined) return
@@ -176,7 +176,7 @@ t.test('an enum is shown bare however its JSON text is cut', async () => {
       reads.push(assembler.take())
       const { chunks } = readEventStream(write(createContentStreamWriter, reads, withEnum))
       assert.deepEqual(joinParts(chunks), [{ text: value }])
-      const whole = writeContentResponse(accumulateEvents(reads.flat()), answerContext(withEnum))
+      const whole = writeContentResponse(accumulateEvents(reads.flat()), responseContext(withEnum))
       assert.deepEqual(whole.candidates[0].content.parts, [{ text: value }])
     }),
     { numRuns: 300 }
@@ -210,7 +210,7 @@ t.test(
     assembler.finish({ reason: 'stop', providerReason: 'stop', metadata: {} }, null)
     const reads = [started, runs, [end(1, 'http://b.example/'), end(0, 'http://a.example/')], assembler.take()]
     const { chunks } = readEventStream(write(createContentStreamWriter, reads, {}))
-    const whole = writeContentResponse(accumulateEvents(reads.flat()), answerContext({}))
+    const whole = writeContentResponse(accumulateEvents(reads.flat()), responseContext({}))
     assert.deepEqual(chunks.at(-1)!.candidates[0].groundingMetadata, whole.candidates[0].groundingMetadata)
   }
 )

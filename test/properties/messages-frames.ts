@@ -11,7 +11,7 @@ import type {
   ToolUseBlock,
   Usage
 } from '@anthropic-ai/sdk/resources/messages/messages'
-import type { MessagesErrorBody, MessagesStreamEvent } from '../../worker/protocols/messages/schema.ts'
+import type { MessagesErrorBody, MessagesStreamEvent } from '../../worker/protocols/messages/client/schema.ts'
 
 export interface ReadStream {
   events: MessagesStreamEvent[]

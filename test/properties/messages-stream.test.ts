@@ -12,10 +12,10 @@ import {
   GatewayError,
   type NormalizedEvent
 } from '../../worker/normalized/index.ts'
-import { GATEWAY_SIGNATURE } from '../../worker/protocols/messages/signature.ts'
-import { createMessagesStreamWriter } from '../../worker/protocols/messages/stream.ts'
-import { writeMessagesResponse } from '../../worker/protocols/messages/write-response.ts'
-import { answerContext } from '../worker/protocols/messages/support.ts'
+import { GATEWAY_SIGNATURE } from '../../worker/protocols/messages/client/signature.ts'
+import { createMessagesStreamWriter } from '../../worker/protocols/messages/client/stream.ts'
+import { writeMessagesResponse } from '../../worker/protocols/messages/client/write-response.ts'
+import { responseContext } from '../worker/protocols/messages/client/support.ts'
 import { readStrictly } from './messages-frames.ts'
 import { act, callHead, finishReason, hostedTool, piece, type Step, usage } from './random-answers.ts'
 
@@ -84,7 +84,7 @@ function play(answer: Answer, error?: GatewayError): NormalizedEvent[][] {
 }
 
 function contextOf({ allowsSeveralCalls, showsThoughts }: Answer) {
-  return answerContext({
+  return responseContext({
     ...(allowsSeveralCalls ? { tool_choice: { type: 'auto', disable_parallel_tool_use: false } } : {}),
     ...(showsThoughts ? {} : { thinking: { type: 'adaptive', display: 'omitted' } })
   })

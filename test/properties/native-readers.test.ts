@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { accumulateEvents, type NormalizedEvent } from '../../worker/normalized/index.ts'
-import { createNativeV1Reader } from '../../worker/protocols/native-v1/provider.ts'
-import { createNativeV2Reader } from '../../worker/protocols/native-v2/provider.ts'
+import { createNativeV1Reader } from '../../worker/protocols/native/v1/face.ts'
+import { createNativeV2Reader } from '../../worker/protocols/native/v2/face.ts'
 import { checkGrammar } from '../worker/normalized/grammar.ts'
 import { type CreateReader, readStream, readWhole, writeLines } from '../worker/protocols/native/support.ts'
 

@@ -12,8 +12,8 @@ import {
   type ToolChoice,
   writeToolCallId
 } from '../../worker/normalized/index.ts'
-import { writeNativeV1Request } from '../../worker/protocols/native-v1/provider.ts'
-import { writeNativeV2Request } from '../../worker/protocols/native-v2/provider.ts'
+import { writeNativeV1Request } from '../../worker/protocols/native/v1/face.ts'
+import { writeNativeV2Request } from '../../worker/protocols/native/v2/face.ts'
 import { makeRequest, plainSettings } from '../worker/protocols/native/support.ts'
 
 const text = fc.string({ unit: 'grapheme', maxLength: 12 })

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { GatewayError, type JsonObject, type JsonValue } from '../../worker/normalized/index.ts'
-import { readResponsesRequest } from '../../worker/protocols/responses/client.ts'
-import { writeEcho } from '../../worker/protocols/responses/echo.ts'
-import { responsesParameters } from '../../worker/protocols/responses/schema.ts'
+import { writeEcho } from '../../worker/protocols/responses/client/echo.ts'
+import { readResponsesRequest } from '../../worker/protocols/responses/client/face.ts'
+import { responsesParameters } from '../../worker/protocols/responses/client/schema.ts'
 
 const json = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<JsonValue>
 const text = fc.constantFrom(

@@ -2,22 +2,22 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { accumulateEvents, GatewayError, type JsonObject } from '../../worker/normalized/index.ts'
-import type { AnswerContext } from '../../worker/protocols/face.ts'
-import { createResponsesStreamWriter } from '../../worker/protocols/responses/stream.ts'
-import { writeResponsesResponse } from '../../worker/protocols/responses/write-response.ts'
+import type { ResponseContext } from '../../worker/protocols/face.ts'
+import { createResponsesStreamWriter } from '../../worker/protocols/responses/client/stream.ts'
+import { writeResponsesResponse } from '../../worker/protocols/responses/client/write-response.ts'
 import {
   accumulateWithSdk,
-  answerContext,
+  responseContext,
   withoutHelperMembers,
   writeStream
-} from '../worker/protocols/responses/support.ts'
+} from '../worker/protocols/responses/client/support.ts'
 import { playAnswer, randomAnswer } from './random-answers.ts'
 import { readResponsesStrictly } from './responses-events.ts'
 
 const hosted = [{ type: 'web_search' }, { type: 'image_generation' }]
 const namespace = { type: 'namespace', name: 'ns', tools: [{ type: 'function', name: 'g' }] }
 
-const context: fc.Arbitrary<AnswerContext> = fc
+const context: fc.Arbitrary<ResponseContext> = fc
   .constantFrom<JsonObject>(
     {},
     { tools: hosted },
@@ -25,7 +25,7 @@ const context: fc.Arbitrary<AnswerContext> = fc
     { tools: [...hosted, { type: 'function', name: 'imagegen' }] },
     { instructions: 'be', metadata: { k: 'v' }, text: { verbosity: 'low' }, previous_response_id: 'resp_th' }
   )
-  .map(body => answerContext(body))
+  .map(body => responseContext(body))
 
 t.test('any answer is a stream that an SDK can rely on (A2, A3, A5, C4, F1, F2)', async () => {
   fc.assert(

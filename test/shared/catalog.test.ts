@@ -8,7 +8,7 @@ import {
   markStale,
   readCatalogModels
 } from '../../shared/catalog.ts'
-import { type CatalogAnswer, catalogBackoffMs, createCatalogRecord } from '../../shared/catalog-record.ts'
+import { type CatalogReply, catalogBackoffMs, createCatalogRecord } from '../../shared/catalog-record.ts'
 import { refusedDiscovery as failure } from '../support/catalog-failure.ts'
 
 const models = readCatalogModels([{ id: 'one', owned_by: 'vendor', type: 'chat' }])
@@ -25,7 +25,7 @@ function createClockedRecord() {
   const request = (owner: number, force = false) => {
     requestId += 1
     const ticket = { owner, requestId }
-    const answers: CatalogAnswer[] = []
+    const answers: CatalogReply[] = []
     record.request(ticket, { force }, answer => answers.push(answer))
     return { ticket, answers, last: () => answers.at(-1) }
   }

@@ -11,16 +11,16 @@ import {
   type NormalizedResponse
 } from '../../worker/normalized/index.ts'
 import type {
-  AnswerContext,
-  AnswerReader,
   ReadContext,
+  ResponseContext,
+  ResponseReader,
   StreamWriter,
   TranslationSettings,
   WrittenRequest
 } from '../../worker/protocols/face.ts'
 import type { NativeReading } from '../../worker/protocols/native/reading.ts'
-import { createNativeV1Reader, writeNativeV1Request } from '../../worker/protocols/native-v1/provider.ts'
-import { createNativeV2Reader, writeNativeV2Request } from '../../worker/protocols/native-v2/provider.ts'
+import { createNativeV1Reader, writeNativeV1Request } from '../../worker/protocols/native/v1/face.ts'
+import { createNativeV2Reader, writeNativeV2Request } from '../../worker/protocols/native/v2/face.ts'
 import { requestId } from './codec.ts'
 
 const ATTACHMENT_BYTES_MAX = 1024
@@ -40,8 +40,8 @@ export interface RouteFace<Answer> {
   /** Members of every body that does not bring its own. */
   smallest: JsonObject
   read(body: JsonObject, context: ReadContext): NormalizedRequest
-  writeResponse(response: NormalizedResponse, context: AnswerContext): Answer
-  createStreamWriter(context: AnswerContext): StreamWriter
+  writeResponse(response: NormalizedResponse, context: ResponseContext): Answer
+  createStreamWriter(context: ResponseContext): StreamWriter
 }
 
 export interface SendOptions extends Partial<TranslationSettings> {
@@ -71,7 +71,7 @@ export function createSend<Answer>(face: RouteFace<Answer>) {
     const written = write(request, { upstreamModel: plan.upstreamModel, settings: policy })
     // What comes back from a thread of the pool has no messages.
     const context = { requestId, createdAt: 0, model: plan.publicModel, request: { ...request, messages: [] } }
-    const openReader = (): AnswerReader => {
+    const openReader = (): ResponseReader => {
       const create = mode === 'v2' ? createNativeV2Reader : createNativeV1Reader
       return create({ reading: written.reading, head: {}, createNonce: () => requestId })
     }

@@ -10,10 +10,10 @@ import {
   createInflateRaw,
   createZstdDecompress
 } from 'node:zlib'
-import { type Deadlined, forgetDeadline, UNWATCHED, watchDeadline } from '../../shared/deadline.ts'
 import { GatewayError } from '../normalized/index.ts'
+import { type Deadlined, forgetDeadline, UNWATCHED, watchDeadline } from '../performance/deadlines.ts'
 
-export { readJsonObject } from './json-body.ts'
+export { readJsonObject } from '../translation/json-body.ts'
 
 export interface BodyReading {
   limitBytes: number

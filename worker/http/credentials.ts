@@ -4,10 +4,10 @@ import type { FastifyRequest } from 'fastify'
 import type { Logger } from '../../shared/logging.ts'
 import { isAuthRequired, type Settings } from '../../shared/settings.ts'
 import { GatewayError } from '../normalized/index.ts'
+import { isPassToken, readPassToken } from '../providers/native/pass-token.ts'
 import type { UpstreamAuthorization } from '../providers/types.ts'
 import { createApiKeys, createAttemptLimiter, findApiKey, readBearer } from './api-key.ts'
 import type { QueryValues } from './families.ts'
-import { isPassToken, readPassToken } from './pass-token.ts'
 import type { RouteTraits } from './route-traits.ts'
 
 const SERVER_AUTHORIZATION: UpstreamAuthorization = { type: 'server' }

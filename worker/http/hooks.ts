@@ -1,6 +1,6 @@
 // What the application hangs into the framework, whose own handling of bodies, errors and answers is not used.
 import type { FastifyInstance } from 'fastify'
-import { createTurnBatch } from '../../shared/turn-batch.ts'
+import { createTurnBatch } from '../performance/turn-batch.ts'
 import type { HttpRuntime } from '../runtime.ts'
 import { isBodyMethod, readBody } from './body.ts'
 import { createErrorResponder } from './errors.ts'

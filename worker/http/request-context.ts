@@ -2,13 +2,14 @@
 // its upstream work. It is made for every request before anything else happens, so everything that costs waits until it is read.
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Deadlined, forgetDeadline, UNWATCHED, watchDeadline } from '../../shared/deadline.ts'
 import type { ApiMode } from '../bridge/plan.ts'
-import { CancelSource, GatewayError } from '../normalized/index.ts'
+import { planUpstreamHeaders } from '../execution/upstream-headers.ts'
+import { GatewayError } from '../normalized/index.ts'
+import { CancelSource } from '../performance/cancel-source.ts'
+import { type Deadlined, forgetDeadline, UNWATCHED, watchDeadline } from '../performance/deadlines.ts'
 import type { CallContext, UpstreamAuthorization } from '../providers/types.ts'
 import type { FlatHeaders } from './cors.ts'
 import type { Family, QueryValues } from './families.ts'
-import { planUpstreamHeaders } from './header-policy.ts'
 import type { RouteTraits } from './route-traits.ts'
 
 declare module 'fastify' {

@@ -7,7 +7,7 @@ import type { RequestContext } from './request-context.ts'
 /** How long an answer that comes before the end of its request waits for the client to stop sending. */
 const LINGER_MS = 1000
 
-export interface WholeAnswer {
+export interface WholeResponse {
   status: number
   contentType?: string
   /** Header names and values in turn, besides those that every answer has. */
@@ -30,7 +30,7 @@ export function sendJson(
 }
 
 /** Sends an answer that is known as a whole. Nothing happens when the client is gone or something was sent already. */
-export function sendWhole(reply: FastifyReply, answer: WholeAnswer): void {
+export function sendWhole(reply: FastifyReply, answer: WholeResponse): void {
   const response = reply.raw
   const isPossible = !response.headersSent && !response.destroyed
   // Before the framework lets go: a head that cannot be written is still answered with an error.
@@ -41,7 +41,7 @@ export function sendWhole(reply: FastifyReply, answer: WholeAnswer): void {
   else response.end(answer.body)
 }
 
-function writeHeaders(context: RequestContext, answer: WholeAnswer): string[] {
+function writeHeaders(context: RequestContext, answer: WholeResponse): string[] {
   const headers = context.responseHeaders()
   if (answer.contentType !== undefined) headers.push('content-type', answer.contentType)
   headers.push('content-length', String(byteLength(answer.body)))

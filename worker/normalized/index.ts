@@ -1,8 +1,6 @@
 // The normalized form `gateway.normalized.v1`: the language between the client faces and the provider faces.
 
 export { assertNever } from './assert.ts'
-export type { CancelSignal } from './cancel-signal.ts'
-export { CancelSource, toAbortSignal } from './cancel-signal.ts'
 export type * from './content.ts'
 export type { ErrorCode, ErrorKind, GatewayErrorOptions } from './error.ts'
 export {

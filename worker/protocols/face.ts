@@ -64,7 +64,7 @@ export interface ReadContext {
 }
 
 /** Reads one answer of a provider. */
-export interface AnswerReader {
+export interface ResponseReader {
   /** Reads a whole answer. Throws `provider_protocol_error` for a body that cannot be used, or the provider's error in it. */
   readBody(bytes: Uint8Array): NormalizedEvent[]
   /** Takes the bytes of one read of a stream, cut anywhere. What is wrong with them becomes a final `error` event. */
@@ -74,7 +74,7 @@ export interface AnswerReader {
 }
 
 /** What a client face knows when it writes an answer. */
-export interface AnswerContext {
+export interface ResponseContext {
   requestId: string
   /** Seconds since the epoch. */
   createdAt: number
@@ -110,8 +110,8 @@ export type WriteError = (error: GatewayError, context: { requestId: string }) =
 export interface ChatClientFace {
   /** Reads a parsed body. Throws `GatewayError` with the path of the field at fault. */
   readRequest(body: JsonObject, context: ReadContext): NormalizedRequest
-  writeResponse(response: NormalizedResponse, context: AnswerContext): JsonObject
-  createStreamWriter(context: AnswerContext): StreamWriter
+  writeResponse(response: NormalizedResponse, context: ResponseContext): JsonObject
+  createStreamWriter(context: ResponseContext): StreamWriter
   writeError: WriteError
   /** What an error means for this very request, where the family can say more than the place that raised it. */
   refineError?(error: GatewayError, request: NormalizedRequest): GatewayError

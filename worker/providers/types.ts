@@ -2,7 +2,8 @@
 
 import type { CatalogModels } from '../../shared/catalog.ts'
 import type { Secret } from '../../shared/secret.ts'
-import type { CancelSignal, NormalizedEvent, NormalizedResponse } from '../normalized/index.ts'
+import type { NormalizedEvent, NormalizedResponse } from '../normalized/index.ts'
+import type { CancelSignal } from '../performance/cancel-source.ts'
 import type { TranslatedChat } from '../translation/types.ts'
 
 /** On whose behalf the upstream is called. */
@@ -57,7 +58,7 @@ export interface EmbeddingsCall {
   input: string[]
 }
 
-export interface EmbeddingsAnswer {
+export interface EmbeddingsResult {
   /** In the order of the input. */
   vectors: number[][]
   /** null when the upstream reported none. */
@@ -79,7 +80,7 @@ export interface NativeProvider {
    * Resolves after the terminal event, or when `context.signal` was aborted.
    */
   stream(call: TranslatedChat, context: CallContext, sink: EventSink): Promise<void>
-  embed(call: EmbeddingsCall, context: CallContext): Promise<EmbeddingsAnswer>
+  embed(call: EmbeddingsCall, context: CallContext): Promise<EmbeddingsResult>
   listModels(context: CallContext): Promise<CatalogModels>
   /** Tokens per text, in the order of the input; without a model where the upstream's own assistant or thread decides. */
   countTokens(call: { model: string | undefined; input: string[] }, context: CallContext): Promise<number[]>

@@ -2,6 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../../shared/logging.ts'
+import { admitToModel } from '../execution/model-slot.ts'
 import { noteFailure } from '../http/errors.ts'
 import { type EventStreamWriter, startEventStream } from '../http/event-stream.ts'
 import type { RequestContext } from '../http/request-context.ts'
@@ -13,11 +14,10 @@ import {
   type NormalizedUsage,
   toGatewayError
 } from '../normalized/index.ts'
-import type { AnswerContext, ChatClientFace, ReadContext } from '../protocols/face.ts'
+import type { ChatClientFace, ReadContext, ResponseContext } from '../protocols/face.ts'
 import type { EventSink, NativeProvider } from '../providers/types.ts'
 import type { WorkerRuntime } from '../runtime.ts'
 import type { TranslatedChat } from '../translation/types.ts'
-import { admitToModel } from './admission.ts'
 
 export interface ChatOperation {
   protocol: ClientProtocol
@@ -50,7 +50,7 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     let lease: ReturnType<typeof runtime.providers.acquire> | undefined
     try {
       lease = runtime.providers.acquire(context.authorization)
-      const answer: AnswerContext = {
+      const answer: ResponseContext = {
         requestId: context.requestId,
         createdAt: Math.floor(context.startedAtEpochMs / 1000),
         model: call.plan.publicModel,
@@ -91,7 +91,7 @@ function refineError(thrown: unknown, face: ChatClientFace, call: TranslatedChat
 interface StreamPlace {
   reply: FastifyReply
   operation: ChatOperation
-  answer: AnswerContext
+  answer: ResponseContext
   log: Logger
 }
 

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import { mountOperation } from '../http/route-traits.ts'
-import { completionsFace } from '../protocols/completions/client.ts'
+import { completionsFace } from '../protocols/completions/client/face.ts'
 import type { WorkerRuntime } from '../runtime.ts'
 import { createChatHandler } from './chat.ts'
 import { createEmbeddingsHandler } from './embeddings.ts'

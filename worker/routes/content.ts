@@ -2,25 +2,25 @@
 // pattern takes everything behind `/models/` and the codec takes it apart.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { readJsonObject } from '../http/json-body.ts'
+import { countTokens } from '../execution/count-tokens.ts'
+import { embedTexts } from '../execution/embed.ts'
 import { sendJson } from '../http/respond.ts'
 import { mountOperation } from '../http/route-traits.ts'
 import { assertNever, type JsonObject } from '../normalized/index.ts'
-import { contentArrayFace, contentFace } from '../protocols/content/client.ts'
-import { readCountTokensRequest, writeCountTokensResponse } from '../protocols/content/count-tokens.ts'
+import { readCountTokensRequest, writeCountTokensResponse } from '../protocols/content/client/count-tokens.ts'
 import {
   readBatchEmbedContentsRequest,
   readEmbedContentRequest,
   writeBatchEmbedContentsResponse,
   writeEmbedContentResponse
-} from '../protocols/content/embeddings.ts'
-import { writeTunedModelList } from '../protocols/content/models.ts'
-import { readOperationPath } from '../protocols/content/path.ts'
-import { CONTENT_ARRAY_MEDIA_TYPE } from '../protocols/content/stream.ts'
+} from '../protocols/content/client/embeddings.ts'
+import { contentArrayFace, contentFace } from '../protocols/content/client/face.ts'
+import { writeTunedModelList } from '../protocols/content/client/models.ts'
+import { readOperationPath } from '../protocols/content/client/path.ts'
+import { CONTENT_ARRAY_MEDIA_TYPE } from '../protocols/content/client/stream.ts'
 import type { WorkerRuntime } from '../runtime.ts'
+import { readJsonObject } from '../translation/json-body.ts'
 import { createChatHandler } from './chat.ts'
-import { countTokens } from './count-tokens.ts'
-import { embedTexts } from './embed.ts'
 import { createModelHandlers } from './models.ts'
 
 /** The last two are for SDKs that put `/v1beta` behind a base URL that has a version already. */

@@ -1,17 +1,18 @@
 // Embeddings of the completions family: read, admit, execute, write.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { readJsonObject } from '../http/json-body.ts'
+import { chooseEmbeddingsModel, embedTexts } from '../execution/embed.ts'
 import { sendJson } from '../http/respond.ts'
-import { type CancelSignal, GatewayError } from '../normalized/index.ts'
+import { GatewayError } from '../normalized/index.ts'
+import type { CancelSignal } from '../performance/cancel-source.ts'
 import {
   type EmbeddingsInput,
   readEmbeddingsRequest,
   writeEmbeddingsError,
   writeEmbeddingsResponse
-} from '../protocols/completions/embeddings.ts'
+} from '../protocols/completions/client/embeddings.ts'
 import type { WorkerRuntime } from '../runtime.ts'
-import { chooseEmbeddingsModel, embedTexts } from './embed.ts'
+import { readJsonObject } from '../translation/json-body.ts'
 
 export function createEmbeddingsHandler(runtime: WorkerRuntime) {
   async function readTexts(input: EmbeddingsInput, model: string, signal: CancelSignal): Promise<string[]> {

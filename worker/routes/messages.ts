@@ -1,15 +1,15 @@
 // Mounts the messages family; its model lists share their routes with the other families (`models.ts`).
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { readJsonObject } from '../http/json-body.ts'
+import { countTokens } from '../execution/count-tokens.ts'
 import { sendJson } from '../http/respond.ts'
 import { mountOperation } from '../http/route-traits.ts'
-import { messagesFace } from '../protocols/messages/client.ts'
-import { readCountTokensRequest, writeCountTokens } from '../protocols/messages/count-tokens.ts'
-import { PING_FRAME } from '../protocols/messages/stream.ts'
+import { readCountTokensRequest, writeCountTokens } from '../protocols/messages/client/count-tokens.ts'
+import { messagesFace } from '../protocols/messages/client/face.ts'
+import { PING_FRAME } from '../protocols/messages/client/stream.ts'
 import type { WorkerRuntime } from '../runtime.ts'
+import { readJsonObject } from '../translation/json-body.ts'
 import { createChatHandler } from './chat.ts'
-import { countTokens } from './count-tokens.ts'
 
 export function registerMessagesRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
   const create = createChatHandler(runtime, { protocol: 'messages', face: messagesFace, keepAliveText: PING_FRAME })

@@ -3,8 +3,8 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { mountOperation } from '../http/route-traits.ts'
-import { ATTACHMENT_IDS_HEADER } from '../protocols/responses/attachment-ids.ts'
-import { responsesFace } from '../protocols/responses/client.ts'
+import { ATTACHMENT_IDS_HEADER } from '../protocols/responses/client/attachment-ids.ts'
+import { responsesFace } from '../protocols/responses/client/face.ts'
 import type { WorkerRuntime } from '../runtime.ts'
 import { createChatHandler } from './chat.ts'
 

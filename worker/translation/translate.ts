@@ -1,15 +1,15 @@
 // From a client's bytes to the upstream's bytes in one pure step: the same for the event loop and for a pool thread.
 
 import { planNativeChat } from '../bridge/plan.ts'
-import { readJsonObject } from '../http/json-body.ts'
 import type { ClientProtocol } from '../normalized/index.ts'
-import { readCompletionsRequest } from '../protocols/completions/client.ts'
-import { readContentRequest } from '../protocols/content/client.ts'
+import { readCompletionsRequest } from '../protocols/completions/client/face.ts'
+import { readContentRequest } from '../protocols/content/client/face.ts'
 import type { ChatClientFace, TranslationSettings } from '../protocols/face.ts'
-import { readMessagesRequest } from '../protocols/messages/client.ts'
-import { writeNativeV1Request } from '../protocols/native-v1/provider.ts'
-import { writeNativeV2Request } from '../protocols/native-v2/provider.ts'
-import { readResponsesRequest } from '../protocols/responses/client.ts'
+import { readMessagesRequest } from '../protocols/messages/client/face.ts'
+import { writeNativeV1Request } from '../protocols/native/v1/face.ts'
+import { writeNativeV2Request } from '../protocols/native/v2/face.ts'
+import { readResponsesRequest } from '../protocols/responses/client/face.ts'
+import { readJsonObject } from './json-body.ts'
 import type { TranslatedChat, TranslationJob } from './types.ts'
 
 const readers: Record<ClientProtocol, ChatClientFace['readRequest']> = {

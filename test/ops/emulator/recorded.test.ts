@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { type Answer, readFrames, startClient } from './support.ts'
 
-const folder = join(import.meta.dirname, '../../../../shared/recorded')
+const folder = join(import.meta.dirname, '../../fixtures/recorded')
 
 interface Exchange {
   request: { method: string; path: string; headers: Record<string, string>; body: unknown }

@@ -4,7 +4,7 @@ import { isModelPath } from '../../../worker/http/drain-gate.ts'
 import { startEventStream } from '../../../worker/http/event-stream.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
 import { mountOperation } from '../../../worker/http/route-traits.ts'
-import { toAbortSignal } from '../../../worker/normalized/index.ts'
+import { toAbortSignal } from '../../../worker/performance/cancel-source.ts'
 import { get, post } from '../../support/client.ts'
 import { type Handler, openConnection, signalled, startApplication } from './support.ts'
 

@@ -5,7 +5,8 @@ import { startEventStream } from '../../../worker/http/event-stream.ts'
 import type { RequestContext } from '../../../worker/http/request-context.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
 import { mountOperation } from '../../../worker/http/route-traits.ts'
-import { GatewayError, toAbortSignal } from '../../../worker/normalized/index.ts'
+import { GatewayError } from '../../../worker/normalized/index.ts'
+import { toAbortSignal } from '../../../worker/performance/cancel-source.ts'
 import { type Handler, openConnection, signalled, startApplication } from './support.ts'
 
 function mount(handler: Handler) {

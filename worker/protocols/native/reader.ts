@@ -1,23 +1,23 @@
 // The outer half of both readers: bytes to payloads, and every way in which an answer can end too early.
 
 import { GatewayError, isJsonObject, type NormalizedEvent } from '../../normalized/index.ts'
-import type { AnswerReader } from '../face.ts'
+import { RepeatedFrame } from '../../performance/repeated-frame.ts'
+import type { ResponseReader } from '../face.ts'
 import { createSseParser, type SseParser } from '../shared/sse.ts'
-import { NativeAnswer, type Payload } from './answer.ts'
 import { mapErrorEvent } from './errors.ts'
-import type { AnswerReaderDependencies } from './reading.ts'
-import { RepeatedFrame } from './repeated-frame.ts'
+import type { ReaderDependencies } from './reading.ts'
+import { NativeResponseState, type Payload } from './response-state.ts'
 
 /** What a contract does with a payload. */
 export interface PayloadReader {
   /** Reads the whole answer. False when the payload is none. */
-  readWhole(payload: Payload, answer: NativeAnswer): boolean
+  readWhole(payload: Payload, answer: NativeResponseState): boolean
   /** Reads one event of a stream. `name` is its event name, '' without one. */
-  readEvent(payload: Payload, name: string, answer: NativeAnswer): void
+  readEvent(payload: Payload, name: string, answer: NativeResponseState): void
   /** The text of a payload that holds text of the answer and nothing else that matters; undefined for any other. */
   readPlainText(payload: Payload): string | undefined
   /** Takes the text of such a payload. */
-  takePlainText(text: string, answer: NativeAnswer): void
+  takePlainText(text: string, answer: NativeResponseState): void
   /** True for an event that the contract calls the last one, even if nothing in it says why the answer ended. */
   isTerminal(name: string): boolean
 }
@@ -26,8 +26,8 @@ const END_MARKER = '[DONE]'
 const ERROR_EVENT = 'response.error'
 
 /** One per answer: it keeps the state of its stream. */
-export class NativeReader implements AnswerReader {
-  readonly #answer: NativeAnswer
+export class NativeReader implements ResponseReader {
+  readonly #answer: NativeResponseState
   readonly #payloads: PayloadReader
   /** Only streams need these two: the parser's decoder alone costs as much as the reading of a small whole answer. */
   #openedParser: SseParser | undefined
@@ -35,8 +35,8 @@ export class NativeReader implements AnswerReader {
   /** The upstream itself said that nothing more comes. */
   #isTerminatorSeen = false
 
-  constructor(dependencies: AnswerReaderDependencies, contract: 'v1' | 'v2', payloads: PayloadReader) {
-    this.#answer = new NativeAnswer({ dependencies, contract })
+  constructor(dependencies: ReaderDependencies, contract: 'v1' | 'v2', payloads: PayloadReader) {
+    this.#answer = new NativeResponseState({ dependencies, contract })
     this.#payloads = payloads
   }
 

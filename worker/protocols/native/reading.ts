@@ -27,7 +27,7 @@ export type NativeAnomaly =
   | 'announced_tool_call_missing'
   | 'tool_call_changed_late'
 
-export interface AnswerReaderDependencies {
+export interface ReaderDependencies {
   reading: NativeReading
   head: AnswerHead
   /** Makes the id of a call unique where the upstream gives no state id: a uuid, or any other text. */

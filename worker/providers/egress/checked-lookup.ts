@@ -3,7 +3,7 @@
 
 import { lookup as resolveName } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
-import { DESTINATION_REFUSED } from '../transport/call-failure.ts'
+import { DESTINATION_REFUSED } from '../http/call-failure.ts'
 import { isLoopbackAddress, isPublicAddress } from './address-guard.ts'
 
 /** Where connections may go: to public hosts only, or to this machine only. */

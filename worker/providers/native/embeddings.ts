@@ -1,17 +1,17 @@
 // Embeddings on the native upstream (upstream contract, section 5; completions contract, section 10).
 
-import { readJson } from '../transport/answer.ts'
-import { protocolFailure } from '../transport/call-failure.ts'
-import type { CallContext, EmbeddingsAnswer, EmbeddingsCall } from '../types.ts'
-import { readMetadata } from './answer-head.ts'
-import type { UpstreamClient } from './client.ts'
+import { protocolFailure } from '../http/call-failure.ts'
+import type { UpstreamClient } from '../http/client.ts'
+import { readMetadata } from '../http/response-head.ts'
+import { readJson } from '../http/whole-response.ts'
+import type { CallContext, EmbeddingsCall, EmbeddingsResult } from '../types.ts'
 
 /** Resolves with one vector per input text, in the order of the input. Rejects with `GatewayError`. */
 export async function embedTexts(
   client: UpstreamClient,
   call: EmbeddingsCall,
   context: CallContext
-): Promise<EmbeddingsAnswer> {
+): Promise<EmbeddingsResult> {
   const answer = await client.fetch(
     {
       operation: 'embeddings',

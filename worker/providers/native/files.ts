@@ -1,10 +1,10 @@
 // The upstream's file store: upload of what clients attach, download of what the upstream made (upstream contract, section 8).
 
-import { ANSWER_BYTES_MAX, readHeader, readJson } from '../transport/answer.ts'
-import { protocolFailure } from '../transport/call-failure.ts'
+import { protocolFailure } from '../http/call-failure.ts'
+import type { UpstreamClient } from '../http/client.ts'
+import { ANSWER_BYTES_MAX, readHeader, readJson } from '../http/whole-response.ts'
 import type { CallContext, DownloadedFile } from '../types.ts'
 import { writeMultipart } from './attachments/multipart.ts'
-import type { UpstreamClient } from './client.ts'
 
 export interface FileUpload {
   bytes: Uint8Array

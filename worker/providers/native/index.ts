@@ -7,18 +7,18 @@ import type { Settings } from '../../../shared/settings.ts'
 import type { MediaKind } from '../../protocols/native/media-types.ts'
 import type { AddressPolicy } from '../egress/checked-lookup.ts'
 import { createGuardedDownload, type DownloadDependencies } from '../egress/guarded-download.ts'
-import { createGate } from '../transport/gate.ts'
+import { createTransport, type NativeTransport } from '../http/connections.ts'
+import { createGate } from '../http/gate.ts'
+import { createConcealment } from '../http/redaction.ts'
 import type { NativeProvider, NativeProviderPool } from '../types.ts'
 import { createUploadCache } from './attachments/upload-cache.ts'
-import { createConcealment } from './concealment.ts'
 import { createProvider, type NativeCredential, type SharedDependencies } from './provider.ts'
 import { createProviderPool } from './provider-pool.ts'
 import { type CreateReader, createNativeReader } from './reader.ts'
-import { createTransport, type NativeTransport } from './transport.ts'
 
 export type { AddressPolicy } from '../egress/checked-lookup.ts'
+export { TransportConfigurationError } from '../http/connections.ts'
 export type { CreateReader } from './reader.ts'
-export { TransportConfigurationError } from './transport.ts'
 
 export interface NativeProviderOptions {
   settings: Settings

@@ -7,9 +7,9 @@ import {
   readCatalogModels
 } from '../../../shared/catalog.ts'
 import { GatewayError } from '../../normalized/index.ts'
-import { readJson } from '../transport/answer.ts'
+import type { UpstreamClient } from '../http/client.ts'
+import { readJson } from '../http/whole-response.ts'
 import type { CallContext } from '../types.ts'
-import type { UpstreamClient } from './client.ts'
 
 /** The list may hold members that the catalog drops; what is far beyond its own bound is not read to the end. */
 const LIST_BYTES_MAX = 4 * CATALOG_SERIALIZED_BYTES_MAX

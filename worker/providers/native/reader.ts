@@ -2,12 +2,12 @@
 
 import type { ProviderWire } from '../../bridge/plan.ts'
 import { assertNever } from '../../normalized/assert.ts'
-import type { AnswerReader } from '../../protocols/face.ts'
-import type { AnswerReaderDependencies } from '../../protocols/native/reading.ts'
-import { createNativeV1Reader } from '../../protocols/native-v1/provider.ts'
-import { createNativeV2Reader } from '../../protocols/native-v2/provider.ts'
+import type { ResponseReader } from '../../protocols/face.ts'
+import type { ReaderDependencies } from '../../protocols/native/reading.ts'
+import { createNativeV1Reader } from '../../protocols/native/v1/face.ts'
+import { createNativeV2Reader } from '../../protocols/native/v2/face.ts'
 
-export type CreateReader = (wire: ProviderWire, dependencies: AnswerReaderDependencies) => AnswerReader
+export type CreateReader = (wire: ProviderWire, dependencies: ReaderDependencies) => ResponseReader
 
 /** The reader of one answer on a native wire. */
 export const createNativeReader: CreateReader = (wire, dependencies) => {

@@ -2,13 +2,13 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Secret } from '../../../shared/secret.ts'
-import { AnswerCollector, readJson } from '../transport/answer.ts'
-import { protocolFailure } from '../transport/call-failure.ts'
-import { type ExchangeRequest, runExchange } from '../transport/exchange.ts'
-import { requireSuccess } from './answer-head.ts'
-import { type FetchedToken, readTokenAnswer } from './token-answer.ts'
+import { protocolFailure } from '../http/call-failure.ts'
+import type { NativeTransport, UpstreamOrigin } from '../http/connections.ts'
+import { type ExchangeRequest, runExchange } from '../http/exchange.ts'
+import { requireSuccess } from '../http/response-head.ts'
+import { ResponseCollector, readJson } from '../http/whole-response.ts'
+import { type FetchedToken, readTokenAnswer } from './token-response.ts'
 import type { TokenCaller } from './token-source.ts'
-import type { NativeTransport, UpstreamOrigin } from './transport.ts'
 
 /** Token answers are one or two kilobytes. */
 const TOKEN_ANSWER_BYTES_MAX = 64 * 1024
@@ -65,7 +65,7 @@ async function fetchToken(
   { dispatcher, origin }: UpstreamOrigin,
   request: ExchangeRequest
 ): Promise<FetchedToken> {
-  const collector = new AnswerCollector(TOKEN_ANSWER_BYTES_MAX)
+  const collector = new ResponseCollector(TOKEN_ANSWER_BYTES_MAX)
   await runExchange({ dispatcher, origin, request, receiver: collector, timeouts: transport.timeouts.whole, signal })
   const token = readTokenAnswer(readJson(requireSuccess(await collector.take())))
   if (token === undefined) throw protocolFailure('token_answer_without_token')

@@ -2,10 +2,10 @@
 // dropped when the upstream refuses it (upstream contract, section 2.3; decision 10; field lesson N5).
 
 import type { Secret } from '../../../shared/secret.ts'
-import type { CancelSignal } from '../../normalized/index.ts'
-import { raceAbort } from '../transport/abort.ts'
-import { CallFailure } from '../transport/call-failure.ts'
-import type { FetchedToken } from './token-answer.ts'
+import type { CancelSignal } from '../../performance/cancel-source.ts'
+import { raceAbort } from '../http/abort.ts'
+import { CallFailure } from '../http/call-failure.ts'
+import type { FetchedToken } from './token-response.ts'
 
 /** One token as it was handed out; its identity says which token a refusal is about. */
 export interface AccessToken {

@@ -1,9 +1,9 @@
 // Token counts by the upstream (upstream contract, section 7).
 
-import { readJson } from '../transport/answer.ts'
-import { protocolFailure } from '../transport/call-failure.ts'
+import { protocolFailure } from '../http/call-failure.ts'
+import type { UpstreamClient } from '../http/client.ts'
+import { readJson } from '../http/whole-response.ts'
 import type { CallContext } from '../types.ts'
-import type { UpstreamClient } from './client.ts'
 
 /** Resolves with the tokens of each text, in order; without texts nothing is asked. Rejects with `GatewayError`. */
 export async function countTextTokens(

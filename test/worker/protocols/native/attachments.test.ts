@@ -7,8 +7,8 @@ import type {
   NormalizedMessage,
   NormalizedRequest
 } from '../../../../worker/normalized/index.ts'
-import { writeNativeV1Request } from '../../../../worker/protocols/native-v1/provider.ts'
-import { writeNativeV2Request } from '../../../../worker/protocols/native-v2/provider.ts'
+import { writeNativeV1Request } from '../../../../worker/protocols/native/v1/face.ts'
+import { writeNativeV2Request } from '../../../../worker/protocols/native/v2/face.ts'
 import { makeRequest, plainSettings, say } from './support.ts'
 
 const requestId = '0b6f0a52-7a51-4a0e-9c11-0d6f1b1f2a77'

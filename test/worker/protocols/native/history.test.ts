@@ -10,8 +10,8 @@ import {
   type ToolResultPart,
   writeToolCallId
 } from '../../../../worker/normalized/index.ts'
-import { writeNativeV1Request } from '../../../../worker/protocols/native-v1/provider.ts'
-import { createNativeV2Reader, writeNativeV2Request } from '../../../../worker/protocols/native-v2/provider.ts'
+import { writeNativeV1Request } from '../../../../worker/protocols/native/v1/face.ts'
+import { createNativeV2Reader, writeNativeV2Request } from '../../../../worker/protocols/native/v2/face.ts'
 import { LINEAR_GROWTH_MAX, measureGrowth } from '../../../support/growth.ts'
 import { makeRequest, openReader, plainSettings, say } from './support.ts'
 

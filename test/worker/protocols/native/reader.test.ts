@@ -2,8 +2,8 @@
 
 import t from 'tap'
 import { accumulateEvents, type NormalizedEvent, readToolCallId } from '../../../../worker/normalized/index.ts'
-import { createNativeV1Reader } from '../../../../worker/protocols/native-v1/provider.ts'
-import { createNativeV2Reader } from '../../../../worker/protocols/native-v2/provider.ts'
+import { createNativeV1Reader } from '../../../../worker/protocols/native/v1/face.ts'
+import { createNativeV2Reader } from '../../../../worker/protocols/native/v2/face.ts'
 import { SSE_FRAME_CHARACTERS_MAX } from '../../../../worker/protocols/shared/sse.ts'
 import { openReader, readStream, type Setup } from './support.ts'
 

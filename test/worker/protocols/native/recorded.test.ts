@@ -13,8 +13,8 @@ import {
   type NormalizedTool,
   type ToolChoice
 } from '../../../../worker/normalized/index.ts'
-import { createNativeV1Reader, writeNativeV1Request } from '../../../../worker/protocols/native-v1/provider.ts'
-import { createNativeV2Reader, writeNativeV2Request } from '../../../../worker/protocols/native-v2/provider.ts'
+import { createNativeV1Reader, writeNativeV1Request } from '../../../../worker/protocols/native/v1/face.ts'
+import { createNativeV2Reader, writeNativeV2Request } from '../../../../worker/protocols/native/v2/face.ts'
 import { checkGrammar } from '../../normalized/grammar.ts'
 import { makeRequest, openReader, plainSettings, readStream } from './support.ts'
 
@@ -23,7 +23,7 @@ interface Exchange {
   response: { status: number; body: JsonObject | string }
 }
 
-const folder = join(import.meta.dirname, '../../../../../shared/recorded')
+const folder = join(import.meta.dirname, '../../../fixtures/recorded')
 const chats = !existsSync(folder)
   ? []
   : readdirSync(folder)

@@ -3,8 +3,8 @@
 import t, { type Test } from 'tap'
 import type { JsonObject, NormalizedRequest } from '../../../../worker/normalized/index.ts'
 import type { TranslationSettings } from '../../../../worker/protocols/face.ts'
-import { writeNativeV1Request } from '../../../../worker/protocols/native-v1/provider.ts'
-import { writeNativeV2Request } from '../../../../worker/protocols/native-v2/provider.ts'
+import { writeNativeV1Request } from '../../../../worker/protocols/native/v1/face.ts'
+import { writeNativeV2Request } from '../../../../worker/protocols/native/v2/face.ts'
 import { makeRequest, plainSettings } from './support.ts'
 
 interface Options {

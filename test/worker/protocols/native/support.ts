@@ -8,10 +8,10 @@ import {
   type NormalizedMessage,
   type NormalizedRequest
 } from '../../../../worker/normalized/index.ts'
-import type { AnswerReader, TranslationSettings } from '../../../../worker/protocols/face.ts'
-import type { AnswerReaderDependencies, NativeReading } from '../../../../worker/protocols/native/reading.ts'
+import type { ResponseReader, TranslationSettings } from '../../../../worker/protocols/face.ts'
+import type { NativeReading, ReaderDependencies } from '../../../../worker/protocols/native/reading.ts'
 
-export type CreateReader = (dependencies: AnswerReaderDependencies) => AnswerReader
+export type CreateReader = (dependencies: ReaderDependencies) => ResponseReader
 
 export const plainReading: NativeReading = {
   toolNames: new Map(),
@@ -24,12 +24,12 @@ export const plainReading: NativeReading = {
 
 export interface Setup {
   reading?: Partial<NativeReading>
-  head?: AnswerReaderDependencies['head']
+  head?: ReaderDependencies['head']
   onAnomaly?: (name: string, details: Record<string, string | number>) => void
 }
 
 /** A reader whose nonces count from 0. */
-export function openReader(create: CreateReader, setup: Setup = {}): AnswerReader {
+export function openReader(create: CreateReader, setup: Setup = {}): ResponseReader {
   let nonces = 0
   return create({
     reading: { ...plainReading, ...setup.reading },

@@ -8,8 +8,8 @@ import type {
   NormalizedTool,
   ToolChoice
 } from '../../../../worker/normalized/index.ts'
-import { createNativeV1Reader, writeNativeV1Request } from '../../../../worker/protocols/native-v1/provider.ts'
-import { writeNativeV2Request } from '../../../../worker/protocols/native-v2/provider.ts'
+import { createNativeV1Reader, writeNativeV1Request } from '../../../../worker/protocols/native/v1/face.ts'
+import { writeNativeV2Request } from '../../../../worker/protocols/native/v2/face.ts'
 import { LINEAR_GROWTH_MAX, measureGrowth } from '../../../support/growth.ts'
 import { makeRequest, openReader, plainSettings } from './support.ts'
 

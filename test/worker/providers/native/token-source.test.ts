@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Secret } from '../../../../shared/secret.ts'
 import { GatewayError } from '../../../../worker/normalized/index.ts'
-import { readTokenAnswer } from '../../../../worker/providers/native/token-answer.ts'
+import { CallFailure } from '../../../../worker/providers/http/call-failure.ts'
+import { readTokenAnswer } from '../../../../worker/providers/native/token-response.ts'
 import {
   type AccessToken,
   createFixedTokenSource,
@@ -10,7 +11,6 @@ import {
   type TokenCaller,
   type TokenSourceOptions
 } from '../../../../worker/providers/native/token-source.ts'
-import { CallFailure } from '../../../../worker/providers/transport/call-failure.ts'
 import { rejection } from '../support/rejection.ts'
 
 const caller = { signal: new AbortController().signal, headers: [] }

@@ -1,8 +1,8 @@
 // Remembers which files are with the upstream already, and lets everybody who asks for the same file at the same time wait for
 // one upload. A file belongs to the credential that uploaded it, so the key must name the credential.
 
-import type { CancelSignal } from '../../../normalized/index.ts'
-import { abortError } from '../../transport/abort.ts'
+import type { CancelSignal } from '../../../performance/cancel-source.ts'
+import { abortError } from '../../http/abort.ts'
 
 export interface UploadedFile<Kind> {
   fileId: string

@@ -2,11 +2,12 @@
 // the limits and uploaded (completions contract, section 4.4). An attachment is never silently missing.
 
 import { createHash, randomUUID } from 'node:crypto'
-import { type ClientProtocol, GatewayError, toAbortSignal } from '../../../normalized/index.ts'
+import { type ClientProtocol, GatewayError } from '../../../normalized/index.ts'
+import { toAbortSignal } from '../../../performance/cancel-source.ts'
 import type { AttachmentLimits, PendingAttachment } from '../../../protocols/face.ts'
 import type { MediaKind } from '../../../protocols/native/media-types.ts'
 import type { GuardedDownload } from '../../egress/guarded-download.ts'
-import type { Gate } from '../../transport/gate.ts'
+import type { Gate } from '../../http/gate.ts'
 import type { CallContext } from '../../types.ts'
 import type { FileCalls } from '../files.ts'
 import { type AttachmentType, classifyAttachment, mediaSubtype } from './media-type.ts'

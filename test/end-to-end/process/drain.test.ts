@@ -1,0 +1,121 @@
+import t from 'tap'
+import { waitUntil } from '../../support/processes.ts'
+import { hasTerminals, startFleet, startFleetInTerminal } from './fixtures/run.ts'
+import { findWorkers, isAlive, waitForEnd } from './fixtures/workers.ts'
+
+t.test('an idle gateway ends at once and cleanly, on either signal, and takes its workers with it (I3)', async t => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const fleet = await startFleet(t, { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '300' })
+    const workers = await findWorkers(fleet, 2)
+    fleet.child.kill(signal)
+    t.same(await fleet.exited, { code: 0, signal: null })
+    for (const pid of workers.values()) t.equal(isAlive(pid), false)
+    const events = fleet.readLog().map(line => line.event)
+    t.ok(events.includes('shutdown_initiated'))
+    t.ok(events.includes('shutdown_complete'))
+    t.notOk(events.includes('requests_cancelled'))
+  }
+})
+
+t.test('bridge 95: a running request ends with its answer, then the gateway ends with 0', async t => {
+  const fleet = await startFleet(t, { GATEWAY_WORKERS: '1' })
+  const running = fleet.get('/work?ms=1000')
+  await fleet.get('/state')
+  fleet.child.kill('SIGTERM')
+  t.equal((await running).status, 200)
+  t.same(await fleet.exited, { code: 0, signal: null })
+})
+
+t.test('readiness is false, with the port still open, for the whole grace (I1)', async t => {
+  const fleet = await startFleet(t, { GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '1' })
+  fleet.child.kill('SIGTERM')
+  await fleet.until('/state', state => state.isDraining === true)
+  t.same((await fleet.get('/work?ms=0')).body, { reason: 'gateway_shutting_down' })
+  t.same(await fleet.exited, { code: 0, signal: null })
+  await t.rejects(fleet.get('/state'))
+})
+
+t.test('operations 58: at the deadline a running request is cancelled, and the gateway still ends with 0', async t => {
+  const fleet = await startFleet(t, { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '0.5', GATEWAY_WORKERS: '1' })
+  const running = fleet.get('/work?ms=60000')
+  await fleet.get('/state')
+  fleet.child.kill('SIGTERM')
+  const { status, body } = await running
+  t.equal(status, 503)
+  t.same(body, { reason: 'cancelled' })
+  t.same(await fleet.exited, { code: 0, signal: null })
+})
+
+t.test('a second signal cancels at once', async t => {
+  const fleet = await startFleet(t, { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '300', GATEWAY_WORKERS: '1' })
+  const running = fleet.get('/work?ms=60000')
+  await fleet.get('/state')
+  fleet.child.kill('SIGTERM')
+  while (!fleet.readLog().some(line => line.event === 'shutdown_initiated'))
+    await fleet.get('/state').catch(() => undefined)
+  fleet.child.kill('SIGINT')
+  t.equal((await running).status, 503)
+  t.same(await fleet.exited, { code: 0, signal: null })
+})
+
+t.test('a signal that a terminal and a shell both pass on is one wish: what runs is finished', async t => {
+  const fleet = await startFleet(t, { GATEWAY_WORKERS: '1' })
+  const running = fleet.get('/work?ms=1000')
+  await fleet.get('/state')
+  fleet.child.kill('SIGINT')
+  await new Promise(resolve => setImmediate(resolve))
+  fleet.child.kill('SIGINT')
+  t.equal((await running).status, 200)
+  t.same(await fleet.exited, { code: 0, signal: null })
+})
+
+t.test('a worker that does not finish closing is killed after its bound, and the exit code says so (I4)', async t => {
+  const fleet = await startFleet(t, { GATEWAY_WORKERS: '1' }, 'hang-in-close')
+  const workers = await findWorkers(fleet, 1)
+  fleet.child.kill('SIGTERM')
+  t.same(await fleet.exited, { code: 4, signal: null })
+  t.match(fleet.errors(), /^cleanup_exceeded: [^\n]*\n$/)
+  t.ok(fleet.readLog().some(line => line.event === 'cleanup_exceeded'))
+  for (const pid of workers.values()) await waitForEnd(pid)
+})
+
+t.test('a worker that dies while draining is not replaced, and the gateway ends', async t => {
+  const fleet = await startFleet(t, { GATEWAY_WORKERS: '1', GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '300' })
+  const workers = await findWorkers(fleet, 1)
+  const running = fleet.get('/work?ms=60000')
+  running.catch(() => undefined)
+  await fleet.get('/state')
+  fleet.child.kill('SIGTERM')
+  while (!fleet.readLog().some(line => line.event === 'shutdown_initiated'))
+    await fleet.get('/state').catch(() => undefined)
+  process.kill(Number(workers.get(1)), 'SIGKILL')
+  t.same(await fleet.exited, { code: 0, signal: null })
+  await t.rejects(running, 'the client sees a cut')
+  t.notOk(fleet.readLog().some(line => line.event === 'worker_restart'))
+})
+
+t.test('a closed terminal is a stop like any other', { skip: !hasTerminals }, async t => {
+  const fleet = await startFleetInTerminal(t)
+  const running = fleet.get('/work?ms=1000')
+  const { supervisor } = (await fleet.get('/state')).body
+  process.kill(Number(supervisor), 'SIGHUP')
+  t.equal((await running).status, 200)
+  t.same(await fleet.exited, { code: 0, signal: null })
+
+  const closed = await startFleetInTerminal(t)
+  closed.child.kill('SIGKILL')
+  await waitUntil(() => closed.readLog().at(-1)?.event === 'shutdown_complete', 'the gateway ends')
+  t.match(closed.readLog().at(-1), { exit_code: 0 })
+})
+
+t.test('while requests run on, the log says every second how many and how long', async t => {
+  const fleet = await startFleet(t, { GATEWAY_WORKERS: '1', GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '60' })
+  const running = fleet.get('/work?ms=2500')
+  await fleet.get('/state')
+  fleet.child.kill('SIGTERM')
+  await running
+  await fleet.exited
+  const progress = fleet.readLog().filter(line => line.event === 'drain_progress')
+  t.ok(progress.length >= 1)
+  t.match(progress[0], { active: 1, waiting: 0, seconds_left: Number })
+})

@@ -1,0 +1,180 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { planUpstreamHeaders } from '../../../worker/execution/upstream-headers.ts'
+import { pairsOf } from '../http/support.ts'
+
+const requestId = '7c4bbb91-635f-4519-9b1b-2854e9794170'
+
+function forward(headers: Record<string, string>, extraHeaders?: unknown): Record<string, string> {
+  const plan = planUpstreamHeaders({ headers, extraHeaders, requestId })
+  return Object.fromEntries(pairsOf(plan.headers))
+}
+
+t.test('operations 45: context headers travel under the upstream spelling, other safe ones in lower case', async t => {
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+  const headers = forward({
+    'x-request-id': 'r1',
+    'x-session-id': 's1',
+    'x-service-id': 'v1',
+    'x-operation-id': 'o1',
+    'x-client-id': 'c1',
+    'x-trace-id': 't1',
+    'x-agent-id': 'a1',
+    traceparent,
+    'x-correlation-id': 'k1',
+    'x-foo': 'bar'
+  })
+  t.same(headers, {
+    'X-Request-ID': 'r1',
+    'X-Session-ID': 's1',
+    'X-Service-ID': 'v1',
+    'X-Operation-ID': 'o1',
+    'X-Client-ID': 'c1',
+    'X-Trace-ID': 't1',
+    'X-Agent-ID': 'a1',
+    traceparent,
+    'x-correlation-id': 'k1',
+    'x-foo': 'bar'
+  })
+})
+
+const denied = [
+  // operations contract, section 6: exact names, then prefixes
+  'accept accept-encoding authorization connection content-length content-type cookie expect forwarded host keep-alive',
+  'proxy-authorization set-cookie te trailer transfer-encoding upgrade user-agent x-api-key x-goog-api-key x-forwarded-for',
+  'x-forwarded-host x-forwarded-port x-forwarded-proto x-real-ip',
+  'anthropic-version anthropic-beta openai-organization x-stainless-os',
+  // and what is denied additionally
+  'x-admin-api-key x-gateway-replay accept-language x-server-timeout proxy-connection via referer origin',
+  'access-control-request-method sec-fetch-mode cf-ray x-goog-api-client content-language content-encoding if-none-match',
+  'range http2-settings trailers'
+]
+  .join(' ')
+  .split(' ')
+
+t.test(
+  'operations 46, 47: what belongs to the client, its SDK, a proxy or the gateway is never forwarded (H9)',
+  async t => {
+    for (const name of denied) {
+      t.same(Object.keys(forward({ [name]: 'x' })), ['X-Request-ID', 'traceparent'], name)
+      t.same(
+        Object.keys(forward({}, { [` ${name.toUpperCase()} `]: 'x' })),
+        ['X-Request-ID', 'traceparent'],
+        `extra ${name}`
+      )
+    }
+  }
+)
+
+t.test('names that the connection header lists stay on this connection (H9)', async t => {
+  const headers = forward({
+    connection: 'close, X-Hop, x-session-id',
+    'x-hop': '1',
+    'x-session-id': 's',
+    'x-stay': '2'
+  })
+  t.equal(headers['x-hop'], undefined)
+  t.equal(headers['X-Session-ID'], undefined)
+  t.equal(headers['x-stay'], '2')
+})
+
+t.test('operations 48: extra headers of the body win over the request, under the same rules', async t => {
+  const headers = forward(
+    { 'x-session-id': 's1', 'x-foo': 'request' },
+    { 'x-session-id': 's2', authorization: 'Bearer z', 'X-Extra': '1', ' X-Foo ': 'body' }
+  )
+  t.equal(headers['X-Session-ID'], 's2')
+  t.equal(headers['x-extra'], '1')
+  t.equal(headers['x-foo'], 'body')
+  t.notOk(Object.keys(headers).some(name => name.toLowerCase() === 'authorization'))
+})
+
+t.test('extra header values are scalars; everything else is left out', async t => {
+  const extra = { text: 'a', number: 1.5, yes: true, no: false, nothing: null, list: ['a'], object: { a: 1 } }
+  const { text, number, yes, no, ...rest } = forward({}, extra)
+  t.same([text, number, yes, no], ['a', '1.5', 'true', 'false'])
+  t.same(Object.keys(rest), ['X-Request-ID', 'traceparent'])
+  for (const notAnObject of [null, 'x', 1, undefined]) {
+    t.same(Object.keys(forward({}, notAnObject)), ['X-Request-ID', 'traceparent'])
+  }
+})
+
+t.test('a name that is no token and a value that cannot stand in a header are left out', async t => {
+  const headers = forward(
+    {},
+    {
+      'x-a': 'one\r\nx-evil: 1',
+      'x-b': 'nul\0',
+      'x-c': 'line\n',
+      'x-d': 'snowman ☃',
+      'x e': 'space',
+      'x:f': 'colon',
+      '': 'empty',
+      'x-g': 'tab\tand é'
+    }
+  )
+  t.same(Object.keys(headers), ['x-g', 'X-Request-ID', 'traceparent'])
+})
+
+t.test('without ids of the client its request carries ones that lead back to it', async t => {
+  const headers = forward({})
+  t.equal(headers['X-Request-ID'], requestId)
+  t.equal(headers.traceparent, '00-7c4bbb91635f45199b1b2854e9794170-9b1b2854e9794170-00')
+})
+
+t.test(
+  'custom headers beyond 64, or beyond 8 KiB in total, are dropped and counted; context headers are not among them',
+  async t => {
+    const many = Object.fromEntries(Array.from({ length: 70 }, (_, index) => [`x-h${index}`, 'v']))
+    const byCount = planUpstreamHeaders({ headers: { ...many, 'x-trace-id': 't' }, requestId })
+    t.equal(byCount.droppedCount, 6)
+    t.equal(pairsOf(byCount.headers).filter(([name]) => name.startsWith('x-h')).length, 64)
+    t.ok(pairsOf(byCount.headers).some(([name]) => name === 'X-Trace-ID'))
+
+    const bySize = planUpstreamHeaders({
+      headers: { 'x-a': 'a'.repeat(8000), 'x-b': 'b'.repeat(300), 'x-c': 'c' },
+      requestId
+    })
+    t.equal(bySize.droppedCount, 2)
+    t.same(
+      pairsOf(bySize.headers).map(([name]) => name),
+      ['x-a', 'X-Request-ID', 'traceparent']
+    )
+
+    const oneLarge = planUpstreamHeaders({ headers: { 'x-a': 'a'.repeat(10_000), 'x-b': 'b' }, requestId })
+    t.same(
+      pairsOf(oneLarge.headers).map(([name]) => name),
+      ['x-a', 'X-Request-ID', 'traceparent'],
+      'the first always passes'
+    )
+  }
+)
+
+t.test('a value of the body that cannot travel takes the place of none that can', async t => {
+  const headers = forward({ 'x-c': 'head' }, { 'x-c': 'ok', 'X-C': 'bad\nvalue' })
+  t.equal(headers['x-c'], 'ok')
+})
+
+t.test('whatever a client sends, each name comes once, is a token, and has a value that fits a header', async () => {
+  const headers = fc.dictionary(
+    fc.string({ unit: 'binary-ascii' }).map(name => name.toLowerCase()),
+    fc.string()
+  )
+  fc.assert(
+    fc.property(headers, fc.dictionary(fc.string(), fc.jsonValue()), (given, extraHeaders) => {
+      const plan = planUpstreamHeaders({ headers: given, extraHeaders, requestId })
+      const names = pairsOf(plan.headers).map(([name]) => name.toLowerCase())
+      return (
+        new Set(names).size === names.length &&
+        names.every(name => /^[!#$%&'*+\-.^_`|~0-9a-z]+$/.test(name)) &&
+        pairsOf(plan.headers).every(([, value]) => !/[\r\n\0]/.test(value))
+      )
+    })
+  )
+})
+
+t.test('a name that no header has, because it is as long as a body may be, is left out', async t => {
+  const name = 'x'.repeat(257)
+  t.notOk(name in forward({}, { [name]: 'a', 'x-short': 'b' }))
+  t.equal(forward({}, { [name]: 'a', 'x-short': 'b' })['x-short'], 'b')
+})

@@ -1,0 +1,181 @@
+import t from 'tap'
+import { type ErrorCode, errorDefinitions, GatewayError } from '../../../../../worker/normalized/index.ts'
+import {
+  writeCompletionsError,
+  writeCompletionsStreamError
+} from '../../../../../worker/protocols/completions/client/errors.ts'
+
+/** Status, type, param and code that a client gets where the place that raised the error said nothing more. */
+type Row = [status: number, type: string, param: string | null, code: string | null]
+
+const invalid = 'invalid_request_error'
+const table: Record<ErrorCode, Row> = {
+  invalid_json: [400, invalid, null, 'invalid_json'],
+  invalid_request: [400, invalid, null, 'invalid_request'],
+  unsupported_parameter: [400, invalid, null, 'unsupported_parameter'],
+  unsupported_response_format: [400, invalid, 'response_format.type', 'unsupported_response_format'],
+  unsupported_semantic: [400, invalid, null, 'unsupported_semantic'],
+  model_required: [400, invalid, 'model', 'model_required'],
+  request_entity_too_large: [413, invalid, null, 'request_entity_too_large'],
+  request_timeout: [408, invalid, null, 'request_timeout'],
+  unsupported_media_type: [415, invalid, 'attachments', 'unsupported_media_type'],
+  unsupported_content_encoding: [415, invalid, null, 'unsupported_content_encoding'],
+  invalid_url: [400, invalid, 'attachments', 'invalid_url'],
+  attachment_download_failed: [400, invalid, 'attachments', 'attachment_download_failed'],
+  invalid_attachment_ids: [400, invalid, null, 'invalid_attachment_ids'],
+  previous_response_not_found: [404, 'not_found_error', null, 'previous_response_not_found'],
+  unknown_url: [404, invalid, null, 'unknown_url'],
+  method_not_allowed: [405, invalid, null, 'method_not_allowed'],
+  unknown_model_alias: [404, invalid, 'model', 'unknown_model_alias'],
+  model_not_found: [404, 'not_found_error', 'model', 'model_not_found'],
+  invalid_api_key: [401, 'authentication_error', null, 'invalid_api_key'],
+  invalid_upstream_authorization: [400, invalid, null, 'invalid_upstream_authorization'],
+  gateway_not_ready: [503, 'server_error', null, 'gateway_not_ready'],
+  gateway_overloaded: [503, 'server_error', null, 'gateway_overloaded'],
+  model_concurrency_limit: [429, 'rate_limit_error', 'model', 'model_concurrency_limit'],
+  internal_error: [500, 'server_error', null, null],
+  client_disconnected: [499, 'server_error', null, 'client_disconnected'],
+  upstream_rejected: [400, invalid, null, null],
+  upstream_unauthorized: [401, 'authentication_error', null, 'invalid_api_key'],
+  upstream_forbidden: [403, 'permission_denied_error', null, null],
+  upstream_not_found: [404, 'not_found_error', null, null],
+  rate_limited: [429, 'rate_limit_error', null, null],
+  upstream_error: [500, 'server_error', null, null],
+  upstream_generation_error: [500, 'server_error', null, 'upstream_generation_error'],
+  provider_failure: [502, 'server_error', null, 'provider_failure'],
+  provider_timeout: [504, 'server_error', null, 'provider_timeout'],
+  provider_protocol_error: [502, 'server_error', null, 'provider_protocol_error'],
+  destination_mismatch: [502, 'server_error', null, 'destination_mismatch'],
+  credential_unavailable: [502, 'server_error', null, 'credential_unavailable']
+}
+
+const codes = Object.keys(errorDefinitions) as ErrorCode[]
+
+t.test('every error has the status, type, param and code of the family (A15)', async t => {
+  for (const code of codes) {
+    const error = new GatewayError(code)
+    const written = writeCompletionsError(error)
+    const [status, type, param, publicCode] = table[code]
+    t.equal(written.status, status, code)
+    t.match(written.body, { error: { message: error.message, type, param, code: publicCode } }, code)
+  }
+})
+
+t.test('an error body is the top-level envelope and nothing else', async t => {
+  for (const code of codes) {
+    if (code === 'gateway_not_ready') continue
+    const { body } = writeCompletionsError(new GatewayError(code))
+    t.strictSame(Object.keys(body), ['error'])
+    t.strictSame(Object.keys(body.error as object), ['message', 'type', 'param', 'code'])
+  }
+})
+
+t.test('the path of the field at fault is the param', async t => {
+  const error = new GatewayError('invalid_request', { param: 'messages[0].role', message: 'm' })
+  t.strictSame(writeCompletionsError(error).body, {
+    error: { message: 'm', type: invalid, param: 'messages[0].role', code: 'invalid_request' }
+  })
+})
+
+t.test('whatever is wrong with an attachment is said of the attachments', async t => {
+  const param = 'messages[0].content[1]'
+  for (const code of ['invalid_url', 'unsupported_media_type', 'request_entity_too_large'] as const) {
+    t.match(writeCompletionsError(new GatewayError(code, { param })).body, { error: { param: 'attachments', code } })
+  }
+})
+
+t.test('statuses of the upstream that the family has too are answered without a code, others with one', async t => {
+  const answer = (code: ErrorCode, status: number) => {
+    const { status: written, body } = writeCompletionsError(new GatewayError(code, { status }))
+    return [written, body.error]
+  }
+  for (const status of [400, 413, 422]) {
+    t.match(answer('upstream_rejected', status), [status, { type: invalid, code: null }])
+  }
+  for (const status of [402, 409, 418]) {
+    t.match(answer('upstream_rejected', status), [status, { type: invalid, code: 'provider_failure' }])
+    t.match(answer('provider_failure', status), [status, { type: invalid, code: 'provider_failure' }])
+  }
+  for (const status of [502, 503, 504]) {
+    for (const code of ['upstream_error', 'provider_failure'] as const) {
+      t.match(answer(code, status), [status, { type: 'server_error', code: 'provider_failure' }])
+    }
+  }
+})
+
+t.test('retry-after goes with 429 and 503 only, and our own refusals bring one', async t => {
+  const retryAfter = (code: ErrorCode, options = {}) =>
+    writeCompletionsError(new GatewayError(code, options)).headers['retry-after']
+  t.equal(retryAfter('rate_limited', { retryAfter: '7' }), '7')
+  t.equal(retryAfter('rate_limited'), undefined)
+  t.equal(
+    retryAfter('provider_failure', { status: 503, retryAfter: 'Wed, 21 Oct 2026 07:28:00 GMT' }),
+    'Wed, 21 Oct 2026 07:28:00 GMT'
+  )
+  t.equal(retryAfter('provider_failure', { status: 502, retryAfter: '7' }), undefined)
+  for (const code of ['gateway_not_ready', 'gateway_overloaded', 'model_concurrency_limit'] as const) {
+    t.equal(retryAfter(code), '1')
+    t.equal(retryAfter(code, { retryAfter: '4' }), '4')
+  }
+})
+
+t.test('other headers go with the one error that they are for', async t => {
+  for (const code of codes) {
+    const { headers } = writeCompletionsError(new GatewayError(code))
+    t.equal(headers['x-should-retry'], code === 'upstream_generation_error' ? 'false' : undefined)
+    t.equal(headers['www-authenticate'], code === 'invalid_api_key' ? 'Bearer' : undefined)
+  }
+  const wrongMethod = new GatewayError('method_not_allowed', { allow: 'POST' })
+  t.strictSame(writeCompletionsError(wrongMethod).headers, { allow: 'POST' })
+})
+
+t.test('the answer while draining is the machine document and the envelope in one', async t => {
+  const error = new GatewayError('gateway_not_ready', { reason: 'gateway_shutting_down' })
+  t.strictSame(writeCompletionsError(error), {
+    status: 503,
+    headers: { 'retry-after': '1' },
+    body: {
+      schema_version: 'gateway.error.v1',
+      error: {
+        message: 'Gateway routes are not ready.',
+        type: 'server_error',
+        param: null,
+        code: 'gateway_not_ready',
+        details: [{ reason_id: 'gateway_shutting_down' }]
+      }
+    }
+  })
+  t.match(writeCompletionsError(new GatewayError('gateway_not_ready')).body, { error: { details: [] } })
+})
+
+t.test("in a stream the upstream's failures have one code and everything else its own (A14)", async t => {
+  const streamCode = (code: ErrorCode) => writeCompletionsStreamError(new GatewayError(code, { message: 'm' })).error
+  const failures: ErrorCode[] = [
+    'upstream_rejected',
+    'upstream_unauthorized',
+    'upstream_forbidden',
+    'upstream_not_found',
+    'upstream_error',
+    'provider_failure',
+    'destination_mismatch',
+    'credential_unavailable'
+  ]
+  for (const code of failures) {
+    t.strictSame(streamCode(code), { message: 'm', type: 'server_error', param: null, code: 'stream_error' })
+  }
+  t.match(streamCode('rate_limited'), { type: 'rate_limit_error', code: 'stream_error' })
+  const own: ErrorCode[] = [
+    'internal_error',
+    'provider_timeout',
+    'provider_protocol_error',
+    'upstream_generation_error',
+    'gateway_not_ready'
+  ]
+  for (const code of own) t.match(streamCode(code), { type: 'server_error', param: null, code })
+  t.strictSame(streamCode('model_concurrency_limit'), {
+    message: 'm',
+    type: 'rate_limit_error',
+    param: 'model',
+    code: 'model_concurrency_limit'
+  })
+})

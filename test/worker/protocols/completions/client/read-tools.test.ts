@@ -1,0 +1,221 @@
+import t from 'tap'
+import type { JsonObject, JsonValue } from '../../../../../worker/normalized/index.ts'
+import { failure, read, refusedAt } from './support.ts'
+
+const noParameters = { type: 'object', properties: {} }
+const schema = {
+  type: 'object',
+  properties: {
+    a: { $ref: '#/$defs/A' },
+    b: { anyOf: [{ type: 'string', format: 'email' }, { type: 'null' }] },
+    c: true,
+    d: { type: ['integer', 'null'], enum: [1, 2] },
+    e: {}
+  },
+  required: ['a'],
+  additionalProperties: false,
+  $defs: { A: { type: 'object', properties: { next: { $ref: '#/$defs/A' } } } }
+}
+const toolsOf = (...tools: JsonValue[]) => read({ tools }).tools
+const declared = [{ type: 'function', function: { name: 'f' } }, { type: 'web_search' }]
+const choose = (choice: JsonValue, tools: JsonValue[] = declared) => read({ tools, tool_choice: choice }).toolChoice
+
+t.test('a function is read from its nested, flat and typeless form', async t => {
+  const expected = [{ type: 'function', name: 'f', parameters: schema, description: 'd', strict: true }]
+  const definition = { name: 'f', description: 'd', parameters: schema, strict: true }
+  t.strictSame(toolsOf({ type: 'function', function: definition }), expected)
+  t.strictSame(toolsOf({ type: 'function', ...definition }), expected)
+  t.strictSame(toolsOf(definition), expected)
+  t.strictSame(toolsOf({ function: definition }), expected)
+  t.strictSame(toolsOf({ name: 'f', description: 'd', input_schema: schema, strict: true }), expected)
+})
+
+t.test('a schema is the very object that the client sent (B10)', async t => {
+  const [tool] = toolsOf({ type: 'function', function: { name: 'f', parameters: schema } })
+  t.equal(tool?.type === 'function' && tool.parameters, schema)
+})
+
+t.test('only a missing schema is replaced', async t => {
+  const expected = [{ type: 'function', name: 'f', parameters: noParameters }]
+  t.strictSame(toolsOf({ type: 'function', function: { name: 'f' } }), expected)
+  t.strictSame(toolsOf({ type: 'function', function: { name: 'f', parameters: null, description: null } }), expected)
+  t.strictSame(toolsOf({ name: 'f' }), expected)
+  t.strictSame(read({ functions: [{ name: 'f' }] }).tools, expected)
+  t.strictSame(toolsOf({ type: 'function', function: { name: 'f', parameters: {} } }), [
+    { type: 'function', name: 'f', parameters: {} }
+  ])
+})
+
+t.test('a schema that is no object is refused where it stands', async t => {
+  for (const parameters of [true, 'x', []]) {
+    t.equal(
+      refusedAt({ tools: [{ name: 'g' }, { type: 'function', function: { name: 'f', parameters } }] }),
+      'tools[1].function.parameters'
+    )
+    t.equal(refusedAt({ tools: [{ type: 'function', name: 'f', parameters }] }), 'tools[0].parameters')
+    t.equal(refusedAt({ tools: [{ name: 'f', input_schema: parameters }] }), 'tools[0].input_schema')
+    t.equal(refusedAt({ functions: [{ name: 'f', parameters }] }), 'functions[0].parameters')
+  }
+})
+
+t.test('examples and return parameters of a function are kept', async t => {
+  const details = { few_shot_examples: [{ request: 'r', params: {} }], return_parameters: { type: 'object' } }
+  t.strictSame(toolsOf({ type: 'function', function: { name: 'f', parameters: {}, ...details } }), [
+    {
+      type: 'function',
+      name: 'f',
+      parameters: {},
+      fewShotExamples: details.few_shot_examples,
+      returnParameters: details.return_parameters
+    }
+  ])
+})
+
+t.test('entries without a name and entries that are no object are dropped', async t => {
+  t.strictSame(
+    toolsOf('f', null, 3, {}, { type: 'function' }, { type: 'function', function: { name: '' } }, { name: ' ' }),
+    []
+  )
+  t.equal(refusedAt({ tools: {} }), 'tools')
+  t.equal(refusedAt({ tools: [{ type: 3, name: 'f' }] }), 'tools[0].type')
+})
+
+t.test('a namespace gives its functions its name', async t => {
+  const tools = toolsOf({
+    type: 'namespace',
+    name: 'files',
+    tools: [
+      { type: 'function', name: 'open', parameters: schema },
+      { type: 'function', function: { name: 'close' } },
+      { type: 'web_search' }
+    ]
+  })
+  t.strictSame(tools, [
+    { type: 'function', name: 'open', parameters: schema, namespace: 'files' },
+    { type: 'function', name: 'close', parameters: noParameters, namespace: 'files' }
+  ])
+  t.strictSame(toolsOf({ type: 'namespace', tools: [] }), [])
+  t.equal(
+    refusedAt({ tools: [{ type: 'namespace', name: 'n', tools: [{ name: 'f', parameters: 1 }] }] }),
+    'tools[0].tools[0].parameters'
+  )
+})
+
+t.test('hosted tools are recognised and tools of other kinds are kept for diagnostics', async t => {
+  t.strictSame(toolsOf({ type: 'web_search_preview', indexes: ['w'] }, { type: 'mcp', server_label: 's' }), [
+    { type: 'hosted', kind: 'web_search', sentType: 'web_search_preview', config: { indexes: ['w'] } },
+    { type: 'unsupported', sentType: 'mcp', definition: { type: 'mcp', server_label: 's' } }
+  ])
+})
+
+t.test('legacy functions count only where there are no tools', async t => {
+  const functions = [{ name: 'f', description: 'd', parameters: schema }]
+  const legacy = read({ functions, tools: [] })
+  t.equal(legacy.usesLegacyFunctions, true)
+  t.strictSame(legacy.tools, [{ type: 'function', name: 'f', parameters: schema, description: 'd' }])
+  const both = read({ functions, tools: [{ name: 'g' }] })
+  t.equal(both.usesLegacyFunctions, false)
+  t.match(both.tools, [{ name: 'g' }])
+  t.strictSame(both.ignored, { functions })
+  t.equal(refusedAt({ functions: {} }), 'functions')
+})
+
+t.test('every form of tool choice has one meaning (B6)', async t => {
+  const cases: Array<[JsonValue, unknown]> = [
+    ['auto', { type: 'auto' }],
+    [{ type: 'auto' }, { type: 'auto' }],
+    ['none', { type: 'none' }],
+    [{ type: 'none' }, { type: 'none' }],
+    ['required', { type: 'required' }],
+    [
+      { type: 'function', function: { name: 'f' } },
+      { type: 'function', name: 'f' }
+    ],
+    [
+      { type: 'function', name: 'f' },
+      { type: 'function', name: 'f' }
+    ],
+    [{ function: { name: 'f' } }, { type: 'function', name: 'f' }],
+    [{ type: 'web_search' }, { type: 'hosted', kind: 'web_search' }],
+    [{ type: 'codeInterpreter' }, { type: 'hosted', kind: 'code_interpreter' }]
+  ]
+  for (const [choice, expected] of cases) t.strictSame(choose(choice), expected, JSON.stringify(choice))
+  t.equal(read({ tools: declared, tool_choice: null }).toolChoice, undefined)
+})
+
+t.test('a choice that means nothing here has no effect and is kept for diagnostics', async t => {
+  for (const choice of ['any', { type: 'custom', custom: { name: 'c' } }, { type: 'mcp' }, {}]) {
+    const request = read({ tools: declared, tool_choice: choice })
+    t.notOk('toolChoice' in request)
+    t.strictSame(request.ignored, { tool_choice: choice })
+  }
+  t.equal(refusedAt({ tools: declared, tool_choice: 3 }), 'tool_choice')
+})
+
+t.test('the legacy choice is read where there is no other', async t => {
+  const functions = [{ name: 'f' }]
+  const choice = (body: JsonObject) => read({ functions, ...body }).toolChoice
+  t.strictSame(choice({ function_call: { name: 'f' } }), { type: 'function', name: 'f' })
+  t.strictSame(choice({ function_call: 'none' }), { type: 'none' })
+  t.strictSame(choice({ function_call: 'auto' }), { type: 'auto' })
+  t.strictSame(choice({ function_call: { name: 'f' }, tool_choice: 'none' }), { type: 'none' })
+  t.equal(refusedAt({ functions, function_call: { name: 3 } }), 'function_call.name')
+})
+
+t.test('a chosen function that is not declared is refused', async t => {
+  const refused = { code: 'invalid_request', param: 'tool_choice', status: 400 }
+  const g = { type: 'function', function: { name: 'g' } }
+  t.strictSame(
+    failure(() => choose(g)),
+    refused
+  )
+  t.strictSame(
+    failure(() => choose(g, [])),
+    refused
+  )
+  t.strictSame(
+    failure(() => read({ functions: [{ name: 'f' }], function_call: { name: 'g' } })),
+    refused
+  )
+  t.strictSame(
+    failure(() => choose({ type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [g] } })),
+    refused
+  )
+  t.equal(refusedAt({ tools: declared, tool_choice: { type: 'function' } }), 'tool_choice.name')
+  t.equal(refusedAt({ tools: declared, tool_choice: { type: 'function', function: {} } }), 'tool_choice.function.name')
+})
+
+t.test('a hosted tool that is not declared is left to the wire to judge', async t => {
+  t.strictSame(choose({ type: 'image_generation' }), { type: 'hosted', kind: 'image_generate' })
+})
+
+t.test('a function of a namespace is chosen by its flat name or by both names', async t => {
+  const tools = [{ type: 'namespace', name: 'n', tools: [{ name: 'f' }] }]
+  t.strictSame(choose({ type: 'function', function: { name: 'n__f' } }, tools), { type: 'function', name: 'n__f' })
+  t.strictSame(choose({ type: 'function', name: 'f', namespace: 'n' }, tools), { type: 'function', name: 'n__f' })
+})
+
+t.test('an allow-list is read from both forms with its mode, functions and hosted tools', async t => {
+  const tools = [{ type: 'function', function: { name: 'f' } }, { type: 'web_search_preview' }]
+  const expected = { type: 'allowed', mode: 'required', names: ['f'], kinds: ['web_search'] }
+  t.strictSame(choose({ type: 'allowed_tools', allowed_tools: { mode: 'required', tools } }), expected)
+  const flat = {
+    type: 'allowed_tools',
+    mode: 'required',
+    tools: [{ type: 'function', name: 'f' }, { type: 'web_search' }]
+  }
+  t.strictSame(choose(flat), expected)
+  t.match(choose({ type: 'allowed_tools', allowed_tools: { tools: [] } }), { mode: 'auto', names: [], kinds: [] })
+  t.equal(
+    refusedAt({ tools: declared, tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'any' } } }),
+    'tool_choice.allowed_tools.mode'
+  )
+  t.equal(refusedAt({ tools: declared, tool_choice: { type: 'allowed_tools', tools: ['f'] } }), 'tool_choice.tools[0]')
+})
+
+t.test('the wish for parallel calls has two polarities and a silence (B7)', async t => {
+  t.equal(read({ parallel_tool_calls: true }).parallelToolCalls, true)
+  t.equal(read({ parallel_tool_calls: false }).parallelToolCalls, false)
+  t.notOk('parallelToolCalls' in read({ parallel_tool_calls: null }))
+  t.equal(refusedAt({ parallel_tool_calls: 'yes' }), 'parallel_tool_calls')
+})

@@ -1,0 +1,136 @@
+import t from 'tap'
+import {
+  type ErrorCode,
+  errorDefinitions,
+  GatewayError,
+  invalidRequest
+} from '../../../../../worker/normalized/index.ts'
+import { writeContentError } from '../../../../../worker/protocols/content/client/errors.ts'
+
+const context = { requestId: 'r1' }
+const codes = Object.keys(errorDefinitions) as ErrorCode[]
+
+function write(code: ErrorCode, options: ConstructorParameters<typeof GatewayError>[1] = {}) {
+  return writeContentError(new GatewayError(code, options), context)
+}
+
+function errorInfo(reason: string) {
+  return { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: 'gateway' }
+}
+
+/** What the contract (section 7) wants for each code: status, RPC status, and the reason where there is one. */
+const expected: Record<ErrorCode, [status: number, rpcStatus: string, reason?: string]> = {
+  invalid_json: [400, 'INVALID_ARGUMENT', 'invalid_json'],
+  invalid_request: [400, 'INVALID_ARGUMENT'],
+  unsupported_parameter: [400, 'INVALID_ARGUMENT'],
+  unsupported_response_format: [400, 'INVALID_ARGUMENT'],
+  unsupported_semantic: [400, 'INVALID_ARGUMENT', 'unsupported_semantic'],
+  model_required: [400, 'INVALID_ARGUMENT', 'model_required'],
+  request_entity_too_large: [413, 'INVALID_ARGUMENT', 'request_entity_too_large'],
+  request_timeout: [408, 'DEADLINE_EXCEEDED'],
+  unsupported_media_type: [400, 'INVALID_ARGUMENT'],
+  unsupported_content_encoding: [415, 'INVALID_ARGUMENT'],
+  invalid_url: [400, 'INVALID_ARGUMENT'],
+  attachment_download_failed: [400, 'INVALID_ARGUMENT'],
+  invalid_attachment_ids: [400, 'INVALID_ARGUMENT'],
+  previous_response_not_found: [404, 'NOT_FOUND'],
+  unknown_url: [404, 'NOT_FOUND'],
+  method_not_allowed: [405, 'UNIMPLEMENTED'],
+  unknown_model_alias: [404, 'NOT_FOUND', 'unknown_model_alias'],
+  model_not_found: [404, 'NOT_FOUND'],
+  invalid_api_key: [401, 'UNAUTHENTICATED', 'API_KEY_INVALID'],
+  invalid_upstream_authorization: [400, 'INVALID_ARGUMENT', 'invalid_upstream_authorization'],
+  gateway_not_ready: [503, 'UNAVAILABLE', 'gateway_not_ready'],
+  gateway_overloaded: [503, 'UNAVAILABLE', 'gateway_overloaded'],
+  model_concurrency_limit: [429, 'RESOURCE_EXHAUSTED', 'model_concurrency_limit'],
+  internal_error: [500, 'INTERNAL'],
+  client_disconnected: [499, 'CANCELLED'],
+  upstream_rejected: [400, 'INVALID_ARGUMENT'],
+  upstream_unauthorized: [401, 'UNAUTHENTICATED'],
+  upstream_forbidden: [403, 'PERMISSION_DENIED'],
+  upstream_not_found: [404, 'NOT_FOUND'],
+  rate_limited: [429, 'RESOURCE_EXHAUSTED'],
+  upstream_error: [500, 'INTERNAL'],
+  upstream_generation_error: [500, 'INTERNAL'],
+  provider_failure: [502, 'UNAVAILABLE', 'provider_failure'],
+  provider_timeout: [504, 'DEADLINE_EXCEEDED', 'provider_timeout'],
+  provider_protocol_error: [502, 'UNAVAILABLE', 'provider_protocol_error'],
+  destination_mismatch: [502, 'UNAVAILABLE', 'destination_mismatch'],
+  credential_unavailable: [502, 'UNAVAILABLE', 'credential_unavailable']
+}
+
+t.test('every code has its status, its RPC status and its reason, in the envelope and nothing around it', async t => {
+  for (const code of codes) {
+    const [status, rpcStatus, reason] = expected[code]
+    const message = errorDefinitions[code].text
+    const details = reason === undefined ? {} : { details: [errorInfo(reason)] }
+    const written = write(code)
+    t.equal(written.status, status, code)
+    t.same(written.body, { error: { code: status, message, status: rpcStatus, ...details } }, code)
+  }
+})
+
+t.test('the RPC status follows a status that was kept from the upstream', async t => {
+  const cases: Array<[code: ErrorCode, status: number, rpcStatus: string]> = [
+    ['upstream_rejected', 413, 'INVALID_ARGUMENT'],
+    ['upstream_rejected', 418, 'FAILED_PRECONDITION'],
+    ['upstream_rejected', 422, 'INVALID_ARGUMENT'],
+    ['upstream_error', 500, 'INTERNAL'],
+    ['provider_failure', 502, 'UNAVAILABLE'],
+    ['provider_failure', 503, 'UNAVAILABLE'],
+    ['provider_timeout', 504, 'DEADLINE_EXCEEDED']
+  ]
+  for (const [code, status, rpcStatus] of cases) {
+    const written = write(code, { status })
+    t.equal(written.status, status)
+    t.match(written.body, { error: { code: status, status: rpcStatus } }, `${code} ${status}`)
+  }
+})
+
+t.test('a fault in the body names its field', async t => {
+  const violation = (field: string, description: string) => ({
+    '@type': 'type.googleapis.com/google.rpc.BadRequest',
+    fieldViolations: [{ field, description }]
+  })
+  const missing = writeContentError(invalidRequest('contents', 'contents is not specified'), context)
+  t.same(missing.body, {
+    error: {
+      code: 400,
+      message: 'contents is not specified',
+      status: 'INVALID_ARGUMENT',
+      details: [violation('contents', 'contents is not specified')]
+    }
+  })
+  const semantic = write('unsupported_semantic', { param: 'tools', message: 'no' })
+  t.match(semantic.body, { error: { details: [errorInfo('unsupported_semantic'), violation('tools', 'no')] } })
+})
+
+t.test('a limit says in how many seconds it may have passed, in the header and in the details', async t => {
+  const limited = write('rate_limited', { retryAfter: '7' })
+  t.same(limited.headers, { 'retry-after': '7' })
+  t.match(limited.body, {
+    error: { details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '7s' }] }
+  })
+  const dated = write('rate_limited', { retryAfter: 'Wed, 21 Oct 2026 07:28:00 GMT' })
+  t.same(dated.headers, { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' })
+  t.notMatch(JSON.stringify(dated.body), /RetryInfo/)
+})
+
+t.test('operations 57: a refusal while shutting down has its reason and the time to come back', async t => {
+  const written = write('gateway_not_ready', { reason: 'gateway_shutting_down' })
+  t.equal(written.status, 503)
+  t.same(written.headers, { 'retry-after': '1' })
+  t.same(written.body, {
+    error: {
+      code: 503,
+      message: 'Gateway routes are not ready.',
+      status: 'UNAVAILABLE',
+      details: [errorInfo('gateway_shutting_down')]
+    }
+  })
+})
+
+t.test('what really happened stays inside', async t => {
+  const written = write('provider_failure', { cause: new Error('connect ECONNREFUSED 10.0.0.1:443') })
+  t.notMatch(JSON.stringify(written), /10\.0\.0\.1/)
+})

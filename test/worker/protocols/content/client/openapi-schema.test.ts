@@ -1,0 +1,234 @@
+import { type FunctionDeclaration, type GoogleGenAI, type Schema, Type } from '@google/genai'
+import t from 'tap'
+import type { JsonObject } from '../../../../../worker/normalized/index.ts'
+import { convertOpenApiSchema } from '../../../../../worker/protocols/content/client/openapi-schema.ts'
+import { createExchange } from './sdk.ts'
+import { eventsOf } from './support.ts'
+
+t.test('types lose their capitals at every depth, and an unspecified type is none', async t => {
+  t.strictSame(
+    convertOpenApiSchema({
+      type: 'OBJECT',
+      properties: {
+        list: { type: 'Array', items: { type: 'STRING' } },
+        either: {
+          anyOf: [
+            { type: 'INTEGER', format: 'int32' },
+            { type: 'OBJECT', properties: { x: { type: 'NUMBER' } } }
+          ]
+        },
+        open: { type: 'TYPE_UNSPECIFIED', description: 'anything' }
+      }
+    }),
+    {
+      type: 'object',
+      properties: {
+        list: { type: 'array', items: { type: 'string' } },
+        either: {
+          anyOf: [
+            { type: 'integer', format: 'int32' },
+            { type: 'object', properties: { x: { type: 'number' } } }
+          ]
+        },
+        open: { description: 'anything' }
+      }
+    }
+  )
+})
+
+t.test('nullable becomes null as a type, in the enum, or as one more alternative', async t => {
+  const cases: Array<[JsonObject, JsonObject]> = [
+    [{ type: 'STRING', nullable: true }, { type: ['string', 'null'] }],
+    [{ type: 'STRING', nullable: false }, { type: 'string' }],
+    [{ type: 'NULL', nullable: true }, { type: 'null' }],
+    [
+      { type: 'STRING', enum: ['a', 'b'], nullable: true },
+      { type: ['string', 'null'], enum: ['a', 'b', null] }
+    ],
+    [{ enum: ['a'], nullable: true }, { enum: ['a', null] }],
+    [
+      { nullable: true, anyOf: [{ type: 'STRING' }, { type: 'NUMBER' }] },
+      { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'null' }] }
+    ],
+    [
+      { nullable: true, anyOf: [{ type: 'STRING' }, { type: 'NULL' }] },
+      { anyOf: [{ type: 'string' }, { type: 'null' }] }
+    ],
+    [{ type: ['STRING', 'NULL'], nullable: true }, { type: ['string', 'null'] }],
+    [{ type: ['string', 'number'], nullable: true }, { type: ['string', 'number', 'null'] }],
+    [
+      { $ref: '#/$defs/A', description: 'an A', nullable: true },
+      { description: 'an A', anyOf: [{ $ref: '#/$defs/A' }, { type: 'null' }] }
+    ],
+    [{ description: 'anything', nullable: true }, { description: 'anything' }]
+  ]
+  for (const [schema, expected] of cases) t.strictSame(convertOpenApiSchema(schema), expected, JSON.stringify(schema))
+})
+
+t.test('sizes that came as text are numbers, bounds of values stay as they are', async t => {
+  t.strictSame(
+    convertOpenApiSchema({
+      minItems: '1',
+      maxItems: '9007199254740991',
+      minLength: '0',
+      maxLength: 5,
+      minProperties: '2',
+      maxProperties: 'many',
+      minimum: 1.5,
+      maximum: 7
+    }),
+    {
+      minItems: 1,
+      maxItems: 9007199254740991,
+      minLength: 0,
+      maxLength: 5,
+      minProperties: 2,
+      maxProperties: 'many',
+      minimum: 1.5,
+      maximum: 7
+    }
+  )
+})
+
+t.test('the ordering of properties becomes their order, names that it leaves out come last', async t => {
+  const converted = convertOpenApiSchema({
+    type: 'OBJECT',
+    properties: { a: {}, b: {}, c: {}, d: {} },
+    propertyOrdering: ['d', 'b', 'unknown']
+  })
+  t.strictSame(Object.keys(converted.properties as JsonObject), ['d', 'b', 'a', 'c'])
+  t.notOk('propertyOrdering' in converted)
+})
+
+t.test('an example joins the examples', async t => {
+  t.strictSame(convertOpenApiSchema({ example: { a: 1 } }), { examples: [{ a: 1 }] })
+  t.strictSame(convertOpenApiSchema({ examples: [1], example: 2 }), { examples: [1, 2] })
+  t.strictSame(convertOpenApiSchema({ example: null }), {})
+})
+
+t.test('names of properties are never read as members of a schema', async t => {
+  const properties = { type: { type: 'STRING' }, nullable: { type: 'BOOLEAN' }, example: {}, min_items: {} }
+  t.strictSame(convertOpenApiSchema({ properties, required: ['type'] }), {
+    properties: { ...properties, type: { type: 'string' }, nullable: { type: 'boolean' } },
+    required: ['type']
+  })
+})
+
+t.test('values are never read as schemas', async t => {
+  const schema = { default: { type: 'OBJECT' }, enum: ['STRING'], title: 'T', pattern: '^A', format: 'enum' }
+  t.strictSame(convertOpenApiSchema({ ...schema, example: { nullable: true } }), {
+    ...schema,
+    examples: [{ nullable: true }]
+  })
+})
+
+t.test('the snake-case spelling of a schema means the same', async t => {
+  t.strictSame(
+    convertOpenApiSchema({ any_of: [{ type: 'STRING', max_length: '3' }], min_items: '1', property_ordering: [] }),
+    { anyOf: [{ type: 'string', maxLength: 3 }], minItems: 1 }
+  )
+  t.strictSame(convertOpenApiSchema({ min_items: '1', minItems: 2 }), { minItems: 2 })
+})
+
+t.test('what is JSON Schema already keeps its meaning (B10, E3)', async t => {
+  const schema = {
+    type: 'object',
+    $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } } } },
+    properties: { a: { oneOf: [{ const: 1 }, { type: ['string', 'null'] }] }, b: true, c: { not: {} } },
+    additionalProperties: false,
+    allOf: [{ required: ['a'] }],
+    'x-vendor_key': { any_of: 1 }
+  }
+  t.strictSame(convertOpenApiSchema(schema), schema)
+})
+
+t.test('a name that would reach a prototype is an ordinary name', async t => {
+  const converted = convertOpenApiSchema(
+    JSON.parse('{"properties":{"__proto__":{"type":"STRING"}},"__proto__":{"a":1}}')
+  )
+  t.equal(JSON.stringify(converted), '{"properties":{"__proto__":{"type":"string"}},"__proto__":{"a":1}}')
+})
+
+// What the SDK's own transformers make of a schema, and what we make of that.
+
+async function declareWithSdk(declaration: FunctionDeclaration) {
+  const { sdk, requests } = createExchange([[eventsOf(assembler => assembler.text('ok'))]])
+  await ask(sdk, { tools: [{ functionDeclarations: [declaration] }] })
+  const tool = requests[0]?.tools[0]
+  return tool?.type === 'function' ? tool : undefined
+}
+
+async function formatWithSdk(responseSchema: Schema | JsonObject) {
+  const { sdk, requests } = createExchange([[eventsOf(assembler => assembler.text('"ok"'))]])
+  await ask(sdk, { responseMimeType: 'application/json', responseSchema: responseSchema as Schema })
+  return requests[0]?.output
+}
+
+function ask(sdk: GoogleGenAI, config: NonNullable<Parameters<GoogleGenAI['models']['generateContent']>[0]['config']>) {
+  return sdk.models.generateContent({ model: 'm', contents: 'hi', config })
+}
+
+t.test("the SDK's own schema words come out as JSON Schema", async t => {
+  const tool = await declareWithSdk({
+    name: 'f',
+    parameters: {
+      type: Type.OBJECT,
+      properties: {
+        city: { type: Type.STRING, nullable: true, example: 'Omsk' },
+        days: { type: Type.INTEGER, format: 'int32', minimum: 1 },
+        tags: { type: Type.ARRAY, items: { type: Type.STRING, enum: ['a', 'b'] }, minItems: '1', maxItems: '3' }
+      },
+      propertyOrdering: ['tags', 'city', 'days'],
+      required: ['city']
+    },
+    response: { type: Type.STRING, nullable: true }
+  })
+  t.equal(
+    JSON.stringify(tool?.parameters.properties),
+    JSON.stringify({
+      tags: { type: 'array', items: { type: 'string', enum: ['a', 'b'] }, minItems: 1, maxItems: 3 },
+      city: { type: ['string', 'null'], examples: ['Omsk'] },
+      days: { type: 'integer', format: 'int32', minimum: 1 }
+    })
+  )
+  t.strictSame(tool?.parameters.required, ['city'])
+  t.strictSame(tool?.returnParameters, { type: ['string', 'null'] })
+})
+
+t.test('a JSON Schema that the SDK rewrites in its own words comes back as it was', async t => {
+  const schema = {
+    type: 'object',
+    properties: {
+      name: { type: ['string', 'null'] },
+      size: { anyOf: [{ type: 'number' }, { type: 'string' }, { type: 'null' }] },
+      list: { anyOf: [{ type: 'array', items: { type: 'integer' } }, { type: 'null' }] }
+    },
+    required: ['name']
+  }
+  t.strictSame(await formatWithSdk(schema), {
+    type: 'json-schema',
+    schema: {
+      ...schema,
+      properties: { ...schema.properties, list: { type: ['array', 'null'], items: { type: 'integer' } } }
+    }
+  })
+})
+
+t.test('a type array that the SDK makes alternatives of keeps its meaning', async t => {
+  t.strictSame(await formatWithSdk({ type: ['string', 'number', 'null'] }), {
+    type: 'json-schema',
+    schema: { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'null' }] }
+  })
+})
+
+t.test('a schema with a $schema mark goes through the SDK as JSON Schema, untouched', async t => {
+  const parameters = {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    properties: { a: { $ref: '#/$defs/A' } },
+    $defs: { A: { type: ['string', 'null'], nullable: true } },
+    additionalProperties: false
+  }
+  const tool = await declareWithSdk({ name: 'f', parameters: parameters as unknown as Schema })
+  t.strictSame(tool?.parameters, parameters)
+})

@@ -1,0 +1,71 @@
+// The official SDK in front of the codec, without a network: what the SDK sends is read by our readers, what they make of it is
+// answered by our writers.
+
+import { GoogleGenAI } from '@google/genai'
+import {
+  accumulateEvents,
+  GatewayError,
+  type JsonObject,
+  type NormalizedEvent,
+  type NormalizedRequest
+} from '../../../../../worker/normalized/index.ts'
+import { contentFace } from '../../../../../worker/protocols/content/client/face.ts'
+import { type OperationPath, readOperationPath } from '../../../../../worker/protocols/content/client/path.ts'
+import { requestId } from './support.ts'
+
+export interface SdkCall {
+  url: URL
+  operation: OperationPath | undefined
+  body: JsonObject
+}
+
+/** An SDK whose requests `answer` takes. */
+export function createSdk(answer: (call: SdkCall) => Response): GoogleGenAI {
+  async function fetch(input: unknown, init?: { body?: unknown }): Promise<Response> {
+    const url = new URL(String(input))
+    const rest = /\/models\/(.*)$/.exec(decodeURIComponent(url.pathname))?.[1]
+    const body = typeof init?.body === 'string' ? JSON.parse(init.body) : {}
+    return answer({ url, operation: rest?.includes(':') ? readOperationPath(rest) : undefined, body })
+  }
+  return new GoogleGenAI({ apiKey: 'test', httpOptions: { fetch: fetch as typeof globalThis.fetch } })
+}
+
+export interface Exchange {
+  sdk: GoogleGenAI
+  /** What the codec read from the SDK's calls, in order. */
+  requests: NormalizedRequest[]
+}
+
+/** An SDK whose generate calls are answered with the events of `answers`, in turn; each is one upstream read after another. */
+export function createExchange(answers: NormalizedEvent[][][]): Exchange {
+  const requests: NormalizedRequest[] = []
+  const sdk = createSdk(({ operation, body }) => {
+    if (operation === undefined) throw new Error('Not an operation on a model.')
+    const isStream = operation.operation === 'streamGenerateContent'
+    const reads = answers[requests.length] ?? []
+    try {
+      const request = contentFace.readRequest(body, { requestId, path: { model: operation.model, isStream } })
+      requests.push(request)
+      const context = { requestId, createdAt: 0, model: operation.model, request }
+      if (!isStream) return Response.json(contentFace.writeResponse(accumulateEvents(reads.flat()), context))
+      const writer = contentFace.createStreamWriter(context)
+      return streamOf(reads.map(read => writer.write(read)))
+    } catch (thrown) {
+      if (!GatewayError.is(thrown)) throw thrown
+      const { status, body } = contentFace.writeError(thrown, { requestId })
+      return Response.json(body, { status })
+    }
+  })
+  return { sdk, requests }
+}
+
+function streamOf(pieces: readonly string[]): Response {
+  const encoder = new TextEncoder()
+  const body = new ReadableStream({
+    start(controller) {
+      for (const piece of pieces) if (piece !== '') controller.enqueue(encoder.encode(piece))
+      controller.close()
+    }
+  })
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+}

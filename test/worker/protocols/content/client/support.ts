@@ -1,0 +1,89 @@
+// Small words for the tests of the content codec: a body read, an error caught, an answer written, a body on the native wire.
+
+import {
+  accumulateEvents,
+  type JsonObject,
+  type NormalizedEvent,
+  type NormalizedMessage,
+  type NormalizedRequest
+} from '../../../../../worker/normalized/index.ts'
+import { readContentRequest } from '../../../../../worker/protocols/content/client/face.ts'
+import type { ContentResponse } from '../../../../../worker/protocols/content/client/schema.ts'
+import { writeContentResponse } from '../../../../../worker/protocols/content/client/write-response.ts'
+import type { ResponseContext, TranslationSettings, WrittenRequest } from '../../../../../worker/protocols/face.ts'
+import type { NativeReading } from '../../../../../worker/protocols/native/reading.ts'
+import { writeNativeV1Request } from '../../../../../worker/protocols/native/v1/request.ts'
+import { writeNativeV2Request } from '../../../../../worker/protocols/native/v2/request.ts'
+import { eventsOf, failure, requestId } from '../../../../support/codec.ts'
+
+export { eventsOf, failure, requestId }
+
+export const model = 'gemini-2.5-pro'
+
+/** The smallest valid conversation, for bodies that are about something else. */
+const hi: JsonObject = { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] }
+
+/** Reads a body as the gateway does, from text: only parsing makes members such as `__proto__`. */
+export function read(body: JsonObject, path = { model, isStream: false }): NormalizedRequest {
+  return readContentRequest(JSON.parse(JSON.stringify({ ...hi, ...body })), { requestId, path })
+}
+
+/** The messages of a conversation of these contents. */
+export function readMessages(contents: JsonObject['contents']): NormalizedMessage[] {
+  return read({ contents }).messages
+}
+
+/** The path that an invalid body is refused with. */
+export function refusedAt(body: JsonObject): string | undefined {
+  const { code, param } = failure(() => read(body))
+  return code === 'invalid_request' ? param : `${code} ${param}`
+}
+
+export const settings: TranslationSettings = {
+  passModel: true,
+  isImageInputEnabled: true,
+  attachmentLimits: {
+    audioBytesMax: 1000,
+    imageBytesMax: 1000,
+    textBytesMax: 1000,
+    audioAndImageBytesMax: 2000
+  }
+}
+
+/** The largest v2 model, the only one that takes parallel calls. */
+export const largestModel = 'GigaChat-2-Max'
+
+export function writeV1(body: JsonObject, upstreamModel = model): WrittenRequest<NativeReading> {
+  return writeNativeV1Request(read(body), { upstreamModel, settings })
+}
+
+export function writeV2(body: JsonObject, upstreamModel = model): WrittenRequest<NativeReading> {
+  return writeNativeV2Request(read(body), { upstreamModel, settings })
+}
+
+/** What the native upstream gets, without the model. */
+export function onV1(body: JsonObject): JsonObject {
+  const { model: _model, ...rest } = writeV1(body).body
+  return rest
+}
+
+export function onV2(body: JsonObject, upstreamModel = model): JsonObject {
+  const { model: _model, ...rest } = writeV2(body, upstreamModel).body
+  return rest
+}
+
+export function responseContext(body: JsonObject = {}): ResponseContext {
+  return { requestId, createdAt: 1_795_187_162, model, request: read(body) }
+}
+
+export function writeAnswer(events: readonly NormalizedEvent[], body: JsonObject = {}): ContentResponse {
+  return writeContentResponse(accumulateEvents(events), responseContext(body))
+}
+
+/** A body that asks for thoughts. */
+export const withThoughts: JsonObject = { generationConfig: { thinkingConfig: { includeThoughts: true } } }
+
+/** A body that asks for one of two colours as plain text. */
+export const withEnum: JsonObject = {
+  generationConfig: { responseMimeType: 'text/x.enum', responseSchema: { type: 'STRING', enum: ['red', 'blue'] } }
+}

@@ -1,0 +1,198 @@
+import t from 'tap'
+import type { EventAssembler, FinishReason, NormalizedUsage } from '../../../../../worker/normalized/index.ts'
+import { mapFinishReason } from '../../../../../worker/protocols/content/client/finish-reason.ts'
+import { unwrapString, writeUsage } from '../../../../../worker/protocols/content/client/write-response.ts'
+import { eventsOf, model, requestId, withEnum, withThoughts, writeAnswer } from './support.ts'
+
+const parts = (build: (assembler: EventAssembler) => void, body = {}) =>
+  writeAnswer(eventsOf(build), body).candidates[0].content.parts
+
+t.test('an answer has every member of the family, and one candidate', async t => {
+  const usage = { inputTokens: 19, cachedInputTokens: 5, outputTokens: 8, reasoningTokens: null, totalTokens: 27 }
+  const answer = writeAnswer(
+    eventsOf(assembler => {
+      assembler.text('Hello')
+      assembler.finish({ reason: 'stop', providerReason: 'stop', metadata: { upstream_x_request_id: 'x' } }, usage)
+    })
+  )
+  t.equal(
+    JSON.stringify(answer),
+    JSON.stringify({
+      candidates: [
+        {
+          index: 0,
+          content: { role: 'model', parts: [{ text: 'Hello' }] },
+          finishReason: 'STOP',
+          safetyRatings: []
+        }
+      ],
+      modelVersion: model,
+      responseId: requestId,
+      usageMetadata: { promptTokenCount: 19, candidatesTokenCount: 8, totalTokenCount: 27, cachedContentTokenCount: 5 }
+    })
+  )
+})
+
+t.test('an empty answer has one empty text, and no other answer has one (A7, G2)', async t => {
+  t.strictSame(
+    parts(() => undefined),
+    [{ text: '' }]
+  )
+  t.strictSame(
+    parts(assembler => assembler.reasoning('hm')),
+    [{ text: '' }]
+  )
+  t.strictSame(
+    parts(assembler => assembler.toolCall({ id: 'a', name: 'f' }, '{}')),
+    [{ functionCall: { id: 'a', name: 'f', args: {} } }]
+  )
+})
+
+t.test('neighbouring texts are one part, in the order of the answer', async t => {
+  t.strictSame(
+    parts(assembler => {
+      assembler.text('a')
+      assembler.closeBlock()
+      assembler.text('b')
+      assembler.toolCall({ id: '1', name: 'f' }, '{"x":1}')
+      assembler.refusal('c')
+      assembler.text('d')
+    }),
+    [{ text: 'ab' }, { functionCall: { id: '1', name: 'f', args: { x: 1 } } }, { text: 'cd' }]
+  )
+})
+
+t.test('thoughts are shown to those who asked for them, one below the other', async t => {
+  const build = (assembler: EventAssembler) => {
+    assembler.reasoning('one')
+    assembler.closeBlock()
+    assembler.reasoning('two')
+    assembler.text('a')
+    assembler.reasoning('three')
+    assembler.reasoningState({ messages_compatible: { signature: 's' } })
+    assembler.closeBlock()
+    assembler.reasoning('four')
+  }
+  const [first, text, signed, last] = parts(build, withThoughts)
+  t.strictSame(first, { text: 'one\ntwo', thought: true })
+  t.strictSame(text, { text: 'a' })
+  t.match(signed, { text: 'three', thought: true, thoughtSignature: /^[A-Za-z0-9+/]+=*$/ })
+  t.strictSame(last, { text: 'four', thought: true })
+  t.strictSame(parts(build), [{ text: 'a' }])
+})
+
+t.test('arguments are always an object', async t => {
+  const args = (text: string) => {
+    const [part] = parts(assembler => assembler.toolCall({ id: 'a', name: 'f' }, text))
+    return part !== undefined && 'functionCall' in part ? part.functionCall.args : undefined
+  }
+  t.strictSame(args(''), {})
+  t.strictSame(args('{"a":[1]}'), { a: [1] })
+  t.strictSame(args('[1]'), { arguments: [1] })
+  t.strictSame(args('"x"'), { arguments: 'x' })
+  t.strictSame(args('null'), { arguments: null })
+  t.strictSame(args('{"a"'), { arguments: '{"a"' })
+})
+
+t.test('a function in a namespace has one name', async t => {
+  const [part] = parts(assembler => assembler.toolCall({ id: 'a', name: 'f', namespace: 'geo' }, ''))
+  t.match(part, { functionCall: { name: 'geo__f' } })
+})
+
+t.test('a file has its bytes, or the name by which a request can refer to it', async t => {
+  t.strictSame(
+    parts(assembler => {
+      assembler.file({ fileId: '1', mediaType: 'image/jpeg', base64: 'AAEC' })
+      assembler.file({ fileId: '2', mediaType: 'image/jpeg' })
+      assembler.file({ fileId: '3', base64: 'AA==' })
+    }),
+    [
+      { inlineData: { mimeType: 'image/jpeg', data: 'AAEC' } },
+      { fileData: { fileUri: 'files/2', mimeType: 'image/jpeg' } },
+      { inlineData: { mimeType: 'application/octet-stream', data: 'AA==' } }
+    ]
+  )
+})
+
+t.test('sources are what the text cites, else what was found, each address once', async t => {
+  const found = [
+    { id: '1', url: 'https://a.test/', title: 'A' },
+    { id: '2', url: 'https://b.test/', title: 'B' },
+    { id: '3', url: 'https://a.test/', title: 'A again' }
+  ]
+  const cite = (assembler: EventAssembler, url: string) =>
+    assembler.citation({ type: 'url-citation', startIndex: 0, endIndex: 0, url, title: 'T' })
+  const grounding = (cites: string[]) =>
+    writeAnswer(
+      eventsOf(assembler => {
+        const index = assembler.startHostedTool({ kind: 'web_search', name: 'web_search' })
+        assembler.endHostedTool(index, { status: 'completed', sources: found })
+        assembler.text('News.')
+        for (const url of cites) cite(assembler, url)
+      })
+    ).candidates[0].groundingMetadata?.groundingChunks.map(({ web }) => web)
+  t.strictSame(grounding([]), [
+    { uri: 'https://a.test/', title: 'A' },
+    { uri: 'https://b.test/', title: 'B' }
+  ])
+  t.strictSame(grounding(['https://c.test/', 'https://c.test/']), [{ uri: 'https://c.test/', title: 'T' }])
+  t.notOk('groundingMetadata' in writeAnswer(eventsOf(assembler => assembler.text('a'))).candidates[0])
+})
+
+t.test('a bare string is what the JSON text says, or the text itself', async t => {
+  t.equal(unwrapString(' "a\\u0062" '), 'ab')
+  t.equal(unwrapString('red'), 'red')
+  t.equal(unwrapString('"re'), '"re')
+  t.equal(unwrapString('{"a":1}'), '{"a":1}')
+  t.strictSame(
+    parts(assembler => assembler.text('"red"'), withEnum),
+    [{ text: 'red' }]
+  )
+  t.strictSame(
+    parts(assembler => assembler.text('""'), withEnum),
+    [{ text: '' }]
+  )
+})
+
+t.test('counts that nobody reported are absent, and thoughts stand beside the answer (D3)', async t => {
+  const usage = (counts: Partial<NormalizedUsage>) =>
+    writeUsage({
+      inputTokens: null,
+      cachedInputTokens: null,
+      outputTokens: null,
+      reasoningTokens: null,
+      totalTokens: null,
+      ...counts
+    })
+  t.equal(writeUsage(null), undefined)
+  t.equal(usage({}), undefined)
+  t.strictSame(usage({ inputTokens: 3 }), { promptTokenCount: 3 })
+  t.strictSame(usage({ inputTokens: 3, outputTokens: 10, reasoningTokens: 4, totalTokens: 13 }), {
+    promptTokenCount: 3,
+    candidatesTokenCount: 6,
+    totalTokenCount: 13,
+    thoughtsTokenCount: 4
+  })
+  t.strictSame(usage({ outputTokens: 2, reasoningTokens: 4 }), { candidatesTokenCount: 0, thoughtsTokenCount: 4 })
+})
+
+t.test('a finish word depends on the reason, on the word of the provider and on what was said (A6)', async t => {
+  const nothing = { hasContent: false, hasCall: false, hasRefusal: false }
+  const finish = (reason: FinishReason, providerReason: string | null, content = {}, stopSequence?: string) =>
+    mapFinishReason(
+      { reason, providerReason, ...(stopSequence === undefined ? {} : { stopSequence }) },
+      { ...nothing, ...content }
+    )
+  t.equal(finish('stop', null), 'STOP')
+  t.equal(finish('stop', 'end_turn'), 'STOP')
+  t.equal(finish('stop', 'length', {}, 'lo'), 'STOP')
+  t.equal(finish('stop', 'MAX_TOKENS', {}, 'lo'), 'STOP')
+  t.equal(finish('stop', 'weird', { hasCall: true }), 'STOP')
+  t.equal(finish('tool-calls', 'weird'), 'STOP')
+  t.equal(finish('stop', 'stop', { hasRefusal: true }), 'SAFETY')
+  t.equal(finish('length', 'max_tokens'), 'MAX_TOKENS')
+  t.equal(finish('content-filter', 'refusal'), 'SAFETY')
+  t.equal(finish('cancelled', null), 'OTHER')
+  t.equal(finish('content-filter', 'RECITATION'), 'RECITATION', 'a word of the family stays')
+  t.equal(finish('stop', 'CONTINUATION'), 'OTHER', 'the SDK would send the request again')
+})

@@ -1,0 +1,107 @@
+import t from 'tap'
+import type { JsonObject } from '../../../../../worker/normalized/index.ts'
+import {
+  readCountTokensRequest,
+  writeCountTokens
+} from '../../../../../worker/protocols/messages/client/count-tokens.ts'
+import { failure, requestId } from './support.ts'
+
+const read = (body: JsonObject) => readCountTokensRequest(body, { requestId })
+const textsOf = (body: JsonObject) => read({ messages: [], ...body }).texts
+
+t.test('system, messages, tools and schema count, in this order (D5)', async t => {
+  const { request, texts } = read({
+    model: 'claude-x',
+    system: [
+      { type: 'text', text: 'sys' },
+      { type: 'text', text: 'tem' }
+    ],
+    messages: [
+      { role: 'user', content: 'hello' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'hm', signature: 's' },
+          { type: 'text', text: 'let me' },
+          { type: 'tool_use', id: 'i', name: 'get_weather', input: { a: 1 } }
+        ]
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'thanks' },
+          { type: 'tool_result', tool_use_id: 'i', content: 'ok' }
+        ]
+      }
+    ],
+    tools: [
+      { name: 'get_time', input_schema: { type: 'object' } },
+      { name: 'get_weather', description: 'Weather', input_schema: { type: 'object' } },
+      { name: 'get_time', input_schema: {} },
+      { type: 'web_search_20250305', name: 'web_search' },
+      { type: 'bash_20250124', name: 'bash' }
+    ],
+    output_config: { format: { type: 'json_schema', name: 'answer', schema: { type: 'string' } } }
+  })
+  t.equal(request.model, 'claude-x')
+  t.strictSame(texts, [
+    'sys\ntem',
+    'hello',
+    'let me',
+    'get_weather',
+    '{"a":1}',
+    '{"result":"ok"}',
+    'thanks',
+    'get_time {"type":"object"}',
+    'get_weather Weather {"type":"object"}',
+    'answer {"type":"string"}'
+  ])
+  t.strictSame(writeCountTokens([2, 3, 5]), { input_tokens: 10 })
+})
+
+t.test('nothing to count is zero', async t => {
+  t.strictSame(textsOf({}), [])
+  t.strictSame(textsOf({ system: '', messages: [{ role: 'user', content: '' }] }), [])
+  t.strictSame(writeCountTokens([]), { input_tokens: 0 })
+})
+
+t.test('images, documents and data URLs count nothing (D8)', async t => {
+  const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'A'.repeat(4000) } }
+  const document = { type: 'document', source: { type: 'text', data: 'long text' } }
+  t.strictSame(textsOf({ messages: [{ role: 'user', content: [image, document] }] }), [])
+})
+
+t.test('a result counts as the object that the upstream gets, a failed one too', async t => {
+  const resultOf = (result: JsonObject) =>
+    textsOf({ messages: [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'i', ...result }] }] })
+  t.strictSame(resultOf({ content: '{"a": 1}' }), ['{"a": 1}'])
+  t.strictSame(resultOf({ content: 'boom', is_error: true }), ['{"error":"boom","is_error":true}'])
+})
+
+t.test('tools that may not be used count nothing', async t => {
+  t.strictSame(textsOf({ tools: [{ name: 'f', input_schema: {} }], tool_choice: { type: 'none' } }), [])
+})
+
+t.test('an unfinished conversation can be counted, a malformed one cannot', async t => {
+  const call = { type: 'tool_use', id: 'i', name: 'f', input: {} }
+  t.strictSame(textsOf({ messages: [{ role: 'assistant', content: [call] }] }), ['f', '{}'])
+  t.equal(failure(() => read({})).param, 'messages')
+  t.equal(failure(() => read({ messages: [{ role: 'critic', content: 'x' }] })).param, 'messages[0].role')
+  t.equal(failure(() => read({ messages: [], extra_body: 'x' })).param, 'extra_body')
+})
+
+t.test('what selects the model is read, everything else has no effect', async t => {
+  const { request } = read({
+    model: ' ',
+    messages: [],
+    extra_body: { storage: { thread_id: 't' } },
+    thinking: { type: 'enabled' },
+    context_management: {},
+    extra_headers: { 'x-a': '1' }
+  })
+  t.notOk('model' in request)
+  t.strictSame(request.providerOptions.native?.fields, { storage: { thread_id: 't' } })
+  t.strictSame(request.ignored, { thinking: { type: 'enabled' }, context_management: {} })
+  t.strictSame(request.extraHeaders, { 'x-a': '1' })
+  t.equal(request.isStream, false)
+})

@@ -1,0 +1,212 @@
+import t from 'tap'
+import { writeMessagesError } from '../../../../../worker/protocols/messages/client/errors.ts'
+import { catchError, failure, read, refusedAt, requestId } from './support.ts'
+
+t.test('a plain request says only what the client said', async t => {
+  t.strictSame(read({ model: 'claude-sonnet-4-5', max_tokens: 50 }), {
+    version: 'gateway.normalized.v1',
+    requestId,
+    protocol: 'messages',
+    isStream: false,
+    wantsStreamUsage: false,
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }], form: 'text' }],
+    tools: [],
+    usesLegacyFunctions: false,
+    sampling: { maxOutputTokens: 50 },
+    providerOptions: {},
+    ignored: {},
+    model: 'claude-sonnet-4-5'
+  })
+})
+
+t.test('a model that is blank, null or missing counts as absent', async t => {
+  for (const body of [{}, { model: null }, { model: '' }, { model: ' ' }]) t.notOk('model' in read(body))
+  t.equal(read({ model: ' m ' }).model, ' m ', 'and any other is kept as it was written')
+  t.equal(refusedAt({ model: 3 }), 'model')
+})
+
+t.test('streaming is a boolean or nothing', async t => {
+  t.equal(read({ stream: true }).isStream, true)
+  t.equal(read({ stream: null }).isStream, false)
+  t.equal(refusedAt({ stream: 'yes' }), 'stream')
+})
+
+t.test('sampling is read as sent, zero and negative numbers too', async t => {
+  t.strictSame(read({ temperature: 0, top_p: 0.5, top_k: 3, max_tokens: 7, stop_sequences: ['END', ' '] }).sampling, {
+    temperature: 0,
+    topP: 0.5,
+    topK: 3,
+    maxOutputTokens: 7,
+    stop: ['END', ' ']
+  })
+  t.strictSame(read({ temperature: -1, top_p: null, max_tokens: null }).sampling, { temperature: -1 })
+  t.equal(refusedAt({ temperature: 'hot' }), 'temperature')
+  t.equal(refusedAt({ top_p: '1' }), 'top_p')
+  for (const value of [0, -1, 1.5, '5', true]) t.equal(refusedAt({ max_tokens: value }), 'max_tokens')
+})
+
+t.test('any number of stop strings is read, and an empty one is refused', async t => {
+  const stops = ['a', 'b', 'c', 'd', 'e', 'f']
+  t.strictSame(read({ stop_sequences: stops }).sampling.stop, stops)
+  for (const value of [null, []]) t.notOk('stop' in read({ stop_sequences: value }).sampling)
+  t.equal(refusedAt({ stop_sequences: ['a', ''] }), 'stop_sequences[1]')
+  t.equal(refusedAt({ stop_sequences: [1] }), 'stop_sequences[0]')
+  t.equal(refusedAt({ stop_sequences: 'a' }), 'stop_sequences')
+})
+
+t.test('known parameters without effect are kept for diagnostics only (E1)', async t => {
+  const ignored = {
+    top_k: 3,
+    metadata: { user_id: 'u' },
+    service_tier: 'auto',
+    container: 'c',
+    mcp_servers: [],
+    context_management: {},
+    betas: ['b'],
+    'anthropic-beta': 'b',
+    conversation: {},
+    inference_geo: 'eu',
+    speed: 'fast',
+    cache_control: { type: 'ephemeral' },
+    diagnostics: {},
+    user_profile_id: 'p',
+    workspace_id: 'w',
+    extra_query: { a: 1 }
+  }
+  const request = read(ignored)
+  t.strictSame(request.ignored, ignored)
+  t.strictSame(request.providerOptions, {})
+  t.strictSame(request.metadata, { user_id: 'u' })
+  t.strictSame(read({ top_k: 'x' }).sampling, {}, "and their types are nobody's business")
+})
+
+t.test('SDK options in the body are neither sent on nor kept', async t => {
+  const request = read({ api_key: 'k', auth_token: 'k', base_url: 'https://example.test', timeout: 3 })
+  t.strictSame(request.ignored, { api_key: null, auth_token: null, base_url: null, timeout: null })
+  t.strictSame(request.providerOptions, {})
+})
+
+t.test('unknown members become additional fields and a literal extra_body wins over them', async t => {
+  const request = read({
+    repetition_penalty: 1.1,
+    tenant_hint: 'a',
+    flags: ['x'],
+    extra_body: { flags: ['y'], top_k: 3, stream: true }
+  })
+  t.equal(request.isStream, false)
+  t.strictSame(request.providerOptions.native?.fields, {
+    repetition_penalty: 1.1,
+    tenant_hint: 'a',
+    flags: ['y'],
+    top_k: 3
+  })
+})
+
+t.test('messages 17: an extra_body that is no object is refused, and the message says so', async t => {
+  for (const value of ['x', [], 1]) {
+    const error = catchError(() => read({ extra_body: value }))
+    t.match(writeMessagesError(error, { requestId }), {
+      status: 400,
+      body: { error: { type: 'invalid_request_error', message: 'extra_body: must be an object.' } }
+    })
+  }
+})
+
+t.test('names that reach into prototypes are refused', async t => {
+  t.equal(refusedAt(JSON.parse('{"__proto__": {}}')), '__proto__')
+  t.equal(refusedAt({ extra_body: JSON.parse('{"__proto__": {}}') }), 'extra_body.__proto__')
+})
+
+t.test('headers for the upstream are an object', async t => {
+  t.strictSame(read({ extra_headers: { 'x-a': '1' } }).extraHeaders, { 'x-a': '1' })
+  t.equal(refusedAt({ extra_headers: 'x' }), 'extra_headers')
+})
+
+t.test("a thread is refused in the words that make the SDK's tool runner send everything", async t => {
+  const error = catchError(() => read({ thread: { type: 'create' } }))
+  t.match(writeMessagesError(error, { requestId }), {
+    status: 400,
+    body: { error: { type: 'invalid_request_error', details: { error_code: 'thread_unsupported_request' } } }
+  })
+  t.strictSame(read({ thread: null }).ignored, {}, 'and none is none')
+})
+
+t.test('thinking becomes an effort by its budget', async t => {
+  const effort = (thinking: object) => read({ thinking: { type: 'enabled', ...thinking } }).reasoning?.effort
+  const cases: Array<[budget: number | null | undefined, effort: string]> = [
+    [undefined, 'high'],
+    [null, 'high'],
+    [8000, 'high'],
+    [7999, 'medium'],
+    [3000, 'medium'],
+    [2999, 'low'],
+    [1, 'low']
+  ]
+  for (const [budget, expected] of cases) t.equal(effort({ budget_tokens: budget }), expected, String(budget))
+  for (const budget of ['4000', 1.5, 0, true]) {
+    t.equal(refusedAt({ thinking: { type: 'enabled', budget_tokens: budget } }), 'thinking.budget_tokens')
+  }
+})
+
+t.test('an effort in words wins over a budget, and is kept as it is (C5)', async t => {
+  const effort = (body: Parameters<typeof read>[0]) => read(body).reasoning?.effort
+  t.equal(effort({ output_config: { effort: 'xhigh' } }), 'xhigh')
+  t.equal(effort({ output_config: { effort: 'max' }, thinking: { type: 'enabled', budget_tokens: 1024 } }), 'max')
+  t.equal(effort({ output_config: { effort: 'low' }, thinking: { type: 'adaptive' } }), 'low')
+  t.equal(effort({ output_config: { effort: null }, thinking: { type: 'enabled' } }), 'high')
+  t.equal(effort({ output_config: { effort: 'none' }, thinking: { type: 'enabled' } }), 'none')
+  t.equal(effort({ output_config: { effort: 'high' }, thinking: { type: 'disabled' } }), 'none', 'off is off')
+  t.equal(refusedAt({ output_config: { effort: 3 } }), 'output_config.effort')
+  t.equal(refusedAt({ output_config: { effort: '' } }), 'output_config.effort')
+  t.equal(refusedAt({ output_config: 'low' }), 'output_config')
+})
+
+t.test('thinking that leaves it to the model asks for nothing', async t => {
+  for (const type of ['adaptive', 'between_tools']) t.notOk('reasoning' in read({ thinking: { type } }))
+  t.notOk('reasoning' in read({ thinking: null, output_config: {} }))
+  t.equal(refusedAt({ thinking: {} }), 'thinking.type')
+  t.equal(refusedAt({ thinking: { type: 'deep' } }), 'thinking.type')
+  t.equal(refusedAt({ thinking: true }), 'thinking')
+})
+
+t.test('thinking that is off takes reasoning out of the additional fields too (C5)', async t => {
+  const extra = { reasoning_effort: 'high', model_options: { reasoning: { effort: 'low' }, preset: 'p' } }
+  const off = read({ thinking: { type: 'disabled' }, extra_body: extra })
+  t.strictSame(off.providerOptions.native?.fields, { model_options: { preset: 'p' } })
+  t.strictSame(read({ thinking: { type: 'adaptive' }, extra_body: extra }).providerOptions.native?.fields, extra)
+})
+
+t.test('a client can ask not to see the thoughts', async t => {
+  t.strictSame(read({ thinking: { type: 'adaptive', display: 'omitted' } }).reasoning, { isVisible: false })
+  t.notOk('reasoning' in read({ thinking: { type: 'adaptive', display: 'summarized' } }))
+  t.equal(refusedAt({ thinking: { type: 'adaptive', display: 1 } }), 'thinking.display')
+})
+
+t.test('an output schema is read from both places and never rewritten', async t => {
+  const schema = { type: 'object', properties: { a: { $ref: '#/$defs/A' }, c: true }, $defs: { A: { type: ['null'] } } }
+  const format = { type: 'json_schema', schema }
+  for (const body of [{ output_config: { format } }, { output_format: format }]) {
+    const { output } = read(body)
+    t.strictSame(output, { type: 'json-schema', schema })
+    t.equal(output?.type === 'json-schema' && output.schema, schema)
+  }
+  const both = read({
+    output_config: { format: { ...format, name: 'n', strict: true } },
+    output_format: { type: 'json_schema', schema: {} }
+  })
+  t.strictSame(both.output, { type: 'json-schema', schema, name: 'n', strict: true })
+  for (const body of [{}, { output_config: { format: null }, output_format: null }]) t.notOk('output' in read(body))
+})
+
+t.test('a malformed output format is refused at the member at fault', async t => {
+  const error = { code: 'unsupported_response_format', param: 'output_config.format.type', status: 400 }
+  t.strictSame(
+    failure(() => read({ output_config: { format: { type: 'text' } } })),
+    error
+  )
+  t.equal(refusedAt({ output_format: { type: 'json_object' } }), 'output_format.type')
+  t.equal(refusedAt({ output_format: {} }), 'output_format.type')
+  t.equal(refusedAt({ output_format: 'json' }), 'output_format')
+  t.equal(refusedAt({ output_format: { type: 'json_schema', schema: true } }), 'output_format.schema')
+  t.equal(refusedAt({ output_format: { type: 'json_schema', schema: {}, strict: 1 } }), 'output_format.strict')
+})

@@ -1,0 +1,98 @@
+import t from 'tap'
+import { createCatalogSnapshot, readCatalogModels } from '../../../../../shared/catalog.ts'
+import {
+  readModelPageQuery,
+  writeModel,
+  writeModelPage
+} from '../../../../../worker/protocols/messages/client/models.ts'
+import type { AliasModel, ListedModel } from '../../../../../worker/protocols/shared/listed-model.ts'
+import { failure } from './support.ts'
+
+function listOf(...models: Array<{ id: string; deprecated?: boolean; type?: string }>): ListedModel[] {
+  const catalog = readCatalogModels(models)
+  return [...createCatalogSnapshot(catalog, { providerProfileId: 'native-upstream', nowMs: 5 }).models]
+}
+
+const models = listOf({ id: 'a', type: 'chat' }, { id: 'b', type: 'embedder' }, { id: 'c' }, { id: 'd' }, { id: 'e' })
+const page = (query: Record<string, unknown>, from = models) => {
+  const { data, ...rest } = writeModelPage(from, readModelPageQuery(query))
+  return { ids: data.map(model => model.id).join(''), ...rest }
+}
+
+t.test('a model has every member of the family and a time that never changes', async t => {
+  t.strictSame(
+    models.slice(0, 1).map(model => writeModel(model)),
+    [
+      {
+        id: 'a',
+        type: 'model',
+        display_name: 'a',
+        created_at: '1970-01-01T00:00:00Z',
+        capabilities: null,
+        lifecycle: 'active',
+        deprecated_at: null,
+        retires_at: null,
+        line: null,
+        max_input_tokens: null,
+        max_tokens: null
+      }
+    ]
+  )
+})
+
+t.test('an alias shows its declared limits', async t => {
+  const alias: AliasModel = {
+    id: 'coder',
+    providerKind: 'chat_compatible',
+    discoveredAt: '2026-11-21T00:00:00.000Z',
+    deprecated: true,
+    inputTokenLimit: 32_000,
+    outputTokenLimit: 4096,
+    canCountTokens: true
+  }
+  t.match(writeModel(alias), { max_input_tokens: 32_000, max_tokens: 4096, lifecycle: 'deprecated' })
+})
+
+t.test('without a limit a page has twenty models, and never more than a thousand', async t => {
+  t.equal(readModelPageQuery({}).limit, 20)
+  for (const limit of ['0', '-1', '1.5', 'x', '', ['x']]) t.equal(readModelPageQuery({ limit }).limit, 20)
+  t.equal(readModelPageQuery({ limit: '7' }).limit, 7)
+  t.equal(readModelPageQuery({ limit: ['7', '8'] }).limit, 7)
+  t.equal(readModelPageQuery({ limit: '5000' }).limit, 1000)
+})
+
+t.test('pages forward lead over every model once', async t => {
+  t.strictSame(page({ limit: '2' }), { ids: 'ab', has_more: true, first_id: 'a', last_id: 'b' })
+  t.strictSame(page({ limit: '2', after_id: 'b' }), { ids: 'cd', has_more: true, first_id: 'c', last_id: 'd' })
+  t.strictSame(page({ limit: '2', after_id: 'd' }), { ids: 'e', has_more: false, first_id: 'e', last_id: 'e' })
+  t.strictSame(page({ limit: '2', after_id: 'e' }), { ids: '', has_more: false, first_id: null, last_id: null })
+})
+
+t.test('pages backward hold the last models before the cursor', async t => {
+  t.strictSame(page({ limit: '2', before_id: 'e' }), { ids: 'cd', has_more: true, first_id: 'c', last_id: 'd' })
+  t.strictSame(page({ limit: '2', before_id: 'c' }), { ids: 'ab', has_more: false, first_id: 'a', last_id: 'b' })
+  t.strictSame(page({ before_id: 'a' }), { ids: '', has_more: false, first_id: null, last_id: null })
+  t.equal(page({ after_id: 'a', before_id: 'd' }).ids, 'bc')
+  t.equal(page({ after_id: 'd', before_id: 'a' }).ids, '')
+})
+
+t.test('a cursor that is no model of the list is refused', async t => {
+  const error = (param: string) => ({ code: 'invalid_request', param, status: 400 })
+  t.strictSame(
+    failure(() => page({ after_id: 'x' })),
+    error('after_id')
+  )
+  t.strictSame(
+    failure(() => page({ before_id: 'x' })),
+    error('before_id')
+  )
+  t.equal(page({ after_id: '', before_id: '' }).ids, 'abcde', 'an empty one is none')
+})
+
+t.test('a client can ask for models of some stages of life', async t => {
+  const mixed = listOf({ id: 'a' }, { id: 'b', deprecated: true }, { id: 'c' })
+  t.equal(page({}, mixed).ids, 'abc')
+  t.equal(page({ 'lifecycle[]': 'active' }, mixed).ids, 'ac')
+  t.equal(page({ 'lifecycle[]': ['active', 'deprecated'] }, mixed).ids, 'abc')
+  t.equal(page({ lifecycle: 'retired' }, mixed).ids, '')
+})

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type {
+  MessageCountTokensParams as BetaCountTokensParams,
+  MessageCreateParamsBase as BetaCreateParams
+} from '@anthropic-ai/sdk/resources/beta/messages/messages'
+import type {
+  Message,
+  MessageCountTokensParams,
+  MessageCreateParamsBase,
+  MessageTokensCount,
+  RawMessageStreamEvent
+} from '@anthropic-ai/sdk/resources/messages/messages'
+import type { ModelInfo } from '@anthropic-ai/sdk/resources/models'
+import t from 'tap'
+import {
+  countTokensParameters,
+  type MessagesErrorBody,
+  type MessagesModel,
+  type MessagesResponse,
+  type MessagesStreamEvent,
+  type MessagesTokenCount,
+  messagesParameters
+} from '../../../../../worker/protocols/messages/client/schema.ts'
+import type { Parameter } from '../../../../../worker/protocols/shared/parameters.ts'
+
+// The compiler holds the same promises as the test below: a new SDK whose parameters we do not know does not type-check, and what
+// we write has every member that the SDK's own types require.
+messagesParameters satisfies Record<keyof MessageCreateParamsBase | keyof BetaCreateParams, Parameter>
+countTokensParameters satisfies Record<keyof MessageCountTokensParams | keyof BetaCountTokensParams, Parameter>
+type MustBe<Wanted, _Written extends Wanted> = true
+type SentEvents = Exclude<MessagesStreamEvent, { type: 'ping' } | MessagesErrorBody>
+export type Checks = [
+  MustBe<Message, MessagesResponse>,
+  MustBe<RawMessageStreamEvent, SentEvents>,
+  MustBe<ModelInfo, MessagesModel>,
+  MustBe<MessageTokensCount, MessagesTokenCount>
+]
+
+const sdkFolder = dirname(createRequire(import.meta.url).resolve('@anthropic-ai/sdk'))
+
+/** The members of an interface in the type declarations that the SDK ships. */
+function readMembers(file: string, name: string): string[] {
+  const text = readFileSync(join(sdkFolder, 'resources', file), 'utf8')
+  const start = text.indexOf(`export interface ${name} `)
+  const declaration = text.slice(start, text.indexOf('\n}', start))
+  return [...declaration.matchAll(/^ {4}(\w+)\??:/gm)].map(match => match[1] ?? '')
+}
+
+function findUnknown(members: readonly string[], table: object): string[] {
+  return members.filter(name => !Object.hasOwn(table, name))
+}
+
+t.test('every parameter of the official SDK has a class, the beta ones too (E1)', async t => {
+  for (const file of ['messages/messages.d.ts', 'beta/messages/messages.d.ts']) {
+    const create = readMembers(file, 'MessageCreateParamsBase')
+    const count = readMembers(file, 'MessageCountTokensParams')
+    t.ok(create.length >= 18 && count.length >= 11, 'the declarations were found and read')
+    t.strictSame(findUnknown(create, messagesParameters), [])
+    t.strictSame(findUnknown(count, countTokensParameters), [])
+  }
+})
+
+t.test('no parameter is both typed and an additional field of another class', async t => {
+  const additional = Object.entries<Parameter>(messagesParameters).filter(
+    ([, parameter]) => parameter.isAdditionalField
+  )
+  t.strictSame(
+    additional.map(([name]) => name),
+    ['flags', 'function_ranker', 'profanity_check', 'repetition_penalty', 'storage', 'update_interval']
+  )
+  t.ok(additional.every(([, parameter]) => parameter.class === 'supported'))
+})

@@ -1,0 +1,194 @@
+import t from 'tap'
+import type { EventAssembler, FinishReason } from '../../../../../worker/normalized/index.ts'
+import { writeDeltaUsage, writeStop } from '../../../../../worker/protocols/messages/client/write-response.ts'
+import { eventsOf, requestId, writeAnswer } from './support.ts'
+
+const SEVERAL = { tool_choice: { type: 'auto', disable_parallel_tool_use: false } }
+const contentOf = (build: (assembler: EventAssembler) => void, body = {}) => writeAnswer(eventsOf(build), body).content
+const text = (text: string) => ({ type: 'text', text, citations: null })
+
+t.test('an answer has every member that the SDK requires', async t => {
+  const answer = writeAnswer(
+    eventsOf(assembler => {
+      assembler.reasoning('hm')
+      assembler.text('Hello')
+      assembler.toolCall({ id: 'call_gw_A', name: 'get_weather' }, '{"city": "Paris"}')
+      const usage = { inputTokens: 19, cachedInputTokens: 5, outputTokens: 8, reasoningTokens: null, totalTokens: 27 }
+      assembler.finish({ reason: 'tool-calls', providerReason: 'function_call', metadata: { a: 'b' } }, usage)
+    })
+  )
+  t.strictSame(answer, {
+    id: `msg_${requestId}`,
+    type: 'message',
+    role: 'assistant',
+    model: 'claude-sonnet-4-5',
+    content: [
+      { type: 'thinking', thinking: 'hm', signature: '' },
+      { type: 'text', text: 'Hello', citations: null },
+      {
+        type: 'tool_use',
+        id: 'call_gw_A',
+        name: 'get_weather',
+        input: { city: 'Paris' },
+        caller: { type: 'direct' }
+      }
+    ],
+    stop_reason: 'tool_use',
+    stop_sequence: null,
+    stop_details: null,
+    container: null,
+    diagnostics: null,
+    usage: {
+      input_tokens: 19,
+      output_tokens: 8,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 5,
+      output_tokens_details: null,
+      server_tool_use: null,
+      cache_creation: null,
+      inference_geo: null,
+      service_tier: 'standard',
+      speed: null
+    }
+  })
+})
+
+t.test('an empty answer has an empty text, and one with only calls has no text', async t => {
+  t.strictSame(
+    contentOf(() => undefined),
+    [text('')]
+  )
+  const calls = contentOf(assembler => assembler.toolCall({ id: 'a', name: 'f' }, '{}'))
+  t.strictSame(
+    calls.map(block => block.type),
+    ['tool_use']
+  )
+  t.strictSame(
+    contentOf(assembler => {
+      assembler.startHostedTool({ kind: 'web_search', name: 'web_search' })
+      assembler.file({ fileId: 'f1' })
+    }),
+    [text('')],
+    'what the provider ran and made itself is no block'
+  )
+})
+
+t.test('blocks keep their order, and late thoughts have a block of their own', async t => {
+  const content = contentOf(assembler => {
+    assembler.reasoning('1')
+    assembler.text('a')
+    assembler.reasoning('2')
+    assembler.text('b')
+  })
+  t.match(content, [{ thinking: '1' }, { text: 'a' }, { thinking: '2' }, { text: 'b' }])
+})
+
+t.test('arguments that are no object are an empty one', async t => {
+  const inputOf = (text: string) => contentOf(assembler => assembler.toolCall({ id: 'a', name: 'f' }, text))[0]
+  for (const broken of ['', '{"a":', '[1]', 'null', '"x"']) t.match(inputOf(broken), { input: {} }, broken)
+  t.match(inputOf('{"a":{"b":null}}'), { input: { a: { b: null } } })
+})
+
+t.test('a namespace stands in front of the name', async t => {
+  t.match(
+    contentOf(assembler => assembler.toolCall({ id: 'a', name: 'f', namespace: 'n' }, '')),
+    [{ name: 'n__f' }]
+  )
+})
+
+t.test('several calls are shown to a client that allowed them, and only the first to any other (B1, B2)', async t => {
+  const build = (assembler: EventAssembler) => {
+    assembler.toolCall({ id: 'a', name: 'f' }, '{"x":1}')
+    assembler.toolCall({ id: 'b', name: 'f' }, '{"x":2}')
+    assembler.text('so')
+  }
+  const ids = (body: object) => contentOf(build, body).map(block => (block.type === 'tool_use' ? block.id : block.type))
+  t.strictSame(ids(SEVERAL), ['a', 'b', 'text'])
+  t.strictSame(ids({}), ['a', 'text'])
+  t.strictSame(ids({ tool_choice: { type: 'auto', disable_parallel_tool_use: true } }), ['a', 'text'])
+})
+
+t.test('thoughts that nobody wants to see leave a block without text', async t => {
+  const content = contentOf(
+    assembler => {
+      assembler.reasoning('secret')
+      assembler.text('a')
+    },
+    { thinking: { type: 'adaptive', display: 'omitted' } }
+  )
+  t.strictSame(content, [{ type: 'thinking', thinking: '', signature: '' }, text('a')])
+})
+
+t.test('signatures and encrypted thoughts of a provider that has them are passed on', async t => {
+  const content = writeAnswer([
+    { type: 'reasoning-start' },
+    { type: 'reasoning-delta', text: 'hm' },
+    { type: 'reasoning-end', state: { messages_compatible: { signature: 'sig' } } },
+    { type: 'reasoning-start' },
+    { type: 'reasoning-end', state: { messages_compatible: { redacted: 'enc' } } }
+  ]).content
+  t.strictSame(content, [
+    { type: 'thinking', thinking: 'hm', signature: 'sig' },
+    { type: 'redacted_thinking', data: 'enc' }
+  ])
+})
+
+t.test('the stop reason follows from the reason and from what was said (A6)', async t => {
+  const none = { stop_sequence: null, stop_details: null }
+  const refusal = {
+    stop_reason: 'refusal',
+    stop_sequence: null,
+    stop_details: { type: 'refusal', category: null, explanation: null }
+  }
+  const finish = (reason: FinishReason, stopSequence?: string) => ({
+    reason,
+    providerReason: null,
+    ...(stopSequence === undefined ? {} : { stopSequence })
+  })
+  const said = { callCount: 0, hasRefusal: false }
+  for (const reason of ['stop', 'tool-calls', 'cancelled'] as const) {
+    t.strictSame(writeStop(finish(reason), said), { stop_reason: 'end_turn', ...none })
+  }
+  for (const reason of ['stop', 'tool-calls', 'length', 'content-filter'] as const) {
+    t.strictSame(writeStop(finish(reason, 'END'), { callCount: 1, hasRefusal: true }), {
+      stop_reason: 'tool_use',
+      ...none
+    })
+  }
+  t.strictSame(writeStop(finish('length'), said), { stop_reason: 'max_tokens', ...none })
+  t.strictSame(writeStop(finish('stop', 'END'), said), {
+    stop_reason: 'stop_sequence',
+    stop_sequence: 'END',
+    stop_details: null
+  })
+  t.strictSame(writeStop(finish('content-filter'), said), refusal)
+  t.strictSame(writeStop(finish('stop'), { callCount: 0, hasRefusal: true }), refusal)
+})
+
+t.test('a refusal in words is a text with the reason of a refusal', async t => {
+  t.match(writeAnswer(eventsOf(assembler => assembler.refusal('No.'))), {
+    content: [{ type: 'text', text: 'No.' }],
+    stop_reason: 'refusal'
+  })
+})
+
+t.test('counts that nobody reported are zero (D3)', async t => {
+  const unknown = {
+    inputTokens: null,
+    cachedInputTokens: null,
+    outputTokens: null,
+    reasoningTokens: null,
+    totalTokens: null
+  }
+  const zeros = {
+    input_tokens: 0,
+    output_tokens: 0,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    output_tokens_details: null,
+    server_tool_use: null
+  }
+  t.strictSame(writeDeltaUsage(null), zeros)
+  t.strictSame(writeDeltaUsage(unknown), zeros)
+  t.match(writeDeltaUsage({ ...unknown, reasoningTokens: 0 }), { output_tokens_details: { thinking_tokens: 0 } })
+})

@@ -1,0 +1,235 @@
+import t from 'tap'
+import type { JsonValue } from '../../../../../worker/normalized/index.ts'
+import { failure, read, refusedAt } from './support.ts'
+
+t.test('a plain request says only what the client said', async t => {
+  t.strictSame(read({ model: 'GigaChat-2' }), {
+    version: 'gateway.normalized.v1',
+    requestId: '6f3f0f0e-9d5e-4c1b-8a53-1f2b7f6c0d11',
+    protocol: 'responses',
+    isStream: false,
+    wantsStreamUsage: false,
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }], form: 'text' }],
+    tools: [],
+    usesLegacyFunctions: false,
+    sampling: {},
+    providerOptions: {},
+    ignored: {},
+    model: 'GigaChat-2',
+    echo: { members: {} }
+  })
+})
+
+t.test('sampling is read as sent, and a token limit of null or 0 is none', async t => {
+  t.strictSame(read({ temperature: 0, top_p: 0.5, stop: ['END', ''], seed: 7 }).sampling, {
+    temperature: 0,
+    topP: 0.5,
+    stop: ['END'],
+    seed: 7
+  })
+  const limit = (body: Parameters<typeof read>[0]) => read(body).sampling.maxOutputTokens
+  t.equal(limit({ max_output_tokens: 9, max_tokens: 7 }), 9)
+  t.equal(limit({ max_output_tokens: 0, max_tokens: 7 }), 7)
+  t.equal(limit({ max_output_tokens: null }), undefined)
+  t.equal(refusedAt({ max_output_tokens: -1 }), 'max_output_tokens')
+  t.equal(refusedAt({ max_tokens: 1.5 }), 'max_tokens')
+  t.equal(refusedAt({ temperature: 'hot' }), 'temperature')
+  t.equal(refusedAt({ stop: ['a', 'b', 'c', 'd', 'e'] }), 'stop')
+})
+
+t.test('streaming is a boolean or nothing', async t => {
+  t.equal(read({ stream: true }).isStream, true)
+  t.equal(read({ stream: null }).isStream, false)
+  t.equal(refusedAt({ stream: 'yes' }), 'stream')
+})
+
+t.test('the effort of reasoning wins over the plain one, and none is not absent (C5)', async t => {
+  t.strictSame(read({ reasoning: { effort: 'high', summary: 'auto' }, reasoning_effort: 'low' }).reasoning, {
+    effort: 'high',
+    summary: 'auto'
+  })
+  t.strictSame(read({ reasoning_effort: 'xhigh' }).reasoning, { effort: 'xhigh' })
+  t.strictSame(read({ reasoning: { effort: 'none' } }).reasoning, { effort: 'none' })
+  t.notOk('reasoning' in read({ reasoning: {} }))
+  t.equal(refusedAt({ reasoning: { effort: 3 } }), 'reasoning.effort')
+})
+
+t.test('effort none takes every wish for reasoning out of the additional fields', async t => {
+  const extra_body = { reasoning_effort: 'high', model_options: { reasoning: {}, preset: 'p' } }
+  t.strictSame(read({ reasoning: { effort: 'none' }, extra_body }).providerOptions.native?.fields, {
+    model_options: { preset: 'p' }
+  })
+})
+
+t.test('the format of the text is read flat, and its schema as it is', async t => {
+  const schema = { type: 'object', properties: { a: { $ref: '#/$defs/A' } }, $defs: { A: true } }
+  t.strictSame(read({ text: { format: { type: 'json_schema', name: 'n', schema, strict: true } } }).output, {
+    type: 'json-schema',
+    schema,
+    name: 'n',
+    strict: true
+  })
+  t.strictSame(read({ text: { format: { type: 'text' } } }).output, { type: 'text' })
+  for (const text of [undefined, null, {}, { verbosity: 'low' }, { format: null }]) {
+    t.notOk('output' in read({ text: text as JsonValue }))
+  }
+})
+
+t.test('the format name of the sister operation is understood, and gives way', async t => {
+  const nested = { type: 'json_schema', json_schema: { name: 'n', schema: {} } }
+  t.strictSame(read({ response_format: nested }).output, { type: 'json-schema', schema: {}, name: 'n' })
+  t.strictSame(read({ response_format: { type: 'json_schema', schema: {} } }).output, {
+    type: 'json-schema',
+    schema: {}
+  })
+  const both = read({ text: { format: { type: 'text' } }, response_format: nested })
+  t.strictSame(both.output, { type: 'text' })
+  t.strictSame(both.ignored, { response_format: nested })
+  t.equal(refusedAt({ response_format: { type: 'json_object' } }), 'response_format.type')
+})
+
+t.test('responses 18: the schema-less JSON mode and unknown formats are refused', async t => {
+  const error = { code: 'unsupported_response_format', param: 'text.format.type', status: 400 }
+  for (const type of ['json_object', 'grammar']) {
+    t.strictSame(
+      failure(() => read({ text: { format: { type } } })),
+      error
+    )
+  }
+})
+
+t.test('a malformed output format is refused at the member at fault', async t => {
+  const at = (format: JsonValue) => refusedAt({ text: { format } })
+  t.equal(refusedAt({ text: 'json' }), 'text')
+  t.equal(at('json'), 'text.format')
+  t.equal(at({}), 'text.format.type')
+  t.equal(at({ type: 'json_schema', name: 'n' }), 'text.format.schema')
+  t.equal(at({ type: 'json_schema' }), 'text.format.schema')
+  t.equal(at({ type: 'json_schema', schema: true }), 'text.format.schema')
+  t.equal(at({ type: 'json_schema', schema: {}, strict: 'yes' }), 'text.format.strict')
+})
+
+t.test('wishes for state are kept, whatever the wire makes of them (F4)', async t => {
+  t.strictSame(
+    read({
+      previous_response_id: 'resp_th',
+      store: true,
+      background: false,
+      conversation: { id: 'conv_1' },
+      include: ['reasoning.encrypted_content', 3]
+    }).conversation,
+    {
+      previousResponseId: 'resp_th',
+      conversationId: 'conv_1',
+      store: true,
+      background: false,
+      include: ['reasoning.encrypted_content']
+    }
+  )
+  t.strictSame(read({ conversation: 'conv_1' }).conversation, { conversationId: 'conv_1' })
+  t.notOk('conversation' in read({ previous_response_id: null, store: null }))
+  t.equal(refusedAt({ previous_response_id: 3 }), 'previous_response_id')
+})
+
+t.test('a store that is no boolean is dropped and noted', async t => {
+  const request = read({ store: 'yes' })
+  t.notOk('conversation' in request)
+  t.strictSame(request.ignored, { store: 'yes' })
+})
+
+t.test('responses 20, 21: known parameters without effect are noted and never additional fields', async t => {
+  const body = {
+    background: true,
+    include: ['reasoning.encrypted_content'],
+    truncation: 'auto',
+    service_tier: 'flex',
+    prompt_cache_options: {},
+    context_management: [],
+    client_metadata: { a: 'b' },
+    stream_options: { include_obfuscation: false },
+    moderation: { model: 'm' },
+    top_logprobs: 2
+  }
+  const request = read(body)
+  t.strictSame(request.ignored, body)
+  t.strictSame(request.providerOptions, {})
+})
+
+t.test('responses 22: unknown and vendor members are additional fields (E5)', async t => {
+  const request = read({ foo: 1, profanity_check: false, extra_body: { zz: 2 }, additional_fields: { zz: 3 } })
+  t.strictSame(request.providerOptions.native?.fields, { foo: 1, profanity_check: false, zz: 3 })
+})
+
+t.test('responses 23: an extra_body that is no object is refused', async t => {
+  t.strictSame(
+    failure(() => read({ extra_body: 'x' })),
+    { code: 'unsupported_parameter', param: 'extra_body', status: 400 }
+  )
+})
+
+t.test('responses 24: a prompt that another service stores is refused', async t => {
+  t.strictSame(
+    failure(() => read({ prompt: { id: 'p' } })),
+    { code: 'unsupported_semantic', param: 'prompt', status: 400 }
+  )
+  t.notOk('prompt' in read({ prompt: null }).ignored, 'and null is no prompt')
+})
+
+t.test('tools are read flat, nested, in namespaces, built in and unknown', async t => {
+  const { tools } = read({
+    tools: [
+      { type: 'function', name: 'g', parameters: { type: 'object' }, strict: true },
+      { type: 'function', function: { name: 'h' } },
+      { type: 'namespace', name: 'ns', description: 'd', tools: [{ type: 'function', name: 'f' }] },
+      { type: 'web_search_preview', indexes: ['w'] },
+      { type: 'custom', name: 'c' }
+    ]
+  })
+  t.match(tools, [
+    { type: 'function', name: 'g', strict: true },
+    { type: 'function', name: 'h', parameters: { type: 'object', properties: {} } },
+    { type: 'function', name: 'f', namespace: 'ns' },
+    { type: 'hosted', kind: 'web_search', config: { indexes: ['w'] } },
+    { type: 'unsupported', sentType: 'custom' }
+  ])
+})
+
+t.test('the choice of a tool is read in its flat form, with or without a namespace', async t => {
+  const tools = [
+    { type: 'function', name: 'g' },
+    { type: 'namespace', name: 'ns', tools: [{ type: 'function', name: 'f' }] }
+  ]
+  const choice = (tool_choice: JsonValue) => read({ tools, tool_choice }).toolChoice
+  t.strictSame(choice({ type: 'function', name: 'g' }), { type: 'function', name: 'g' })
+  t.strictSame(choice({ type: 'function', name: 'f', namespace: 'ns' }), { type: 'function', name: 'ns__f' })
+  t.strictSame(choice('required'), { type: 'required' })
+  t.strictSame(choice({ type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'g' }] }), {
+    type: 'allowed',
+    mode: 'required',
+    names: ['g'],
+    kinds: []
+  })
+  t.equal(failure(() => choice({ type: 'function', name: 'x' })).param, 'tool_choice')
+})
+
+t.test('ids of files that were uploaded before come in a header', async t => {
+  const ids = (attachmentIds: string | undefined) => read({}, { attachmentIds }).providerOptions
+  t.strictSame(ids(undefined), {})
+  t.strictSame(ids('f1, f2'), { native: { fields: {}, attachmentIds: ['f1', 'f2'] } })
+  t.strictSame(read({ foo: 1 }, { attachmentIds: 'f1' }).providerOptions, {
+    native: { fields: { foo: 1 }, attachmentIds: ['f1'] }
+  })
+  t.equal(ids(Array.from({ length: 10 }, (_, index) => `f${index}`).join(',')).native?.attachmentIds?.length, 10)
+})
+
+t.test('responses 38: a header that is no list of different ids is refused', async t => {
+  const error = { code: 'invalid_attachment_ids', param: 'x-gateway-attachment-ids', status: 400 }
+  const eleven = Array.from({ length: 11 }, (_, index) => `f${index}`).join(',')
+  for (const attachmentIds of ['f1,f1', '', ' ', 'f1,', 'a b', 'ü', eleven, 'x'.repeat(201)]) {
+    t.strictSame(
+      failure(() => read({}, { attachmentIds })),
+      error,
+      attachmentIds
+    )
+  }
+})

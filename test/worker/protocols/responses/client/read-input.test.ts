@@ -1,0 +1,272 @@
+import t from 'tap'
+import type { JsonObject, JsonValue, NormalizedMessage } from '../../../../../worker/normalized/index.ts'
+import { writeToolCallId } from '../../../../../worker/normalized/index.ts'
+import { failure, read, refusedAt } from './support.ts'
+
+const messages = (input: JsonValue, body: JsonObject = {}): NormalizedMessage[] => read({ ...body, input }).messages
+const part = (content: JsonValue) => messages([{ role: 'user', content: [content] }])[0]?.content[0]
+
+t.test('a text is the message of the user, even an empty one', async t => {
+  t.strictSame(messages('x'), [{ role: 'user', content: [{ type: 'text', text: 'x' }], form: 'text' }])
+  t.strictSame(messages(''), [{ role: 'user', content: [{ type: 'text', text: '' }], form: 'text' }])
+})
+
+t.test('instructions stand before every item, and nothing stands for null or nothing', async t => {
+  const input = [
+    { role: 'developer', content: 'also' },
+    { role: 'user', content: 'x' }
+  ]
+  t.strictSame(
+    messages(input, { instructions: 'be' }).map(({ role }) => role),
+    ['system', 'developer', 'user']
+  )
+  for (const instructions of [null, '']) t.equal(messages('x', { instructions }).length, 1)
+  t.equal(refusedAt({ instructions: ['be'] }), 'instructions')
+})
+
+t.test('responses 7: a missing input is refused', async t => {
+  for (const input of [undefined, null, 3, {}]) {
+    t.strictSame(
+      failure(() => read({ input: input as JsonValue, previous_response_id: 'resp_th' })),
+      { code: 'invalid_request', param: 'input', status: 400 }
+    )
+  }
+})
+
+t.test('responses 8: an empty input is refused, unless instructions or a stored conversation stand for it', async t => {
+  t.equal(refusedAt({ input: [] }), 'input')
+  t.equal(refusedAt({ input: [{ type: 'reasoning', id: 'rs_1', summary: [] }] }), 'input')
+  t.equal(messages([], { instructions: 'be' }).length, 1)
+  t.equal(messages([], { previous_response_id: 'resp_th' }).length, 0)
+})
+
+t.test('roles are kept, unknown ones beside what they are read as', async t => {
+  const sent = ['system', 'developer', 'user', 'assistant', 'critic']
+  t.strictSame(
+    messages(sent.map(role => ({ role, content: 'x' }))).map(({ role, sentRole }) => sentRole ?? role),
+    sent
+  )
+  t.equal(messages([{ role: 'critic', content: 'x' }])[0]?.role, 'user')
+})
+
+t.test('a message needs a role, and items without one are skipped', async t => {
+  t.equal(refusedAt({ input: [{ type: 'message', content: 'x' }] }), 'input[0].role')
+  t.equal(refusedAt({ input: [{ content: 'x' }] }), 'input[0].role')
+  t.equal(refusedAt({ input: [{ role: '', content: 'x' }] }), 'input[0].role')
+  t.equal(refusedAt({ input: ['x'] }), 'input[0]')
+  t.equal(refusedAt({ input: [{ type: 3 }] }), 'input[0].type')
+})
+
+t.test('responses 43: items that say nothing to the upstream are skipped and noted (C1)', async t => {
+  const request = read({
+    input: [
+      { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'secret' }], encrypted_content: 'e' },
+      { type: 'item_reference', id: 'msg_1' },
+      { id: 'msg_2' },
+      { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } },
+      { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: null },
+      { type: 'additional_tools', role: 'developer', tools: [] },
+      { type: 'message', role: 'user', content: 'x' }
+    ]
+  })
+  t.strictSame(request.messages, [{ role: 'user', content: [{ type: 'text', text: 'x' }], form: 'text' }])
+  t.strictSame(request.ignored.input, [
+    'reasoning',
+    'item_reference',
+    'item_reference',
+    'web_search_call',
+    'image_generation_call',
+    'additional_tools'
+  ])
+})
+
+t.test('text of both directions and refusals are read (F6)', async t => {
+  t.strictSame(part({ type: 'input_text', text: 'x' }), { type: 'text', text: 'x' })
+  t.strictSame(part({ type: 'output_text', text: '', annotations: [] }), { type: 'text', text: '' })
+  t.strictSame(part({ type: 'text', text: 'x' }), { type: 'text', text: 'x' })
+  t.strictSame(part({ type: 'refusal', refusal: 'no' }), { type: 'refusal', text: 'no' })
+  const at = (content: JsonValue) => refusedAt({ input: [{ role: 'user', content }] })
+  t.equal(at(3), 'input[0].content')
+  t.equal(at(['x']), 'input[0].content[0]')
+  t.equal(at([{ type: 'input_text' }]), 'input[0].content[0].text')
+  t.equal(at([{ type: 'tool_use' }]), 'input[0].content[0].type')
+})
+
+t.test('pictures come by URL, as data or by the id of a file', async t => {
+  const path = 'input[0].content[0]'
+  t.strictSame(part({ type: 'input_image', image_url: 'https://example.test/a.png', detail: 'auto' }), {
+    type: 'image',
+    source: { kind: 'url', url: 'https://example.test/a.png' },
+    path,
+    detail: 'auto'
+  })
+  t.match(part({ type: 'input_image', image_url: 'data:image/png;base64,AAEC' }), {
+    source: { kind: 'bytes', mediaType: 'image/png', base64: 'AAEC' }
+  })
+  t.match(part({ type: 'input_image', file_id: 'f1', image_url: null }), { source: { kind: 'file-id', fileId: 'f1' } })
+  t.equal(refusedAt({ input: [{ role: 'user', content: [{ type: 'input_image' }] }] }), `${path}.image_url`)
+})
+
+t.test('files come as data, by URL or by id; bare base64 is what its name says', async t => {
+  const source = (file: JsonObject) => {
+    const read = part({ type: 'input_file', filename: 'a.pdf', ...file })
+    return read?.type === 'file' ? read.source : undefined
+  }
+  t.strictSame(source({ file_data: 'data:application/pdf;base64,AAEC' }), {
+    kind: 'bytes',
+    mediaType: 'application/pdf',
+    base64: 'AAEC'
+  })
+  t.strictSame(source({ file_data: 'AAEC' }), { kind: 'bytes', mediaType: '', base64: 'AAEC' })
+  t.strictSame(source({ file_url: 'https://example.test/a.pdf' }), { kind: 'url', url: 'https://example.test/a.pdf' })
+  t.strictSame(source({ file_id: 'f1', file_data: 'AAEC' }), { kind: 'file-id', fileId: 'f1' })
+  t.equal(refusedAt({ input: [{ role: 'user', content: [{ type: 'input_file' }] }] }), 'input[0].content[0].file_data')
+  t.match(part({ type: 'input_audio', input_audio: { data: 'AAEC', format: 'MP3' } }), {
+    type: 'file',
+    source: { kind: 'bytes', mediaType: 'audio/mp3', base64: 'AAEC' }
+  })
+})
+
+const call = (id: string, more: JsonObject = {}): JsonObject => ({
+  type: 'function_call',
+  id: `fc_${id}`,
+  call_id: id,
+  name: 'weather',
+  arguments: '{"city":"Omsk"}',
+  ...more
+})
+const output = (id: string | null, more: JsonObject = {}): JsonObject => ({
+  type: 'function_call_output',
+  call_id: id,
+  output: 'cold',
+  ...more
+})
+
+t.test('a call and its output are read with their ids, arguments and place', async t => {
+  t.strictSame(messages([call('st1'), output('st1')]), [
+    {
+      role: 'assistant',
+      content: [
+        {
+          type: 'tool-call',
+          id: 'st1',
+          name: 'weather',
+          arguments: { city: 'Omsk' },
+          argumentsText: '{"city":"Omsk"}',
+          state: { native: { toolStateId: 'st1' } }
+        }
+      ]
+    },
+    {
+      role: 'tool',
+      content: [
+        {
+          type: 'tool-result',
+          callId: 'st1',
+          content: [{ type: 'text', text: 'cold' }],
+          isError: false,
+          path: 'input[1].call_id'
+        }
+      ]
+    }
+  ])
+})
+
+t.test('calls of one turn are one message with the words before them, whatever is skipped between', async t => {
+  const read = messages([
+    { role: 'user', content: 'weather?' },
+    { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'One moment.' }] },
+    { type: 'reasoning', id: 'rs_1', summary: [] },
+    call('a'),
+    call('b'),
+    output('a'),
+    output('b'),
+    call('c')
+  ])
+  t.strictSame(
+    read.map(({ role, content }) => [role, ...content.map(({ type }) => type)].join(' ')),
+    ['user text', 'assistant text tool-call tool-call', 'tool tool-result', 'tool tool-result', 'assistant tool-call']
+  )
+})
+
+t.test('the state of a call comes from the first member that can hold it', async t => {
+  const own = writeToolCallId({ stateId: 'ts-1', name: 'weather', callNumber: 0, nonce: 'n' })
+  const stateless = writeToolCallId({ stateId: undefined, name: 'weather', callNumber: 0, nonce: 'n' })
+  const state = (item: JsonObject) => {
+    const read = messages([{ type: 'function_call', name: 'f', ...item }])[0]?.content[0]
+    return read?.type === 'tool-call' ? [read.id, read.state?.native?.toolStateId] : undefined
+  }
+  t.strictSame(state({ id: 'fc_x', call_id: 'call_y' }), ['call_y', 'x'])
+  t.strictSame(state({ id: 'fc_x', call_id: 'y', tool_state_id: 'z' }), ['y', 'z'])
+  t.strictSame(state({ call_id: 'call_y#2' }), ['call_y#2', 'y'])
+  t.strictSame(state({ id: `fc_${own}`, call_id: own }), [own, 'ts-1'])
+  t.strictSame(state({ id: `fc_${stateless}`, call_id: stateless }), [stateless, undefined])
+  t.strictSame(state({ call_id: 'call_gw_broken' }), ['call_gw_broken', undefined])
+  t.strictSame(state({ tools_state_id: 'z' }), ['z', 'z'])
+  t.strictSame(state({}), [null, undefined])
+})
+
+t.test('arguments may be empty or an object; a call that cannot be read is refused (B12)', async t => {
+  const args = (value: JsonValue) => messages([call('a', { arguments: value })])[0]?.content[0]
+  t.match(args(''), { arguments: {} })
+  t.match(args({ a: 1 }), { arguments: { a: 1 } })
+  t.equal(refusedAt({ input: [call('a', { arguments: '[1]' })] }), 'input[0].arguments')
+  t.equal(refusedAt({ input: [call('a', { name: '' })] }), 'input[0].name')
+})
+
+t.test('responses 41: malformed arguments in the history are refused', async t => {
+  t.strictSame(
+    failure(() => read({ input: [call('a', { arguments: '{bad' })] })),
+    { code: 'invalid_request', param: 'input[0].arguments', status: 400 }
+  )
+})
+
+t.test('an output is a text or parts, and nothing else', async t => {
+  const content = (value: JsonValue | undefined) => {
+    const read = messages([call('a'), output('a', { output: value })])[1]?.content[0]
+    return read?.type === 'tool-result' ? read.content : undefined
+  }
+  t.strictSame(content([{ type: 'input_text', text: 'T' }]), [{ type: 'text', text: 'T' }])
+  t.strictSame(content(null), [])
+  t.match(content([{ type: 'input_image', file_id: 'f1' }]), [{ type: 'image', path: 'input[1].output[0]' }])
+  t.equal(refusedAt({ input: [output('a', { output: { a: 1 } })] }), 'input[0].output')
+})
+
+t.test(
+  'a result that comes alone takes the name of the only declared function, and of none where it is not the only one',
+  async t => {
+    const name = (body: JsonObject, item = output('th-1')) => {
+      const read = messages([item], { previous_response_id: 'resp_th', ...body })[0]?.content[0]
+      return read?.type === 'tool-result' ? read.name : undefined
+    }
+    const f = { type: 'function', name: 'f' }
+    t.equal(name({ tools: [f] }), 'f')
+    t.equal(name({ tools: [f, { type: 'web_search' }] }), 'f')
+    t.equal(name({ tools: [{ type: 'namespace', name: 'ns', tools: [f] }] }), 'ns__f')
+    t.equal(name({ tools: [f, { type: 'function', name: 'g' }] }), undefined)
+    t.equal(name({}), undefined)
+    t.equal(name({ tools: [f] }, output('th-1', { name: 'g', namespace: 'ns' })), 'ns__g')
+  }
+)
+
+t.test('a result whose call is there, or may be, is left to be placed', async t => {
+  const tools = [{ type: 'function', name: 'f' }]
+  const names = (input: JsonValue) =>
+    messages(input, { tools }).flatMap(({ content }) =>
+      content.flatMap(part => (part.type === 'tool-result' ? [part.name] : []))
+    )
+  t.strictSame(names([call('a'), output('a')]), [undefined])
+  t.strictSame(names([call('a'), output('other')]), [undefined])
+  t.strictSame(names([call('a'), output('a'), output('other')]), [undefined, 'f'])
+})
+
+t.test('messages of tools in the form of the sister operation are results too', async t => {
+  t.match(messages([call('a'), { role: 'tool', tool_call_id: 'a', content: 'cold' }])[1], {
+    role: 'tool',
+    content: [{ type: 'tool-result', callId: 'a', path: 'input[1].tool_call_id', content: [{ text: 'cold' }] }]
+  })
+  t.match(messages([call('a'), { role: 'function', name: 'weather', content: 'cold' }])[1], {
+    role: 'tool',
+    content: [{ type: 'tool-result', callId: null, name: 'weather' }]
+  })
+})

@@ -1,0 +1,158 @@
+import t from 'tap'
+import { GatewayError, type JsonObject, type NormalizedEvent } from '../../../../../worker/normalized/index.ts'
+import { createResponsesStreamWriter } from '../../../../../worker/protocols/responses/client/stream.ts'
+import { readResponsesStrictly } from '../../../../properties/responses-events.ts'
+import { accumulateWithSdk, eventsOf, requestId, responseContext, writeStream } from './support.ts'
+
+const start: NormalizedEvent = { type: 'start', providerModel: null, metadata: {} }
+const text: NormalizedEvent[] = [{ type: 'text-start' }, { type: 'text-delta', text: 'ok' }, { type: 'text-end' }]
+const finish = (threadId?: string): NormalizedEvent => ({
+  type: 'finish',
+  reason: 'stop',
+  providerReason: 'stop',
+  metadata: {},
+  ...(threadId === undefined ? {} : { state: { native: { threadId } } })
+})
+
+function ids(text: string): unknown[] {
+  const { events } = readResponsesStrictly(text)
+  const responses = events.flatMap(event => (event.response === undefined ? [] : [event.response as JsonObject]))
+  return [...new Set(responses.map(response => response.id))]
+}
+
+t.test('the response begins with the first event of the upstream, before there is any content', async t => {
+  const writer = createResponsesStreamWriter(responseContext())
+  const begin = writer.write([start])
+  t.match(begin, /^event: response\.created\ndata: .+\n\nevent: response\.in_progress\ndata: .+\n\n$/)
+  t.equal(writer.write([{ type: 'text-start' }]), '', 'a message opens with its first words')
+  t.match(writer.write([{ type: 'text-delta', text: 'a' }]), /response\.output_text\.delta/)
+})
+
+t.test('responses 80: an empty answer has every event but a delta', async t => {
+  const { events } = readResponsesStrictly(writeStream([[start, finish()]]))
+  t.strictSame(
+    events.map(({ type }) => String(type).replace('response.', '')),
+    [
+      ...['created', 'in_progress', 'output_item.added', 'content_part.added'],
+      ...['output_text.done', 'content_part.done', 'output_item.done', 'completed']
+    ]
+  )
+})
+
+t.test(
+  'responses 61: a stream of text has the ladder of events, logprobs everywhere and no [DONE] (A17, F1)',
+  async t => {
+    const written = writeStream([[start], text, [finish()]])
+    t.notMatch(written, '[DONE]')
+    const { events } = readResponsesStrictly(written)
+    t.strictSame(
+      events.map(({ type }) => String(type).replace('response.', '')),
+      [
+        ...['created', 'in_progress', 'output_item.added', 'content_part.added', 'output_text.delta'],
+        ...['output_text.done', 'content_part.done', 'output_item.done', 'completed']
+      ]
+    )
+  }
+)
+
+t.test('responses 62: a thread that is known at first is in the id from the first event on', async t => {
+  const known: NormalizedEvent = { ...start, metadata: { upstream_thread_id: 'th' } }
+  t.strictSame(ids(writeStream([[known], text, [finish('th')]], responseContext({ store: true }))), ['resp_th'])
+})
+
+t.test('responses 63: a thread that is named last is in the id of the last event; the ids of items stay', async t => {
+  const written = writeStream([[start], text, [finish('th')]], responseContext({ store: true }))
+  t.strictSame(ids(written), [`resp_${requestId}`, 'resp_th'])
+  const { events } = readResponsesStrictly(written)
+  const itemIds = events.flatMap(({ item, item_id }) => item_id ?? (item as JsonObject | undefined)?.id ?? [])
+  t.strictSame([...new Set(itemIds)], [`msg_${requestId}`])
+})
+
+t.test('a thread that is continued is in the id from the first event on', async t => {
+  t.strictSame(
+    ids(writeStream([[start], text, [finish('th')]], responseContext({ previous_response_id: 'resp_th' }))),
+    ['resp_th']
+  )
+})
+
+t.test('events of one read that names the thread have its id at once', async t => {
+  t.strictSame(ids(writeStream([[start, ...text, finish('th')]], responseContext({ store: true }))), ['resp_th'])
+})
+
+t.test('for an SDK that refuses a changing id the stream waits until the id is known, and only then', async t => {
+  const context = { ...responseContext({ store: true }), needsFinalId: true }
+  const writer = createResponsesStreamWriter(context)
+  t.equal(writer.write([start]) + writer.write(text), '')
+  const written = writer.write([finish('th')])
+  t.strictSame(ids(written), ['resp_th'])
+  t.equal((await accumulateWithSdk(written)).id, 'resp_th')
+
+  const known: NormalizedEvent = { ...start, metadata: { upstream_thread_id: 'th' } }
+  t.not(createResponsesStreamWriter(context).write([known]), '', 'the thread is known')
+  const unstored = { ...responseContext(), needsFinalId: true }
+  t.not(createResponsesStreamWriter(unstored).write([start]), '', 'there will be no thread')
+  t.strictSame(ids(writeStream([[start], text, [finish('th')]], unstored)), [`resp_${requestId}`])
+  const continued = { ...responseContext({ previous_response_id: 'resp_th' }), needsFinalId: true }
+  t.not(createResponsesStreamWriter(continued).write([start]), '', 'the thread is that of the request')
+})
+
+t.test('a stream that waited for its id and broke off is a failed one', async t => {
+  const context = { ...responseContext({ store: true }), needsFinalId: true }
+  const error: NormalizedEvent = { type: 'error', error: new GatewayError('provider_timeout') }
+  const { response } = readResponsesStrictly(writeStream([[start], text, [error]], context))
+  t.match(response, { id: `resp_${requestId}`, status: 'failed', output: [{ type: 'message', status: 'completed' }] })
+})
+
+t.test('an error before anything else is a failed response all the same', async t => {
+  const { events, response } = readResponsesStrictly(
+    writeStream([[{ type: 'error', error: new GatewayError('rate_limited', { message: 'Too Many Requests' }) }]])
+  )
+  t.equal(events.length, 3)
+  t.match(response, { status: 'failed', error: { code: 'rate_limit_exceeded', message: 'Too Many Requests' } })
+})
+
+t.test('responses 72: a stream that breaks ends with what there is of it, and nothing follows (A14)', async t => {
+  const writer = createResponsesStreamWriter(responseContext())
+  const error: NormalizedEvent = { type: 'error', error: new GatewayError('provider_failure', { message: 'lost' }) }
+  const written =
+    writer.write([start, { type: 'text-start' }, { type: 'text-delta', text: 'Fo' }]) + writer.write([error])
+  t.equal(writer.write([...text, finish()]), '')
+  const { response } = readResponsesStrictly(written)
+  t.match(response, {
+    status: 'failed',
+    error: { code: 'server_error', message: 'lost' },
+    incomplete_details: null,
+    output: [{ type: 'message', status: 'incomplete', content: [{ text: 'Fo' }] }]
+  })
+  t.equal((await accumulateWithSdk(written)).status, 'failed')
+})
+
+t.test('responses 70: a stream that was cut ends with response.incomplete', async t => {
+  const { events, response } = readResponsesStrictly(
+    writeStream([
+      [start, ...text, { ...finish(), type: 'finish', reason: 'length', providerReason: 'length', metadata: {} }]
+    ])
+  )
+  t.equal(events.at(-1)?.type, 'response.incomplete')
+  t.match(response, { incomplete_details: { reason: 'max_output_tokens' }, output: [{ status: 'incomplete' }] })
+})
+
+t.test('a call is told to be whole as soon as something follows it, and never before its end (A18)', async t => {
+  const writer = createResponsesStreamWriter(responseContext())
+  writer.write([start])
+  const head: NormalizedEvent = { type: 'tool-call-start', index: 0, id: 'a', name: 'f' }
+  t.match(writer.write([head]), /output_item\.added/)
+  t.match(writer.write([{ type: 'tool-call-delta', index: 0, arguments: '{"a"' }]), /function_call_arguments\.delta/)
+  t.equal(writer.write([{ type: 'tool-call-end', index: 0 }]), '')
+  t.match(writer.write([{ ...head, index: 1, id: 'b' }]), /function_call_arguments\.done.+output_item\.done.+added/s)
+})
+
+t.test('the usage stands in the last event, and the metadata of the end with it (D1)', async t => {
+  const events = eventsOf(assembler => {
+    assembler.text('ok')
+    const usage = { inputTokens: 3, cachedInputTokens: 0, outputTokens: 2, reasoningTokens: 0, totalTokens: 5 }
+    assembler.finish({ reason: 'stop', providerReason: null, metadata: { upstream_message_id: 'm' } }, usage)
+  })
+  const { response } = readResponsesStrictly(writeStream([events], responseContext({ metadata: { k: 'v' } })))
+  t.match(response, { usage: { total_tokens: 5 }, metadata: { k: 'v', upstream_message_id: 'm' } })
+})

@@ -1,0 +1,60 @@
+// Small words for the tests of the Responses codec: a body read, an error caught, an answer written whole or as a stream.
+
+import { ResponseStream } from 'openai/lib/responses/ResponseStream'
+import type { Response as SdkResponse } from 'openai/resources/responses/responses'
+import { Stream } from 'openai/streaming'
+import {
+  accumulateEvents,
+  type JsonObject,
+  type NormalizedEvent,
+  type NormalizedRequest
+} from '../../../../../worker/normalized/index.ts'
+import type { ReadContext, ResponseContext } from '../../../../../worker/protocols/face.ts'
+import { readResponsesRequest } from '../../../../../worker/protocols/responses/client/face.ts'
+import type { ResponsesResponse } from '../../../../../worker/protocols/responses/client/schema.ts'
+import { createResponsesStreamWriter } from '../../../../../worker/protocols/responses/client/stream.ts'
+import { writeResponsesResponse } from '../../../../../worker/protocols/responses/client/write-response.ts'
+import { eventsOf, failure, requestId } from '../../../../support/codec.ts'
+
+export { eventsOf, failure, requestId }
+
+/** Reads a body that has the smallest valid input unless it brings its own. */
+export function read(body: JsonObject, context: Partial<ReadContext> = {}): NormalizedRequest {
+  return readResponsesRequest({ input: 'hi', ...body }, { requestId, ...context })
+}
+
+/** The path that an invalid body is refused with. */
+export function refusedAt(body: JsonObject): string | undefined {
+  return failure(() => read(body)).param
+}
+
+export function responseContext(body: JsonObject = {}): ResponseContext {
+  return { requestId, createdAt: 1_795_187_162, now: () => 1_795_187_165, model: 'GigaChat-2', request: read(body) }
+}
+
+export function writeAnswer(events: readonly NormalizedEvent[], body: JsonObject = {}): ResponsesResponse {
+  return writeResponsesResponse(accumulateEvents(events), responseContext(body))
+}
+
+/** The bytes of a stream; every member of `reads` is what one read of the upstream brought. */
+export function writeStream(reads: ReadonlyArray<readonly NormalizedEvent[]>, context = responseContext()): string {
+  const writer = createResponsesStreamWriter(context)
+  return reads.map(read => writer.write(read)).join('')
+}
+
+/** The response as the official SDK adds it up from the bytes of a stream. Rejects with what its helper rejects with. */
+export async function accumulateWithSdk(text: string): Promise<SdkResponse> {
+  const stream = Stream.fromSSEResponse(new Response(text), new AbortController())
+  return ResponseStream.fromReadableStream(stream.toReadableStream()).finalResponse()
+}
+
+/** What the SDK's helper adds to a response, taken out again. */
+export function withoutHelperMembers(response: SdkResponse): JsonObject {
+  const { output_text: _text, output_parsed: _parsed, output, ...rest } = JSON.parse(JSON.stringify(response))
+  return {
+    ...rest,
+    output: output.map(({ parsed_arguments: _arguments, content, ...item }: Record<string, unknown>) =>
+      Array.isArray(content) ? { ...item, content: content.map(({ parsed: _parsed, ...part }) => part) } : item
+    )
+  }
+}

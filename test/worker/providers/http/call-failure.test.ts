@@ -1,0 +1,40 @@
+import t from 'tap'
+import { describeCause, timeoutFailure, transportFailure } from '../../../../worker/providers/http/call-failure.ts'
+
+function coded(code: string): Error {
+  return Object.assign(new Error('words about it'), { code })
+}
+
+t.test('what the transport throws is told apart by its code, and the client learns nothing of it (H10)', async t => {
+  const rows: Array<[Error, string, string]> = [
+    [coded('ECONNREFUSED'), 'provider_failure', 'connect_error'],
+    [coded('ENOTFOUND'), 'provider_failure', 'connect_error'],
+    [coded('UND_ERR_SOCKET'), 'provider_failure', 'connect_error'],
+    [coded('UND_ERR_CONNECT_TIMEOUT'), 'provider_timeout', 'timeout'],
+    [coded('ETIMEDOUT'), 'provider_timeout', 'timeout'],
+    [coded('DEPTH_ZERO_SELF_SIGNED_CERT'), 'provider_failure', 'tls_error'],
+    [coded('ERR_TLS_CERT_ALTNAME_INVALID'), 'provider_failure', 'tls_error'],
+    [coded('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED'), 'provider_failure', 'tls_error'],
+    [coded('HPE_INVALID_CONSTANT'), 'provider_failure', 'protocol_error'],
+    [new Error('outer', { cause: coded('ETIMEDOUT') }), 'provider_timeout', 'timeout'],
+    [new AggregateError([coded('ECONNREFUSED')]), 'provider_failure', 'connect_error'],
+    [new Error('no code at all'), 'provider_failure', 'connect_error']
+  ]
+  for (const [thrown, code, outcome] of rows) {
+    const failure = transportFailure(thrown)
+    t.match(failure, { error: { code }, outcome, status: null, isRetryable: true })
+    t.notMatch(failure.error.message, 'words about it')
+    t.equal(failure.error.cause, thrown)
+  }
+})
+
+t.test('a failure that is one already stays what it is', async t => {
+  const failure = timeoutFailure('connecting', 5)
+  t.equal(transportFailure(failure), failure)
+})
+
+t.test('the log learns the code and the words of a cause, cut', async t => {
+  t.equal(describeCause(transportFailure(coded('ECONNRESET')).error), 'ECONNRESET: words about it')
+  t.equal(describeCause(timeoutFailure('connecting', 5).error), 'connecting took longer than 5 ms')
+  t.equal(describeCause(transportFailure(new Error('x'.repeat(1000))).error)?.length, 300)
+})

@@ -1,0 +1,327 @@
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import t from 'tap'
+import { Pool } from 'undici'
+import { GatewayError } from '../../../../worker/normalized/index.ts'
+import {
+  type ExchangeControl,
+  type ExchangeObservation,
+  type ExchangeOptions,
+  runExchange
+} from '../../../../worker/providers/http/exchange.ts'
+import { ResponseCollector } from '../../../../worker/providers/http/whole-response.ts'
+import { rejection } from '../support/rejection.ts'
+import { startStub } from '../support/stub-upstream.ts'
+
+const never = new AbortController().signal
+const patient = { connectMs: 5_000, responseMs: 5_000, idleMs: 5_000 }
+
+function options(dispatcher: Pool, origin: string, more: Partial<ExchangeOptions> = {}): ExchangeOptions {
+  return {
+    dispatcher,
+    origin,
+    request: { method: 'GET', path: '/', headers: [] },
+    receiver: new ResponseCollector(),
+    timeouts: patient,
+    signal: never,
+    ...more
+  }
+}
+
+t.test('an exchange gives the response to its receiver and reports how it ended', async t => {
+  const stub = await startStub((_request, response) => {
+    response.writeHead(200, { 'x-request-id': 'u1' })
+    response.write('one ')
+    response.end('two')
+  })
+  const pool = new Pool(stub.origin)
+  t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
+  const collector = new ResponseCollector()
+  const observations: ExchangeObservation[] = []
+  const outcome = await runExchange(
+    options(pool, stub.origin, { receiver: collector, onSettled: observation => observations.push(observation) })
+  )
+  const answer = await collector.take()
+  t.equal(outcome, 'ended')
+  t.equal(answer.bytes.toString(), 'one two')
+  t.equal(answer.headers['x-request-id'], 'u1')
+  t.equal(observations.length, 1)
+  t.equal(observations[0]?.status, '200')
+})
+
+t.test('a body larger than one piece arrives whole and with its length', async t => {
+  const stub = await startStub((_request, response) => void response.end())
+  const pool = new Pool(stub.origin)
+  t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
+  const body = Buffer.alloc(3_000_001, 'x')
+  body[2_999_999] = 0x79
+  await runExchange(options(pool, stub.origin, { request: { method: 'POST', path: '/', headers: [], body } }))
+  const [request] = stub.requests
+  t.equal(request?.headers['content-length'], '3000001')
+  t.equal(request?.headers['transfer-encoding'], undefined)
+  t.ok(request?.body.equals(body))
+})
+
+t.test('a refused connection is a transport failure, not a timeout', async t => {
+  const stub = await startStub(() => undefined)
+  await stub.close()
+  const pool = new Pool(stub.origin)
+  t.teardown(() => pool.destroy())
+  const observations: ExchangeObservation[] = []
+  t.match(
+    await rejection(
+      runExchange(options(pool, stub.origin, { onSettled: observation => observations.push(observation) }))
+    ),
+    { name: 'CallFailure', outcome: 'connect_error', status: null, error: { code: 'provider_failure', status: 502 } }
+  )
+  t.equal(observations[0]?.status, 'connect_error')
+})
+
+t.test('a connection that never comes about ends after its own limit (H5)', async t => {
+  const pool = new Pool('http://127.0.0.1:9', {
+    // A connector that never calls back: what a host does that drops packets.
+    connect: () => undefined
+  })
+  t.teardown(() => pool.destroy())
+  t.match(
+    await rejection(runExchange(options(pool, 'http://127.0.0.1:9', { timeouts: { ...patient, connectMs: 5 } }))),
+    {
+      outcome: 'timeout',
+      error: { code: 'provider_timeout', status: 504 }
+    }
+  )
+})
+
+t.test('an upstream that takes the request and stays silent ends after the response limit (H5)', async t => {
+  const stub = await startStub(() => undefined)
+  const pool = new Pool(stub.origin)
+  t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
+  const aborted = stub.nextAbort()
+  t.match(await rejection(runExchange(options(pool, stub.origin, { timeouts: { ...patient, responseMs: 20 } }))), {
+    outcome: 'timeout',
+    error: { code: 'provider_timeout' }
+  })
+  await aborted
+})
+
+t.test('a gap in the body longer than the idle limit ends it, and shorter gaps do not (H5)', async t => {
+  const stub = await startStub((request, response) => {
+    response.writeHead(200)
+    response.write('first')
+    if (request.url === '/ends') setTimeout(() => response.end('last'), 20)
+  })
+  const pool = new Pool(stub.origin)
+  t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
+  const request = { method: 'GET' as const, path: '/ends', headers: [] }
+  t.equal(await runExchange(options(pool, stub.origin, { request, timeouts: { ...patient, idleMs: 2_000 } })), 'ended')
+  const aborted = stub.nextAbort()
+  t.match(await rejection(runExchange(options(pool, stub.origin, { timeouts: { ...patient, idleMs: 20 } }))), {
+    outcome: 'timeout'
+  })
+  await aborted
+})
+
+t.test('silence that the receiver asked for by pausing is not timed', async t => {
+  const stub = await startStub((_request, response) => {
+    response.writeHead(200)
+    response.write('first')
+    setTimeout(() => response.end('last'), 5)
+  })
+  const pool = new Pool(stub.origin)
+  t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
+  let control: ExchangeControl | undefined
+  const chunks: string[] = []
+  const outcome = await runExchange(
+    options(pool, stub.origin, {
+      timeouts: { ...patient, idleMs: 30 },
+      receiver: {
+        onHead(_head, exchange) {
+          control = exchange
+        },
+        onData(chunk) {
+          chunks.push(chunk.toString())
+          if (chunks.length > 1) return
+          control?.pause()
+          setTimeout(() => control?.resume(), 120)
+        }
+      }
+    })
+  )
+  t.equal(outcome, 'ended')
+  t.equal(chunks.join(''), 'firstlast')
+})
+
+t.test('an abort rejects with the reason of the signal and closes the socket (H1, H2)', async t => {
+  const stub = await startStub((request, response) => {
+    if (request.url === '/silent') return
+    response.writeHead(200)
+    response.write('first')
+  })
+  const pool = new Pool(stub.origin)
+  t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
+  for (const path of ['/silent', '/talking']) {
+    const abort = new AbortController()
+    const aborted = stub.nextAbort()
+    const observations: ExchangeObservation[] = []
+    const before = stub.requests.length
+    const running = runExchange(
+      options(pool, stub.origin, {
+        request: { method: 'GET', path, headers: [] },
+        signal: abort.signal,
+        onSettled: observation => observations.push(observation)
+      })
+    )
+    await stub.arrived(before + 1)
+    const reason = new GatewayError('gateway_not_ready')
+    abort.abort(reason)
+    t.match(await rejection(running), { code: 'gateway_not_ready' })
+    await aborted
+    t.equal(observations[0]?.status, 'cancelled')
+  }
+})
+
+t.test('a request that is given up while its connection is made is never written', async t => {
+  let offered: Socket | undefined
+  const server = createServer(socket => {
+    offered = socket
+    socket.on('error', () => undefined)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  let finishConnecting: (() => void) | undefined
+  const { buildConnector } = await import('undici')
+  const connector = buildConnector({ allowH2: false })
+  const pool = new Pool(`http://127.0.0.1:${port}`, {
+    connect: (connectOptions, callback) => {
+      finishConnecting = () => connector(connectOptions, callback)
+    }
+  })
+  t.teardown(async () => {
+    await pool.destroy()
+    server.close()
+    offered?.destroy()
+  })
+  const abort = new AbortController()
+  const running = runExchange(options(pool, `http://127.0.0.1:${port}`, { signal: abort.signal }))
+  abort.abort(new GatewayError('client_disconnected'))
+  t.match(await rejection(running), { code: 'client_disconnected' })
+  const connected = once(server, 'connection')
+  finishConnecting?.()
+  const [socket] = await connected
+  const received: Buffer[] = []
+  socket.on('data', (chunk: Buffer) => received.push(chunk))
+  await once(socket, 'close')
+  t.same(received, [])
+})
+
+t.test('a broken body is a transport failure', async t => {
+  const stub = await startStub((_request, response) => {
+    response.writeHead(200, { 'content-length': '100' })
+    response.write('ten bytes!')
+    setImmediate(() => response.destroy())
+  })
+  const pool = new Pool(stub.origin)
+  t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
+  t.match(await rejection(runExchange(options(pool, stub.origin))), {
+    error: { code: 'provider_failure' },
+    status: null
+  })
+})
+
+t.test('what the receiver throws ends the exchange and closes its connection (H4)', async t => {
+  const stub = await startStub((_request, response) => {
+    response.writeHead(200)
+    response.write('first')
+  })
+  const pool = new Pool(stub.origin)
+  t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
+  const aborted = stub.nextAbort()
+  t.match(
+    await rejection(
+      runExchange(
+        options(pool, stub.origin, {
+          receiver: {
+            onHead() {
+              throw new RangeError('not wanted')
+            },
+            onData: () => undefined
+          }
+        })
+      )
+    ),
+    { name: 'RangeError' }
+  )
+  await aborted
+})
+
+t.test('a cancelled exchange is a success and its connection is closed', async t => {
+  const stub = await startStub((_request, response) => {
+    response.writeHead(200)
+    response.write('first')
+  })
+  const pool = new Pool(stub.origin)
+  t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
+  const aborted = stub.nextAbort()
+  const outcome = await runExchange(
+    options(pool, stub.origin, { receiver: { onHead: (_head, control) => control.cancel(), onData: () => undefined } })
+  )
+  t.equal(outcome, 'cancelled')
+  await aborted
+})
+
+t.test('an upstream that stops taking a large body ends after the response limit', async t => {
+  const server = createServer(socket => {
+    socket.pause()
+    socket.on('error', () => undefined)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const origin = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
+  const pool = new Pool(origin)
+  t.teardown(async () => {
+    await pool.destroy()
+    server.close()
+  })
+  const request = { method: 'POST' as const, path: '/', headers: [], body: Buffer.alloc(64 * 1024 * 1024) }
+  const failure = await rejection(
+    runExchange(options(pool, origin, { request, timeouts: { ...patient, responseMs: 200 } }))
+  )
+  t.match(failure, { outcome: 'timeout', error: { cause: /^sending/ } })
+})
+
+t.test('an answer that comes before the body is sent is the answer', async t => {
+  const server = createServer(socket => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => {
+      socket.pause()
+      socket.write('HTTP/1.1 413 Payload Too Large\r\ncontent-length: 2\r\n\r\nno')
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const origin = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
+  const pool = new Pool(origin)
+  t.teardown(async () => {
+    await pool.destroy()
+    server.close()
+  })
+  const collector = new ResponseCollector()
+  const request = { method: 'POST' as const, path: '/', headers: [], body: Buffer.alloc(64 * 1024 * 1024) }
+  await runExchange(options(pool, origin, { request, receiver: collector }))
+  t.equal((await collector.take()).status, 413)
+})
+
+t.test('a request that the client library refuses is a transport failure', async t => {
+  const stub = await startStub(() => undefined)
+  const pool = new Pool(stub.origin)
+  t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
+  const request = { method: 'GET' as const, path: '/', headers: ['x-bad', 'line\nbreak'] }
+  t.match(await rejection(runExchange(options(pool, stub.origin, { request }))), {
+    error: { code: 'provider_failure' }
+  })
+  t.equal(stub.requests.length, 0)
+})

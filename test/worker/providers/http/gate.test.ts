@@ -1,0 +1,76 @@
+import t from 'tap'
+import { GatewayError } from '../../../../worker/normalized/index.ts'
+import { createGate } from '../../../../worker/providers/http/gate.ts'
+
+const never = new AbortController().signal
+
+t.test('a free slot is taken at once and given back once', async t => {
+  const gate = createGate({ slotsMax: 1, waitersMax: 1, waitMsMax: 1000 })
+  const release = gate.tryEnter()
+  t.ok(release)
+  t.equal(gate.tryEnter(), undefined)
+  release?.()
+  release?.()
+  t.equal(gate.active, 0)
+  t.ok(gate.tryEnter())
+  t.equal(gate.tryEnter(), undefined)
+})
+
+t.test('those who wait are let in in the order they came', async t => {
+  const gate = createGate({ slotsMax: 1, waitersMax: 3, waitMsMax: 10_000 })
+  const order: number[] = []
+  const first = await gate.enter(never)
+  const waits = [1, 2, 3].map(async number => {
+    const release = await gate.enter(never)
+    order.push(number)
+    release()
+  })
+  first()
+  await Promise.all(waits)
+  t.same(order, [1, 2, 3])
+  t.equal(gate.active, 0)
+  t.equal(gate.waiting, 0)
+})
+
+t.test('nobody overtakes those who wait', async t => {
+  const gate = createGate({ slotsMax: 1, waitersMax: 3, waitMsMax: 10_000 })
+  const first = await gate.enter(never)
+  const second = gate.enter(never)
+  first()
+  t.equal(gate.tryEnter(), undefined)
+  const release = await second
+  release()
+  t.ok(gate.tryEnter())
+})
+
+t.test('a full queue refuses at once with 503 and a time to come back', async t => {
+  const gate = createGate({ slotsMax: 1, waitersMax: 1, waitMsMax: 10_000 })
+  const release = await gate.enter(never)
+  const waiting = gate.enter(never)
+  await t.rejects(gate.enter(never), { code: 'gateway_overloaded', status: 503, retryAfter: '1' })
+  release()
+  const second = await waiting
+  second()
+})
+
+t.test('a wait that is too long ends with 503', async t => {
+  const gate = createGate({ slotsMax: 1, waitersMax: 1, waitMsMax: 5 })
+  await gate.enter(never)
+  await t.rejects(gate.enter(never), { code: 'gateway_overloaded' })
+  t.equal(gate.waiting, 0)
+})
+
+t.test('an abort leaves the queue with its own error, and the next one gets the slot', async t => {
+  const gate = createGate({ slotsMax: 1, waitersMax: 2, waitMsMax: 10_000 })
+  const release = await gate.enter(never)
+  const abort = new AbortController()
+  const leaving = gate.enter(abort.signal)
+  const staying = gate.enter(never)
+  abort.abort(new GatewayError('client_disconnected'))
+  await t.rejects(leaving, { code: 'client_disconnected' })
+  release()
+  const second = await staying
+  t.equal(gate.active, 1)
+  second()
+  t.equal(gate.active, 0)
+})

@@ -1,0 +1,61 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { GatewayError } from '../../../worker/normalized/index.ts'
+import { JSON_DEPTH_MAX, readJsonObject } from '../../../worker/translation/json-body.ts'
+
+function messageOf(body: string | Uint8Array): string {
+  try {
+    readJsonObject(typeof body === 'string' ? Buffer.from(body) : body)
+  } catch (error) {
+    if (GatewayError.is(error) && error.code === 'invalid_json' && error.status === 400) return error.message
+    throw error
+  }
+  return 'accepted'
+}
+
+t.test('operations 27: each of the three ways to be no JSON object has its own text', async t => {
+  t.equal(messageOf(''), 'Request body is empty (expected JSON).')
+  t.equal(messageOf(' \r\n\t '), 'Request body is empty (expected JSON).')
+  t.match(messageOf('{'), /^Invalid JSON body: .+/)
+  t.match(messageOf('{"a":1}}'), /^Invalid JSON body: .+/)
+  for (const body of ['[]', '"x"', '1', 'null', 'true']) {
+    t.equal(messageOf(body), 'Invalid JSON body: expected an object at the top level.', body)
+  }
+})
+
+t.test('any object comes back as it was sent', async () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), value => {
+      const text = JSON.stringify(value)
+      return JSON.stringify(readJsonObject(Buffer.from(text))) === text
+    })
+  )
+})
+
+t.test('a view into a larger buffer is read within its own bounds', async t => {
+  const whole = Buffer.from('xxx{"a":1}yyy')
+  t.same(readJsonObject(whole.subarray(3, 10)), { a: 1 })
+})
+
+t.test('a byte order mark in front is no part of the text', async t => {
+  t.same(readJsonObject(Buffer.from('\ufeff{"a":1}')), { a: 1 })
+})
+
+t.test('nesting is accepted up to the bound and refused beyond it, in arrays and in objects', async t => {
+  const arrays = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
+  const objects = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
+  const tooDeep = `Invalid JSON body: nested deeper than ${JSON_DEPTH_MAX} levels.`
+  for (const write of [arrays, objects]) {
+    t.equal(messageOf(write(JSON_DEPTH_MAX)), 'accepted')
+    t.equal(messageOf(write(JSON_DEPTH_MAX + 1)), tooDeep)
+  }
+  t.equal(messageOf(arrays(1_000_000)), tooDeep, 'far beyond any stack')
+  t.equal(messageOf(`{"a":"${'['.repeat(1000)}"}`), 'accepted', 'brackets in a text are no nesting')
+})
+
+t.test('a member named __proto__ is an ordinary member and changes no prototype', async t => {
+  const value = readJsonObject(Buffer.from('{"__proto__":{"isAdmin":true},"constructor":{"prototype":{}}}'))
+  t.equal(Object.getPrototypeOf(value), Object.prototype)
+  t.ok(Object.hasOwn(value, '__proto__'))
+  t.equal(({} as { isAdmin?: boolean }).isAdmin, undefined)
+})

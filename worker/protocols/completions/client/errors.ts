@@ -1,0 +1,32 @@
+// Errors of a chat completion: as an answer of its own, and as a frame of a stream (completions.md 6.5, 8).
+
+import type { ErrorCode, GatewayError } from '../../../normalized/index.ts'
+import { type ErrorEnvelope, writeErrorEnvelope } from '../../shared/completions-family/error-envelope.ts'
+
+/** Writes an error as the whole answer: status, headers beyond the usual ones, body. */
+export const writeCompletionsError = writeErrorEnvelope
+
+/** Writes an error that comes after the first byte, as the object of one frame. */
+export function writeCompletionsStreamError(error: GatewayError): ErrorEnvelope {
+  return {
+    error: {
+      message: error.message,
+      type: error.kind === 'rate-limit' ? 'rate_limit_error' : 'server_error',
+      param: error.code === 'model_concurrency_limit' ? 'model' : null,
+      code: upstreamFailures.has(error.code) ? 'stream_error' : error.code
+    }
+  }
+}
+
+/** What goes wrong at the upstream while it streams has one code for a client, whose request it no longer is about. */
+const upstreamFailures: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'upstream_rejected',
+  'upstream_unauthorized',
+  'upstream_forbidden',
+  'upstream_not_found',
+  'upstream_error',
+  'rate_limited',
+  'provider_failure',
+  'destination_mismatch',
+  'credential_unavailable'
+])

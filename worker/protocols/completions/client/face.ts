@@ -1,0 +1,85 @@
+// The completions family as a client sees it: reads a chat body into the normalized form; the answer goes back through
+// `write-response.ts`, `stream.ts` and `errors.ts`, which this file puts together as the face of the family.
+
+import { isJsonObject, NORMALIZED_VERSION, type NormalizedRequest, type Sampling } from '../../../normalized/index.ts'
+import type { ChatClientFace } from '../../face.ts'
+import { readProviderOptions, readReasoning, readStop } from '../../shared/completions-family/members.ts'
+import { readOutputFormat } from '../../shared/completions-family/output-format.ts'
+import { readToolUse } from '../../shared/completions-family/tool-use.ts'
+import {
+  readOptionalBoolean,
+  readOptionalNumber,
+  readOptionalObject,
+  readOptionalPositiveInteger
+} from '../../shared/field.ts'
+import { readModel } from '../../shared/model.ts'
+import { sortParameters } from '../../shared/parameters.ts'
+import { writeCompletionsError } from './errors.ts'
+import { readMessages } from './read-messages.ts'
+import { type CompletionsRequest, chatParameters } from './schema.ts'
+import { createCompletionsStreamWriter } from './stream.ts'
+import { writeCompletionsResponse } from './write-response.ts'
+
+export const completionsFace: ChatClientFace = {
+  readRequest: readCompletionsRequest,
+  writeResponse: writeCompletionsResponse,
+  createStreamWriter: createCompletionsStreamWriter,
+  writeError: writeCompletionsError
+}
+
+/**
+ * Reads the parsed body of a chat completion (completions.md 2 to 5 and 7).
+ * Raises `GatewayError` with the path of the member at fault: `invalid_request`, `unsupported_parameter`,
+ * `unsupported_response_format`.
+ */
+export function readCompletionsRequest(body: CompletionsRequest, context: { requestId: string }): NormalizedRequest {
+  const parameters = sortParameters(body, chatParameters)
+  const toolUse = readToolUse(body, parameters.ignored)
+  const reasoning = readReasoning(body)
+  const format = readOptionalObject(body, 'response_format')
+  const request: NormalizedRequest = {
+    version: NORMALIZED_VERSION,
+    requestId: context.requestId,
+    protocol: 'completions',
+    isStream: readOptionalBoolean(body, 'stream') ?? false,
+    wantsStreamUsage: readStreamUsage(body),
+    messages: readMessages(body),
+    ...toolUse,
+    sampling: readSampling(body),
+    providerOptions: readProviderOptions(body, parameters, reasoning),
+    ignored: parameters.ignored
+  }
+  const model = readModel(body)
+  if (model !== undefined) request.model = model
+  if (format !== undefined) request.output = readOutputFormat(format, 'response_format', 'nested')
+  if (reasoning !== undefined) request.reasoning = reasoning
+  const extraHeaders = readOptionalObject(body, 'extra_headers')
+  if (extraHeaders !== undefined) request.extraHeaders = extraHeaders
+  if (typeof body.user === 'string') request.user = body.user
+  if (isJsonObject(body.metadata)) request.metadata = body.metadata
+  return request
+}
+
+function readStreamUsage(body: CompletionsRequest): boolean {
+  const options = readOptionalObject(body, 'stream_options')
+  return options !== undefined && readOptionalBoolean(options, 'include_usage', 'stream_options') === true
+}
+
+function readSampling(body: CompletionsRequest): Sampling {
+  const maxTokens = readOptionalPositiveInteger(body, 'max_tokens')
+  const maxCompletionTokens = readOptionalPositiveInteger(body, 'max_completion_tokens')
+  const maxOutputTokens = readOptionalPositiveInteger(body, 'max_output_tokens') ?? maxTokens ?? maxCompletionTokens
+  const temperature = readOptionalNumber(body, 'temperature')
+  const topP = readOptionalNumber(body, 'top_p')
+  const stop = readStop(body)
+  const sampling: Sampling = {}
+  if (temperature !== undefined) sampling.temperature = temperature
+  if (topP !== undefined) sampling.topP = topP
+  if (maxOutputTokens !== undefined) sampling.maxOutputTokens = maxOutputTokens
+  if (stop !== undefined) sampling.stop = stop
+  // Parameters of other providers' wires: without effect on the native one, so never a reason to refuse a request.
+  if (typeof body.seed === 'number') sampling.seed = body.seed
+  if (typeof body.presence_penalty === 'number') sampling.presencePenalty = body.presence_penalty
+  if (typeof body.frequency_penalty === 'number') sampling.frequencyPenalty = body.frequency_penalty
+  return sampling
+}

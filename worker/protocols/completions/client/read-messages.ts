@@ -1,0 +1,216 @@
+// The conversation as the client sent it: roles, content in all its forms, tool calls and their results (completions.md 4).
+// Nothing is merged, folded or renamed here, because what a provider wants of that is its own face's business.
+
+import {
+  type ContentPart,
+  invalidRequest,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type NormalizedMessage,
+  type ToolCallPart,
+  type ToolResultPart
+} from '../../../normalized/index.ts'
+import {
+  joinPath,
+  keepDefined,
+  readObject,
+  readOptionalArray,
+  readOptionalObject,
+  readOptionalString,
+  readString,
+  wrongType
+} from '../../shared/field.ts'
+import { readMediaUrl } from '../../shared/media-source.ts'
+import { readPlainMessage } from '../../shared/plain-message.ts'
+import { readToolArguments } from '../../shared/tool-arguments.ts'
+import type { CompletionsRequest } from './schema.ts'
+
+/** Reads `messages`. Raises `invalid_request` with the path of what is missing or wrong. */
+export function readMessages(body: CompletionsRequest): NormalizedMessage[] {
+  const messages = body.messages
+  if (!Array.isArray(messages)) throw wrongType('messages', 'an array', messages)
+  if (messages.length === 0) throw invalidRequest('messages', `'messages' must hold at least one message.`)
+  return messages.map((message, index) => readPlainMessage(message) ?? readMessage(message, `messages[${index}]`))
+}
+
+function readMessage(message: JsonValue, path: string): NormalizedMessage {
+  if (!isJsonObject(message)) throw wrongType(path, 'an object', message)
+  const role = readString(message, 'role', path)
+  switch (role) {
+    case 'tool':
+    case 'function':
+      return readToolResult(message, role, path)
+    case 'assistant':
+      return readAssistantMessage(message, path)
+    case 'system':
+    case 'developer':
+    case 'user':
+      return readSpokenMessage(message, { role }, path)
+    default:
+      return readSpokenMessage(message, { role: 'user', sentRole: role }, path)
+  }
+}
+
+type MessageHead = Pick<NormalizedMessage, 'role' | 'sentRole'>
+
+function readSpokenMessage(message: JsonObject, head: MessageHead, path: string): NormalizedMessage {
+  refuseCalls(message, 'tool_calls', path)
+  refuseCalls(message, 'function_call', path)
+  const { content, form } = readContent(message, path)
+  const callAt = content.findIndex(part => part.type === 'tool-call')
+  if (callAt >= 0) throw invalidRequest(`${path}.content[${callAt}]`, 'Only an assistant message can hold a call.')
+  const read: NormalizedMessage = { role: head.role, content }
+  if (form !== undefined) read.form = form
+  if (head.sentRole !== undefined) read.sentRole = head.sentRole
+  return addName(read, message, path)
+}
+
+function refuseCalls(message: JsonObject, member: 'tool_calls' | 'function_call', path: string): void {
+  if (!holdsCalls(message[member])) return
+  throw invalidRequest(joinPath(path, member), `Only an assistant message can have '${member}'.`)
+}
+
+function readAssistantMessage(message: JsonObject, path: string): NormalizedMessage {
+  const { content, form } = readContent(message, path)
+  const read: NormalizedMessage = { role: 'assistant', content }
+  if (form !== undefined) read.form = form
+  const reasoning = message.reasoning_content
+  if (typeof reasoning === 'string' && reasoning !== '') read.content.unshift({ type: 'reasoning', text: reasoning })
+  const refusal = readOptionalString(message, 'refusal', path)
+  if (refusal !== undefined && refusal !== '') read.content.push({ type: 'refusal', text: refusal })
+  const calls = readOptionalArray(message, 'tool_calls', path) ?? []
+  for (const [index, call] of calls.entries()) read.content.push(readToolCall(call, `${path}.tool_calls[${index}]`))
+  // A message that carries both forms says the same call twice: the newer form has the id.
+  const legacy = calls.length === 0 ? readOptionalObject(message, 'function_call', path) : undefined
+  if (legacy !== undefined) {
+    read.content.push(readFunctionCall(legacy, { id: readStateId(message), path: `${path}.function_call` }))
+  }
+  return addName(read, message, path)
+}
+
+function readToolResult(message: JsonObject, role: 'tool' | 'function', path: string): NormalizedMessage {
+  const { content, form } = readContent(message, path)
+  const result: ToolResultPart = {
+    type: 'tool-result',
+    callId: readCallId(message),
+    content,
+    isError: false,
+    path: `${path}.tool_call_id`
+  }
+  const name = readOptionalString(message, 'name', path)
+  if (name !== undefined && name !== '') result.name = name
+  const sentRole = role === 'function' ? role : undefined
+  return { role: 'tool', content: [result], ...keepDefined({ sentRole, form }) }
+}
+
+function addName(read: NormalizedMessage, message: JsonObject, path: string): NormalizedMessage {
+  const name = readOptionalString(message, 'name', path)
+  if (name !== undefined) read.name = name
+  return read
+}
+
+function readContent(message: JsonObject, path: string): Pick<NormalizedMessage, 'content' | 'form'> {
+  const content = message.content
+  if (typeof content === 'string') return { content: [{ type: 'text', text: content }], form: 'text' }
+  if (content === undefined) return { content: [], form: 'absent' }
+  if (content === null) return { content: [], form: 'null' }
+  if (!Array.isArray(content)) throw wrongType(`${path}.content`, 'a string or an array', content)
+  return { content: content.map((part, index) => readPart(part, `${path}.content[${index}]`)) }
+}
+
+function readPart(part: JsonValue, path: string): ContentPart {
+  if (!isJsonObject(part)) throw wrongType(path, 'an object', part)
+  const call = part.function_call
+  if (isJsonObject(call)) return readFunctionCall(call, { id: readStateId(part), path: `${path}.function_call` })
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: readText(part, 'text', path) }
+    case 'refusal':
+      return { type: 'refusal', text: readText(part, 'refusal', path) }
+    case 'image_url':
+      return readImage(part, path)
+    case 'input_audio':
+      return readAudio(part, path)
+    case 'file':
+      return readFile(part, path)
+    default:
+      throw invalidRequest(
+        `${path}.type`,
+        `'${path}.type' must be one of text, image_url, input_audio, file and refusal.`
+      )
+  }
+}
+
+/** A text that may be empty: clients do send empty parts. */
+function readText(part: JsonObject, member: string, path: string): string {
+  const text = part[member]
+  if (typeof text !== 'string') throw wrongType(joinPath(path, member), 'a string', text)
+  return text
+}
+
+function readImage(part: JsonObject, path: string): ContentPart {
+  // Some clients write the URL without the object around it.
+  if (typeof part.image_url === 'string') {
+    return { type: 'image', source: readMediaUrl(readString(part, 'image_url', path)), path }
+  }
+  const image = readObject(part, 'image_url', path)
+  const source = readMediaUrl(readString(image, 'url', `${path}.image_url`))
+  const detail = readOptionalString(image, 'detail', `${path}.image_url`)
+  return { type: 'image', source, path, ...keepDefined({ detail }) }
+}
+
+function readAudio(part: JsonObject, path: string): ContentPart {
+  const audio = readObject(part, 'input_audio', path)
+  const format = readString(audio, 'format', `${path}.input_audio`)
+  const base64 = readString(audio, 'data', `${path}.input_audio`)
+  return { type: 'file', source: { kind: 'bytes', mediaType: `audio/${format.toLowerCase()}`, base64 }, path }
+}
+
+function readFile(part: JsonObject, path: string): ContentPart {
+  const file = readObject(part, 'file', path)
+  const filename = readOptionalString(file, 'filename', `${path}.file`)
+  const fileId = readOptionalString(file, 'file_id', `${path}.file`)
+  const source =
+    fileId === undefined || fileId === ''
+      ? readMediaUrl(readString(file, 'file_data', `${path}.file`))
+      : ({ kind: 'file-id', fileId } as const)
+  return { type: 'file', source, path, ...keepDefined({ filename }) }
+}
+
+function readToolCall(call: JsonValue, path: string): ToolCallPart {
+  if (!isJsonObject(call)) throw wrongType(path, 'an object', call)
+  return readFunctionCall(readObject(call, 'function', path), { id: readCallId(call), path: `${path}.function` })
+}
+
+/** Reads `{name, arguments}`, which stands at `place.path`. */
+function readFunctionCall(call: JsonObject, place: { id: string | null; path: string }): ToolCallPart {
+  const name = readString(call, 'name', place.path)
+  return { type: 'tool-call', id: place.id, name, ...readToolArguments(call.arguments, `${place.path}.arguments`) }
+}
+
+function holdsCalls(value: JsonValue | undefined): boolean {
+  return Array.isArray(value) ? value.length > 0 : isJsonObject(value)
+}
+
+const STATE_ID_MEMBERS = ['tools_state_id', 'tool_state_id', 'functions_state_id', 'function_state_id']
+/** Where clients keep the id of a call, most telling first (completions.md 4.5). */
+const CALL_ID_MEMBERS = ['tool_call_id', ...STATE_ID_MEMBERS, 'call_id', 'id']
+
+/** The id of a call, or of the call that a result answers; null when there is none. */
+function readCallId(source: JsonObject): string | null {
+  return findText(source, CALL_ID_MEMBERS)
+}
+
+/** The id of a legacy call is at best the state id beside it: the `id` there would be that of the message. */
+function readStateId(source: JsonObject): string | null {
+  return findText(source, STATE_ID_MEMBERS)
+}
+
+function findText(source: JsonObject, members: readonly string[]): string | null {
+  for (const member of members) {
+    const value = source[member]
+    if (typeof value === 'string' && value !== '') return value
+  }
+  return null
+}

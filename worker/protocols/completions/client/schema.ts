@@ -1,0 +1,163 @@
+// The wire of the completions family: what every parameter does, and the shapes of what we answer.
+
+import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
+import {
+  extraHeaders,
+  extraMembers,
+  extraQuery,
+  ignored,
+  nativeFields,
+  sdkOptions,
+  supported
+} from '../../shared/common-parameters.ts'
+import { toolParameters } from '../../shared/completions-family/tool-use.ts'
+import type { ParameterTable } from '../../shared/parameters.ts'
+
+/** Chat completions (completions.md 2). A name that is not here is an additional field for the native upstream. */
+export const chatParameters = {
+  model: supported,
+  messages: supported,
+  stream: supported,
+  stream_options: { class: 'supported', note: 'include_usage is honoured, other members have no effect.' },
+  temperature: supported,
+  top_p: supported,
+  max_tokens: { class: 'supported', note: 'Wins over max_completion_tokens.' },
+  max_completion_tokens: supported,
+  max_output_tokens: { class: 'supported', note: 'Another name of max_tokens, over which it wins.' },
+  stop: { class: 'supported', note: 'Up to four strings; the gateway itself cuts the answer at the first match.' },
+  ...toolParameters,
+  response_format: { class: 'supported', note: 'text and json_schema; every other type is refused.' },
+  reasoning_effort: supported,
+  reasoning: { class: 'supported', note: 'Its effort wins over reasoning_effort.' },
+  ...extraMembers,
+  ...nativeFields,
+  audio: ignored,
+  background: ignored,
+  conversation: ignored,
+  frequency_penalty: ignored,
+  include: ignored,
+  logit_bias: ignored,
+  logprobs: ignored,
+  max_tool_calls: ignored,
+  metadata: { class: 'accepted_ignored', note: 'Not echoed in the answer.' },
+  modalities: ignored,
+  moderation: ignored,
+  n: { class: 'accepted_ignored', note: 'The answer always holds exactly one choice.' },
+  prediction: ignored,
+  presence_penalty: ignored,
+  previous_response_id: ignored,
+  prompt_cache_key: ignored,
+  prompt_cache_options: ignored,
+  prompt_cache_retention: ignored,
+  safety_identifier: ignored,
+  seed: ignored,
+  service_tier: ignored,
+  store: ignored,
+  top_logprobs: ignored,
+  truncation: ignored,
+  user: ignored,
+  verbosity: ignored,
+  web_search_options: ignored,
+  ...sdkOptions
+} as const satisfies ParameterTable
+
+/** Embeddings (completions.md 10). A name that is not here is accepted and has no effect either. */
+export const embeddingsParameters = {
+  input: supported,
+  model: supported,
+  encoding_format: { class: 'supported', note: 'base64 gives little-endian float32; anything else gives numbers.' },
+  extra_headers: extraHeaders,
+  dimensions: ignored,
+  user: ignored,
+  extra_body: ignored,
+  extra_query: extraQuery,
+  ...sdkOptions
+} as const satisfies ParameterTable
+
+/** A chat body as it came: parsed JSON whose members nobody has looked at yet. */
+export type CompletionsRequest = JsonObject & { [Name in keyof typeof chatParameters]?: JsonValue | undefined }
+/** An embeddings body as it came. */
+export type EmbeddingsRequest = JsonObject & { [Name in keyof typeof embeddingsParameters]?: JsonValue | undefined }
+
+export type CompletionsFinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call'
+
+export type CompletionsUsage = {
+  prompt_tokens: number
+  completion_tokens: number
+  total_tokens: number
+  prompt_tokens_details: { cached_tokens: number }
+  completion_tokens_details: { reasoning_tokens: number }
+}
+
+export type CompletionsToolCall = { id: string; type: 'function'; function: CompletionsFunctionCall }
+export type CompletionsFunctionCall = { name: string; arguments: string }
+
+/** `start_index` and `end_index` count UTF-16 code units of the whole `content`. */
+export type CompletionsAnnotation = {
+  type: 'url_citation'
+  url_citation: { start_index: number; end_index: number; url: string; title: string }
+}
+
+/** Extension: a run of a tool that the provider executed itself. */
+export type CompletionsToolExecution = { name: string; status: string; seconds_left?: number; censored?: boolean }
+/** Extension: a file that the provider made; `content` is base64. */
+export type CompletionsFile = { id: string; mime?: string; target?: string; content?: string }
+
+/** Members beyond the family's own, present only when there is something in them. */
+export type CompletionsExtensions = {
+  tool_executions?: CompletionsToolExecution[]
+  files?: CompletionsFile[]
+  inline_data?: JsonObject
+}
+
+export type CompletionsMessage = CompletionsExtensions & {
+  role: 'assistant'
+  content: string | null
+  refusal: string | null
+  tool_calls?: CompletionsToolCall[]
+  function_call?: CompletionsFunctionCall
+  reasoning_content?: string
+  annotations?: CompletionsAnnotation[]
+}
+
+export type CompletionsResponse = {
+  id: string
+  object: 'chat.completion'
+  created: number
+  model: string
+  choices: [{ index: 0; message: CompletionsMessage; logprobs: null; finish_reason: CompletionsFinishReason }]
+  /** null when the provider reported none. */
+  usage: CompletionsUsage | null
+  system_fingerprint: string
+  metadata?: Record<string, string>
+}
+
+export type CompletionsDelta = CompletionsExtensions & {
+  role?: 'assistant'
+  content?: string
+  refusal?: string
+  reasoning_content?: string
+  tool_calls?: [{ index: number; id?: string; type?: 'function'; function: { name?: string; arguments: string } }]
+  function_call?: { name?: string; arguments: string }
+  annotations?: CompletionsAnnotation[]
+}
+
+/** One frame of a stream; the one that only carries the usage has no choice. */
+export type CompletionsChunk = {
+  id: string
+  object: 'chat.completion.chunk'
+  created: number
+  model: string
+  system_fingerprint: string
+  choices: [{ index: 0; delta: CompletionsDelta; logprobs: null; finish_reason: CompletionsFinishReason | null }] | []
+  usage: CompletionsUsage | null
+  metadata?: Record<string, string>
+}
+
+export type EmbeddingsResponse = {
+  object: 'list'
+  data: Array<{ object: 'embedding'; embedding: number[] | string; index: number }>
+  model: string
+  usage: { prompt_tokens: number; total_tokens: number }
+  metadata?: Record<string, string>
+}

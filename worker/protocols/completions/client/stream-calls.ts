@@ -1,0 +1,71 @@
+// Tool calls of a stream as members of deltas: the head of a call once, then only pieces of its arguments (field lesson B5).
+
+import {
+  flattenToolName,
+  type ToolCallDeltaEvent,
+  type ToolCallEndEvent,
+  type ToolCallStartEvent
+} from '../../../normalized/index.ts'
+import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
+
+/** Every writing method returns '' when there is nothing to show. */
+export interface CallDeltas {
+  /** How many calls a client was or will be shown. */
+  readonly count: number
+  start(event: ToolCallStartEvent): void
+  writeArguments(event: ToolCallDeltaEvent): string
+  writeEnd(event: ToolCallEndEvent): string
+  /** The head of a call whose arguments have yet to come. */
+  writePending(): string
+}
+
+/** @param usesLegacyFunctions the client is answered in the old form, which has no ids and room for one call only. */
+export function createCallDeltas(usesLegacyFunctions: boolean): CallDeltas {
+  const tail = usesLegacyFunctions ? '}' : '}}]'
+  let count = 0
+  /** Held for the first arguments, so that a call that arrives whole is one delta. */
+  let head: string | undefined
+  let hasArguments = false
+
+  function isShown(index: number): boolean {
+    return !usesLegacyFunctions || index === 0
+  }
+
+  function writeHead(event: ToolCallStartEvent): string {
+    const name = JSON.stringify(flattenToolName(event))
+    if (usesLegacyFunctions) return `"function_call":{"name":${name},"arguments":`
+    const id = JSON.stringify(event.id)
+    return `"tool_calls":[{"index":${event.index},"id":${id},"type":"function","function":{"name":${name},"arguments":`
+  }
+
+  function writePiece(index: number, piece: string): string {
+    const continued = usesLegacyFunctions
+      ? '"function_call":{"arguments":'
+      : `"tool_calls":[{"index":${index},"function":{"arguments":`
+    const members = (head ?? continued) + JSON.stringify(piece) + tail
+    head = undefined
+    hasArguments ||= piece !== ''
+    return members
+  }
+
+  return {
+    get count() {
+      return count
+    },
+    start(event) {
+      if (!isShown(event.index)) return
+      count += 1
+      head = writeHead(event)
+      hasArguments = false
+    },
+    writeArguments(event) {
+      return isShown(event.index) ? writePiece(event.index, event.arguments) : ''
+    },
+    writeEnd(event) {
+      return isShown(event.index) && !hasArguments ? writePiece(event.index, NO_ARGUMENTS) : ''
+    },
+    writePending() {
+      return head === undefined ? '' : writePiece(0, '')
+    }
+  }
+}

@@ -1,0 +1,174 @@
+// The streamed answer in the family's form: one chunk per event that a client can see, then the usage, then `[DONE]`
+// (completions.md 6.4, 6.5). Nearly all chunks of a stream differ in one text only, so everything around it is made once.
+
+import {
+  assertNever,
+  createResponseAccumulator,
+  type FileEvent,
+  type FinishEvent,
+  type HostedToolEndEvent,
+  type HostedToolProgressEvent,
+  type HostedToolStartEvent,
+  type NormalizedEvent,
+  type NormalizedUsage,
+  type ResponseAccumulator
+} from '../../../normalized/index.ts'
+import type { ResponseContext, StreamWriter } from '../../face.ts'
+import { writeCompletionsStreamError } from './errors.ts'
+import type { CompletionsAnnotation, CompletionsDelta } from './schema.ts'
+import { createCallDeltas } from './stream-calls.ts'
+import {
+  mapFinishReason,
+  writeAnnotation,
+  writeCompletionId,
+  writeExtensions,
+  writeFingerprint,
+  writeMetadata,
+  writeUsage
+} from './write-response.ts'
+
+const DONE = 'data: [DONE]\n\n'
+
+type ExtensionEvent = HostedToolStartEvent | HostedToolProgressEvent | HostedToolEndEvent | FileEvent
+
+/** Creates the writer of one streamed answer. Its text branch runs once per token and is kept short. */
+export function createCompletionsStreamWriter(context: ResponseContext): StreamWriter {
+  const { usesLegacyFunctions, wantsStreamUsage } = context.request
+  const head =
+    `data: {"id":${JSON.stringify(writeCompletionId(context))},"object":"chat.completion.chunk",` +
+    `"created":${context.createdAt},"model":${JSON.stringify(context.model)},` +
+    `"system_fingerprint":${JSON.stringify(writeFingerprint(context))},"choices":[`
+  const beforeDelta = `${head}{"index":0,"delta":{`
+  const afterDelta = '},"logprobs":null,"finish_reason":null}],"usage":null'
+
+  let hasChunk = false
+  let isEnded = false
+  let metadata: Record<string, string> = {}
+  let usage: NormalizedUsage | null = null
+
+  const calls = createCallDeltas(usesLegacyFunctions)
+  const annotations: CompletionsAnnotation[] = []
+  /** Adds up what the provider's own tools did and made; most answers have none of it. */
+  let extensions: ResponseAccumulator | undefined
+  let contentLength = 0
+  /** Where the latest text block begins in the whole content, once there was one. */
+  let textOffset: number | undefined
+  let hasReasoning = false
+  /** What joins the next piece of reasoning to the pieces before it. */
+  let reasoningJoint = ''
+
+  /** A chunk with `members` as its delta. Only the first one names the role: the SDK's helper throws without it. */
+  function chunk(members: string): string {
+    if (hasChunk) return `${beforeDelta}${members}${afterDelta}}\n\n`
+    hasChunk = true
+    return `${beforeDelta}"role":"assistant",${members}${afterDelta}${metadataMember(metadata)}}\n\n`
+  }
+
+  function chunkOf(delta: CompletionsDelta): string {
+    return chunk(JSON.stringify(delta).slice(1, -1))
+  }
+
+  function chunkUnlessEmpty(members: string): string {
+    return members === '' ? '' : chunk(members)
+  }
+
+  /** Each list is whole every time, because the SDK's helper replaces members that it does not know. */
+  function writeExtension(event: ExtensionEvent): string {
+    extensions ??= createResponseAccumulator()
+    extensions.push(event)
+    const {
+      tool_executions: executions = [],
+      files = [],
+      inline_data: data
+    } = writeExtensions(extensions.response().items)
+    if (event.type === 'file') return chunkOf({ content: '', files })
+    const isDataNew = event.type === 'hosted-tool-end' && event.inlineData !== undefined && data !== undefined
+    return chunkOf({ content: '', tool_executions: executions, ...(isDataNew ? { inline_data: data } : {}) })
+  }
+
+  function writeFinish(event: FinishEvent): string {
+    isEnded = true
+    const reason = mapFinishReason(event.reason, { callCount: calls.count, usesLegacyFunctions })
+    const usageText = JSON.stringify(writeUsage(usage))
+    // An answer without any content still has a role and a content.
+    const opening = hasChunk ? '' : chunk('"content":""')
+    const sources = annotations.length === 0 ? '' : chunkOf({ annotations })
+    const finish =
+      `${beforeDelta}},"logprobs":null,"finish_reason":"${reason}"}],"usage":${wantsStreamUsage ? 'null' : usageText}` +
+      `${metadataMember({ ...metadata, ...event.metadata })}}\n\n`
+    const usageChunk = wantsStreamUsage && usage !== null ? `${head}],"usage":${usageText}}\n\n` : ''
+    return opening + sources + finish + usageChunk + DONE
+  }
+
+  function writeEvent(event: NormalizedEvent): string {
+    switch (event.type) {
+      case 'text-delta':
+        contentLength += event.text.length
+        return chunk(`"content":${JSON.stringify(event.text)}`)
+      case 'reasoning-delta': {
+        const text = reasoningJoint + event.text
+        reasoningJoint = ''
+        hasReasoning = true
+        return chunk(`"content":"","reasoning_content":${JSON.stringify(text)}`)
+      }
+      case 'refusal-delta':
+        return chunk(`"refusal":${JSON.stringify(event.text)}`)
+      case 'tool-call-start':
+        calls.start(event)
+        return ''
+      case 'tool-call-delta':
+        return chunkUnlessEmpty(calls.writeArguments(event))
+      case 'tool-call-end':
+        return chunkUnlessEmpty(calls.writeEnd(event))
+      case 'hosted-tool-start':
+      case 'hosted-tool-progress':
+      case 'hosted-tool-end':
+      case 'file':
+        return writeExtension(event)
+      case 'start':
+        metadata = event.metadata
+        return ''
+      case 'text-start':
+        textOffset = contentLength
+        return ''
+      case 'citation':
+        if (textOffset !== undefined) annotations.push(writeAnnotation(event.citation, textOffset))
+        return ''
+      case 'reasoning-end':
+        if (hasReasoning) reasoningJoint = '\n'
+        return ''
+      case 'usage':
+        usage = event.usage
+        return ''
+      case 'finish':
+        return writeFinish(event)
+      case 'error':
+        isEnded = true
+        return `data: ${JSON.stringify(writeCompletionsStreamError(event.error))}\n\n${DONE}`
+      case 'text-end':
+      case 'reasoning-start':
+      case 'refusal-start':
+      case 'refusal-end':
+        return ''
+      default:
+        return assertNever(event)
+    }
+  }
+
+  return {
+    write(events) {
+      let written = ''
+      for (const event of events) {
+        if (isEnded) return written
+        written += writeEvent(event)
+      }
+      // The name of a call is shown without waiting for its arguments (field lesson A18).
+      return isEnded ? written : written + chunkUnlessEmpty(calls.writePending())
+    }
+  }
+}
+
+function metadataMember(metadata: Record<string, string>): string {
+  const shown = writeMetadata(metadata)
+  return shown === undefined ? '' : `,"metadata":${JSON.stringify(shown)}`
+}

@@ -1,0 +1,182 @@
+// The whole answer in the family's form, and the pieces of it that the stream writer shows in the same form (completions.md 6).
+
+import {
+  type FinishReason,
+  flattenToolName,
+  type JsonObject,
+  type NormalizedResponse,
+  type NormalizedUsage,
+  type OutputItem,
+  type ToolCallItem,
+  type UrlCitation
+} from '../../../normalized/index.ts'
+import type { ResponseContext } from '../../face.ts'
+import { selectMetadata } from '../../shared/completions-family/metadata.ts'
+import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
+import type {
+  CompletionsAnnotation,
+  CompletionsExtensions,
+  CompletionsFile,
+  CompletionsFinishReason,
+  CompletionsMessage,
+  CompletionsResponse,
+  CompletionsToolExecution,
+  CompletionsUsage
+} from './schema.ts'
+
+/** Writes a whole answer. It is the sum of what the stream writer would have sent for the same events (field lesson B3). */
+export function writeCompletionsResponse(response: NormalizedResponse, context: ResponseContext): CompletionsResponse {
+  const { usesLegacyFunctions } = context.request
+  const calls = response.items.filter(item => item.type === 'tool-call')
+  const metadata = writeMetadata(response.metadata)
+  const written: CompletionsResponse = {
+    id: writeCompletionId(context),
+    object: 'chat.completion',
+    created: context.createdAt,
+    model: context.model,
+    choices: [
+      {
+        index: 0,
+        message: writeMessage(response.items, calls, usesLegacyFunctions),
+        logprobs: null,
+        finish_reason: mapFinishReason(response.finish.reason, { callCount: calls.length, usesLegacyFunctions })
+      }
+    ],
+    usage: writeUsage(response.usage),
+    system_fingerprint: writeFingerprint(context)
+  }
+  if (metadata !== undefined) written.metadata = metadata
+  return written
+}
+
+export function writeCompletionId(context: ResponseContext): string {
+  return `chatcmpl-${context.requestId}`
+}
+
+export function writeFingerprint(context: ResponseContext): string {
+  return `fp_${context.requestId}`
+}
+
+/**
+ * The family's finish word. A turn with a call must say so whatever the provider's reason was, because agents run tools only on
+ * that word (field lesson A6), and a turn without one must not, for they would wait for it.
+ */
+export function mapFinishReason(
+  reason: FinishReason,
+  answer: { callCount: number; usesLegacyFunctions: boolean }
+): CompletionsFinishReason {
+  if (reason === 'length') return 'length'
+  if (reason === 'content-filter') return 'content_filter'
+  if (answer.callCount === 0) return 'stop'
+  return answer.usesLegacyFunctions ? 'function_call' : 'tool_calls'
+}
+
+/** null when the provider reported nothing. The details are numbers always: the SDK's type knows no null there. */
+export function writeUsage(usage: NormalizedUsage | null): CompletionsUsage | null {
+  if (usage === null) return null
+  const promptTokens = usage.inputTokens ?? 0
+  const completionTokens = usage.outputTokens ?? 0
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: usage.totalTokens ?? promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: usage.cachedInputTokens ?? 0 },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 }
+  }
+}
+
+/** The metadata that the family can show; undefined when there is none. */
+export function writeMetadata(metadata: Record<string, string>): Record<string, string> | undefined {
+  const shown = selectMetadata(metadata)
+  return Object.keys(shown).length === 0 ? undefined : shown
+}
+
+/** A citation of a text block that begins at `offset` of the whole content. */
+export function writeAnnotation(citation: UrlCitation, offset: number): CompletionsAnnotation {
+  return {
+    type: 'url_citation',
+    url_citation: {
+      start_index: offset + citation.startIndex,
+      end_index: offset + citation.endIndex,
+      url: citation.url,
+      title: citation.title
+    }
+  }
+}
+
+/** What the provider's own tools did and made, as members beside the family's own; a list is absent when it would be empty. */
+export function writeExtensions(items: readonly OutputItem[]): CompletionsExtensions {
+  const executions: CompletionsToolExecution[] = []
+  const files: CompletionsFile[] = []
+  let inlineData: JsonObject | undefined
+  for (const item of items) {
+    if (item.type === 'hosted-tool') {
+      const execution: CompletionsToolExecution = { name: item.name, status: item.status.replace('-', '_') }
+      const isOver = item.status === 'completed' || item.status === 'failed'
+      if (item.secondsLeft !== undefined && !isOver) execution.seconds_left = item.secondsLeft
+      if (item.isCensored !== undefined) execution.censored = item.isCensored
+      executions.push(execution)
+      if (item.inlineData !== undefined) inlineData = { ...inlineData, ...item.inlineData }
+    } else if (item.type === 'file') {
+      const file: CompletionsFile = { id: item.file.fileId }
+      if (item.file.mediaType !== undefined) file.mime = item.file.mediaType
+      if (item.file.target !== undefined) file.target = item.file.target
+      if (item.file.base64 !== undefined) file.content = item.file.base64
+      files.push(file)
+    }
+  }
+  return {
+    ...(executions.length === 0 ? {} : { tool_executions: executions }),
+    ...(files.length === 0 ? {} : { files }),
+    ...(inlineData === undefined ? {} : { inline_data: inlineData })
+  }
+}
+
+function writeMessage(
+  items: readonly OutputItem[],
+  calls: readonly ToolCallItem[],
+  usesLegacyFunctions: boolean
+): CompletionsMessage {
+  let content = ''
+  const annotations: CompletionsAnnotation[] = []
+  for (const item of items) {
+    if (item.type !== 'text') continue
+    for (const citation of item.citations) annotations.push(writeAnnotation(citation, content.length))
+    content += item.text
+  }
+  // Nearly all answers are text alone.
+  if (items.length === 1 && annotations.length === 0 && items[0]?.type === 'text') {
+    return { role: 'assistant', content, refusal: null }
+  }
+  const refusal = joinTexts(items, 'refusal', '')
+  const reasoning = joinTexts(items, 'reasoning', '\n')
+  const hasOtherContent = calls.length > 0 || refusal !== ''
+  return {
+    role: 'assistant',
+    content: content === '' && hasOtherContent ? null : content,
+    refusal: refusal === '' ? null : refusal,
+    ...writeCalls(calls, usesLegacyFunctions),
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(annotations.length === 0 ? {} : { annotations }),
+    ...writeExtensions(items)
+  }
+}
+
+function writeCalls(
+  calls: readonly ToolCallItem[],
+  usesLegacyFunctions: boolean
+): Pick<CompletionsMessage, 'tool_calls' | 'function_call'> {
+  const first = calls[0]
+  if (first === undefined) return {}
+  // The legacy form has room for one call only.
+  if (usesLegacyFunctions) return { function_call: writeFunctionCall(first) }
+  return { tool_calls: calls.map(call => ({ id: call.id, type: 'function', function: writeFunctionCall(call) })) }
+}
+
+function writeFunctionCall(call: ToolCallItem): { name: string; arguments: string } {
+  return { name: flattenToolName(call), arguments: call.arguments === '' ? NO_ARGUMENTS : call.arguments }
+}
+
+function joinTexts(items: readonly OutputItem[], type: 'refusal' | 'reasoning', separator: string): string {
+  return items.flatMap(item => (item.type === type && item.text !== '' ? [item.text] : [])).join(separator)
+}

@@ -1,0 +1,54 @@
+// countTokens in the family's form: which texts of a request are counted, and the answer (content.md 5.4).
+
+import type { Diagnostics, JsonObject } from '../../../normalized/index.ts'
+import { keepDefined, readOptionalObject, readOptionalString } from '../../shared/field.ts'
+import { sortParameters } from '../../shared/parameters.ts'
+import { listContents, listTexts, readSystemText } from './read-contents.ts'
+import { listDeclarations, listTools } from './read-tools.ts'
+import { type CountTokensRequest, type CountTokensResponse, countTokensParameters } from './schema.ts'
+import { foldNames, spell } from './spelling.ts'
+
+export interface ReadCountTokensRequest {
+  /** In order: instruction, contents, and for each function its name and description. None is empty; with none there is nothing to ask. */
+  texts: string[]
+  extraHeaders?: JsonObject
+  ignored: Diagnostics
+}
+
+/**
+ * Reads the parsed body, which may be empty, or hold a whole generate request. Raises `invalid_request` with the path of a member of
+ * the wrong type.
+ */
+export function readCountTokensRequest(body: CountTokensRequest): ReadCountTokensRequest {
+  const { ignored, additional } = sortParameters(foldNames(body, countTokensParameters), countTokensParameters)
+  const member = spell(body, 'generateContentRequest')
+  const wrapped = readOptionalObject(body, member)
+  const texts = wrapped === undefined ? listCountedTexts(body, '') : listCountedTexts(wrapped, member)
+  return {
+    texts: texts.filter(text => text !== ''),
+    ignored: { ...ignored, ...additional },
+    ...keepDefined({ extraHeaders: readOptionalObject(body, 'extra_headers') })
+  }
+}
+
+/** @param totalTokens the sum over the texts; 0 when there was none. */
+export function writeCountTokensResponse(totalTokens: number): CountTokensResponse {
+  return { totalTokens }
+}
+
+function listCountedTexts(request: JsonObject, parent: string): string[] {
+  const prefix = parent === '' ? '' : `${parent}.`
+  const { contents } = request
+  const isEmpty = contents === undefined || contents === null || (Array.isArray(contents) && contents.length === 0)
+  const listed = isEmpty ? [] : listContents(contents, `${prefix}contents`)
+  return [
+    ...readSystemText(request, parent),
+    ...listed.flatMap(({ content, path }) => listTexts(content, path)),
+    ...listTools(request.tools, `${prefix}tools`).flatMap(({ tool, path }) =>
+      listDeclarations(tool, path).flatMap(({ declaration, path: at }) => [
+        readOptionalString(declaration, 'name', at) ?? '',
+        readOptionalString(declaration, 'description', at) ?? ''
+      ])
+    )
+  ]
+}

@@ -1,0 +1,102 @@
+// embedContent and batchEmbedContents in the family's form, both ways (content.md 5.5).
+
+import {
+  type Diagnostics,
+  invalidRequest,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue
+} from '../../../normalized/index.ts'
+import { keepDefined, readOptionalObject, wrongType } from '../../shared/field.ts'
+import { sortParameters } from '../../shared/parameters.ts'
+import { listParts } from './read-parts.ts'
+import {
+  type BatchEmbedContentsRequest,
+  type BatchEmbedContentsResponse,
+  batchEmbedContentsParameters,
+  type EmbedContentRequest,
+  type EmbedContentResponse,
+  type EmbeddingUsage,
+  embedContentParameters
+} from './schema.ts'
+import { foldNames } from './spelling.ts'
+
+/** What both operations ask of a provider. */
+export interface ReadEmbedRequest {
+  /** One text per content, in order; none is empty. */
+  texts: string[]
+  extraHeaders?: JsonObject
+  ignored: Diagnostics
+}
+
+/** What the answer is written from: vectors in the order of the texts. */
+export interface EmbeddingsResult {
+  vectors: ReadonlyArray<readonly number[]>
+  /** null when the provider reported none. */
+  promptTokens: number | null
+}
+
+/** The family's own bound on one batch. */
+const REQUESTS_MAX = 2048
+
+/** Reads the parsed body of embedContent. Raises `invalid_request` with the path of what is missing or is no text. */
+export function readEmbedContentRequest(body: EmbedContentRequest): ReadEmbedRequest {
+  const { ignored, additional } = sortParameters(foldNames(body, embedContentParameters), embedContentParameters)
+  return {
+    texts: [readText(body.content, 'content')],
+    ignored: { ...ignored, ...additional },
+    ...readExtraHeaders(body)
+  }
+}
+
+/** Reads the parsed body of batchEmbedContents. Raises `invalid_request` with the path of what is missing or is no text. */
+export function readBatchEmbedContentsRequest(body: BatchEmbedContentsRequest): ReadEmbedRequest {
+  const { ignored, additional } = sortParameters(
+    foldNames(body, batchEmbedContentsParameters),
+    batchEmbedContentsParameters
+  )
+  const { requests } = body
+  if (!Array.isArray(requests)) throw wrongType('requests', 'an array', requests)
+  if (requests.length === 0) throw invalidRequest('requests', `'requests' must hold at least one request.`)
+  if (requests.length > REQUESTS_MAX) {
+    throw invalidRequest('requests', `'requests' must hold at most ${REQUESTS_MAX} requests.`)
+  }
+  const texts = requests.map((request, index) => {
+    const path = `requests[${index}]`
+    if (!isJsonObject(request)) throw wrongType(path, 'an object', request)
+    return readText(request.content, `${path}.content`)
+  })
+  return { texts, ignored: { ...ignored, ...additional }, ...readExtraHeaders(body) }
+}
+
+export function writeEmbedContentResponse(result: EmbeddingsResult): EmbedContentResponse {
+  return { embedding: { values: [...(result.vectors[0] ?? [])] }, ...writeEmbeddingUsage(result) }
+}
+
+export function writeBatchEmbedContentsResponse(result: EmbeddingsResult): BatchEmbedContentsResponse {
+  return { embeddings: result.vectors.map(values => ({ values: [...values] })), ...writeEmbeddingUsage(result) }
+}
+
+/** The texts of one content are one text. */
+function readText(content: JsonValue | undefined, path: string): string {
+  if (typeof content === 'string' && content !== '') return content
+  if (content === '') throw invalidRequest(path, `'${path}' must not be empty.`)
+  if (!isJsonObject(content)) throw wrongType(path, 'an object', content)
+  const texts = listParts(content, path).map(({ part, path: at }) => {
+    if (typeof part.text !== 'string') throw wrongType(`${at}.text`, 'a string', part.text)
+    return part.text
+  })
+  const text = texts.join('')
+  if (text === '') throw invalidRequest(`${path}.parts`, `'${path}.parts' must hold a text.`)
+  return text
+}
+
+function readExtraHeaders(body: JsonObject): { extraHeaders?: JsonObject } {
+  return keepDefined({ extraHeaders: readOptionalObject(body, 'extra_headers') })
+}
+
+function writeEmbeddingUsage({ promptTokens }: EmbeddingsResult): { usageMetadata?: EmbeddingUsage } {
+  return promptTokens === null
+    ? {}
+    : { usageMetadata: { promptTokenCount: promptTokens, totalTokenCount: promptTokens } }
+}

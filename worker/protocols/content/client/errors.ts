@@ -1,0 +1,105 @@
+// Errors as the content protocol sends them: the status object of Google's RPC framework (content contract, section 7).
+import type { ErrorCode, GatewayError, JsonObject } from '../../../normalized/index.ts'
+import type { WrittenError } from '../../face.ts'
+import { writeErrorHeaders } from '../../shared/error-headers.ts'
+
+/** The stable reason that `details` gives a machine, where the RPC status alone is too coarse. */
+const REASONS: Partial<Record<ErrorCode, string>> = {
+  credential_unavailable: 'credential_unavailable',
+  destination_mismatch: 'destination_mismatch',
+  gateway_not_ready: 'gateway_not_ready',
+  gateway_overloaded: 'gateway_overloaded',
+  invalid_api_key: 'API_KEY_INVALID',
+  invalid_json: 'invalid_json',
+  invalid_upstream_authorization: 'invalid_upstream_authorization',
+  model_concurrency_limit: 'model_concurrency_limit',
+  model_required: 'model_required',
+  provider_failure: 'provider_failure',
+  provider_protocol_error: 'provider_protocol_error',
+  provider_timeout: 'provider_timeout',
+  request_entity_too_large: 'request_entity_too_large',
+  unknown_model_alias: 'unknown_model_alias',
+  unsupported_semantic: 'unsupported_semantic'
+}
+
+/** Codes that are about one field of the body, whose path the answer names. */
+const FIELD_CODES: ReadonlySet<ErrorCode> = new Set([
+  'attachment_download_failed',
+  'invalid_request',
+  'invalid_url',
+  'unsupported_media_type',
+  'unsupported_parameter',
+  'unsupported_response_format',
+  'unsupported_semantic'
+])
+
+/** Writes an error with its status, headers and body. */
+export function writeContentError(error: GatewayError, _context: { requestId: string }): WrittenError {
+  const status = error.code === 'unsupported_media_type' ? 400 : error.status
+  const details = writeDetails(error, status)
+  return {
+    status,
+    headers: writeErrorHeaders(error),
+    body: {
+      error: {
+        code: status,
+        message: error.message,
+        status: mapRpcStatus(status),
+        ...(details.length === 0 ? {} : { details })
+      }
+    }
+  }
+}
+
+function writeDetails(error: GatewayError, status: number): JsonObject[] {
+  const details: JsonObject[] = []
+  const reason = REASONS[error.code]
+  if (reason !== undefined) {
+    details.push({
+      '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+      reason: error.reason ?? reason,
+      domain: 'gateway'
+    })
+  }
+  if (error.param !== undefined && FIELD_CODES.has(error.code)) {
+    details.push({
+      '@type': 'type.googleapis.com/google.rpc.BadRequest',
+      fieldViolations: [{ field: error.param, description: error.message }]
+    })
+  }
+  // A date cannot be written as a duration; the header carries it all the same.
+  if (status === 429 && error.retryAfter !== undefined && /^\d+(\.\d+)?$/.test(error.retryAfter)) {
+    details.push({ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${error.retryAfter}s` })
+  }
+  return details
+}
+
+function mapRpcStatus(status: number): string {
+  switch (status) {
+    case 400:
+    case 413:
+    case 415:
+    case 422:
+      return 'INVALID_ARGUMENT'
+    case 401:
+      return 'UNAUTHENTICATED'
+    case 403:
+      return 'PERMISSION_DENIED'
+    case 404:
+      return 'NOT_FOUND'
+    case 405:
+      return 'UNIMPLEMENTED'
+    case 408:
+    case 504:
+      return 'DEADLINE_EXCEEDED'
+    case 429:
+      return 'RESOURCE_EXHAUSTED'
+    case 499:
+      return 'CANCELLED'
+    case 502:
+    case 503:
+      return 'UNAVAILABLE'
+    default:
+      return status < 500 ? 'FAILED_PRECONDITION' : 'INTERNAL'
+  }
+}

@@ -1,0 +1,60 @@
+// The content family as a client sees it: reads a generateContent body into the normalized form; the answer goes back through
+// `write-response.ts`, `stream.ts` and `errors.ts`, which this file puts together as the face of the family.
+
+import { NORMALIZED_VERSION, type NormalizedRequest } from '../../../normalized/index.ts'
+import type { ChatClientFace, ReadContext } from '../../face.ts'
+import { readOptionalObject } from '../../shared/field.ts'
+import { sortParameters } from '../../shared/parameters.ts'
+import { writeContentError } from './errors.ts'
+import { readConversation } from './read-contents.ts'
+import { readGeneration } from './read-generation.ts'
+import { readToolUse } from './read-tools.ts'
+import { type ContentRequest, contentParameters, generationParameters } from './schema.ts'
+import { foldNames, spell } from './spelling.ts'
+import { createContentArrayWriter, createContentStreamWriter } from './stream.ts'
+import { writeContentResponse } from './write-response.ts'
+
+export const contentFace: ChatClientFace = {
+  readRequest: readContentRequest,
+  writeResponse: writeContentResponse,
+  createStreamWriter: createContentStreamWriter,
+  writeError: writeContentError
+}
+
+/** The same family for a stream that was asked for as a JSON array (`alt=json`). */
+export const contentArrayFace: ChatClientFace = { ...contentFace, createStreamWriter: createContentArrayWriter }
+
+/**
+ * Reads the parsed body of generateContent or streamGenerateContent (content.md 2 to 4 and 6). The model and which of the two it is
+ * come from `context.path`. Raises `invalid_request` with the path of the member at fault.
+ */
+export function readContentRequest(body: ContentRequest, context: ReadContext): NormalizedRequest {
+  const parameters = sortParameters(foldNames(body, contentParameters), contentParameters)
+  // Nothing of a body goes to the native upstream by its own name in this family, so what is unknown has no effect either.
+  const { ignored } = parameters
+  for (const name of Object.keys(parameters.additional)) ignored[name] = parameters.additional[name]
+  readOptionalObject(body, 'extra_body')
+  const configMember = spell(body, 'generationConfig')
+  const config = readOptionalObject(body, configMember) ?? {}
+  const unused = sortParameters(foldNames(config, generationParameters), generationParameters)
+  for (const members of [unused.ignored, unused.additional]) {
+    for (const name of Object.keys(members)) ignored[`generationConfig.${name}`] = members[name]
+  }
+  const request: NormalizedRequest = {
+    version: NORMALIZED_VERSION,
+    requestId: context.requestId,
+    protocol: 'content',
+    isStream: context.path?.isStream ?? false,
+    wantsStreamUsage: false,
+    messages: readConversation(body),
+    ...readToolUse(body, ignored),
+    usesLegacyFunctions: false,
+    ...readGeneration(config, configMember),
+    providerOptions: {},
+    ignored
+  }
+  if (context.path !== undefined) request.model = context.path.model
+  const extraHeaders = readOptionalObject(body, 'extra_headers')
+  if (extraHeaders !== undefined) request.extraHeaders = extraHeaders
+  return request
+}

@@ -1,0 +1,105 @@
+// Models in the family's form, page by page (content.md 5.6).
+
+import { invalidRequest, type JsonValue } from '../../../normalized/index.ts'
+import { isCatalogModel, type ListedModel } from '../../shared/listed-model.ts'
+import type { ContentModel, ContentModelList } from './schema.ts'
+import { readMember } from './spelling.ts'
+
+/** The values of a query string as a router gives them. */
+export type PageQuery = Readonly<Record<string, string | string[] | undefined>>
+
+const PAGE_SIZE_DEFAULT = 50
+const PAGE_SIZE_MAX = 1000
+
+/**
+ * Writes the page that `query` asks for by `pageSize` and `pageToken`, in the order given. The last page names no next one, because
+ * the SDK's pager goes on for as long as there is that member.
+ * Raises `invalid_request` for a size that is none, and for a token that is not of this inventory.
+ * @param inventoryRevision changes with the list: a token of another one could skip models or show them twice.
+ */
+export function writeContentModelList(
+  models: readonly ListedModel[],
+  { inventoryRevision, query }: { inventoryRevision: string; query: PageQuery }
+): ContentModelList {
+  const size = readPageSize(readValue(query, 'pageSize'))
+  const start = readPageToken(readValue(query, 'pageToken'), { inventoryRevision, count: models.length })
+  const end = start + size
+  const page = { models: models.slice(start, end).map(writeContentModel) }
+  return end < models.length ? { ...page, nextPageToken: writePageToken(end, inventoryRevision) } : page
+}
+
+/** Writes one model. Limits are there only when somebody declared them: a limit of 0 would mislead an agent. */
+export function writeContentModel(model: ListedModel): ContentModel {
+  return {
+    name: `models/${model.id}`,
+    baseModelId: model.id,
+    version: '',
+    displayName: model.id,
+    description: 'Model served by the gateway.',
+    ...writeLimits(model),
+    supportedGenerationMethods: listMethods(model)
+  }
+}
+
+/** Tuned models do not exist here; a client that asks for them gets an empty list instead of an error. */
+export function writeTunedModelList(): { tunedModels: [] } {
+  return { tunedModels: [] }
+}
+
+function writeLimits(model: ListedModel): Pick<ContentModel, 'inputTokenLimit' | 'outputTokenLimit'> {
+  if (isCatalogModel(model)) return {}
+  const { inputTokenLimit, outputTokenLimit } = model
+  return {
+    ...(inputTokenLimit === undefined ? {} : { inputTokenLimit }),
+    ...(outputTokenLimit === undefined ? {} : { outputTokenLimit })
+  }
+}
+
+const GENERATE_METHODS = ['generateContent', 'streamGenerateContent']
+const EMBED_METHODS = ['embedContent', 'batchEmbedContents']
+const COUNT_METHODS = ['countTokens']
+
+/** What the model can be asked for: by the type that the upstream gives it, by its name only where it gives none. */
+function listMethods(model: ListedModel): string[] {
+  if (!isCatalogModel(model)) return model.canCountTokens ? [...GENERATE_METHODS, ...COUNT_METHODS] : GENERATE_METHODS
+  switch (model.modelType ?? guessType(model.id)) {
+    case 'embedder':
+      return EMBED_METHODS
+    case 'chat':
+      return [...GENERATE_METHODS, ...COUNT_METHODS]
+    default:
+      return COUNT_METHODS
+  }
+}
+
+function guessType(id: string): 'embedder' | 'chat' | 'filter' {
+  if (/embedding/i.test(id)) return 'embedder'
+  return /filter|check/i.test(id) ? 'filter' : 'chat'
+}
+
+function readValue(query: PageQuery, name: string): string {
+  const value: JsonValue | undefined = readMember(query, name)
+  const first = Array.isArray(value) ? value[0] : value
+  return typeof first === 'string' ? first : ''
+}
+
+function readPageSize(text: string): number {
+  if (text === '') return PAGE_SIZE_DEFAULT
+  if (!/^\d+$/.test(text)) throw invalidRequest('pageSize', `'pageSize' must be a number.`)
+  const size = Number(text)
+  return size === 0 ? PAGE_SIZE_DEFAULT : Math.min(size, PAGE_SIZE_MAX)
+}
+
+function writePageToken(start: number, inventoryRevision: string): string {
+  return Buffer.from(`${start}:${inventoryRevision}`, 'utf8').toString('base64url')
+}
+
+function readPageToken(token: string, inventory: { inventoryRevision: string; count: number }): number {
+  if (token === '') return 0
+  const text = Buffer.from(token, 'base64url').toString('utf8')
+  const start = Number.parseInt(text, 10)
+  // Written again and compared, so that only what we wrote is taken, in one spelling.
+  const isOurs = start > 0 && start < inventory.count && writePageToken(start, inventory.inventoryRevision) === token
+  if (!isOurs) throw invalidRequest('pageToken', `'pageToken' is not of this list: ask for the first page again.`)
+  return start
+}

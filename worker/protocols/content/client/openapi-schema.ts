@@ -1,0 +1,146 @@
+// Schemas of `parameters`, `response` and `responseSchema` are written in the family's subset of OpenAPI, with its own words for
+// types, for null and for sizes. They become the JSON Schema of the same meaning, at every depth (content.md 4.1).
+
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
+import { toCamelCase } from './spelling.ts'
+
+/** Members that have a spelling with underscores; every other member of a schema is one word. */
+const MEMBERS_OF_TWO_WORDS: ReadonlySet<string> = new Set([
+  'additionalProperties',
+  'allOf',
+  'anyOf',
+  'maxItems',
+  'maxLength',
+  'maxProperties',
+  'minItems',
+  'minLength',
+  'minProperties',
+  'oneOf',
+  'prefixItems',
+  'propertyOrdering'
+])
+
+/** Sizes that the SDKs send as text, because their type on this wire is a 64-bit integer. */
+const SIZES: ReadonlySet<string> = new Set([
+  'maxItems',
+  'maxLength',
+  'maxProperties',
+  'minItems',
+  'minLength',
+  'minProperties'
+])
+
+/** Members that hold a schema, a list of schemas, or schemas by name. The family documents a few of them and its SDKs pass on all. */
+const SCHEMA_MEMBERS: ReadonlySet<string> = new Set(['items', 'not', 'additionalProperties'])
+const SCHEMA_LIST_MEMBERS: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
+const SCHEMA_MAP_MEMBERS: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions'])
+
+/** Members that say something about a schema and nothing about its values. */
+const ANNOTATIONS: ReadonlySet<string> = new Set([
+  'title',
+  'description',
+  'default',
+  'examples',
+  '$defs',
+  'definitions'
+])
+
+/** Members that can keep null out although no type is given. */
+const REFUSERS_OF_NULL: readonly string[] = ['$ref', 'allOf', 'const', 'not', 'oneOf']
+
+/**
+ * The JSON Schema that means what `schema` means. Members that are JSON Schema already stay as they are.
+ * The depth is that of the body, which the reader of bodies bounds.
+ */
+export function convertOpenApiSchema(schema: JsonObject): JsonObject {
+  const { nullable, propertyOrdering, example, ...rest } = foldMembers(schema)
+  const converted = mapMembers(rest, convertMember)
+  if (isJsonObject(converted.properties)) {
+    converted.properties = orderProperties(converted.properties, propertyOrdering)
+  }
+  if (isGiven(example)) {
+    converted.examples = Array.isArray(converted.examples) ? [...converted.examples, example] : [example]
+  }
+  return nullable === true ? allowNull(converted) : converted
+}
+
+/** The members with the spelling that JSON Schema knows. */
+function foldMembers(schema: JsonObject): JsonObject {
+  const fold = (name: string) => (MEMBERS_OF_TWO_WORDS.has(toCamelCase(name)) ? toCamelCase(name) : name)
+  const members = Object.entries(schema)
+  if (members.every(([name]) => fold(name) === name)) return schema
+  const isOverruled = (name: string) => fold(name) !== name && isGiven(schema[fold(name)])
+  return Object.fromEntries(
+    members.filter(([name]) => !isOverruled(name)).map(([name, value]) => [fold(name), value] as const)
+  )
+}
+
+function isGiven<Value>(value: Value | null | undefined): value is Value {
+  return value !== undefined && value !== null
+}
+
+function convertMember(name: string, value: JsonValue | undefined): JsonValue | undefined {
+  if (name === 'type') return convertType(value)
+  if (SIZES.has(name)) return convertSize(value)
+  if (SCHEMA_MEMBERS.has(name)) return convertNested(value)
+  if (SCHEMA_LIST_MEMBERS.has(name)) return Array.isArray(value) ? value.map(convertNested) : value
+  if (SCHEMA_MAP_MEMBERS.has(name))
+    return isJsonObject(value) ? mapMembers(value, (_name, nested) => convertNested(nested)) : value
+  return value
+}
+
+/** Schemas may be booleans, which are the same in both languages. */
+function convertNested<Value extends JsonValue | undefined>(value: Value): Value | JsonObject {
+  return isJsonObject(value) ? convertOpenApiSchema(value) : value
+}
+
+function convertType(type: JsonValue | undefined): JsonValue | undefined {
+  if (Array.isArray(type)) return type.map(one => (typeof one === 'string' ? one.toLowerCase() : one))
+  if (typeof type !== 'string') return type
+  const word = type.toLowerCase()
+  return word === 'type_unspecified' ? undefined : word
+}
+
+function convertSize(size: JsonValue | undefined): JsonValue | undefined {
+  return typeof size === 'string' && /^\d+$/.test(size) ? Number(size) : size
+}
+
+function orderProperties(properties: JsonObject, ordering: JsonValue | undefined): JsonObject {
+  if (!Array.isArray(ordering)) return properties
+  const places = new Map(ordering.map((name, place) => [name, place]))
+  const placeOf = (name: string) => places.get(name) ?? places.size
+  return Object.fromEntries(Object.entries(properties).sort(([left], [right]) => placeOf(left) - placeOf(right)))
+}
+
+/** The schema that takes null as well. */
+function allowNull(schema: JsonObject): JsonObject {
+  if (REFUSERS_OF_NULL.some(name => schema[name] !== undefined)) return wrapWithNull(schema)
+  const widened = { ...schema }
+  const { type, anyOf } = schema
+  if (typeof type === 'string' && type !== 'null') widened.type = [type, 'null']
+  if (Array.isArray(type) && !type.includes('null')) widened.type = [...type, 'null']
+  if (Array.isArray(schema.enum) && !schema.enum.includes(null)) widened.enum = [...schema.enum, null]
+  if (Array.isArray(anyOf)) widened.anyOf = addNullType(anyOf)
+  return widened
+}
+
+function addNullType(schemas: JsonValue[]): JsonValue[] {
+  const hasNull = schemas.some(schema => isJsonObject(schema) && schema.type === 'null')
+  return hasNull ? schemas : [...schemas, { type: 'null' }]
+}
+
+function wrapWithNull(schema: JsonObject): JsonObject {
+  const members = Object.entries(schema)
+  const annotations = members.filter(([name]) => ANNOTATIONS.has(name))
+  const rules = members.filter(([name]) => !ANNOTATIONS.has(name))
+  return { ...Object.fromEntries(annotations), anyOf: [Object.fromEntries(rules), { type: 'null' }] }
+}
+
+/** The members that `convert` gives a value for. Built from entries, so that no name can reach a prototype. */
+function mapMembers(
+  source: JsonObject,
+  convert: (name: string, value: JsonValue | undefined) => JsonValue | undefined
+): JsonObject {
+  const members = Object.entries(source).map(([name, value]) => [name, convert(name, value)] as const)
+  return Object.fromEntries(members.filter(([, value]) => value !== undefined))
+}

@@ -1,0 +1,182 @@
+// The conversation as the client sent it: `contents` and `systemInstruction` (content.md 2 and 3). Nothing is merged here but what
+// an SDK itself took apart, because what a provider wants of that is its own face's business.
+
+import {
+  type ContentPart,
+  invalidRequest,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type MessageRole,
+  type NormalizedMessage,
+  type TextPart
+} from '../../../normalized/index.ts'
+import { readOptionalString, wrongType } from '../../shared/field.ts'
+import { listParts, readPart } from './read-parts.ts'
+import type { ContentRequest } from './schema.ts'
+import { spell } from './spelling.ts'
+
+/**
+ * Reads the whole conversation, the instruction first. Raises `invalid_request` with the path of what is missing or wrong, and when
+ * nothing of `contents` has any effect.
+ */
+export function readConversation(body: ContentRequest): NormalizedMessage[] {
+  const messages = joinStreamedTurns(readContents(body.contents))
+  if (messages.length === 0) throw invalidRequest('contents', `'contents' must hold something for the model.`)
+  const instruction = readSystemText(body, '').join('')
+  if (instruction !== '') messages.unshift({ role: 'system', content: [{ type: 'text', text: instruction }] })
+  return messages
+}
+
+/**
+ * The texts of `systemInstruction`, which may be a content or a plain string; its other parts have no effect.
+ * Raises `invalid_request` for anything else.
+ */
+export function readSystemText(source: JsonObject, parent: string): string[] {
+  const member = spell(source, 'systemInstruction')
+  const path = parent === '' ? member : `${parent}.${member}`
+  const instruction = source[member] ?? undefined
+  if (instruction === undefined) return []
+  if (typeof instruction === 'string') return [instruction]
+  if (!isJsonObject(instruction)) throw wrongType(path, 'an object or a string', instruction)
+  return readPlainTexts(instruction.parts)?.map(({ text }) => text) ?? listTexts(instruction, path)
+}
+
+/** The texts of a content's parts, in order, without thoughts and without looking at parts of other kinds. Parts may be missing. */
+export function listTexts(content: JsonObject, path: string): string[] {
+  const { parts } = content
+  if (parts === undefined || parts === null || (Array.isArray(parts) && parts.length === 0)) return []
+  return listParts(content, path).flatMap(({ part, path: at }) => {
+    const { text } = part
+    if (text === undefined || text === null || part.thought === true) return []
+    if (typeof text !== 'string') throw wrongType(`${at}.text`, 'a string', text)
+    return [text]
+  })
+}
+
+/** The contents with the path of each; one content may stand without the list around it. */
+export function listContents(
+  contents: JsonValue | undefined,
+  path: string
+): Array<{ content: JsonObject; path: string }> {
+  if (isJsonObject(contents)) return [{ content: contents, path }]
+  if (!Array.isArray(contents)) throw wrongType(path, 'an array', contents)
+  if (contents.length === 0) throw invalidRequest(path, `'${path}' must hold at least one content.`)
+  return contents.map((content, index) => {
+    const at = `${path}[${index}]`
+    if (!isJsonObject(content)) throw wrongType(at, 'an object', content)
+    return { content, path: at }
+  })
+}
+
+function readContents(contents: JsonValue | undefined): NormalizedMessage[] {
+  const plain = readPlainContents(contents)
+  if (plain !== undefined) return plain
+  const messages: NormalizedMessage[] = []
+  for (const { content, path } of listContents(contents, 'contents')) {
+    const head = readRole(content, path)
+    const parts = readParts(content, path, head.role)
+    if (parts.length === 0) continue
+    const message: NormalizedMessage = { role: head.role, content: parts }
+    if (head.sentRole !== undefined) message.sentRole = head.sentRole
+    messages.push(message)
+  }
+  return messages
+}
+
+/** A list of turns with texts and nothing else, as nearly all are; undefined for any other, which is read content by content. */
+function readPlainContents(contents: JsonValue | undefined): NormalizedMessage[] | undefined {
+  if (!Array.isArray(contents) || contents.length === 0) return undefined
+  const messages: NormalizedMessage[] = []
+  for (const content of contents) {
+    if (!isJsonObject(content)) return undefined
+    const role = content.role === 'user' ? 'user' : content.role === 'model' ? 'assistant' : undefined
+    const parts = readPlainTexts(content.parts)
+    if (role === undefined || parts === undefined) return undefined
+    messages.push({ role, content: parts })
+  }
+  return messages
+}
+
+/** Parts that are texts and nothing else; undefined for any other. */
+function readPlainTexts(parts: JsonValue | undefined): TextPart[] | undefined {
+  if (!Array.isArray(parts) || parts.length === 0) return undefined
+  const texts: TextPart[] = []
+  for (const part of parts) {
+    if (!isJsonObject(part) || typeof part.text !== 'string') return undefined
+    for (const member in part) if (member !== 'text') return undefined
+    texts.push({ type: 'text', text: part.text })
+  }
+  return texts
+}
+
+function readParts(content: JsonObject, path: string, role: MessageRole): ContentPart[] {
+  return listParts(content, path).flatMap(({ part, path: at }) => {
+    const read = readPart(part, at)
+    if (read?.type === 'tool-call' && role !== 'assistant') {
+      const member = spell(part, 'functionCall')
+      throw invalidRequest(`${at}.${member}`, `Only a content of the role 'model' can hold a ${member}.`)
+    }
+    return read === undefined ? [] : [read]
+  })
+}
+
+const roles: ReadonlyMap<string, MessageRole> = new Map([
+  ['', 'user'],
+  ['user', 'user'],
+  ['model', 'assistant'],
+  ['function', 'tool'],
+  ['tool', 'tool']
+])
+
+function readRole(content: JsonObject, path: string): Pick<NormalizedMessage, 'role' | 'sentRole'> {
+  const word = readOptionalString(content, 'role', path) ?? ''
+  const role = roles.get(word)
+  if (role === undefined) {
+    throw invalidRequest(`${path}.role`, `'${path}.role' must be one of user, model, function and tool.`)
+  }
+  return word === 'function' ? { role, sentRole: word } : { role }
+}
+
+/**
+ * Puts streamed turns back together. The SDKs record every chunk of a stream as a content of its own, and ours end with an empty
+ * text: such a run is one turn, whose pieces a provider would otherwise see on lines of their own. An empty turn says nothing.
+ */
+function joinStreamedTurns(messages: NormalizedMessage[]): NormalizedMessage[] {
+  if (!messages.some(isEndOfRun)) return messages
+  const joined: NormalizedMessage[] = []
+  let runStart = 0
+  for (const message of messages) {
+    if (isEndOfRun(message)) {
+      const run = joined.splice(runStart)
+      if (run.length > 0) joined.push({ role: 'assistant', content: joinPieces(run.flatMap(({ content }) => content)) })
+      runStart = joined.length
+      continue
+    }
+    joined.push(message)
+    if (message.role !== 'assistant') runStart = joined.length
+  }
+  return joined
+}
+
+function isEndOfRun({ role, content }: NormalizedMessage): boolean {
+  return role === 'assistant' && content.every(isEmptyText)
+}
+
+function isEmptyText(part: ContentPart): boolean {
+  return part.type === 'text' && part.text === ''
+}
+
+/** Neighbouring pieces of text, or of one thought, become one. */
+function joinPieces(parts: readonly ContentPart[]): ContentPart[] {
+  const joined: ContentPart[] = []
+  for (const part of parts) {
+    const last = joined.at(-1)
+    if (part.type === 'text' && last?.type === 'text') {
+      joined[joined.length - 1] = { ...last, text: last.text + part.text }
+    } else if (part.type === 'reasoning' && last?.type === 'reasoning' && last.state === undefined) {
+      joined[joined.length - 1] = { ...part, text: last.text + part.text }
+    } else joined.push(part)
+  }
+  return joined
+}

@@ -1,0 +1,176 @@
+// The parts of a content: text, thoughts, media, calls and their results (content.md 3).
+
+import {
+  assertNever,
+  type ContentPart,
+  invalidRequest,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type MediaSource,
+  type ProviderState,
+  readToolCallId
+} from '../../../normalized/index.ts'
+import { joinPath, keepDefined, readObject, readOptionalString, readString, wrongType } from '../../shared/field.ts'
+import { readMember, spell } from './spelling.ts'
+import { readThoughtSignature } from './thought-signature.ts'
+
+/** What a part may be. Other members may stand beside it. */
+const PART_KINDS = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse'] as const
+
+/** What SDKs replay from answers of other services: no provider here takes it back. */
+const REPLAYED_KINDS = ['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse', 'audioTranscription']
+
+/**
+ * The `parts` of `content`, which stands at `path`, with the path of each; one part may stand without the list around it.
+ * Raises `invalid_request` when they are missing, empty or no objects.
+ */
+export function listParts(content: JsonObject, path: string): Array<{ part: JsonObject; path: string }> {
+  const { parts } = content
+  const at = joinPath(path, 'parts')
+  if (isJsonObject(parts)) return [{ part: parts, path: at }]
+  if (!Array.isArray(parts)) throw wrongType(at, 'an array', parts)
+  if (parts.length === 0) throw invalidRequest(at, `'${at}' must hold at least one part.`)
+  return parts.map((part, index) => {
+    if (!isJsonObject(part)) throw wrongType(`${at}[${index}]`, 'an object', part)
+    return { part, path: `${at}[${index}]` }
+  })
+}
+
+/** Reads a part; undefined for one that is accepted and has no effect. Raises `invalid_request` with the path of what is wrong. */
+export function readPart(part: JsonObject, path: string): ContentPart | undefined {
+  const kinds = PART_KINDS.filter(kind => readMember(part, kind) !== undefined)
+  const [kind] = kinds
+  if (kind === undefined) return readOther(part, path)
+  if (kinds.length > 1) throw invalidRequest(path, `'${path}' must hold only one of ${kinds.join(' and ')}.`)
+  switch (kind) {
+    case 'text':
+      return readText(part, path)
+    case 'inlineData':
+      return dropThought(part, readInlineData(part, path))
+    case 'fileData':
+      return dropThought(part, readFileData(part, path))
+    case 'functionCall':
+      return readFunctionCall(part, path)
+    case 'functionResponse':
+      return readFunctionResponse(part, path)
+    default:
+      return assertNever(kind)
+  }
+}
+
+function readOther(part: JsonObject, path: string): undefined {
+  if (REPLAYED_KINDS.some(kind => readMember(part, kind) !== undefined)) return undefined
+  throw invalidRequest(path, `'${path}' must hold one of ${PART_KINDS.join(', ')}.`)
+}
+
+/** A picture that a model made while it thought is as little part of the answer as its words. */
+function dropThought(part: JsonObject, read: ContentPart): ContentPart | undefined {
+  return part.thought === true ? undefined : read
+}
+
+/** A text may be empty: that is how SDKs replay the end of a stream. A thought is never shown to the model again. */
+function readText(part: JsonObject, path: string): ContentPart {
+  const { text } = part
+  if (typeof text !== 'string') throw wrongType(joinPath(path, 'text'), 'a string', text)
+  if (part.thought !== true) return { type: 'text', text }
+  const { state } = readThoughtSignature(readMember(part, 'thoughtSignature'))
+  return { type: 'reasoning', text, ...keepDefined({ state }) }
+}
+
+function readInlineData(part: JsonObject, path: string): ContentPart {
+  const member = spell(part, 'inlineData')
+  const data = readObject(part, member, path)
+  const at = joinPath(path, member)
+  const mediaType = readString(data, spell(data, 'mimeType'), at)
+  const source: MediaSource = { kind: 'bytes', mediaType, base64: toStandardBase64(readString(data, 'data', at)) }
+  return writeMediaPart({ source, mediaType, filename: readFilename(data, at), path: at })
+}
+
+function readFileData(part: JsonObject, path: string): ContentPart {
+  const member = spell(part, 'fileData')
+  const data = readObject(part, member, path)
+  const at = joinPath(path, member)
+  const uriMember = spell(data, 'fileUri')
+  const source = readFileUri(readString(data, uriMember, at), joinPath(at, uriMember))
+  const mediaType = readOptionalString(data, spell(data, 'mimeType'), at) ?? ''
+  return writeMediaPart({ source, mediaType, filename: readFilename(data, at), path: at })
+}
+
+/** The name of an uploaded file, or what is left of it where somebody cut the folder off. */
+const FILE_ID = /^(?:files\/)?([A-Za-z0-9_.-]+)$/
+
+function readFileUri(uri: string, path: string): MediaSource {
+  if (/^https:\/\//i.test(uri)) return { kind: 'url', url: uri }
+  const fileId = FILE_ID.exec(uri)?.[1]
+  if (fileId === undefined) throw invalidRequest(path, `'${path}' must be an https address or the name of a file.`)
+  return { kind: 'file-id', fileId }
+}
+
+function readFilename(data: JsonObject, path: string): string | undefined {
+  const filename = readOptionalString(data, spell(data, 'displayName'), path)
+  return filename === '' ? undefined : filename
+}
+
+function writeMediaPart(media: {
+  source: MediaSource
+  mediaType: string
+  filename: string | undefined
+  path: string
+}): ContentPart {
+  const { source, mediaType, filename, path } = media
+  if (/^image\//i.test(mediaType)) return { type: 'image', source, path }
+  return { type: 'file', source, path, ...keepDefined({ filename }) }
+}
+
+/** Some SDKs of the family write bytes in the URL-safe alphabet, which not every provider reads. */
+function toStandardBase64(base64: string): string {
+  return base64.includes('-') || base64.includes('_') ? base64.replaceAll('-', '+').replaceAll('_', '/') : base64
+}
+
+function readFunctionCall(part: JsonObject, path: string): ContentPart {
+  const member = spell(part, 'functionCall')
+  const call = readObject(part, member, path)
+  const at = joinPath(path, member)
+  const name = readString(call, 'name', at)
+  const args: JsonValue | undefined = call.args ?? undefined
+  if (args !== undefined && !isJsonObject(args)) throw wrongType(joinPath(at, 'args'), 'an object', args)
+  const signature = readThoughtSignature(readMember(part, 'thoughtSignature'))
+  const id = readId(call, at) ?? signature.callId ?? null
+  const state = signature.state ?? readSignedState(signature.callId)
+  return { type: 'tool-call', id, name, arguments: args ?? {}, ...keepDefined({ state }) }
+}
+
+/** The state id that stands in the signature: it is certain even where the client put an id of its own making beside it. */
+function readSignedState(callId: string | undefined): ProviderState | undefined {
+  const toolStateId = callId === undefined ? undefined : readToolCallId(callId).stateId
+  return toolStateId === undefined ? undefined : { native: { toolStateId } }
+}
+
+function readFunctionResponse(part: JsonObject, path: string): ContentPart {
+  const member = spell(part, 'functionResponse')
+  const result = readObject(part, member, path)
+  const at = joinPath(path, member)
+  const name = readString(result, 'name', at)
+  const response = result.response ?? undefined
+  if (response !== undefined && !isJsonObject(response))
+    throw wrongType(joinPath(at, 'response'), 'an object', response)
+  const content: ContentPart[] = response === undefined ? [] : [{ type: 'text', text: JSON.stringify(response) }]
+  content.push(...readResultMedia(result, at))
+  return { type: 'tool-result', callId: readId(result, at) ?? null, name, content, isError: false, path: at }
+}
+
+/** Media that a function returned beside its object. */
+function readResultMedia(result: JsonObject, path: string): ContentPart[] {
+  const { parts } = result
+  if (parts === undefined || parts === null || (Array.isArray(parts) && parts.length === 0)) return []
+  return listParts(result, path).flatMap(({ part, path: at }) => {
+    if (readMember(part, 'inlineData') !== undefined) return [readInlineData(part, at)]
+    return readMember(part, 'fileData') === undefined ? [] : [readFileData(part, at)]
+  })
+}
+
+function readId(source: JsonObject, path: string): string | undefined {
+  const id = readOptionalString(source, 'id', path)
+  return id === '' ? undefined : id
+}

@@ -1,0 +1,185 @@
+// The tools a client offers and how they may be chosen (content.md 4).
+
+import {
+  type Diagnostics,
+  type FunctionTool,
+  type HostedToolKind,
+  invalidRequest,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type NormalizedRequest,
+  type NormalizedTool,
+  type ToolChoice
+} from '../../../normalized/index.ts'
+import { keepDefined, readOptionalObject, readOptionalString, readString, wrongType } from '../../shared/field.ts'
+import { findHostedToolKind } from '../../shared/hosted-tools.ts'
+import { convertOpenApiSchema } from './openapi-schema.ts'
+import type { ContentRequest } from './schema.ts'
+import { readMember, spell, toCamelCase } from './spelling.ts'
+
+export type ToolUse = Pick<NormalizedRequest, 'tools'> & { toolChoice?: ToolChoice }
+
+/**
+ * Reads `tools` and `toolConfig`. Raises `invalid_request`, also for a choice that no declared function can meet. What has no effect
+ * is noted in `ignored`.
+ */
+export function readToolUse(body: ContentRequest, ignored: Diagnostics): ToolUse {
+  const tools = listTools(body.tools, 'tools').flatMap(({ tool, path }) => readTool(tool, path))
+  const toolChoice = readToolChoice(body, tools, ignored)
+  return { tools, ...keepDefined({ toolChoice }) }
+}
+
+/** The entries of `tools` with the path of each; one may stand without the list around it. Raises `invalid_request`. */
+export function listTools(tools: JsonValue | undefined, path: string): Array<{ tool: JsonObject; path: string }> {
+  return listObjects(tools, path).map(({ item, path: at }) => ({ tool: item, path: at }))
+}
+
+/** The declarations of one entry of `tools`, with the path of each. Raises `invalid_request`. */
+export function listDeclarations(tool: JsonObject, path: string): Array<{ declaration: JsonObject; path: string }> {
+  const member = spell(tool, 'functionDeclarations')
+  const declarations = listObjects(tool[member], `${path}.${member}`)
+  return declarations.map(({ item, path: at }) => ({ declaration: item, path: at }))
+}
+
+function listObjects(list: JsonValue | undefined, path: string): Array<{ item: JsonObject; path: string }> {
+  if (list === undefined || list === null) return []
+  if (isJsonObject(list)) return [{ item: list, path }]
+  if (!Array.isArray(list)) throw wrongType(path, 'an array', list)
+  return list.map((item, index) => {
+    if (!isJsonObject(item)) throw wrongType(`${path}[${index}]`, 'an object', item)
+    return { item, path: `${path}[${index}]` }
+  })
+}
+
+/** One entry holds functions, tools of the provider under one member each, or both. */
+function readTool(tool: JsonObject, path: string): NormalizedTool[] {
+  return Object.entries(tool).flatMap(([member, value]): NormalizedTool[] => {
+    if (value === undefined || value === null) return []
+    if (toCamelCase(member) === 'functionDeclarations') {
+      // The other spelling may stand beside it: then only one of them counts.
+      if (member !== spell(tool, 'functionDeclarations')) return []
+      return listDeclarations(tool, path).map(({ declaration, path: at }) => readFunction(declaration, at))
+    }
+    const kind = findHostedToolKind(member)
+    if (kind === undefined) return [{ type: 'unsupported', sentType: member, definition: value }]
+    return [{ type: 'hosted', kind, sentType: member, config: readConfig(value, member, kind) }]
+  })
+}
+
+/** Options of the family's own search that the upstream does not know. */
+const SEARCH_OPTIONS: ReadonlySet<string> = new Set([
+  'blockingConfidence',
+  'dynamicRetrievalConfig',
+  'excludeDomains',
+  'searchTypes',
+  'timeRangeFilter'
+])
+
+/** What the upstream's search takes. */
+const UPSTREAM_SEARCH_OPTIONS: ReadonlySet<string> = new Set(['flags', 'indexes', 'type'])
+
+/** Words of this family for tools of the upstream: their options are the family's as well. */
+const FAMILY_WORD = /^(?:google|url_?context|code_?execution)/i
+
+/** The configuration as far as the upstream knows its members (content.md 4.2). */
+function readConfig(value: JsonValue, word: string, kind: HostedToolKind): JsonObject {
+  if (!isJsonObject(value)) return {}
+  const isKnown = FAMILY_WORD.test(word)
+    ? (name: string) => kind === 'web_search' && UPSTREAM_SEARCH_OPTIONS.has(name)
+    : (name: string) => !SEARCH_OPTIONS.has(toCamelCase(name))
+  return Object.fromEntries(Object.entries(value).filter(([name]) => isKnown(name)))
+}
+
+function readFunction(declaration: JsonObject, path: string): FunctionTool {
+  return {
+    type: 'function',
+    name: readString(declaration, 'name', path),
+    parameters: readParameters(declaration, path),
+    ...keepDefined({
+      description: readOptionalString(declaration, 'description', path),
+      returnParameters: readReturnParameters(declaration)
+    })
+  }
+}
+
+/** The schema of the arguments: JSON Schema as it came, or the family's own kind converted; never both. */
+function readParameters(declaration: JsonObject, path: string): JsonObject {
+  const jsonMember = spell(declaration, 'parametersJsonSchema')
+  const jsonSchema = readOptionalObject(declaration, jsonMember, path)
+  const schema = readOptionalObject(declaration, 'parameters', path)
+  if (jsonSchema !== undefined && schema !== undefined) {
+    throw invalidRequest(`${path}.${jsonMember}`, `A function has either 'parameters' or '${jsonMember}', not both.`)
+  }
+  if (jsonSchema !== undefined) return jsonSchema
+  return schema === undefined ? { type: 'object', properties: {} } : convertOpenApiSchema(schema)
+}
+
+/** The schema of the result is a hint: one that is none is left out. */
+function readReturnParameters(declaration: JsonObject): JsonObject | undefined {
+  const jsonSchema = readMember(declaration, 'responseJsonSchema')
+  if (isJsonObject(jsonSchema)) return jsonSchema
+  return isJsonObject(declaration.response) ? convertOpenApiSchema(declaration.response) : undefined
+}
+
+function readToolChoice(
+  body: ContentRequest,
+  tools: readonly NormalizedTool[],
+  ignored: Diagnostics
+): ToolChoice | undefined {
+  const member = spell(body, 'toolConfig')
+  const toolConfig = readOptionalObject(body, member)
+  if (toolConfig === undefined) return undefined
+  const configMember = spell(toolConfig, 'functionCallingConfig')
+  for (const [name, value] of Object.entries(toolConfig)) {
+    if (name !== configMember) ignored[`toolConfig.${toCamelCase(name)}`] = value
+  }
+  const config = readOptionalObject(toolConfig, configMember, member)
+  if (config === undefined) return undefined
+  const path = `${member}.${configMember}`
+  const declared = new Set(tools.filter(tool => tool.type === 'function').map(tool => tool.name))
+  const names = readAllowedNames(config, declared, path)
+  const mode = readMode(config, path)
+  switch (mode) {
+    case 'AUTO':
+      return names === undefined ? { type: 'auto' } : { type: 'allowed', mode: 'auto', names }
+    case 'NONE':
+      // Of the functions only: tools of the provider are not called by the model's word, and stay.
+      return { type: 'allowed', mode: 'auto', names: [] }
+    case 'ANY':
+      if (declared.size === 0) throw invalidRequest(`${path}.mode`, 'A call is demanded, but no function is declared.')
+      return names === undefined ? { type: 'required' } : { type: 'allowed', mode: 'required', names }
+  }
+}
+
+type Mode = 'AUTO' | 'NONE' | 'ANY'
+
+/** `VALIDATED` only asks for arguments that fit their schema, which no provider is told otherwise. */
+const modes: ReadonlyMap<string, Mode> = new Map([
+  ['MODE_UNSPECIFIED', 'AUTO'],
+  ['AUTO', 'AUTO'],
+  ['VALIDATED', 'AUTO'],
+  ['NONE', 'NONE'],
+  ['ANY', 'ANY']
+])
+
+function readMode(config: JsonObject, path: string): Mode {
+  const word = readOptionalString(config, 'mode', path)
+  const mode = modes.get((word ?? 'AUTO').toUpperCase())
+  if (mode !== undefined) return mode
+  throw invalidRequest(`${path}.mode`, `'${path}.mode' must be one of AUTO, ANY, NONE and VALIDATED.`)
+}
+
+function readAllowedNames(config: JsonObject, declared: ReadonlySet<string>, path: string): string[] | undefined {
+  const member = spell(config, 'allowedFunctionNames')
+  const names = config[member] ?? undefined
+  const at = `${path}.${member}`
+  if (names === undefined) return undefined
+  if (!Array.isArray(names)) throw wrongType(at, 'an array', names)
+  if (names.length === 0) throw invalidRequest(at, `'${at}' must hold at least one name.`)
+  return names.map((name, index) => {
+    if (typeof name !== 'string' || name === '') throw wrongType(`${at}[${index}]`, 'the name of a function', name)
+    if (!declared.has(name)) throw invalidRequest(`${at}[${index}]`, `The function '${name}' is not declared.`)
+    return name
+  })
+}

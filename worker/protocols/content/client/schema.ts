@@ -1,0 +1,192 @@
+// The wire of the content family: what every parameter does, and the shapes of what we answer. Names stand here in camel case;
+// the snake-case spelling of each means the same.
+
+import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
+import { extraHeaders, extraQuery, ignored, supported } from '../../shared/common-parameters.ts'
+import type { Parameter, ParameterTable } from '../../shared/parameters.ts'
+
+const otherProviders: Parameter = {
+  class: 'supported',
+  note: 'For providers that have it; the native upstream has nothing like it.'
+}
+const model: Parameter = { class: 'accepted_ignored', note: 'The path names the model.' }
+
+/** generateContent and streamGenerateContent (content.md 2). A name that is not here is accepted and has no effect either. */
+export const contentParameters = {
+  contents: supported,
+  systemInstruction: {
+    class: 'supported',
+    note: 'Its text parts, one directly behind the other; also a plain string.'
+  },
+  tools: {
+    class: 'supported',
+    note: 'Functions everywhere, built-in tools on the v2 contract; other kinds have no effect.'
+  },
+  toolConfig: { class: 'supported', note: 'functionCallingConfig is honoured, other members have no effect.' },
+  generationConfig: supported,
+  extra_headers: extraHeaders,
+  extra_body: { class: 'accepted_ignored', note: 'Refused unless it is an object.' },
+  extra_query: extraQuery,
+  cachedContent: ignored,
+  continuationToken: ignored,
+  labels: ignored,
+  metadata: ignored,
+  model,
+  safetySettings: ignored,
+  serviceTier: ignored,
+  store: ignored
+} as const satisfies ParameterTable
+
+/** Members of `generationConfig` (content.md 2.1). A name that is not here is accepted and has no effect either. */
+export const generationParameters = {
+  temperature: supported,
+  topP: supported,
+  maxOutputTokens: { class: 'supported', note: 'A number, or its text.' },
+  stopSequences: {
+    class: 'supported',
+    note: 'Up to five strings; the gateway itself cuts the answer at the first match.'
+  },
+  responseMimeType: { class: 'supported', note: 'text/plain, application/json or text/x.enum.' },
+  responseSchema: supported,
+  responseJsonSchema: supported,
+  thinkingConfig: supported,
+  topK: otherProviders,
+  seed: otherProviders,
+  presencePenalty: otherProviders,
+  frequencyPenalty: otherProviders,
+  audioTimestamp: ignored,
+  audioTranscriptionConfig: ignored,
+  candidateCount: { class: 'accepted_ignored', note: 'The answer always holds exactly one candidate.' },
+  enableEnhancedCivicAnswers: ignored,
+  generationOutputConfig: ignored,
+  imageConfig: ignored,
+  logprobs: ignored,
+  mediaResolution: ignored,
+  modelArmorConfig: ignored,
+  modelSelectionConfig: ignored,
+  responseLogprobs: ignored,
+  responseModalities: ignored,
+  routingConfig: ignored,
+  speechConfig: ignored
+} as const satisfies ParameterTable
+
+/** countTokens (content.md 5.4); `generateContentRequest` holds the same members. */
+export const countTokensParameters = {
+  contents: supported,
+  systemInstruction: supported,
+  tools: { class: 'supported', note: 'Names and descriptions of functions are counted.' },
+  generateContentRequest: { class: 'supported', note: 'Wins over the members beside it.' },
+  extra_headers: extraHeaders,
+  model
+} as const satisfies ParameterTable
+
+/** embedContent, and every entry of `requests` (content.md 5.5). */
+export const embedContentParameters = {
+  content: supported,
+  extra_headers: extraHeaders,
+  autoTruncate: ignored,
+  model,
+  outputDimensionality: ignored,
+  taskType: ignored,
+  title: ignored
+} as const satisfies ParameterTable
+
+export const batchEmbedContentsParameters = {
+  requests: supported,
+  extra_headers: extraHeaders,
+  model
+} as const satisfies ParameterTable
+
+/** A body of a generate operation as it came: parsed JSON whose members nobody has looked at yet. */
+export type ContentRequest = JsonObject & { [Name in keyof typeof contentParameters]?: JsonValue | undefined }
+export type CountTokensRequest = JsonObject & { [Name in keyof typeof countTokensParameters]?: JsonValue | undefined }
+export type EmbedContentRequest = JsonObject & { [Name in keyof typeof embedContentParameters]?: JsonValue | undefined }
+export type BatchEmbedContentsRequest = JsonObject & {
+  [Name in keyof typeof batchEmbedContentsParameters]?: JsonValue | undefined
+}
+
+/**
+ * The family's words for why an answer ended, as far as an answer of ours can have them. `CONTINUATION` is not among them: the SDK
+ * would send the request again.
+ */
+export const finishReasons = [
+  'STOP',
+  'MAX_TOKENS',
+  'SAFETY',
+  'RECITATION',
+  'LANGUAGE',
+  'OTHER',
+  'BLOCKLIST',
+  'PROHIBITED_CONTENT',
+  'SPII',
+  'MALFORMED_FUNCTION_CALL',
+  'IMAGE_SAFETY',
+  'UNEXPECTED_TOOL_CALL',
+  'TOO_MANY_TOOL_CALLS',
+  'IMAGE_PROHIBITED_CONTENT',
+  'NO_IMAGE',
+  'IMAGE_RECITATION',
+  'IMAGE_OTHER',
+  'MALFORMED_RESPONSE'
+] as const
+
+export type ContentFinishReason = (typeof finishReasons)[number]
+
+export type ContentTextPart = { text: string; thought?: true; thoughtSignature?: string }
+export type ContentCallPart = {
+  functionCall: { id: string; name: string; args: JsonObject }
+  thoughtSignature?: string
+}
+export type ContentFilePart =
+  | { inlineData: { mimeType: string; data: string } }
+  | { fileData: { fileUri: string; mimeType?: string } }
+export type ContentAnswerPart = ContentTextPart | ContentCallPart | ContentFilePart
+
+export type ContentGrounding = { groundingChunks: Array<{ web: { uri: string; title: string } }> }
+
+export type ContentCandidate = {
+  index: 0
+  content: { role: 'model'; parts: ContentAnswerPart[] }
+  /** Only the last chunk of a stream has one. */
+  finishReason?: ContentFinishReason
+  /** In whole answers only, and always empty. */
+  safetyRatings?: []
+  groundingMetadata?: ContentGrounding
+}
+
+/** Counts that the provider did not report are absent. */
+export type ContentUsage = {
+  promptTokenCount?: number
+  /** Without the thoughts, which have a count of their own. */
+  candidatesTokenCount?: number
+  totalTokenCount?: number
+  cachedContentTokenCount?: number
+  thoughtsTokenCount?: number
+}
+
+/** A whole answer, and every chunk of a stream. */
+export type ContentResponse = {
+  candidates: [ContentCandidate]
+  promptFeedback?: { blockReason: 'BLOCKLIST' }
+  modelVersion: string
+  responseId: string
+  usageMetadata?: ContentUsage
+}
+
+export type CountTokensResponse = { totalTokens: number }
+
+export type EmbeddingUsage = { promptTokenCount: number; totalTokenCount: number }
+export type EmbedContentResponse = { embedding: { values: number[] }; usageMetadata?: EmbeddingUsage }
+export type BatchEmbedContentsResponse = { embeddings: Array<{ values: number[] }>; usageMetadata?: EmbeddingUsage }
+
+export type ContentModel = {
+  name: string
+  baseModelId: string
+  version: ''
+  displayName: string
+  description: string
+  inputTokenLimit?: number
+  outputTokenLimit?: number
+  supportedGenerationMethods: string[]
+}
+export type ContentModelList = { models: ContentModel[]; nextPageToken?: string }

@@ -1,0 +1,260 @@
+// The streamed answer in the family's form: every chunk is an answer of its own with a piece of the content, the last one says why
+// it ended (content.md 5.2, 5.3). Server-sent events and the JSON array hold the same chunks.
+
+import {
+  assertNever,
+  flattenToolName,
+  type HostedSource,
+  type NormalizedEvent,
+  type NormalizedUsage,
+  type ToolCallStartEvent,
+  type UrlCitation
+} from '../../../normalized/index.ts'
+import type { ResponseContext, StreamWriter } from '../../face.ts'
+import { writeContentError } from './errors.ts'
+import { type AnswerContent, mapFinishReason, writePromptFeedback } from './finish-reason.ts'
+import type { ContentAnswerPart } from './schema.ts'
+import { writeThoughtSignature } from './thought-signature.ts'
+import {
+  areThoughtsVisible,
+  EMPTY_PART,
+  THOUGHT_SEPARATOR,
+  unwrapString,
+  wantsBareString,
+  writeCall,
+  writeFile,
+  writeGrounding,
+  writeUsage
+} from './write-response.ts'
+
+/** The media type of a stream in the form of a JSON array. */
+export const CONTENT_ARRAY_MEDIA_TYPE = 'application/json; charset=UTF-8'
+
+/** How chunks, which are JSON texts, stand in the body. */
+interface Framing {
+  frame(chunk: string): string
+  /** What follows the last chunk. */
+  end: string
+}
+
+/** Creates the writer of one answer as server-sent events. There is no end mark: it would break the SDK (field lesson A17). */
+export function createContentStreamWriter(context: ResponseContext): StreamWriter {
+  return createChunkWriter(context, { frame: chunk => `data: ${chunk}\n\n`, end: '' })
+}
+
+/** Creates the writer of one answer as a JSON array, one chunk per element. */
+export function createContentArrayWriter(context: ResponseContext): StreamWriter {
+  let before = '['
+  return createChunkWriter(context, {
+    frame(chunk) {
+      const framed = before + chunk
+      before = ',\r\n'
+      return framed
+    },
+    end: ']'
+  })
+}
+
+/** Nearly all chunks of a stream differ in one text only, so everything around it is made once. */
+function createChunkWriter(context: ResponseContext, framing: Framing): StreamWriter {
+  const showsThoughts = areThoughtsVisible(context.request)
+  const isBare = wantsBareString(context.request)
+  const before = '{"candidates":[{"index":0,"content":{"role":"model","parts":['
+  const identity = `"modelVersion":${JSON.stringify(context.model)},"responseId":${JSON.stringify(context.requestId)}`
+  const after = `]}}],${identity}}`
+
+  let isEnded = false
+  let usage: NormalizedUsage | null = null
+  const content: AnswerContent = { hasContent: false, hasCall: false, hasRefusal: false }
+  const citations: UrlCitation[] = []
+  /** What each run of a provider's tool found, in the order in which the runs began, as in the whole answer. */
+  const sources = new Map<number, readonly HostedSource[]>()
+
+  /** The text of the open block where only the whole of it can be shown. */
+  let heldText = ''
+  /** The next thought follows one that is shown already. */
+  let isAfterThought = false
+  let thoughtLead = ''
+
+  let openCall: ToolCallStartEvent | undefined
+  let openArguments = ''
+  let isBlockOpen = false
+  /** Files that came inside a block: they stand behind it, as in the whole answer. */
+  let heldParts: ContentAnswerPart[] = []
+  /** Whole parts of one upstream read go out together: SDKs run the calls of one chunk at once. */
+  let readyParts: ContentAnswerPart[] = []
+
+  function chunk(parts: string): string {
+    return framing.frame(before + parts + after)
+  }
+
+  function flushParts(): string {
+    if (readyParts.length === 0) return ''
+    const written = chunk(readyParts.map(part => JSON.stringify(part)).join())
+    readyParts = []
+    return written
+  }
+
+  function endBlock(): void {
+    isBlockOpen = false
+    if (heldParts.length > 0) addParts(heldParts)
+    heldParts = []
+  }
+
+  function addParts(parts: readonly ContentAnswerPart[]): void {
+    content.hasContent = true
+    isAfterThought = false
+    readyParts.push(...parts)
+  }
+
+  function writeText(text: string): string {
+    if (text === '') return ''
+    content.hasContent = true
+    isAfterThought = false
+    return `${flushParts()}${chunk(`{"text":${JSON.stringify(text)}}`)}`
+  }
+
+  /** Text that is shown bare goes out once it is whole. */
+  function writeHeldText(): string {
+    const text = unwrapString(heldText)
+    heldText = ''
+    return writeText(text)
+  }
+
+  function writeThought(text: string): string {
+    if (!showsThoughts || text === '') return ''
+    const lead = thoughtLead
+    thoughtLead = ''
+    isAfterThought = true
+    return flushParts() + chunk(JSON.stringify({ text: lead + text, thought: true }))
+  }
+
+  /** State that the provider wants back with the thought; it closes the thought's part, so that the next one is another. */
+  function writeThoughtState(event: Extract<NormalizedEvent, { type: 'reasoning-end' }>): string {
+    thoughtLead = ''
+    const signature = writeThoughtSignature({ state: event.state })
+    if (!showsThoughts || signature === undefined) return ''
+    isAfterThought = false
+    return flushParts() + chunk(JSON.stringify({ text: '', thought: true, thoughtSignature: signature }))
+  }
+
+  function endCall(): void {
+    if (openCall === undefined) return
+    const { id, state } = openCall
+    addParts([writeCall({ id, name: flattenToolName(openCall), arguments: openArguments, state })])
+    content.hasCall = true
+    openCall = undefined
+  }
+
+  function writeFinish(event: Extract<NormalizedEvent, { type: 'finish' }>): string {
+    isEnded = true
+    const finishReason = mapFinishReason(event, content)
+    const grounding = writeGrounding(citations, [...sources.values()].flat())
+    // The chunk must have a content with a part in it, or the SDK's chat forgets the whole turn.
+    const last = JSON.stringify({
+      candidates: [
+        {
+          index: 0,
+          content: { role: 'model', parts: [EMPTY_PART] },
+          finishReason,
+          ...(grounding === undefined ? {} : { groundingMetadata: grounding })
+        }
+      ],
+      ...writePromptFeedback(finishReason, content)
+    })
+    const counts = writeUsage(usage)
+    const tail = counts === undefined ? identity : `${identity},"usageMetadata":${JSON.stringify(counts)}`
+    return flushParts() + framing.frame(`${last.slice(0, -1)},${tail}}`) + framing.end
+  }
+
+  function writeError(event: Extract<NormalizedEvent, { type: 'error' }>): string {
+    isEnded = true
+    endBlock()
+    const { body } = writeContentError(event.error, { requestId: context.requestId })
+    return flushParts() + framing.frame(JSON.stringify(body)) + framing.end
+  }
+
+  function writeEvent(event: NormalizedEvent): string {
+    switch (event.type) {
+      case 'text-delta':
+        if (!isBare) return writeText(event.text)
+        content.hasContent = true
+        heldText += event.text
+        return ''
+      case 'refusal-delta':
+        content.hasRefusal = true
+        return writeText(event.text)
+      case 'reasoning-delta':
+        return writeThought(event.text)
+      case 'tool-call-delta':
+        openArguments += event.arguments
+        return ''
+      case 'text-start':
+      case 'refusal-start':
+        isBlockOpen = true
+        return ''
+      case 'reasoning-start':
+        isBlockOpen = true
+        thoughtLead = isAfterThought ? THOUGHT_SEPARATOR : ''
+        return ''
+      case 'tool-call-start':
+        isBlockOpen = true
+        openCall = event
+        openArguments = ''
+        return ''
+      case 'text-end': {
+        const text = isBare ? writeHeldText() : ''
+        endBlock()
+        return text
+      }
+      case 'refusal-end':
+        endBlock()
+        return ''
+      case 'reasoning-end': {
+        const state = writeThoughtState(event)
+        endBlock()
+        return state
+      }
+      case 'tool-call-end':
+        endCall()
+        endBlock()
+        return ''
+      case 'file':
+        if (isBlockOpen) heldParts.push(writeFile(event.file))
+        else addParts([writeFile(event.file)])
+        return ''
+      case 'citation':
+        citations.push(event.citation)
+        return ''
+      case 'hosted-tool-end':
+        sources.set(event.index, event.sources)
+        return ''
+      case 'usage':
+        usage = event.usage
+        return ''
+      case 'finish':
+        return writeFinish(event)
+      case 'error':
+        return writeError(event)
+      case 'hosted-tool-start':
+        sources.set(event.index, [])
+        return ''
+      case 'start':
+      case 'hosted-tool-progress':
+        return ''
+      default:
+        return assertNever(event)
+    }
+  }
+
+  return {
+    write(events) {
+      let written = ''
+      for (const event of events) {
+        if (isEnded) break
+        written += writeEvent(event)
+      }
+      return isEnded ? written : written + flushParts()
+    }
+  }
+}

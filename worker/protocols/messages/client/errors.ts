@@ -1,0 +1,79 @@
+// Errors as the messages protocol sends them (messages contract, section 8). Its SDK picks the class by status, and reads
+// `error.type`, `error.message` and `error.details.error_code`.
+import type { ErrorCode, GatewayError } from '../../../normalized/index.ts'
+import type { WrittenError } from '../../face.ts'
+import { writeErrorHeaders } from '../../shared/error-headers.ts'
+import type { MessagesErrorBody, MessagesErrorType } from './schema.ts'
+
+/** Codes that the envelope names, because the status and the type alone do not tell them apart. */
+const NAMED_CODES: ReadonlySet<ErrorCode> = new Set([
+  'credential_unavailable',
+  'destination_mismatch',
+  'gateway_not_ready',
+  'gateway_overloaded',
+  'invalid_upstream_authorization',
+  'model_concurrency_limit',
+  'model_required',
+  'provider_failure',
+  'provider_protocol_error',
+  'provider_timeout',
+  'unknown_model_alias',
+  'unsupported_semantic'
+])
+
+/** Writes an error with its status, headers and body. The id of the request stands in the body too. */
+export function writeMessagesError(error: GatewayError, context: { requestId: string }): WrittenError {
+  return { status: mapStatus(error), headers: writeHeaders(error), body: writeMessagesErrorBody(error, context) }
+}
+
+/** The body of an error; after the first byte of a stream it is the data of its last frame (messages contract, section 7.2). */
+export function writeMessagesErrorBody(error: GatewayError, context: { requestId: string }): MessagesErrorBody {
+  const description = { type: mapErrorType(mapStatus(error)), message: writeMessage(error) }
+  const named = NAMED_CODES.has(error.code)
+    ? { code: error.code, details: { error_code: error.reason ?? error.code } }
+    : {}
+  return { type: 'error', error: { ...description, ...named }, request_id: context.requestId }
+}
+
+/** The SDK has no class for the status of a wrong media type. */
+function mapStatus(error: GatewayError): number {
+  return error.code === 'unsupported_media_type' ? 400 : error.status
+}
+
+function writeHeaders(error: GatewayError): Record<string, string> {
+  const headers = writeErrorHeaders(error)
+  // The same prompt would fail the same way: the SDK would retry a 500 twice by default.
+  if (error.code === 'upstream_generation_error') headers['x-should-retry'] = 'false'
+  return headers
+}
+
+/** The envelope has no member for the field at fault, so the message names it first, as a path of names and numbers. */
+function writeMessage({ message, param }: GatewayError): string {
+  if (param === undefined) return message
+  const path = param.replaceAll(/\[(\d+)\]/g, '.$1')
+  const subject = `'${param}' `
+  if (message.startsWith(subject)) return `${path}: ${message.slice(subject.length)}`
+  return message.includes(param) ? message : `${path}: ${message}`
+}
+
+function mapErrorType(status: number): MessagesErrorType {
+  switch (status) {
+    case 401:
+      return 'authentication_error'
+    case 403:
+      return 'permission_error'
+    case 404:
+      return 'not_found_error'
+    case 408:
+    case 504:
+      return 'timeout_error'
+    case 413:
+      return 'request_too_large'
+    case 429:
+      return 'rate_limit_error'
+    case 503:
+      return 'overloaded_error'
+    default:
+      return status < 500 ? 'invalid_request_error' : 'api_error'
+  }
+}

@@ -1,0 +1,122 @@
+// The messages family as a client sees it: reads a message request into the normalized form; the answer goes back through
+// `write-response.ts`, `stream.ts` and `errors.ts`, which this file puts together as the face of the family.
+
+import {
+  GatewayError,
+  invalidRequest,
+  isJsonObject,
+  NORMALIZED_VERSION,
+  type NormalizedRequest,
+  type ProviderOptions,
+  type Reasoning,
+  type Sampling
+} from '../../../normalized/index.ts'
+import type { ChatClientFace } from '../../face.ts'
+import { dropReasoningFields, readAdditionalFields } from '../../shared/additional-fields.ts'
+import {
+  keepDefined,
+  readOptionalArray,
+  readOptionalBoolean,
+  readOptionalNumber,
+  readOptionalObject,
+  readOptionalPositiveInteger,
+  wrongType
+} from '../../shared/field.ts'
+import { readModel } from '../../shared/model.ts'
+import { type SortedParameters, sortParameters } from '../../shared/parameters.ts'
+import { writeMessagesError } from './errors.ts'
+import { readMessages, readSystem } from './read-messages.ts'
+import { readOutputFormat } from './read-output.ts'
+import { readReasoning } from './read-reasoning.ts'
+import { readToolUse } from './read-tools.ts'
+import { type MessagesRequest, messagesParameters } from './schema.ts'
+import { createMessagesStreamWriter } from './stream.ts'
+import { refuseUnansweredCalls } from './unanswered-calls.ts'
+import { writeMessagesResponse } from './write-response.ts'
+
+export const messagesFace: ChatClientFace = {
+  readRequest: readMessagesRequest,
+  writeResponse: writeMessagesResponse,
+  createStreamWriter: createMessagesStreamWriter,
+  writeError: writeMessagesError
+}
+
+/**
+ * Reads the parsed body of a message request (messages.md 2 to 6).
+ * Raises `GatewayError` with the path of the member at fault: `invalid_request`, `unsupported_parameter`,
+ * `unsupported_response_format`, `unsupported_semantic`.
+ */
+export function readMessagesRequest(body: MessagesRequest, context: { requestId: string }): NormalizedRequest {
+  refuseThread(body)
+  const parameters = sortParameters(body, messagesParameters)
+  const { ignored } = parameters
+  const messages = readMessages(body, ignored)
+  if (messages.length === 0) throw invalidRequest('messages', `'messages' must hold at least one message.`)
+  refuseUnansweredCalls(messages)
+  const reasoning = readReasoning(body)
+  return {
+    version: NORMALIZED_VERSION,
+    requestId: context.requestId,
+    protocol: 'messages',
+    isStream: readOptionalBoolean(body, 'stream') ?? false,
+    wantsStreamUsage: false,
+    messages: [...readSystem(body, ignored), ...messages],
+    ...readToolUse(body),
+    sampling: readSampling(body),
+    providerOptions: readProviderOptions(body, parameters, reasoning),
+    ignored,
+    ...keepDefined({
+      model: readModel(body),
+      output: readOutputFormat(body),
+      reasoning,
+      extraHeaders: readOptionalObject(body, 'extra_headers'),
+      metadata: isJsonObject(body.metadata) ? body.metadata : undefined
+    })
+  }
+}
+
+/**
+ * Refuses a thread in the words that make the SDK's tool runner send the whole conversation from then on; taking it without
+ * effect would lose the conversation.
+ */
+function refuseThread({ thread }: MessagesRequest): void {
+  if (thread === null || thread === undefined) return
+  throw new GatewayError('unsupported_semantic', {
+    param: 'thread',
+    message: 'Conversations are not stored here: send all messages, without a thread.',
+    reason: 'thread_unsupported_request'
+  })
+}
+
+function readSampling(body: MessagesRequest): Sampling {
+  return keepDefined({
+    temperature: readOptionalNumber(body, 'temperature'),
+    topP: readOptionalNumber(body, 'top_p'),
+    // Without effect on the native wire, so never a reason to refuse a request.
+    topK: typeof body.top_k === 'number' ? body.top_k : undefined,
+    maxOutputTokens: readOptionalPositiveInteger(body, 'max_tokens'),
+    stop: readStopSequences(body)
+  })
+}
+
+/** An empty string would end every answer before it began. */
+function readStopSequences(body: MessagesRequest): string[] | undefined {
+  const sent = readOptionalArray(body, 'stop_sequences')
+  if (sent === undefined || sent.length === 0) return undefined
+  return sent.map((stop, index) => {
+    const path = `stop_sequences[${index}]`
+    if (typeof stop !== 'string') throw wrongType(path, 'a string', stop)
+    if (stop === '') throw invalidRequest(path, `'${path}' must not be empty.`)
+    return stop
+  })
+}
+
+function readProviderOptions(
+  body: MessagesRequest,
+  parameters: SortedParameters,
+  reasoning: Reasoning | undefined
+): ProviderOptions {
+  const fields = readAdditionalFields(body, parameters.additional)
+  if (fields === undefined) return {}
+  return { native: { fields: reasoning?.effort === 'none' ? dropReasoningFields(fields) : fields } }
+}

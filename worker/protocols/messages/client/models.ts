@@ -1,0 +1,89 @@
+// Models in the family's form, page by page (messages.md 7.4).
+
+import { invalidRequest } from '../../../normalized/index.ts'
+import { type AliasModel, isCatalogModel, type ListedModel } from '../../shared/listed-model.ts'
+import type { MessagesModel, MessagesModelPage } from './schema.ts'
+
+/** Which part of the list a client asks for. */
+export interface ModelPageQuery {
+  /** How many models, from 1 to `PAGE_MODELS_MAX`. */
+  limit: number
+  afterId?: string
+  beforeId?: string
+  /** Stages of life that the client wants to see; absent when it did not say. */
+  lifecycles?: string[]
+}
+
+const PAGE_MODELS_DEFAULT = 20
+const PAGE_MODELS_MAX = 1000
+
+/** Nobody says when a model was released; the family has the epoch for that, and it never changes between two answers. */
+const UNKNOWN_RELEASE = '1970-01-01T00:00:00Z'
+
+/** Reads the parsed query string. A limit that is no positive integer counts as absent, a larger one is cut to the maximum. */
+export function readModelPageQuery(query: Readonly<Record<string, unknown>>): ModelPageQuery {
+  const limit = Number(readText(query.limit))
+  const afterId = readText(query.after_id)
+  const beforeId = readText(query.before_id)
+  // The SDK writes a list with brackets behind the name.
+  const lifecycles = [query['lifecycle[]'], query.lifecycle].flat().filter(word => typeof word === 'string')
+  return {
+    limit: Number.isInteger(limit) && limit > 0 ? Math.min(limit, PAGE_MODELS_MAX) : PAGE_MODELS_DEFAULT,
+    ...(afterId === undefined ? {} : { afterId }),
+    ...(beforeId === undefined ? {} : { beforeId }),
+    ...(lifecycles.length === 0 ? {} : { lifecycles })
+  }
+}
+
+/**
+ * Writes one page of the list, which keeps its order: the first models behind `afterId`, or the last ones before `beforeId`, so
+ * that both ways lead over every model once. Raises `invalid_request` for a cursor that is no id of the list.
+ */
+export function writeModelPage(models: readonly ListedModel[], query: ModelPageQuery): MessagesModelPage {
+  const { lifecycles } = query
+  const listed = lifecycles === undefined ? models : models.filter(model => lifecycles.includes(findLifecycle(model)))
+  const start = query.afterId === undefined ? 0 : findCursor(listed, 'after_id', query.afterId) + 1
+  const end = query.beforeId === undefined ? listed.length : findCursor(listed, 'before_id', query.beforeId)
+  const range = listed.slice(start, end)
+  const page = query.beforeId === undefined ? range.slice(0, query.limit) : range.slice(-query.limit)
+  return {
+    data: page.map(writeModel),
+    has_more: page.length < range.length,
+    first_id: page[0]?.id ?? null,
+    last_id: page.at(-1)?.id ?? null
+  }
+}
+
+/** One model. Every member that the family's type has is there. */
+export function writeModel(model: ListedModel): MessagesModel {
+  const limits: Partial<AliasModel> = isCatalogModel(model) ? {} : model
+  return {
+    id: model.id,
+    type: 'model',
+    display_name: model.id,
+    created_at: UNKNOWN_RELEASE,
+    capabilities: null,
+    lifecycle: findLifecycle(model),
+    deprecated_at: null,
+    retires_at: null,
+    line: null,
+    max_input_tokens: limits.inputTokenLimit ?? null,
+    max_tokens: limits.outputTokenLimit ?? null
+  }
+}
+
+function findCursor(listed: readonly ListedModel[], param: 'after_id' | 'before_id', id: string): number {
+  const index = listed.findIndex(model => model.id === id)
+  if (index < 0) throw invalidRequest(param, `'${param}' must be the id of a listed model.`)
+  return index
+}
+
+function findLifecycle(model: ListedModel): MessagesModel['lifecycle'] {
+  return model.deprecated ? 'deprecated' : 'active'
+}
+
+/** A query member that is given once, or the first of several; '' is none. */
+function readText(value: unknown): string | undefined {
+  const first: unknown = Array.isArray(value) ? value[0] : value
+  return typeof first === 'string' && first !== '' ? first : undefined
+}

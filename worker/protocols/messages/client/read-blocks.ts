@@ -1,0 +1,139 @@
+// The blocks that a message is made of (messages.md 3.2 to 3.4). What a block is decides what becomes of it: it is read, or it
+// has no effect and is only noted, or it stands where it makes no sense and is refused.
+
+import {
+  type ContentPart,
+  type Diagnostics,
+  type ImagePart,
+  invalidRequest,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type MediaSource,
+  type ReasoningPart,
+  type ToolCallPart,
+  type ToolResultPart
+} from '../../../normalized/index.ts'
+import { readObject, readOptionalBoolean, readOptionalString, readString, wrongType } from '../../shared/field.ts'
+import { readMediaUrl } from '../../shared/media-source.ts'
+import { readToolArguments } from '../../shared/tool-arguments.ts'
+import { GATEWAY_SIGNATURE } from './signature.ts'
+
+export interface BlockPlace {
+  role: 'user' | 'assistant' | 'system'
+  /** Where the array of blocks stands in the body. */
+  path: string
+  /** Takes the type of every block that has no effect, under the block's path. */
+  ignored: Diagnostics
+}
+
+/** Reads the blocks of one message, in order. Raises `invalid_request` with the path of what is missing or wrong. */
+export function readBlocks(blocks: readonly JsonValue[], place: BlockPlace): ContentPart[] {
+  return blocks.flatMap((block, index) => readBlock(block, { ...place, path: `${place.path}[${index}]` }) ?? [])
+}
+
+/** @param place its path is that of the block. */
+function readBlock(block: JsonValue, place: BlockPlace): ContentPart | undefined {
+  const { role, path } = place
+  if (!isJsonObject(block)) throw wrongType(path, 'an object', block)
+  const type = readString(block, 'type', path)
+  switch (type) {
+    case 'text':
+      return { type: 'text', text: readText(block, 'text', path) }
+    case 'image':
+      return role === 'user' ? readImage(block, path) : ignore(type, place)
+    case 'tool_use':
+      if (role !== 'assistant') throw misplaced(path, 'tool_use', 'an assistant message')
+      return readToolUse(block, path)
+    case 'tool_result':
+      if (role !== 'user') throw misplaced(path, 'tool_result', 'a user message')
+      return readToolResult(block, place)
+    case 'thinking':
+      return role === 'assistant' ? readThinking(block) : ignore(type, place)
+    case 'redacted_thinking':
+      return role === 'assistant' ? readRedactedThinking(block) : ignore(type, place)
+    default:
+      return ignore(type, place)
+  }
+}
+
+function ignore(type: string, { ignored, path }: BlockPlace): undefined {
+  ignored[`${path}.type`] = type
+}
+
+function misplaced(path: string, type: string, where: string): Error {
+  return invalidRequest(`${path}.type`, `A ${type} block can only stand in ${where}.`)
+}
+
+/** A text that may be empty: clients do send empty blocks. */
+function readText(block: JsonObject, member: string, path: string): string {
+  const text = block[member]
+  if (typeof text !== 'string') throw wrongType(`${path}.${member}`, 'a string', text)
+  return text
+}
+
+function readImage(block: JsonObject, path: string): ImagePart {
+  return { type: 'image', source: readImageSource(readObject(block, 'source', path), `${path}.source`), path }
+}
+
+function readImageSource(source: JsonObject, path: string): MediaSource {
+  switch (readString(source, 'type', path)) {
+    case 'base64': {
+      const mediaType = readOptionalString(source, 'media_type', path) ?? 'image/png'
+      return { kind: 'bytes', mediaType, base64: readString(source, 'data', path) }
+    }
+    case 'url':
+      return readMediaUrl(readString(source, 'url', path))
+    case 'file':
+      return { kind: 'file-id', fileId: readString(source, 'file_id', path) }
+    default:
+      throw invalidRequest(`${path}.type`, `'${path}.type' must be base64, url or file.`)
+  }
+}
+
+function readToolUse(block: JsonObject, path: string): ToolCallPart {
+  const id = readString(block, 'id', path)
+  const name = readString(block, 'name', path)
+  return { type: 'tool-call', id, name, ...readToolArguments(block.input, `${path}.input`) }
+}
+
+function readToolResult(block: JsonObject, place: BlockPlace): ToolResultPart {
+  const { path } = place
+  return {
+    type: 'tool-result',
+    callId: readString(block, 'tool_use_id', path),
+    content: readResultContent(block.content ?? undefined, { ...place, path: `${path}.content` }),
+    isError: readOptionalBoolean(block, 'is_error', path) ?? false,
+    path: `${path}.tool_use_id`
+  }
+}
+
+/** A result may say nothing at all. Inside it only texts and images have an effect. */
+function readResultContent(content: JsonValue | undefined, place: BlockPlace): ContentPart[] {
+  if (content === undefined) return []
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  if (!Array.isArray(content)) throw wrongType(place.path, 'a string or an array', content)
+  return content.flatMap((block, index) => {
+    const path = `${place.path}[${index}]`
+    if (!isJsonObject(block)) throw wrongType(path, 'an object', block)
+    const type = readString(block, 'type', path)
+    if (type === 'text' || type === 'image') return readBlock(block, { ...place, path }) ?? []
+    ignore(type, { ...place, path })
+    return []
+  })
+}
+
+/** Kept for a provider that wants it back; no face shows it to a model as text (field lesson C1). Nothing about it is checked. */
+function readThinking(block: JsonObject): ReasoningPart {
+  const { thinking, signature } = block
+  const part: ReasoningPart = { type: 'reasoning', text: typeof thinking === 'string' ? thinking : '' }
+  if (typeof signature === 'string' && signature !== '' && signature !== GATEWAY_SIGNATURE) {
+    part.state = { messages_compatible: { signature } }
+  }
+  return part
+}
+
+function readRedactedThinking(block: JsonObject): ReasoningPart {
+  const redacted = typeof block.data === 'string' ? block.data : ''
+  return { type: 'reasoning', text: '', state: { messages_compatible: { redacted } } }
+}

@@ -1,0 +1,133 @@
+// The tools a client offers and how they may be chosen (messages.md 4).
+
+import {
+  type FunctionTool,
+  GatewayError,
+  type HostedTool,
+  type HostedToolKind,
+  invalidRequest,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type NormalizedRequest,
+  type NormalizedTool,
+  type ToolChoice
+} from '../../../normalized/index.ts'
+import {
+  keepDefined,
+  readOptionalArray,
+  readOptionalBoolean,
+  readOptionalObject,
+  readOptionalString,
+  readString
+} from '../../shared/field.ts'
+import { findHostedToolKind, readHostedTool } from '../../shared/hosted-tools.ts'
+import { readToolSchema } from '../../shared/tool-schema.ts'
+import type { MessagesRequest } from './schema.ts'
+
+export type ToolUse = Pick<NormalizedRequest, 'tools' | 'toolChoice' | 'usesLegacyFunctions' | 'parallelToolCalls'>
+
+/** A tool with the name under which the client may choose it. */
+interface DeclaredTool {
+  name: string | undefined
+  tool: NormalizedTool
+}
+
+/**
+ * Reads `tools` and `tool_choice`. Raises `invalid_request`, also for a choice of a tool that is not declared, and
+ * `unsupported_semantic` for one that has no effect here. What a provider can enforce is judged by its own face.
+ */
+export function readToolUse(body: Pick<MessagesRequest, 'tools' | 'tool_choice'>): ToolUse {
+  const sent = readOptionalArray(body, 'tools') ?? []
+  const declared = sent.flatMap((tool, index) => readTool(tool, `tools[${index}]`) ?? [])
+  const choice = readOptionalObject(body, 'tool_choice')
+  const isParallelDisabled = choice && readOptionalBoolean(choice, 'disable_parallel_tool_use', 'tool_choice')
+  return {
+    tools: declared.map(({ tool }) => tool),
+    usesLegacyFunctions: false,
+    ...keepDefined({
+      toolChoice: choice && readToolChoice(choice, declared),
+      parallelToolCalls: isParallelDisabled === undefined ? undefined : !isParallelDisabled
+    })
+  }
+}
+
+/** Undefined for an entry that nobody could call: no object, or a function without a name. */
+function readTool(tool: JsonValue, path: string): DeclaredTool | undefined {
+  if (!isJsonObject(tool)) return undefined
+  const type = readOptionalString(tool, 'type', path) ?? 'custom'
+  const name = readOptionalString(tool, 'name', path)
+  const kind = type === 'custom' ? findNamedKind(tool, name) : findHostedToolKind(type)
+  if (kind !== undefined) {
+    return { name: name ?? type, tool: readBuiltInTool(tool, type === 'custom' ? (name ?? type) : type, kind) }
+  }
+  // A type that nobody here knows is a function all the same when it says what its arguments are.
+  if (type !== 'custom' && !hasSchema(tool)) {
+    return { name: name ?? type, tool: { type: 'unsupported', sentType: type, definition: tool } }
+  }
+  if (name === undefined || name.trim() === '') return undefined
+  return { name, tool: readFunction(tool, name, path) }
+}
+
+/** Names under which coding agents declare tools that their service runs. */
+const BUILT_IN_NAMES: ReadonlySet<string> = new Set(['WebSearch', 'WebFetch', 'CodeExecution'])
+
+/** An agent that says how such a tool is called runs it itself: then the name alone must not take it away. */
+function findNamedKind(tool: JsonObject, name: string | undefined): HostedToolKind | undefined {
+  if (name === undefined || !BUILT_IN_NAMES.has(name)) return undefined
+  const properties = isJsonObject(tool.input_schema) ? tool.input_schema.properties : undefined
+  const isCalledByClient = isJsonObject(properties) && Object.keys(properties).length > 0
+  return isCalledByClient ? undefined : findHostedToolKind(name)
+}
+
+function hasSchema(tool: JsonObject): boolean {
+  return isJsonObject(tool.input_schema) || isJsonObject(tool.parameters)
+}
+
+function readFunction(tool: JsonObject, name: string, path: string): FunctionTool {
+  const details = keepDefined({
+    description: readOptionalString(tool, 'description', path),
+    strict: readOptionalBoolean(tool, 'strict', path)
+  })
+  return { type: 'function', name, parameters: readToolSchema(tool, path, ['input_schema', 'parameters']), ...details }
+}
+
+/** Members of a search that the provider has too; all others are about how another service runs its own tools. */
+const SEARCH_MEMBERS: readonly string[] = ['indexes', 'flags']
+
+/** What stands under the tool's own name is written for the provider and goes to it whole. */
+function readBuiltInTool(tool: JsonObject, sentType: string, kind: HostedToolKind): HostedTool {
+  const members = [...(kind === 'web_search' ? SEARCH_MEMBERS : []), kind, sentType]
+  const known = Object.fromEntries(Object.entries(tool).filter(([member]) => members.includes(member)))
+  return readHostedTool(known, sentType, kind)
+}
+
+function readToolChoice(choice: JsonObject, declared: readonly DeclaredTool[]): ToolChoice {
+  const type = readString(choice, 'type', 'tool_choice')
+  switch (type) {
+    case 'auto':
+    case 'none':
+      return { type }
+    case 'any':
+      return { type: 'required' }
+    case 'tool':
+      return chooseTool(readString(choice, 'name', 'tool_choice'), declared)
+    default:
+      throw invalidRequest('tool_choice.type', `'tool_choice.type' must be auto, any, tool or none.`)
+  }
+}
+
+/** A function of that name is meant before a built-in tool: only the function could have been given the name by the client. */
+function chooseTool(name: string, declared: readonly DeclaredTool[]): ToolChoice {
+  const candidates = declared.filter(one => one.name === name).map(({ tool }) => tool)
+  if (candidates.some(tool => tool.type === 'function')) return { type: 'function', name }
+  const hosted = candidates.find(tool => tool.type === 'hosted')
+  if (hosted !== undefined) return { type: 'hosted', kind: hosted.kind }
+  if (candidates.length > 0) {
+    throw new GatewayError('unsupported_semantic', {
+      param: 'tool_choice.name',
+      message: 'The chosen tool has no effect here, so its use cannot be forced.'
+    })
+  }
+  throw invalidRequest('tool_choice.name', 'The chosen tool is not declared in this request.')
+}

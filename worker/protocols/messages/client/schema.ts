@@ -1,0 +1,217 @@
+// The wire of the messages family: what every parameter does, and the shapes of what we answer.
+
+import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
+import {
+  extraHeaders,
+  extraMembers,
+  extraQuery,
+  ignored,
+  nativeFields,
+  sdkOption,
+  sdkOptions,
+  supported
+} from '../../shared/common-parameters.ts'
+import type { ParameterTable } from '../../shared/parameters.ts'
+
+/** What belongs to the service of that name alone, or to its beta features: the same for both operations. */
+const serviceParameters = {
+  'anthropic-beta': ignored,
+  betas: ignored,
+  billing_policy: ignored,
+  cache_control: ignored,
+  compaction: ignored,
+  context_management: ignored,
+  mcp_servers: ignored,
+  speed: ignored,
+  user_profile_id: ignored,
+  workspace_id: ignored,
+  auth_token: sdkOption,
+  ...sdkOptions
+} as const satisfies ParameterTable
+
+/** Create a message (messages.md 2). A name that is not here is an additional field for the native upstream. */
+export const messagesParameters = {
+  model: supported,
+  messages: supported,
+  system: { class: 'supported', note: 'Text, or text blocks; other blocks have no effect.' },
+  max_tokens: { class: 'supported', note: 'May be absent; then the configured default applies, if there is one.' },
+  stream: supported,
+  temperature: supported,
+  top_p: supported,
+  stop_sequences: { class: 'supported', note: 'The gateway itself cuts the answer before the first match.' },
+  tools: {
+    class: 'supported',
+    note: 'Functions everywhere, search, fetch and code execution on the v2 contract; other kinds have no effect.'
+  },
+  tool_choice: {
+    class: 'supported',
+    note:
+      'What a route cannot enforce is refused. disable_parallel_tool_use: false has an effect with the largest model on ' +
+      'the v2 contract; without it only the first call of an answer is shown.'
+  },
+  thinking: { class: 'supported', note: 'budget_tokens becomes an effort: low, from 3000 medium, from 8000 high.' },
+  output_config: { class: 'supported', note: 'effort wins over the budget; format is a JSON schema.' },
+  output_format: { class: 'supported', note: 'An older place of output_config.format, which wins over it.' },
+  ...extraMembers,
+  ...nativeFields,
+  thread: {
+    class: 'rejected',
+    note: 'The gateway keeps no conversation: the SDK sends the whole history once it knows.'
+  },
+  container: ignored,
+  conversation: ignored,
+  diagnostics: ignored,
+  fallback_credit_token: ignored,
+  fallbacks: ignored,
+  inference_geo: ignored,
+  metadata: ignored,
+  service_tier: ignored,
+  top_k: ignored,
+  ...serviceParameters
+} as const satisfies ParameterTable
+
+/** Count tokens (messages.md 7.3). A name that is not here has no effect on the count. */
+export const countTokensParameters = {
+  model: supported,
+  messages: { class: 'supported', note: 'Texts, tool calls and tool results count; images and thinking do not.' },
+  system: supported,
+  tools: { class: 'supported', note: 'Functions count with name, description and schema.' },
+  tool_choice: {
+    class: 'supported',
+    note: 'none takes the tools out of the count, as it takes them out of a request.'
+  },
+  output_config: { class: 'supported', note: 'The schema of its format counts.' },
+  output_format: { class: 'supported', note: 'An older place of output_config.format, which wins over it.' },
+  extra_body: { class: 'supported', note: 'Only what selects the model. Refused unless it is an object.' },
+  additional_fields: { class: 'supported', note: 'Like extra_body, and wins over it.' },
+  extra_headers: extraHeaders,
+  extra_query: extraQuery,
+  thinking: ignored,
+  ...serviceParameters
+} as const satisfies ParameterTable
+
+/** The body of a message request as it came: parsed JSON whose members nobody has looked at yet. */
+export type MessagesRequest = JsonObject & { [Name in keyof typeof messagesParameters]?: JsonValue | undefined }
+/** The body of a count as it came. */
+export type CountTokensRequestBody = JsonObject & {
+  [Name in keyof typeof countTokensParameters]?: JsonValue | undefined
+}
+
+export type MessagesStopReason = 'end_turn' | 'max_tokens' | 'stop_sequence' | 'tool_use' | 'refusal'
+
+export type MessagesStopDetails = { type: 'refusal'; category: null; explanation: null }
+
+/** How an answer ended: the same members in a whole answer and in the `message_delta` of a stream. */
+export type MessagesStop = {
+  stop_reason: MessagesStopReason
+  stop_sequence: string | null
+  stop_details: MessagesStopDetails | null
+}
+
+/** Counts that are known only at the end of an answer. */
+export type MessagesDeltaUsage = {
+  /** All input tokens, the cached ones included. */
+  input_tokens: number
+  output_tokens: number
+  cache_creation_input_tokens: number
+  cache_read_input_tokens: number
+  output_tokens_details: { thinking_tokens: number } | null
+  server_tool_use: null
+}
+
+export type MessagesUsage = MessagesDeltaUsage & {
+  cache_creation: null
+  inference_geo: null
+  service_tier: 'standard'
+  speed: null
+}
+
+export type MessagesTextBlock = { type: 'text'; text: string; citations: null }
+export type MessagesThinkingBlock = { type: 'thinking'; thinking: string; signature: string }
+export type MessagesRedactedThinkingBlock = { type: 'redacted_thinking'; data: string }
+export type MessagesToolUseBlock = {
+  type: 'tool_use'
+  id: string
+  name: string
+  input: JsonObject
+  caller: { type: 'direct' }
+}
+
+export type MessagesContentBlock =
+  | MessagesTextBlock
+  | MessagesThinkingBlock
+  | MessagesRedactedThinkingBlock
+  | MessagesToolUseBlock
+
+export type MessagesResponse = {
+  id: string
+  type: 'message'
+  role: 'assistant'
+  model: string
+  content: MessagesContentBlock[]
+  /** null only in the `message_start` of a stream. */
+  stop_reason: MessagesStopReason | null
+  stop_sequence: string | null
+  stop_details: MessagesStopDetails | null
+  container: null
+  diagnostics: null
+  usage: MessagesUsage
+}
+
+export type MessagesContentDelta =
+  | { type: 'text_delta'; text: string }
+  | { type: 'thinking_delta'; thinking: string }
+  | { type: 'signature_delta'; signature: string }
+  | { type: 'input_json_delta'; partial_json: string }
+
+/** One frame of a stream; its `type` is the name of the event too. */
+export type MessagesStreamEvent =
+  | { type: 'message_start'; message: MessagesResponse }
+  | { type: 'ping' }
+  | { type: 'content_block_start'; index: number; content_block: MessagesContentBlock }
+  | { type: 'content_block_delta'; index: number; delta: MessagesContentDelta }
+  | { type: 'content_block_stop'; index: number }
+  | { type: 'message_delta'; delta: MessagesStop & { container: null }; usage: MessagesDeltaUsage }
+  | { type: 'message_stop' }
+  | MessagesErrorBody
+
+export type MessagesErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'permission_error'
+  | 'not_found_error'
+  | 'request_too_large'
+  | 'rate_limit_error'
+  | 'overloaded_error'
+  | 'timeout_error'
+  | 'api_error'
+
+export type MessagesErrorBody = {
+  type: 'error'
+  error: { type: MessagesErrorType; message: string; code?: string; details?: { error_code: string } }
+  request_id: string
+}
+
+export type MessagesTokenCount = { input_tokens: number }
+
+export type MessagesModel = {
+  id: string
+  type: 'model'
+  display_name: string
+  /** RFC 3339. */
+  created_at: string
+  capabilities: null
+  lifecycle: 'active' | 'deprecated'
+  deprecated_at: null
+  retires_at: null
+  line: null
+  max_input_tokens: number | null
+  max_tokens: number | null
+}
+
+export type MessagesModelPage = {
+  data: MessagesModel[]
+  has_more: boolean
+  first_id: string | null
+  last_id: string | null
+}

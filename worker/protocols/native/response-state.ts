@@ -1,0 +1,262 @@
+// One answer of the native upstream while it is read: what both contracts share. The readers take frames apart and tell this
+// what they found; this keeps order, names, ids, metadata and the end.
+
+import {
+  EventAssembler,
+  type FinishEvent,
+  GatewayError,
+  isJsonObject,
+  type NativeState,
+  type NormalizedUsage
+} from '../../normalized/index.ts'
+import { METADATA_VALUE_CHARACTERS_MAX } from './constants.ts'
+import { findPayloadError } from './errors.ts'
+import { mapFinishReason } from './finish-reason.ts'
+import { HostedRuns } from './hosted-runs.ts'
+import type { NativeAnomaly, ReaderDependencies } from './reading.ts'
+import { SourceBook } from './sources.ts'
+import { ToolCallCollector } from './tool-calls.ts'
+import { mergeUsage } from './usage.ts'
+import { VisibleText } from './visible-text.ts'
+
+export type Payload = Record<string, unknown>
+
+export interface NativeResponseOptions {
+  dependencies: ReaderDependencies
+  /** v2 has hosted tools with sources, and wants the state id of a call back. */
+  contract: 'v1' | 'v2'
+}
+
+/** Spellings of one and the same id, in the order in which they are tried. */
+const STATE_ID_MEMBERS = ['tools_state_id', 'tool_state_id', 'functions_state_id', 'function_state_id'] as const
+
+/** More of them would not fit the metadata anyway. */
+const MESSAGE_STATE_IDS_MAX = 16
+
+export class NativeResponseState {
+  readonly assembler = new EventAssembler()
+  readonly calls: ToolCallCollector
+  readonly hosted: HostedRuns
+  readonly #dependencies: ReaderDependencies
+  readonly #contract: 'v1' | 'v2'
+  readonly #visible: VisibleText
+  /** Most answers have no sources and no files: what keeps them is made for the first one. */
+  #openedSources: SourceBook | undefined
+  readonly #metadata: Record<string, string> = {}
+  #fileIds: Set<string> | undefined
+  readonly #messageStateIds: string[] = []
+  readonly #state: NativeState = {}
+  #usage: NormalizedUsage | null = null
+  #finishWord: string | null = null
+
+  constructor({ dependencies, contract }: NativeResponseOptions) {
+    this.#dependencies = dependencies
+    this.#contract = contract
+    this.calls = new ToolCallCollector({ assembler: this.assembler, dependencies, needsStateId: contract === 'v2' })
+    this.hosted = new HostedRuns(this.assembler)
+    this.#visible =
+      contract === 'v1'
+        ? new VisibleText({ assembler: this.assembler })
+        : new VisibleText({
+            assembler: this.assembler,
+            onSourceMarker: ids => this.#sources.cite(ids, this.assembler, this.#visible)
+          })
+  }
+
+  get #sources(): SourceBook {
+    this.#openedSources ??= new SourceBook()
+    return this.#openedSources
+  }
+
+  get isOver(): boolean {
+    return this.assembler.isTerminated
+  }
+
+  /** True when the upstream has given a reason for the end, whatever may still follow. */
+  get hasFinishWord(): boolean {
+    return this.#finishWord !== null
+  }
+
+  /** Reads what stands around the content of a payload. False when the payload is an error, which ends the answer. */
+  begin(payload: Payload): boolean {
+    if (payload.status !== undefined || payload.error !== undefined) {
+      const error = findPayloadError(payload)
+      if (error !== undefined) {
+        this.fail(error)
+        return false
+      }
+    }
+    if (payload.thread_id !== undefined) this.#noteThread(payload.thread_id)
+    if (payload.message_id !== undefined) this.noteMessageId(payload.message_id)
+    if (!this.assembler.hasStarted) this.#start(payload)
+    return true
+  }
+
+  text(piece: unknown): void {
+    if (typeof piece !== 'string' || piece === '') return
+    if (this.calls.count > 0) this.calls.settle()
+    this.#visible.push(piece)
+  }
+
+  reasoning(piece: unknown): void {
+    // Upstreams send null where there is no reasoning: it says nothing and must end nothing (field lesson C2).
+    if (typeof piece !== 'string' || piece === '') return
+    if (this.calls.count > 0) this.calls.settle()
+    this.#visible.pushReasoning(piece)
+  }
+
+  /** @param holder the object that has the member: a part or a message; it may also hold ids. */
+  functionCall(call: unknown, holder: Payload, messageStateId: string | undefined): void {
+    if (!isJsonObject(call)) return
+    this.#visible.flush()
+    this.calls.add({
+      name: typeof call.name === 'string' ? call.name : '',
+      arguments: call.arguments,
+      partId: readId(call.id) ?? (this.#contract === 'v2' ? readId(holder.id) : undefined),
+      stateId: findStateId(call) ?? findStateId(holder) ?? messageStateId
+    })
+  }
+
+  /** A state id on a message, or on the whole payload. */
+  noteStateId(stateId: string, holdsCalls: boolean): void {
+    this.#state.toolStateId = stateId
+    const isNew = !this.#messageStateIds.includes(stateId)
+    if (isNew && this.#messageStateIds.length < MESSAGE_STATE_IDS_MAX) this.#messageStateIds.push(stateId)
+    if (!holdsCalls) this.calls.noteStateId(stateId)
+  }
+
+  noteMessageId(messageId: unknown): void {
+    const id = readId(messageId)
+    if (id === undefined) return
+    this.#state.messageId = id
+    this.#note('upstream_message_id', id)
+  }
+
+  inlineData(inlineData: unknown): void {
+    if (!isJsonObject(inlineData)) return
+    this.hosted.complete(inlineData, this.#sources.add(inlineData))
+  }
+
+  /** Files that the upstream made. A later frame may name them again. */
+  files(files: unknown): void {
+    if (!Array.isArray(files)) return
+    for (const file of files) {
+      const fileId = isJsonObject(file) ? readId(file.id) : undefined
+      if (fileId === undefined || this.#fileIds?.has(fileId) === true) continue
+      this.#fileIds ??= new Set()
+      this.#fileIds.add(fileId)
+      this.assembler.file({
+        fileId,
+        ...(typeof file.mime === 'string' ? { mediaType: file.mime } : {}),
+        ...(typeof file.target === 'string' ? { target: file.target } : {})
+      })
+    }
+  }
+
+  usage(usage: NormalizedUsage | null): void {
+    this.#usage = mergeUsage(this.#usage, usage)
+  }
+
+  /** The reason of the end. Some builds send '' until they know it: only the last real word counts (field lesson A10). */
+  finishWord(word: unknown): void {
+    if (typeof word === 'string' && word !== '') this.#finishWord = word
+  }
+
+  /** Ends the answer with everything that was held back. */
+  finish(): void {
+    if (this.isOver) return
+    const word = this.#finishWord
+    if (mapFinishReason(word, 0).type === 'failed') {
+      this.fail(new GatewayError('upstream_generation_error', { cause: `upstream finish reason ${word}` }))
+      return
+    }
+    this.calls.settle()
+    this.#visible.flush()
+    this.hosted.finish({ hasFiles: this.#fileIds !== undefined })
+    const { reading } = this.#dependencies
+    if (!reading.isStructuredOutput) this.#openedSources?.writeList(this.assembler, this.#visible)
+    this.calls.finish()
+    const end = mapFinishReason(word, this.calls.count)
+    if (end.type === 'failed') return
+    this.#reportAnomalies(word, end)
+    this.#writeFinishMetadata(word, end.isKnown)
+    const last: Omit<FinishEvent, 'type'> = {
+      reason: end.reason,
+      providerReason: word,
+      metadata: { ...this.#metadata }
+    }
+    if (Object.keys(this.#state).length > 0) last.state = { native: { ...this.#state } }
+    this.assembler.finish(last, this.#usage)
+  }
+
+  fail(error: GatewayError): void {
+    this.assembler.fail(error)
+  }
+
+  /** The answer cannot be used. `reason` is for the log. */
+  failProtocol(reason: string): void {
+    this.fail(new GatewayError('provider_protocol_error', { cause: reason }))
+  }
+
+  #start(payload: Payload): void {
+    const { head, reading } = this.#dependencies
+    this.#note('upstream_x_request_id', head.upstreamRequestId)
+    this.#note('upstream_x_session_id', head.upstreamSessionId)
+    if (reading.droppedAttachments > 0) {
+      this.#note('upstream_dropped_attachments', String(reading.droppedAttachments))
+    }
+    if (reading.droppedToolCalls > 0) this.#report('abandoned_tool_calls_dropped', { count: reading.droppedToolCalls })
+    const providerModel = typeof payload.model === 'string' && payload.model !== '' ? payload.model : null
+    this.assembler.start({ providerModel, metadata: { ...this.#metadata } })
+  }
+
+  #noteThread(threadId: unknown): void {
+    const id = readId(threadId)
+    if (id === undefined) return
+    this.#state.threadId = id
+    this.#note('upstream_thread_id', id)
+  }
+
+  #note(key: string, value: string | undefined): void {
+    if (value !== undefined && value !== '' && value.length <= METADATA_VALUE_CHARACTERS_MAX) {
+      this.#metadata[key] = value
+    }
+  }
+
+  #writeFinishMetadata(word: string | null, isKnown: boolean): void {
+    if (word !== null && !isKnown) this.#note('upstream_finish_reason', word)
+    this.#note('upstream_tool_state_id', this.#state.toolStateId)
+    if (this.#contract !== 'v2') return
+    const calledTools = [...this.hosted.names, ...this.calls.names]
+    if (this.#messageStateIds.length > 0) {
+      this.#note('upstream_message_tools_state_ids', JSON.stringify(this.#messageStateIds))
+    }
+    if (calledTools.length > 0) this.#note('upstream_called_tools', JSON.stringify(calledTools))
+    if (this.hosted.names.length > 0) this.#note('upstream_tool_results', JSON.stringify(this.hosted.results))
+  }
+
+  #reportAnomalies(word: string | null, end: { isKnown: boolean; isCallMissing: boolean }): void {
+    if (word === null) this.#report('finish_reason_missing', {})
+    if (!end.isKnown) this.#report('finish_reason_unknown', { reason: (word ?? '').slice(0, 64) })
+    if (end.isCallMissing) this.#report('announced_tool_call_missing', {})
+    if (!this.#dependencies.reading.expectsToolCall || this.calls.count > 0 || this.hosted.names.length > 0) return
+    this.#report('forced_tool_call_missing', {})
+  }
+
+  #report(name: NativeAnomaly, details: Record<string, string | number>): void {
+    this.#dependencies.onAnomaly?.(name, details)
+  }
+}
+
+/** The upstream's handle on a tool turn, whatever it is called there. */
+export function findStateId(holder: Payload): string | undefined {
+  for (const member of STATE_ID_MEMBERS) {
+    const id = readId(holder[member])
+    if (id !== undefined) return id
+  }
+  return undefined
+}
+
+function readId(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

@@ -1,0 +1,92 @@
+// Writes a request on the v1 wire of the native upstream: string contents, one call per message, functions at the top level.
+
+import { assertNever, type JsonObject, type NormalizedRequest } from '../../../normalized/index.ts'
+import type { WrittenRequest } from '../../face.ts'
+import { mergeV1Fields } from '../additional-fields.ts'
+import { selectEffort, writeResponseFormat, writeSampling } from '../generation.ts'
+import { finishRequest, type NativeWriteOptions, type PreparedRequest, prepareRequest } from '../prepare.ts'
+import type { NativeReading } from '../reading.ts'
+import { refuseStorage } from '../stored-conversation.ts'
+import type { ToolNameMap } from '../tool-names.ts'
+import { writeFunction } from '../tools.ts'
+import type { CallTurn } from '../turns.ts'
+
+/**
+ * Writes the body of `POST <base>/chat/completions` (upstream.md 3.1).
+ * Raises `GatewayError` with the client's own field: `invalid_request` for a tool result that cannot be placed or an undeclared
+ * tool, `unsupported_semantic` for what v1 cannot express, `unsupported_parameter` for refused additional fields, and
+ * `request_entity_too_large` or `unsupported_media_type` for attachments.
+ */
+export function writeNativeV1Request(
+  request: NormalizedRequest,
+  options: NativeWriteOptions
+): WrittenRequest<NativeReading> {
+  refuseStorage(request)
+  const { settings } = options
+  const prepared = prepareRequest(request, settings, { hasHostedTools: false, canDemandSome: false })
+  const typed: JsonObject = {}
+  if (options.upstreamModel !== undefined) typed.model = options.upstreamModel
+  typed.messages = writeMessages(prepared)
+  Object.assign(typed, writeTools(request, prepared), writeSampling(request.sampling))
+  const format = writeResponseFormat(request.output)
+  if (format !== undefined) typed.response_format = format
+  const effort = selectEffort(request)
+  if (effort !== undefined) typed.reasoning_effort = effort
+  if (request.isStream) typed.stream = true
+  const body = mergeV1Fields(typed, prepared.fields)
+  if (settings.defaultMaxTokens !== undefined) body.max_tokens ??= settings.defaultMaxTokens
+  if (settings.profanityCheck !== undefined) body.profanity_check ??= settings.profanityCheck
+  if (settings.flags !== undefined) body.flags ??= settings.flags
+  return finishRequest(body, prepared, { responseFormat: body.response_format, buffersToolCalls: false })
+}
+
+function writeTools(request: NormalizedRequest, prepared: PreparedRequest): JsonObject {
+  const { functions, demand } = prepared.tools
+  if (functions.length === 0) return {}
+  const written: JsonObject = { functions: functions.map(tool => writeFunction(tool, prepared.names)) }
+  if (demand?.type === 'function') written.function_call = { name: demand.wireName }
+  // Only the legacy form of the client has the word itself; without it the upstream does the same.
+  else if (request.usesLegacyFunctions && request.toolChoice?.type === 'auto') written.function_call = 'auto'
+  return written
+}
+
+function writeMessages(prepared: PreparedRequest): JsonObject[] {
+  const messages: JsonObject[] = []
+  for (const { turn, fileIds } of prepared.turns) {
+    switch (turn.type) {
+      case 'text':
+        messages.push(withAttachments({ role: turn.role, content: turn.text }, fileIds))
+        break
+      case 'calls':
+        messages.push(...writeCalls(turn, fileIds, prepared.names))
+        break
+      case 'result':
+        messages.push(writeResult(turn.result, prepared.names))
+        break
+      default:
+        assertNever(turn)
+    }
+  }
+  return messages
+}
+
+/** A message holds one call only: several become pairs of a call and its result. State ids never travel on v1. */
+function writeCalls(turn: CallTurn, fileIds: string[], names: ToolNameMap): JsonObject[] {
+  const messages: JsonObject[] = []
+  for (const placed of turn.groups.flatMap(group => group.calls)) {
+    const isFirst = messages.length === 0
+    const call = { name: names.toWire(placed.name), arguments: placed.call.arguments }
+    const message = { role: 'assistant', content: isFirst ? turn.text : '', function_call: call }
+    messages.push(isFirst ? withAttachments(message, fileIds) : message)
+    for (const result of placed.results) messages.push(writeResult(result, names))
+  }
+  return messages
+}
+
+function writeResult(result: { name: string; text: string }, names: ToolNameMap): JsonObject {
+  return { role: 'function', name: names.toWire(result.name), content: result.text }
+}
+
+function withAttachments(message: JsonObject, fileIds: string[]): JsonObject {
+  return fileIds.length === 0 ? message : { ...message, attachments: fileIds }
+}

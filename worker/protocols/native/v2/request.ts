@@ -1,0 +1,170 @@
+// Writes a request on the v2 wire of the native upstream: contents of parts, options of the model in one object, one entry per
+// tool kind, stored conversations.
+
+import {
+  assertNever,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type NormalizedRequest
+} from '../../../normalized/index.ts'
+import type { TranslationSettings, WrittenRequest } from '../../face.ts'
+import { mergeV2Fields, readStorage } from '../additional-fields.ts'
+import { FORCED_TOOL_MODE, isLargestV2Model, PARALLEL_TOOL_CALLS_MEMBER } from '../constants.ts'
+import { selectEffort, writeResponseFormat, writeSampling } from '../generation.ts'
+import { finishRequest, type NativeWriteOptions, type PreparedRequest, prepareRequest } from '../prepare.ts'
+import type { NativeReading } from '../reading.ts'
+import { hasThread, planStorage } from '../stored-conversation.ts'
+import type { ToolNameMap } from '../tool-names.ts'
+import { type ToolDemand, type ToolPlan, writeFunction } from '../tools.ts'
+import type { CallTurn } from '../turns.ts'
+
+/**
+ * Writes the body of `POST <v2 base>/chat/completions` (upstream.md 4.1 and 4.2).
+ * Raises `GatewayError` with the client's own field: `invalid_request` for a tool result that cannot be placed, an undeclared
+ * tool or a response id without a thread, `unsupported_semantic` for a demand that no tool can meet, `unsupported_parameter` for
+ * refused additional fields, and `request_entity_too_large` or `unsupported_media_type` for attachments.
+ */
+export function writeNativeV2Request(
+  request: NormalizedRequest,
+  options: NativeWriteOptions
+): WrittenRequest<NativeReading> {
+  const { settings } = options
+  const prepared = prepareRequest(request, settings, { hasHostedTools: true, canDemandSome: true })
+  const { storage: givenStorage, ...fields } = prepared.fields
+  const storage = planStorage(request, readStorage(givenStorage))
+  // A stored thread brings its model along; naming one as well is an error there.
+  const model = hasThread(storage) ? undefined : options.upstreamModel
+  const typed: JsonObject = {}
+  if (model !== undefined) typed.model = model
+  typed.messages = writeMessages(prepared)
+  const modelOptions = writeModelOptions(request)
+  if (Object.keys(modelOptions).length > 0) typed.model_options = modelOptions
+  Object.assign(typed, writeTools(prepared))
+  if (wantsParallelCalls(request, prepared.tools) && isLargestV2Model(model)) typed[PARALLEL_TOOL_CALLS_MEMBER] = true
+  if (storage !== undefined) typed.storage = storage
+  if (request.isStream) typed.stream = true
+  const body = withDefaults(mergeV2Fields(typed, fields), settings)
+  if (hasThread(storage)) delete body.model
+  return finishRequest(body, prepared, {
+    responseFormat: isJsonObject(body.model_options) ? body.model_options.response_format : undefined,
+    buffersToolCalls: body[PARALLEL_TOOL_CALLS_MEMBER] === true
+  })
+}
+
+/** The content family has no word for it: there it is the rule wherever there is a choice between functions (content.md 4.4). */
+function wantsParallelCalls(request: NormalizedRequest, { functions, demand }: ToolPlan): boolean {
+  if (request.protocol !== 'content') return request.parallelToolCalls === true
+  return functions.length > 1 && demand?.type !== 'function'
+}
+
+function writeModelOptions(request: NormalizedRequest): JsonObject {
+  const options = writeSampling(request.sampling)
+  const format = writeResponseFormat(request.output)
+  if (format !== undefined) options.response_format = format
+  const effort = selectEffort(request)
+  if (effort !== undefined) options.reasoning = { effort }
+  return options
+}
+
+function withDefaults(body: JsonObject, settings: TranslationSettings): JsonObject {
+  const { defaultMaxTokens, profanityCheck, flags } = settings
+  if (defaultMaxTokens !== undefined) {
+    const options = isJsonObject(body.model_options) ? body.model_options : {}
+    body.model_options = { max_tokens: defaultMaxTokens, ...options }
+  }
+  if (profanityCheck !== undefined) body.disable_filter ??= !profanityCheck
+  if (flags !== undefined) body.flags ??= flags
+  return body
+}
+
+function writeTools(prepared: PreparedRequest): JsonObject {
+  const { functions, hosted, demand } = prepared.tools
+  const tools: JsonObject[] = hosted.map(tool => ({ [tool.kind]: withoutNulls(tool.config) }))
+  if (functions.length > 0) {
+    tools.push({ functions: { specifications: functions.map(tool => writeFunction(tool, prepared.names)) } })
+  }
+  if (tools.length === 0) return {}
+  return demand === undefined ? { tools } : { tools, tool_config: writeDemand(demand) }
+}
+
+function writeDemand(demand: ToolDemand): JsonObject {
+  switch (demand.type) {
+    case 'function':
+      return { mode: FORCED_TOOL_MODE, function_name: demand.wireName }
+    case 'hosted':
+      return { mode: FORCED_TOOL_MODE, tool_name: demand.kind }
+    case 'some':
+      return { mode: FORCED_TOOL_MODE }
+    default:
+      return assertNever(demand)
+  }
+}
+
+/** Null means absent on this wire, at every depth: SDKs fill optional members of a configuration with it. */
+function withoutNulls(config: JsonObject): JsonObject {
+  const kept = Object.entries(config).flatMap(([name, value]) =>
+    value === null || value === undefined ? [] : [[name, withoutNestedNulls(value)] as const]
+  )
+  return Object.fromEntries(kept)
+}
+
+function withoutNestedNulls(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.filter(item => item !== null).map(withoutNestedNulls)
+  return isJsonObject(value) ? withoutNulls(value) : value
+}
+
+function writeMessages(prepared: PreparedRequest): JsonObject[] {
+  const messages: JsonObject[] = []
+  for (const { turn, fileIds } of prepared.turns) {
+    switch (turn.type) {
+      case 'text':
+        messages.push({ role: turn.role, content: [{ text: turn.text }, ...writeFiles(fileIds)] })
+        break
+      case 'calls':
+        messages.push(...writeCalls(turn, fileIds, prepared.names))
+        break
+      case 'result':
+        messages.push(writeResult(turn.result, turn.result.stateId, prepared.names))
+        break
+      default:
+        assertNever(turn)
+    }
+  }
+  return messages
+}
+
+/** One message per state id with all its calls, then the results in the order of the calls, each under the same state id. */
+function writeCalls(turn: CallTurn, fileIds: string[], names: ToolNameMap): JsonObject[] {
+  const messages: JsonObject[] = []
+  for (const { calls, stateId } of turn.groups) {
+    const isFirst = messages.length === 0
+    const content: JsonObject[] = isFirst && turn.text !== '' ? [{ text: turn.text }] : []
+    for (const placed of calls) {
+      content.push({ function_call: { name: names.toWire(placed.name), arguments: placed.call.arguments } })
+    }
+    if (isFirst) content.push(...writeFiles(fileIds))
+    messages.push(withStateId({ role: 'assistant', content }, stateId))
+    for (const placed of calls) {
+      for (const result of placed.results) messages.push(writeResult(result, stateId, names))
+    }
+  }
+  return messages
+}
+
+function writeResult(
+  result: { name: string; object: JsonObject },
+  stateId: string | undefined,
+  names: ToolNameMap
+): JsonObject {
+  const content = [{ function_result: { name: names.toWire(result.name), result: result.object } }]
+  return withStateId({ role: 'tool', content }, stateId)
+}
+
+function withStateId(message: JsonObject, stateId: string | undefined): JsonObject {
+  return stateId === undefined ? message : { ...message, tools_state_id: stateId }
+}
+
+function writeFiles(fileIds: string[]): JsonObject[] {
+  return fileIds.length === 0 ? [] : [{ files: fileIds.map(id => ({ id })) }]
+}

@@ -1,0 +1,233 @@
+// The items that a block of the answer becomes: text and refusals are messages, reasoning and calls are items of their own. Each
+// opens on its first content and says when it is whole (responses.md 5.1 to 5.3 and 7.2 to 7.4).
+
+import type { JsonObject, UrlCitation } from '../../../normalized/index.ts'
+import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
+import type { OutputList } from './output-list.ts'
+import type {
+  ResponsesAnnotation,
+  ResponsesFunctionCall,
+  ResponsesMessage,
+  ResponsesOutputText,
+  ResponsesReasoning,
+  ResponsesRefusal
+} from './schema.ts'
+
+export type ClosingStatus = 'completed' | 'incomplete'
+
+/** Where the events of an item belong. */
+interface Place {
+  item_id: string
+  output_index: number
+}
+
+/** A message has one part here, so every event of its content has the same place. */
+const CONTENT = { content_index: 0 } as const
+const SUMMARY = { summary_index: 0 } as const
+
+export class TextBlock {
+  readonly kind = 'text'
+  readonly #list: OutputList
+  readonly #annotations: ResponsesAnnotation[] = []
+  #text = ''
+  #place: Place | undefined
+  #message: ResponsesMessage | undefined
+
+  constructor(list: OutputList) {
+    this.#list = list
+  }
+
+  get isOpen(): boolean {
+    return this.#message !== undefined
+  }
+
+  /** Opens the message, which may stay without a text. */
+  open(): Place {
+    if (this.#place !== undefined) return this.#place
+    const message = createMessage(this.#list)
+    this.#message = message
+    const place = { item_id: message.id, output_index: this.#list.add(message) }
+    this.#place = place
+    this.#list.emit?.({ type: 'response.content_part.added', ...place, ...CONTENT, part: createTextPart('', []) })
+    return place
+  }
+
+  add(piece: string): void {
+    if (piece === '') return
+    const { item_id, output_index } = this.#place ?? this.open()
+    this.#text += piece
+    this.#list.emit?.({
+      type: 'response.output_text.delta',
+      item_id,
+      output_index,
+      content_index: 0,
+      delta: piece,
+      logprobs: []
+    })
+  }
+
+  /** A citation of the text. Before any text there is nothing to point into. */
+  cite(citation: UrlCitation): void {
+    if (this.#place === undefined) return
+    const annotation: ResponsesAnnotation = {
+      type: 'url_citation',
+      start_index: citation.startIndex,
+      end_index: citation.endIndex,
+      url: citation.url,
+      title: citation.title
+    }
+    const annotation_index = this.#annotations.push(annotation) - 1
+    const type = 'response.output_text.annotation.added'
+    this.#list.emit?.({ type, ...this.#place, ...CONTENT, annotation_index, annotation })
+  }
+
+  /** @param inlineData what was found for this text. */
+  close(status: ClosingStatus, inlineData: JsonObject | undefined): void {
+    if (this.#place === undefined || this.#message === undefined) return
+    const part = createTextPart(this.#text, this.#annotations)
+    if (inlineData !== undefined) part.inline_data = inlineData
+    const place = { ...this.#place, ...CONTENT }
+    this.#list.emit?.({ type: 'response.output_text.done', ...place, text: this.#text, logprobs: [] })
+    this.#list.emit?.({ type: 'response.content_part.done', ...place, part })
+    finishMessage(this.#list, this.#place, { message: this.#message, part, status })
+  }
+}
+
+export class RefusalBlock {
+  readonly kind = 'refusal'
+  readonly #list: OutputList
+  #refusal = ''
+  #place: Place | undefined
+  #message: ResponsesMessage | undefined
+
+  constructor(list: OutputList) {
+    this.#list = list
+  }
+
+  add(piece: string): void {
+    if (piece === '') return
+    this.#place ??= this.#open()
+    this.#refusal += piece
+    this.#list.emit?.({ type: 'response.refusal.delta', ...this.#place, ...CONTENT, delta: piece })
+  }
+
+  close(status: ClosingStatus): void {
+    if (this.#place === undefined || this.#message === undefined) return
+    const part: ResponsesRefusal = { type: 'refusal', refusal: this.#refusal }
+    const place = { ...this.#place, ...CONTENT }
+    this.#list.emit?.({ type: 'response.refusal.done', ...place, refusal: this.#refusal })
+    this.#list.emit?.({ type: 'response.content_part.done', ...place, part })
+    finishMessage(this.#list, this.#place, { message: this.#message, part, status })
+  }
+
+  #open(): Place {
+    this.#message = createMessage(this.#list)
+    const place = { item_id: this.#message.id, output_index: this.#list.add(this.#message) }
+    const part = { type: 'refusal', refusal: '' } as const
+    this.#list.emit?.({ type: 'response.content_part.added', ...place, ...CONTENT, part })
+    return place
+  }
+}
+
+export class ReasoningBlock {
+  readonly kind = 'reasoning'
+  readonly #list: OutputList
+  #text = ''
+  #place: Place | undefined
+  #item: ResponsesReasoning | undefined
+
+  constructor(list: OutputList) {
+    this.#list = list
+  }
+
+  add(piece: string): void {
+    if (piece === '') return
+    this.#place ??= this.#open()
+    this.#text += piece
+    this.#list.emit?.({ type: 'response.reasoning_summary_text.delta', ...this.#place, ...SUMMARY, delta: piece })
+  }
+
+  close(): void {
+    if (this.#place === undefined || this.#item === undefined) return
+    const part = { type: 'summary_text', text: this.#text } as const
+    const place = { ...this.#place, ...SUMMARY }
+    this.#list.emit?.({ type: 'response.reasoning_summary_text.done', ...place, text: this.#text })
+    this.#list.emit?.({ type: 'response.reasoning_summary_part.done', ...place, part })
+    this.#item.summary = [part]
+    this.#list.finish(this.#place.output_index, this.#item)
+  }
+
+  #open(): Place {
+    this.#item = { id: this.#list.createId('rs'), type: 'reasoning', summary: [] }
+    const place = { item_id: this.#item.id, output_index: this.#list.add(this.#item) }
+    const part = { type: 'summary_text', text: '' } as const
+    this.#list.emit?.({ type: 'response.reasoning_summary_part.added', ...place, ...SUMMARY, part })
+    return place
+  }
+}
+
+/** A call as the client's own tool is called. */
+export interface CallHead {
+  id: string
+  name: string
+  namespace?: string
+}
+
+export class CallBlock {
+  readonly kind = 'call'
+  readonly #list: OutputList
+  readonly #place: Place
+  readonly #item: ResponsesFunctionCall
+
+  constructor(list: OutputList, head: CallHead) {
+    this.#list = list
+    this.#item = {
+      // The item's id carries what the call's id carries, for clients that send back only one of them.
+      id: `fc_${head.id}`,
+      type: 'function_call',
+      status: 'in_progress',
+      call_id: head.id,
+      name: head.name,
+      arguments: ''
+    }
+    if (head.namespace !== undefined) this.#item.namespace = head.namespace
+    this.#place = { item_id: this.#item.id, output_index: list.add(this.#item) }
+  }
+
+  add(piece: string): void {
+    if (piece === '') return
+    this.#item.arguments += piece
+    this.#list.emit?.({ type: 'response.function_call_arguments.delta', ...this.#place, delta: piece })
+  }
+
+  /** Arguments that were cut off are never said to be done: a client would run the tool with them. */
+  close(status: ClosingStatus): void {
+    const item = this.#item
+    if (status === 'completed') {
+      if (item.arguments === '') this.add(NO_ARGUMENTS)
+      const { name, arguments: text } = item
+      this.#list.emit?.({ type: 'response.function_call_arguments.done', ...this.#place, name, arguments: text })
+    }
+    item.status = status
+    this.#list.finish(this.#place.output_index, item)
+  }
+}
+
+function createMessage(list: OutputList): ResponsesMessage {
+  return { id: list.createId('msg'), type: 'message', status: 'in_progress', role: 'assistant', content: [] }
+}
+
+function createTextPart(text: string, annotations: ResponsesAnnotation[]): ResponsesOutputText {
+  return { type: 'output_text', text, annotations, logprobs: [] }
+}
+
+function finishMessage(
+  list: OutputList,
+  place: Place,
+  end: { message: ResponsesMessage; part: ResponsesOutputText | ResponsesRefusal; status: ClosingStatus }
+): void {
+  const { message, part, status } = end
+  message.content = [part]
+  message.status = status
+  list.finish(place.output_index, message)
+}

@@ -1,0 +1,131 @@
+// The Responses operation as a client sees it: reads a body into the normalized form; the answer goes back through
+// `write-response.ts`, `stream.ts` and `errors.ts`, which this file puts together as the face of the operation.
+
+import {
+  type Conversation,
+  type Diagnostics,
+  isJsonObject,
+  NORMALIZED_VERSION,
+  type NormalizedRequest,
+  type OutputFormat,
+  type Sampling
+} from '../../../normalized/index.ts'
+import type { ChatClientFace, ReadContext } from '../../face.ts'
+import { readProviderOptions, readReasoning, readStop } from '../../shared/completions-family/members.ts'
+import { readOutputFormat } from '../../shared/completions-family/output-format.ts'
+import { readToolUse } from '../../shared/completions-family/tool-use.ts'
+import {
+  keepDefined,
+  readOptionalBoolean,
+  readOptionalNumber,
+  readOptionalObject,
+  readOptionalPositiveInteger,
+  readOptionalString
+} from '../../shared/field.ts'
+import { readModel } from '../../shared/model.ts'
+import { sortParameters } from '../../shared/parameters.ts'
+import { readAttachmentIds } from './attachment-ids.ts'
+import { readEcho } from './echo.ts'
+import { refineResponsesError, writeResponsesError } from './errors.ts'
+import { readInput } from './read-input.ts'
+import { type ResponsesRequest, responsesParameters } from './schema.ts'
+import { createResponsesStreamWriter } from './stream.ts'
+import { writeResponsesResponse } from './write-response.ts'
+
+export const responsesFace: ChatClientFace = {
+  readRequest: readResponsesRequest,
+  writeResponse: writeResponsesResponse,
+  createStreamWriter: createResponsesStreamWriter,
+  writeError: writeResponsesError,
+  refineError: refineResponsesError
+}
+
+/**
+ * Reads the parsed body of the Responses operation (responses.md 2, 3 and 6).
+ * Raises `GatewayError` with the path of the member at fault: `invalid_request`, `unsupported_parameter`,
+ * `unsupported_response_format`, `unsupported_semantic` for a stored prompt, and `invalid_attachment_ids` for the header.
+ * Whether a conversation can be stored or continued depends on the wire, so that is not judged here.
+ */
+export function readResponsesRequest(body: ResponsesRequest, context: ReadContext): NormalizedRequest {
+  const parameters = sortParameters(body, responsesParameters)
+  const { ignored } = parameters
+  const toolUse = readToolUse(body, ignored)
+  const reasoning = readReasoning(body)
+  const { messages, skipped } = readInput(body, toolUse.tools)
+  if (skipped.length > 0) ignored.input = skipped
+  const attachmentIds = readAttachmentIds(context.attachmentIds)
+  const providerOptions = readProviderOptions(body, parameters, reasoning)
+  if (attachmentIds !== undefined) providerOptions.native = { fields: {}, ...providerOptions.native, attachmentIds }
+  const request: NormalizedRequest = {
+    version: NORMALIZED_VERSION,
+    requestId: context.requestId,
+    protocol: 'responses',
+    isStream: readOptionalBoolean(body, 'stream') ?? false,
+    // The usage stands in the last event of every stream, asked for or not.
+    wantsStreamUsage: false,
+    messages,
+    ...toolUse,
+    sampling: readSampling(body),
+    providerOptions,
+    ignored,
+    ...keepDefined({
+      model: readModel(body),
+      output: readOutput(body, ignored),
+      reasoning,
+      conversation: readConversation(body, ignored),
+      extraHeaders: readOptionalObject(body, 'extra_headers'),
+      user: typeof body.user === 'string' ? body.user : undefined,
+      metadata: isJsonObject(body.metadata) ? body.metadata : undefined
+    })
+  }
+  request.echo = readEcho(body, request)
+  return request
+}
+
+function readSampling(body: ResponsesRequest): Sampling {
+  return keepDefined({
+    temperature: readOptionalNumber(body, 'temperature'),
+    topP: readOptionalNumber(body, 'top_p'),
+    maxOutputTokens: readTokenLimit(body, 'max_output_tokens') ?? readTokenLimit(body, 'max_tokens'),
+    stop: readStop(body),
+    // Parameters of other providers' wires: without effect on the native one, so never a reason to refuse a request.
+    seed: keepNumber(body.seed),
+    presencePenalty: keepNumber(body.presence_penalty),
+    frequencyPenalty: keepNumber(body.frequency_penalty)
+  })
+}
+
+/** Some clients write 0 for no limit. */
+function readTokenLimit(body: ResponsesRequest, member: 'max_output_tokens' | 'max_tokens'): number | undefined {
+  return body[member] === 0 ? undefined : readOptionalPositiveInteger(body, member)
+}
+
+function keepNumber(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined
+}
+
+/** The format of the text; the name of the sister operation is understood too, and gives way. */
+function readOutput(body: ResponsesRequest, ignored: Diagnostics): OutputFormat | undefined {
+  const text = readOptionalObject(body, 'text')
+  const format = text === undefined ? undefined : readOptionalObject(text, 'format', 'text')
+  const sisterFormat = readOptionalObject(body, 'response_format')
+  if (format === undefined) {
+    return sisterFormat === undefined ? undefined : readOutputFormat(sisterFormat, 'response_format', 'nested')
+  }
+  if (sisterFormat !== undefined) ignored.response_format = sisterFormat
+  return readOutputFormat(format, 'text.format', 'flat')
+}
+
+function readConversation(body: ResponsesRequest, ignored: Diagnostics): Conversation | undefined {
+  const { background, conversation, include, store } = body
+  const conversationId = isJsonObject(conversation) ? conversation.id : conversation
+  if (store !== null && store !== undefined && typeof store !== 'boolean') ignored.store = store
+  const wishes = keepDefined({
+    previousResponseId: readOptionalString(body, 'previous_response_id'),
+    conversationId: typeof conversationId === 'string' ? conversationId : undefined,
+    store: typeof store === 'boolean' ? store : undefined,
+    background: typeof background === 'boolean' ? background : undefined,
+    include: Array.isArray(include) ? include.filter(name => typeof name === 'string') : undefined
+  })
+  return Object.keys(wishes).length === 0 ? undefined : wishes
+}

@@ -1,0 +1,188 @@
+// The items that the provider's own tools become: searches with what they found, and pictures. Other tools have no item of their
+// own; the answer's metadata names them (responses.md 5.4, 5.5, 7.5 and 7.6).
+
+import {
+  assertNever,
+  type GeneratedFile,
+  type HostedToolEndEvent,
+  type HostedToolProgressEvent,
+  type HostedToolStartEvent,
+  type NormalizedRequest,
+  writeToolCallId
+} from '../../../normalized/index.ts'
+import { CallBlock } from './blocks.ts'
+import { findImageTool } from './image-tool.ts'
+import type { OutputList } from './output-list.ts'
+import type { ResponsesImageGeneration, ResponsesWebSearch } from './schema.ts'
+
+interface SearchRun {
+  kind: 'search'
+  outputIndex: number
+  item: ResponsesWebSearch
+  isCompletionTold: boolean
+  isDone: boolean
+}
+
+/** A picture that is being made: it is done when its file is there, which may be after the run has ended. */
+interface ImageRun {
+  kind: 'image'
+  outputIndex: number
+  item: ResponsesImageGeneration
+  status: 'running' | 'completed'
+  isDone: boolean
+}
+
+export class HostedItems {
+  readonly #list: OutputList
+  readonly #request: NormalizedRequest
+  readonly #runs = new Map<number, SearchRun | ImageRun>()
+  /** In the order of their start. */
+  readonly #images: ImageRun[] = []
+  #hasImageCall = false
+
+  constructor(list: OutputList, request: NormalizedRequest) {
+    this.#list = list
+    this.#request = request
+  }
+
+  start(event: HostedToolStartEvent): void {
+    if (event.kind === 'web_search') this.#runs.set(event.index, this.#startSearch())
+    else if (event.kind === 'image_generate' && !this.#callImageTool()) this.#runs.set(event.index, this.#startImage())
+  }
+
+  progress(event: HostedToolProgressEvent): void {
+    const run = this.#runs.get(event.index)
+    if (run === undefined || run.isDone) return
+    const place = { item_id: run.item.id, output_index: run.outputIndex }
+    const left = event.secondsLeft === undefined ? {} : { seconds_left: event.secondsLeft }
+    switch (event.status) {
+      case 'in-progress':
+      case 'searching':
+      case 'generating':
+        if (run.kind === 'search') {
+          const phase = event.status === 'searching' ? 'searching' : 'in_progress'
+          this.#list.emit?.({ type: `response.web_search_call.${phase}`, ...place, ...left })
+        } else {
+          const phase = event.status === 'generating' ? 'generating' : 'in_progress'
+          this.#list.emit?.({ type: `response.image_generation_call.${phase}`, ...place, ...left })
+        }
+        return
+      case 'completed':
+        // A picture is complete with its file only.
+        if (run.kind === 'search') this.#tellSearchCompletion(run)
+        return
+      case 'failed':
+        // The item's own end says it: there is no event of failure.
+        return
+      default:
+        assertNever(event.status)
+    }
+  }
+
+  end(event: HostedToolEndEvent): void {
+    const run = this.#runs.get(event.index)
+    if (run === undefined || run.isDone) return
+    if (run.kind === 'search') {
+      run.item.action.sources = event.sources.map(({ url }) => ({ type: 'url', url }))
+      this.#finishSearch(run, event.status)
+    } else if (event.status === 'failed') this.#finishImage(run, 'failed')
+    else run.status = 'completed'
+  }
+
+  /** A file that the provider made. Only pictures have an item. */
+  file(file: GeneratedFile): void {
+    if (!isImage(file) || this.#callImageTool()) return
+    const run = this.#images.find(image => !image.isDone) ?? this.#startImage()
+    const { item } = run
+    item.result = file.base64 ?? null
+    item.file_id = file.fileId
+    if (file.mediaType !== undefined) item.mime = file.mediaType
+    if (file.target !== undefined) item.target = file.target
+    this.#finishImage(run, 'completed')
+  }
+
+  /** The answer is over. What was told to be complete is so, even if it left no picture. */
+  finish(): void {
+    this.#finishAll(run => (run.kind === 'search' ? run.isCompletionTold : run.status === 'completed'))
+  }
+
+  /** The answer broke off: what still ran will never end, and no picture will come. */
+  fail(): void {
+    this.#finishAll(run => run.kind === 'search' && run.isCompletionTold)
+  }
+
+  #finishAll(isCompleted: (run: SearchRun | ImageRun) => boolean): void {
+    for (const run of this.#runs.values()) {
+      if (run.isDone) continue
+      const status = isCompleted(run) ? 'completed' : 'failed'
+      if (run.kind === 'search') this.#finishSearch(run, status)
+      else this.#finishImage(run, status)
+    }
+  }
+
+  #startSearch(): SearchRun {
+    const item: ResponsesWebSearch = {
+      id: this.#list.createId('ws'),
+      type: 'web_search_call',
+      status: 'in_progress',
+      action: { type: 'search', query: this.#request.echo?.userText ?? '', sources: [] }
+    }
+    const outputIndex = this.#list.add(item)
+    return { kind: 'search', outputIndex, item, isCompletionTold: false, isDone: false }
+  }
+
+  #tellSearchCompletion(run: SearchRun): void {
+    if (run.isCompletionTold) return
+    run.isCompletionTold = true
+    const place = { item_id: run.item.id, output_index: run.outputIndex }
+    this.#list.emit?.({ type: 'response.web_search_call.completed', ...place })
+  }
+
+  #finishSearch(run: SearchRun, status: 'completed' | 'failed'): void {
+    if (status === 'completed') this.#tellSearchCompletion(run)
+    run.isDone = true
+    run.item.status = status
+    this.#list.finish(run.outputIndex, run.item)
+  }
+
+  #startImage(): ImageRun {
+    const item: ResponsesImageGeneration = {
+      id: this.#list.createId('ig'),
+      type: 'image_generation_call',
+      status: 'in_progress',
+      result: null
+    }
+    const run: ImageRun = { kind: 'image', outputIndex: this.#list.add(item), item, status: 'running', isDone: false }
+    this.#images.push(run)
+    return run
+  }
+
+  #finishImage(run: ImageRun, status: 'completed' | 'failed'): void {
+    run.isDone = true
+    run.item.status = status
+    if (status === 'completed') {
+      const place = { item_id: run.item.id, output_index: run.outputIndex }
+      this.#list.emit?.({ type: 'response.image_generation_call.completed', ...place })
+    }
+    this.#list.finish(run.outputIndex, run.item)
+  }
+
+  /** Writes the call of the client's own image tool, once per answer. False when the client has none. */
+  #callImageTool(): boolean {
+    const tool = findImageTool(this.#request)
+    if (tool === undefined) return false
+    if (this.#hasImageCall) return true
+    this.#hasImageCall = true
+    const { name, namespace } = tool
+    // The upstream knows nothing of this call, so its id carries no state.
+    const id = writeToolCallId({ stateId: undefined, name, callNumber: 0, nonce: this.#request.requestId })
+    const call = new CallBlock(this.#list, namespace === undefined ? { id, name } : { id, name, namespace })
+    call.add(JSON.stringify({ prompt: this.#request.echo?.userText ?? '' }))
+    call.close('completed')
+    return true
+  }
+}
+
+function isImage(file: GeneratedFile): boolean {
+  return file.target === 'image' || file.mediaType?.startsWith('image/') === true
+}

@@ -1,0 +1,203 @@
+// Turns an answer into output items, as it happens or afterwards: both ways go through this one machine, so the streamed and the
+// whole answer have the same items (field lesson F3).
+
+import {
+  assertNever,
+  type HostedToolEndEvent,
+  type JsonObject,
+  type NormalizedEvent,
+  type NormalizedRequest,
+  type OutputItem,
+  type ToolCallStartEvent
+} from '../../../normalized/index.ts'
+import { CallBlock, type CallHead, type ClosingStatus, ReasoningBlock, RefusalBlock, TextBlock } from './blocks.ts'
+import { HostedItems } from './hosted-items.ts'
+import { type EmitItemEvent, OutputList } from './output-list.ts'
+import type { ResponsesOutputItem } from './schema.ts'
+import { createNameSplitter } from './tool-names.ts'
+
+type Block = TextBlock | RefusalBlock | ReasoningBlock | CallBlock
+
+export class OutputMachine {
+  readonly #list: OutputList
+  readonly #hosted: HostedItems
+  readonly #splitName: (call: ToolCallStartEvent) => CallHead
+  #block: Block | undefined
+  /** The block's own end was seen: it stays open until something follows, because only then it is known to be whole. */
+  #isBlockEnded = false
+  /** What searches found since the last text, by the number of the run. */
+  #found: Array<{ run: number; data: JsonObject }> = []
+
+  /** @param emit takes the events of a stream; absent for a whole answer. */
+  constructor(request: NormalizedRequest, emit?: EmitItemEvent) {
+    this.#list = new OutputList(request.requestId, emit)
+    this.#hosted = new HostedItems(this.#list, request)
+    this.#splitName = createNameSplitter(request.tools)
+  }
+
+  /** The items so far; one that is still open is not whole yet. */
+  get items(): ResponsesOutputItem[] {
+    return this.#list.items
+  }
+
+  push(event: NormalizedEvent): void {
+    switch (event.type) {
+      case 'text-delta':
+        if (this.#block?.kind === 'text') this.#block.add(event.text)
+        return
+      case 'reasoning-delta':
+        if (this.#block?.kind === 'reasoning') this.#block.add(event.text)
+        return
+      case 'refusal-delta':
+        if (this.#block?.kind === 'refusal') this.#block.add(event.text)
+        return
+      case 'tool-call-delta':
+        if (this.#block?.kind === 'call') this.#block.add(event.arguments)
+        return
+      case 'citation':
+        if (this.#block?.kind === 'text') this.#block.cite(event.citation)
+        return
+      case 'text-start':
+        this.#open(() => new TextBlock(this.#list))
+        return
+      case 'reasoning-start':
+        this.#open(() => new ReasoningBlock(this.#list))
+        return
+      case 'refusal-start':
+        this.#open(() => new RefusalBlock(this.#list))
+        return
+      case 'tool-call-start':
+        this.#open(() => new CallBlock(this.#list, this.#splitName(event)))
+        return
+      case 'text-end':
+      case 'refusal-end':
+      case 'tool-call-end':
+        this.#isBlockEnded = true
+        return
+      case 'reasoning-end':
+        this.#closeReasoning()
+        return
+      case 'hosted-tool-start':
+        this.#closeReasoning()
+        this.#hosted.start(event)
+        return
+      case 'hosted-tool-progress':
+        this.#hosted.progress(event)
+        return
+      case 'hosted-tool-end':
+        this.#noteFindings(event)
+        this.#hosted.end(event)
+        return
+      case 'file':
+        this.#closeReasoning()
+        this.#hosted.file(event.file)
+        return
+      case 'start':
+      case 'usage':
+      case 'finish':
+      case 'error':
+        return
+      default:
+        assertNever(event)
+    }
+  }
+
+  /** Ends the answer: everything is closed, and an answer with nothing in it is an empty message. */
+  finish(status: ClosingStatus): void {
+    this.#closeBlock(status)
+    this.#hosted.finish()
+    if (this.items.length > 0) return
+    const message = new TextBlock(this.#list)
+    message.open()
+    message.close(status, undefined)
+  }
+
+  /** The answer broke off: what was whole stays so, what was open is closed as incomplete. */
+  fail(): void {
+    this.#closeBlock(this.#isBlockEnded ? 'completed' : 'incomplete')
+    this.#hosted.fail()
+  }
+
+  #open(create: () => Block): void {
+    this.#closeBlock('completed')
+    this.#block = create()
+  }
+
+  #closeReasoning(): void {
+    if (this.#block?.kind === 'reasoning') this.#closeBlock('completed')
+  }
+
+  #closeBlock(status: ClosingStatus): void {
+    const block = this.#block
+    this.#block = undefined
+    this.#isBlockEnded = false
+    if (block?.kind === 'text') block.close(status, block.isOpen ? this.#takeFindings() : undefined)
+    else block?.close(status)
+  }
+
+  #noteFindings(event: HostedToolEndEvent): void {
+    if (event.inlineData !== undefined) this.#found.push({ run: event.index, data: event.inlineData })
+  }
+
+  #takeFindings(): JsonObject | undefined {
+    if (this.#found.length === 0) return undefined
+    const found = this.#found.toSorted((left, right) => left.run - right.run)
+    this.#found = []
+    return Object.assign({}, ...found.map(({ data }) => data))
+  }
+}
+
+/** The events that lead to these items, in an order that gives the same output as the events they came from. */
+export function* replayItems(items: readonly OutputItem[]): Iterable<NormalizedEvent> {
+  const running: Array<{ itemsAtEnd: number; event: HostedToolEndEvent }> = []
+  let calls = 0
+  let runs = 0
+  for (const [position, item] of items.entries()) {
+    for (const run of running.splice(0)) {
+      if (run.itemsAtEnd <= position) yield run.event
+      else running.push(run)
+    }
+    switch (item.type) {
+      case 'text':
+        yield { type: 'text-start' }
+        yield { type: 'text-delta', text: item.text }
+        for (const citation of item.citations) yield { type: 'citation', citation }
+        yield { type: 'text-end' }
+        break
+      case 'reasoning':
+        yield { type: 'reasoning-start' }
+        yield { type: 'reasoning-delta', text: item.text }
+        yield { type: 'reasoning-end' }
+        break
+      case 'refusal':
+        yield { type: 'refusal-start' }
+        yield { type: 'refusal-delta', text: item.text }
+        yield { type: 'refusal-end' }
+        break
+      case 'tool-call': {
+        const { arguments: text, ...head } = item
+        const index = calls++
+        yield { ...head, type: 'tool-call-start', index }
+        yield { type: 'tool-call-delta', index, arguments: text }
+        yield { type: 'tool-call-end', index }
+        break
+      }
+      case 'hosted-tool': {
+        const { kind, name, sources, inlineData, itemsAtEnd = position + 1 } = item
+        const index = runs++
+        yield { type: 'hosted-tool-start', index, kind, name }
+        const status = item.status === 'failed' ? 'failed' : 'completed'
+        const end: HostedToolEndEvent = { type: 'hosted-tool-end', index, status, sources }
+        if (inlineData !== undefined) end.inlineData = inlineData
+        running.push({ itemsAtEnd, event: end })
+        break
+      }
+      case 'file':
+        yield { type: 'file', file: item.file }
+        break
+      default:
+        assertNever(item)
+    }
+  }
+  for (const run of running) yield run.event
+}

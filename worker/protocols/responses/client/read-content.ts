@@ -1,0 +1,89 @@
+// The content of a message or of a tool result: text, or parts of text, pictures, files and sound (responses.md 3).
+
+import {
+  type ContentPart,
+  invalidRequest,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type MediaSource,
+  type NormalizedMessage
+} from '../../../normalized/index.ts'
+import { joinPath, keepDefined, readObject, readOptionalString, readString, wrongType } from '../../shared/field.ts'
+import { readMediaUrl } from '../../shared/media-source.ts'
+
+/** Reads a content that stands at `path`. Raises `invalid_request` with the path of the part or member at fault. */
+export function readContent(content: JsonValue | undefined, path: string): Pick<NormalizedMessage, 'content' | 'form'> {
+  if (typeof content === 'string') return { content: [{ type: 'text', text: content }], form: 'text' }
+  if (content === undefined) return { content: [], form: 'absent' }
+  if (content === null) return { content: [], form: 'null' }
+  if (!Array.isArray(content)) throw wrongType(path, 'a string or an array', content)
+  return { content: content.map((part, index) => readPart(part, `${path}[${index}]`)) }
+}
+
+function readPart(part: JsonValue, path: string): ContentPart {
+  if (!isJsonObject(part)) throw wrongType(path, 'an object', part)
+  switch (part.type) {
+    // What the model said in an earlier turn comes back as output text (field lesson F6).
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      return { type: 'text', text: readText(part, 'text', path) }
+    case 'refusal':
+      return { type: 'refusal', text: readText(part, 'refusal', path) }
+    case 'input_image':
+      return readImage(part, path)
+    case 'input_file':
+      return readFile(part, path)
+    case 'input_audio':
+      return readAudio(part, path)
+    default:
+      throw invalidRequest(
+        `${path}.type`,
+        `'${path}.type' must be one of input_text, output_text, input_image, input_file, input_audio and refusal.`
+      )
+  }
+}
+
+/** A text that may be empty: clients do send empty parts. */
+function readText(part: JsonObject, member: string, path: string): string {
+  const text = part[member]
+  if (typeof text !== 'string') throw wrongType(joinPath(path, member), 'a string', text)
+  return text
+}
+
+function readImage(part: JsonObject, path: string): ContentPart {
+  const source = readFileId(part, path) ?? readMediaUrl(readString(part, 'image_url', path))
+  const detail = readOptionalString(part, 'detail', path)
+  return { type: 'image', source, path, ...keepDefined({ detail }) }
+}
+
+function readFile(part: JsonObject, path: string): ContentPart {
+  const filename = readOptionalString(part, 'filename', path)
+  const source = readFileId(part, path) ?? readFileData(part, path)
+  return { type: 'file', source, path, ...keepDefined({ filename }) }
+}
+
+function readFileData(part: JsonObject, path: string): MediaSource {
+  if ((part.file_data ?? undefined) === undefined && (part.file_url ?? undefined) !== undefined) {
+    return readMediaUrl(readString(part, 'file_url', path))
+  }
+  const data = readString(part, 'file_data', path)
+  // Some clients send the base64 alone; what it is, the file's name says.
+  return URL_SCHEME.test(data) ? readMediaUrl(data) : { kind: 'bytes', mediaType: '', base64: data }
+}
+
+/** base64 has no colon. */
+const URL_SCHEME = /^[a-z][a-z0-9+.-]*:/i
+
+function readAudio(part: JsonObject, path: string): ContentPart {
+  const at = `${path}.input_audio`
+  const audio = readObject(part, 'input_audio', path)
+  const mediaType = `audio/${readString(audio, 'format', at).toLowerCase()}`
+  return { type: 'file', source: { kind: 'bytes', mediaType, base64: readString(audio, 'data', at) }, path }
+}
+
+function readFileId(part: JsonObject, path: string): MediaSource | undefined {
+  const fileId = readOptionalString(part, 'file_id', path)
+  return fileId === undefined || fileId === '' ? undefined : { kind: 'file-id', fileId }
+}

@@ -1,0 +1,223 @@
+// The wire of the Responses operation: what every parameter does, and the shapes of what we answer. The item and event types are
+// those of the official SDK as far as we write them; a test holds them to it.
+
+import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
+import { extraMembers, ignored, nativeFields, sdkOptions, supported } from '../../shared/common-parameters.ts'
+import { toolParameters } from '../../shared/completions-family/tool-use.ts'
+import type { Parameter, ParameterTable } from '../../shared/parameters.ts'
+
+const echoed: Parameter = { class: 'accepted_ignored', note: 'Repeated in the answer.' }
+
+/** Responses (responses.md 2). A name that is not here is an additional field for the native upstream. */
+export const responsesParameters = {
+  model: supported,
+  input: { class: 'supported', note: 'Text, or items; items that say nothing to the upstream are skipped.' },
+  instructions: { class: 'supported', note: 'Stands before every other instruction.' },
+  stream: supported,
+  temperature: supported,
+  top_p: supported,
+  max_output_tokens: { class: 'supported', note: '0 counts as absent.' },
+  max_tokens: { class: 'supported', note: 'Another name of max_output_tokens, which wins over it.' },
+  stop: { class: 'supported', note: 'Up to four strings; the gateway itself cuts the answer at the first match.' },
+  ...toolParameters,
+  text: { class: 'supported', note: 'Its format is text or json_schema; every other type is refused.' },
+  response_format: { class: 'supported', note: 'Like text.format, which wins over it.' },
+  reasoning: { class: 'supported', note: 'Its effort wins over reasoning_effort; other members are only repeated.' },
+  reasoning_effort: supported,
+  previous_response_id: { class: 'supported', note: 'Continues a stored conversation of the v2 contract.' },
+  store: { class: 'supported', note: 'Stores the conversation on the v2 contract.' },
+  ...extraMembers,
+  prompt: {
+    class: 'rejected',
+    rejection: 'unsupported_semantic',
+    note: 'A prompt that another service stores cannot be resolved.'
+  },
+  ...nativeFields,
+  metadata: echoed,
+  truncation: echoed,
+  user: echoed,
+  access_programs: ignored,
+  audio: ignored,
+  background: { class: 'accepted_ignored', note: 'Nothing is ever queued.' },
+  client_metadata: ignored,
+  context_management: ignored,
+  conversation: ignored,
+  frequency_penalty: ignored,
+  image: ignored,
+  include: ignored,
+  logit_bias: ignored,
+  logprobs: ignored,
+  max_tool_calls: ignored,
+  modalities: ignored,
+  moderation: ignored,
+  n: ignored,
+  prediction: ignored,
+  presence_penalty: ignored,
+  prompt_cache_key: ignored,
+  prompt_cache_options: ignored,
+  prompt_cache_retention: ignored,
+  safety_identifier: ignored,
+  seed: ignored,
+  service_tier: ignored,
+  stream_options: ignored,
+  top_logprobs: ignored,
+  web_search_options: ignored,
+  ...sdkOptions
+} as const satisfies ParameterTable
+
+/** A body as it came: parsed JSON whose members nobody has looked at yet. */
+export type ResponsesRequest = JsonObject & { [Name in keyof typeof responsesParameters]?: JsonValue | undefined }
+
+/** `start_index` and `end_index` count UTF-16 code units of the text of its part. */
+export type ResponsesAnnotation = {
+  type: 'url_citation'
+  start_index: number
+  end_index: number
+  url: string
+  title: string
+}
+
+export type ResponsesOutputText = {
+  type: 'output_text'
+  text: string
+  annotations: ResponsesAnnotation[]
+  logprobs: never[]
+  /** Extension: what the provider's own tools found, as the provider gave it. */
+  inline_data?: JsonObject
+}
+
+export type ResponsesRefusal = { type: 'refusal'; refusal: string }
+
+export type ResponsesMessage = {
+  id: string
+  type: 'message'
+  status: 'in_progress' | 'completed' | 'incomplete'
+  role: 'assistant'
+  content: Array<ResponsesOutputText | ResponsesRefusal>
+}
+
+export type ResponsesSummaryText = { type: 'summary_text'; text: string }
+
+export type ResponsesReasoning = { id: string; type: 'reasoning'; summary: ResponsesSummaryText[] }
+
+export type ResponsesFunctionCall = {
+  id: string
+  type: 'function_call'
+  status: 'in_progress' | 'completed' | 'incomplete'
+  call_id: string
+  name: string
+  /** JSON text. */
+  arguments: string
+  namespace?: string
+}
+
+export type ResponsesWebSearch = {
+  id: string
+  type: 'web_search_call'
+  status: 'in_progress' | 'completed' | 'failed'
+  action: { type: 'search'; query: string; sources: Array<{ type: 'url'; url: string }> }
+}
+
+export type ResponsesImageGeneration = {
+  id: string
+  type: 'image_generation_call'
+  status: 'in_progress' | 'completed' | 'failed'
+  /** Base64; null when there is no image, or when it could not be fetched. */
+  result: string | null
+  /** Extensions: what the provider says of the file. */
+  file_id?: string
+  mime?: string
+  target?: string
+}
+
+export type ResponsesOutputItem =
+  | ResponsesMessage
+  | ResponsesReasoning
+  | ResponsesFunctionCall
+  | ResponsesWebSearch
+  | ResponsesImageGeneration
+
+export type ResponsesUsage = {
+  input_tokens: number
+  input_tokens_details: { cached_tokens: number; cache_write_tokens: number }
+  output_tokens: number
+  output_tokens_details: { reasoning_tokens: number }
+  total_tokens: number
+  /** Extension, for clients of the sister operation. */
+  prompt_tokens_details: { cached_tokens: number }
+}
+
+/** What an answer repeats of its request, with the defaults of the operation. */
+export type ResponsesEcho = {
+  instructions: string | null
+  max_output_tokens: number | null
+  parallel_tool_calls: boolean
+  previous_response_id: string | null
+  reasoning: JsonObject
+  store: boolean
+  temperature: number
+  text: JsonObject
+  tool_choice: JsonValue
+  tools: JsonValue[]
+  top_p: number
+  truncation: string
+  user?: string
+}
+
+export type ResponsesFailure = { code: 'server_error' | 'rate_limit_exceeded'; message: string }
+
+export type ResponsesResponse = ResponsesEcho & {
+  id: string
+  object: 'response'
+  created_at: number
+  completed_at?: number
+  status: 'in_progress' | 'completed' | 'incomplete' | 'failed'
+  error: ResponsesFailure | null
+  incomplete_details: { reason: 'max_output_tokens' | 'content_filter' } | null
+  model: string
+  output: ResponsesOutputItem[]
+  /** null until it is known, and when the provider reported none. */
+  usage: ResponsesUsage | null
+  metadata: Record<string, string>
+  access_programs: null
+}
+
+/** Where an event belongs. */
+type OfItem = { item_id: string; output_index: number }
+type OfContent = OfItem & { content_index: number }
+type OfSummary = OfItem & { summary_index: number }
+
+/** What happens to the items of an answer, still without sequence numbers. */
+export type ResponsesItemEvent =
+  | { type: 'response.output_item.added'; output_index: number; item: ResponsesOutputItem }
+  | { type: 'response.output_item.done'; output_index: number; item: ResponsesOutputItem }
+  | (OfContent & { type: 'response.content_part.added'; part: ResponsesOutputText | ResponsesRefusal })
+  | (OfContent & { type: 'response.content_part.done'; part: ResponsesOutputText | ResponsesRefusal })
+  | (OfContent & { type: 'response.output_text.delta'; delta: string; logprobs: never[] })
+  | (OfContent & { type: 'response.output_text.done'; text: string; logprobs: never[] })
+  | (OfContent & {
+      type: 'response.output_text.annotation.added'
+      annotation_index: number
+      annotation: ResponsesAnnotation
+    })
+  | (OfContent & { type: 'response.refusal.delta'; delta: string })
+  | (OfContent & { type: 'response.refusal.done'; refusal: string })
+  | (OfSummary & { type: 'response.reasoning_summary_part.added'; part: ResponsesSummaryText })
+  | (OfSummary & { type: 'response.reasoning_summary_part.done'; part: ResponsesSummaryText })
+  | (OfSummary & { type: 'response.reasoning_summary_text.delta'; delta: string })
+  | (OfSummary & { type: 'response.reasoning_summary_text.done'; text: string })
+  | (OfItem & { type: 'response.function_call_arguments.delta'; delta: string })
+  | (OfItem & { type: 'response.function_call_arguments.done'; name: string; arguments: string })
+  | (OfItem & { type: `response.web_search_call.${'in_progress' | 'searching' | 'completed'}`; seconds_left?: number })
+  | (OfItem & {
+      type: `response.image_generation_call.${'in_progress' | 'generating' | 'completed'}`
+      seconds_left?: number
+    })
+
+export type ResponsesLifecycleEvent = {
+  type: `response.${'created' | 'in_progress' | 'completed' | 'incomplete' | 'failed'}`
+  response: ResponsesResponse
+}
+
+/** An event as it stands in the stream. */
+export type ResponsesEvent = (ResponsesItemEvent | ResponsesLifecycleEvent) & { sequence_number: number }

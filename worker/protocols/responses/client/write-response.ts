@@ -1,0 +1,106 @@
+// The response object: the whole answer, and the same object in the events that begin and end a stream (responses.md 4).
+
+import {
+  assertNever,
+  type FinishReason,
+  type NormalizedResponse,
+  type NormalizedUsage
+} from '../../../normalized/index.ts'
+import type { ResponseContext } from '../../face.ts'
+import { selectMetadata } from '../../shared/completions-family/metadata.ts'
+import type { ClosingStatus } from './blocks.ts'
+import { writeEcho } from './echo.ts'
+import { OutputMachine, replayItems } from './output.ts'
+import type { ResponsesFailure, ResponsesOutputItem, ResponsesResponse, ResponsesUsage } from './schema.ts'
+import { writeResponseId } from './stored-conversation.ts'
+
+/** Writes a whole answer. It is the response that the last event of a stream of the same events holds (field lesson F3). */
+export function writeResponsesResponse(response: NormalizedResponse, context: ResponseContext): ResponsesResponse {
+  const { finish, items, metadata, state, usage } = response
+  const output = new OutputMachine(context.request)
+  for (const event of replayItems(items)) output.push(event)
+  output.finish(mapStatus(finish.reason))
+  return createResponseWriter(context)({
+    id: writeResponseId(context.request, state?.native?.threadId ?? metadata.upstream_thread_id),
+    output: output.items,
+    metadata,
+    usage,
+    end: { type: 'finish', reason: finish.reason }
+  })
+}
+
+/** How an answer ended; undefined while it goes on. */
+export type ResponseEnd = { type: 'finish'; reason: FinishReason } | { type: 'failure'; failure: ResponsesFailure }
+
+export interface ResponseParts {
+  id: string
+  output: ResponsesOutputItem[]
+  metadata: Record<string, string>
+  usage: NormalizedUsage | null
+  end: ResponseEnd | undefined
+}
+
+/** A writer of response objects that differ in their parts only. */
+export function createResponseWriter(context: ResponseContext): (parts: ResponseParts) => ResponsesResponse {
+  const { createdAt, model, request } = context
+  const echo = writeEcho(request)
+  return ({ id, output, metadata, usage, end }) => {
+    const status = writeStatus(end)
+    return {
+      id,
+      object: 'response',
+      created_at: createdAt,
+      ...(status === 'completed' ? { completed_at: context.now?.() ?? createdAt } : {}),
+      status,
+      error: end?.type === 'failure' ? end.failure : null,
+      incomplete_details: end?.type === 'finish' ? writeIncompleteDetails(end.reason) : null,
+      model,
+      output,
+      usage: writeUsage(usage),
+      metadata: selectMetadata({ ...request.metadata, ...metadata }),
+      ...echo,
+      access_programs: null
+    }
+  }
+}
+
+/** An answer that the provider cut is incomplete, and so is what stands last in it. */
+export function mapStatus(reason: FinishReason): ClosingStatus {
+  switch (reason) {
+    case 'stop':
+    case 'tool-calls':
+      return 'completed'
+    case 'length':
+    case 'content-filter':
+    case 'cancelled':
+      return 'incomplete'
+    default:
+      return assertNever(reason)
+  }
+}
+
+/** null when the provider reported nothing. The details are numbers always: the SDK's type knows no null there. */
+export function writeUsage(usage: NormalizedUsage | null): ResponsesUsage | null {
+  if (usage === null) return null
+  const inputTokens = usage.inputTokens ?? 0
+  const outputTokens = usage.outputTokens ?? 0
+  const cachedTokens = usage.cachedInputTokens ?? 0
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: 0 },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },
+    total_tokens: usage.totalTokens ?? inputTokens + outputTokens,
+    prompt_tokens_details: { cached_tokens: cachedTokens }
+  }
+}
+
+function writeStatus(end: ResponseEnd | undefined): ResponsesResponse['status'] {
+  if (end === undefined) return 'in_progress'
+  return end.type === 'failure' ? 'failed' : mapStatus(end.reason)
+}
+
+function writeIncompleteDetails(reason: FinishReason): ResponsesResponse['incomplete_details'] {
+  if (reason === 'length') return { reason: 'max_output_tokens' }
+  return reason === 'content-filter' ? { reason: 'content_filter' } : null
+}

@@ -1,0 +1,272 @@
+// One request and its response over the HTTP client's lowest layer. It owns the bounds of every phase, the abort, and the
+// promise that the connection is given back on every path (field lessons H1 to H5); what the bytes mean is the receiver's.
+
+import { Readable } from 'node:stream'
+import type { Dispatcher } from 'undici'
+import type { CancelSignal } from '../../performance/cancel-source.ts'
+import { type Deadlined, forgetDeadline, UNWATCHED, watchDeadline } from '../../performance/deadlines.ts'
+import { createTurnBatch } from '../../performance/turn-batch.ts'
+import { abortError } from './abort.ts'
+import { CallFailure, timeoutFailure, transportFailure } from './call-failure.ts'
+
+export interface ExchangeRequest {
+  method: 'GET' | 'POST'
+  path: string
+  /** Names and values in turn, the form that the client sends without copying. */
+  headers: string[]
+  body?: Uint8Array
+}
+
+export interface ExchangeHead {
+  status: number
+  headers: Readonly<Record<string, string | string[] | undefined>>
+}
+
+/** What a receiver may do with the response while it arrives. */
+export interface ExchangeControl {
+  /** Reads no more from the upstream until `resume`; the silence in between is ours and is not timed. */
+  pause(): void
+  resume(): void
+  /** Ends the exchange now; it counts as a success, because the receiver has what it wanted. */
+  cancel(): void
+}
+
+/** Takes a response. Whatever it throws ends the exchange and rejects it. */
+export interface ExchangeReceiver {
+  onHead(head: ExchangeHead, control: ExchangeControl): void
+  onData(chunk: Buffer): void
+}
+
+export interface ExchangeTimeouts {
+  /** From asking for a connection until the request can be written. */
+  connectMs: number
+  /** Each gap while the body goes out, and from its end until the response's headers. */
+  responseMs: number
+  /** Each gap between received bytes of the body; 0 sets no limit. */
+  idleMs: number
+}
+
+/** How an exchange ended, for the metrics: the upstream's status as text, or one of the fixed words. */
+export interface ExchangeObservation {
+  status: string
+  /** From the request's first byte to the response's last. */
+  durationMs: number
+}
+
+export interface ExchangeOptions {
+  dispatcher: Dispatcher
+  /** Scheme, host and port. */
+  origin: string
+  request: ExchangeRequest
+  receiver: ExchangeReceiver
+  timeouts: ExchangeTimeouts
+  signal: CancelSignal
+  /** Called once, however an exchange ends that was begun, before its promise settles. */
+  onSettled?: ((observation: ExchangeObservation) => void) | undefined
+}
+
+/**
+ * Bodies above this size go out in pieces, so that each piece that the connection takes renews the time limit: a slow link may
+ * need longer than the limit for a large file.
+ */
+const BODY_PIECE_BYTES = 256 * 1024
+
+/**
+ * Sends a request and gives the response to the receiver. Resolves after the last byte, or after `cancel`.
+ * Rejects with `CallFailure` when the transport fails or a phase takes too long, with the signal's `GatewayError` when it is
+ * aborted, and with whatever the receiver threw.
+ */
+export function runExchange(options: ExchangeOptions): Promise<'ended' | 'cancelled'> {
+  return new Promise((resolve, reject) => {
+    if (options.signal.aborted) {
+      reject(abortError(options.signal))
+      return
+    }
+    new Exchange(options, resolve, reject).start()
+  })
+}
+
+/** What follows the last byte, reading the answer and writing the client's, is done for all exchanges that end in one turn. */
+const resolveEnded = createTurnBatch<(outcome: 'ended') => void>(resolve => resolve('ended'))
+
+type Phase = 'connecting' | 'sending' | 'waiting for the response' | 'reading the response'
+
+class Exchange implements Dispatcher.DispatchHandler, ExchangeControl, Deadlined {
+  deadlinePlace = UNWATCHED
+  readonly #options: ExchangeOptions
+  readonly #resolve: (outcome: 'ended' | 'cancelled') => void
+  readonly #reject: (reason: unknown) => void
+  #controller: Dispatcher.DispatchController | undefined
+  #phase: Phase = 'connecting'
+  #limitMs = 0
+  /** The limit of this phase was renewed since the deadline was asked for last. */
+  #isRenewed = false
+  #deadlineMs = Number.POSITIVE_INFINITY
+  #status: number | undefined
+  #startedAtMs: number | undefined
+  #isSettled = false
+  #isPaused = false
+
+  constructor(
+    options: ExchangeOptions,
+    resolve: (outcome: 'ended' | 'cancelled') => void,
+    reject: (reason: unknown) => void
+  ) {
+    this.#options = options
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  start(): void {
+    const { dispatcher, origin, request, signal, timeouts } = this.#options
+    signal.addEventListener('abort', this.#onAbort, { once: true })
+    this.#enter('connecting', timeouts.connectMs)
+    watchDeadline(this)
+    const dispatchOptions: Dispatcher.DispatchOptions = {
+      origin,
+      path: request.path,
+      method: request.method,
+      headers: request.headers,
+      // Both bounds are kept here, where a pause of ours does not count as silence of the upstream.
+      headersTimeout: 0,
+      bodyTimeout: 0
+    }
+    if (request.body !== undefined) dispatchOptions.body = this.#outgoingBody(request.body)
+    try {
+      dispatcher.dispatch(dispatchOptions, this)
+    } catch (thrown) {
+      this.#fail(transportFailure(thrown))
+    }
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#isSettled) {
+      // Nobody waits any more: the request was given up while its connection was being made.
+      controller.abort(new Error('abandoned'))
+      return
+    }
+    this.#startedAtMs = performance.now()
+    this.#enter('sending', this.#options.timeouts.responseMs)
+  }
+
+  onBodySent(): void {
+    if (!this.#isSettled && this.#phase === 'sending') this.#enter('sending', this.#options.timeouts.responseMs)
+  }
+
+  onRequestSent(): void {
+    if (!this.#isSettled && this.#phase === 'sending') {
+      this.#enter('waiting for the response', this.#options.timeouts.responseMs)
+    }
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>
+  ): void {
+    // An informational response is only a sign of life.
+    if (this.#isSettled || status < 200) return
+    this.#status = status
+    this.#enter('reading the response', this.#options.timeouts.idleMs)
+    try {
+      this.#options.receiver.onHead({ status, headers }, this)
+    } catch (thrown) {
+      this.#fail(thrown)
+    }
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isSettled) return
+    this.#isRenewed = true
+    try {
+      this.#options.receiver.onData(chunk)
+    } catch (thrown) {
+      this.#fail(thrown)
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.#settle(String(this.#status))) resolveEnded(this.#resolve)
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    if (!this.#isSettled) this.#fail(transportFailure(error))
+  }
+
+  pause(): void {
+    if (this.#isSettled || this.#isPaused) return
+    this.#isPaused = true
+    this.#controller?.pause()
+  }
+
+  resume(): void {
+    if (this.#isSettled || !this.#isPaused) return
+    this.#isPaused = false
+    this.#enter('reading the response', this.#options.timeouts.idleMs)
+    this.#controller?.resume()
+  }
+
+  cancel(): void {
+    if (!this.#settle(String(this.#status ?? 'cancelled'))) return
+    this.#controller?.abort(new Error('cancelled'))
+    this.#resolve('cancelled')
+  }
+
+  readonly #onAbort = (): void => {
+    if (!this.#settle('cancelled')) return
+    const error = abortError(this.#options.signal)
+    this.#controller?.abort(error)
+    this.#reject(error)
+  }
+
+  #outgoingBody(body: Uint8Array): Uint8Array | Readable {
+    if (body.byteLength <= BODY_PIECE_BYTES) return body
+    // A stream has no length that the client could see, and without one the body would go out chunked.
+    this.#options.request.headers.push('content-length', String(body.byteLength))
+    return Readable.from(cutPieces(body), { objectMode: false })
+  }
+
+  #fail(thrown: unknown): void {
+    const outcome = thrown instanceof CallFailure ? thrown.outcome : undefined
+    if (!this.#settle(outcome ?? 'protocol_error')) return
+    this.#controller?.abort(new Error('failed', { cause: thrown }))
+    this.#reject(thrown)
+  }
+
+  #enter(phase: Phase, limitMs: number): void {
+    this.#phase = phase
+    this.#limitMs = limitMs
+    this.#isRenewed = true
+  }
+
+  deadlineMs(nowMs: number): number {
+    if (this.#isPaused || this.#limitMs === 0) return Number.POSITIVE_INFINITY
+    if (this.#isRenewed) {
+      this.#isRenewed = false
+      this.#deadlineMs = nowMs + this.#limitMs
+    }
+    return this.#deadlineMs
+  }
+
+  onDeadline(): void {
+    this.#fail(timeoutFailure(this.#phase, this.#limitMs))
+  }
+
+  /** True for the one who ends the exchange; everybody else comes too late. */
+  #settle(status: string): boolean {
+    if (this.#isSettled) return false
+    this.#isSettled = true
+    forgetDeadline(this)
+    this.#options.signal.removeEventListener('abort', this.#onAbort)
+    const durationMs = this.#startedAtMs === undefined ? 0 : performance.now() - this.#startedAtMs
+    this.#options.onSettled?.({ status, durationMs })
+    return true
+  }
+}
+
+function* cutPieces(body: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0; start < body.byteLength; start += BODY_PIECE_BYTES) {
+    yield body.subarray(start, start + BODY_PIECE_BYTES)
+  }
+}
