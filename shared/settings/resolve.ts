@@ -1,5 +1,5 @@
-// Finds the raw text of every setting: names in any case, aliases, secrets from files, and what to say about names nobody knows.
-import { nearestName } from './nearest-name.ts'
+// Finds the raw text of every setting: names in any case, aliases, secrets from files, and the warnings for unknown names.
+import { closestMatch } from 'leven'
 import { type SettingName, settingNames, settingsTable } from './table.ts'
 
 /** Raw texts under the canonical names of the table; what a worker is started with. */
@@ -104,7 +104,7 @@ function unknownNameWarnings(given: Map<string, string>): string[] {
   const warnings: string[] = []
   for (const name of [...given.keys()].sort()) {
     if (!OWN_PREFIX.test(name) || knownNames.includes(name)) continue
-    warnings.push(`Unknown setting ${name} is ignored; the nearest known name is ${nearestName(name, knownNames)}.`)
+    warnings.push(`Unknown setting ${name} is ignored; the nearest known name is ${closestMatch(name, knownNames)}.`)
   }
   return warnings
 }

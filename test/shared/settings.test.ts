@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import t from 'tap'
 import { Secret } from '../../shared/secret.ts'
-import { editDistance, nearestName } from '../../shared/settings/nearest-name.ts'
 import { settingNames, settingsTable } from '../../shared/settings/table.ts'
 import {
   isAuthRequired,
@@ -264,11 +263,4 @@ t.test('authentication is required by its switch or by the mode', async t => {
   t.equal(isAuthRequired(parseSettings({})), false)
   t.equal(isAuthRequired(parseSettings({ GATEWAY_ENABLE_API_KEY_AUTH: 'true' })), true)
   t.equal(isAuthRequired(parseSettings({ GATEWAY_MODE: 'PROD' })), true)
-})
-
-t.test('edit distance counts insertions, deletions and replacements', async t => {
-  t.equal(editDistance('', 'abc'), 3)
-  t.equal(editDistance('kitten', 'sitting'), 3)
-  t.equal(editDistance('same', 'same'), 0)
-  t.equal(nearestName('abd', ['xyz', 'abc', 'abe']), 'abc')
 })
