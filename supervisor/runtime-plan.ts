@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { computeConfigRevision, createNativeProfileSet, type ProfileSet } from '../shared/native-profile.ts'
-import { parseDotenv } from '../shared/settings/dotenv.ts'
+import { describeIgnoredLines, parseDotenv } from '../shared/settings/dotenv.ts'
 import {
   resolveEnvironment,
   type SettingIssue,
@@ -113,5 +113,6 @@ function readDotenv(
     const warnings = envFile === undefined ? [] : ['The file named by --env-path cannot be read; it is ignored.']
     return { values: {}, warnings }
   }
-  return { values: parseDotenv(text, environment), warnings: [] }
+  const { values, ignoredLines } = parseDotenv(text, environment)
+  return { values, warnings: describeIgnoredLines(ignoredLines) }
 }
