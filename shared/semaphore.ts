@@ -63,14 +63,13 @@ export function createSemaphore({ slotsMax, waitersMax, waitMsMax }: SemaphoreOp
       return () => leave(waiter)
     },
     release() {
-      const [next] = waiters
-      if (next === undefined) {
-        held -= 1
+      for (const next of waiters) {
+        // The slot passes on without becoming free, so that no later caller overtakes the queue.
+        leave(next)
+        next.settle(true)
         return
       }
-      // The slot passes on without becoming free, so that no later caller overtakes the queue.
-      leave(next)
-      next.settle(true)
+      held -= 1
     },
     refuseWaiters() {
       for (const waiter of [...waiters]) refuse(waiter)
