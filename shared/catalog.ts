@@ -1,6 +1,8 @@
 // The shared model catalog: what an upstream model list becomes, and the snapshot that every worker shows (bridge contract, 6.1, 6.2).
 import type { JsonObject, JsonValue } from './json.ts'
+import { NATIVE_PROVIDER_KIND } from './native-profile.ts'
 import { revisionOf } from './revision.ts'
+import type { ProviderKind } from './support-matrix.ts'
 
 export const CATALOG_SCHEMA_VERSION = 'gateway.model-catalog.v1'
 
@@ -33,7 +35,7 @@ export interface CatalogModels {
 }
 
 export interface CatalogModel extends CatalogEntry {
-  readonly providerKind: 'native'
+  readonly providerKind: ProviderKind
   readonly providerProfileId: string
   /** RFC 3339 UTC. */
   readonly discoveredAt: string
@@ -124,7 +126,7 @@ export function createCatalogSnapshot(
     source: 'provider_api',
     models: models.entries.map(entry => ({
       ...entry,
-      providerKind: 'native',
+      providerKind: NATIVE_PROVIDER_KIND,
       providerProfileId,
       discoveredAt,
       stale: false,

@@ -8,7 +8,7 @@ import {
   type ProfileSet,
   type ProviderProfile,
   writeAlias
-} from './native-profile.ts'
+} from './profile.ts'
 import type { StartupError } from './startup-error.ts'
 
 /** Names that no machine document may hold at any depth, so that no builder can leak what they stand for. */

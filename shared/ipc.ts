@@ -1,6 +1,7 @@
 // The messages between the supervisor and its workers: every kind with its fields, checked at both ends.
 import { z } from 'zod'
 import type { CatalogFailure, CatalogModels, CatalogSnapshot } from './catalog.ts'
+import { PROVIDER_KINDS } from './support-matrix.ts'
 
 /** Raised when a message changes its meaning. Both ends come from one build, so a difference is a mistake, not a negotiation. */
 export const IPC_VERSION = 1
@@ -47,7 +48,7 @@ const catalogSnapshot: z.ZodType<CatalogSnapshot> = z.object({
   models: z.array(
     z.object({
       ...catalogEntryFields,
-      providerKind: z.literal('native'),
+      providerKind: z.enum(PROVIDER_KINDS),
       providerProfileId: z.string(),
       discoveredAt: z.string(),
       stale: z.boolean(),

@@ -2,7 +2,6 @@
 // (bridge contract, section 5.5). The data below states what is built and proven, nothing that is planned.
 import type { JsonObject } from './json.ts'
 import { compareCodePoints } from './json.ts'
-import type { ProviderKind, SupportStatus } from './native-profile.ts'
 import { revisionOf } from './revision.ts'
 
 export const publicProtocols = [
@@ -13,12 +12,11 @@ export const publicProtocols = [
 ] as const
 export type PublicProtocol = (typeof publicProtocols)[number]
 
-export const providerKinds: readonly ProviderKind[] = [
-  'chat_compatible',
-  'content_compatible',
-  'messages_compatible',
-  'native'
-]
+/** Every kind of provider, in published order. */
+export const PROVIDER_KINDS = ['chat_compatible', 'content_compatible', 'messages_compatible', 'native'] as const
+export type ProviderKind = (typeof PROVIDER_KINDS)[number]
+
+export type SupportStatus = 'stable' | 'technical_preview' | 'blocked'
 
 /** The 21 meanings that a route keeps or loses, in published order. */
 export const semanticNames = [
@@ -138,7 +136,7 @@ const nativeCells: Readonly<Record<PublicProtocol, NativeCell>> = {
 /** The 16 cells of this build, in published order. */
 export const supportMatrix: readonly SupportCell[] = Object.freeze(
   publicProtocols.flatMap(publicProtocol =>
-    providerKinds.map(upstreamProvider =>
+    PROVIDER_KINDS.map(upstreamProvider =>
       upstreamProvider === 'native'
         ? createNativeCell(publicProtocol)
         : createBlockedCell(publicProtocol, upstreamProvider)

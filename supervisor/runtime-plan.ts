@@ -2,7 +2,8 @@
 // is what runs (field lesson N3).
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { computeConfigRevision, createNativeProfileSet, type ProfileSet } from '../shared/native-profile.ts'
+import { createNativeProfileSet } from '../shared/native-profile.ts'
+import { computeConfigRevision, type ProfileSet } from '../shared/profile.ts'
 import { parseDotenv } from '../shared/settings/dotenv.ts'
 import {
   resolveEnvironment,

@@ -8,7 +8,8 @@ import {
   type WorkerMessageContent
 } from '../shared/ipc.ts'
 import { createRuntimeLog, type RuntimeLog } from '../shared/logging.ts'
-import { computeConfigRevision, createNativeProfileSet } from '../shared/native-profile.ts'
+import { createNativeProfileSet } from '../shared/native-profile.ts'
+import { computeConfigRevision } from '../shared/profile.ts'
 import { listSecretTexts } from '../shared/settings/effective.ts'
 import { parseSettings, SettingsError } from '../shared/settings.ts'
 import { matrixRevision } from '../shared/support-matrix.ts'

@@ -8,7 +8,8 @@ import {
   createStartupErrorDocument,
   type ReadinessFacts
 } from '../../shared/documents.ts'
-import { computeConfigRevision, createNativeProfileSet } from '../../shared/native-profile.ts'
+import { createNativeProfileSet } from '../../shared/native-profile.ts'
+import { computeConfigRevision } from '../../shared/profile.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import { StartupError } from '../../shared/startup-error.ts'
 import { matrixRevision } from '../../shared/support-matrix.ts'

@@ -9,7 +9,7 @@ import {
   computeProfileRevision,
   type ProfileSet,
   type ProviderProfile
-} from '../../shared/native-profile.ts'
+} from '../../shared/profile.ts'
 import { computeMatrixRevision, matrixRevision, supportMatrix } from '../../shared/support-matrix.ts'
 import { referenceMatrix } from './fixtures/reference-matrix.ts'
 
