@@ -136,13 +136,13 @@ export function startControl(dependencies: ControlDependencies, options: Control
         dispatch({ kind: 'workers-keep-dying' })
         break
       case 'told':
-        dispatch({ kind: 'workers-told' })
+        dispatch({ kind: 'drain-acknowledged' })
         break
       case 'requests-done':
         dispatch({ kind: 'requests-done' })
         break
       case 'gone':
-        dispatch({ kind: 'workers-gone' })
+        dispatch({ kind: 'workers-exited' })
         break
       case 'worker-gone':
         broker.releaseOwner(event.owner)
@@ -171,7 +171,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
       case 'announce-shutdown':
         log.info({ event: 'shutdown_initiated' }, 'Application shutdown initiated')
         break
-      case 'tell-workers-to-drain':
+      case 'drain-workers':
         fleet.drain()
         reportDrain()
         break
@@ -185,8 +185,12 @@ export function startControl(dependencies: ControlDependencies, options: Control
       case 'close-workers':
         fleet.close()
         break
-      case 'kill-workers':
-        log.error({ event: 'cleanup_exceeded' }, 'Cleanup took too long; workers are killed')
+      case 'close-writer':
+        // This build has no writer process.
+        dispatch({ kind: 'writer-closed' })
+        break
+      case 'kill-processes':
+        log.error({ event: 'cleanup_exceeded' }, 'Cleanup took too long; processes that still run are killed')
         fleet.kill()
         break
       case 'start-timer':
