@@ -69,7 +69,7 @@ export function settingsFrom(resolved: Pick<ResolvedVariables, 'variables' | 'is
   if (resolved.variables.GATEWAY_POOL_THREADS === undefined) {
     values.set('GATEWAY_POOL_THREADS', defaultPoolThreads(Number(values.get('GATEWAY_WORKERS'))))
   }
-  return assemble(values)
+  return assembleSettings(values)
 }
 
 /** Whether a client must show an API key: authentication is switched on, or the mode is PROD. */
@@ -92,6 +92,27 @@ export function settingPath(name: SettingName): {
   return { group: 'proxy', key: camelCase(name) }
 }
 
+/** The value of one setting; undefined where it is optional and unset. */
+export function readSetting(settings: Settings, name: SettingName): unknown {
+  const { group, key } = settingPath(name)
+  const members: Readonly<Record<string, unknown>> = group === undefined ? settings : settings[group]
+  return members[key]
+}
+
+/** The frozen settings object of values that have been read, an unset one being undefined. */
+export function assembleSettings(values: ReadonlyMap<SettingName, unknown>): Settings {
+  const groups = { upstream: {}, otel: {}, proxy: {} } as Record<string, Record<string, unknown>>
+  const settings: Record<string, unknown> = {}
+  for (const [name, value] of values) {
+    const { group, key } = settingPath(name)
+    const target = group === undefined ? settings : (groups[group] ?? settings)
+    target[key] = value
+  }
+  for (const [group, members] of Object.entries(groups)) settings[group] = Object.freeze(members)
+  // Every key was written from the same table that the type is computed from.
+  return Object.freeze(settings) as Settings
+}
+
 function readValue(name: SettingName, variables: Variables, issues: SettingIssue[]): unknown {
   const row = settingsTable[name]
   const text = variables[name]
@@ -107,19 +128,6 @@ function readValue(name: SettingName, variables: Variables, issues: SettingIssue
 
 function defaultPoolThreads(workers: number): number {
   return Math.max(1, Math.floor(availableParallelism() / workers))
-}
-
-function assemble(values: ReadonlyMap<SettingName, unknown>): Settings {
-  const groups = { upstream: {}, otel: {}, proxy: {} } as Record<string, Record<string, unknown>>
-  const settings: Record<string, unknown> = {}
-  for (const [name, value] of values) {
-    const { group, key } = settingPath(name)
-    const target = group === undefined ? settings : (groups[group] ?? settings)
-    target[key] = value
-  }
-  for (const [group, members] of Object.entries(groups)) settings[group] = Object.freeze(members)
-  // Every key was written from the same table that the type is computed from.
-  return Object.freeze(settings) as Settings
 }
 
 function camelCase(name: string): string {

@@ -2,8 +2,8 @@
 import type { JsonObject, JsonValue } from '../json.ts'
 import { createRedactor, REDACTED } from '../redaction.ts'
 import { Secret } from '../secret.ts'
-import { isAuthRequired, type Settings, settingPath } from '../settings.ts'
-import { type SettingName, settingNames, settingsTable } from './table.ts'
+import { isAuthRequired, readSetting, type Settings } from '../settings.ts'
+import { settingNames, settingsTable } from './table.ts'
 
 /** Every setting that has a value under its variable name; secrets as `***`, and no credentials inside URLs. */
 export function describeEffectiveSettings(settings: Settings): JsonObject {
@@ -52,10 +52,4 @@ function describeSecret(value: unknown): JsonValue | undefined {
   if (value instanceof Secret) return REDACTED
   const names = Object.keys(Object(value))
   return names.length === 0 ? undefined : Object.fromEntries(names.map(name => [name, REDACTED]))
-}
-
-function readSetting(settings: Settings, name: SettingName): unknown {
-  const { group, key } = settingPath(name)
-  const members: Readonly<Record<string, unknown>> = group === undefined ? settings : settings[group]
-  return members[key]
 }
