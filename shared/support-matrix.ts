@@ -16,7 +16,8 @@ export type PublicProtocol = (typeof publicProtocols)[number]
 export const PROVIDER_KINDS = ['chat_compatible', 'content_compatible', 'messages_compatible', 'native'] as const
 export type ProviderKind = (typeof PROVIDER_KINDS)[number]
 
-export type SupportStatus = 'stable' | 'technical_preview' | 'blocked'
+export const SUPPORT_STATUSES = ['stable', 'technical_preview', 'blocked'] as const
+export type SupportStatus = (typeof SUPPORT_STATUSES)[number]
 
 /** The 21 meanings that a route keeps or loses, in published order. */
 export const semanticNames = [

@@ -1,10 +1,20 @@
 // What a worker asks of the supervisor while it serves: host-wide concurrency slots and the one shared model catalog.
-import type { CatalogFailure, CatalogModels, CatalogSnapshot } from '../shared/catalog.ts'
-import { type CatalogReply, type CatalogTicket, createCatalogRecord } from '../shared/catalog-record.ts'
-import type { SupervisorMessage, WorkerMessageContent } from '../shared/ipc.ts'
+import type { CatalogModels, CatalogSnapshot } from '../shared/catalog.ts'
+import { createCatalogRecord } from '../shared/catalog-record.ts'
+import { writeCatalogReply } from '../shared/ipc/catalog-reply.ts'
+import { handleMessage, type SupervisorMessageHandlers, type WorkerMessageHandlers } from '../shared/ipc/handlers.ts'
+import {
+  type ContentOf,
+  createMessage,
+  type MessageOf,
+  type SupervisorMessageFields,
+  type WorkerMessageFields
+} from '../shared/ipc/messages.ts'
+import { createWorkerAsker } from '../shared/ipc/worker-requests.ts'
 import { createSlotPool, limitOf, type SlotSettings, slotLimitsFrom } from '../shared/model-slots.ts'
 import { NATIVE_PROFILE_ID } from '../shared/native-profile.ts'
 import { readCatalogFailure, writeCatalogFailure } from './catalog-failure.ts'
+import { GatewayError } from './normalized/index.ts'
 import type { CancelSignal } from './performance/cancel-source.ts'
 
 export interface RefreshCatalogOptions {
@@ -14,189 +24,133 @@ export interface RefreshCatalogOptions {
   readonly signal?: CancelSignal
 }
 
-/** Gives the slot back, or null: there was none to have. */
+/** Gives the slot back; null when no slot was granted. */
 export type SlotGrant = (() => void) | null
 
 export interface ControlChannel {
   /**
-   * Takes a host-wide slot for a model: gives a function that gives it back, or null when the wait ended without one (timeout,
-   * full queue, or `signal`). A model without a limit sends nothing and is answered without a promise.
+   * Takes a host-wide slot for a model: returns a function that gives it back, or null when the wait ended without one (timeout,
+   * full queue, or `signal`). For a model without a limit no message is sent and no promise is returned.
    */
   acquireSlot(key: string, signal: CancelSignal): SlotGrant | Promise<SlotGrant>
-  /** The catalog that all workers show at the moment, or undefined before the first discovery. */
+  /** The catalog that all workers show now, or undefined before the first discovery. */
   catalogSnapshot(): CatalogSnapshot | undefined
   /** Calls the listener for each snapshot that replaces the current one. */
   onCatalogPublished(listener: (snapshot: CatalogSnapshot) => void): void
   /**
-   * Calls the listener when the supervisor wants this worker to bring the catalog up to date (the warm-up from boot on). The
+   * Calls the listener when the supervisor asks this worker to bring the catalog up to date (the warm-up from boot on). The
    * listener is expected to call `refreshCatalog`; after a failed refresh the supervisor asks again.
    */
   onRefreshWanted(listener: () => void): void
   /**
    * Brings the catalog up to date. One caller on the host fetches, all others wait for its result. With an earlier snapshot a
    * failed fetch resolves with that snapshot, marked stale. Without one it rejects: with the error of `fetchModels` in the worker
-   * that fetched, with a `GatewayError` that says the same in the others. An aborted `signal` rejects with its reason.
+   * that fetched, with an equal `GatewayError` in the others. An aborted `signal` rejects with its reason, a closed channel with
+   * `gateway_not_ready`.
    */
   refreshCatalog(fetchModels: () => Promise<CatalogModels>, options: RefreshCatalogOptions): Promise<CatalogSnapshot>
 }
 
-/** What the two kinds of channel differ in: where slots and leases come from. */
-interface Broker {
-  acquire(requestId: number, key: string): void
-  release(requestId: number): void
-  cancel(requestId: number): void
-  requestCatalog(requestId: number, force: boolean): void
-  completeCatalog(requestId: number, models: CatalogModels): void
-  failCatalog(requestId: number, failure: CatalogFailure): void
-}
+/** The messages of the supervisor that concern slots and the catalog. */
+type ChannelKind =
+  | 'slot-granted'
+  | 'slot-refused'
+  | 'catalog-lease'
+  | 'catalog-result'
+  | 'catalog-unavailable'
+  | 'catalog-published'
+  | 'catalog-refresh-wanted'
+/** The messages of the channel to the supervisor. */
+type ChannelRequestKind =
+  | 'slot-acquire'
+  | 'slot-cancel'
+  | 'slot-release'
+  | 'catalog-refresh'
+  | 'catalog-fetched'
+  | 'catalog-failed'
+type ChannelRequest = ContentOf<WorkerMessageFields, ChannelRequestKind>
 
-interface PendingRefresh {
-  readonly kind: 'forced' | 'unforced'
-  readonly fetchModels: () => Promise<CatalogModels>
-  readonly resolve: (snapshot: CatalogSnapshot) => void
-  readonly reject: (error: unknown) => void
-  failure: unknown
-}
+export type ChannelMessage = MessageOf<SupervisorMessageFields, ChannelKind>
 
 export interface RemoteControlChannel extends ControlChannel {
-  /** Takes in a message of the supervisor; returns false when it is not one for the channel. */
-  receive(message: SupervisorMessage): boolean
+  /** Takes in a message of the supervisor. */
+  receive(message: ChannelMessage): void
+  /** Ends every wait: the worker exits. */
+  close(): void
 }
 
-/** The channel of a worker: every question becomes a message, every answer comes in through `receive`. */
+/** The channel of a worker: requests go out through `send`, replies come in through `receive`. */
 export function createControlChannel(
-  dependencies: { send: (message: WorkerMessageContent) => void },
+  { send }: { send: (message: ChannelRequest) => void },
   options: { settings: SlotSettings; catalog: CatalogSnapshot | undefined }
 ): RemoteControlChannel {
-  const { send } = dependencies
-  const core = createChannelCore(options, {
-    acquire: (requestId, key) => send({ kind: 'slot-acquire', requestId, key }),
-    release: requestId => send({ kind: 'slot-release', requestId }),
-    cancel: requestId => send({ kind: 'slot-cancel', requestId }),
-    requestCatalog: (requestId, force) => send({ kind: 'catalog-refresh', requestId, force }),
-    completeCatalog: (requestId, models) => send({ kind: 'catalog-fetched', requestId, models }),
-    failCatalog: (requestId, failure) => send({ kind: 'catalog-failed', requestId, failure })
-  })
-  return {
-    ...core.channel,
-    receive(message) {
-      switch (message.kind) {
-        case 'slot-granted':
-        case 'slot-refused':
-          core.answerSlot(message.requestId, message.kind === 'slot-granted')
-          return true
-        case 'catalog-lease':
-          core.answerCatalog(message.requestId, { kind: 'lease' })
-          return true
-        case 'catalog-result':
-          core.answerCatalog(message.requestId, { kind: 'result', snapshot: message.snapshot })
-          return true
-        case 'catalog-unavailable':
-          core.answerCatalog(message.requestId, { kind: 'failure', failure: message.failure })
-          return true
-        case 'catalog-published':
-          core.publish(message.snapshot)
-          return true
-        case 'catalog-refresh-wanted':
-          core.wantRefresh()
-          return true
-        default:
-          return false
-      }
-    }
-  }
-}
-
-/** A channel without a supervisor, for one process: the same rules, no messages. */
-export function createLocalControlChannel(
-  settings: SlotSettings,
-  dependencies: { nowMs: () => number } = { nowMs: Date.now }
-): ControlChannel {
-  const slots = createSlotPool(slotLimitsFrom(settings))
-  const record = createCatalogRecord({
-    providerProfileId: NATIVE_PROFILE_ID,
-    nowMs: dependencies.nowMs,
-    publish: snapshot => core.publish(snapshot)
-  })
-  const ticket = (requestId: number): CatalogTicket => ({ owner: 0, requestId })
-  const core = createChannelCore(
-    { settings, catalog: undefined },
-    {
-      acquire: (requestId, key) =>
-        slots.acquire(ticket(requestId), key, outcome => core.answerSlot(requestId, outcome === 'granted')),
-      release: requestId => slots.release(ticket(requestId)),
-      cancel: requestId => slots.release(ticket(requestId)),
-      requestCatalog: (requestId, force) =>
-        record.request(ticket(requestId), { force }, answer => core.answerCatalog(requestId, answer)),
-      completeCatalog: (requestId, models) => record.complete(ticket(requestId), models),
-      failCatalog: (requestId, failure) => record.fail(ticket(requestId), failure)
-    }
-  )
-  return core.channel
-}
-
-function createChannelCore(options: { settings: SlotSettings; catalog: CatalogSnapshot | undefined }, broker: Broker) {
   const limits = slotLimitsFrom(options.settings)
-  const slotWaiters = new Map<number, (isGranted: boolean) => void>()
-  const refreshes = new Map<number, PendingRefresh>()
+  const asker = createWorkerAsker(send)
   const publishedListeners: Array<(snapshot: CatalogSnapshot) => void> = []
   const wantedListeners: Array<() => void> = []
   let snapshot = options.catalog
-  const running: { forced: Promise<CatalogSnapshot> | undefined; unforced: Promise<CatalogSnapshot> | undefined } = {
-    forced: undefined,
-    unforced: undefined
-  }
-  let lastRequestId = 0
+  const running: { forced?: Promise<CatalogSnapshot> | undefined; unforced?: Promise<CatalogSnapshot> | undefined } = {}
 
-  function createRelease(requestId: number): () => void {
+  async function waitForSlot(key: string, signal: CancelSignal): Promise<SlotGrant> {
+    const onAbandoned = (requestId: number) => send({ kind: 'slot-cancel', requestId })
+    const reply = await asker.ask({ kind: 'slot-acquire', key }, { signal, onAbandoned })
+    if (reply.kind !== 'slot-granted') return null
+    const { requestId } = reply
     let isReleased = false
     return () => {
       if (isReleased) return
       isReleased = true
-      broker.release(requestId)
+      send({ kind: 'slot-release', requestId })
     }
-  }
-
-  function waitForSlot(key: string, signal: CancelSignal): Promise<SlotGrant> {
-    lastRequestId += 1
-    const requestId = lastRequestId
-    return new Promise(resolve => {
-      const onAbort = () => {
-        slotWaiters.delete(requestId)
-        broker.cancel(requestId)
-        resolve(null)
-      }
-      slotWaiters.set(requestId, isGranted => {
-        slotWaiters.delete(requestId)
-        signal.removeEventListener('abort', onAbort)
-        resolve(isGranted ? createRelease(requestId) : null)
-      })
-      signal.addEventListener('abort', onAbort, { once: true })
-      broker.acquire(requestId, key)
-    })
   }
 
   function startRefresh(fetchModels: () => Promise<CatalogModels>, force: boolean): Promise<CatalogSnapshot> {
-    lastRequestId += 1
-    const requestId = lastRequestId
     const kind = force ? 'forced' : 'unforced'
-    const { promise, resolve, reject } = Promise.withResolvers<CatalogSnapshot>()
-    running[kind] = promise
-    refreshes.set(requestId, { kind, fetchModels, resolve, reject, failure: undefined })
-    broker.requestCatalog(requestId, force)
-    return promise
+    const refresh = requestRefresh(fetchModels, force).finally(() => {
+      running[kind] = undefined
+    })
+    running[kind] = refresh
+    return refresh
   }
 
-  async function fetchUnderLease(requestId: number, refresh: PendingRefresh): Promise<void> {
-    try {
-      broker.completeCatalog(requestId, await refresh.fetchModels())
-    } catch (error) {
-      refresh.failure = error
-      broker.failCatalog(requestId, writeCatalogFailure(error))
+  async function requestRefresh(fetchModels: () => Promise<CatalogModels>, force: boolean): Promise<CatalogSnapshot> {
+    let failure: unknown
+    async function fetchUnderLease(requestId: number): Promise<void> {
+      try {
+        send({ kind: 'catalog-fetched', requestId, models: await fetchModels() })
+      } catch (error) {
+        failure = error
+        send({ kind: 'catalog-failed', requestId, failure: writeCatalogFailure(error) })
+      }
+    }
+    const onInterim = ({ requestId }: { requestId: number }) => void fetchUnderLease(requestId)
+    const reply = await asker.ask({ kind: 'catalog-refresh', force }, { onInterim })
+    switch (reply.kind) {
+      case 'catalog-result':
+        return reply.snapshot
+      case 'catalog-unavailable':
+        throw failure ?? readCatalogFailure(reply.failure)
+      case 'unanswered':
+        throw new GatewayError('gateway_not_ready')
     }
   }
 
-  const channel: ControlChannel = {
+  const handlers: SupervisorMessageHandlers<ChannelKind> = {
+    'slot-granted': asker.receive,
+    'slot-refused': asker.receive,
+    'catalog-lease': asker.receive,
+    'catalog-result': asker.receive,
+    'catalog-unavailable': asker.receive,
+    'catalog-published'(message) {
+      snapshot = message.snapshot
+      for (const listener of publishedListeners) listener(message.snapshot)
+    },
+    'catalog-refresh-wanted'() {
+      for (const listener of wantedListeners) listener()
+    }
+  }
+
+  return {
     acquireSlot(key, signal) {
       if (limitOf(limits, key) === undefined) return releaseNothing
       return signal.aborted ? null : waitForSlot(key, signal)
@@ -213,35 +167,42 @@ function createChannelCore(options: { settings: SlotSettings; catalog: CatalogSn
       // An unforced refresh may be answered without asking the upstream, so a forced one only joins its own kind.
       const shared = force ? running.forced : (running.forced ?? running.unforced)
       return waitUnlessAborted(shared ?? startRefresh(fetchModels, force), signal)
-    }
+    },
+    receive: message => handleMessage(handlers, message, undefined),
+    close: asker.close
   }
+}
 
-  return {
-    channel,
-    answerSlot(requestId: number, isGranted: boolean): void {
-      const waiter = slotWaiters.get(requestId)
-      if (waiter !== undefined) waiter(isGranted)
-    },
-    answerCatalog(requestId: number, answer: CatalogReply): void {
-      const refresh = refreshes.get(requestId)
-      if (refresh === undefined) return
-      if (answer.kind === 'lease') {
-        void fetchUnderLease(requestId, refresh)
-        return
-      }
-      refreshes.delete(requestId)
-      running[refresh.kind] = undefined
-      if (answer.kind === 'result') refresh.resolve(answer.snapshot)
-      else refresh.reject(refresh.failure ?? readCatalogFailure(answer.failure))
-    },
-    publish(next: CatalogSnapshot): void {
-      snapshot = next
-      for (const listener of publishedListeners) listener(next)
-    },
-    wantRefresh(): void {
-      for (const listener of wantedListeners) listener()
-    }
+/** A channel without a supervisor, for one process: the same messages, handled by a slot pool and a catalog of its own. */
+export function createLocalControlChannel(
+  settings: SlotSettings,
+  dependencies: { nowMs: () => number } = { nowMs: Date.now }
+): ControlChannel {
+  const slots = createSlotPool(slotLimitsFrom(settings))
+  const record = createCatalogRecord({
+    providerProfileId: NATIVE_PROFILE_ID,
+    nowMs: dependencies.nowMs,
+    publish: snapshot => reply({ kind: 'catalog-published', snapshot })
+  })
+  const ticket = ({ requestId }: { requestId: number }) => ({ owner: 0, requestId })
+  const handlers: WorkerMessageHandlers<ChannelRequestKind> = {
+    'slot-acquire': message =>
+      slots.acquire(ticket(message), message.key, outcome =>
+        reply({ kind: outcome === 'granted' ? 'slot-granted' : 'slot-refused', requestId: message.requestId })
+      ),
+    'slot-cancel': message => slots.release(ticket(message)),
+    'slot-release': message => slots.release(ticket(message)),
+    'catalog-refresh': ({ requestId, force }) =>
+      record.request(ticket({ requestId }), { force }, result => reply(writeCatalogReply(requestId, result))),
+    'catalog-fetched': message => record.complete(ticket(message), message.models),
+    'catalog-failed': message => record.fail(ticket(message), message.failure)
   }
+  const channel = createControlChannel(
+    { send: message => handleMessage(handlers, createMessage(message), undefined) },
+    { settings, catalog: undefined }
+  )
+  const reply = (message: ContentOf<SupervisorMessageFields, ChannelKind>) => channel.receive(createMessage(message))
+  return channel
 }
 
 /** Resolves with the work, or rejects with the signal's reason if that comes first. The work goes on either way. */

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type CatalogModels, createCatalogSnapshot, readCatalogModels } from '../../shared/catalog.ts'
-import { createMessage, readSupervisorMessage, type WorkerMessageContent } from '../../shared/ipc.ts'
+import { createMessage, type WorkerMessageContent } from '../../shared/ipc/messages.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import { createControlChannel, createLocalControlChannel } from '../../worker/control-channel.ts'
 import { GatewayError } from '../../worker/normalized/index.ts'
@@ -19,7 +19,7 @@ function createRemote() {
   return { sent, channel }
 }
 
-t.test('a model without a limit takes no message', async t => {
+t.test('a model without a limit sends no message', async t => {
   const { channel, sent } = createRemote()
   const release = await channel.acquireSlot('free', never)
   t.type(release, 'function')
@@ -45,7 +45,7 @@ t.test('a refused slot is null', async t => {
   t.equal(await acquiring, null)
 })
 
-t.test('a caller that goes away cancels its wait, and a grant that crosses it is not kept', async t => {
+t.test('an aborted wait sends a cancel, and a grant that crosses it is ignored', async t => {
   const { channel, sent } = createRemote()
   const leaving = new AbortController()
   const acquiring = channel.acquireSlot('one', leaving.signal)
@@ -58,7 +58,7 @@ t.test('a caller that goes away cancels its wait, and a grant that crosses it is
   t.equal(sent.length, 2)
 })
 
-t.test('a lease fetches once, and its snapshot is the answer of all callers', async t => {
+t.test('a lease fetches once, and its snapshot is the result of all callers', async t => {
   const { channel, sent } = createRemote()
   let fetched = 0
   const fetchModels = async (): Promise<CatalogModels> => {
@@ -88,7 +88,7 @@ t.test('a forced refresh does not join an unforced one', async t => {
   )
 })
 
-t.test('a failed discovery is one error for the caller that fetched and for those of other workers', async t => {
+t.test('a failed discovery is the same error for the caller that fetched and for those of other workers', async t => {
   const failing = createRemote()
   const error = new GatewayError('provider_failure', {
     status: 402,
@@ -102,38 +102,39 @@ t.test('a failed discovery is one error for the caller that fetched and for thos
   const fetched = failing.channel.refreshCatalog(() => Promise.reject(error), { force: false })
   failing.channel.receive(createMessage({ kind: 'catalog-lease', requestId: 1 }))
   await new Promise(resolve => setImmediate(resolve))
-  const told = failing.sent.at(-1)
-  if (told?.kind !== 'catalog-failed') throw new Error('The supervisor is not told of the failure.')
-  failing.channel.receive(createMessage({ kind: 'catalog-unavailable', requestId: 1, failure: told.failure }))
+  const reported = failing.sent.at(-1)
+  if (reported?.kind !== 'catalog-failed') throw new Error('The failure is not reported to the supervisor.')
+  failing.channel.receive(createMessage({ kind: 'catalog-unavailable', requestId: 1, failure: reported.failure }))
   t.equal(await fetched.catch((thrown: unknown) => thrown), error)
 
   const waiting = createRemote()
   const waited = waiting.channel.refreshCatalog(async () => models, { force: false })
-  const message = JSON.stringify(createMessage({ kind: 'catalog-unavailable', requestId: 1, failure: told.failure }))
-  const received = readSupervisorMessage(JSON.parse(message))
-  t.ok(received !== undefined && waiting.channel.receive(received))
+  waiting.channel.receive(createMessage({ kind: 'catalog-unavailable', requestId: 1, failure: reported.failure }))
   const copy: unknown = await waited.catch((thrown: unknown) => thrown)
   t.ok(GatewayError.is(copy))
   t.strictSame({ ...(copy as GatewayError) }, { ...error })
   t.match(copy, { message: error.message, cause: error.cause })
 })
 
-t.test('a fault of the worker that fetched reaches the others as an internal error without its words', async t => {
-  const { channel, sent } = createRemote()
-  const failing = channel.refreshCatalog(() => Promise.reject(new TypeError('canary')), { force: false })
-  channel.receive(createMessage({ kind: 'catalog-lease', requestId: 1 }))
-  await new Promise(resolve => setImmediate(resolve))
-  const told = sent.at(-1)
-  t.match(told, {
-    kind: 'catalog-failed',
-    failure: { code: 'internal_error', status: 500, message: 'Internal server error', cause: 'TypeError: canary' }
-  })
-  if (told?.kind !== 'catalog-failed') return
-  channel.receive(createMessage({ kind: 'catalog-unavailable', requestId: 1, failure: told.failure }))
-  await t.rejects(failing, TypeError)
-})
+t.test(
+  'an internal fault of the worker that fetched reaches the others as an internal error without its message',
+  async t => {
+    const { channel, sent } = createRemote()
+    const failing = channel.refreshCatalog(() => Promise.reject(new TypeError('canary')), { force: false })
+    channel.receive(createMessage({ kind: 'catalog-lease', requestId: 1 }))
+    await new Promise(resolve => setImmediate(resolve))
+    const reported = sent.at(-1)
+    t.match(reported, {
+      kind: 'catalog-failed',
+      failure: { code: 'internal_error', status: 500, message: 'Internal server error', cause: 'TypeError: canary' }
+    })
+    if (reported?.kind !== 'catalog-failed') return
+    channel.receive(createMessage({ kind: 'catalog-unavailable', requestId: 1, failure: reported.failure }))
+    await t.rejects(failing, TypeError)
+  }
+)
 
-t.test('a caller that goes away stops waiting, the discovery goes on', async t => {
+t.test('an aborted caller stops waiting, the discovery goes on', async t => {
   const { channel } = createRemote()
   const leaving = new AbortController()
   const left = channel.refreshCatalog(async () => models, { force: false, signal: leaving.signal })
@@ -144,7 +145,7 @@ t.test('a caller that goes away stops waiting, the discovery goes on', async t =
   t.same(await stayed, snapshot)
 })
 
-t.test('listeners hear of publications and of wanted refreshes', async t => {
+t.test('listeners are called for publications and for wanted refreshes', async t => {
   const { channel } = createRemote()
   const heard: string[] = []
   channel.onCatalogPublished(published => heard.push(published.inventoryRevision))
@@ -154,17 +155,22 @@ t.test('listeners hear of publications and of wanted refreshes', async t => {
   t.same(heard, [snapshot.inventoryRevision, 'wanted'])
 })
 
-t.test('a worker that comes back shows the catalog that it was configured with', async t => {
+t.test('a respawned worker shows the catalog that it was configured with', async t => {
   const channel = createControlChannel({ send: () => undefined }, { settings: limited, catalog: snapshot })
   t.same(channel.catalogSnapshot(), snapshot)
 })
 
-t.test('messages about other things are left to others', async t => {
+t.test('a closed channel ends every wait: a slot is null, a refresh is not ready', async t => {
   const { channel } = createRemote()
-  t.equal(channel.receive(createMessage({ kind: 'drain' })), false)
+  const acquiring = channel.acquireSlot('one', never)
+  const refreshing = channel.refreshCatalog(async () => models, { force: false })
+  channel.close()
+  t.equal(await acquiring, null)
+  await t.rejects(refreshing, { code: 'gateway_not_ready' })
+  t.equal(await channel.acquireSlot('one', never), null, 'nothing is asked afterwards')
 })
 
-t.test('without a supervisor the limits hold all the same', async t => {
+t.test('without a supervisor the limits hold too', async t => {
   const channel = createLocalControlChannel(limited)
   const first = await channel.acquireSlot('one', never)
   const second = channel.acquireSlot('one', never)
@@ -172,23 +178,26 @@ t.test('without a supervisor the limits hold all the same', async t => {
   t.type(await second, 'function')
 })
 
-t.test('without a supervisor a fresh catalog answers from hand and a failed refresh shows the stale one', async t => {
-  const clock = { nowMs: 0 }
-  const channel = createLocalControlChannel(limited, { nowMs: () => clock.nowMs })
-  let fetched = 0
-  const fetchModels = async () => {
-    fetched += 1
-    if (fetched > 1) throw new Error('down')
-    return models
+t.test(
+  'without a supervisor a fresh catalog is not fetched again and a failed refresh shows the stale one',
+  async t => {
+    const clock = { nowMs: 0 }
+    const channel = createLocalControlChannel(limited, { nowMs: () => clock.nowMs })
+    let fetched = 0
+    const fetchModels = async () => {
+      fetched += 1
+      if (fetched > 1) throw new Error('down')
+      return models
+    }
+    t.equal((await channel.refreshCatalog(fetchModels, { force: false })).stale, false)
+    clock.nowMs = 29_999
+    await channel.refreshCatalog(fetchModels, { force: false })
+    t.equal(fetched, 1)
+    clock.nowMs = 30_000
+    t.equal((await channel.refreshCatalog(fetchModels, { force: false })).stale, true)
+    t.equal(channel.catalogSnapshot()?.stale, true)
   }
-  t.equal((await channel.refreshCatalog(fetchModels, { force: false })).stale, false)
-  clock.nowMs = 29_999
-  await channel.refreshCatalog(fetchModels, { force: false })
-  t.equal(fetched, 1)
-  clock.nowMs = 30_000
-  t.equal((await channel.refreshCatalog(fetchModels, { force: false })).stale, true)
-  t.equal(channel.catalogSnapshot()?.stale, true)
-})
+)
 
 t.test('without a supervisor and without a catalog the error of the discovery reaches the caller', async t => {
   const channel = createLocalControlChannel(limited)
