@@ -101,7 +101,7 @@ async function preparePlan(sources: PlanSources, owned: Owned, signal: AbortSign
   const demoVariables = {
     ...(plan.settings.upstream.model === undefined && { UPSTREAM_MODEL: 'GigaChat-2-Max' }),
     // People read a terminal; a file or a pipe is read by programs.
-    ...(isTerminal && plan.variables.GATEWAY_LOG_FORMAT === undefined && { GATEWAY_LOG_FORMAT: 'text' }),
+    ...(isTerminal && !plan.givenSettings.has('GATEWAY_LOG_FORMAT') && { GATEWAY_LOG_FORMAT: 'text' }),
     ...owned.demo.variables
   }
   return planRuntime({ ...sources, demoVariables })
