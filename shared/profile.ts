@@ -1,4 +1,4 @@
-// What a provider profile is, whatever its kind, and the revisions of profiles (bridge contract, 4.9 and 5.1).
+// Provider profiles of every kind, and their revisions (bridge contract, 4.9 and 5.1).
 import type { JsonObject } from './json.ts'
 import { revisionOf } from './revision.ts'
 import type { ProviderKind, SupportStatus } from './support-matrix.ts'

@@ -1,5 +1,5 @@
 // Which variables a child process keeps: what the system, Node and its memory allocator read. A worker is configured by message
-// alone, and no credential, whatever the name of its variable, is left in its environment.
+// alone, and no credential is left in its environment, under any name of a variable.
 
 /** Upper case. Windows spells names as it likes, so they are compared without case. */
 const KEPT_NAMES = new Set([

@@ -22,7 +22,7 @@ export interface AskOptions<Interim> {
   readonly signal?: AskSignal
   /** Absent where only a reply, the signal or the closed channel ends the wait. */
   readonly timeoutMs?: number
-  /** Called when the signal or the deadline ended the wait, so that the other end can be told. */
+  /** Called when the signal or the deadline ended the wait, so that the other end can be informed. */
   readonly onAbandoned?: (requestId: number) => void
   /** Called for each message that carries the id and does not end the request. */
   readonly onInterim?: (message: Interim) => void

@@ -123,7 +123,7 @@ t.test('the demo is refused in PROD and beside upstream credentials', async t =>
   t.equal(inspect({ UPSTREAM_CREDENTIALS: '' }, demo).exitCode, 0)
 })
 
-t.test('unsafe PROD combinations are refused, or warned about when that was asked for', async t => {
+t.test('unsafe PROD combinations are refused, or warned about where the override is set', async t => {
   const prod = { GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'a-long-enough-key', GATEWAY_CORS_ALLOW_ORIGINS: '[]' }
   t.same(inspect(prod).warnings, [])
   const unsafe: Array<[Record<string, string>, string]> = [
@@ -192,7 +192,7 @@ t.test('the demo variables win, and their credentials are no reason to refuse th
   t.equal(plan.settings.upstream.baseUrl, 'http://127.0.0.1:9')
 })
 
-t.test('a profile file is refused in words, whichever way it was chosen', async t => {
+t.test('a profile file is refused, by flag and by variable', async t => {
   const expected = { error: { code: 'invalid_profile_schema', message: NO_BRIDGE, details: [] } }
   t.match(inspect({}, { configPath: 'a.yaml' }).document, expected)
   t.match(inspect({ GATEWAY_CONFIG: 'a.yaml' }).document, expected)

@@ -66,7 +66,7 @@ t.test('in a container the heaps of all workers fit into its memory together', a
   t.same(planWorkerArguments({ ...machine, memoryLimitBytes: 2 ** 60 }), always, 'a limit above the machine is none')
 })
 
-t.test('what the operator chose stays as it is', async t => {
+t.test('options of the operator are kept', async t => {
   const inherited = ['--max_old_space_size=999', '--max-semi-space-size=8', '--allocation_site_pretenuring']
   t.same(planWorkerArguments({ ...machine, memoryLimitBytes: 2 * 1024 ** 3, inherited }), [])
 })

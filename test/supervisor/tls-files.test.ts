@@ -45,7 +45,7 @@ const sourcesOf = (environment: Record<string, string>): PlanSources => ({
   options: { variables: {}, isDemo: false, envFile: '/dev/null' }
 })
 
-/** What stderr would say at a start; undefined when nothing stops it. */
+/** The line that a start prints to stderr; undefined when it is not refused. */
 function findProblem(environment: Record<string, string>): string | undefined {
   try {
     planRuntime(sourcesOf(environment))
@@ -118,7 +118,7 @@ t.test('a TLS file that cannot be used stops the start and the preflight with th
   }
 })
 
-t.test('files that belong together are fine', async t => {
+t.test('files that belong together are accepted', async t => {
   const fine: Array<Record<string, string>> = [
     { UPSTREAM_CA_BUNDLE_FILE: authority },
     { UPSTREAM_CA_BUNDLE_FILE: chain },

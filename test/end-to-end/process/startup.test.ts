@@ -24,7 +24,7 @@ t.test('a worker that cannot start ends the start with 1, without a secret or a 
   t.match(log, /cannot start with \*\*\*/)
 })
 
-t.test('a port that somebody takes before a worker has it is named', async t => {
+t.test('a port that another process binds before a worker does is named', async t => {
   const started = startControlProcess(t, { GATEWAY_WORKERS: '1' }, 'port-taken')
   t.same(await started.exited, { code: 1, signal: null })
   t.match(started.errors(), /^startup_failed: port_in_use: 127\.0\.0\.1:\d+: [^\n]*\n$/)
@@ -44,7 +44,7 @@ t.test('a signal while workers are starting ends cleanly (I6)', async t => {
   t.equal(started.errors(), '')
 })
 
-t.test('no credential is left in the environment of a worker, whatever its variable is called', async t => {
+t.test('no credential is left in the environment of a worker, under any name of a variable', async t => {
   const secrets = {
     GATEWAY_API_KEY: 'hunter2-gateway',
     UPSTREAM_CREDENTIALS: 'hunter2-upstream',
@@ -73,7 +73,7 @@ t.test('a worker that is started by hand refuses with one line', async t => {
   t.match(started.errors(), /^[^\n]+\n$/)
 })
 
-t.test('nobody else gets the port while the gateway shares it among its workers', async t => {
+t.test('no other gateway gets the port while the workers share it', async t => {
   const fleet = await startFleet(t)
   const { port } = new URL(fleet.baseUrl)
   const second = startControlProcess(t, { GATEWAY_PORT: port })
