@@ -130,12 +130,11 @@ const optional = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary,
 
 const request: fc.Arbitrary<NormalizedRequest> = fc
   .record({
-    protocol: fc.constantFrom('completions', 'responses', 'messages', 'content'),
     isStream: fc.boolean(),
     messages: fc.array(message, { maxLength: 8 }),
     tools: fc.array(tool, { maxLength: 5 }),
     toolChoice: optional(choice),
-    parallelToolCalls: optional(fc.boolean()),
+    parallelToolCalls: optional(fc.constantFrom('requested', 'allowed', 'refused')),
     output: optional(
       fc.oneof(
         fc.constant({ type: 'text' as const }),
@@ -144,12 +143,14 @@ const request: fc.Arbitrary<NormalizedRequest> = fc
     ),
     sampling: fc.constantFrom({}, { temperature: 0 }, { temperature: 1, topP: 0.5 }, { maxOutputTokens: 5 }),
     reasoning: optional(fc.constantFrom({}, { effort: 'none' }, { effort: 'low' })),
-    conversation: optional(fc.constantFrom({}, { store: true }, { previousResponseId: 'resp_T' })),
+    conversation: optional(
+      fc.constantFrom({}, { store: true }, { previousResponseId: 'resp_T', storedConversationId: 'T' })
+    ),
     fields
   })
   .map(({ fields, ...members }) => {
     const given = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
-    return makeRequest({ ...given, providerOptions: { native: { fields: fields as JsonObject } } })
+    return makeRequest({ ...given, additionalFields: fields as JsonObject })
   })
 
 /** Members whose values are the client's own JSON: what is null there is meant. */

@@ -79,7 +79,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 export const usage: fc.Arbitrary<NormalizedUsage | null> = fc.option(
   fc.record({
     inputTokens: count,
-    cachedInputTokens: count,
+    cacheReadTokens: count,
+    cacheWriteTokens: count,
     outputTokens: count,
     reasoningTokens: count,
     totalTokens: count

@@ -1,6 +1,7 @@
 // A chat request on the native route as pure steps: read, plan, write; then the upstream's bytes, read and written back. No
 // connection is opened, so a test says both sides of an exchange in a few lines.
 
+import { admitRequest } from '../../worker/bridge/admit.ts'
 import { type ApiMode, planNativeChat } from '../../worker/bridge/plan.ts'
 import {
   accumulateEvents,
@@ -18,6 +19,7 @@ import type {
   TranslationSettings,
   WrittenRequest
 } from '../../worker/protocols/face.ts'
+import { nativeV1Acceptance, nativeV2Acceptance } from '../../worker/protocols/native/acceptance.ts'
 import type { NativeReading } from '../../worker/protocols/native/reading.ts'
 import { createNativeV1Reader, writeNativeV1Request } from '../../worker/protocols/native/v1/face.ts'
 import { createNativeV2Reader, writeNativeV2Request } from '../../worker/protocols/native/v2/face.ts'
@@ -67,6 +69,7 @@ export function createSend<Answer>(face: RouteFace<Answer>) {
     const policy = { ...settings, ...changes }
     const request = face.read({ ...face.smallest, ...body }, { requestId, attachmentIds })
     const plan = planNativeChat(request, mode, policy)
+    admitRequest(request, mode === 'v2' ? nativeV2Acceptance : nativeV1Acceptance)
     const write = mode === 'v2' ? writeNativeV2Request : writeNativeV1Request
     const written = write(request, { upstreamModel: plan.upstreamModel, settings: policy })
     // What comes back from a thread of the pool has no messages.

@@ -45,7 +45,7 @@ export function planNativeChat(request: NormalizedRequest, apiMode: ApiMode, pol
 }
 
 /** The members of a request that decide which model answers it. */
-export type ModelWish = Pick<NormalizedRequest, 'model' | 'providerOptions' | 'conversation'>
+export type ModelWish = Pick<NormalizedRequest, 'model' | 'additionalFields' | 'conversation'>
 
 /**
  * The model that a native call names, absent where an assistant or a thread brings its own, and a key for either.
@@ -64,7 +64,7 @@ export function chooseNativeModel(
 
 /** The assistant or the stored thread that brings its own model, as a key for the concurrency limit. */
 function findImpliedModel(request: ModelWish): string | undefined {
-  const fields = request.providerOptions.native?.fields
+  const fields = request.additionalFields
   const assistantId = fields?.assistant_id
   if (typeof assistantId === 'string' && assistantId !== '') return `assistant:${assistantId}`
   const storage = fields?.storage
@@ -72,6 +72,6 @@ function findImpliedModel(request: ModelWish): string | undefined {
     const threadId = storage.thread_id
     if (typeof threadId === 'string' && threadId !== '') return `thread:${threadId}`
   }
-  const previous = request.conversation?.previousResponseId
-  return previous === undefined ? undefined : `thread:${previous.replace(/^resp_/, '')}`
+  const stored = request.conversation?.storedConversationId
+  return stored === undefined ? undefined : `thread:${stored}`
 }

@@ -60,7 +60,7 @@ export function registerContentRoutes(app: FastifyInstance, runtime: WorkerRunti
   async function count(request: FastifyRequest, reply: FastifyReply, model: string): Promise<void> {
     const { texts, extraHeaders } = readCountTokensRequest(readLenientBody(request))
     const counts = await countTokens(runtime, request, {
-      request: { model, providerOptions: {} },
+      request: { model },
       texts,
       extraHeaders
     })

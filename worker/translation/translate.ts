@@ -1,11 +1,13 @@
 // From a client's bytes to the upstream's bytes in one pure step: the same for the event loop and for a pool thread.
 
+import { admitRequest } from '../bridge/admit.ts'
 import { planNativeChat } from '../bridge/plan.ts'
 import type { ClientProtocol } from '../normalized/index.ts'
 import { readCompletionsRequest } from '../protocols/completions/client/face.ts'
 import { readContentRequest } from '../protocols/content/client/face.ts'
 import type { ChatClientFace, TranslationSettings } from '../protocols/face.ts'
 import { readMessagesRequest } from '../protocols/messages/client/face.ts'
+import { nativeV1Acceptance, nativeV2Acceptance } from '../protocols/native/acceptance.ts'
 import { writeNativeV1Request } from '../protocols/native/v1/face.ts'
 import { writeNativeV2Request } from '../protocols/native/v2/face.ts'
 import { readResponsesRequest } from '../protocols/responses/client/face.ts'
@@ -26,6 +28,7 @@ const readers: Record<ClientProtocol, ChatClientFace['readRequest']> = {
 export function translateChat(job: TranslationJob, settings: TranslationSettings): TranslatedChat {
   const request = readers[job.protocol](readJsonObject(job.bytes), job.context)
   const plan = planNativeChat(request, job.apiMode, settings)
+  admitRequest(request, plan.wire === 'native-v2' ? nativeV2Acceptance : nativeV1Acceptance)
   const write = plan.wire === 'native-v2' ? writeNativeV2Request : writeNativeV1Request
   const written = write(request, { upstreamModel: plan.upstreamModel, settings })
   return {

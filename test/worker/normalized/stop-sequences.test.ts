@@ -75,7 +75,14 @@ t.test('reasoning and arguments of calls are not searched', async t => {
 })
 
 t.test('after the cut only the usage and the end come', async t => {
-  const usage = { inputTokens: 1, cachedInputTokens: null, outputTokens: 1, reasoningTokens: null, totalTokens: 2 }
+  const usage = {
+    inputTokens: 1,
+    cacheReadTokens: null,
+    cacheWriteTokens: null,
+    outputTokens: 1,
+    reasoningTokens: null,
+    totalTokens: 2
+  }
   const { events } = filter(
     ['END'],
     [

@@ -42,7 +42,7 @@ export function prepareRequest(
   const names = mapToolNames(request)
   const tools = planTools(request, names, contract)
   const conversation = readTurns(request, settings)
-  const uploadedIds = request.providerOptions.native?.attachmentIds ?? []
+  const uploadedIds = request.uploadedFileIds ?? []
   const turns = withPlaceForUploads(conversation.turns, uploadedIds)
   const plan = planAttachments(turns.map(listMedia), {
     request,

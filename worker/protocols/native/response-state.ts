@@ -185,6 +185,7 @@ export class NativeResponseState {
       providerReason: word,
       metadata: { ...this.#metadata }
     }
+    if (this.#state.threadId !== undefined) last.conversationId = this.#state.threadId
     if (Object.keys(this.#state).length > 0) last.state = { native: { ...this.#state } }
     this.assembler.finish(last, this.#usage)
   }
@@ -207,7 +208,12 @@ export class NativeResponseState {
     }
     if (reading.droppedToolCalls > 0) this.#report('abandoned_tool_calls_dropped', { count: reading.droppedToolCalls })
     const providerModel = typeof payload.model === 'string' && payload.model !== '' ? payload.model : null
-    this.assembler.start({ providerModel, metadata: { ...this.#metadata } })
+    const { threadId } = this.#state
+    this.assembler.start({
+      providerModel,
+      ...(threadId === undefined ? {} : { conversationId: threadId }),
+      metadata: { ...this.#metadata }
+    })
   }
 
   #noteThread(threadId: unknown): void {

@@ -63,7 +63,7 @@ export function prepareCall(
 ): UpstreamCall | Promise<UpstreamCall> {
   if (call.attachments.length === 0) return describeCall(dependencies, call, call.body, context)
   return dependencies.attachments
-    .upload(call.attachments, context, call.request.protocol)
+    .upload(call.attachments, context)
     .then(fileIds => describeCall(dependencies, call, substitutePlaceholders(call.body, fileIds), context))
 }
 

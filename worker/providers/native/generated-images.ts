@@ -15,16 +15,13 @@ export interface ImageFetcher {
   complete(events: readonly NormalizedEvent[]): Promise<NormalizedEvent[]>
 }
 
-/** Protocols whose answers have a place for the bytes: their clients have no other way to get them. */
-const CARRYING_PROTOCOLS: ReadonlySet<string> = new Set(['completions', 'responses', 'content'])
-
 /** A fetcher for one answer, or undefined when its protocol does not carry images. */
 export function createImageFetcher(
   call: TranslatedChat,
   context: CallContext,
   dependencies: { download: (fileId: string, context: CallContext) => Promise<DownloadedFile>; log: Logger }
 ): ImageFetcher | undefined {
-  if (!(context.fetchesGeneratedImages ?? CARRYING_PROTOCOLS.has(call.request.protocol))) return undefined
+  if (!(context.fetchesGeneratedImages ?? call.request.carriesFileBytes)) return undefined
 
   async function completeFile(file: GeneratedFile): Promise<GeneratedFile> {
     try {

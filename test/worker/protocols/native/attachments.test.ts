@@ -7,6 +7,7 @@ import type {
   NormalizedMessage,
   NormalizedRequest
 } from '../../../../worker/normalized/index.ts'
+import { messagesFieldPaths } from '../../../../worker/protocols/messages/client/field-paths.ts'
 import { writeNativeV1Request } from '../../../../worker/protocols/native/v1/face.ts'
 import { writeNativeV2Request } from '../../../../worker/protocols/native/v2/face.ts'
 import { makeRequest, plainSettings, say } from './support.ts'
@@ -51,9 +52,7 @@ t.test('a file id goes straight in, without an upload', async t => {
 t.test('the name of a file travels with its upload, and the families name the part in their own way', async t => {
   const messages = [user(file(bytes('application/octet-stream'), 'Report.PDF'))]
   t.match(write(messages).v1.attachments, [{ filename: 'Report.PDF', path: 'attachments' }])
-  t.match(write(messages, { protocol: 'responses' }).v1.attachments, [{ path: 'attachments' }])
-  t.match(write(messages, { protocol: 'messages' }).v1.attachments, [{ path: 'messages[0].content[1]' }])
-  t.match(write(messages, { protocol: 'content' }).v1.attachments, [{ path: 'messages[0].content[1]' }])
+  t.match(write(messages, { fieldPaths: messagesFieldPaths }).v1.attachments, [{ path: 'messages[0].content[1]' }])
 })
 
 t.test('one source is uploaded once, in a message and over messages', async t => {
@@ -116,13 +115,10 @@ t.test('what the upstream does not take is refused: by type, or by extension whe
   }
   t.throws(refuse(file(bytes('application/zip'), 'a.zip')), unsupported)
   t.throws(refuse(file(bytes('application/octet-stream'), 'pdf')), unsupported)
-  for (const protocol of ['messages', 'content'] as const) {
-    t.throws(refuse(image(bytes('image/webp')), { protocol }), {
-      code: 'invalid_request',
-      status: 400,
-      param: 'messages[0].content[1]'
-    })
-  }
+  t.throws(refuse(image(bytes('image/webp')), { fieldPaths: messagesFieldPaths }), {
+    ...unsupported,
+    param: 'messages[0].content[1]'
+  })
   for (const part of [
     image(bytes('IMAGE/PNG; charset=x')),
     file(bytes('audio/mp3')),
@@ -147,13 +143,13 @@ t.test('sizes count the decoded bytes, per file and for images and audio togethe
 })
 
 t.test('files that were uploaded before go with the last words of the user', async t => {
-  const native = { fields: {}, attachmentIds: ['f1', 'f2'] }
+  const uploadedFileIds = ['f1', 'f2']
   const { v1, v2 } = write([say('user', 'a'), say('assistant', 'b'), user(file({ kind: 'file-id', fileId: 'f1' }))], {
-    providerOptions: { native }
+    uploadedFileIds
   })
   t.match(v1.body.messages, [{ attachments: undefined }, {}, { attachments: ['f1', 'f2'] }])
   t.match(v2.body.messages, [{}, {}, { content: [{}, { files: [{ id: 'f1' }, { id: 'f2' }] }] }])
-  const withoutUser = write([say('system', 's')], { providerOptions: { native } })
+  const withoutUser = write([say('system', 's')], { uploadedFileIds })
   t.strictSame(withoutUser.v1.body.messages, [
     { role: 'system', content: 's' },
     { role: 'user', content: '', attachments: ['f1', 'f2'] }
@@ -176,7 +172,7 @@ t.test('pictures inside tool results go with the next words of the user', async 
     { role: 'assistant', content: '', function_call: { name: 'shot', arguments: {} } },
     { role: 'function', name: 'shot', content: '{"result":"ok"}' }
   ]
-  const followed = write([call, user(result, { type: 'text', text: 'and?' })], { protocol: 'messages' })
+  const followed = write([call, user(result, { type: 'text', text: 'and?' })])
   t.strictSame(followed.v1.body.messages, [
     ...expected,
     { role: 'user', content: 'and?', attachments: [placeholder(0)] }

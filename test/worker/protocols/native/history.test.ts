@@ -78,11 +78,10 @@ t.test('neighbours of one role are joined and trimmed', async t => {
   t.strictSame(v1([say('user', ' alone ')]), [{ role: 'user', content: ' alone ' }])
 })
 
-t.test('parts of text are joined with a line feed, in the content family with nothing', async t => {
+t.test('parts of text are joined with a line feed, pieces of one text with nothing', async t => {
   const parts = user({ type: 'text', text: 'a' }, { type: 'text', text: 'b' })
   t.strictSame(v1([parts]), [{ role: 'user', content: 'a\nb' }])
-  t.strictSame(v1([parts], { protocol: 'messages' }), [{ role: 'user', content: 'a\nb' }])
-  t.strictSame(v1([parts], { protocol: 'content' }), [{ role: 'user', content: 'ab' }])
+  t.strictSame(v1([{ ...parts, form: 'pieces' }]), [{ role: 'user', content: 'ab' }])
 })
 
 t.test('a message without content is empty text', async t => {
@@ -93,9 +92,14 @@ t.test('a message without content is empty text', async t => {
   t.strictSame(v2([assistant()]), [{ role: 'assistant', content: [{ text: '' }] }])
 })
 
-t.test('the empty turn that content SDKs replay is dropped', async t => {
-  const messages = [say('user', 'a'), say('assistant', 'b'), say('assistant', ''), say('user', 'c')]
-  t.strictSame(v1(messages, { protocol: 'content' }), [
+t.test('a model turn of pieces that hold nothing for this wire is left out', async t => {
+  const signed: NormalizedMessage = {
+    role: 'assistant',
+    content: [{ type: 'text', text: '', state: { content_compatible: { thoughtSignature: 's' } } }],
+    form: 'pieces'
+  }
+  const messages = [say('user', 'a'), say('assistant', 'b'), signed, say('user', 'c')]
+  t.strictSame(v1(messages), [
     { role: 'user', content: 'a' },
     { role: 'assistant', content: 'b' },
     { role: 'user', content: 'c' }
@@ -232,7 +236,7 @@ t.test('results stand before the words of the same message, and none gets lost (
     user({ type: 'text', text: 'then' }, result('c2', '2'), result('c1', '1'))
   ]
   t.strictSame(
-    (v2(messages, { protocol: 'messages' }) as JsonObject[]).map(message => message.role),
+    (v2(messages) as JsonObject[]).map(message => message.role),
     ['assistant', 'tool', 'tool', 'user']
   )
 })
@@ -248,7 +252,7 @@ t.test('results are never merged, even alone', async t => {
 
 t.test('a result that comes back alone is placed by the id that we issued', async t => {
   const id = writeToolCallId({ stateId, name: 'order_status', callNumber: 0, nonce: '' })
-  t.strictSame(v2([tool(result(id, '{"status":"packed"}'))], { protocol: 'responses' }), [
+  t.strictSame(v2([tool(result(id, '{"status":"packed"}'))]), [
     {
       role: 'tool',
       content: [{ function_result: { name: 'order_status', result: { status: 'packed' } } }],

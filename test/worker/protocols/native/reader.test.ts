@@ -165,12 +165,13 @@ t.test('usage is unknown where the upstream does not say it, and zero where it s
   const v1Usage = (usage: unknown) => usageOf(createNativeV1Reader, { choices: [], usage })
   t.same(v1Usage({ prompt_tokens: 5, completion_tokens: 2 }), {
     inputTokens: 5,
-    cachedInputTokens: null,
+    cacheReadTokens: null,
+    cacheWriteTokens: null,
     outputTokens: 2,
     reasoningTokens: null,
     totalTokens: 7
   })
-  t.equal(v1Usage({ prompt_tokens: 5, precached_prompt_tokens: 0 })?.cachedInputTokens, 0)
+  t.equal(v1Usage({ prompt_tokens: 5, precached_prompt_tokens: 0 })?.cacheReadTokens, 0)
   t.equal(v1Usage({ completion_tokens: 5, completion_tokens_details: { reasoning_tokens: 3 } })?.reasoningTokens, 3)
   for (const nothing of [undefined, null, {}, 'x', { prompt_tokens: '5' }, { prompt_tokens: -1 }]) {
     t.equal(v1Usage(nothing), null)
@@ -184,7 +185,14 @@ t.test('usage is unknown where the upstream does not say it, and zero where it s
       output_tokens_details: { reasoning_tokens: 1 }
     }
   })
-  t.same(v2Usage, { inputTokens: 9, cachedInputTokens: 4, outputTokens: 1, reasoningTokens: 1, totalTokens: 10 })
+  t.same(v2Usage, {
+    inputTokens: 9,
+    cacheReadTokens: 4,
+    cacheWriteTokens: null,
+    outputTokens: 1,
+    reasoningTokens: 1,
+    totalTokens: 10
+  })
 })
 
 t.test('metadata tells where the answer came from, and drops what is too long', async t => {

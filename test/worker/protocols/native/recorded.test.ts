@@ -57,7 +57,7 @@ t.test('recorded answers are read', { skip: chats.length === 0 ? 'no recordings'
     const usage = response.usage
     t.ok(response.providerModel?.startsWith(String(exchange.request.body.model)), name)
     t.equal(usage?.totalTokens, (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0), name)
-    t.type(usage?.cachedInputTokens, 'number', name)
+    t.type(usage?.cacheReadTokens, 'number', name)
     t.ok(response.items.length > 0, name)
     t.notMatch(JSON.stringify(response.items), /\[sources=/, name)
   }
@@ -101,9 +101,7 @@ function readRecorded(body: JsonObject, isV2: boolean): NormalizedRequest {
     ...(isSchema
       ? { output: { type: 'json-schema', schema: format.schema as JsonObject, strict: format.strict === true } }
       : {}),
-    ...(isJsonObject(format) && !isSchema
-      ? { providerOptions: { native: { fields: { response_format: format } } } }
-      : {})
+    ...(isJsonObject(format) && !isSchema ? { additionalFields: { response_format: format } } : {})
   })
 }
 

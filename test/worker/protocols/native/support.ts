@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
+  type FieldPaths,
   GatewayError,
   type NormalizedEvent,
   type NormalizedMessage,
@@ -103,19 +104,32 @@ export const plainSettings: TranslationSettings = {
   attachmentLimits: { audioBytesMax: 35, imageBytesMax: 15, textBytesMax: 40, audioAndImageBytesMax: 24 }
 }
 
+/** The fields of the completions family. */
+export const fieldPaths: FieldPaths = {
+  model: 'model',
+  messages: 'messages',
+  tools: 'tools',
+  toolChoice: 'tool_choice',
+  output: 'response_format',
+  stop: 'stop',
+  attachments: 'attachments',
+  previousResponse: 'previous_response_id',
+  store: 'store'
+}
+
 export function makeRequest(members: Partial<NormalizedRequest> = {}): NormalizedRequest {
   return {
     version: 'gateway.normalized.v1',
     requestId: '0b6f0a52-7a51-4a0e-9c11-0d6f1b1f2a77',
-    protocol: 'completions',
+    fieldPaths,
     model: 'GigaChat-2',
     isStream: false,
     wantsStreamUsage: false,
+    carriesFileBytes: true,
     messages: [say('user', 'hi')],
     tools: [],
     usesLegacyFunctions: false,
     sampling: {},
-    providerOptions: {},
     ignored: {},
     ...members
   }

@@ -6,12 +6,13 @@ import type {
   JsonObject,
   NormalizedRequest,
   NormalizedTool,
+  ParallelToolCalls,
   ToolChoice
 } from '../../../../worker/normalized/index.ts'
 import { createNativeV1Reader, writeNativeV1Request } from '../../../../worker/protocols/native/v1/face.ts'
 import { writeNativeV2Request } from '../../../../worker/protocols/native/v2/face.ts'
 import { LINEAR_GROWTH_MAX, measureGrowth } from '../../../support/growth.ts'
-import { makeRequest, openReader, plainSettings } from './support.ts'
+import { fieldPaths, makeRequest, openReader, plainSettings } from './support.ts'
 
 const f = (name: string, more: object = {}): NormalizedTool => ({
   type: 'function',
@@ -200,7 +201,8 @@ t.test('a choice of what is not declared is refused (B6)', async t => {
     t.throws(() => tools(contract, two, { type: 'function', name: 'c' }), undeclared)
   }
   t.throws(() => tools('v2', two, { type: 'hosted', kind: 'web_search' }), undeclared)
-  t.throws(() => tools('v1', two, { type: 'function', name: 'c' }, { protocol: 'content' }), {
+  const paths = { ...fieldPaths, toolChoice: 'toolConfig.functionCallingConfig' }
+  t.throws(() => tools('v1', two, { type: 'function', name: 'c' }, { fieldPaths: paths }), {
     code: 'invalid_request',
     param: 'toolConfig.functionCallingConfig'
   })
@@ -247,21 +249,22 @@ t.test('the demand for some tool is known to the reader, which reports an answer
 })
 
 t.test('parallel calls are switched on for the largest v2 model only, and only when asked for', async t => {
-  const ask = (contract: 'v1' | 'v2', model: string, parallelToolCalls?: boolean) => {
+  const ask = (contract: 'v1' | 'v2', model: string, parallelToolCalls?: ParallelToolCalls) => {
     const members = { tools: two, ...(parallelToolCalls === undefined ? {} : { parallelToolCalls }) }
     const { body, reading } = write(contract, members, model)
     t.equal(reading.buffersToolCalls, body.parallel_tool_calls === true)
     return body.parallel_tool_calls
   }
   for (const model of ['GigaChat-2-Max', 'GigaChat-2-Max:2.0', 'gigachat-2-max', 'GigaChat-2-Max-preview']) {
-    t.equal(ask('v2', model, true), true, model)
+    t.equal(ask('v2', model, 'requested'), true, model)
   }
   for (const model of ['GigaChat-2', 'GigaChat-2-Maxi', 'GigaChat-2-Max_x', 'GigaChat-Max']) {
-    t.equal(ask('v2', model, true), undefined, model)
+    t.equal(ask('v2', model, 'requested'), undefined, model)
   }
-  t.equal(ask('v2', 'GigaChat-2-Max', false), undefined)
+  t.equal(ask('v2', 'GigaChat-2-Max', 'refused'), undefined)
   t.equal(ask('v2', 'GigaChat-2-Max'), undefined)
-  t.equal(ask('v1', 'GigaChat-2-Max', true), undefined)
+  t.equal(ask('v2', 'GigaChat-2-Max', 'allowed'), true, 'several functions leave a choice')
+  t.equal(ask('v1', 'GigaChat-2-Max', 'requested'), undefined)
 })
 
 t.test('thousands of names that want the same one are told apart in a time that grows with their number', async t => {

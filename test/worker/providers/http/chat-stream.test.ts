@@ -487,7 +487,6 @@ t.test('an image in a stream arrives with its bytes and in its place', async t =
   const sink = createSink()
   const call = chatCall('[[builtin:image_generate]][[text:Done]]', {
     wire: 'native-v2',
-    protocol: 'responses',
     isStream: true,
     extra: { tools: [{ image_generate: {} }] }
   })

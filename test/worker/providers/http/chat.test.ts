@@ -240,32 +240,29 @@ t.test('a stuck connection limit answers 503 with a time to come back', async t 
   await holding
 })
 
-t.test('generated images come with their bytes where the protocol carries them', async t => {
+t.test('generated images come with their bytes where the client protocol carries them', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
   const { provider } = startPool(t, emulatorEnv(emulator))
-  const call = (protocol: 'completions' | 'responses' | 'messages') =>
+  const call = (carriesFileBytes: boolean) =>
     chatCall('[[builtin:image_generate]]', {
       wire: 'native-v2',
-      protocol,
+      carriesFileBytes,
       extra: { tools: [{ image_generate: {} }] }
     })
-  for (const protocol of ['completions', 'responses'] as const) {
-    emulator.reset()
-    const withBytes = await provider.complete(call(protocol), contextOf())
-    const file = withBytes.items.find(item => item.type === 'file')
-    t.ok(file?.type === 'file' && file.file.base64)
-    t.equal(emulator.requests.filter(request => request.path.endsWith('/content')).length, 1)
-    t.equal(emulator.requests.at(-1)?.headers.accept, 'application/jpg')
-  }
+  const withBytes = await provider.complete(call(true), contextOf())
+  const file = withBytes.items.find(item => item.type === 'file')
+  t.ok(file?.type === 'file' && file.file.base64)
+  t.equal(emulator.requests.filter(request => request.path.endsWith('/content')).length, 1)
+  t.equal(emulator.requests.at(-1)?.headers.accept, 'application/jpg')
 
   emulator.reset()
-  await provider.complete(call('messages'), contextOf())
-  await provider.complete(call('responses'), contextOf({ fetchesGeneratedImages: false }))
+  await provider.complete(call(false), contextOf())
+  await provider.complete(call(true), contextOf({ fetchesGeneratedImages: false }))
   t.equal(emulator.requests.filter(request => request.path.endsWith('/content')).length, 0)
 
   emulator.failNext({ path: '/files/*/content', status: 500 })
-  const without = await provider.complete(call('responses'), contextOf())
+  const without = await provider.complete(call(true), contextOf())
   const bare = without.items.find(item => item.type === 'file')
   t.equal(bare?.type === 'file' ? bare.file.base64 : 'none', undefined)
 })

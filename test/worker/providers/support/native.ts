@@ -48,7 +48,8 @@ export function emulatorEnv(emulator: Emulator, more: Record<string, string> = {
 
 export interface ChatOptions {
   wire?: 'native-v1' | 'native-v2'
-  protocol?: TranslatedChat['request']['protocol']
+  /** True unless stated otherwise, as in the completions family. */
+  carriesFileBytes?: boolean
   isStream?: boolean
   stop?: string[]
   attachments?: PendingAttachment[]
@@ -75,14 +76,21 @@ export function chatCall(prompt: string, options: ChatOptions = {}): TranslatedC
     request: {
       version: 'gateway.normalized.v1',
       requestId: 'r1',
-      protocol: options.protocol ?? 'completions',
+      fieldPaths: {
+        model: 'model',
+        messages: 'messages',
+        tools: 'tools',
+        toolChoice: 'tool_choice',
+        output: '',
+        stop: 'stop'
+      },
       isStream: options.isStream ?? false,
+      carriesFileBytes: options.carriesFileBytes ?? true,
       wantsStreamUsage: false,
       messages: [],
       tools: [],
       usesLegacyFunctions: false,
       sampling: options.stop === undefined ? {} : { stop: options.stop },
-      providerOptions: {},
       ignored: {}
     },
     plan: {

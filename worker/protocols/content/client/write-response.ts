@@ -191,13 +191,13 @@ export function writeGrounding(
 /** The counts that are known; undefined when none is. */
 export function writeUsage(usage: NormalizedUsage | null): ContentUsage | undefined {
   if (usage === null) return undefined
-  const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens, totalTokens } = usage
+  const { inputTokens, cacheReadTokens, outputTokens, reasoningTokens, totalTokens } = usage
   const written: ContentUsage = {}
   if (inputTokens !== null) written.promptTokenCount = inputTokens
   // This family counts thoughts beside the answer, not in it: prompt, candidates and thoughts add up to the total.
   if (outputTokens !== null) written.candidatesTokenCount = Math.max(0, outputTokens - (reasoningTokens ?? 0))
   if (totalTokens !== null) written.totalTokenCount = totalTokens
-  if (cachedInputTokens !== null) written.cachedContentTokenCount = cachedInputTokens
+  if (cacheReadTokens !== null) written.cachedContentTokenCount = cacheReadTokens
   if (reasoningTokens !== null) written.thoughtsTokenCount = reasoningTokens
   return Object.keys(written).length === 0 ? undefined : written
 }

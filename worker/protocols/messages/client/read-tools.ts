@@ -11,6 +11,7 @@ import {
   type JsonValue,
   type NormalizedRequest,
   type NormalizedTool,
+  type ParallelToolCalls,
   type ToolChoice
 } from '../../../normalized/index.ts'
 import {
@@ -41,15 +42,20 @@ export function readToolUse(body: Pick<MessagesRequest, 'tools' | 'tool_choice'>
   const sent = readOptionalArray(body, 'tools') ?? []
   const declared = sent.flatMap((tool, index) => readTool(tool, `tools[${index}]`) ?? [])
   const choice = readOptionalObject(body, 'tool_choice')
-  const isParallelDisabled = choice && readOptionalBoolean(choice, 'disable_parallel_tool_use', 'tool_choice')
   return {
     tools: declared.map(({ tool }) => tool),
     usesLegacyFunctions: false,
     ...keepDefined({
       toolChoice: choice && readToolChoice(choice, declared),
-      parallelToolCalls: isParallelDisabled === undefined ? undefined : !isParallelDisabled
+      parallelToolCalls: readParallelToolCalls(choice)
     })
   }
+}
+
+function readParallelToolCalls(choice: JsonObject | undefined): ParallelToolCalls | undefined {
+  const isDisabled = choice && readOptionalBoolean(choice, 'disable_parallel_tool_use', 'tool_choice')
+  if (isDisabled === undefined) return undefined
+  return isDisabled ? 'refused' : 'requested'
 }
 
 /** Undefined for an entry that nobody could call: no object, or a function without a name. */

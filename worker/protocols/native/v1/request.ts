@@ -6,7 +6,6 @@ import { mergeV1Fields } from '../additional-fields.ts'
 import { selectEffort, writeResponseFormat, writeSampling } from '../generation.ts'
 import { finishRequest, type NativeWriteOptions, type PreparedRequest, prepareRequest } from '../prepare.ts'
 import type { NativeReading } from '../reading.ts'
-import { refuseStorage } from '../stored-conversation.ts'
 import type { ToolNameMap } from '../tool-names.ts'
 import { writeFunction } from '../tools.ts'
 import type { CallTurn } from '../turns.ts'
@@ -21,7 +20,6 @@ export function writeNativeV1Request(
   request: NormalizedRequest,
   options: NativeWriteOptions
 ): WrittenRequest<NativeReading> {
-  refuseStorage(request)
   const { settings } = options
   const prepared = prepareRequest(request, settings, { hasHostedTools: false, canDemandSome: false })
   const typed: JsonObject = {}

@@ -52,10 +52,10 @@ export function writeNativeV2Request(
   })
 }
 
-/** The content family has no word for it: there it is the rule wherever there is a choice between functions (content.md 4.4). */
-function wantsParallelCalls(request: NormalizedRequest, { functions, demand }: ToolPlan): boolean {
-  if (request.protocol !== 'content') return request.parallelToolCalls === true
-  return functions.length > 1 && demand?.type !== 'function'
+/** What is only allowed is asked for wherever there is a choice between functions (content.md 4.4). */
+function wantsParallelCalls({ parallelToolCalls }: NormalizedRequest, { functions, demand }: ToolPlan): boolean {
+  if (parallelToolCalls === 'allowed') return functions.length > 1 && demand?.type !== 'function'
+  return parallelToolCalls === 'requested'
 }
 
 function writeModelOptions(request: NormalizedRequest): JsonObject {

@@ -58,7 +58,7 @@ export function readToolUse(body: JsonObject, ignored: Diagnostics): ToolUse {
   const parallelToolCalls = readOptionalBoolean(body, 'parallel_tool_calls')
   const toolUse: ToolUse = { tools, usesLegacyFunctions }
   if (toolChoice !== undefined) toolUse.toolChoice = toolChoice
-  if (parallelToolCalls !== undefined) toolUse.parallelToolCalls = parallelToolCalls
+  if (parallelToolCalls !== undefined) toolUse.parallelToolCalls = parallelToolCalls ? 'requested' : 'refused'
   return toolUse
 }
 

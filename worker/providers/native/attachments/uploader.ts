@@ -2,7 +2,7 @@
 // the limits and uploaded (completions contract, section 4.4). An attachment is never silently missing.
 
 import { createHash, randomUUID } from 'node:crypto'
-import { type ClientProtocol, GatewayError } from '../../../normalized/index.ts'
+import { GatewayError } from '../../../normalized/index.ts'
 import { toAbortSignal } from '../../../performance/cancel-source.ts'
 import type { AttachmentLimits, PendingAttachment } from '../../../protocols/face.ts'
 import type { MediaKind } from '../../../protocols/native/media-types.ts'
@@ -19,11 +19,7 @@ export interface AttachmentUploader {
    * `attachment_download_failed`, `request_entity_too_large` and `unsupported_media_type` with the attachment's own path, or the
    * upstream's error about the upload.
    */
-  upload(
-    attachments: readonly PendingAttachment[],
-    context: CallContext,
-    protocol: ClientProtocol
-  ): Promise<Map<string, string>>
+  upload(attachments: readonly PendingAttachment[], context: CallContext): Promise<Map<string, string>>
 }
 
 export interface UploaderDependencies {
@@ -45,11 +41,7 @@ const URL_KEPT_MS = 300_000
 export function createAttachmentUploader(dependencies: UploaderDependencies): AttachmentUploader {
   const { limits } = dependencies
 
-  function uploadOne(
-    attachment: PendingAttachment,
-    context: CallContext,
-    protocol: ClientProtocol
-  ): Promise<UploadedFile<MediaKind>> {
+  function uploadOne(attachment: PendingAttachment, context: CallContext): Promise<UploadedFile<MediaKind>> {
     const keptMs = attachment.source.kind === 'url' ? URL_KEPT_MS : BYTES_KEPT_MS
     const file = dependencies.cache.getOrProduce(cacheKey(attachment), keptMs, context.signal, async signal => {
       const release = dependencies.gate.tryEnter() ?? (await dependencies.gate.enter(signal))
@@ -64,7 +56,7 @@ export function createAttachmentUploader(dependencies: UploaderDependencies): At
       }
     })
     return file.catch((thrown: unknown) => {
-      throw toOwnError(thrown, attachment.path, protocol)
+      throw toOwnError(thrown, attachment.path)
     })
   }
 
@@ -119,7 +111,7 @@ export function createAttachmentUploader(dependencies: UploaderDependencies): At
   }
 
   return {
-    async upload(attachments, context, protocol) {
+    async upload(attachments, context) {
       const fileIds = new Map<string, string>()
       // The first failure answers the request; the others need not finish.
       const others = new AbortController()
@@ -131,7 +123,7 @@ export function createAttachmentUploader(dependencies: UploaderDependencies): At
       try {
         await Promise.all(
           attachments.map(async attachment => {
-            const file = await uploadOne(attachment, shared, protocol)
+            const file = await uploadOne(attachment, shared)
             if (file.kind !== 'text') totals.audioAndImage += file.bytes
             if (totals.audioAndImage > limits.audioAndImageBytesMax) throw tooLarge(attachment)
             fileIds.set(attachment.placeholder, file.fileId)
@@ -146,15 +138,9 @@ export function createAttachmentUploader(dependencies: UploaderDependencies): At
   }
 }
 
-/**
- * The error in the words of the request that gets it: requests with the same file wait for one upload, and share its failure. The
- * SDKs of two families know no status for an unsupported type; there it is a field with a wrong value.
- */
-function toOwnError(thrown: unknown, path: string, protocol: ClientProtocol): unknown {
-  if (!GatewayError.is(thrown) || thrown.param === undefined) return thrown
-  const hasStatus = protocol === 'completions' || protocol === 'responses'
-  if (thrown.code !== 'unsupported_media_type' || hasStatus) return thrown.with({ param: path })
-  return new GatewayError('invalid_request', { param: path, message: thrown.message })
+/** The error with the path of the request that gets it: requests with the same file wait for one upload and share its failure. */
+function toOwnError(thrown: unknown, path: string): unknown {
+  return GatewayError.is(thrown) && thrown.param !== undefined ? thrown.with({ param: path }) : thrown
 }
 
 function unsupportedType(param: string): GatewayError {

@@ -214,8 +214,8 @@ t.test('an allow-list is read from both forms with its mode, functions and hoste
 })
 
 t.test('the wish for parallel calls has two polarities and a silence (B7)', async t => {
-  t.equal(read({ parallel_tool_calls: true }).parallelToolCalls, true)
-  t.equal(read({ parallel_tool_calls: false }).parallelToolCalls, false)
+  t.equal(read({ parallel_tool_calls: true }).parallelToolCalls, 'requested')
+  t.equal(read({ parallel_tool_calls: false }).parallelToolCalls, 'refused')
   t.notOk('parallelToolCalls' in read({ parallel_tool_calls: null }))
   t.equal(refusedAt({ parallel_tool_calls: 'yes' }), 'parallel_tool_calls')
 })

@@ -16,7 +16,8 @@ t.test('an answer has every member that the family requires, and one choice', as
       assembler.text('Hello')
       const usage = {
         inputTokens: 17,
-        cachedInputTokens: 2,
+        cacheReadTokens: 2,
+        cacheWriteTokens: null,
         outputTokens: 3,
         reasoningTokens: null,
         totalTokens: 20
@@ -158,20 +159,31 @@ t.test('what hosted tools did and made stands beside the text, and only then', a
 t.test('completions 61: token details are numbers even where the provider says nothing (D3)', async t => {
   const unknown = {
     inputTokens: null,
-    cachedInputTokens: null,
+    cacheReadTokens: null,
+    cacheWriteTokens: null,
     outputTokens: null,
     reasoningTokens: null,
     totalTokens: null
   }
   t.equal(writeUsage(null), null)
   t.match(writeUsage(unknown), { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 })
-  t.strictSame(writeUsage({ ...unknown, inputTokens: 10, cachedInputTokens: 4, outputTokens: 5, reasoningTokens: 2 }), {
-    prompt_tokens: 10,
-    completion_tokens: 5,
-    total_tokens: 15,
-    prompt_tokens_details: { cached_tokens: 4 },
-    completion_tokens_details: { reasoning_tokens: 2 }
-  })
+  t.strictSame(
+    writeUsage({
+      ...unknown,
+      inputTokens: 10,
+      cacheReadTokens: 4,
+      cacheWriteTokens: null,
+      outputTokens: 5,
+      reasoningTokens: 2
+    }),
+    {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 15,
+      prompt_tokens_details: { cached_tokens: 4 },
+      completion_tokens_details: { reasoning_tokens: 2 }
+    }
+  )
 })
 
 t.test('metadata values that are too long are left out, and empty metadata with them', async t => {

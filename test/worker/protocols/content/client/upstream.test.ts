@@ -1,7 +1,13 @@
 // What a request of this family is on the wire of the native upstream: the client face and the provider faces together.
 
 import t from 'tap'
-import { accumulateEvents, type JsonObject, writeToolCallId } from '../../../../../worker/normalized/index.ts'
+import {
+  accumulateEvents,
+  GatewayError,
+  type JsonObject,
+  writeToolCallId
+} from '../../../../../worker/normalized/index.ts'
+import { writeContentError } from '../../../../../worker/protocols/content/client/errors.ts'
 import type { ContentResponse } from '../../../../../worker/protocols/content/client/schema.ts'
 import { createContentStreamWriter } from '../../../../../worker/protocols/content/client/stream.ts'
 import { writeThoughtSignature } from '../../../../../worker/protocols/content/client/thought-signature.ts'
@@ -11,6 +17,7 @@ import { writeNativeV1Request } from '../../../../../worker/protocols/native/v1/
 import { createNativeV2Reader } from '../../../../../worker/protocols/native/v2/reader.ts'
 import { writeNativeV2Request } from '../../../../../worker/protocols/native/v2/request.ts'
 import { readEventStream } from '../../../../properties/content-chunks.ts'
+import { catchError } from '../../../../support/codec.ts'
 import { failure, largestModel, onV1, onV2, read, responseContext, settings, writeV1, writeV2 } from './support.ts'
 
 const v1Hi = [{ role: 'user', content: 'hi' }]
@@ -302,12 +309,17 @@ t.test('inline data is uploaded and stands with its message', async t => {
   }
 })
 
-t.test('a media type that the upstream does not take is an invalid argument', async t => {
+t.test('a media type that the upstream does not take is an invalid argument for the client', async t => {
   const contents = [user({ inlineData: { mimeType: 'image/webp', data: 'AAEC' } })]
-  t.strictSame(
-    failure(() => writeV1({ contents })),
-    { code: 'invalid_request', param: 'contents[0].parts[0].inlineData', status: 400 }
-  )
+  const param = 'contents[0].parts[0].inlineData'
+  const error = catchError(() => writeV1({ contents }))
+  t.match(error, { code: 'unsupported_media_type', param })
+  t.ok(GatewayError.is(error))
+  if (!GatewayError.is(error)) return
+  t.match(writeContentError(error, { requestId: 'r' }), {
+    status: 400,
+    body: { error: { code: 400, status: 'INVALID_ARGUMENT', details: [{ fieldViolations: [{ field: param }] }] } }
+  })
 })
 
 t.test('a file at an address is downloaded, an uploaded one is named', async t => {

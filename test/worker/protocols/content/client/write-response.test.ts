@@ -8,7 +8,14 @@ const parts = (build: (assembler: EventAssembler) => void, body = {}) =>
   writeAnswer(eventsOf(build), body).candidates[0].content.parts
 
 t.test('an answer has every member of the family, and one candidate', async t => {
-  const usage = { inputTokens: 19, cachedInputTokens: 5, outputTokens: 8, reasoningTokens: null, totalTokens: 27 }
+  const usage = {
+    inputTokens: 19,
+    cacheReadTokens: 5,
+    cacheWriteTokens: null,
+    outputTokens: 8,
+    reasoningTokens: null,
+    totalTokens: 27
+  }
   const answer = writeAnswer(
     eventsOf(assembler => {
       assembler.text('Hello')
@@ -69,7 +76,7 @@ t.test('thoughts are shown to those who asked for them, one below the other', as
     assembler.reasoning('two')
     assembler.text('a')
     assembler.reasoning('three')
-    assembler.reasoningState({ messages_compatible: { signature: 's' } })
+    assembler.blockState({ messages_compatible: { signature: 's' } })
     assembler.closeBlock()
     assembler.reasoning('four')
   }
@@ -158,7 +165,8 @@ t.test('counts that nobody reported are absent, and thoughts stand beside the an
   const usage = (counts: Partial<NormalizedUsage>) =>
     writeUsage({
       inputTokens: null,
-      cachedInputTokens: null,
+      cacheReadTokens: null,
+      cacheWriteTokens: null,
       outputTokens: null,
       reasoningTokens: null,
       totalTokens: null,

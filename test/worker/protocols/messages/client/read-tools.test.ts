@@ -151,8 +151,8 @@ t.test('a choice that cannot be met is refused', async t => {
 
 t.test('the wish for parallel calls is read in both polarities (B7)', async t => {
   const wish = (value: JsonValue) => read({ tool_choice: { type: 'auto', disable_parallel_tool_use: value } })
-  t.equal(wish(false).parallelToolCalls, true)
-  t.equal(wish(true).parallelToolCalls, false)
+  t.equal(wish(false).parallelToolCalls, 'requested')
+  t.equal(wish(true).parallelToolCalls, 'refused')
   t.notOk('parallelToolCalls' in wish(null))
   t.equal(
     refusedAt({ tool_choice: { type: 'auto', disable_parallel_tool_use: 'no' } }),
