@@ -3,6 +3,8 @@
 export type { FeatureAcceptance, ProviderAcceptance, RequestFeature } from './acceptance.ts'
 export { findFeatureUse, requestFeatures } from './acceptance.ts'
 export { assertNever } from './assert.ts'
+export type { CallCollectorOptions, CallIdentity, CallPiece } from './call-collector.ts'
+export { CallCollector, WAITING_CHARACTERS_MAX } from './call-collector.ts'
 export type * from './content.ts'
 export type { ErrorCode, ErrorKind, GatewayErrorOptions } from './error.ts'
 export {
