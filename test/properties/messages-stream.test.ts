@@ -36,6 +36,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   act(1, fc.base64String({ minLength: 4 }), (assembler, signature) =>
     assembler.blockState({ messages_compatible: { signature } })
   ),
+  act(
+    1,
+    fc.tuple(fc.constantFrom('signature', 'redacted'), fc.base64String({ minLength: 4 })),
+    (assembler, [member, text]) => assembler.opaqueReasoning({ messages_compatible: { [member]: text } })
+  ),
   act(1, piece, (assembler, text) => assembler.refusal(text)),
   act(1, fc.constant(0), assembler => assembler.closeBlock()),
   act(3, fc.tuple(callHead, argumentsText), (assembler, [head, text]) => assembler.toolCall(head, text)),

@@ -134,8 +134,8 @@ export type ContentCallPart = {
   thoughtSignature?: string
 }
 export type ContentFilePart =
-  | { inlineData: { mimeType: string; data: string } }
-  | { fileData: { fileUri: string; mimeType?: string } }
+  | { inlineData: { mimeType: string; data: string }; thoughtSignature?: string }
+  | { fileData: { fileUri: string; mimeType?: string }; thoughtSignature?: string }
 export type ContentAnswerPart = ContentTextPart | ContentCallPart | ContentFilePart
 
 export type ContentGrounding = { groundingChunks: Array<{ web: { uri: string; title: string } }> }

@@ -65,11 +65,13 @@ function readTool(tool: JsonValue, path: string): DeclaredTool | undefined {
   const name = readOptionalString(tool, 'name', path)
   const kind = type === 'custom' ? findNamedKind(tool, name) : findHostedToolKind(type)
   if (kind !== undefined) {
-    return { name: name ?? type, tool: readBuiltInTool(tool, type === 'custom' ? (name ?? type) : type, kind) }
+    const sentType = type === 'custom' ? (name ?? type) : type
+    const at = `${path}.${type === 'custom' ? 'name' : 'type'}`
+    return { name: name ?? type, tool: { ...readBuiltInTool(tool, sentType, kind), path: at } }
   }
   // A type that nobody here knows is a function all the same when it says what its arguments are.
   if (type !== 'custom' && !hasSchema(tool)) {
-    return { name: name ?? type, tool: { type: 'unsupported', sentType: type, definition: tool } }
+    return { name: name ?? type, tool: { type: 'unsupported', sentType: type, definition: tool, path: `${path}.type` } }
   }
   if (name === undefined || name.trim() === '') return undefined
   return { name, tool: readFunction(tool, name, path) }

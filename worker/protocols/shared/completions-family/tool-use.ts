@@ -69,8 +69,9 @@ function readTool(tool: JsonValue, path: string): NormalizedTool[] {
   if (type === undefined || type === 'function') return readFunctionTool(tool, { path })
   if (type === 'namespace') return readNamespace(tool, path)
   const kind = findHostedToolKind(type)
-  if (kind !== undefined) return [readHostedTool(tool, type, kind)]
-  return [{ type: 'unsupported', sentType: type, definition: tool }]
+  const typePath = `${path}.type`
+  if (kind !== undefined) return [{ ...readHostedTool(tool, type, kind), path: typePath }]
+  return [{ type: 'unsupported', sentType: type, definition: tool, path: typePath }]
 }
 
 function readNamespace(tool: JsonObject, path: string): NormalizedTool[] {

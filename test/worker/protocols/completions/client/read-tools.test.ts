@@ -103,8 +103,19 @@ t.test('a namespace gives its functions its name', async t => {
 
 t.test('hosted tools are recognised and tools of other kinds are kept for diagnostics', async t => {
   t.strictSame(toolsOf({ type: 'web_search_preview', indexes: ['w'] }, { type: 'mcp', server_label: 's' }), [
-    { type: 'hosted', kind: 'web_search', sentType: 'web_search_preview', config: { indexes: ['w'] } },
-    { type: 'unsupported', sentType: 'mcp', definition: { type: 'mcp', server_label: 's' } }
+    {
+      type: 'hosted',
+      kind: 'web_search',
+      sentType: 'web_search_preview',
+      config: { indexes: ['w'] },
+      path: 'tools[0].type'
+    },
+    {
+      type: 'unsupported',
+      sentType: 'mcp',
+      definition: { type: 'mcp', server_label: 's' },
+      path: 'tools[1].type'
+    }
   ])
 })
 

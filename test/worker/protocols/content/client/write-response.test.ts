@@ -88,6 +88,26 @@ t.test('thoughts are shown to those who asked for them, one below the other', as
   t.strictSame(parts(build), [{ text: 'a' }])
 })
 
+t.test('a signature ends the part that it stands on, in texts, calls and files', async t => {
+  const sign = (thoughtSignature: string) => ({ content_compatible: { thoughtSignature } })
+  const build = (assembler: EventAssembler) => {
+    assembler.text('a')
+    assembler.blockState(sign('s1'))
+    assembler.text('b')
+    assembler.opaqueText(sign('s2'))
+    assembler.startToolCall({ id: '1', name: 'f' })
+    assembler.blockState(sign('s3'))
+    assembler.closeBlock()
+    assembler.file({ fileId: 'f1' }, sign('s4'))
+  }
+  t.strictSame(parts(build), [
+    { text: 'a', thoughtSignature: 's1' },
+    { text: 'b', thoughtSignature: 's2' },
+    { functionCall: { id: '1', name: 'f', args: {} }, thoughtSignature: 's3' },
+    { fileData: { fileUri: 'files/f1' }, thoughtSignature: 's4' }
+  ])
+})
+
 t.test('arguments are always an object', async t => {
   const args = (text: string) => {
     const [part] = parts(assembler => assembler.toolCall({ id: 'a', name: 'f' }, text))
