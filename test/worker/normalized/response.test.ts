@@ -98,7 +98,7 @@ t.test('items stand in the order of their first appearance and hold all their pi
   })
 })
 
-t.test('an answer that was cut says at which stop string', async t => {
+t.test('a response that was cut names its stop string', async t => {
   const response = accumulateEvents([
     start,
     { type: 'finish', reason: 'stop', providerReason: null, stopSequence: 'END', metadata: {} }

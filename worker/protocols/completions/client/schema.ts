@@ -86,7 +86,8 @@ export type CompletionsUsage = {
   prompt_tokens: number
   completion_tokens: number
   total_tokens: number
-  prompt_tokens_details: { cached_tokens: number }
+  /** `cache_write_tokens` only where the provider reports it. */
+  prompt_tokens_details: { cached_tokens: number; cache_write_tokens?: number }
   completion_tokens_details: { reasoning_tokens: number }
 }
 

@@ -80,7 +80,10 @@ export function writeUsage(usage: NormalizedUsage | null): CompletionsUsage | nu
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: usage.totalTokens ?? promptTokens + completionTokens,
-    prompt_tokens_details: { cached_tokens: usage.cacheReadTokens ?? 0 },
+    prompt_tokens_details: {
+      cached_tokens: usage.cacheReadTokens ?? 0,
+      ...(usage.cacheWriteTokens === null ? {} : { cache_write_tokens: usage.cacheWriteTokens })
+    },
     completion_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 }
   }
 }

@@ -156,6 +156,18 @@ t.test('what hosted tools did and made stands beside the text, and only then', a
   })
 })
 
+t.test('tokens written to a cache are shown where the provider reports them', async t => {
+  const usage = {
+    inputTokens: 9,
+    cacheReadTokens: 4,
+    cacheWriteTokens: 3,
+    outputTokens: 1,
+    reasoningTokens: null,
+    totalTokens: 10
+  }
+  t.strictSame(writeUsage(usage)?.prompt_tokens_details, { cached_tokens: 4, cache_write_tokens: 3 })
+})
+
 t.test('completions 61: token details are numbers even where the provider says nothing (D3)', async t => {
   const unknown = {
     inputTokens: null,

@@ -198,5 +198,9 @@ t.test('counts that nobody reported are zero (D3)', async t => {
   }
   t.strictSame(writeDeltaUsage(null), zeros)
   t.strictSame(writeDeltaUsage(unknown), zeros)
+  t.match(writeDeltaUsage({ ...unknown, cacheReadTokens: 4, cacheWriteTokens: 3 }), {
+    cache_creation_input_tokens: 3,
+    cache_read_input_tokens: 4
+  })
   t.match(writeDeltaUsage({ ...unknown, reasoningTokens: 0 }), { output_tokens_details: { thinking_tokens: 0 } })
 })

@@ -286,6 +286,7 @@ t.test('responses 57: token details are numbers even where the provider says not
       total_tokens: 15
     }
   )
+  t.match(writeUsage({ ...unknown, cacheWriteTokens: 3 }), { input_tokens_details: { cache_write_tokens: 3 } })
   t.match(writeUsage(unknown), { input_tokens: 0, input_tokens_details: { cached_tokens: 0 }, total_tokens: 0 })
 })
 
