@@ -8,6 +8,9 @@ import { createApplication } from './http/application.ts'
 import { createDrainGate } from './http/drain-gate.ts'
 import { createFingerprint } from './http/fingerprint.ts'
 import type { ListenOptions } from './http/listener.ts'
+import { createObservers } from './observation/create-observers.ts'
+import { createObservation, type Observation } from './observation/observation.ts'
+import type { RequestObserver } from './observation/observer.ts'
 import type { NativeProviderPool } from './providers/types.ts'
 import { registerRoutes } from './routes/index.ts'
 import { systemClock, type WorkerRuntime } from './runtime.ts'
@@ -46,9 +49,14 @@ const CLOSE_PATIENCE_MS = 3000
 /** Assembles a worker that is ready to listen (bridge contract, section 9.1: nothing listens before its parts exist). */
 export async function createWorkerApp(
   options: WorkerAppOptions,
-  parts: { providers: NativeProviderPool }
+  parts: {
+    providers: NativeProviderPool
+    /** Observers besides those that the settings switch on. */
+    observers?: readonly RequestObserver[]
+  }
 ): Promise<WorkerApp> {
-  const runtime = createRuntime(options, parts)
+  const observers = [...(await createObservers(options)), ...(parts.observers ?? [])]
+  const runtime = createRuntime(options, parts.providers, createObservation(observers, options.log))
   const { drainGate } = runtime
   const application = await createApplication(runtime, app => registerRoutes(app, runtime))
   return {
@@ -68,7 +76,11 @@ export async function createWorkerApp(
   }
 }
 
-function createRuntime(options: WorkerAppOptions, { providers }: { providers: NativeProviderPool }): WorkerRuntime {
+function createRuntime(
+  options: WorkerAppOptions,
+  providers: NativeProviderPool,
+  observation: Observation | undefined
+): WorkerRuntime {
   const { settings, control, fingerprintKey } = options
   const catalog = createCatalogReader({ control, providers })
   control.onRefreshWanted(() => catalog.warmUp())
@@ -81,6 +93,7 @@ function createRuntime(options: WorkerAppOptions, { providers }: { providers: Na
     control,
     drainGate: createDrainGate(),
     fingerprint: createFingerprint(fingerprintKey),
+    observation,
     providers,
     catalog,
     translator: createTranslator({

@@ -5,6 +5,7 @@ import type { ControlChannel } from './control-channel.ts'
 import type { CatalogReader } from './execution/catalog.ts'
 import type { DrainGate } from './http/drain-gate.ts'
 import type { Fingerprint } from './http/fingerprint.ts'
+import type { Observation } from './observation/observation.ts'
 import type { NativeProviderPool } from './providers/types.ts'
 import type { Translator } from './translation/translator.ts'
 
@@ -17,6 +18,8 @@ export interface WorkerRuntime {
   readonly control: ControlChannel
   readonly drainGate: DrainGate
   readonly fingerprint: Fingerprint
+  /** Undefined where nothing observes requests. */
+  readonly observation: Observation | undefined
   readonly providers: NativeProviderPool
   readonly catalog: CatalogReader
   readonly translator: Translator
@@ -24,7 +27,10 @@ export interface WorkerRuntime {
 }
 
 /** What the HTTP side needs of a worker; its routes may need more. */
-export type HttpRuntime = Pick<WorkerRuntime, 'settings' | 'log' | 'drainGate' | 'fingerprint' | 'clock'>
+export type HttpRuntime = Pick<
+  WorkerRuntime,
+  'settings' | 'log' | 'drainGate' | 'fingerprint' | 'observation' | 'clock'
+>
 
 export interface Clock {
   /** Milliseconds since the epoch. */

@@ -73,11 +73,10 @@ export function createCatalogReader(dependencies: {
       const channel = findChannel(context.authorization)
       const current = channel.catalogSnapshot()
       if (!force && isFresh(current, Date.now())) return current
-      const { requestId } = context
-      return channel.refreshCatalog(
-        () => discover(context.authorization, { requestId, headers: context.upstreamHeaders() }),
-        { force, signal: context.signal }
-      )
+      return channel.refreshCatalog(() => discover(context.authorization, context.callContext()), {
+        force,
+        signal: context.signal
+      })
     },
     warmUp() {
       const call = { requestId: crypto.randomUUID(), headers: [] }

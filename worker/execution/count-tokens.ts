@@ -1,6 +1,7 @@
 // Asks the upstream how many tokens texts have. Both families that count use it; what counts is each family's own matter.
 
 import type { FastifyRequest } from 'fastify'
+import { NATIVE_PROFILE_ID } from '../../shared/native-profile.ts'
 import { chooseNativeModel, type ModelWish } from '../bridge/plan.ts'
 import type { JsonObject } from '../normalized/index.ts'
 import type { WorkerRuntime } from '../runtime.ts'
@@ -23,7 +24,12 @@ export async function countTokens(runtime: WorkerRuntime, request: FastifyReques
   const policy = upstream.model === undefined ? { passModel } : { passModel, defaultModel: upstream.model }
   // A count names the model that a chat would name: where an assistant or a thread brings its own, the upstream decides.
   const { named } = chooseNativeModel(wish.request, context.apiMode, policy)
-  context.facts = { model: wish.request.model ?? named ?? '', providerKind: 'native' }
+  context.planned({
+    model: wish.request.model ?? named ?? '',
+    providerKind: 'native',
+    profileId: NATIVE_PROFILE_ID,
+    isStream: false
+  })
   if (wish.texts.length === 0) return []
   const lease = runtime.providers.acquire(context.authorization)
   try {

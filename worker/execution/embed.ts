@@ -1,7 +1,8 @@
 // Embeds texts for whichever family asked: admit and execute.
 
 import type { FastifyRequest } from 'fastify'
-import type { JsonObject } from '../normalized/index.ts'
+import { NATIVE_PROFILE_ID } from '../../shared/native-profile.ts'
+import type { JsonObject, NormalizedUsage } from '../normalized/index.ts'
 import type { EmbeddingsResult } from '../providers/types.ts'
 import type { WorkerRuntime } from '../runtime.ts'
 import { admitToModel } from './model-slot.ts'
@@ -27,16 +28,27 @@ export async function embedTexts(
 ): Promise<EmbeddingsResult> {
   const { context } = request
   const model = chooseEmbeddingsModel(runtime, wish.model)
-  context.facts = { model: wish.model ?? model, providerKind: 'native' }
+  context.planned({ model: wish.model ?? model, providerKind: 'native', profileId: NATIVE_PROFILE_ID, isStream: false })
   const slot = await admitToModel(runtime, model, context)
   let lease: ReturnType<typeof runtime.providers.acquire> | undefined
   try {
     lease = runtime.providers.acquire(context.authorization)
     const answer = await lease.provider.embed({ model, input: wish.texts }, context.callContext(wish.extraHeaders))
-    if (answer.promptTokens !== null) context.facts.inputTokens = answer.promptTokens
+    if (answer.promptTokens !== null) context.usage(writeInputUsage(answer.promptTokens))
     return answer
   } finally {
     lease?.release()
     slot.release()
+  }
+}
+
+/** Embeddings have input tokens only. */
+function writeInputUsage(inputTokens: number): NormalizedUsage {
+  return {
+    inputTokens,
+    cachedInputTokens: null,
+    outputTokens: null,
+    reasoningTokens: null,
+    totalTokens: inputTokens
   }
 }

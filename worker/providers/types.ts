@@ -39,10 +39,17 @@ export interface CallContext {
   headers: readonly string[]
   /** Put the bytes of generated images on their `file` events. Without a word the protocols that carry them get them. */
   fetchesGeneratedImages?: boolean
-  /** Called once for each exchange of this request with the upstream; not for tokens. Must not throw. */
+  /** Called when an exchange of this request with the upstream begins; `onUpstreamCall` follows. Must not throw. */
+  onUpstreamCallStarted?: () => void
+  /** Called once for each exchange of this request with the upstream, when it has ended; not for tokens. Must not throw. */
   onUpstreamCall?: (report: UpstreamCallReport) => void
+  /**
+   * Called once for a call that finally failed, wherever its failure stood, with the word of the operations contract, section 7.3:
+   * `http_<status>` or a word of `UpstreamCallReport`. Must not throw.
+   */
+  onUpstreamFailure?: (errorType: string) => void
   /** Called for what is odd in an answer and yet no failure, with a stable word for it. Must not throw. */
-  onAnomaly?: (anomaly: string) => void
+  onAnomaly?: (anomaly: string, details?: Readonly<Record<string, string | number>>) => void
 }
 
 /** Takes the events of a stream. */

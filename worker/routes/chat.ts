@@ -1,19 +1,11 @@
 // A chat operation of any family: read, admit, execute, write. The client face makes the whole difference between families.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Logger } from '../../shared/logging.ts'
 import { admitToModel } from '../execution/model-slot.ts'
-import { noteFailure } from '../http/errors.ts'
 import { type EventStreamWriter, startEventStream } from '../http/event-stream.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { sendJson } from '../http/respond.ts'
-import {
-  type ClientProtocol,
-  GatewayError,
-  type NormalizedEvent,
-  type NormalizedUsage,
-  toGatewayError
-} from '../normalized/index.ts'
+import { type ClientProtocol, GatewayError, type NormalizedEvent, toGatewayError } from '../normalized/index.ts'
 import type { ChatClientFace, ReadContext, ResponseContext } from '../protocols/face.ts'
 import type { EventSink, NativeProvider } from '../providers/types.ts'
 import type { WorkerRuntime } from '../runtime.ts'
@@ -42,7 +34,12 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
 
   async function answerCall(call: TranslatedChat, reply: FastifyReply): Promise<void> {
     const { context } = reply.request
-    context.facts = { model: call.plan.publicModel, providerKind: call.plan.providerKind }
+    context.planned({
+      model: call.plan.publicModel,
+      providerKind: call.plan.providerKind,
+      profileId: call.plan.profileId,
+      isStream: call.request.isStream
+    })
     if (call.request.isStream) context.expectStream()
     // Waiting for what is there already would put turns of the loop between a small request and its call.
     const admission = admitToModel(runtime, call.plan.slotKey, context)
@@ -59,11 +56,11 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
         needsFinalId: operation.needsFinalId?.(reply.request) === true
       }
       if (call.request.isStream) {
-        await streamAnswer(lease.provider, call, { reply, operation, answer, log: runtime.log })
+        await streamAnswer(lease.provider, call, { reply, operation, answer })
         return
       }
       const response = await lease.provider.complete(call, context.callContext(call.request.extraHeaders))
-      noteUsage(context, response.usage)
+      if (response.usage !== null) context.usage(response.usage)
       sendJson(reply, 200, {}, JSON.stringify(face.writeResponse(response, answer)))
     } catch (thrown) {
       throw refineError(thrown, face, call)
@@ -92,13 +89,12 @@ interface StreamPlace {
   reply: FastifyReply
   operation: ChatOperation
   answer: ResponseContext
-  log: Logger
 }
 
 async function streamAnswer(
   provider: NativeProvider,
   call: TranslatedChat,
-  { reply, operation, answer, log }: StreamPlace
+  { reply, operation, answer }: StreamPlace
 ): Promise<void> {
   const { context } = reply.request
   const { keepAliveText = KEEP_ALIVE_COMMENT } = operation
@@ -111,8 +107,9 @@ async function streamAnswer(
         ...(keepAliveText === null ? {} : { keepAliveText }),
         ...(operation.streamType === undefined ? {} : { contentType: operation.streamType })
       })
-      noteEvents(context, events)
-      return stream.write(writer.write(events))
+      const hasRoom = stream.write(writer.write(events))
+      for (const event of events) observeEvent(context, event)
+      return hasRoom
     },
     whenDrained: () => stream?.whenDrained() ?? Promise.resolve()
   }
@@ -125,7 +122,7 @@ async function streamAnswer(
     // Once the head is out, nobody but the stream itself can tell the client how it ended.
     if (stream === undefined) throw thrown
     const error = toGatewayError(thrown)
-    noteFailure(log, error, context)
+    context.failed(error)
     endWithError(reply, stream, () => writer.write([{ type: 'error', error }]))
   }
 }
@@ -139,15 +136,19 @@ function endWithError(reply: FastifyReply, stream: EventStreamWriter, write: () 
   }
 }
 
-function noteEvents(context: RequestContext, events: readonly NormalizedEvent[]): void {
-  for (const event of events) {
-    if (event.type === 'usage') noteUsage(context, event.usage)
-    else if (event.type === 'error') context.failureCode = event.error.code
+function observeEvent(context: RequestContext, event: NormalizedEvent): void {
+  switch (event.type) {
+    case 'text-delta':
+    case 'reasoning-delta':
+    case 'refusal-delta':
+    case 'tool-call-start':
+      context.firstToken()
+      break
+    case 'usage':
+      if (event.usage !== null) context.usage(event.usage)
+      break
+    case 'error':
+      context.failed(event.error)
+      break
   }
-}
-
-function noteUsage(context: RequestContext, usage: NormalizedUsage | null): void {
-  if (usage === null) return
-  if (usage.inputTokens !== null) context.facts.inputTokens = usage.inputTokens
-  if (usage.outputTokens !== null) context.facts.outputTokens = usage.outputTokens
 }

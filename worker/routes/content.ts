@@ -16,7 +16,7 @@ import {
 } from '../protocols/content/client/embeddings.ts'
 import { contentArrayFace, contentFace } from '../protocols/content/client/face.ts'
 import { writeTunedModelList } from '../protocols/content/client/models.ts'
-import { readOperationPath } from '../protocols/content/client/path.ts'
+import { findOperation, readOperationPath } from '../protocols/content/client/path.ts'
 import { CONTENT_ARRAY_MEDIA_TYPE } from '../protocols/content/client/stream.ts'
 import type { WorkerRuntime } from '../runtime.ts'
 import { readJsonObject } from '../translation/json-body.ts'
@@ -81,7 +81,8 @@ export function registerContentRoutes(app: FastifyInstance, runtime: WorkerRunti
   mountOperation(app, {
     method: 'POST',
     path: '/models/*',
-    template: '/models/{model}:{method}',
+    template: '/models/{model}',
+    readOperation: findOperation,
     prefixes: PREFIXES,
     family,
     isModelRequest: true,
@@ -100,7 +101,16 @@ function mountBeta(
   handler: (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>
 ): void {
   const template = path.replace('*', '{model}')
-  const route = { method: 'GET', path, template, family: 'content', isModelRequest: false, handler } as const
+  const readOperation = path.endsWith('*') ? findOperation : undefined
+  const route = {
+    method: 'GET',
+    path,
+    template,
+    readOperation,
+    family: 'content',
+    isModelRequest: false,
+    handler
+  } as const
   mountOperation(app, { ...route, prefixes: BETA_PREFIXES })
 }
 

@@ -37,7 +37,7 @@ export function createEmbeddingsHandler(runtime: WorkerRuntime) {
       // This operation alone answers a wrong field without a code (completions.md 10).
       if (!GatewayError.is(thrown) || thrown.code !== 'invalid_request') throw thrown
       const { status, headers, body } = writeEmbeddingsError(thrown, { requestId: request.context.requestId })
-      request.context.failureCode = thrown.code
+      request.context.failed(thrown)
       sendJson(reply, status, headers, JSON.stringify(body))
     }
   }

@@ -71,17 +71,17 @@ t.test('a bearer token is read in any case and trimmed', async t => {
 t.test('after ten wrong keys in a minute an address is told to wait, and only that address', async t => {
   let now = 0
   const limiter = createAttemptLimiter({ nowMs: () => now })
-  for (let attempt = 1; attempt <= 10; attempt += 1) t.equal(limiter.noteFailure('a'), undefined)
+  for (let attempt = 1; attempt <= 10; attempt += 1) t.equal(limiter.countFailure('a'), undefined)
   now = 15_000
-  t.equal(limiter.noteFailure('a'), 45)
-  t.equal(limiter.noteFailure('b'), undefined)
+  t.equal(limiter.countFailure('a'), 45)
+  t.equal(limiter.countFailure('b'), undefined)
   now = 60_000
-  t.equal(limiter.noteFailure('a'), undefined, 'a new minute')
+  t.equal(limiter.countFailure('a'), undefined, 'a new minute')
 })
 
 t.test('the limiter forgets the oldest addresses instead of growing', async t => {
   const limiter = createAttemptLimiter({ nowMs: () => 0 })
-  for (let attempt = 0; attempt < 10; attempt += 1) limiter.noteFailure('first')
-  for (let index = 0; index < 10_000; index += 1) limiter.noteFailure(`other-${index}`)
-  t.equal(limiter.noteFailure('first'), undefined)
+  for (let attempt = 0; attempt < 10; attempt += 1) limiter.countFailure('first')
+  for (let index = 0; index < 10_000; index += 1) limiter.countFailure(`other-${index}`)
+  t.equal(limiter.countFailure('first'), undefined)
 })

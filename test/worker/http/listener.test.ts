@@ -9,17 +9,17 @@ import { createListener } from '../../../worker/http/listener.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
 import { mountOperation } from '../../../worker/http/route-traits.ts'
 import { waitUntil } from '../../support/processes.ts'
-import { openConnection, signalled, startApplication } from './support.ts'
+import { openConnection, signalled, startApplication, unrecorded } from './support.ts'
 
 const loopback = { host: '127.0.0.1', port: 0, reusePort: false }
 
 t.test('a free port is chosen and reported, and a taken one rejects with the error of the system', async t => {
-  const first = createListener((_incoming, outgoing) => outgoing.end())
+  const first = createListener((_incoming, outgoing) => outgoing.end(), unrecorded)
   t.teardown(() => first.close())
   const { host, port } = await first.listen(loopback)
   t.equal(host, '127.0.0.1')
   t.ok(port > 0)
-  const second = createListener((_incoming, outgoing) => outgoing.end())
+  const second = createListener((_incoming, outgoing) => outgoing.end(), unrecorded)
   await t.rejects(second.listen({ ...loopback, port }), { code: 'EADDRINUSE' })
   await second.close()
 })
@@ -28,8 +28,8 @@ t.test(
   'two listeners can share a port when both ask for it',
   { skip: process.platform !== 'linux' && 'Linux' },
   async t => {
-    const first = createListener((_incoming, outgoing) => outgoing.end())
-    const second = createListener((_incoming, outgoing) => outgoing.end())
+    const first = createListener((_incoming, outgoing) => outgoing.end(), unrecorded)
+    const second = createListener((_incoming, outgoing) => outgoing.end(), unrecorded)
     t.teardown(() => Promise.all([first.close(), second.close()]))
     const { port } = await first.listen({ ...loopback, reusePort: true })
     t.equal((await second.listen({ ...loopback, port, reusePort: true })).port, port)
@@ -37,7 +37,7 @@ t.test(
 )
 
 t.test('localhost is served on every address that the name has', async t => {
-  const listener = createListener((_incoming, outgoing) => outgoing.end('here'))
+  const listener = createListener((_incoming, outgoing) => outgoing.end('here'), unrecorded)
   t.teardown(() => listener.close())
   const { port } = await listener.listen({ ...loopback, host: 'localhost' })
   t.equal(await (await fetch(`http://127.0.0.1:${port}`)).text(), 'here')
@@ -47,7 +47,7 @@ t.test('localhost is served on every address that the name has', async t => {
 t.test('with a key and a certificate it speaks TLS', async t => {
   const fixtures = join(import.meta.dirname, '../../ops/emulator/fixtures')
   const read = (name: string) => readFileSync(join(fixtures, name), 'utf8')
-  const listener = createListener((_incoming, outgoing) => outgoing.end('secret'))
+  const listener = createListener((_incoming, outgoing) => outgoing.end('secret'), unrecorded)
   t.teardown(() => listener.close())
   const { port } = await listener.listen({ ...loopback, tls: { key: read('server.key'), cert: read('server.pem') } })
   const request = httpsRequest({ host: '127.0.0.1', port, ca: read('ca.pem'), agent: false }).end()
@@ -113,7 +113,7 @@ t.test('who leaves with the head hardly sent is not looked at, or is seen to lea
   const listener = createListener((_incoming, outgoing) => {
     looked++
     outgoing.on('close', () => left++)
-  })
+  }, unrecorded)
   t.teardown(() => listener.close())
   const { port } = await listener.listen(loopback)
   await Promise.all(
@@ -147,7 +147,7 @@ t.test('who leaves with the head hardly sent is not looked at, or is seen to lea
 })
 
 t.test('who closes its side with its request is answered when there is nothing to wait for', async t => {
-  const listener = createListener((_incoming, outgoing) => outgoing.end('here'))
+  const listener = createListener((_incoming, outgoing) => outgoing.end('here'), unrecorded)
   t.teardown(() => listener.close())
   const { port } = await listener.listen(loopback)
   const socket = connect(port, '127.0.0.1')
@@ -166,7 +166,7 @@ t.test('what is no request is not answered into the middle of answers before it 
     if (incoming.url !== '/stream') return
     outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
     outgoing.write('data: 1\n\n')
-  })
+  }, unrecorded)
   t.teardown(() => listener.close())
   const { port } = await listener.listen(loopback)
   const { socket, waitFor, closed, received } = await openConnection(t, port)

@@ -273,13 +273,13 @@ t.test('a failed stream keeps its status and says what ended it', async t => {
   socket.write(POST_CHAT)
   const { request, reply, finish } = await held
   const stream = startEventStream(reply)
-  request.context.failureCode = 'provider_protocol_error'
+  request.context.failed(new GatewayError('provider_protocol_error'))
   stream.end('data: [DONE]\n\n')
   await drainGate.whenIdle()
   finish()
   t.same(request.context.outcome(), {
     status: 200,
     lifecycle: 'streaming_aborted',
-    errorType: 'provider_protocol_error'
+    errorType: 'http_502'
   })
 })

@@ -10,6 +10,10 @@ import { createDrainGate, type DrainGate } from '../../../worker/http/drain-gate
 import { createFingerprint } from '../../../worker/http/fingerprint.ts'
 import type { Listener } from '../../../worker/http/listener.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
+import type { UnservedRequests } from '../../../worker/http/unserved-request.ts'
+import { createObservers } from '../../../worker/observation/create-observers.ts'
+import { createObservation } from '../../../worker/observation/observation.ts'
+import type { RequestObserver } from '../../../worker/observation/observer.ts'
 import type { UpstreamAuthorization } from '../../../worker/providers/types.ts'
 import { registerSystemRoutes } from '../../../worker/routes/system.ts'
 import { systemClock } from '../../../worker/runtime.ts'
@@ -21,6 +25,8 @@ export interface StartOptions {
   /** Routes beside the system routes. */
   routes?: (app: FastifyInstance) => void
   control?: ControlChannel
+  /** Observers besides those that the settings switch on. */
+  observers?: RequestObserver[]
 }
 
 export interface StartedApplication {
@@ -37,9 +43,11 @@ export async function startApplication(t: Test, options: StartOptions = {}): Pro
   const settings = parseSettings({ GATEWAY_LOG_LEVEL: 'DEBUG', ...options.env })
   const logged: Array<Record<string, unknown>> = []
   const log = pino({ level: 'debug' }, { write: line => logged.push(JSON.parse(line)) })
+  const observers = [...(await createObservers({ settings, log })), ...(options.observers ?? [])]
   const runtime = {
     settings,
     log,
+    observation: createObservation(observers, log),
     drainGate: createDrainGate(),
     fingerprint: createFingerprint(Buffer.alloc(32, 1)),
     clock: systemClock,
@@ -55,10 +63,13 @@ export async function startApplication(t: Test, options: StartOptions = {}): Pro
   return { listener, drainGate: runtime.drainGate, url: `http://127.0.0.1:${port}`, port, logged }
 }
 
-/** A handler that answers what it was given, so that a test can see what arrived. */
+/** For a listener without an application: requests that cannot be handled are not recorded. */
+export const unrecorded: UnservedRequests = { refuse: () => 'id', skip: () => undefined }
+
+/** A handler that responds with what it was given, so that a test can see what arrived. */
 export const echo: Handler = (request, reply) => {
   const { context } = request
-  const answer = {
+  const given = {
     body: context.body.toString('utf8'),
     apiMode: context.apiMode,
     route: context.route,
@@ -66,7 +77,7 @@ export const echo: Handler = (request, reply) => {
     headers: pairsOf(context.upstreamHeaders()),
     url: request.raw.url
   }
-  sendJson(reply, 200, {}, JSON.stringify(answer))
+  sendJson(reply, 200, {}, JSON.stringify(given))
 }
 
 function describeAuthorization(authorization: UpstreamAuthorization): object {

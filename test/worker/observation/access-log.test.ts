@@ -3,7 +3,9 @@ import { startEventStream } from '../../../worker/http/event-stream.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
 import { mountOperation } from '../../../worker/http/route-traits.ts'
 import { get, post } from '../../support/client.ts'
-import { type Handler, openConnection, signalled, startApplication } from './support.ts'
+import { type Handler, openConnection, signalled, startApplication } from '../http/support.ts'
+
+const noUsage = { cachedInputTokens: null, reasoningTokens: null, totalTokens: null }
 
 const on = { GATEWAY_ACCESS_LOG: 'true' }
 
@@ -18,7 +20,8 @@ async function start(t: Parameters<typeof startApplication>[0], handler: Handler
 
 t.test('every finished request is one line of named facts, without query, headers or content (M2)', async t => {
   const { url, drainGate, lines, logged } = await start(t, (request, reply) => {
-    request.context.facts = { model: 'm1', providerKind: 'native', inputTokens: 3, outputTokens: 2 }
+    request.context.planned({ model: 'm1', providerKind: 'native', profileId: 'p1', isStream: false })
+    request.context.usage({ ...noUsage, inputTokens: 3, outputTokens: 2 })
     sendJson(reply, 200, {}, '{"text":"hush"}')
   })
   const answer = await post(`${url}/api/v1/messages?key=hush`, '{"a":"hush"}', { 'x-api-key': 'hush', 'x-foo': 'hush' })
@@ -57,7 +60,7 @@ t.test('refusals and unknown paths have their line', async t => {
   await get(`${url}/nope?a=b`)
   t.match(lines(), [
     { status: 401, lifecycle: 'request_error', route: '/v1/messages', protocol: 'anthropic' },
-    { status: 404, route: 'unmatched', path: '/v1/nope', protocol: 'openai' },
+    { status: 404, route: 'unmatched', path: '/v1/nope', protocol: 'system', error_type: 'http_404' },
     { status: 404, route: 'unmatched', path: '/nope', protocol: 'system' }
   ])
 })
