@@ -27,6 +27,19 @@ export class CallFailure extends Error {
     this.outcome = facts.outcome
     this.isRetryable = facts.isRetryable ?? true
   }
+
+  /** The word for the failure in logs and records (operations contract, section 7.3). */
+  get errorType(): string {
+    if (this.outcome !== undefined) return this.outcome
+    return this.status !== null && this.status >= 400 ? `http_${this.status}` : 'protocol_error'
+  }
+}
+
+/** The failure that an upstream reports in the body of a response, or that makes the body unusable. It is final. */
+export function bodyFailure(error: GatewayError): CallFailure {
+  return error.code === 'provider_protocol_error'
+    ? new CallFailure(error, { outcome: 'protocol_error', isRetryable: false })
+    : new CallFailure(error, { status: error.status, isRetryable: false })
 }
 
 /** The failure of an answer that arrived and cannot be used. `reason` goes to the log only. */

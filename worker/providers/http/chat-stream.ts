@@ -7,9 +7,9 @@ import { findPayloadError } from '../../protocols/native/errors.ts'
 import type { TranslatedChat } from '../../translation/types.ts'
 import { createImageFetcher } from '../native/generated-images.ts'
 import type { CallContext, EventSink } from '../types.ts'
-import { CallFailure, protocolFailure } from './call-failure.ts'
+import { bodyFailure, CallFailure, protocolFailure } from './call-failure.ts'
 import { type ChatDependencies, openReader, prepareCall, stopSequences } from './chat.ts'
-import { logFailure } from './client.ts'
+import { reportFailure } from './client.ts'
 import { EventDelivery, findBareFailure } from './event-delivery.ts'
 import type { ExchangeControl, ExchangeHead, ExchangeReceiver } from './exchange.ts'
 import { requireSuccess } from './response-head.ts'
@@ -55,6 +55,8 @@ class StreamSession implements ExchangeReceiver {
   #stream: { reader: ResponseReader; delivery: EventDelivery } | undefined
   /** Takes what is not a stream of events. */
   #collector: ResponseCollector | undefined
+  /** The failure that ends the events, until its `error` event is delivered. */
+  #failure: CallFailure | undefined
   /** The pieces of one read, until the microtask that decodes them. */
   #chunks: Buffer[] = []
 
@@ -137,6 +139,7 @@ class StreamSession implements ExchangeReceiver {
       filter: stops === undefined ? undefined : createStopSequenceFilter(stops),
       images: createImageFetcher(this.#call, this.#context, { download: files.download, log }),
       control,
+      onErrorEvent: error => this.#onErrorEvent(error),
       done: this.#done
     })
     return { reader: openReader(this.#dependencies, this.#call, this.#context, head.headers), delivery }
@@ -162,8 +165,16 @@ class StreamSession implements ExchangeReceiver {
     if (delivery.isOver) return
     if (this.#context.signal.aborted) return delivery.abort(thrown)
     if (delivery.isUnseen) throw thrown
-    if (thrown instanceof CallFailure) logFailure(this.#dependencies.log, thrown, this.#context, 'chat')
-    await delivery.finish(thrown instanceof CallFailure ? thrown.error : toGatewayError(thrown))
+    if (!(thrown instanceof CallFailure)) return delivery.finish(toGatewayError(thrown))
+    this.#failure = thrown
+    await delivery.finish(thrown.error)
+  }
+
+  /** Once the client has seen an event, the failure of the upstream is an event too. A fault of the gateway is not the upstream's. */
+  #onErrorEvent(error: GatewayError): void {
+    if (error.code === 'internal_error') return
+    const failure = this.#failure?.error === error ? this.#failure : bodyFailure(error)
+    reportFailure(this.#dependencies.log, failure, this.#context, 'chat')
   }
 
   /** The response was no stream: raises what it says. */

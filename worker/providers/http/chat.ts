@@ -33,7 +33,9 @@ export function completeChat(
   context: CallContext
 ): Promise<NormalizedResponse> {
   const fetchAnswer = (upstreamCall: UpstreamCall) =>
-    dependencies.client.fetch(upstreamCall, context).then(answer => readAnswer(dependencies, call, context, answer))
+    dependencies.client
+      .fetch(upstreamCall, context)
+      .then(answer => dependencies.client.read('chat', context, () => readAnswer(dependencies, call, context, answer)))
   const prepared = prepareCall(dependencies, call, context)
   return prepared instanceof Promise ? prepared.then(fetchAnswer) : fetchAnswer(prepared)
 }
@@ -101,7 +103,7 @@ export function openReader(
         { event: 'upstream_anomaly', request_id: context.requestId, anomaly, ...details },
         'The upstream answered oddly'
       )
-      context.onAnomaly?.(anomaly)
+      context.onAnomaly?.(anomaly, details)
     }
   })
 }

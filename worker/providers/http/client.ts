@@ -2,11 +2,11 @@
 // around all of that (upstream contract, sections 1.4, 1.6 and 2.3).
 
 import type { Logger } from '../../../shared/logging.ts'
-import { toGatewayError } from '../../normalized/index.ts'
+import { GatewayError, toGatewayError } from '../../normalized/index.ts'
 import type { AccessToken, TokenSource } from '../native/token-source.ts'
 import type { CallContext, UpstreamOperation } from '../types.ts'
 import { abortError } from './abort.ts'
-import { CallFailure, describeCause } from './call-failure.ts'
+import { bodyFailure, CallFailure, describeCause } from './call-failure.ts'
 import type { NativeTransport } from './connections.ts'
 import { type ExchangeReceiver, type ExchangeRequest, type ExchangeTimeouts, runExchange } from './exchange.ts'
 import { requireSuccess } from './response-head.ts'
@@ -39,6 +39,8 @@ export interface UpstreamClient {
   run<T>(context: CallContext, attempt: (send: SendCall) => Promise<T>, canRetry?: () => boolean): Promise<T>
   /** Runs a call whose answer is taken whole; resolves with an answer of status 200. Rejects with `GatewayError`. */
   fetch(call: UpstreamCall, context: CallContext, bytesMax?: number): Promise<Answer>
+  /** Reads a response that `fetch` brought: a failure that `readResponse` raises is reported and raised as `GatewayError`. */
+  read<T>(operation: UpstreamOperation, context: CallContext, readResponse: () => T): T
 }
 
 export interface UpstreamClientOptions {
@@ -100,6 +102,7 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
     }
     if (call.body !== undefined) request.body = call.body
     const { onUpstreamCall } = context
+    context.onUpstreamCallStarted?.()
     return runExchange({
       dispatcher: api.dispatcher,
       origin: api.origin,
@@ -129,12 +132,12 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       attempt((call, receiver, timeouts) => send(call, receiver, timeouts, token, context, attemptNumber))
     const tryOnce = (token: AccessToken | null): Promise<T> =>
       tryWith(token).catch((thrown: unknown) => {
-        if (thrown instanceof CallFailure && thrown.status === 401) tokens.reject(token)
+        if (isTokenRefused(thrown)) tokens.reject(token)
         return giveUp(thrown)
       })
     const tryTwice = (token: AccessToken | null): Promise<T> =>
       tryWith(token).catch((thrown: unknown) => {
-        if (!(thrown instanceof CallFailure) || thrown.status !== 401 || !tokens.reject(token)) return giveUp(thrown)
+        if (!isTokenRefused(thrown) || !tokens.reject(token)) return giveUp(thrown)
         return Promise.resolve(tokens.acquire(context)).then(tryWith).catch(giveUp)
       })
     // A token that is there is not waited for: nearly every call of nearly every gateway has one.
@@ -151,7 +154,7 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
   ): Promise<T> {
     const giveUp = (thrown: unknown): never => {
       if (!(thrown instanceof CallFailure)) throw toGatewayError(thrown)
-      logFailure(log, thrown, context, operation)
+      reportFailure(log, thrown, context, operation)
       throw thrown.error
     }
     if (options.retryPolicy.retriesMax === 0) return authorized(context, attempt, 0, giveUp)
@@ -182,8 +185,23 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
         })
       }
       return run(context, attempt, undefined, call.operation)
+    },
+    read(operation, context, readResponse) {
+      try {
+        return readResponse()
+      } catch (thrown) {
+        const failure = GatewayError.is(thrown) ? bodyFailure(thrown) : thrown
+        if (!(failure instanceof CallFailure)) throw thrown
+        reportFailure(log, failure, context, operation)
+        throw failure.error
+      }
     }
   }
+}
+
+/** A 401 inside the body of a success is not about the token. */
+function isTokenRefused(thrown: unknown): boolean {
+  return thrown instanceof CallFailure && thrown.status === 401 && thrown.isRetryable
 }
 
 function rethrow(thrown: unknown): never {
@@ -193,14 +211,18 @@ function rethrow(thrown: unknown): never {
 /** What the upstream says when a client asked for the wrong thing: nothing that an operator could mend. */
 const CLIENT_FAULT_STATUSES: readonly number[] = [400, 404, 413, 422]
 
-/** Writes the one line of a failed call: what was asked, how it failed and for which request; nothing of what was sent or answered. */
-export function logFailure(
+/**
+ * Reports a call that finally failed: to its request, and with one log line that says what was asked, how it failed and for which
+ * request, and nothing of what was sent or received. Call it once for a failed call.
+ */
+export function reportFailure(
   log: Logger,
   failure: CallFailure,
-  context: Pick<CallContext, 'requestId'>,
+  context: Pick<CallContext, 'requestId' | 'onUpstreamFailure'>,
   operation: UpstreamOperation
 ): void {
-  const { status, outcome, error } = failure
+  const { status, errorType, error } = failure
+  context.onUpstreamFailure?.(errorType)
   // The contracts name no level. The list of models is asked for in words of the gateway's own: its 404 is a wrong address.
   const isFaultOfClient = status !== null && operation !== 'models' && CLIENT_FAULT_STATUSES.includes(status)
   log[isFaultOfClient ? 'info' : 'warn'](
@@ -209,7 +231,7 @@ export function logFailure(
       request_id: context.requestId,
       operation,
       status: status ?? undefined,
-      error_type: outcome,
+      error_type: errorType,
       code: error.code,
       // A status has no other cause than itself.
       cause: status === null ? describeCause(error) : undefined

@@ -5,6 +5,7 @@ import type { GatewayError, NormalizedEvent, StopSequenceFilter } from '../../no
 import type { ImageFetcher } from '../native/generated-images.ts'
 import type { CallContext, EventSink } from '../types.ts'
 import { raceAbort } from './abort.ts'
+import { bodyFailure } from './call-failure.ts'
 import type { ExchangeControl } from './exchange.ts'
 
 /**
@@ -20,6 +21,8 @@ export interface EventDeliveryOptions {
   images: ImageFetcher | undefined
   /** The upstream's exchange: it is held back while the client is, and cancelled when nobody wants the rest. */
   control: ExchangeControl
+  /** Called with the error of an `error` event that goes to the sink. */
+  onErrorEvent: (error: GatewayError) => void
   /** Settled when the answer is over for the client. */
   done: PromiseWithResolvers<void>
 }
@@ -100,15 +103,17 @@ export class EventDelivery {
     if (this.#seen === 'end' || events.length === 0) return undefined
     const failure = this.#seen === 'nothing' ? findBareFailure(events) : undefined
     if (failure !== undefined) {
-      this.fail(failure)
+      this.fail(bodyFailure(failure))
       return undefined
     }
     this.#seen = 'events'
-    const { sink, done } = this.#options
+    const { sink, done, onErrorEvent } = this.#options
     const hasRoom = sink.push(events)
     const isEnd = events.some(event => event.type === 'finish' || event.type === 'error')
     if (!isEnd) return hasRoom ? undefined : sink.whenDrained().then(() => [])
     this.#seen = 'end'
+    const last = events.find(event => event.type === 'error')
+    if (last !== undefined) onErrorEvent(last.error)
     done.resolve()
     this.#startTail()
     return undefined

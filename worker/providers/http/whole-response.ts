@@ -74,12 +74,12 @@ export class ResponseCollector implements ExchangeReceiver {
   }
 }
 
-/** Parses an answer's JSON. Raises `provider_protocol_error` for anything else. */
+/** Parses a response's JSON. Raises the `CallFailure` of an unusable response for anything else. */
 export function readJson(answer: Answer): unknown {
   try {
     return JSON.parse(answer.bytes.toString('utf8'))
   } catch {
-    throw protocolFailure('invalid_json_response').error
+    throw protocolFailure('invalid_json_response')
   }
 }
 

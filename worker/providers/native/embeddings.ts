@@ -22,7 +22,9 @@ export async function embedTexts(
     },
     context
   )
-  const { vectors, promptTokens } = readEmbeddings(readJson(answer), call.input.length)
+  const { vectors, promptTokens } = client.read('embeddings', context, () =>
+    readEmbeddings(readJson(answer), call.input.length)
+  )
   return { vectors, promptTokens, metadata: readMetadata(answer.headers) }
 }
 

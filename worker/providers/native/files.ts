@@ -28,7 +28,7 @@ export function createFileCalls(client: UpstreamClient): FileCalls {
         { operation: 'upload', method: 'POST', path, headers: ['content-type', contentType], body },
         context
       )
-      return readFileId(readJson(answer))
+      return client.read('upload', context, () => readFileId(readJson(answer)))
     },
     async download(fileId, context) {
       const answer = await client.fetch(
@@ -53,5 +53,5 @@ function readFileId(answer: unknown): string {
   if (typeof answer === 'object' && answer !== null && 'id' in answer) {
     if (typeof answer.id === 'string' && answer.id !== '') return answer.id
   }
-  throw protocolFailure('invalid_file_answer').error
+  throw protocolFailure('invalid_file_answer')
 }

@@ -18,7 +18,10 @@ const LIST_BYTES_MAX = 4 * CATALOG_SERIALIZED_BYTES_MAX
 export async function listUpstreamModels(client: UpstreamClient, context: CallContext): Promise<CatalogModels> {
   const path = `${client.transport.endpoints.v1Base}/models`
   const answer = await client.fetch({ operation: 'models', method: 'GET', path }, context, LIST_BYTES_MAX)
-  const body = readJson(answer)
+  return client.read('models', context, () => readModels(readJson(answer)))
+}
+
+function readModels(body: unknown): CatalogModels {
   const list = typeof body === 'object' && body !== null && 'data' in body ? body.data : undefined
   try {
     return readCatalogModels(list)

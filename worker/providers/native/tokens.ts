@@ -22,15 +22,15 @@ export async function countTextTokens(
     },
     context
   )
-  return readCounts(readJson(answer), call.input.length)
+  return client.read('tokens', context, () => readCounts(readJson(answer), call.input.length))
 }
 
 function readCounts(body: unknown, count: number): number[] {
-  if (!Array.isArray(body) || body.length !== count) throw protocolFailure('invalid_token_counts').error
+  if (!Array.isArray(body) || body.length !== count) throw protocolFailure('invalid_token_counts')
   return body.map((item: unknown) => {
     const tokens = typeof item === 'object' && item !== null && 'tokens' in item ? item.tokens : undefined
     if (typeof tokens !== 'number' || !Number.isSafeInteger(tokens) || tokens < 0) {
-      throw protocolFailure('invalid_token_counts').error
+      throw protocolFailure('invalid_token_counts')
     }
     return tokens
   })

@@ -70,7 +70,7 @@ t.test('a long error page is cut and ends the exchange', async t => {
 
 t.test('a body that is no JSON is an answer that cannot be used', async t => {
   const answer = await collect(Buffer.from('<html>'), {})
-  t.throws(() => readJson(answer), { code: 'provider_protocol_error' })
+  t.throws(() => readJson(answer), { name: 'CallFailure', errorType: 'protocol_error' })
   t.equal(readHeader({ a: ['1', '2'] }, 'a'), '1')
   t.equal(readHeader({}, 'a'), undefined)
 })
