@@ -11,10 +11,10 @@ import { repairPath } from './path-repair.ts'
 import {
   acceptCredentials,
   acceptLengths,
-  answerPreflights,
   refuseBrokenHeads,
   refuseUnknownPaths,
-  refuseWhileDraining
+  refuseWhileDraining,
+  respondToPreflights
 } from './stages.ts'
 import { createUnservedRequests } from './unserved-request.ts'
 
@@ -47,7 +47,7 @@ export async function createApplication(
   runStages(app, [
     openContext,
     refuseBrokenHeads(),
-    answerPreflights(cors),
+    respondToPreflights(cors),
     refuseWhileDraining(runtime),
     acceptLengths(runtime),
     refuseUnknownPaths(methods),

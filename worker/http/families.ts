@@ -18,7 +18,7 @@ export type QueryValues = Readonly<Record<string, string | string[] | undefined>
 
 /**
  * Family of the shared `/models` routes, from what the SDKs say about themselves (bridge contract, section 6.3). The messages
- * marks win over the content marks, because that SDK is also used through proxies that add Google headers.
+ * headers win over the content headers, because that SDK is also used through proxies that add Google headers.
  */
 export function detectModelsFamily(headers: IncomingHttpHeaders, query: QueryValues): Family {
   const userAgent = headers['user-agent']?.toLowerCase() ?? ''

@@ -27,7 +27,7 @@ export function refuseBrokenHeads(): Stage {
 }
 
 /** Responds to cross-origin preflights. */
-export function answerPreflights(cors: CorsPolicy): Stage {
+export function respondToPreflights(cors: CorsPolicy): Stage {
   return (request, reply) => {
     const preflight = cors.answerPreflight(request.raw.method, request.raw.headers)
     if (preflight === undefined) return

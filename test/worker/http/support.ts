@@ -1,4 +1,4 @@
-// Starts the HTTP side of a worker on a free loopback port with settings, routes and a log of the test's own.
+// Starts the HTTP side of a worker on a free loopback port, with the settings and routes of the test and a log in memory.
 import { connect, type Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { pino } from 'pino'
@@ -38,7 +38,7 @@ export interface StartedApplication {
   logged: Array<Record<string, unknown>>
 }
 
-/** The HTTP side of a worker that listens, and is closed when the test ends. */
+/** Starts the HTTP side of a worker; it closes when the test ends. */
 export async function startApplication(t: Test, options: StartOptions = {}): Promise<StartedApplication> {
   const settings = parseSettings({ GATEWAY_LOG_LEVEL: 'DEBUG', ...options.env })
   const logged: Array<Record<string, unknown>> = []
@@ -93,12 +93,12 @@ function describeAuthorization(authorization: UpstreamAuthorization): object {
   }
 }
 
-/** Resolves with the next arguments of a function that is handed to the code under test. */
+/** A promise and the function that resolves it, for a handler that passes something to its test. */
 export function signalled<Value>(): { promise: Promise<Value>; resolve: (value: Value) => void } {
   return Promise.withResolvers<Value>()
 }
 
-/** A raw connection: what a test writes goes out as it is, `received` is everything that came back so far. */
+/** A raw connection: bytes are sent as the test writes them, and `received` returns everything that came back so far. */
 export interface RawConnection {
   socket: Socket
   received: () => string

@@ -49,7 +49,7 @@ t.test('every finished request is one line of named facts, without query, header
   t.notMatch(JSON.stringify(logged), /hush/)
 })
 
-t.test('refusals and unknown paths have their line', async t => {
+t.test('refused requests and unknown paths have their line', async t => {
   const { url, lines } = await start(t, () => undefined, {
     ...on,
     GATEWAY_ENABLE_API_KEY_AUTH: 'true',
@@ -74,7 +74,7 @@ t.test('probes have no line, and nothing has one unless it is switched on', asyn
   t.same(off.logged, [])
 })
 
-t.test('a client that left a stream is 499', async t => {
+t.test('a client disconnect within a stream is 499', async t => {
   const { promise, resolve } = signalled<void>()
   const { port, drainGate, lines } = await start(t, (_request, reply) => {
     startEventStream(reply).write('data: 1\n\n')
@@ -89,7 +89,7 @@ t.test('a client that left a stream is 499', async t => {
   t.match(lines(), [{ status: 499, lifecycle: 'streaming_aborted' }])
 })
 
-t.test('equal callers have equal marks under one key, and different ones do not', async t => {
+t.test('equal callers have equal fingerprints, and different callers different ones', async t => {
   const { url, lines } = await start(t, (_request, reply) => sendJson(reply, 200, {}, '{}'))
   for (const authorization of ['Bearer a', 'Bearer a', 'Bearer b', 'Basic a']) {
     await post(`${url}/v1/messages`, '{}', { authorization })
