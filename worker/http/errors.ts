@@ -66,7 +66,7 @@ export function createErrorResponder() {
     context.failed(error)
     if (reply.raw.headersSent) {
       reply.hijack()
-      reply.raw.destroy()
+      context.cut(error)
       return
     }
     const isMachinePath = context.family === 'system' && isMachineEndpoint(context.path)

@@ -240,6 +240,12 @@ export class RequestContext extends ObservedRequest implements Deadlined {
     this.#environment.log.error(fields, 'A request failed because of a fault in the gateway')
   }
 
+  /** Closes the connection, because the response has begun and cannot be completed: `error` ends what the request has running. */
+  cut(error: GatewayError): void {
+    this.abort(error)
+    this.outgoing.destroy()
+  }
+
   /** The listener refused this request on the socket, because what followed its head was not HTTP. */
   refusedOnSocket(status: number): void {
     this.#socketStatus = status
@@ -252,7 +258,7 @@ export class RequestContext extends ObservedRequest implements Deadlined {
     if (socketStatus !== undefined) return refusedOutcome(socketStatus)
     const { isStreaming } = this
     const { reason } = this.signal
-    if (reason !== undefined && reason.code !== 'provider_timeout') {
+    if (reason?.code === 'client_disconnected' || reason?.code === 'gateway_not_ready') {
       return isStreaming
         ? { status: 499, lifecycle: 'streaming_aborted', errorType: 'stream_cancelled' }
         : { status: 499, lifecycle: 'request_aborted', errorType: 'request_cancelled' }
@@ -263,6 +269,7 @@ export class RequestContext extends ObservedRequest implements Deadlined {
     if (isStreaming) {
       return { status, lifecycle: 'streaming_aborted', errorType: this.#upstreamErrorType ?? `http_${failure?.status}` }
     }
+    if (failure !== undefined && status < 400) return { ...refusedOutcome(failure.status), status }
     if (status < 400) return { status, lifecycle: 'request_completed', errorType: undefined }
     return {
       ...refusedOutcome(status),

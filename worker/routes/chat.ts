@@ -123,16 +123,21 @@ async function streamAnswer(
     if (stream === undefined) throw thrown
     const error = toGatewayError(thrown)
     context.failed(error)
-    endWithError(reply, stream, () => writer.write([{ type: 'error', error }]))
+    endWithError(context, stream, error, () => writer.write([{ type: 'error', error }]))
   }
 }
 
 /** Ends a stream with an error; one that cannot even be written ends the connection. */
-function endWithError(reply: FastifyReply, stream: EventStreamWriter, write: () => string): void {
+function endWithError(
+  context: RequestContext,
+  stream: EventStreamWriter,
+  error: GatewayError,
+  write: () => string
+): void {
   try {
     stream.end(write())
   } catch {
-    reply.raw.destroy()
+    context.cut(error)
   }
 }
 

@@ -2,6 +2,7 @@ import t from 'tap'
 import { sendJson } from '../../../worker/http/respond.ts'
 import { mountOperation } from '../../../worker/http/route-traits.ts'
 import { GatewayError } from '../../../worker/normalized/index.ts'
+import { createRecorder } from '../observation/recorder.ts'
 import { echo, type Handler, openConnection, startApplication } from './support.ts'
 
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -181,8 +182,10 @@ t.test('an exception in a handler is a fixed 500 in the form of the family, and 
   t.match(line, { event: 'unhandled_fault', level: 50, err: { type: 'TypeError' } })
 })
 
-t.test('an exception after the response began closes the connection instead of writing into it', async t => {
+t.test('an exception after the response began closes the connection, and is no client disconnect', async t => {
+  const { observer, whenClosed } = createRecorder()
   const { port } = await startApplication(t, {
+    observers: [observer],
     routes: mountFamilies(async (_request, reply) => {
       reply.raw.writeHead(200, { 'content-length': '100' })
       reply.raw.write('half')
@@ -193,6 +196,8 @@ t.test('an exception after the response began closes the connection instead of w
   socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n')
   await closed
   t.notMatch(received(), /Internal server error/)
+  const [life] = await whenClosed(1)
+  t.match(life?.closed, { status: 200, lifecycle: 'request_error', errorType: 'http_500' })
 })
 
 t.test('an error that a handler throws becomes a response with its status, headers and code', async t => {
