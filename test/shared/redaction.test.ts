@@ -6,7 +6,7 @@ import { LINEAR_GROWTH_MAX, measureGrowth } from '../support/growth.ts'
 
 const redactor = createRedactor()
 
-t.test('the published text forms are masked as documented', async t => {
+t.test('operations 108: the published text forms are masked as documented', async t => {
   const cases: Array<[string, string]> = [
     ['{"api_key": "abc"}', '{"api_key": "***"}'],
     ['{"api_key":"a\\"bc","n":1}', '{"api_key": "***","n":1}'],

@@ -15,7 +15,7 @@ const kinds = {
 }
 
 t.test(
-  'operations 57: SIGTERM lets running requests end, and refuses new ones in the form of their family (I1, I2, I3)',
+  'operations 57; bridge 95: SIGTERM lets running requests end, and refuses new ones in the form of their family (I1, I2, I3)',
   async t => {
     const gateway = await startGateway(t, {
       env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '8' }

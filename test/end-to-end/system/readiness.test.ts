@@ -12,6 +12,17 @@ const idsOf = (answer: Answer): string[] => answer.json.data.map(({ id }: { id: 
 /** Asks over a connection of its own, so that any worker may answer. */
 const getAnywhere = (url: string, headers: Record<string, string> = {}) => get(url, { connection: 'close', ...headers })
 
+t.test('bridge 54: parallel lists of an empty catalog wait for the one discovery that is running', async t => {
+  const emulator = await startEmulator(t)
+  // Long enough that the requests arrive before the response to the discovery of the start.
+  const list = { object: 'list', data: [{ id: 'only', object: 'model', type: 'chat' }] }
+  emulator.answerNext({ path: '/models', delayMs: 1_000, body: list })
+  const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '3' } })
+  const responses = await Promise.all(Array.from({ length: 16 }, () => getAnywhere(`${gateway.url}/models`)))
+  for (const response of responses) t.strictSame(idsOf(response), ['only'])
+  t.equal(emulator.requests.filter(({ path }) => path.endsWith('/models')).length, 1)
+})
+
 t.test('bridge 51, 54: a gateway gets ready by itself, and lists its models from one discovery', async t => {
   const emulator = await startEmulator(t)
   const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '3' } })
