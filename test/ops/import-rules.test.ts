@@ -1,16 +1,15 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { runClean } from '../support/processes.ts'
+import { createTemporaryFolder } from '../support/temporary.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const command = join(root, 'node_modules', 'dependency-cruiser', 'bin', 'dependency-cruiser.mjs')
 
 /** Checks a small tree of files against the rules of the house and returns the names of the broken ones. */
 async function findBrokenRules(files: Record<string, string>): Promise<string[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-rules-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = createTemporaryFolder(t)
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     writeFileSync(join(folder, path), text)

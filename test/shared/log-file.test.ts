@@ -1,12 +1,11 @@
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openLogFile } from '../../shared/log-file.ts'
+import { createTemporaryFolder } from '../support/temporary.ts'
 
 function open(t: Test, options: { path?: string; gatherCharacters?: number } = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-log-file-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = createTemporaryFolder(t)
   const path = options.path ?? join(folder, 'gateway.log')
   let lost = 0
   const file = openLogFile({

@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import t from 'tap'
+import { createTemporaryFolder } from '../support/temporary.ts'
 
 const writer = join(import.meta.dirname, 'fixtures/log-writer.ts')
 
@@ -15,7 +15,7 @@ interface Run {
 }
 
 async function writeLog(run: Run) {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-log-'))
+  const directory = createTemporaryFolder(t)
   const file = join(directory, 'gateway.log')
   const environment = { GATEWAY_LOG_FILENAME: file, ...run.environment }
   const { stdout } = await execa(process.execPath, [writer, JSON.stringify({ ...run, environment })])
@@ -145,7 +145,7 @@ t.test('operations 109: in PROD a DEBUG line carries no payload', async t => {
 })
 
 t.test('after a rename the log goes on in a new file of the old name', async t => {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-log-'))
+  const directory = createTemporaryFolder(t)
   const { text } = await writeLog({
     calls: [
       ['info', 'one'],

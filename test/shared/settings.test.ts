@@ -1,5 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import t from 'tap'
@@ -14,6 +13,7 @@ import {
   settingPath,
   settingsFrom
 } from '../../shared/settings.ts'
+import { createTemporaryFolder } from '../support/temporary.ts'
 
 function issuesOf(environment: Record<string, string>): string[] {
   try {
@@ -203,7 +203,7 @@ t.test('a secret prints as a placeholder however it is printed, and only reveal 
 })
 
 t.test('a secret comes from the file that its FILE variable names, without the final newline', async t => {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-settings-'))
+  const directory = createTemporaryFolder(t)
   const file = join(directory, 'key')
   writeFileSync(file, 'from-file\n')
   t.equal(parseSettings({ GATEWAY_API_KEY_FILE: file }).apiKey?.reveal(), 'from-file')
@@ -215,7 +215,7 @@ t.test('a secret comes from the file that its FILE variable names, without the f
 })
 
 t.test('what was resolved once gives the same settings again without the secret file', async t => {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-settings-'))
+  const directory = createTemporaryFolder(t)
   const file = join(directory, 'key')
   writeFileSync(file, 'first')
   const resolved = resolveEnvironment({ GATEWAY_API_KEY_FILE: file, gateway_workers: '3' })

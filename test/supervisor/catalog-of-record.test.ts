@@ -162,6 +162,24 @@ t.test('a cancel that crosses its grant frees the slot', async t => {
   t.same(broker.counts(), { held: 0, waiting: 0 })
 })
 
+t.test('operations 52: a waiting request is refused when its configured time is over, and not earlier', async t => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const { sent, receive } = createBroker({
+    GATEWAY_MODEL_MAX_CONNECTIONS: '{"one":1}',
+    GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0.2'
+  })
+  receive(1, { kind: 'slot-acquire', requestId: 1, key: 'one' })
+  receive(1, { kind: 'slot-acquire', requestId: 2, key: 'one' })
+  mock.timers.tick(199)
+  t.same(
+    sent.map(({ kind }) => kind),
+    ['slot-granted']
+  )
+  mock.timers.tick(1)
+  t.match(sent.at(-1), { kind: 'slot-refused', requestId: 2 })
+})
+
 t.test('operations 50: without waiting a second request is refused at once', async t => {
   const { sent, receive } = createBroker({
     GATEWAY_MODEL_MAX_CONNECTIONS: '{"one":1}',

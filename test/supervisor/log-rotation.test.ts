@@ -1,14 +1,14 @@
-import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pino from 'pino'
 import t, { type Test } from 'tap'
 import { createLogRotation, rotatedName } from '../../supervisor/log-rotation.ts'
+import { createTemporaryFolder } from '../support/temporary.ts'
 
 const DAY_SECONDS = 24 * 60 * 60
 
 function createRotation(t: Test, maxSizeBytes = 100) {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-rotation-'))
+  const directory = createTemporaryFolder(t)
   const file = join(directory, 'gateway.log')
   writeFileSync(file, '')
   let reopened = 0
@@ -66,7 +66,7 @@ t.test('rotated files never overwrite each other', async t => {
 })
 
 t.test('a missing log file is no error', async t => {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-rotation-'))
+  const directory = createTemporaryFolder(t)
   const rotation = createLogRotation(
     { log: pino({ enabled: false }), nowMs: Date.now, reopen: () => t.fail('nothing to open') },
     { file: join(directory, 'gateway.log'), maxSizeBytes: 1, retentionDays: 1 }

@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import t from 'tap'
 import type { StartOptions } from '../../supervisor/command-line.ts'
 import { inspectConfiguration } from '../../supervisor/preflight.ts'
 import { resolveProfilePath } from '../../supervisor/profile-path.ts'
 import { type PlanSources, planRuntime } from '../../supervisor/runtime-plan.ts'
+import { createTemporaryFolder } from '../support/temporary.ts'
 
 const start: StartOptions = { variables: {}, isDemo: false }
 const NO_BRIDGE = 'This build has no universal bridge and cannot use a provider profile file.'
@@ -78,8 +78,7 @@ t.test('bridge 45: a wrong setting is named in an error document, all of them at
 })
 
 t.test('a log file that cannot be written is refused, and none is left behind', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-preflight-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = createTemporaryFolder(t)
   for (const file of [folder, join(folder, 'missing', 'gateway.log')]) {
     const { document, exitCode, output } = inspect({ GATEWAY_LOG_FILENAME: file })
     t.equal(exitCode, 2)
@@ -161,7 +160,7 @@ t.test('weak PROD settings are warned about', async t => {
 })
 
 t.test('flags win over the environment, and the environment over the file', async t => {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-plan-'))
+  const directory = createTemporaryFolder(t)
   const envFile = join(directory, 'env')
   writeFileSync(envFile, 'GATEWAY_PORT=1\nGATEWAY_HOST=file\nGATEWAY_WORKERS=7\nUPSTREAM_MODEL=from-file\n')
   const plan = planRuntime({
@@ -201,7 +200,7 @@ t.test('a profile file is refused in words, whichever way it was chosen', async 
 })
 
 t.test('bridge 41: two spellings of one profile path are equal, also through a link', async t => {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-path-'))
+  const directory = createTemporaryFolder(t)
   const file = join(directory, 'a.yaml')
   const link = join(directory, 'link.yaml')
   writeFileSync(file, '')

@@ -1,15 +1,14 @@
 // Mistakes in TLS files, as a preflight and a start find them.
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { StartupError } from '../../shared/startup-error.ts'
 import { inspectConfiguration } from '../../supervisor/preflight.ts'
 import { type PlanSources, planRuntime } from '../../supervisor/runtime-plan.ts'
+import { createTemporaryFolder } from '../support/temporary.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'gateway-tls-hunter2-'))
-t.teardown(() => rmSync(folder, { recursive: true }))
+const folder = createTemporaryFolder(t, 'tls-hunter2-')
 
 const fixture = (name: string) => join(import.meta.dirname, '../ops/emulator/fixtures', name)
 const read = (name: string) => readFileSync(fixture(name), 'utf8')

@@ -2,11 +2,11 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { createEmulator, type Emulator } from '../../ops/emulator/server.ts'
+import { createTemporaryFolder } from './temporary.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const START_DEADLINE_MS = 60_000
@@ -51,7 +51,7 @@ export async function startEmulator(t: Test, options: Parameters<typeof createEm
 
 /** Starts a gateway on a free port and waits until it is ready. It ends with the test. */
 export async function startGateway(t: Test, options: GatewayOptions = {}): Promise<StartedGateway> {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'))
+  const folder = createTemporaryFolder(t)
   const variables = {
     PATH: process.env.PATH,
     GATEWAY_HOST: '127.0.0.1',
@@ -71,10 +71,7 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
     await exited
     return child.exitCode
   }
-  t.teardown(async () => {
-    await stop()
-    rmSync(folder, { recursive: true, force: true })
-  })
+  t.teardown(stop)
   const url = await readListeningUrl(child)
   return { url, process: child, folder, stop }
 }

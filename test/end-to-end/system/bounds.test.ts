@@ -52,13 +52,11 @@ t.test('thousands of streams that are left behind leave nothing busy (H4)', asyn
   })
   t.equal((await askIn(gateway, 'completions', 'warm')).status, 200)
   const before = countDescriptors(gateway)
-  // Bounded in number and, on a slow machine, in time.
-  const total = 3000
-  const deadline = performance.now() + 40_000
+  const total = 2000
   const prompts = ['[[tick:5]][[len:5000]]', '[[hang]]', '[[hang:1]]', '[[slow:30000]]'] as const
   let started = 0
   async function leaveStreams(): Promise<void> {
-    while (started < total && performance.now() < deadline) {
+    while (started < total) {
       const index = started++
       const prompt = prompts[index % prompts.length] ?? '[[hang]]'
       // More clients than connections and slots: some leave while they wait for one.

@@ -3,19 +3,18 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Answer, get, post } from '../../support/client.ts'
 import { emulatorVariables, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
 import { readChildPids, waitUntil } from '../../support/processes.ts'
+import { createTemporaryFolder } from '../../support/temporary.ts'
 import { askIn, bodyOf, families, model, openStream, urlOf } from './support.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'gateway-secrets-'))
-t.teardown(() => rmSync(folder, { recursive: true }))
+const folder = createTemporaryFolder(t)
 
 /** Every planted secret, by where it was planted. */
 const planted = new Map<string, string>()

@@ -1,12 +1,12 @@
 import { createPrivateKey } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createEmulator, type Emulator } from '../../../../ops/emulator/server.ts'
 import { parseSettings } from '../../../../shared/settings.ts'
 import { createTransport } from '../../../../worker/providers/http/connections.ts'
 import { TransportConfigurationError } from '../../../../worker/providers/native/index.ts'
+import { createTemporaryFolder } from '../../../support/temporary.ts'
 import { chatCall, contextOf, emulatorEnv, startPool } from '../support/native.ts'
 import { rejection } from '../support/rejection.ts'
 
@@ -21,8 +21,7 @@ async function startTls(t: Test, options: { ca?: string } = {}): Promise<Emulato
 }
 
 function temporaryFile(t: Test, name: string, content: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-tls-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = createTemporaryFolder(t)
   writeFileSync(join(folder, name), content)
   return join(folder, name)
 }

@@ -1,11 +1,10 @@
 import t from 'tap'
 import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { createPicture, listUploads } from '../../support/upstream.ts'
 import { emulatorOptions, generate, modelTurn, user, versions } from './support.ts'
 
-const emulator = await startEmulator(t, emulatorOptions)
-const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const { emulator, gateway } = await startSharedGateway(emulatorOptions)
 
 const FILE_ID = /^[0-9a-f-]{36}$/
 const look = { text: 'look' }

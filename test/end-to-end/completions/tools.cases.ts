@@ -1,13 +1,12 @@
 import t from 'tap'
 import { readToolCallId } from '../../../worker/normalized/index.ts'
 import { lastUpstreamChat, post, readFrames, upstreamChats } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
 
 const model = 'GigaChat-2'
 const largest = 'GigaChat-2-Max'
 const messages = [{ role: 'user', content: 'hi' }]
-const emulator = await startEmulator(t)
-const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const { emulator, gateway } = await startSharedGateway()
 const v1 = `${gateway.url}/v1/chat/completions`
 const v2 = `${gateway.url}/v2/chat/completions`
 

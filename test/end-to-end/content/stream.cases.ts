@@ -2,7 +2,7 @@ import { ApiError, GoogleGenAI } from '@google/genai'
 import t, { type Test } from 'tap'
 import { lastUpstreamChat } from '../../support/client.ts'
 import { catchError } from '../../support/errors.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
 import {
   type Chunk,
   call,
@@ -17,8 +17,7 @@ import {
   versions
 } from './support.ts'
 
-const emulator = await startEmulator(t, emulatorOptions)
-const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const { emulator, gateway } = await startSharedGateway(emulatorOptions)
 const tools = [{ functionDeclarations: [{ name: 'A', parametersJsonSchema: { type: 'object' } }] }]
 
 const client = (version: string) =>

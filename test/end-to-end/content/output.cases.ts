@@ -1,11 +1,10 @@
 import t from 'tap'
 import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { listSentFunctions } from '../../support/upstream.ts'
 import { callsOf, emulatorOptions, generate, partsOf, stream, textOf, type Version, versions } from './support.ts'
 
-const emulator = await startEmulator(t, emulatorOptions)
-const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const { emulator, gateway } = await startSharedGateway(emulatorOptions)
 
 const json = (more: object) => ({ generationConfig: { responseMimeType: 'application/json', ...more } })
 const responseSchema = {

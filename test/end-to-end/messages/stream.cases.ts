@@ -2,11 +2,10 @@ import Anthropic from '@anthropic-ai/sdk'
 import t from 'tap'
 import { lastUpstreamChat } from '../../support/client.ts'
 import { catchError } from '../../support/errors.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { addUp, ask, model, type StreamEvent, stream, versions } from './support.ts'
 
-const emulator = await startEmulator(t)
-const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const { emulator, gateway } = await startSharedGateway()
 const tools = [{ name: 'get_weather', input_schema: { type: 'object' } }]
 
 const client = (version: string) =>

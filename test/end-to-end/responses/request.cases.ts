@@ -1,12 +1,11 @@
 import t from 'tap'
 import { z } from 'zod'
 import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { listSentFunctions } from '../../support/upstream.ts'
 import { ask, callsOf, createClient, model, schema, stream, textOf, tool, type Version, versions } from './support.ts'
 
-const emulator = await startEmulator(t)
-const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const { emulator, gateway } = await startSharedGateway()
 
 /** What the upstream was sent with these members, besides model and messages, and what came back. */
 async function send(version: Version, more: object, input: unknown = 'x') {

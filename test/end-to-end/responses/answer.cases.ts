@@ -1,10 +1,9 @@
 import t, { type Test } from 'tap'
 import { picture } from '../../../ops/emulator/builtins.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { accumulate, ask, callsOf, type Loose, stream, textOf, tool, versions } from './support.ts'
 
-const emulator = await startEmulator(t)
-const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const { emulator, gateway } = await startSharedGateway()
 const search = { tools: [{ type: 'web_search' }] }
 const image = { tools: [{ type: 'image_generation' }] }
 

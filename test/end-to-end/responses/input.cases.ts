@@ -1,12 +1,11 @@
 import t from 'tap'
 import { writeToolCallId } from '../../../worker/normalized/index.ts'
 import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { createPicture, listUploads } from '../../support/upstream.ts'
 import { ask, versions } from './support.ts'
 
-const emulator = await startEmulator(t)
-const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const { emulator, gateway } = await startSharedGateway()
 
 const FILE_ID = /^[0-9a-f-]{36}$/
 const see = { type: 'input_text', text: 'see' }

@@ -1,12 +1,11 @@
 import Anthropic from '@anthropic-ai/sdk'
 import t from 'tap'
 import { lastUpstreamChat } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { listSentFunctions } from '../../support/upstream.ts'
 import { addUp, ask, model, stream, versions } from './support.ts'
 
-const emulator = await startEmulator(t)
-const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const { emulator, gateway } = await startSharedGateway()
 
 const schema = {
   type: 'object',

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { picture } from '../../../ops/emulator/builtins.ts'
 import { readToolCallId } from '../../../worker/normalized/index.ts'
 import { lastUpstreamChat } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
 import {
   accumulate,
   callsOf,
@@ -18,8 +18,7 @@ import {
   versions
 } from './support.ts'
 
-const emulator = await startEmulator(t)
-const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const { emulator, gateway } = await startSharedGateway()
 
 const MESSAGE_HEAD = ['response.output_item.added', 'response.content_part.added']
 const MESSAGE_TAIL = ['response.output_text.done', 'response.content_part.done', 'response.output_item.done']

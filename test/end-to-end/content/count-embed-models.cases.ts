@@ -1,12 +1,11 @@
 import { GoogleGenAI } from '@google/genai'
 import t from 'tap'
 import { get, post } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { lastReceived, received } from '../../support/upstream.ts'
 import { call, emulatorOptions, model, say, user, versions } from './support.ts'
 
-const emulator = await startEmulator(t, emulatorOptions)
-const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const { emulator, gateway } = await startSharedGateway(emulatorOptions)
 const client = new GoogleGenAI({ apiKey: 'unused', httpOptions: { baseUrl: gateway.url } })
 const googleClient = { 'x-goog-api-client': 'google-genai-sdk/3.1.0 gl-node/v24' }
 

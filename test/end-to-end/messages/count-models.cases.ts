@@ -2,12 +2,11 @@ import Anthropic from '@anthropic-ai/sdk'
 import t from 'tap'
 import { get, post } from '../../support/client.ts'
 import { catchError } from '../../support/errors.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { lastReceived, received } from '../../support/upstream.ts'
 
 const model = 'GigaChat-2'
-const emulator = await startEmulator(t)
-const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const { emulator, gateway } = await startSharedGateway()
 const client = new Anthropic({ baseURL: gateway.url, apiKey: 'unused', maxRetries: 0 })
 const version = { 'anthropic-version': '2023-06-01' }
 

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { lastUpstreamChat, post } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startGateway } from '../../support/gateway.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
 
 const model = 'GigaChat-2-Max'
-const emulator = await startEmulator(t)
-const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const { emulator, gateway } = await startSharedGateway()
 const v1 = `${gateway.url}/v1/chat/completions`
 const v2 = `${gateway.url}/v2/chat/completions`
 
@@ -25,8 +25,9 @@ function uploads() {
 }
 
 t.test('completions 38: a data URL image is uploaded and attached on v1', async t => {
+  const before = uploads().length
   t.equal((await ask(v1, image())).status, 200)
-  t.equal(uploads().length, 1)
+  t.equal(uploads().length, before + 1)
   const [message] = lastUpstreamChat(emulator).body.messages
   t.equal(message.content, 'look')
   t.equal(message.attachments.length, 1)

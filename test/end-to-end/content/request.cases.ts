@@ -1,6 +1,6 @@
 import t from 'tap'
 import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
 import {
   call,
   emulatorOptions,
@@ -14,8 +14,7 @@ import {
   versions
 } from './support.ts'
 
-const emulator = await startEmulator(t, emulatorOptions)
-const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const { emulator, gateway } = await startSharedGateway(emulatorOptions)
 
 /** What the upstream was sent with these members, besides model and messages. */
 async function sent(version: Version, more: object) {

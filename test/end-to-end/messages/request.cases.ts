@@ -1,10 +1,9 @@
 import t from 'tap'
 import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { ask, model, type Version, versions } from './support.ts'
 
-const emulator = await startEmulator(t)
-const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const { emulator, gateway } = await startSharedGateway()
 
 /** What the upstream was sent for a question with these members, besides model and messages. */
 async function sent(version: Version, more: object, messages: object[] = [{ role: 'user', content: 'hi' }]) {

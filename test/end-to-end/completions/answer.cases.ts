@@ -1,10 +1,9 @@
 import t from 'tap'
 import { lastUpstreamChat, post, readFrames } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
 
 const model = 'GigaChat-2'
-const emulator = await startEmulator(t)
-const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const { emulator, gateway } = await startSharedGateway()
 const v1 = `${gateway.url}/v1/chat/completions`
 const v2 = `${gateway.url}/v2/chat/completions`
 
