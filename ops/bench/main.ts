@@ -29,7 +29,9 @@ const products = flags.against === undefined ? { product: root } : { old: resolv
 const targets = await startTargets({ starts, products, hasRelay: flags.against === undefined })
 try {
   console.log(`${starts} starts of each, ${rounds} interleaved rounds of each start, Node ${process.version}`)
-  console.log(`${targets.placement}\n`)
+  console.log(targets.placement)
+  if (flags.quick) console.log('quick: too short to judge by, only a check that the benchmark runs')
+  console.log()
   const find = (name: string): Target => {
     const target = targets.all.find(one => one.name === name)
     if (target === undefined) throw new Error(`The target ${name} was not started.`)

@@ -57,10 +57,10 @@ t.test('bridge 51, 54: a gateway gets ready by itself, and lists its models from
   t.equal(new Set(revisions.map(answer => answer.json.model_catalog.inventory_revision)).size, 1)
   const calls = () => emulator.requests.filter(({ path }) => path.endsWith('/models')).length
   await get(`${gateway.url}/ready`)
-  t.equal(calls(), 1, 'readiness asks nobody')
+  t.equal(calls(), 1, 'readiness makes no upstream call')
 })
 
-t.test('without its upstream a gateway lives, is not ready, and becomes so when the upstream comes', async t => {
+t.test('without its upstream a gateway runs unready, and becomes ready when the upstream starts', async t => {
   const reserved = await createEmulator()
   const { port } = reserved
   await reserved.close()
@@ -90,7 +90,7 @@ t.test('without its upstream a gateway lives, is not ready, and becomes so when 
   t.equal((await askIn(gateway, 'completions', 'hi')).status, 200)
 })
 
-t.test('bridge 53: a list that cannot be renewed is served as the old one, and said to be stale', async t => {
+t.test('bridge 53: a list that cannot be refreshed stays, marked as stale', async t => {
   const emulator = await startEmulator(t)
   const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '2' } })
   const first = await get(`${gateway.url}/models`)

@@ -102,7 +102,7 @@ const headers = {
 }
 const withKey = { ...headers, authorization: `Bearer ${apiKey}` }
 
-/** What a body may hold that is nobody’s business, at places that no answer repeats. */
+/** Secrets at places of a body that no response repeats. */
 const bodySecrets = {
   user: plant('body member user'),
   metadata: { password: plant('body metadata') },
@@ -209,7 +209,7 @@ async function provoke(gateway: StartedGateway, mode: string): Promise<void> {
 
 const emulator = await startEmulator(t)
 
-t.test('bridge 99: whatever goes wrong in DEV, no secret is in any output (M1, M2)', async t => {
+t.test('bridge 99: in DEV no failure puts a secret into any output (M1, M2)', async t => {
   const gateway = await startGateway(t, {
     env: {
       ...emulatorVariables(emulator),

@@ -121,7 +121,7 @@ t.test('a forced function is an object, an unforced one is nothing', async t => 
   }
 })
 
-t.test('a whole answer needs nothing but choices, and whatever else it holds does no harm', async t => {
+t.test('a whole response needs only choices, and unknown members do no harm', async t => {
   const choices = [{ message: { content: 'Four degrees.', role: 'assistant' }, index: 0, finish_reason: 'stop' }]
   const bare = await askScripted({ body: { choices } })
   t.equal(bare.status, 200)
@@ -337,7 +337,7 @@ t.test('reasoning deltas come as reasoning, empty and null ones as nothing (C2)'
   t.equal(textOf(frames), 'so it is')
 })
 
-t.test('frames are read whatever their line ends, comments, names and cuts (A12, A13)', async t => {
+t.test('frames are read with any line end, comment, name and chunk boundary (A12, A13)', async t => {
   const text = 'Привет, мир 🌍'
   const plain = `${delta({ content: text })}${delta({ content: '' }, { finish_reason: 'stop' })}${DONE}`
   const forms: Record<string, unknown[]> = {

@@ -1,4 +1,4 @@
-// Whatever the upstream answers, the client gets an answer, or a failure of the provider in its family's form; a stream always has
+// For every upstream response the client gets a response, or a provider failure in its family's form; a stream always has
 // one clear end.
 
 import fc from 'fast-check'

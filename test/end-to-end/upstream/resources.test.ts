@@ -97,7 +97,7 @@ t.test('models keep the type that the upstream gives them, and its unknown membe
 })
 
 t.test(
-  'the list is asked for again only when it is old or somebody insists, and a failure leaves the old one',
+  'the list is fetched again only when it is old or a refresh is requested, and a failure keeps the old one',
   async t => {
     const first = await get(`${gateway.url}/v1/models?refresh=yes`)
     const before = received(emulator, '/models').length
@@ -288,7 +288,7 @@ t.test('the type decides what a file is, where it says nothing the ending of the
   }
 })
 
-t.test('a message takes two files, a request the newest ten, and what is left out is said', async t => {
+t.test('a message takes two files, a request the newest ten, and dropped files are reported', async t => {
   const turns = Array.from({ length: 7 }, (_, index) => [
     { role: 'user', content: [textPart(`turn ${index}`), imagePart(), imagePart(), imagePart()] },
     { role: 'assistant', content: 'fine' }
@@ -352,7 +352,7 @@ t.test('a file id is attached as it is', async t => {
   t.strictSame(lastUpstreamChat(emulator).body.messages[0].content, [{ text: 'again' }, { files: [{ id }] }])
 })
 
-t.test('with images switched off pictures are left out and other files stay', async t => {
+t.test('with images switched off pictures are dropped and other files stay', async t => {
   const other = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_ENABLE_IMAGES: 'false' } })
   const answer = await ask(other, 'v1', [
     textPart('look'),
