@@ -1,5 +1,6 @@
 // One emulator and one gateway for all cases of a folder that need no settings of their own: the folder's test file imports the files
-// with its cases into one process, where this module exists once. A file of cases that is run alone gets a gateway of its own.
+// with its cases into one process, where this module exists once. A file of cases that is run alone gets a gateway of its own. Such a
+// file awaits nothing else at its top level: the test runner ends when the cases that are registered so far have run.
 
 import t from 'tap'
 import type { Emulator, EmulatorOptions } from '../../ops/emulator/server.ts'

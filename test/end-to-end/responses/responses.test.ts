@@ -3,7 +3,6 @@
 import './answer.cases.ts'
 import './input.cases.ts'
 import './request.cases.ts'
-import './routes.cases.ts'
 import './state.cases.ts'
 import './stream.cases.ts'
 import './tools.cases.ts'
