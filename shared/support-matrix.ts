@@ -106,7 +106,7 @@ const nativeTreatments: Readonly<Record<SemanticName, Treatment>> = {
 
 interface NativeCell {
   readonly reasonId: string
-  /** The suites that prove the cell, below `test/clients` and `test/conformance`. */
+  /** The suites that prove the cell, below `test/end-to-end` and `test/conformance`. */
   readonly evidenceIds: readonly string[]
   readonly treatments: Readonly<Record<SemanticName, Treatment>>
 }

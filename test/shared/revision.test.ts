@@ -109,17 +109,17 @@ t.test('a built cell names the SDK that the tests run, and suites that exist', a
     anthropic_messages: [
       'anthropic-node',
       '@anthropic-ai/sdk',
-      'clients/anthropic-sdk.test.ts',
+      'end-to-end/anthropic-sdk.test.ts',
       'conformance/messages.json'
     ],
     gemini_generate_content: [
       'google-genai-node',
       '@google/genai',
-      'clients/google-genai-sdk.test.ts',
+      'end-to-end/google-genai-sdk.test.ts',
       'conformance/content.json'
     ],
-    openai_chat_completions: ['openai-node', 'openai', 'clients/openai-sdk.test.ts', 'conformance/completions.json'],
-    openai_responses: ['openai-node', 'openai', 'clients/openai-responses.test.ts', 'conformance/responses.json']
+    openai_chat_completions: ['openai-node', 'openai', 'end-to-end/openai-sdk.test.ts', 'conformance/completions.json'],
+    openai_responses: ['openai-node', 'openai', 'end-to-end/openai-responses.test.ts', 'conformance/responses.json']
   }
   for (const cell of supportMatrix) {
     if (cell.status === 'blocked') continue

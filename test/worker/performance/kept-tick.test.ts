@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../../..')
 const RATIO_MAX = 3
 
 const SCRIPT = `
-import { keepTickShape } from '../worker/tick-shape.ts'
+import { keepTickShape } from './worker/performance/kept-tick.ts'
 
 const TICKS = 100_000
 const bestOf = async rounds => {
