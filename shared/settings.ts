@@ -1,4 +1,4 @@
-// The settings of the gateway as one frozen object, read from named texts by the rows of `settings/table.ts`.
+// The settings of the gateway as one frozen object, parsed from the texts of variables by the rows of `settings/table.ts`.
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { type ResolvedVariables, resolveVariables, type SettingIssue, type Variables } from './settings/resolve.ts'
@@ -25,8 +25,8 @@ type ProxyGroup = {
 }
 
 /**
- * Every setting under its own name: `GATEWAY_LOG_LEVEL` is `logLevel`, `UPSTREAM_BASE_URL` is `upstream.baseUrl`,
- * `OTEL_…` are under `otel`, the proxy variables under `proxy`. An unset optional setting is undefined.
+ * Every setting by the camel case form of its variable: `GATEWAY_LOG_LEVEL` is `logLevel`, `UPSTREAM_BASE_URL` is
+ * `upstream.baseUrl`, `OTEL_…` are under `otel`, the proxy variables under `proxy`. An unset optional setting is undefined.
  */
 export type Settings = Group<'GATEWAY_'> & {
   readonly upstream: Group<'UPSTREAM_'>
@@ -34,7 +34,7 @@ export type Settings = Group<'GATEWAY_'> & {
   readonly proxy: ProxyGroup
 }
 
-/** One or several settings that cannot be used. The message names variables and what they should be, never what they are. */
+/** Raised for one or more invalid settings. The message names the variables and the expected values, never the given ones. */
 export class SettingsError extends Error {
   readonly issues: readonly SettingIssue[]
 
@@ -72,7 +72,7 @@ export function settingsFrom(resolved: Pick<ResolvedVariables, 'variables' | 'is
   return assemble(values)
 }
 
-/** Whether a client must show an API key: authentication is switched on, or the mode is PROD. */
+/** Whether a client must send an API key: authentication is switched on, or the mode is PROD. */
 export function isAuthRequired(settings: Pick<Settings, 'enableApiKeyAuth' | 'mode'>): boolean {
   return settings.enableApiKeyAuth || settings.mode === 'PROD'
 }
@@ -118,7 +118,7 @@ function assemble(values: ReadonlyMap<SettingName, unknown>): Settings {
     target[key] = value
   }
   for (const [group, members] of Object.entries(groups)) settings[group] = Object.freeze(members)
-  // Every key was written from the same table that the type is computed from.
+  // The keys come from the same table as the type, so the assertion is correct.
   return Object.freeze(settings) as Settings
 }
 

@@ -1,5 +1,5 @@
-// What this build can translate between: 16 cells of client protocol and provider kind, each row with its evidence
-// (bridge contract, section 5.5). The data below states what is built and proven, nothing that is planned.
+// The support matrix of this build: 16 cells of client protocol and provider kind, each with its semantics and their evidence
+// (bridge contract, section 5.5). The data describes what is built and proven, not what is planned.
 import type { JsonObject } from './json.ts'
 import { compareCodePoints } from './json.ts'
 import type { ProviderKind, SupportStatus } from './native-profile.ts'
@@ -20,7 +20,7 @@ export const providerKinds: readonly ProviderKind[] = [
   'native'
 ]
 
-/** The 21 meanings that a route keeps or loses, in published order. */
+/** The 21 semantics that a route keeps or loses, in published order. */
 export const semanticNames = [
   'cancellation',
   'disconnect',
@@ -66,7 +66,7 @@ export interface SupportCell {
   readonly semantics: readonly SemanticRow[]
 }
 
-/** The client software that a protocol's cells were exercised with. */
+/** The client software that the tests run against each client protocol. */
 const clientVersionWindows: Readonly<Record<PublicProtocol, string>> = {
   anthropic_messages: 'anthropic-node==1.12.0',
   gemini_generate_content: 'google-genai-node==3.1.0',
@@ -76,10 +76,10 @@ const clientVersionWindows: Readonly<Record<PublicProtocol, string>> = {
 
 type Disposition = SemanticRow['disposition']
 
-/** What this build does with a meaning; `not_in_public_protocol`: the client protocol has no such notion. */
+/** How this build treats a semantic; `not_in_public_protocol` when the client protocol does not have it. */
 type Treatment = Disposition | 'not_in_public_protocol'
 
-/** What all four protocols have in common on the native upstream: one pipeline serves them. */
+/** The treatments on the native upstream. All four client protocols share them because one pipeline serves them. */
 const nativeTreatments: Readonly<Record<SemanticName, Treatment>> = {
   cancellation: 'exact',
   disconnect: 'exact',
@@ -106,7 +106,7 @@ const nativeTreatments: Readonly<Record<SemanticName, Treatment>> = {
 
 interface NativeCell {
   readonly reasonId: string
-  /** The suites that prove the cell, below `test/end-to-end` and `test/conformance`. */
+  /** The test suites that prove the cell, in `test/end-to-end` and `test/conformance`. */
   readonly evidenceIds: readonly string[]
   readonly treatments: Readonly<Record<SemanticName, Treatment>>
 }
@@ -154,7 +154,7 @@ export function computeMatrixRevision(cells: readonly SupportCell[]): string {
   return revisionOf(content, { keepNulls: true })
 }
 
-/** One cell as documents show it. */
+/** One cell in the form of the machine documents. */
 export function writeSupportCell(cell: SupportCell): JsonObject {
   return {
     public_protocol: cell.publicProtocol,
@@ -176,7 +176,7 @@ export function writeSupportCell(cell: SupportCell): JsonObject {
   }
 }
 
-/** A row that is lost, and why. */
+/** The row of a semantic that is lost, with the reason. */
 export function createUnsupportedRow(semantic: SemanticName, reasonId: string): SemanticRow {
   return { semantic, disposition: 'unsupported', reasonId, evidenceIds: [], capabilityPredicate: null }
 }
