@@ -1,4 +1,4 @@
-// The import rules of the house: arrows point from the processes to what they share, and a codec never reaches for I/O.
+// The import rules: supervisor and worker import from shared, never the other way, and protocol codecs import no I/O module.
 const io = '^(node:)?(net|http|https|http2|tls|dns|fs|fs/promises|dgram|cluster|child_process|worker_threads)$'
 
 /** @type {import('dependency-cruiser').IConfiguration} */
