@@ -32,35 +32,32 @@ function createClockedRecord() {
   return { clock, published, record, request }
 }
 
-t.test(
-  'an entry keeps the members of the upstream model, and unknown members become metadata without secrets',
-  async t => {
-    const { entries } = readCatalogModels([
-      {
-        id: 'one',
-        object: 'model',
-        owned_by: 'vendor',
-        type: 'chat',
-        api_key: 'hunter2',
-        'X-Headers': 'hunter2',
-        upstream_token: 'hunter2',
-        limits: { context: 8, 'refresh-token': 'hunter2', cost: Number.NaN, tags: ['a', null] }
-      },
-      { id: 'two', available: false, deprecated: true }
-    ])
-    t.same(entries, [
-      {
-        id: 'one',
-        ownedBy: 'vendor',
-        modelType: 'chat',
-        available: true,
-        deprecated: false,
-        providerMetadata: { object: 'model', limits: { context: 8, tags: ['a', null] } }
-      },
-      { id: 'two', ownedBy: null, modelType: null, available: false, deprecated: true, providerMetadata: {} }
-    ])
-  }
-)
+t.test('an entry keeps the known upstream members, and the others become metadata without secrets', async t => {
+  const { entries } = readCatalogModels([
+    {
+      id: 'one',
+      object: 'model',
+      owned_by: 'vendor',
+      type: 'chat',
+      api_key: 'hunter2',
+      'X-Headers': 'hunter2',
+      upstream_token: 'hunter2',
+      limits: { context: 8, 'refresh-token': 'hunter2', cost: Number.NaN, tags: ['a', null] }
+    },
+    { id: 'two', available: false, deprecated: true }
+  ])
+  t.same(entries, [
+    {
+      id: 'one',
+      ownedBy: 'vendor',
+      modelType: 'chat',
+      available: true,
+      deprecated: false,
+      providerMetadata: { object: 'model', limits: { context: 8, tags: ['a', null] } }
+    },
+    { id: 'two', ownedBy: null, modelType: null, available: false, deprecated: true, providerMetadata: {} }
+  ])
+})
 
 t.test('metadata deeper than eight levels is cut', async t => {
   let nested: unknown = 'bottom'
