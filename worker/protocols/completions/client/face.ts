@@ -1,5 +1,5 @@
-// The completions family as a client sees it: reads a chat body into the normalized form; the answer goes back through
-// `write-response.ts`, `stream.ts` and `errors.ts`, which this file puts together as the face of the family.
+// The client face of the completions family: this file reads a chat body into the normalized form; `write-response.ts`, `stream.ts`
+// and `errors.ts` write what the client gets back.
 
 import { isJsonObject, NORMALIZED_VERSION, type NormalizedRequest, type Sampling } from '../../../normalized/index.ts'
 import type { ChatClientFace } from '../../face.ts'
@@ -29,7 +29,7 @@ export const completionsFace: ChatClientFace = {
 
 /**
  * Reads the parsed body of a chat completion (completions.md 2 to 5 and 7).
- * Raises `GatewayError` with the path of the member at fault: `invalid_request`, `unsupported_parameter`,
+ * Raises `GatewayError` with the path of the invalid member: `invalid_request`, `unsupported_parameter`,
  * `unsupported_response_format`.
  */
 export function readCompletionsRequest(body: CompletionsRequest, context: { requestId: string }): NormalizedRequest {
