@@ -118,7 +118,7 @@ function assemble(values: ReadonlyMap<SettingName, unknown>): Settings {
     target[key] = value
   }
   for (const [group, members] of Object.entries(groups)) settings[group] = Object.freeze(members)
-  // The keys come from the same table as the type, so the assertion is correct.
+  // Every key was written from the same table that the type is computed from.
   return Object.freeze(settings) as Settings
 }
 

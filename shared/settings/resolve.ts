@@ -1,4 +1,4 @@
-// Finds the raw text of every setting: reads names in any case, aliases and secret files, and warns about unknown names.
+// Finds the raw text of every setting: names in any case, aliases, secrets from files, and what to say about names nobody knows.
 import { nearestName } from './nearest-name.ts'
 import { type SettingName, settingNames, settingsTable } from './table.ts'
 
@@ -23,7 +23,7 @@ export interface ResolveOptions {
   readonly readSecretFile: (path: string) => string
 }
 
-const SETTING_PREFIX = /^(GATEWAY|UPSTREAM)_/
+const OWN_PREFIX = /^(GATEWAY|UPSTREAM)_/
 const secretFileNames = settingNames.filter(name => settingsTable[name].isSecret).map(name => `${name}_FILE`)
 const knownNames: readonly string[] = [
   ...settingNames,
@@ -103,7 +103,7 @@ function readSecret(name: string, file: string, options: ResolveOptions): string
 function unknownNameWarnings(given: Map<string, string>): string[] {
   const warnings: string[] = []
   for (const name of [...given.keys()].sort()) {
-    if (!SETTING_PREFIX.test(name) || knownNames.includes(name)) continue
+    if (!OWN_PREFIX.test(name) || knownNames.includes(name)) continue
     warnings.push(`Unknown setting ${name} is ignored; the nearest known name is ${nearestName(name, knownNames)}.`)
   }
   return warnings
