@@ -1,7 +1,7 @@
-// Plans an answer: from a request and the directives in its prompt to texts, calls, tool runs, finish reason and usage.
-// The plan knows no wire; v1, v2 and the chat-completions wire write the same plan in their own shapes.
+// Plans a response (text, calls, tool runs, finish reason, usage) from a request and the directives in its prompt.
+// The plan does not depend on the wire: v1, v2 and the chat-completions wire each write it in their own form.
 import { assertNever } from './assert.ts'
-import { type BuiltinRun, isInvited, runBuiltin } from './builtins.ts'
+import { type BuiltinRun, isRequested, runBuiltin } from './builtins.ts'
 import { type ChatRequest, type Conversation, readConversation } from './chat-request.ts'
 import type { DirectiveBuiltin, Step } from './directive-steps.ts'
 import { selectStep } from './directive-steps.ts'
@@ -22,7 +22,7 @@ export interface PlannedUsage {
   cached: number
 }
 
-export interface AnswerPlan {
+export interface ResponsePlan {
   step: Step
   reasoning: string
   text: string
@@ -30,12 +30,12 @@ export interface AnswerPlan {
   deltas: string[]
   calls: PlannedCall[]
   runs: BuiltinRun[]
-  /** In the native words: `stop`, `length`, `function_call`, `blacklist`, … */
+  /** A finish reason of the native wire: `stop`, `length`, `function_call`, `blacklist`, … */
   finishReason: string
   usage: PlannedUsage | null
 }
 
-export interface Scene {
+export interface PlanInput {
   request: ChatRequest
   conversation: Conversation
   /** The prompt without directives. */
@@ -45,27 +45,27 @@ export interface Scene {
 
 const ECHO_LENGTH_MAX = 1000
 const RESULT_LENGTH_MAX = 2000
-/** The prompt tokens that v1 says it found in its cache, as in the recordings; v2 finds none. */
+/** Cached prompt tokens in the usage of v1, as recorded; v2 reports 0. */
 const CACHED_TOKENS_V1 = 2
 const BIG_TEXT_LINE = 'The quick brown fox jumps over the lazy dog and then walks home slowly. '
 
-/** Reads the directives of a request and picks the step that shapes this answer. */
-export function readScene(request: ChatRequest): Scene {
+/** Reads the directives of a request and selects the step for this round. */
+export function readPlanInput(request: ChatRequest): PlanInput {
   const conversation = readConversation(request.turns)
   const { text, steps } = readDirectives(conversation.prompt)
   const step = selectStep({ steps, round: conversation.round, isParallel: request.allowsParallelCalls })
   return { request, conversation, prompt: text, step }
 }
 
-/** Plans the answer of a scene. Deterministic: the same request always gives the same plan. */
-export function planAnswer(scene: Scene): AnswerPlan {
-  const { request, conversation, step } = scene
-  const calls = planCalls(scene)
-  const runs = planRuns(scene, calls.length > 0)
-  const planned = planText(scene, { calls, runs })
-  const isCut = planned.isOwnWords && request.tokensMax !== null && countTokens(planned.text) > request.tokensMax
+/** Plans a response. Deterministic: the same request always gives the same plan. */
+export function planResponse(input: PlanInput): ResponsePlan {
+  const { request, conversation, step } = input
+  const calls = planCalls(input)
+  const runs = planRuns(input, calls.length > 0)
+  const planned = planText(input, { calls, runs })
+  const isCut = planned.isGenerated && request.tokensMax !== null && countTokens(planned.text) > request.tokensMax
   const text = isCut ? cutToTokens(planned.text, request.tokensMax ?? 0) : planned.text
-  const reasoning = step.reasoning ?? (request.wantsReasoning ? planReasoning(scene) : '')
+  const reasoning = step.reasoning ?? (request.wantsReasoning ? planReasoning(input) : '')
   const naturalReason = calls.length > 0 ? 'function_call' : isCut ? 'length' : 'stop'
   return {
     step,
@@ -79,7 +79,7 @@ export function planAnswer(scene: Scene): AnswerPlan {
   }
 }
 
-function planCalls({ request, step }: Scene): PlannedCall[] {
+function planCalls({ request, step }: PlanInput): PlannedCall[] {
   const { choice, functions } = request
   if (choice.kind === 'none') return []
   if (step.calls.length > 0 && (functions.length > 0 || step.allowUndeclared === true)) {
@@ -108,7 +108,7 @@ function exampleArguments(parameters: JsonValue): { [key: string]: JsonValue } {
   return isJsonObject(example) ? example : {}
 }
 
-function planRuns({ request, conversation, prompt, step }: Scene, hasCalls: boolean): BuiltinRun[] {
+function planRuns({ request, conversation, prompt, step }: PlanInput, hasCalls: boolean): BuiltinRun[] {
   if (request.dialect !== 'v2') return []
   const { choice, builtins, functions } = request
   const named = (name: string): DirectiveBuiltin => ({ name, status: 'success', isCensored: false })
@@ -117,29 +117,29 @@ function planRuns({ request, conversation, prompt, step }: Scene, hasCalls: bool
     if (choice.kind === 'builtin') tools = [named(choice.name)]
     else if (choice.kind === 'any' && functions.length === 0) tools = builtins.slice(0, 1).map(named)
     else if (choice.kind === 'auto' && conversation.round === 0) {
-      tools = builtins.filter(name => isInvited(name, prompt)).map(named)
+      tools = builtins.filter(name => isRequested(name, prompt)).map(named)
     }
   }
   return tools.map(tool => runBuiltin(tool, prompt))
 }
 
-/** The text, and whether it is the emulator's own words, which obey the token limit; what a prompt dictates is kept whole. */
+/** Plans the text. The request's token limit applies to generated text only; the text of a directive is never cut. */
 function planText(
-  scene: Scene,
+  input: PlanInput,
   made: { calls: PlannedCall[]; runs: BuiltinRun[] }
-): { text: string; isOwnWords: boolean } {
-  const { request, conversation, step } = scene
-  const dictated = dictateText(step)
-  if (dictated !== undefined) return { text: dictated, isOwnWords: false }
-  if (made.calls.length > 0) return { text: '', isOwnWords: false }
-  if (request.output.kind !== 'text') return { text: writeFormatted(request), isOwnWords: false }
-  if (step.recall === true) return { text: recall(conversation), isOwnWords: true }
-  if (made.runs.length > 0) return { text: made.runs.map(run => run.text).join('\n\n'), isOwnWords: true }
-  if (conversation.results.length > 0) return { text: tellResults(conversation), isOwnWords: true }
-  return { text: echo(scene), isOwnWords: true }
+): { text: string; isGenerated: boolean } {
+  const { request, conversation, step } = input
+  const directiveText = readDirectiveText(step)
+  if (directiveText !== undefined) return { text: directiveText, isGenerated: false }
+  if (made.calls.length > 0) return { text: '', isGenerated: false }
+  if (request.output.kind !== 'text') return { text: writeFormatted(request), isGenerated: false }
+  if (step.recall === true) return { text: recallPrompts(conversation), isGenerated: true }
+  if (made.runs.length > 0) return { text: made.runs.map(run => run.text).join('\n\n'), isGenerated: true }
+  if (conversation.results.length > 0) return { text: describeResults(conversation), isGenerated: true }
+  return { text: echo(input), isGenerated: true }
 }
 
-function dictateText(step: Step): string | undefined {
+function readDirectiveText(step: Step): string | undefined {
   if (step.chunks !== undefined) return step.chunks.join('')
   if (step.text !== undefined) return step.text
   if (step.bigTextBytes !== undefined) {
@@ -163,29 +163,29 @@ function writeFormatted({ output }: ChatRequest): string {
   }
 }
 
-function recall({ earlierPrompts }: Conversation): string {
+function recallPrompts({ earlierPrompts }: Conversation): string {
   if (earlierPrompts.length === 0) return 'I remember nothing before this.'
-  const remembered = earlierPrompts.map(text => `"${readDirectives(text).text}"`).join(', then ')
-  return `Before this you wrote: ${remembered}.`
+  const quotes = earlierPrompts.map(text => `"${readDirectives(text).text}"`).join(', then ')
+  return `Before this you wrote: ${quotes}.`
 }
 
-function tellResults({ results }: Conversation): string {
+function describeResults({ results }: Conversation): string {
   const sentences = results.map(({ name, value }) => {
-    const told = typeof value === 'string' ? value : JSON.stringify(value)
-    return `The function ${name} returned ${shorten(told, RESULT_LENGTH_MAX)}.`
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    return `The function ${name} returned ${shorten(text, RESULT_LENGTH_MAX)}.`
   })
   return sentences.join(' ')
 }
 
-function echo({ prompt, conversation }: Scene): string {
-  const heard =
+function echo({ prompt, conversation }: PlanInput): string {
+  const quote =
     prompt === '' ? 'There was no user text in this request.' : `You wrote: "${shorten(prompt, ECHO_LENGTH_MAX)}".`
   const { fileCount } = conversation
   const files = fileCount === 0 ? '' : ` It came with ${fileCount === 1 ? 'one file' : `${fileCount} files`}.`
-  return `${heard}${files} I am the embedded upstream: I only repeat what reaches me, so this answer shows that the whole path works.`
+  return `${quote}${files} I am the embedded upstream: I only repeat what reaches me, so this answer shows that the whole path works.`
 }
 
-function planReasoning({ prompt }: Scene): string {
+function planReasoning({ prompt }: PlanInput): string {
   return `The user says "${shorten(prompt, 200)}". Repeating it is the right thing to do.`
 }
 
