@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
 export interface RecordedRequest {
-  /** One more than that of the request before; a reset does not start it again. */
+  /** Increases by one with every request; a reset does not restart it. */
   sequence: number
   receivedAtMs: number
   method: string

@@ -20,7 +20,7 @@ export type { EmulatorSettings } from './settings.ts'
 export interface EmulatorTls {
   key: string | Buffer
   cert: string | Buffer
-  /** Certificate authority that must have signed a client certificate. */
+  /** Certificate authority against which client certificates are verified. */
   ca?: string | Buffer
   /** Request a client certificate (default: when `ca` is given); a verified one authorizes API calls without a token. */
   requestCert?: boolean
@@ -68,7 +68,7 @@ export interface Emulator {
   /** Does the same as `POST /__control/fail`. Throws Error for an invalid rule. */
   failNext: (rule: unknown) => void
   /** Does the same as `POST /__control/answer`. Throws Error for an invalid response. */
-  answerNext: (answer: unknown) => void
+  respondNext: (response: unknown) => void
   /** Resolves when the condition holds; it is evaluated after every change. Rejects after `timeoutMs` (default 10 s). */
   waitFor: (condition: (emulator: Emulator) => boolean, timeoutMs?: number) => Promise<void>
   /** Deletes recorded requests, counters and configured faults; keeps tokens, files and threads. */
@@ -130,7 +130,7 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
     registerToken: (token, lifetimeMs) => state.authority.register(token, lifetimeMs),
     expireTokens: token => state.authority.expire(token),
     failNext: rule => state.faults.fail(readFailRule(rule)),
-    answerNext: answer => state.faults.script(readScriptedResponse(answer)),
+    respondNext: response => state.faults.script(readScriptedResponse(response)),
     waitFor: (condition, timeoutMs = WAIT_TIMEOUT_MS) => recorder.waitFor(() => condition(emulator), timeoutMs),
     reset,
     close: () => closeServer(server, () => recorder.close())

@@ -109,7 +109,7 @@ t.test('on v2 an assistant or a thread takes the place of a model', async t => {
   const answer = await post(v2, { messages, storage: { thread_id: thread } })
   t.equal(answer.status, 200)
   t.notOk('model' in lastUpstreamChat(emulator).body)
-  emulator.answerNext({ body: { messages: [{ role: 'assistant', content: [{ text: 'x' }] }], finish_reason: 'stop' } })
+  emulator.respondNext({ body: { messages: [{ role: 'assistant', content: [{ text: 'x' }] }], finish_reason: 'stop' } })
   t.equal((await post(v2, { messages, extra_body: { assistant_id: 'a' } })).status, 200)
   const refused = await post(v1, { messages, extra_body: { assistant_id: 'a' } })
   t.equal(refused.status, 400)

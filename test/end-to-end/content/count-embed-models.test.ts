@@ -59,7 +59,7 @@ t.test('content 71: the SDK’s embedding call becomes one upstream call with th
 
   t.comment('vectors are placed by the upstream’s index, not by where they stand')
   const vector = (index: number) => ({ object: 'embedding', index, embedding: [index, index] })
-  emulator.answerNext({ path: '/embeddings', body: { object: 'list', model: 'm', data: [vector(1), vector(0)] } })
+  emulator.respondNext({ path: '/embeddings', body: { object: 'list', model: 'm', data: [vector(1), vector(0)] } })
   const placed = await client.models.embedContent({ model: 'Embeddings', contents: ['c', 'd'] })
   t.strictSame(
     placed.embeddings?.map(({ values }) => values),

@@ -93,7 +93,7 @@ t.test('messages 31: any of several tools is refused on v1 and forced without a 
   t.strictSame(sent().tool_config, { mode: 'forced' })
 
   t.comment('an upstream that does not obey is passed on as it is')
-  emulator.answerNext({
+  emulator.respondNext({
     body: {
       model: 'GigaChat-2:2.0.28.2',
       created_at: 1,

@@ -98,7 +98,7 @@ t.test('responses 58: a search is an item with its sources, and its citations li
 
   t.comment('one marker alone is one citation')
   const inline_data = { sources: { 1: { url: 'https://example.test/first', title: 'The first page' } } }
-  emulator.answerNext({
+  emulator.respondNext({
     body: {
       model: 'GigaChat-2:2.0.28.2',
       created_at: 1,

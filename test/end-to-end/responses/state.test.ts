@@ -115,14 +115,14 @@ const done = (more: object = {}) =>
   })
 
 t.test('responses 62: a thread that is known at first is in the id from the first event on', async t => {
-  emulator.answerNext({ chunks: [delta('Hel', { thread_id: 'th7' }), delta('lo'), done({ thread_id: 'th7' })] })
+  emulator.respondNext({ chunks: [delta('Hel', { thread_id: 'th7' }), delta('lo'), done({ thread_id: 'th7' })] })
   const { events, response } = await stream(gateway, 'v2', 'x', { store: true })
   for (const event of events) if (event.response !== undefined) t.equal(event.response.id, 'resp_th7', event.type)
   t.equal(textOf(response), 'Hello')
 })
 
 t.test('responses 63: a thread that is named last is in the id of the last event; the ids of items stay', async t => {
-  emulator.answerNext({ chunks: [delta('Hel'), delta('lo'), done({ thread_id: 'th8' })] })
+  emulator.respondNext({ chunks: [delta('Hel'), delta('lo'), done({ thread_id: 'th8' })] })
   const { events, response } = await stream(gateway, 'v2', 'x', { store: true })
   t.equal(response.id, 'resp_th8')
   const itemIds = new Set(events.flatMap(event => event.item_id ?? event.item?.id ?? []))

@@ -192,7 +192,7 @@ t.test('responses 69: a picture is told while it is made, comes with its bytes a
     frame('response.message.delta', part({ files: [{ id: file, mime: 'image/jpeg', target: 'image' }] })),
     frame('response.message.done', { finish_reason: 'stop' })
   ]
-  emulator.answerNext({ chunks })
+  emulator.respondNext({ chunks })
   const { types, response } = await stream(gateway, 'v2', 'draw', { tools })
   t.strictSame(types, [
     ...HEAD,
@@ -205,7 +205,7 @@ t.test('responses 69: a picture is told while it is made, comes with its bytes a
   ])
   t.match(response.output, [{ type: 'image_generation_call', status: 'completed' }])
   t.equal(response.output[0].result, picture.toString('base64'))
-  emulator.answerNext({ chunks })
+  emulator.respondNext({ chunks })
   const final = await accumulate(gateway, 'v2', 'draw', { tools })
   t.match(final.output, [{ type: 'image_generation_call', result: picture.toString('base64') }])
 })

@@ -131,7 +131,7 @@ t.test('an event that arrives is passed on although nothing follows it (A18)', a
     }
   }
   const controller = new AbortController()
-  emulator.answerNext({
+  emulator.respondNext({
     chunks: ['data: {"choices":[{"index":0,"delta":{"function_call":{"name":"f","arguments":"{\\"a\\":"}}}]}\n\n'],
     end: 'hang'
   })
@@ -219,9 +219,9 @@ t.test('a stream that falls silent is ended by its own limit, as an error of the
 
 t.test('an upstream that sends nothing at all is an HTTP error, one that sends no text is an answer', async t => {
   for (const family of families) {
-    emulator.answerNext({ chunks: [] })
+    emulator.respondNext({ chunks: [] })
     t.equal((await askIn(gateway, family, 'hi', asEvents)).status, 502, family)
-    emulator.answerNext({
+    emulator.respondNext({
       chunks: ['data: {"choices":[{"delta":{"content":""},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n']
     })
     const empty = await askIn(gateway, family, 'hi', asEvents)

@@ -12,7 +12,7 @@ const url = `${gateway.url}/v1/chat/completions`
 
 /** Asks, and the upstream answers exactly this. */
 function askScripted(answer: object, more: object = {}) {
-  emulator.answerNext(answer)
+  emulator.respondNext(answer)
   return ask(gateway, 'v1', 'hi', { more })
 }
 
@@ -376,7 +376,7 @@ t.test('an error inside a 200 is an error, with its own status (A16)', async t =
     t.equal((await askScripted({ body })).status, status)
     const whole = await askScripted({ body }, { stream: true })
     t.equal(whole.status, status, 'instead of a stream')
-    emulator.answerNext({ chunks: [frame(body), DONE] })
+    emulator.respondNext({ chunks: [frame(body), DONE] })
     t.equal((await ask(gateway, 'v1', 'hi', { more: { stream: true } })).status, status, 'as the first frame')
     const late = await streamScripted([delta({ content: 'a' }), frame(body)])
     t.equal(textOf(late), 'a')

@@ -14,7 +14,7 @@ const functionTool = (name: string) => ({ type: 'function', function: { name, pa
 const orderTools = [functionTool('order_status')]
 
 function askScripted(answer: object, more: object = {}) {
-  emulator.answerNext(answer)
+  emulator.respondNext(answer)
   return ask(gateway, 'v2', 'hi', { more })
 }
 

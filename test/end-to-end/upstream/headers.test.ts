@@ -262,7 +262,7 @@ t.test('a compressed answer is unpacked', async t => {
 t.test('redirects are not followed, and only 200 is a success', async t => {
   for (const status of [201, 202, 204, 206, 301, 302, 307, 308]) {
     for (const isStream of [false, true]) {
-      emulator.answerNext({
+      emulator.respondNext({
         status,
         headers: { location: `${emulator.baseUrl}/models` },
         body: status === 204 ? '' : '{}'

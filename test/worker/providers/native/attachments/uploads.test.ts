@@ -205,7 +205,7 @@ t.test('an attachment is never silently missing', async t => {
   })
   emulator.failNext({ path: '/files', status: 429, retryAfter: '3' })
   t.match(await run(bytesOf(PNG)), { code: 'rate_limited', status: 429, retryAfter: '3' })
-  emulator.answerNext({ path: '/api/v1/files', body: '{"object":"file"}' })
+  emulator.respondNext({ path: '/api/v1/files', body: '{"object":"file"}' })
   t.match(await run(bytesOf(PNG)), { code: 'provider_protocol_error' })
   t.equal(emulator.requests.filter(request => request.path.includes('chat')).length, 0)
 })
