@@ -1,5 +1,20 @@
-// The import rules of the house: arrows point from the processes to what they share, and a codec never reaches for I/O.
+// The import rules: supervisor and worker import from shared, never the other way, and protocol codecs import no I/O module.
 const io = '^(node:)?(net|http|https|http2|tls|dns|fs|fs/promises|dgram|cluster|child_process|worker_threads)$'
+
+/** The rooms of a worker in the order of their floors: each imports only rooms before it, types included. */
+const rooms = [
+  'normalized',
+  'performance',
+  'protocols',
+  'bridge',
+  'providers',
+  'control',
+  'translation',
+  'observation',
+  'http',
+  'execution',
+  'routes'
+]
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
@@ -34,17 +49,18 @@ export default {
       from: { path: '^worker/normalized/' },
       to: { pathNot: '^worker/normalized/' }
     },
-    {
-      name: 'codecs-do-no-io',
+    ...rooms.map((room, floor) => ({
+      name: `${room}-imports-no-higher-room`,
       severity: 'error',
-      from: { path: '^worker/protocols/' },
-      to: {
-        path: [
-          '^worker/(providers|http|routes|bridge|traffic|telemetry|admin|debug|docs|translation)/',
-          '^node_modules/(undici|fastify|piscina)',
-          io
-        ]
-      }
+      from: { path: `^worker/${room}/` },
+      // Files at the root of the worker assemble the rooms, so they are above all of them.
+      to: { path: ['^worker/[^/]+\\.ts$', ...rooms.slice(floor + 1).map(higher => `^worker/${higher}/`)] }
+    })),
+    {
+      name: 'codecs-and-decisions-do-no-io',
+      severity: 'error',
+      from: { path: '^worker/(protocols|bridge)/' },
+      to: { path: ['^node_modules/(undici|fastify|piscina)', io] }
     },
     {
       name: 'families-do-not-know-each-other',
@@ -52,16 +68,17 @@ export default {
       from: { path: '^worker/protocols/([^/]+)/' },
       to: {
         path: '^worker/protocols/([^/]+)/',
-        pathNot: ['^worker/protocols/$1/', '^worker/protocols/native/', '^worker/protocols/shared/']
+        pathNot: ['^worker/protocols/$1/', '^worker/protocols/shared/']
       }
     },
     {
-      name: 'decisions-do-no-io',
+      name: 'only-the-registries-know-the-kinds',
       severity: 'error',
-      from: { path: '^worker/bridge/' },
-      to: {
-        path: ['^worker/(providers|http|routes)/', '^node_modules/(undici|fastify|piscina)', io]
-      }
+      from: {
+        path: '^worker/',
+        pathNot: ['^worker/protocols/native/', '^worker/providers/native/', '/registry\\.ts$']
+      },
+      to: { path: '^worker/(protocols|providers)/native/' }
     },
     {
       name: 'only-providers-open-connections',

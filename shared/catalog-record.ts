@@ -1,5 +1,6 @@
-// The catalog of record: who may ask the upstream next, who waits for the answer, and what everybody is shown (bridge contract, 6.1).
-// The supervisor holds one for the host; a gateway without a supervisor, and each pass-through credential, holds its own.
+// The catalog of record: gives one request at a time the lease to fetch the model list, queues the others and publishes each new
+// snapshot (bridge contract, 6.1). The supervisor holds one record for the host; a gateway without a supervisor, and each
+// pass-through credential, holds its own.
 import {
   type CatalogFailure,
   type CatalogModels,
@@ -9,11 +10,11 @@ import {
   markStale
 } from './catalog.ts'
 
-/** First and longest pause after a failed discovery before the next one that nobody forces. */
+/** First and longest pause after a failed discovery. A forced request does not wait for it. */
 const BACKOFF_FIRST_MS = 1_000
 const BACKOFF_LONGEST_MS = 30_000
 
-/** Who asks: the worker, and its own number for this request. */
+/** Identifies one request: the worker that sent it, and that worker's number for it. */
 export interface CatalogTicket {
   readonly owner: number
   readonly requestId: number
@@ -22,20 +23,20 @@ export interface CatalogTicket {
 export type CatalogReply =
   /** Fetch now, then call `complete` or `fail` with the same ticket. */
   | { readonly kind: 'lease' }
-  /** The end of the request: what to show. */
+  /** Ends the request: the snapshot to show. */
   | { readonly kind: 'result'; readonly snapshot: CatalogSnapshot }
-  /** The end of the request: the discovery failed and there is nothing to show instead. */
+  /** Ends the request: the discovery failed and no earlier snapshot exists. */
   | { readonly kind: 'failure'; readonly failure: CatalogFailure }
 
 export interface CatalogRecord {
   current(): CatalogSnapshot | undefined
-  /** Asks for an up-to-date catalog. `answer` gets the end of the request, or first a lease. */
-  request(ticket: CatalogTicket, options: { force: boolean }, answer: (answer: CatalogReply) => void): void
-  /** Ends the lease of a ticket with what was discovered. Without a lease it is ignored. */
+  /** Asks for an up-to-date catalog. `sendReply` is called with the reply that ends the request, or before that with a lease. */
+  request(ticket: CatalogTicket, options: { force: boolean }, sendReply: (reply: CatalogReply) => void): void
+  /** Ends the lease of a ticket with the discovered models. Ignored when the ticket holds no lease. */
   complete(ticket: CatalogTicket, models: CatalogModels): void
-  /** Ends the lease of a ticket whose discovery failed. Without a lease it is ignored. */
+  /** Ends the lease of a ticket whose discovery failed. Ignored when the ticket holds no lease. */
   fail(ticket: CatalogTicket, failure: CatalogFailure): void
-  /** The owner died: its requests are dropped, and its lease goes to the next one who waits. */
+  /** Drops the requests of a worker that exited; its lease goes to the next waiting request. */
   releaseOwner(owner: number): void
   /** Failed discoveries since the last success. */
   failureCount(): number
@@ -44,13 +45,13 @@ export interface CatalogRecord {
 export interface CatalogRecordDependencies {
   readonly providerProfileId: string
   readonly nowMs: () => number
-  /** Called for each snapshot that takes the place of the current one. */
+  /** Called with each snapshot that replaces the current one. */
   readonly publish: (snapshot: CatalogSnapshot) => void
 }
 
 interface Request {
   readonly ticket: CatalogTicket
-  readonly answer: (answer: CatalogReply) => void
+  readonly sendReply: (reply: CatalogReply) => void
 }
 
 /** The pause after the given number of failures in a row: 1 s, doubling up to 30 s. */
@@ -64,18 +65,18 @@ export function createCatalogRecord(dependencies: CatalogRecordDependencies): Ca
   let lease: Request | undefined
   let waiting: Request[] = []
   let failureCount = 0
-  let nextTryAtMs = 0
+  let nextAttemptAtMs = 0
 
   function publish(next: CatalogSnapshot): void {
     snapshot = next
     dependencies.publish(next)
   }
 
-  function isAnsweredFromHand(current: CatalogSnapshot, force: boolean): boolean {
-    return !force && (isFresh(current, nowMs()) || (failureCount > 0 && nowMs() < nextTryAtMs))
+  function canServeWithoutDiscovery(current: CatalogSnapshot, force: boolean): boolean {
+    return !force && (isFresh(current, nowMs()) || (failureCount > 0 && nowMs() < nextAttemptAtMs))
   }
 
-  /** Ends the lease of a ticket and gives all whom its end concerns; none when the ticket holds no lease. */
+  /** Ends the lease of a ticket. Returns its request and all waiting requests; an empty list when the ticket holds no lease. */
   function endLease(ticket: CatalogTicket): Request[] {
     if (lease === undefined || !isSameTicket(lease.ticket, ticket)) return []
     const requests = [lease, ...waiting]
@@ -87,14 +88,14 @@ export function createCatalogRecord(dependencies: CatalogRecordDependencies): Ca
   return {
     current: () => snapshot,
     failureCount: () => failureCount,
-    request(ticket, { force }, answer) {
-      if (snapshot !== undefined && isAnsweredFromHand(snapshot, force)) {
-        answer({ kind: 'result', snapshot })
+    request(ticket, { force }, sendReply) {
+      if (snapshot !== undefined && canServeWithoutDiscovery(snapshot, force)) {
+        sendReply({ kind: 'result', snapshot })
       } else if (lease !== undefined) {
-        waiting.push({ ticket, answer })
+        waiting.push({ ticket, sendReply })
       } else {
-        lease = { ticket, answer }
-        answer({ kind: 'lease' })
+        lease = { ticket, sendReply }
+        sendReply({ kind: 'lease' })
       }
     },
     complete(ticket, models) {
@@ -103,22 +104,22 @@ export function createCatalogRecord(dependencies: CatalogRecordDependencies): Ca
       failureCount = 0
       const next = createCatalogSnapshot(models, { providerProfileId, nowMs: nowMs() })
       publish(next)
-      for (const request of requests) request.answer({ kind: 'result', snapshot: next })
+      for (const request of requests) request.sendReply({ kind: 'result', snapshot: next })
     },
     fail(ticket, failure) {
       const requests = endLease(ticket)
       if (requests.length === 0) return
       failureCount += 1
-      nextTryAtMs = nowMs() + catalogBackoffMs(failureCount)
+      nextAttemptAtMs = nowMs() + catalogBackoffMs(failureCount)
       if (snapshot !== undefined && !snapshot.stale) publish(markStale(snapshot))
-      const answer: CatalogReply = snapshot === undefined ? { kind: 'failure', failure } : { kind: 'result', snapshot }
-      for (const request of requests) request.answer(answer)
+      const reply: CatalogReply = snapshot === undefined ? { kind: 'failure', failure } : { kind: 'result', snapshot }
+      for (const request of requests) request.sendReply(reply)
     },
     releaseOwner(owner) {
       waiting = waiting.filter(request => request.ticket.owner !== owner)
       if (lease?.ticket.owner !== owner) return
       lease = waiting.shift()
-      lease?.answer({ kind: 'lease' })
+      lease?.sendReply({ kind: 'lease' })
     }
   }
 }

@@ -1,17 +1,20 @@
-// The shared model catalog: what an upstream model list becomes, and the snapshot that every worker shows (bridge contract, 6.1, 6.2).
+// The shared model catalog: the entries read from an upstream model list, and the snapshot of them that every worker shows
+// (bridge contract, 6.1, 6.2).
 import type { JsonObject, JsonValue } from './json.ts'
+import { NATIVE_PROVIDER_KIND } from './native-profile.ts'
 import { revisionOf } from './revision.ts'
+import type { ProviderKind } from './support-matrix.ts'
 
 export const CATALOG_SCHEMA_VERSION = 'gateway.model-catalog.v1'
 
-/** A snapshot answers for this long; at exactly this age it is refreshed. */
+/** A snapshot is shown without a new discovery for this long; at exactly this age it is refreshed. */
 export const CATALOG_TTL_MS = 30_000
-/** Bound of one discovery started by a machine endpoint, a model list or the warm-up. */
+/** Time limit of one discovery started by a machine endpoint, a model list or the warm-up. */
 export const CATALOG_DISCOVERY_TIMEOUT_MS = 5_000
-/** Largest inventory that is taken over; a bigger one counts as a failed discovery. */
+/** Largest accepted inventory; a larger one counts as a failed discovery. */
 export const CATALOG_MODELS_MAX = 1024
 export const CATALOG_SERIALIZED_BYTES_MAX = 2 * 1024 * 1024
-/** Metadata deeper than this is cut, so that nobody's document can exhaust a stack. */
+/** Metadata nested deeper than this is cut, so that a hostile document cannot exhaust the stack. */
 const METADATA_DEPTH_MAX = 8
 
 /** One model as the upstream lists it, before it belongs to a snapshot. */
@@ -33,7 +36,7 @@ export interface CatalogModels {
 }
 
 export interface CatalogModel extends CatalogEntry {
-  readonly providerKind: 'native'
+  readonly providerKind: ProviderKind
   readonly providerProfileId: string
   /** RFC 3339 UTC. */
   readonly discoveredAt: string
@@ -55,7 +58,7 @@ export interface CatalogSnapshot {
   readonly models: readonly CatalogModel[]
 }
 
-/** A failed discovery as it travels between processes: what every caller is told, and for the log why. */
+/** A failed discovery as processes send it to each other: the members of the error that every caller gets, and the cause for the log. */
 export interface CatalogFailure {
   readonly code: string
   readonly status: number
@@ -68,7 +71,7 @@ export interface CatalogFailure {
   readonly cause: string | null
 }
 
-/** Why an upstream model list could not be taken over. */
+/** Raised for an upstream model list that breaks a rule of the catalog. */
 export class CatalogError extends Error {
   readonly reason: 'not_a_list' | 'no_valid_entry' | 'too_many_models' | 'too_large'
 
@@ -80,8 +83,8 @@ export class CatalogError extends Error {
 }
 
 /**
- * Reads the `data` list of an upstream model answer. Entries without an id are skipped and the first of equal ids is kept, both
- * counted. Throws `CatalogError` when the list exceeds its bounds or holds items of which none is valid.
+ * Reads the `data` list of an upstream model response. Entries without an id are skipped, and only the first of entries with equal
+ * ids is kept; both are counted. Throws `CatalogError` when the list exceeds its bounds, or has items of which none is valid.
  */
 export function readCatalogModels(list: unknown): CatalogModels {
   if (!Array.isArray(list)) throw new CatalogError('not_a_list')
@@ -124,7 +127,7 @@ export function createCatalogSnapshot(
     source: 'provider_api',
     models: models.entries.map(entry => ({
       ...entry,
-      providerKind: 'native',
+      providerKind: NATIVE_PROVIDER_KIND,
       providerProfileId,
       discoveredAt,
       stale: false,
@@ -133,7 +136,7 @@ export function createCatalogSnapshot(
   }
 }
 
-/** The same inventory, marked as no longer confirmed by the upstream. Its revision stays, because its content does. */
+/** The same inventory, marked as no longer confirmed by the upstream. The revision stays because the content does not change. */
 export function markStale(snapshot: CatalogSnapshot): CatalogSnapshot {
   return {
     ...snapshot,
@@ -143,12 +146,12 @@ export function markStale(snapshot: CatalogSnapshot): CatalogSnapshot {
   }
 }
 
-/** Whether a snapshot still answers without asking the upstream: never when stale, and not at its expiry time or later. */
+/** Whether a snapshot may be shown without a new discovery: it is not stale, and its expiry time is in the future. */
 export function isFresh(snapshot: CatalogSnapshot | undefined, nowMs: number): snapshot is CatalogSnapshot {
   return snapshot !== undefined && !snapshot.stale && nowMs < Date.parse(snapshot.expiresAt)
 }
 
-/** Hash of what the inventory says, without times: equal inventories have equal revisions in every process. */
+/** Hash of the inventory's content without times, so that equal inventories have equal revisions in every process. */
 export function computeInventoryRevision(entries: readonly CatalogEntry[], providerProfileId: string): string {
   const models = [...entries]
     .sort((left, right) => (left.id < right.id ? -1 : 1))

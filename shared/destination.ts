@@ -1,12 +1,13 @@
-// Brings an upstream base URL into its canonical form, or says that it has none (bridge contract, section 4.4, stage A).
+// Brings an upstream base URL into its canonical form, or rejects it (bridge contract, section 4.4, stage A).
 
 /**
  * Checks the raw text of a base URL and returns the canonical spelling: lower-case scheme and host, no default port, no trailing
- * slash and no trailing dot of the host. Returns undefined when the text breaks a rule; the caller words the error, because it
+ * slash and no trailing dot of the host. Returns undefined when the text breaks a rule; the caller writes the error message, which
  * must not repeat the text.
  */
 export function canonicalDestination(text: string): string | undefined {
-  // The URL parser forgives controls, backslashes, dot segments and empty `?`, `#` and `@` parts; none of them may pass unseen.
+  // The URL parser silently corrects control characters, backslashes, dot segments and empty `?`, `#` and `@` parts; the contract
+  // rejects all of them, so they are looked for in the raw text.
   if (text !== text.trim() || hasControlCharacter(text) || /[\\?#@]/.test(text)) return undefined
   const shape = /^https?:\/\/([^/]+)(\/.*)?$/i.exec(text)
   if (shape === null) return undefined

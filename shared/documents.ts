@@ -1,4 +1,5 @@
-// The versioned machine documents that both planes give out, each checked before it leaves (bridge contract, sections 5.1 to 5.3).
+// The versioned machine documents of the supervisor and the workers; each is validated when it is built (bridge contract, sections
+// 5.1 to 5.3).
 import { z } from 'zod'
 import type { CatalogSnapshot } from './catalog.ts'
 import { compareCodePoints, type JsonObject, type JsonValue } from './json.ts'
@@ -8,10 +9,10 @@ import {
   type ProfileSet,
   type ProviderProfile,
   writeAlias
-} from './native-profile.ts'
+} from './profile.ts'
 import type { StartupError } from './startup-error.ts'
 
-/** Names that no machine document may hold at any depth, so that no builder can leak what they stand for. */
+/** Member names that no machine document may have at any depth, so that no builder can leak content or credentials. */
 const FORBIDDEN_MEMBERS = new Set([
   'api_key',
   'authorization',
@@ -84,9 +85,9 @@ export type InspectDocument = z.infer<typeof inspectDocument>
 export type ErrorDocument = z.infer<typeof errorDocument>
 export type ReadinessDocument = z.infer<typeof readinessDocument>
 
-/** The document of a preflight that found nothing wrong: profiles by id, aliases by name, disabled ones included. */
+/** The document of a successful preflight: profiles sorted by id, their aliases by name, disabled aliases included. */
 export function createInspectDocument(set: ProfileSet, revisions: { matrix: string }): InspectDocument {
-  return checked(inspectDocument, {
+  return validated(inspectDocument, {
     schema_version: 'gateway.inspect.v1',
     profile_schema_version: set.schemaVersion,
     valid: true,
@@ -115,19 +116,19 @@ function writeInspectedProfile(profile: ProviderProfile): JsonObject {
   }
 }
 
-/** The document of a failure on a machine path: a code, a fixed text, and flat content-free details. */
+/** The document of a failure that a machine reads: a code, a fixed text, and flat details without content. */
 export function createErrorDocument(error: {
   code: string
   message: string
   details?: ReadonlyArray<Readonly<Record<string, string>>>
 }): ErrorDocument {
-  return checked(errorDocument, {
+  return validated(errorDocument, {
     schema_version: 'gateway.error.v1',
     error: { code: error.code, message: error.message, details: error.details ?? [] }
   })
 }
 
-/** The same for a configuration that cannot be started. */
+/** The error document of a configuration that prevents the start. */
 export function createStartupErrorDocument(error: StartupError): ErrorDocument {
   const details = error.details.map(detail => ({
     reason_id: detail.reasonId,
@@ -139,11 +140,11 @@ export function createStartupErrorDocument(error: StartupError): ErrorDocument {
 /** What a worker knows about its own readiness. */
 export interface ReadinessFacts {
   readonly isDraining: boolean
-  /** Undefined as long as there is no registry at all. */
+  /** Undefined until a registry is loaded. */
   readonly revisions: { readonly config: string; readonly matrix: string } | undefined
   readonly hasProviderRoutes: boolean
   readonly areAdaptersReady: boolean
-  /** The catalog shown at the moment; undefined before the first discovery. */
+  /** The current catalog; undefined before the first discovery. */
   readonly catalog: CatalogSnapshot | undefined
   /** Further content-free warning ids, such as `alias_requires_profile_v3`. */
   readonly warningIds?: readonly string[]
@@ -156,7 +157,7 @@ export function createReadinessDocument(facts: ReadinessFacts): ReadinessDocumen
   const warnings = [...(facts.warningIds ?? [])]
   if (catalog?.stale === true) warnings.unshift('model_inventory_stale_but_usable')
   const catalogState = catalog === undefined ? 'unavailable' : catalog.stale ? 'stale' : 'fresh'
-  return checked(readinessDocument, {
+  return validated(readinessDocument, {
     schema_version: 'gateway.readiness.v1',
     ready: reasons.length === 0,
     process_alive: true,
@@ -186,13 +187,13 @@ export function listNotReadyReasons(facts: ReadinessFacts): string[] {
   return reasons
 }
 
-/** Throws when a document breaks its schema or holds a forbidden name: that is a mistake of ours, never of a client. */
-function checked<Document>(schema: z.ZodType<Document>, document: JsonValue): Document {
+/** Returns the document. Throws when it breaks its schema or has a forbidden member: an internal error, no client can cause it. */
+function validated<Document>(schema: z.ZodType<Document>, document: JsonValue): Document {
   assertNoForbiddenMembers(document)
   return schema.parse(document)
 }
 
-/** Throws when a member of a machine document, at any depth, has a name that stands for content or credentials. */
+/** Throws when a member of a machine document, at any depth, has a name reserved for content or credentials. */
 export function assertNoForbiddenMembers(value: JsonValue): void {
   if (typeof value !== 'object' || value === null) return
   for (const [name, member] of Object.entries(value)) {

@@ -6,11 +6,11 @@ export interface JsonObject {
 }
 
 export interface CanonicalOptions {
-  /** Keep members whose value is null. Revisions of profiles leave them out; matrix and inventory revisions keep them. */
+  /** Keep members whose value is null. Revisions of profiles omit them; matrix and inventory revisions keep them. */
   readonly keepNulls: boolean
 }
 
-/** The one text of a JSON value: keys in code point order, no blanks, non-ASCII characters as they are (bridge contract, section 4.9). */
+/** The canonical text of a JSON value: keys in code point order, no blanks, non-ASCII characters unescaped (bridge contract, 4.9). */
 export function canonicalJson(value: JsonValue, options: CanonicalOptions): string {
   if (isList(value)) return `[${value.map(item => canonicalJson(item, options)).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

@@ -1,30 +1,30 @@
-// Writes log lines to stdout without ever waiting for its reader: a terminal or a collector that stopped reading must not stop the
-// gateway, and must not keep it from ending.
+// Writes log lines to stdout without waiting for its reader: a terminal or a collector that stops reading must neither block the
+// gateway nor delay its exit.
 import type { Writable } from 'node:stream'
 
-/** Up to this size a write to a pipe is one piece, so that lines of several processes do not tear each other apart. */
+/** The system writes up to this size to a pipe in one piece, so lines of several processes are not mixed. */
 const PIECE_BYTES = 4096
-/** Lines in memory while the reader is slow; beyond it lines are lost, and counted. */
+/** Limit of the lines in memory while the reader is slow; further lines are dropped and counted. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024
 
 export interface LineWriter {
-  /** Takes a line with its newline. */
+  /** Queues a line, which ends with a newline. */
   write(line: string): void
-  /** Hands everything over to the system now, as far as the system takes it. */
+  /** Hands every queued line to the stream now. */
   flush(): void
-  /** Resolves when everything that was taken is written, or the reader is gone. */
+  /** Resolves when every queued line is written, or the reader has closed its end. */
   drained(): Promise<void>
 }
 
 export interface LineWriterOptions {
-  /** Gather lines this long, for fewer and larger writes; 0 writes each at once. */
+  /** Lines are gathered for this long, which makes fewer and larger writes; 0 writes each line at once. */
   readonly gatherMs: number
-  /** Called for each line that is lost because the reader is slow. */
+  /** Called for each line that is dropped because the reader is slow. */
   readonly onLost: () => void
 }
 
 export function createLineWriter(stream: Writable, options: LineWriterOptions): LineWriter {
-  /** Whole lines, gathered into pieces. The last one may still grow. */
+  /** Whole lines, gathered into pieces. Further lines may be added to the last piece. */
   let pieces: string[] = []
   let waitingBytes = 0
   let isWriting = false
@@ -32,15 +32,15 @@ export function createLineWriter(stream: Writable, options: LineWriterOptions): 
   let isGathering = false
   let drainListeners: Array<() => void> = []
 
-  // The reader closed its end. The log file goes on; there is nobody left to tell here.
+  // The reader closed its end, so the queued lines are discarded; the log file has them too.
   stream.on('error', () => {
     isClosed = true
     pieces = []
     waitingBytes = 0
-    tellDrained()
+    notifyDrained()
   })
 
-  function tellDrained(): void {
+  function notifyDrained(): void {
     const listeners = drainListeners
     drainListeners = []
     for (const listener of listeners) listener()
@@ -51,7 +51,7 @@ export function createLineWriter(stream: Writable, options: LineWriterOptions): 
     if (isWriting || isClosed) return
     const piece = pieces.shift()
     if (piece === undefined) {
-      tellDrained()
+      notifyDrained()
       return
     }
     isWriting = true

@@ -1,24 +1,24 @@
-// Appends lines to the log file. What the disk does not take is lost, and counted: a full disk must neither stop the process that
-// logs nor keep it from ending.
+// Appends lines to the log file. Lines that cannot be written are dropped and counted: a full disk must neither stop the process
+// that logs nor delay its exit.
 import { closeSync, openSync, writeSync } from 'node:fs'
 
 const OWNER_ONLY = 0o600
 const LINE_FEED = 10
 
 export interface LogFile {
-  /** Takes a line with its newline. */
+  /** Adds a line, which ends with a newline. */
   write(line: string): void
-  /** Writes everything that was taken. */
+  /** Writes every gathered line. */
   flush(): void
-  /** Opens the file anew under its name: it was renamed. Throws the system's error and goes on with the old one where it cannot. */
+  /** Opens the path again after the file was renamed. When that fails, throws the system's error and keeps writing to the old file. */
   reopen(): void
 }
 
 export interface LogFileOptions {
   readonly path: string
-  /** Lines are gathered up to this size; 0 writes each at once. */
+  /** Lines are gathered up to this size; 0 writes each line at once. */
   readonly gatherCharacters: number
-  /** Lines are gathered this long at most. */
+  /** Lines are gathered for at most this long. */
   readonly gatherMs: number
   /** Called with the number of lines that could not be written. */
   readonly onLost: (lines: number) => void
@@ -29,20 +29,20 @@ export function openLogFile(options: LogFileOptions): LogFile {
   let file = openSync(options.path, 'a', OWNER_ONLY)
   let waiting = ''
   let timer: NodeJS.Timeout | undefined
-  /** The last line was only written in part. */
-  let isTorn = false
+  /** The last line in the file is incomplete. */
+  let endsInPartialLine = false
 
   function flush(): void {
     clearTimeout(timer)
     timer = undefined
     if (waiting === '') return
-    const text = isTorn ? `\n${waiting}` : waiting
+    const text = endsInPartialLine ? `\n${waiting}` : waiting
     waiting = ''
     let rest = Buffer.from(text)
     try {
       while (rest.length > 0) {
         const written = writeSync(file, rest)
-        isTorn = rest[written - 1] !== LINE_FEED
+        endsInPartialLine = rest[written - 1] !== LINE_FEED
         rest = rest.subarray(written)
       }
     } catch {
@@ -62,12 +62,12 @@ export function openLogFile(options: LogFileOptions): LogFile {
       const fresh = openSync(options.path, 'a', OWNER_ONLY)
       closeSync(file)
       file = fresh
-      isTorn = false
+      endsInPartialLine = false
     }
   }
 }
 
-/** A line feed in front ends what was written before. */
+/** Counts lines by their line feeds. A line feed at the start is not counted: it ends a line of an earlier write. */
 function countLines(bytes: Buffer): number {
   let lines = 0
   for (let at = bytes.indexOf(LINE_FEED, 1); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) lines += 1

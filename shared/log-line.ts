@@ -1,6 +1,6 @@
-// The two ways a log event is written as one line: as JSON, or as text for people (operations contract, section 12).
+// The two forms of a log line: JSON, or text for people (operations contract, section 12).
 
-/** What the JSON line of an event holds besides its own fields. */
+/** The members that every JSON log line has; all other members are fields of the event. */
 interface LogEvent {
   time?: unknown
   level?: unknown
@@ -10,7 +10,7 @@ interface LogEvent {
   [field: string]: unknown
 }
 
-/** Fields that the text line shows elsewhere or that only machines need. */
+/** Fields that the text line does not list with the extras: it shows them elsewhere, or only machines need them. */
 const HIDDEN_FIELDS = new Set(['time', 'level', 'msg', 'request_id', 'pid', 'worker', 'err'])
 
 const LEVEL_COLORS: Readonly<Record<string, string>> = {
@@ -22,17 +22,17 @@ const LEVEL_COLORS: Readonly<Record<string, string>> = {
 }
 const COLOR_END = '\u001b[0m'
 
-/** Escapes what JSON itself leaves as it is, but a terminal or a line reader acts upon. */
+/** Escapes the characters that JSON allows unescaped but that a terminal or a line reader interprets. */
 export function escapeJsonLine(line: string): string {
-  return LEFT_BY_JSON.test(line) ? line.replace(new RegExp(LEFT_BY_JSON, 'g'), writeUnicodeEscape) : line
+  return UNESCAPED_BY_JSON.test(line) ? line.replace(new RegExp(UNESCAPED_BY_JSON, 'g'), writeUnicodeEscape) : line
 }
 
-/** Writes control characters and line separators as escapes, so that no text can forge a line or drive a terminal. */
+/** Writes control characters and line separators as escapes, so that no text can forge a line or control a terminal. */
 export function escapeControls(text: string): string {
   return text.replace(CONTROLS, character => SHORT_ESCAPES[character] ?? writeUnicodeEscape(character))
 }
 
-/** Turns a JSON log line into `time | LEVEL | request id | message | extras`, with a stack below it where there is one. */
+/** Turns a JSON log line into `time | LEVEL | request id | message | extras`, followed by the indented stack of an error. */
 export function writeTextLine(jsonLine: string, options: { isColored: boolean }): string {
   const event = JSON.parse(jsonLine) as LogEvent
   const level = String(event.level).padEnd(8)
@@ -48,7 +48,7 @@ export function writeTextLine(jsonLine: string, options: { isColored: boolean })
   return `${parts.join(' | ')}\n${writeStack(event.err)}`
 }
 
-const LEFT_BY_JSON = /[\u007f-\u009f\u2028\u2029]/
+const UNESCAPED_BY_JSON = /[\u007f-\u009f\u2028\u2029]/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this pattern is for.
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g
 const SHORT_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
@@ -63,7 +63,7 @@ function writeLocalTime(time: Date): string {
   return `${date} ${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`
 }
 
-/** Indented, so that a line of a client's making inside a message is never taken for a line of the log. */
+/** Indents every line of the stack: a line that client text forges inside an error message then cannot look like a log line. */
 function writeStack(error: unknown): string {
   if (typeof error !== 'object' || error === null || !('stack' in error) || typeof error.stack !== 'string') return ''
   return error.stack

@@ -9,16 +9,16 @@ import { createRedactor, type Redactor } from './redaction.ts'
 import type { Settings } from './settings.ts'
 import { createWarningLimiter } from './warning-limiter.ts'
 
-/** What the planes log with: `debug`, `info`, `warn`, `error` and `fatal`, each taking fields and a sentence. */
+/** The logger of every process: `debug`, `info`, `warn`, `error` and `fatal`, each taking fields and a sentence. */
 export type Logger = PinoLogger
 
 export interface RuntimeLog {
   readonly log: Logger
-  /** Opens the log file anew under its name: it was renamed. */
+  /** Opens the path of the log file again after the file was renamed. */
   reopen(): void
-  /** Writes what is still in memory, as far as stdout takes it at once. */
+  /** Writes the lines that are still in memory, without waiting for the reader of stdout. */
   flush(): void
-  /** Writes what is still in memory, waiting a moment for a slow reader of stdout; the last thing before the process ends. */
+  /** Writes the lines that are still in memory and waits briefly for a slow reader of stdout. Call it last before the process exits. */
   drained(): Promise<void>
 }
 
@@ -26,9 +26,9 @@ export interface RuntimeLogOptions {
   readonly settings: Pick<Settings, 'logLevel' | 'logFormat' | 'logFilename' | 'logRedactSensitive' | 'mode'>
   /** The worker's number; undefined in the supervisor. */
   readonly worker?: number
-  /** Only warnings and errors go to stdout; the file gets everything. */
+  /** Only warnings and errors go to stdout; the file gets every line. */
   readonly isQuiet?: boolean
-  /** Texts that must appear in no line, wherever they come from. */
+  /** Texts that are masked in every message and every field. */
   readonly knownSecrets?: readonly string[]
 }
 
@@ -53,12 +53,12 @@ const levelNames: Readonly<Record<string, LevelName>> = {
 const WARN_LEVEL = 40
 const DEBUG_LEVEL = 20
 
-/** Workers gather lines up to this size or time; the supervisor, which says little, writes each at once. */
+/** Workers gather lines up to this size or time; the supervisor logs few lines and writes each at once. */
 const WORKER_BUFFER_CHARACTERS = 8192
 const WORKER_FLUSH_INTERVAL_MS = 100
 const REPORT_INTERVAL_MS = 1000
-/** How long the end of the process waits for a slow reader of stdout. */
-const DRAIN_PATIENCE_MS = 500
+/** How long an exiting process waits for a slow reader of stdout. */
+const DRAIN_TIMEOUT_MS = 500
 
 /** Opens the runtime log of this process. Throws when the log file cannot be opened. */
 export function createRuntimeLog(options: RuntimeLogOptions): RuntimeLog {
@@ -72,7 +72,7 @@ export function createRuntimeLog(options: RuntimeLogOptions): RuntimeLog {
       base: { pid: process.pid, ...(options.worker !== undefined && { worker: options.worker }) },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: label => ({ level: levelNames[label] ?? 'INFO' }) },
-      // Errors are written below; the library's own serializer would take them apart a second time.
+      // `writeError` has serialized the error already; pino's default serializer would do it a second time.
       serializers: { err: error => error },
       hooks: { logMethod: createLogMethod(options, () => log) }
     },
@@ -84,7 +84,7 @@ export function createRuntimeLog(options: RuntimeLogOptions): RuntimeLog {
     } catch (error) {
       log.error(
         { event: 'log_reopen_failed', err: error },
-        'The log file could not be opened anew; the old one goes on'
+        'The log file could not be reopened; lines are still written to the old file'
       )
     }
   }
@@ -123,29 +123,29 @@ function openDestinations(
       stdout.write(isColored ? writeTextLine(line, { isColored }) : fileLine)
     },
     reopen: file.reopen,
-    /** The logger itself calls it after a CRITICAL line. */
+    /** pino calls it after a CRITICAL line. */
     flushSync(): void {
       file.flush()
       stdout.flush()
     },
     async drained(): Promise<void> {
       file.flush()
-      const patience = new AbortController()
-      await Promise.race([stdout.drained(), wait(DRAIN_PATIENCE_MS, undefined, { signal: patience.signal })])
-      patience.abort()
+      const timeout = new AbortController()
+      await Promise.race([stdout.drained(), wait(DRAIN_TIMEOUT_MS, undefined, { signal: timeout.signal })])
+      timeout.abort()
     }
   }
   return destinations
 }
 
-/** Says how many lines were lost, once a second at most. */
+/** Reports the number of lost lines, at most once a second. */
 function createLossCounter(report: (lostLines: number) => void) {
   let lostLines = 0
   function reportAll(): void {
     const count = lostLines
     lostLines = 0
     report(count)
-    // The report was lost too, and will be made again.
+    // The line of this report was lost too, which has scheduled the next report: it repeats the same number.
     if (lostLines > 0) lostLines = count
   }
   return {
@@ -156,7 +156,7 @@ function createLossCounter(report: (lostLines: number) => void) {
   }
 }
 
-/** Redacts and limits what is about to be written. It only runs for levels that are switched on. */
+/** Redacts each log call and limits equal warnings. pino calls it only for enabled levels. */
 function createLogMethod({ settings, knownSecrets }: RuntimeLogOptions, log: () => Logger) {
   const redactor = settings.logRedactSensitive ? createRedactor({ knownSecrets: knownSecrets ?? [] }) : undefined
   const limiter = createWarningLimiter()
@@ -207,7 +207,7 @@ function writeFields(fields: Record<string, unknown>, redactor: Redactor | undef
   return { ...written, err: redactor === undefined ? error : redactor.redactValue(error) }
 }
 
-/** An error as a line shows it. Other members of an error are left out: they may hold requests, headers or credentials. */
+/** The members of an error that a line shows. All others are omitted: they may contain requests, headers or credentials. */
 function writeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) }
   const { code } = error as { code?: unknown }

@@ -1,8 +1,9 @@
-// Concurrency slots per model: a counting semaphore with a fair, bounded queue (operations contract, section 3.7).
-// The supervisor holds one pool for the host; a gateway without a supervisor holds its own.
+// Concurrency limits per model: a semaphore for each, and which process holds its slots (operations contract, section 3.7).
+// The supervisor has one pool for the host; a gateway without a supervisor has its own.
+import { createSemaphore, type Semaphore } from './semaphore.ts'
 import type { Settings } from './settings.ts'
 
-/** Waiters per model. A longer queue would only turn a refusal now into a timeout later. */
+/** Waiters per model. A longer queue only turns a refusal into a later timeout. */
 const WAITERS_PER_MODEL_MAX = 1024
 
 export interface SlotLimits {
@@ -15,7 +16,7 @@ export interface SlotLimits {
 
 export type SlotOutcome = 'granted' | 'refused'
 
-/** Who asks: the worker, and its own number for this request. */
+/** A claim on a slot: the worker, and the worker's number for the request. */
 export interface SlotTicket {
   readonly owner: number
   readonly requestId: number
@@ -24,13 +25,13 @@ export interface SlotTicket {
 export interface SlotPool {
   /** Asks for a slot; `answer` is called once, now or later, unless the ticket is released before. */
   acquire(ticket: SlotTicket, key: string, answer: (outcome: SlotOutcome) => void): void
-  /** Gives a slot back or leaves the queue, whichever the ticket is in. An unknown ticket is ignored. */
+  /** Gives the ticket's slot back, or takes the ticket out of the queue. An unknown ticket is ignored. */
   release(ticket: SlotTicket): void
-  /** Takes back everything that an owner holds or waits for: it died. */
+  /** Releases all tickets of an owner that has exited. */
   releaseOwner(owner: number): void
   /** Slots in use and requests in the queue, over all models. */
   counts(): { held: number; waiting: number }
-  /** Refuses everybody who waits. */
+  /** Refuses all waiting tickets. */
   close(): void
 }
 
@@ -39,7 +40,7 @@ export type SlotSettings = Pick<
   'modelMaxConnections' | 'modelMaxConnectionsDefault' | 'modelMaxConnectionsAcquireTimeout'
 >
 
-/** The limits that settings ask for; durations become milliseconds. */
+/** Returns the limits in the settings, with durations in milliseconds. */
 export function slotLimitsFrom(settings: SlotSettings): SlotLimits {
   const seconds = settings.modelMaxConnectionsAcquireTimeout
   return {
@@ -49,67 +50,60 @@ export function slotLimitsFrom(settings: SlotSettings): SlotLimits {
   }
 }
 
-/** How many calls a model may have at once, or undefined where nothing limits it. */
+/** Returns how many concurrent calls a model may have, or undefined for no limit. */
 export function limitOf(limits: SlotLimits, key: string): number | undefined {
   return Object.hasOwn(limits.perModel, key) ? limits.perModel[key] : limits.otherwise
 }
 
-interface Waiter {
-  readonly ticket: SlotTicket
-  readonly answer: (outcome: SlotOutcome) => void
-  timer: NodeJS.Timeout | undefined
-}
-
-interface ModelState {
+/** What one ticket has: a place in the queue, or a slot once `leaveQueue` is undefined. */
+interface Claim {
   readonly key: string
-  held: number
-  readonly waiters: Waiter[]
+  readonly semaphore: Semaphore
+  leaveQueue: (() => void) | undefined
 }
 
-/** Creates an empty pool. A model takes memory only while somebody holds or wants one of its slots. */
+/** Creates an empty pool. A model takes memory only while one of its slots is held or wanted. */
 export function createSlotPool(limits: SlotLimits): SlotPool {
-  const models = new Map<string, ModelState>()
-  const ticketsByOwner = new Map<number, Map<number, ModelState>>()
+  const semaphores = new Map<string, Semaphore>()
+  const claimsByOwner = new Map<number, Map<number, Claim>>()
 
-  function remember(ticket: SlotTicket, model: ModelState): void {
-    const own = ticketsByOwner.get(ticket.owner) ?? new Map<number, ModelState>()
-    own.set(ticket.requestId, model)
-    ticketsByOwner.set(ticket.owner, own)
+  function semaphoreOf(key: string, slotsMax: number): Semaphore {
+    const known = semaphores.get(key)
+    if (known !== undefined) return known
+    const waitersMax = limits.acquireTimeoutMs === 0 ? 0 : WAITERS_PER_MODEL_MAX
+    const created = createSemaphore({ slotsMax, waitersMax, waitMsMax: limits.acquireTimeoutMs })
+    semaphores.set(key, created)
+    return created
+  }
+
+  function remember(ticket: SlotTicket, claim: Claim): void {
+    const claims = claimsByOwner.get(ticket.owner) ?? new Map<number, Claim>()
+    claims.set(ticket.requestId, claim)
+    claimsByOwner.set(ticket.owner, claims)
   }
 
   function forget(ticket: SlotTicket): void {
-    const own = ticketsByOwner.get(ticket.owner)
-    own?.delete(ticket.requestId)
-    if (own?.size === 0) ticketsByOwner.delete(ticket.owner)
+    const claims = claimsByOwner.get(ticket.owner)
+    claims?.delete(ticket.requestId)
+    if (claims?.size === 0) claimsByOwner.delete(ticket.owner)
   }
 
-  function dropIfIdle(model: ModelState): void {
-    if (model.held === 0 && model.waiters.length === 0) models.delete(model.key)
-  }
-
-  function refuse(model: ModelState, waiter: Waiter): void {
-    leaveQueue(model, waiter)
-    forget(waiter.ticket)
-    dropIfIdle(model)
-    waiter.answer('refused')
-  }
-
-  function startWaiting(model: ModelState, waiter: Waiter): void {
-    model.waiters.push(waiter)
-    remember(waiter.ticket, model)
-    if (limits.acquireTimeoutMs === undefined) return
-    waiter.timer = setTimeout(() => refuse(model, waiter), limits.acquireTimeoutMs)
-    waiter.timer.unref()
+  function dropIfIdle(key: string): void {
+    const semaphore = semaphores.get(key)
+    if (semaphore?.held === 0 && semaphore.waiting === 0) semaphores.delete(key)
   }
 
   function release(ticket: SlotTicket): void {
-    const model = ticketsByOwner.get(ticket.owner)?.get(ticket.requestId)
-    if (model === undefined) return
+    const claim = claimsByOwner.get(ticket.owner)?.get(ticket.requestId)
+    if (claim === undefined) return
     forget(ticket)
-    const waiter = model.waiters.find(one => isSameTicket(one.ticket, ticket))
-    if (waiter !== undefined) leaveQueue(model, waiter)
-    else passOn(model)
-    dropIfIdle(model)
+    if (claim.leaveQueue === undefined) claim.semaphore.release()
+    else claim.leaveQueue()
+    dropIfIdle(claim.key)
+  }
+
+  function sum(count: (semaphore: Semaphore) => number): number {
+    return [...semaphores.values()].reduce((total, semaphore) => total + count(semaphore), 0)
   }
 
   return {
@@ -119,54 +113,31 @@ export function createSlotPool(limits: SlotLimits): SlotPool {
         answer('granted')
         return
       }
-      const model = models.get(key) ?? { key, held: 0, waiters: [] }
-      models.set(key, model)
-      if (model.held < limit) {
-        model.held += 1
-        remember(ticket, model)
+      const semaphore = semaphoreOf(key, limit)
+      const claim: Claim = { key, semaphore, leaveQueue: undefined }
+      if (semaphore.tryAcquire()) {
+        remember(ticket, claim)
         answer('granted')
-      } else if (limits.acquireTimeoutMs === 0 || model.waiters.length >= WAITERS_PER_MODEL_MAX) {
-        answer('refused')
-      } else {
-        startWaiting(model, { ticket, answer, timer: undefined })
+        return
       }
+      claim.leaveQueue = semaphore.wait(isGranted => {
+        claim.leaveQueue = undefined
+        if (!isGranted) {
+          forget(ticket)
+          dropIfIdle(key)
+        }
+        answer(isGranted ? 'granted' : 'refused')
+      })
+      if (claim.leaveQueue === undefined) answer('refused')
+      else remember(ticket, claim)
     },
     release,
     releaseOwner(owner) {
-      for (const requestId of [...(ticketsByOwner.get(owner)?.keys() ?? [])]) release({ owner, requestId })
+      for (const requestId of [...(claimsByOwner.get(owner)?.keys() ?? [])]) release({ owner, requestId })
     },
-    counts() {
-      const all = [...models.values()]
-      return {
-        held: all.reduce((sum, model) => sum + model.held, 0),
-        waiting: all.reduce((sum, model) => sum + model.waiters.length, 0)
-      }
-    },
+    counts: () => ({ held: sum(semaphore => semaphore.held), waiting: sum(semaphore => semaphore.waiting) }),
     close() {
-      for (const model of [...models.values()]) {
-        for (const waiter of [...model.waiters]) refuse(model, waiter)
-      }
+      for (const semaphore of [...semaphores.values()]) semaphore.refuseWaiters()
     }
   }
-}
-
-/** A slot came free: the one who waited longest takes it over, so the count of held slots stays as it is. */
-function passOn(model: ModelState): void {
-  const next = model.waiters.shift()
-  if (next === undefined) {
-    model.held -= 1
-    return
-  }
-  clearTimeout(next.timer)
-  next.answer('granted')
-}
-
-function leaveQueue(model: ModelState, waiter: Waiter): void {
-  clearTimeout(waiter.timer)
-  const index = model.waiters.indexOf(waiter)
-  if (index !== -1) model.waiters.splice(index, 1)
-}
-
-function isSameTicket(left: SlotTicket, right: SlotTicket): boolean {
-  return left.owner === right.owner && left.requestId === right.requestId
 }

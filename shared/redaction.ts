@@ -1,8 +1,9 @@
-// The one place that takes secrets out of text and values before anything is logged, stored or shown (operations contract, 8.2).
+// Removes secrets from texts and values. Everything that is logged, stored or shown passes through this module (operations
+// contract, 8.2).
 
 export const REDACTED = '***'
 
-/** Names whose values are never shown. Hyphen and underscore are the same, and case does not matter. */
+/** Names whose values are never shown. Hyphen and underscore are equivalent; case is ignored. */
 const SENSITIVE_KEYS = [
   'access_token',
   'admin_api_key',
@@ -23,29 +24,29 @@ const SENSITIVE_KEYS = [
   'x_goog_api_key'
 ] as const
 
-/** Masked as keys only: as words they are too common in ordinary text. */
+/** Masked only as member names: as words they are too common in ordinary text. */
 const SENSITIVE_HEADER_KEYS = ['cookie', 'set_cookie'] as const
 
-/** Deeper values are not walked but replaced: a hostile document must not exhaust the stack. */
+/** A value nested deeper than this is replaced whole, because a hostile document must not exhaust the stack. */
 const DEPTH_MAX = 32
 
-/** A known secret shorter than this is masked only where it stands alone, or it would tear ordinary words apart. */
-const FREE_STANDING_LENGTH_MAX = 5
+/** A known secret of at most this length is masked only as a separate word; otherwise parts of ordinary words would be masked. */
+const SHORT_SECRET_LENGTH_MAX = 5
 
 export interface Redactor {
   redactText(text: string): string
-  /** A copy in which sensitive members are replaced whole and every text is redacted; numbers, booleans and null stay. */
+  /** Returns a copy: sensitive members are replaced whole, every other text is redacted; numbers, booleans and null stay. */
   redactValue(value: unknown): unknown
 }
 
 export interface RedactorOptions {
   /** Further names whose values are masked. */
   readonly extraKeys?: readonly string[]
-  /** Texts that are masked wherever they occur: the configured keys and passwords. */
+  /** Texts that are masked in any position: the configured keys and passwords. */
   readonly knownSecrets?: readonly string[]
 }
 
-/** One step of the redaction of a text. Each takes time in proportion to the text: hostile texts come here too. */
+/** One step of the redaction of a text. Its time is linear in the length of the text, because hostile texts are redacted too. */
 type Masking = (text: string) => string
 
 /** Builds a redactor; its patterns are compiled once. */
@@ -79,7 +80,7 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
   return { redactText, redactValue: value => redactAt(value, 0) }
 }
 
-/** A cheap look before the patterns: most log texts hold none of these and are done. */
+/** Cheap test before the patterns: most log texts match none of these and need no further work. */
 const MAY_HOLD_SECRET = /[=:]|bearer|upstream-|eyJ|sk-|AIza|-----BEGIN/i
 
 function createMaskings(keys: readonly string[]): Masking[] {
@@ -105,8 +106,8 @@ function createMaskings(keys: readonly string[]): Masking[] {
 }
 
 /**
- * Masks `"name": "value"`. The quotes may be escaped themselves, where JSON text stands inside JSON text, so the end of a value is
- * looked for by hand: a pattern for it would be either inexact or, on a text of backslashes, exponential.
+ * Masks `"name": "value"`. In JSON text inside JSON text the quotes are escaped, so a loop finds the end of a value: a pattern would
+ * be either inexact or, on a text of backslashes, exponential.
  */
 function createQuotedValueMasking(names: string): Masking {
   const opening = new RegExp(`(?<!\\\\)(\\\\*["'])(${names})\\1\\s*:\\s*\\1`, 'gi')
@@ -116,7 +117,7 @@ function createQuotedValueMasking(names: string): Masking {
     for (const match of text.matchAll(opening)) {
       const [whole, quote = '', name = ''] = match
       const start = match.index + whole.length
-      // Looks like a name, but stands inside a value that is masked already.
+      // This match lies inside a value that is masked already.
       if (match.index < doneLength) continue
       const end = findQuote(text, start, quote)
       if (end === start) continue
@@ -127,11 +128,11 @@ function createQuotedValueMasking(names: string): Masking {
   }
 }
 
-/** Where the quote that ends a value begins, its own backslashes included; the end of the text when it was cut off before. */
+/** Returns the index of the quote that ends a value, or of the backslashes that escape it; the text's length when there is none. */
 function findQuote(text: string, start: number, quote: string): number {
   const mark = quote.at(-1)
   const escapeCount = quote.length - 1
-  // One level deeper every quote and every backslash doubles its backslashes, so an escaped quote has this many more or less.
+  // A backslash inside the value is written with this many, so the closing quote follows a multiple of it plus `escapeCount`.
   const period = 2 * (escapeCount + 1)
   let backslashes = 0
   for (let index = start; index < text.length; index += 1) {
@@ -157,7 +158,7 @@ function createKnownSecretPattern(secrets: readonly string[]): RegExp | undefine
     .sort((left, right) => right.length - left.length)
     .map(secret => {
       const pattern = escapePattern(secret)
-      return secret.length > FREE_STANDING_LENGTH_MAX ? pattern : `(?<![\\w])${pattern}(?![\\w])`
+      return secret.length > SHORT_SECRET_LENGTH_MAX ? pattern : `(?<![\\w])${pattern}(?![\\w])`
     })
   return patterns.length === 0 ? undefined : new RegExp(patterns.join('|'), 'g')
 }

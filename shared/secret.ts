@@ -1,4 +1,4 @@
-// A text that must not leak: every way of printing it gives a placeholder, and only the code that builds an outgoing header reveals it.
+// A text that must not leak: printing it gives a placeholder, and only the code that builds an outgoing header reveals it.
 
 const PLACEHOLDER = '[redacted]'
 
@@ -10,7 +10,7 @@ export class Secret {
     this.#text = text
   }
 
-  /** The secret text itself. Call it where the text is used, and nowhere else. */
+  /** Returns the secret text. Call it only where the text is used. */
   reveal(): string {
     return this.#text
   }

@@ -1,4 +1,4 @@
-// The settings of the gateway as one frozen object, read from named texts by the rows of `settings/table.ts`.
+// The settings of the gateway as one frozen object, parsed from the texts of variables by the rows of `settings/table.ts`.
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { type ResolvedVariables, resolveVariables, type SettingIssue, type Variables } from './settings/resolve.ts'
@@ -25,8 +25,8 @@ type ProxyGroup = {
 }
 
 /**
- * Every setting under its own name: `GATEWAY_LOG_LEVEL` is `logLevel`, `UPSTREAM_BASE_URL` is `upstream.baseUrl`,
- * `OTEL_…` are under `otel`, the proxy variables under `proxy`. An unset optional setting is undefined.
+ * Every setting by the camel case form of its variable: `GATEWAY_LOG_LEVEL` is `logLevel`, `UPSTREAM_BASE_URL` is
+ * `upstream.baseUrl`, `OTEL_…` are under `otel`, the proxy variables under `proxy`. An unset optional setting is undefined.
  */
 export type Settings = Group<'GATEWAY_'> & {
   readonly upstream: Group<'UPSTREAM_'>
@@ -34,7 +34,7 @@ export type Settings = Group<'GATEWAY_'> & {
   readonly proxy: ProxyGroup
 }
 
-/** One or several settings that cannot be used. The message names variables and what they should be, never what they are. */
+/** Raised for one or more invalid settings. The message names the variables and the expected values, never the given ones. */
 export class SettingsError extends Error {
   readonly issues: readonly SettingIssue[]
 
@@ -69,10 +69,10 @@ export function settingsFrom(resolved: Pick<ResolvedVariables, 'variables' | 'is
   if (resolved.variables.GATEWAY_POOL_THREADS === undefined) {
     values.set('GATEWAY_POOL_THREADS', defaultPoolThreads(Number(values.get('GATEWAY_WORKERS'))))
   }
-  return assemble(values)
+  return assembleSettings(values)
 }
 
-/** Whether a client must show an API key: authentication is switched on, or the mode is PROD. */
+/** Whether a client must send an API key: authentication is switched on, or the mode is PROD. */
 export function isAuthRequired(settings: Pick<Settings, 'enableApiKeyAuth' | 'mode'>): boolean {
   return settings.enableApiKeyAuth || settings.mode === 'PROD'
 }
@@ -92,6 +92,27 @@ export function settingPath(name: SettingName): {
   return { group: 'proxy', key: camelCase(name) }
 }
 
+/** The value of one setting; undefined where it is optional and unset. */
+export function readSetting(settings: Settings, name: SettingName): unknown {
+  const { group, key } = settingPath(name)
+  const members: Readonly<Record<string, unknown>> = group === undefined ? settings : settings[group]
+  return members[key]
+}
+
+/** The frozen settings object of values that have been read, an unset one being undefined. */
+export function assembleSettings(values: ReadonlyMap<SettingName, unknown>): Settings {
+  const groups = { upstream: {}, otel: {}, proxy: {} } as Record<string, Record<string, unknown>>
+  const settings: Record<string, unknown> = {}
+  for (const [name, value] of values) {
+    const { group, key } = settingPath(name)
+    const target = group === undefined ? settings : (groups[group] ?? settings)
+    target[key] = value
+  }
+  for (const [group, members] of Object.entries(groups)) settings[group] = Object.freeze(members)
+  // Every key was written from the same table that the type is computed from.
+  return Object.freeze(settings) as Settings
+}
+
 function readValue(name: SettingName, variables: Variables, issues: SettingIssue[]): unknown {
   const row = settingsTable[name]
   const text = variables[name]
@@ -107,19 +128,6 @@ function readValue(name: SettingName, variables: Variables, issues: SettingIssue
 
 function defaultPoolThreads(workers: number): number {
   return Math.max(1, Math.floor(availableParallelism() / workers))
-}
-
-function assemble(values: ReadonlyMap<SettingName, unknown>): Settings {
-  const groups = { upstream: {}, otel: {}, proxy: {} } as Record<string, Record<string, unknown>>
-  const settings: Record<string, unknown> = {}
-  for (const [name, value] of values) {
-    const { group, key } = settingPath(name)
-    const target = group === undefined ? settings : (groups[group] ?? settings)
-    target[key] = value
-  }
-  for (const [group, members] of Object.entries(groups)) settings[group] = Object.freeze(members)
-  // Every key was written from the same table that the type is computed from.
-  return Object.freeze(settings) as Settings
 }
 
 function camelCase(name: string): string {

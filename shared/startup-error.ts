@@ -1,8 +1,8 @@
-// What can stop a start, as data: the machine code, a text without values, and the setting names and reason ids that belong to it.
+// The error that stops a start: a machine code, a text without values, and details with reason ids and setting names.
 
 const brand = Symbol.for('gateway.startup-error')
 
-/** Codes of `gateway.error.v1` that a start or a preflight can end with (bridge contract, sections 4.6 and 5.2). */
+/** Codes of `gateway.error.v1` for a failed start or preflight (bridge contract, sections 4.6 and 5.2). */
 export type StartupErrorCode =
   | 'invalid_profile_schema'
   | 'duplicate_profile_id'
@@ -11,7 +11,7 @@ export type StartupErrorCode =
   | 'invalid_policy_reference'
   | 'credential_unavailable'
 
-/** The reason ids of settings that cannot be started with (bridge contract, section 1.3). */
+/** The reason ids of settings that prevent the start (bridge contract, section 1.3). */
 export type StartupReasonId =
   | 'invalid_settings'
   | 'api_key_required'
@@ -19,15 +19,15 @@ export type StartupReasonId =
   | 'demo_refused'
   | 'insecure_prod_refused'
 
-/** One content-free reason: an id, and the name of the setting it is about where there is one. */
+/** One reason without content: an id, and the name of the setting that it concerns, if any. */
 export interface StartupErrorDetail {
   readonly reasonId: StartupReasonId
   readonly setting?: string
-  /** What a person should know, for stderr. It names settings and what they should be, never what they are. */
+  /** The sentence for stderr. It names settings and their expected values, never the given ones. */
   readonly explanation: string
 }
 
-/** A configuration that cannot be started. Neither its message nor its details ever hold a value, a path or file content. */
+/** Raised for a configuration that prevents the start. Its message and details contain no value, no path and no file content. */
 export class StartupError extends Error {
   readonly [brand] = true
   readonly code: StartupErrorCode

@@ -1,8 +1,7 @@
-// What this build can translate between: 16 cells of client protocol and provider kind, each row with its evidence
-// (bridge contract, section 5.5). The data below states what is built and proven, nothing that is planned.
+// The support matrix of this build: 16 cells of client protocol and provider kind, each with its semantics and their evidence
+// (bridge contract, section 5.5). The data describes what is built and proven, not what is planned.
 import type { JsonObject } from './json.ts'
 import { compareCodePoints } from './json.ts'
-import type { ProviderKind, SupportStatus } from './native-profile.ts'
 import { revisionOf } from './revision.ts'
 
 export const publicProtocols = [
@@ -13,14 +12,14 @@ export const publicProtocols = [
 ] as const
 export type PublicProtocol = (typeof publicProtocols)[number]
 
-export const providerKinds: readonly ProviderKind[] = [
-  'chat_compatible',
-  'content_compatible',
-  'messages_compatible',
-  'native'
-]
+/** Every kind of provider, in published order. */
+export const PROVIDER_KINDS = ['chat_compatible', 'content_compatible', 'messages_compatible', 'native'] as const
+export type ProviderKind = (typeof PROVIDER_KINDS)[number]
 
-/** The 21 meanings that a route keeps or loses, in published order. */
+export const SUPPORT_STATUSES = ['stable', 'technical_preview', 'blocked'] as const
+export type SupportStatus = (typeof SUPPORT_STATUSES)[number]
+
+/** The 21 semantics that a route keeps or loses, in published order. */
 export const semanticNames = [
   'cancellation',
   'disconnect',
@@ -66,7 +65,7 @@ export interface SupportCell {
   readonly semantics: readonly SemanticRow[]
 }
 
-/** The client software that a protocol's cells were exercised with. */
+/** The client software that the tests run against each client protocol. */
 const clientVersionWindows: Readonly<Record<PublicProtocol, string>> = {
   anthropic_messages: 'anthropic-node==1.12.0',
   gemini_generate_content: 'google-genai-node==3.1.0',
@@ -76,10 +75,10 @@ const clientVersionWindows: Readonly<Record<PublicProtocol, string>> = {
 
 type Disposition = SemanticRow['disposition']
 
-/** What this build does with a meaning; `not_in_public_protocol`: the client protocol has no such notion. */
+/** How this build treats a semantic; `not_in_public_protocol` when the client protocol does not have it. */
 type Treatment = Disposition | 'not_in_public_protocol'
 
-/** What all four protocols have in common on the native upstream: one pipeline serves them. */
+/** The treatments on the native upstream. All four client protocols share them because one pipeline serves them. */
 const nativeTreatments: Readonly<Record<SemanticName, Treatment>> = {
   cancellation: 'exact',
   disconnect: 'exact',
@@ -106,7 +105,7 @@ const nativeTreatments: Readonly<Record<SemanticName, Treatment>> = {
 
 interface NativeCell {
   readonly reasonId: string
-  /** The suites that prove the cell, below `test/end-to-end` and `test/conformance`. */
+  /** The test suites that prove the cell, in `test/end-to-end` and `test/conformance`. */
   readonly evidenceIds: readonly string[]
   readonly treatments: Readonly<Record<SemanticName, Treatment>>
 }
@@ -138,7 +137,7 @@ const nativeCells: Readonly<Record<PublicProtocol, NativeCell>> = {
 /** The 16 cells of this build, in published order. */
 export const supportMatrix: readonly SupportCell[] = Object.freeze(
   publicProtocols.flatMap(publicProtocol =>
-    providerKinds.map(upstreamProvider =>
+    PROVIDER_KINDS.map(upstreamProvider =>
       upstreamProvider === 'native'
         ? createNativeCell(publicProtocol)
         : createBlockedCell(publicProtocol, upstreamProvider)
@@ -154,7 +153,7 @@ export function computeMatrixRevision(cells: readonly SupportCell[]): string {
   return revisionOf(content, { keepNulls: true })
 }
 
-/** One cell as documents show it. */
+/** One cell in the form of the machine documents. */
 export function writeSupportCell(cell: SupportCell): JsonObject {
   return {
     public_protocol: cell.publicProtocol,
@@ -176,7 +175,7 @@ export function writeSupportCell(cell: SupportCell): JsonObject {
   }
 }
 
-/** A row that is lost, and why. */
+/** The row of a semantic that is lost, with the reason. */
 export function createUnsupportedRow(semantic: SemanticName, reasonId: string): SemanticRow {
   return { semantic, disposition: 'unsupported', reasonId, evidenceIds: [], capabilityPredicate: null }
 }

@@ -1,9 +1,9 @@
-// What the package file of this build says: its version, and the Node that it needs.
+// Reads the package file of this build: its version, and the Node version that it requires.
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Not `import.meta.dirname`: this file must load on a Node that is too old for the rest. */
+/** Not `import.meta.dirname`: this file must also load on a Node version that is too old for the gateway. */
 const here = dirname(fileURLToPath(import.meta.url))
 
 /** The version of this build. */
@@ -11,13 +11,13 @@ export function readVersion(): string {
   return String(readPackage(here).version)
 }
 
-/** The requirement on Node, as `engines` has it. */
+/** The required Node versions, from `engines` in the package file; an empty text when there are none. */
 export function readRequiredNode(): string {
   const { engines } = readPackage(here)
   return typeof engines === 'object' && engines !== null && 'node' in engines ? String(engines.node) : ''
 }
 
-/** Reads the nearest package file at or above a directory: sources and the built form lie at different depths. */
+/** Reads the nearest package file in or above a directory, because sources and compiled files are at different depths. */
 function readPackage(directory: string): { version: unknown; engines?: unknown } {
   const file = join(directory, 'package.json')
   if (existsSync(file)) {

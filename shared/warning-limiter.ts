@@ -1,8 +1,9 @@
-// Keeps one repeated warning from filling the log: at most so many equal lines per second, then one line that says how many were left out.
+// Keeps a repeated warning from filling the log: at most ten equal lines per second are written, then one line with the number of
+// suppressed lines.
 
 const WINDOW_MS = 1000
 const EQUAL_LINES_MAX = 10
-/** Different texts watched at once. When there are more, the oldest is forgotten, which at worst lets its lines through. */
+/** Number of texts tracked at once. A further text replaces the oldest, whose lines are then counted from zero again. */
 const TEXTS_MAX = 256
 
 export interface Suppressed {
@@ -13,7 +14,7 @@ export interface Suppressed {
 export interface WarningLimiter {
   /** Whether a warning with this text may be written now. */
   admit(text: string, nowMs: number): boolean
-  /** Texts whose second is over and of which lines were left out. */
+  /** Returns, once, the texts whose second has ended and the number of their suppressed lines. */
   takeSuppressed(nowMs: number): Suppressed[]
 }
 

@@ -1,15 +1,22 @@
-// The one model catalog of the host: leases the discovery to one worker at a time, gives everybody the result, and warms it up from
-// boot on, so that readiness waits for no client (bridge contract, sections 5.3 and 6.1).
-import { CATALOG_DISCOVERY_TIMEOUT_MS, type CatalogFailure, type CatalogSnapshot } from '../shared/catalog.ts'
-import { catalogBackoffMs, createCatalogRecord } from '../shared/catalog-record.ts'
-import type { SupervisorMessageContent, WorkerMessage } from '../shared/ipc.ts'
+// The one model catalog of the host: leases the discovery to one worker at a time, publishes the result to all, and starts the first
+// discovery at boot, so that readiness does not depend on a client's request (bridge contract, sections 5.3 and 6.1).
+import {
+  CATALOG_DISCOVERY_TIMEOUT_MS,
+  type CatalogFailure,
+  type CatalogModels,
+  type CatalogSnapshot
+} from '../shared/catalog.ts'
+import { type CatalogTicket, catalogBackoffMs, createCatalogRecord } from '../shared/catalog-record.ts'
+import { writeCatalogReply } from '../shared/ipc/catalog-reply.ts'
+import type { MessageSender, WorkerMessageHandlers } from '../shared/ipc/handlers.ts'
+import type { SupervisorMessageContent } from '../shared/ipc/messages.ts'
 import type { Logger } from '../shared/logging.ts'
 import { NATIVE_PROFILE_ID } from '../shared/native-profile.ts'
 
-/** What a worker's own bound may be late by before its lease counts as failed. */
+/** How much later than its own bound a worker may report before its lease counts as failed. */
 const LEASE_MARGIN_MS = 2_000
 
-/** What callers are told of a discovery that a worker did not finish; the same as if it had run into its own bound. */
+/** The failure of a discovery that a worker did not finish: equal to the one of a discovery that ran into its own bound. */
 const LEASE_EXPIRED: CatalogFailure = {
   code: 'provider_timeout',
   status: 504,
@@ -23,10 +30,11 @@ const LEASE_EXPIRED: CatalogFailure = {
 
 export interface CatalogOfRecord {
   current(): CatalogSnapshot | undefined
-  /** Takes in a message of a worker; returns false when it is not about the catalog. */
-  receive(owner: number, message: WorkerMessage): boolean
+  /** For the messages about the catalog. */
+  readonly handlers: WorkerMessageHandlers<'catalog-refresh' | 'catalog-fetched' | 'catalog-failed', MessageSender>
+  /** Drops the requests of a worker process that has exited and passes its lease on. */
   releaseOwner(owner: number): void
-  /** Asks workers for a discovery until the first one succeeds: at once, then after 1, 2, 4, up to 30 seconds. */
+  /** Asks workers for a discovery until the first success: at once, then after 1, 2, 4, up to 30 seconds. */
   startWarmUp(): void
   close(): void
 }
@@ -36,7 +44,7 @@ export interface CatalogOfRecordDependencies {
   readonly nowMs: () => number
   readonly send: (owner: number, message: SupervisorMessageContent) => void
   readonly broadcast: (message: SupervisorMessageContent) => void
-  /** A worker that serves, a different one each time where there are several; undefined when none does. */
+  /** A worker that is ready, in turn; undefined when none is. */
   readonly nextReadyOwner: () => number | undefined
   /** Called after the first success. */
   readonly onFilled: () => void
@@ -48,13 +56,13 @@ export function createCatalogOfRecord(
 ): CatalogOfRecord {
   const { log, send } = dependencies
   const leaseTimeoutMs = Math.max(CATALOG_DISCOVERY_TIMEOUT_MS, options.upstreamTimeoutMs) + LEASE_MARGIN_MS
-  /** Who discovers at the moment, and the end of its patience. */
+  /** The worker that discovers now, and the timer that ends its lease. */
   let lease: { owner: number; timer: NodeJS.Timeout } | undefined
   let warmUpTimer: NodeJS.Timeout | undefined
-  let warmUpTries = 0
+  let warmUpAttempts = 0
   let isFilled = false
-  /** The failure that the log knows of; none after a success. */
-  let knownFailure: string | undefined
+  /** The failure that was logged last; none after a success. */
+  let loggedFailure: string | undefined
 
   const record = createCatalogRecord({
     providerProfileId: NATIVE_PROFILE_ID,
@@ -81,8 +89,8 @@ export function createCatalogOfRecord(
   function request(owner: number, requestId: number, force: boolean): void {
     const ticket = { owner, requestId }
     let holdsLease = false
-    record.request(ticket, { force }, answer => {
-      if (answer.kind === 'lease') {
+    record.request(ticket, { force }, reply => {
+      if (reply.kind === 'lease') {
         endLease()
         holdsLease = true
         const timer = setTimeout(() => {
@@ -90,17 +98,14 @@ export function createCatalogOfRecord(
           record.fail(ticket, LEASE_EXPIRED)
         }, leaseTimeoutMs).unref()
         lease = { owner, timer }
-        send(owner, { kind: 'catalog-lease', requestId })
-        return
+      } else if (holdsLease) {
+        endLease()
       }
-      if (holdsLease) endLease()
-      if (answer.kind === 'result') send(owner, { kind: 'catalog-result', requestId, snapshot: answer.snapshot })
-      else send(owner, { kind: 'catalog-unavailable', requestId, failure: answer.failure })
+      send(owner, writeCatalogReply(requestId, reply))
     })
   }
 
-  function complete(owner: number, message: Extract<WorkerMessage, { kind: 'catalog-fetched' }>): void {
-    const { requestId, models } = message
+  function complete(ticket: CatalogTicket, models: CatalogModels): void {
     if (models.skippedCount + models.duplicateCount > 0) {
       const { skippedCount, duplicateCount } = models
       log.warn(
@@ -108,48 +113,40 @@ export function createCatalogOfRecord(
         'The upstream model list held unusable entries'
       )
     }
-    knownFailure = undefined
-    record.complete({ owner, requestId }, models)
+    loggedFailure = undefined
+    record.complete(ticket, models)
   }
 
-  /** Says why the list cannot be had, once for each reason: the warm-up and clients may try for hours. */
+  /** Logs why the discovery failed, once for each reason: the attempts may go on for hours. */
   function logFailure({ status, code, cause }: CatalogFailure): void {
     const failure = JSON.stringify([status, code, cause])
-    if (failure === knownFailure) return
-    knownFailure = failure
+    if (failure === loggedFailure) return
+    loggedFailure = failure
     log.warn(
       { event: 'catalog_discovery_failed', status, code, cause: cause ?? undefined },
-      'The upstream model list could not be had'
+      'The upstream model list could not be fetched'
     )
   }
 
   function warmUp(): void {
     const owner = dependencies.nextReadyOwner()
     if (owner !== undefined) send(owner, { kind: 'catalog-refresh-wanted' })
-    warmUpTries += 1
-    warmUpTimer = setTimeout(warmUp, catalogBackoffMs(warmUpTries)).unref()
+    warmUpAttempts += 1
+    warmUpTimer = setTimeout(warmUp, catalogBackoffMs(warmUpAttempts)).unref()
   }
 
   return {
     current: record.current,
-    receive(owner, message) {
-      switch (message.kind) {
-        case 'catalog-refresh':
-          request(owner, message.requestId, message.force)
-          return true
-        case 'catalog-fetched':
-          complete(owner, message)
-          return true
-        case 'catalog-failed':
-          logFailure(message.failure)
-          record.fail({ owner, requestId: message.requestId }, message.failure)
-          return true
-        default:
-          return false
+    handlers: {
+      'catalog-refresh': ({ requestId, force }, { owner }) => request(owner, requestId, force),
+      'catalog-fetched': ({ requestId, models }, { owner }) => complete({ owner, requestId }, models),
+      'catalog-failed': ({ requestId, failure }, { owner }) => {
+        logFailure(failure)
+        record.fail({ owner, requestId }, failure)
       }
     },
     releaseOwner(owner) {
-      // Before the record gives the lease to the next one.
+      // Before the record passes the lease on, which sets the next timer.
       if (lease?.owner === owner) endLease()
       record.releaseOwner(owner)
     },

@@ -1,8 +1,8 @@
-// Reads the command line: a handful of flags, nothing abbreviated, nothing guessed (bridge contract, section 1.1).
+// Reads the command line: a few flags, without abbreviations or guesses (bridge contract, section 1.1).
 import { parseArgs } from 'node:util'
 import { type SettingName, settingsTable } from '../shared/settings/table.ts'
 
-/** The flags that stand for settings, and what else a start needs to know. */
+/** The flags that stand for settings, and the other options of a start. */
 export interface StartOptions {
   /** Raw texts of settings that were given as flags, under their variable names. */
   readonly variables: Readonly<Record<string, string>>

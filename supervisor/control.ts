@@ -1,10 +1,11 @@
-// Feeds the lifecycle with what happens to the fleet, the clock and the operator, and applies the effects that it answers with.
-import type { ListenOptions } from '../shared/ipc.ts'
-import type { Logger, RuntimeLog } from '../shared/logging.ts'
+// Feeds the lifecycle with the events of the fleet, the timers and the operator, and applies the effects that it returns.
+import type { ListenOptions } from '../shared/ipc/messages.ts'
+import type { RuntimeLog } from '../shared/logging.ts'
+import { writeTransferredSettings } from '../shared/settings/transfer.ts'
 import { createCatalogOfRecord } from './catalog-of-record.ts'
 import { createConcurrencyBroker } from './concurrency-broker.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
-import { createFleet, type FleetEvent, type HealthPolicy } from './fleet.ts'
+import { createFleet, type Fleet, type FleetEvent } from './fleet.ts'
 import {
   advanceLifecycle,
   initialLifecycleState,
@@ -13,14 +14,17 @@ import {
   type TimerName
 } from './lifecycle.ts'
 import { createLogRotation } from './log-rotation.ts'
+import type { HealthPolicy } from './process-keeper.ts'
 import type { RestartPolicy } from './restart-policy.ts'
 import type { RuntimePlan } from './runtime-plan.ts'
 import { reopenSignals } from './signals.ts'
 import { workerFailure } from './start-failure.ts'
+import { hideVariables } from './worker-environment.ts'
+import { createWorkerFork } from './worker-fork.ts'
 
-/** How long cancelled requests have to say so to their clients. */
+/** How long cancelled requests have for their last response. */
 const SETTLE_MS = 1_000
-/** Bound of everything that follows: closing clients, sinks and workers. */
+/** Bound of everything that follows: closing clients, workers and the writer. */
 const CLEANUP_MS = 5_000
 const DRAIN_REPORT_INTERVAL_MS = 1_000
 
@@ -42,16 +46,16 @@ export interface ControlOptions {
 
 export interface ControlDependencies {
   readonly runtimeLog: RuntimeLog
-  /** Says one line to the operator who watches stderr. */
+  /** Writes one line to stderr, for the operator. */
   readonly writeError: (line: string) => void
   /** Called once, when every worker listens. */
   readonly onServing: (address: { host: string; port: number }) => void
 }
 
 export interface Control {
-  /** Asks for the stop; a second time it ends running requests at once. */
+  /** Starts the shutdown; a second call cancels running requests at once. */
   stop(): void
-  /** Resolves when no worker is left, with the code that the process ends with. */
+  /** Resolves after the last process has exited, with the exit code of this one. */
   readonly ended: Promise<ExitCode>
 }
 
@@ -59,9 +63,11 @@ export interface Control {
 export function startControl(dependencies: ControlDependencies, options: ControlOptions): Control {
   const { runtimeLog } = dependencies
   const { log } = runtimeLog
-  const { settings, variables, revisions } = options.plan
+  const { settings, profiles, revisions } = options.plan
   const { promise: ended, resolve: end } = Promise.withResolvers<ExitCode>()
   const timers = new Map<string, NodeJS.Timeout>()
+  const events: LifecycleEvent[] = []
+  let isDispatching = false
   let state = initialLifecycleState
 
   const timerDurationsMs: Record<TimerName, number> = {
@@ -71,12 +77,36 @@ export function startControl(dependencies: ControlDependencies, options: Control
     cleanup: CLEANUP_MS
   }
 
+  const send: Fleet['send'] = (owner, message) => fleet.send(owner, message)
+  const broker = createConcurrencyBroker({ send }, settings)
+  const catalog = createCatalogOfRecord(
+    {
+      log,
+      nowMs: Date.now,
+      send,
+      broadcast: message => fleet.broadcast(message),
+      nextReadyOwner: () => fleet.nextReadyOwner(),
+      onFilled: () => dispatch({ kind: 'catalog-filled' })
+    },
+    { upstreamTimeoutMs: settings.upstream.timeout * 1000 }
+  )
+  const transferredSettings = writeTransferredSettings(settings)
+  const credentialNames = profiles.profiles.flatMap(({ credentialEnv }) => credentialEnv ?? [])
   const fleet = createFleet(
-    { log, nowMs: () => performance.now(), random: Math.random, onEvent: receive },
+    {
+      log,
+      nowMs: () => performance.now(),
+      random: Math.random,
+      fork: createWorkerFork({
+        entry: options.workerEntry,
+        execArgv: options.workerArguments,
+        environment: hideVariables(process.env, credentialNames)
+      }),
+      services: { ...broker.handlers, ...catalog.handlers },
+      onEvent: receive
+    },
     {
       workerCount: settings.workers,
-      entry: options.workerEntry,
-      execArgv: options.workerArguments,
       startupTimeoutMs: settings.startupTimeoutSeconds * 1000,
       restartPolicy: options.restartPolicy,
       healthPolicy: options.healthPolicy,
@@ -85,26 +115,14 @@ export function startControl(dependencies: ControlDependencies, options: Control
         kind: 'configure',
         workerId,
         version: options.version,
-        variables,
-        revisions,
+        settings: transferredSettings,
+        profiles,
         fingerprintKey: options.fingerprintKey,
         listen: options.listen,
         isQuiet: options.isQuiet,
         catalog: catalog.current() ?? null
       })
     }
-  )
-  const broker = createConcurrencyBroker({ send: fleet.send }, settings)
-  const catalog = createCatalogOfRecord(
-    {
-      log,
-      nowMs: Date.now,
-      send: fleet.send,
-      broadcast: fleet.broadcast,
-      nextReadyOwner: fleet.nextReadyOwner,
-      onFilled: () => dispatch({ kind: 'catalog-filled' })
-    },
-    { upstreamTimeoutMs: settings.upstream.timeout * 1000 }
   )
   const reopenLogs = () => {
     runtimeLog.reopen()
@@ -125,39 +143,41 @@ export function startControl(dependencies: ControlDependencies, options: Control
         break
       case 'startup-failed': {
         dependencies.writeError(workerFailure(event.reason, event.detail, options.listen).summary)
-        const isOurConfiguration = event.reason === 'configuration'
-        const exitCode = isOurConfiguration ? EXIT_CODES.wrongConfiguration : EXIT_CODES.startupFailed
+        const isConfiguration = event.reason === 'configuration'
+        const exitCode = isConfiguration ? EXIT_CODES.wrongConfiguration : EXIT_CODES.startupFailed
         dispatch({ kind: 'startup-failed', exitCode })
         break
       }
-      case 'keep-dying':
-        dependencies.writeError('workers_keep_dying: workers die faster than they can be replaced')
-        log.fatal({ event: 'workers_keep_dying' }, 'Workers die faster than they can be replaced')
-        dispatch({ kind: 'workers-keep-dying' })
+      case 'workers-keep-dying':
+        dependencies.writeError('workers_keep_dying: workers exit faster than they can be respawned')
+        log.fatal({ event: 'workers_keep_dying' }, 'Workers exit faster than they can be respawned')
+        dispatch(event)
         break
-      case 'told':
-        dispatch({ kind: 'workers-told' })
-        break
+      case 'drain-acknowledged':
       case 'requests-done':
-        dispatch({ kind: 'requests-done' })
+        dispatch(event)
         break
-      case 'gone':
-        dispatch({ kind: 'workers-gone' })
-        break
-      case 'worker-gone':
+      case 'worker-exited':
         broker.releaseOwner(event.owner)
         catalog.releaseOwner(event.owner)
         break
-      case 'message':
-        if (!broker.receive(event.owner, event.message)) catalog.receive(event.owner, event.message)
+      case 'all-exited':
+        dispatch({ kind: 'workers-exited' })
         break
     }
   }
 
+  /** An effect may cause the next event at once; that one waits until all effects of this one are applied. */
   function dispatch(event: LifecycleEvent): void {
-    const transition = advanceLifecycle(state, event)
-    state = transition.state
-    for (const effect of transition.effects) apply(effect)
+    events.push(event)
+    if (isDispatching) return
+    isDispatching = true
+    for (let next = events.shift(); next !== undefined; next = events.shift()) {
+      const transition = advanceLifecycle(state, next)
+      state = transition.state
+      for (const effect of transition.effects) apply(effect)
+    }
+    isDispatching = false
   }
 
   function apply(effect: LifecycleEffect): void {
@@ -171,7 +191,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
       case 'announce-shutdown':
         log.info({ event: 'shutdown_initiated' }, 'Application shutdown initiated')
         break
-      case 'tell-workers-to-drain':
+      case 'drain-workers':
         fleet.drain()
         reportDrain()
         break
@@ -185,8 +205,12 @@ export function startControl(dependencies: ControlDependencies, options: Control
       case 'close-workers':
         fleet.close()
         break
-      case 'kill-workers':
-        log.error({ event: 'cleanup_exceeded' }, 'Cleanup took too long; workers are killed')
+      case 'close-writer':
+        // This build has no writer process.
+        dispatch({ kind: 'writer-closed' })
+        break
+      case 'kill-processes':
+        log.error({ event: 'cleanup_exceeded' }, 'Cleanup took too long; processes that still run are killed')
         fleet.kill()
         break
       case 'start-timer':
@@ -202,7 +226,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
   }
 
   function startTimer(timer: TimerName): void {
-    const events = {
+    const ends = {
       grace: { kind: 'grace-over' },
       drain: { kind: 'drain-deadline' },
       settle: { kind: 'settle-over' },
@@ -210,7 +234,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
     } as const
     timers.set(
       timer,
-      setTimeout(() => dispatch(events[timer]), timerDurationsMs[timer])
+      setTimeout(() => dispatch(ends[timer]), timerDurationsMs[timer])
     )
   }
 
@@ -237,14 +261,10 @@ export function startControl(dependencies: ControlDependencies, options: Control
     if (exitCode === EXIT_CODES.cleanupExceeded) {
       dependencies.writeError('cleanup_exceeded: closing took longer than its bound')
     }
-    logEnd(log, exitCode)
+    log.info({ event: 'shutdown_complete', exit_code: exitCode }, 'Application shutdown complete')
     end(exitCode)
   }
 
   dispatch({ kind: 'start-accepted' })
   return { stop: () => dispatch({ kind: 'stop-signal' }), ended }
-}
-
-function logEnd(log: Logger, exitCode: ExitCode): void {
-  log.info({ event: 'shutdown_complete', exit_code: exitCode }, 'Application shutdown complete')
 }

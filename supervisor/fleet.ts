@@ -1,48 +1,55 @@
-// Runs the worker processes: forks them, configures them, replaces dead ones, and passes the steps of a shutdown on to all of them.
-// It decides nothing about the gateway's life (see `lifecycle.ts`) and is the only file that calls `node:cluster`.
-import cluster, { type Worker } from 'node:cluster'
-import { createMessage, readWorkerMessage, type SupervisorMessageContent, type WorkerMessage } from '../shared/ipc.ts'
+// Runs the worker processes: configures each, checks what it runs, and passes the steps of a shutdown on to all of them. Keeping one
+// process alive is the keeper's part; what the gateway does about an event is the lifecycle's (see `lifecycle.ts`).
+import { handleMessage, type MessageSender, type WorkerMessageHandlers } from '../shared/ipc/handlers.ts'
+import {
+  createMessage,
+  type MessageOf,
+  readWorkerMessage,
+  type SupervisorMessageContent,
+  type WorkerMessageFields
+} from '../shared/ipc/messages.ts'
 import type { Logger } from '../shared/logging.ts'
-import { countDeathsInRow, decideRestart, type RestartPolicy } from './restart-policy.ts'
-
-/** A worker that does not answer this many pings in a row has a stuck event loop and is replaced. */
-export interface HealthPolicy {
-  readonly pingIntervalMs: number
-  readonly unansweredPingsMax: number
-}
-
-/** Half a minute: longer than any honest work keeps an event loop, and counted in pings, so that a suspended machine costs nothing. */
-export const DEFAULT_HEALTH_POLICY: HealthPolicy = Object.freeze({ pingIntervalMs: 5_000, unansweredPingsMax: 6 })
+import type { ForkChild } from './child-process.ts'
+import { logKeeperEvent } from './fleet-log.ts'
+import { createProcessKeeper, type HealthPolicy, type KeeperEvent, type ProcessKeeper } from './process-keeper.ts'
+import { createRestartBudget, type RestartPolicy } from './restart-policy.ts'
 
 type ConfigureContent = Extract<SupervisorMessageContent, { kind: 'configure' }>
-export type StartupFailure = Extract<WorkerMessage, { kind: 'worker-failed' }>['reason'] | 'not_ready_in_time'
+export type StartupFailure = WorkerMessageFields['worker-failed']['reason'] | 'not_ready_in_time'
 
 export type FleetEvent =
   /** Every worker listens, for the first time. */
   | { readonly kind: 'startup-completed'; readonly address: { readonly host: string; readonly port: number } }
   | { readonly kind: 'startup-failed'; readonly reason: StartupFailure; readonly detail: string }
-  | { readonly kind: 'keep-dying' }
-  /** Every worker says that it drains. */
-  | { readonly kind: 'told' }
+  | { readonly kind: 'workers-keep-dying' }
+  /** Every worker has acknowledged that it drains. */
+  | { readonly kind: 'drain-acknowledged' }
   /** No worker has an admitted request left. */
   | { readonly kind: 'requests-done' }
-  /** No worker process is left. */
-  | { readonly kind: 'gone' }
-  /** `owner` names a process: a worker that comes back has another one. */
-  | { readonly kind: 'worker-gone'; readonly owner: number }
-  | { readonly kind: 'message'; readonly owner: number; readonly message: WorkerMessage }
+  /** `owner` names a process: a respawned worker has another one. */
+  | { readonly kind: 'worker-exited'; readonly owner: number }
+  | { readonly kind: 'all-exited' }
+
+/** The kinds of message that the fleet itself handles; all others belong to services. */
+type FleetKind =
+  | 'worker-online'
+  | 'worker-ready'
+  | 'worker-failed'
+  | 'pong'
+  | 'drain-acknowledged'
+  | 'drain-progress'
+  | 'drained'
+  | 'listener-closed'
+  | 'closed'
+type ServiceKind = Exclude<keyof WorkerMessageFields, FleetKind>
 
 export interface FleetOptions {
   readonly workerCount: number
-  /** Path of the worker's entry file. */
-  readonly entry: string
-  /** Node options of the workers. */
-  readonly execArgv: readonly string[]
   readonly startupTimeoutMs: number
   readonly restartPolicy: RestartPolicy
   readonly healthPolicy: HealthPolicy
   readonly revisions: { readonly config: string; readonly matrix: string }
-  /** What a worker is told when it comes up; every one gets the same, whenever it was forked. */
+  /** The configuration of a worker: the same for a first and for a respawned process. */
   readonly configure: (workerId: number) => ConfigureContent
 }
 
@@ -50,304 +57,216 @@ export interface FleetDependencies {
   readonly log: Logger
   readonly nowMs: () => number
   readonly random: () => number
+  readonly fork: ForkChild
+  /** Who handles the messages that are not the fleet's own. */
+  readonly services: WorkerMessageHandlers<ServiceKind, MessageSender>
   readonly onEvent: (event: FleetEvent) => void
 }
 
 export interface Fleet {
   start(): void
   send(owner: number, message: SupervisorMessageContent): void
-  /** Tells every worker that is configured. */
+  /** Sends a message to every worker that is ready. */
   broadcast(message: SupervisorMessageContent): void
-  /** A worker that serves, in turn; undefined when there is none. */
+  /** A worker that is ready, in turn; undefined when none is. */
   nextReadyOwner(): number | undefined
-  /** Admitted requests, as the workers last told. */
+  /** Admitted requests, as last reported by the workers. */
   activeRequests(): number
-  /** From here on dead workers are not replaced. */
+  /** From here on no worker is respawned. */
   drain(): void
   close(): void
   kill(): void
 }
 
-interface Member {
-  readonly owner: number
-  readonly worker: Worker
-  readonly forkedAtMs: number
-  phase: 'starting' | 'ready'
-  startupTimer: NodeJS.Timeout | undefined
-  unansweredPings: number
+/** One worker: its keeper, and what is known of the process that runs now. */
+interface Member extends MessageSender {
+  readonly workerId: number
+  readonly keeper: ProcessKeeper
+  owner: number
   activeRequests: number
-  isTold: boolean
+  isDrainAcknowledged: boolean
   areRequestsDone: boolean
 }
 
-/** A place for one worker; the processes in it come and go. */
-interface Place {
-  readonly workerId: number
-  member: Member | undefined
-  restartTimer: NodeJS.Timeout | undefined
-  deathsInRow: number
-}
-
 export function createFleet(dependencies: FleetDependencies, options: FleetOptions): Fleet {
-  const { log, nowMs, onEvent } = dependencies
-  const places: Place[] = Array.from({ length: options.workerCount }, (_, index) => ({
-    workerId: index + 1,
-    member: undefined,
-    restartTimer: undefined,
-    deathsInRow: 0
-  }))
+  const { log, nowMs, random, onEvent } = dependencies
+  const restarts = createRestartBudget({ nowMs, random }, options.restartPolicy)
+  const members = Array.from({ length: options.workerCount }, (_, index) => createMember(index + 1))
   let mode: 'running' | 'draining' | 'closing' = 'running'
   let hasStarted = false
-  let hasFailed = false
-  let deathTimesMs: number[] = []
-  let pingTimer: NodeJS.Timeout | undefined
-  let nonce = 0
+  let lastOwner = 0
   let turn = 0
-  let unknownMessages = 0
+  let droppedMessages = 0
 
-  const members = () => places.flatMap(place => (place.member === undefined ? [] : [place.member]))
-  const readyMembers = () => members().filter(member => member.phase === 'ready')
+  const running = () => members.filter(({ keeper }) => keeper.isRunning)
+  const ready = () => members.filter(({ keeper }) => keeper.isReady)
 
-  function fork(place: Place): void {
-    place.restartTimer = undefined
-    const worker = tryFork(place)
-    if (worker === undefined) {
-      replace(place, nowMs())
-      return
-    }
+  function createMember(workerId: number): Member {
+    const keeper = createProcessKeeper(
+      { nowMs, restarts, fork: dependencies.fork, onEvent: event => react(member, event) },
+      {
+        startupTimeoutMs: options.startupTimeoutMs,
+        healthPolicy: options.healthPolicy,
+        createPing: nonce => createMessage({ kind: 'ping', nonce })
+      }
+    )
     const member: Member = {
-      owner: worker.id,
-      worker,
-      forkedAtMs: nowMs(),
-      phase: 'starting',
-      startupTimer: undefined,
-      unansweredPings: 0,
+      workerId,
+      keeper,
+      owner: 0,
       activeRequests: 0,
-      isTold: false,
+      isDrainAcknowledged: false,
       areRequestsDone: false
     }
-    place.member = member
-    member.startupTimer = setTimeout(
-      () => failStartup(place, member, 'not_ready_in_time', 'a worker was not ready in time'),
-      options.startupTimeoutMs
-    )
-    worker.on('message', value => receive(place, member, value))
-    worker.on('error', error => {
-      if (worker.process.pid !== undefined) {
-        log.warn({ event: 'worker_channel_error', err: error }, 'A message to a worker was lost')
-        return
-      }
-      // There is no process, and nobody will say that it ended.
-      logForkFailure(place, error)
-      leave(place, member, { code: null, signal: null })
-    })
-    worker.on('exit', (code, signal) => leave(place, member, { code, signal }))
+    return member
   }
 
-  /** Undefined when the system has no room for a process; it may have some later. */
-  function tryFork(place: Place): Worker | undefined {
-    try {
-      return cluster.fork(hideOwnVariables())
-    } catch (error) {
-      logForkFailure(place, error)
-      return undefined
+  function react(member: Member, event: KeeperEvent): void {
+    logKeeperEvent(log, event, { workerId: member.workerId, isClosing: mode === 'closing' })
+    switch (event.kind) {
+      case 'forking':
+        lastOwner += 1
+        Object.assign(member, {
+          owner: lastOwner,
+          activeRequests: 0,
+          isDrainAcknowledged: false,
+          areRequestsDone: false
+        })
+        break
+      case 'message':
+        receive(member, event.value)
+        break
+      case 'not-ready-in-time':
+        failStartup(member, 'not_ready_in_time', 'a worker was not ready in time')
+        break
+      case 'exited':
+        onEvent({ kind: 'worker-exited', owner: member.owner })
+        reportProgress()
+        break
+      case 'fork-failed':
+        reportProgress()
+        break
+      case 'gave-up':
+        onEvent({ kind: 'workers-keep-dying' })
+        break
+      case 'unresponsive':
+      case 'channel-error':
+      case 'restart-planned':
+        break
     }
   }
 
-  function logForkFailure(place: Place, error: unknown): void {
-    const fields = { event: 'worker_start_failed', worker_id: place.workerId, reason: 'fork', err: error }
-    log.error(fields, 'A worker could not be forked')
+  const handlers: WorkerMessageHandlers<keyof WorkerMessageFields, Member> = {
+    ...dependencies.services,
+    'worker-online': (_, member) =>
+      post(member, mode === 'running' ? options.configure(member.workerId) : { kind: 'close' }),
+    'worker-ready': (message, member) => becomeReady(member, message),
+    'worker-failed': ({ reason, detail }, member) => failStartup(member, reason, detail),
+    pong: (_, { keeper }) => keeper.reportPong(),
+    'drain-acknowledged'({ activeRequests }, member) {
+      member.isDrainAcknowledged = true
+      member.activeRequests = activeRequests
+      reportProgress()
+    },
+    'drain-progress'({ activeRequests }, member) {
+      member.activeRequests = activeRequests
+    },
+    drained(_, member) {
+      member.areRequestsDone = true
+      member.activeRequests = 0
+      reportProgress()
+    },
+    // No step waits for one worker alone: listeners close together, and a closed worker exits.
+    'listener-closed': () => undefined,
+    closed: () => undefined
   }
 
-  function receive(place: Place, member: Member, value: unknown): void {
+  function receive(member: Member, value: unknown): void {
     const message = readWorkerMessage(value)
-    if (message === undefined) {
-      unknownMessages += 1
-      log.warn({ event: 'ipc_message_dropped', count: unknownMessages }, 'A message of a worker was not understood')
+    if (message !== undefined) {
+      handleMessage(handlers, message, member)
       return
     }
-    switch (message.kind) {
-      case 'worker-online':
-        post(member, mode === 'running' ? options.configure(place.workerId) : { kind: 'close' })
-        break
-      case 'worker-ready':
-        becomeReady(place, member, message)
-        break
-      case 'worker-failed':
-        failStartup(place, member, message.reason, message.detail)
-        break
-      case 'pong':
-        member.unansweredPings = 0
-        break
-      case 'drain-acknowledged':
-        member.isTold = true
-        member.activeRequests = message.activeRequests
-        reportProgress()
-        break
-      case 'drain-progress':
-        member.activeRequests = message.activeRequests
-        break
-      case 'drained':
-        member.areRequestsDone = true
-        member.activeRequests = 0
-        reportProgress()
-        break
-      default:
-        onEvent({ kind: 'message', owner: member.owner, message })
-    }
+    droppedMessages += 1
+    log.warn(
+      { event: 'ipc_message_dropped', count: droppedMessages },
+      'A message of a worker was malformed and dropped'
+    )
   }
 
-  function becomeReady(place: Place, member: Member, message: Extract<WorkerMessage, { kind: 'worker-ready' }>): void {
+  function becomeReady(member: Member, message: MessageOf<WorkerMessageFields, 'worker-ready'>): void {
     const { config, matrix } = message.revisions
     if (config !== options.revisions.config || matrix !== options.revisions.matrix) {
-      failStartup(place, member, 'configuration', 'a worker runs another configuration')
-      member.worker.process.kill('SIGKILL')
+      failStartup(member, 'configuration', 'a worker runs another configuration')
+      member.keeper.kill()
       return
     }
-    clearTimeout(member.startupTimer)
-    member.phase = 'ready'
-    log.info(
-      { event: 'worker_ready', worker_id: place.workerId, worker_pid: member.worker.process.pid },
-      'Worker ready'
-    )
-    if (hasStarted || readyMembers().length < options.workerCount) return
+    member.keeper.reportReady()
+    log.info({ event: 'worker_ready', worker_id: member.workerId, worker_pid: member.keeper.pid }, 'Worker ready')
+    if (hasStarted || ready().length < options.workerCount) return
     hasStarted = true
-    pingTimer = setInterval(pingAll, options.healthPolicy.pingIntervalMs).unref()
     onEvent({ kind: 'startup-completed', address: message.address })
   }
 
-  function failStartup(place: Place, member: Member, reason: StartupFailure, detail: string): void {
-    clearTimeout(member.startupTimer)
-    log.error({ event: 'worker_start_failed', worker_id: place.workerId, reason }, `A worker did not start: ${detail}`)
-    if (hasStarted) {
-      // The others go on serving; this one counts as dead and is tried again.
-      member.worker.process.kill('SIGKILL')
-    } else if (!hasFailed && mode === 'running') {
-      hasFailed = true
-      onEvent({ kind: 'startup-failed', reason, detail })
-    }
+  /** A failure of the first start ends the gateway; later the process exits or is killed, and the keeper respawns it. */
+  function failStartup({ workerId }: Member, reason: StartupFailure, detail: string): void {
+    log.error({ event: 'worker_start_failed', worker_id: workerId, reason }, `A worker did not start: ${detail}`)
+    if (!hasStarted && mode === 'running') onEvent({ kind: 'startup-failed', reason, detail })
   }
 
-  function leave(place: Place, member: Member, end: { code: number | null; signal: string | null }): void {
-    if (place.member !== member) return
-    clearTimeout(member.startupTimer)
-    place.member = undefined
-    const description = {
-      event: 'worker_exited',
-      worker_id: place.workerId,
-      worker_pid: member.worker.process.pid,
-      exit_code: end.code,
-      signal: end.signal
-    }
-    if (mode === 'closing' || hasFailed) log.info(description, 'Worker ended')
-    else log.error(description, 'Worker died')
-    onEvent({ kind: 'worker-gone', owner: member.owner })
-    if (mode === 'running' && !hasFailed) replace(place, member.forkedAtMs)
-    else reportProgress()
-  }
-
-  function replace(place: Place, forkedAtMs: number): void {
-    const deathAtMs = nowMs()
-    place.deathsInRow = countDeathsInRow(options.restartPolicy, place.deathsInRow, deathAtMs - forkedAtMs)
-    deathTimesMs = [...deathTimesMs.filter(time => deathAtMs - time < options.restartPolicy.windowMs), deathAtMs]
-    const decision = decideRestart(options.restartPolicy, {
-      deathTimesMs,
-      nowMs: deathAtMs,
-      deathsInRow: place.deathsInRow,
-      random: dependencies.random()
-    })
-    if (decision.kind === 'give-up') {
-      hasFailed = true
-      onEvent({ kind: 'keep-dying' })
-      return
-    }
-    log.info(
-      { event: 'worker_restart', worker_id: place.workerId, delay_ms: decision.delayMs },
-      'Worker will be replaced'
-    )
-    place.restartTimer = setTimeout(() => fork(place), decision.delayMs)
-  }
-
-  /** Says what is true of all workers by now; the lifecycle ignores what it heard before. */
+  /** Reports what holds for all workers by now; the lifecycle ignores repetitions. */
   function reportProgress(): void {
-    const all = members()
+    if (mode === 'running') return
+    const all = running()
     if (mode === 'draining') {
-      if (all.every(member => member.isTold)) onEvent({ kind: 'told' })
+      if (all.every(member => member.isDrainAcknowledged)) onEvent({ kind: 'drain-acknowledged' })
       if (all.every(member => member.areRequestsDone)) onEvent({ kind: 'requests-done' })
     }
-    if (all.length === 0) onEvent({ kind: 'gone' })
+    if (all.length === 0) onEvent({ kind: 'all-exited' })
   }
 
-  function pingAll(): void {
-    nonce += 1
-    for (const member of readyMembers()) {
-      if (member.unansweredPings >= options.healthPolicy.unansweredPingsMax) {
-        log.error(
-          { event: 'worker_stuck', worker_pid: member.worker.process.pid },
-          'A worker does not answer and is killed'
-        )
-        member.worker.process.kill('SIGKILL')
-        continue
-      }
-      member.unansweredPings += 1
-      post(member, { kind: 'ping', nonce })
-    }
-  }
-
-  function post(member: Member, message: SupervisorMessageContent): void {
-    if (member.worker.isConnected()) member.worker.send(createMessage(message))
-  }
-
-  function stopReplacing(): void {
-    for (const place of places) clearTimeout(place.restartTimer)
+  function post({ keeper }: Member, message: SupervisorMessageContent): void {
+    keeper.send(createMessage(message))
   }
 
   return {
     start() {
-      cluster.setupPrimary({ exec: options.entry, args: [], execArgv: [...options.execArgv] })
-      for (const place of places) fork(place)
+      for (const { keeper } of members) keeper.start()
     },
     send(owner, message) {
-      const member = members().find(one => one.owner === owner)
+      const member = running().find(one => one.owner === owner)
       if (member !== undefined) post(member, message)
     },
     broadcast(message) {
-      for (const member of readyMembers()) post(member, message)
+      for (const member of ready()) post(member, message)
     },
     nextReadyOwner() {
-      const ready = readyMembers()
+      const candidates = ready()
       turn += 1
-      return ready[turn % ready.length]?.owner
+      return candidates[turn % candidates.length]?.owner
     },
-    activeRequests: () => members().reduce((sum, member) => sum + member.activeRequests, 0),
+    activeRequests: () => running().reduce((sum, member) => sum + member.activeRequests, 0),
     drain() {
       mode = 'draining'
-      stopReplacing()
-      for (const member of members()) {
-        // A worker that is still coming up has admitted nothing.
-        if (member.phase === 'starting') member.worker.process.kill('SIGKILL')
-        else post(member, { kind: 'drain' })
+      for (const member of members) {
+        member.keeper.stopRestarting()
+        // A worker that is not ready has admitted nothing.
+        if (member.keeper.isReady) post(member, { kind: 'drain' })
+        else member.keeper.kill()
       }
-      if (members().length === 0) reportProgress()
+      reportProgress()
     },
     close() {
       mode = 'closing'
-      stopReplacing()
-      clearInterval(pingTimer)
-      for (const member of members()) {
-        clearTimeout(member.startupTimer)
+      for (const member of members) {
+        member.keeper.stopRestarting()
+        member.keeper.stopWatching()
         post(member, { kind: 'close' })
       }
-      if (members().length === 0) reportProgress()
+      reportProgress()
     },
     kill() {
-      for (const member of members()) member.worker.process.kill('SIGKILL')
+      for (const { keeper } of members) keeper.kill()
     }
   }
-}
-
-/** Workers are configured by message alone; what they must not read is not even in their environment. */
-function hideOwnVariables(): Record<string, undefined> {
-  const names = Object.keys(process.env).filter(name => /^(gateway|upstream)_/i.test(name))
-  return Object.fromEntries(names.map(name => [name, undefined]))
 }

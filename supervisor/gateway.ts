@@ -1,8 +1,8 @@
-// Brings the gateway up from its configuration and takes it down again: plan, embedded upstream, log, port, workers, and back.
+// Starts the gateway from its configuration and stops it again: plan, embedded upstream, log, port, workers, and the same in reverse.
 import { createHash, randomBytes } from 'node:crypto'
 import { totalmem } from 'node:os'
 import { extname, join } from 'node:path'
-import type { ListenOptions } from '../shared/ipc.ts'
+import type { ListenOptions } from '../shared/ipc/messages.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { createRuntimeLog, type Logger, type RuntimeLog } from '../shared/logging.ts'
 import { describeEffectiveSettings, describeSecurityPosture, listSecretTexts } from '../shared/settings/effective.ts'
@@ -12,9 +12,9 @@ import { startControl } from './control.ts'
 import { writeDemoBanner } from './demo-banner.ts'
 import { type DemoUpstream, startDemoUpstream } from './demo-upstream.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
-import { DEFAULT_HEALTH_POLICY } from './fleet.ts'
 import { exitCodeBeforeStart } from './lifecycle.ts'
 import { canSharePort, type PortReservation, reservePort } from './port-reservation.ts'
+import { DEFAULT_HEALTH_POLICY } from './process-keeper.ts'
 import { createRestartPolicy } from './restart-policy.ts'
 import { type PlanSources, planRuntime, type RuntimePlan } from './runtime-plan.ts'
 import type { StopSignals } from './signals.ts'
@@ -25,11 +25,11 @@ export interface GatewayContext {
   readonly version: string
   readonly signals: StopSignals
   readonly writeOutput: (text: string) => void
-  /** Says one line to the operator who watches stderr. */
+  /** Writes one line to stderr, for the operator. */
   readonly writeError: (line: string) => void
 }
 
-/** What is open and must be closed, latest first, whichever way the gateway ends. */
+/** What is open and must be closed before the exit, latest first. */
 interface Owned {
   demo: DemoUpstream | undefined
   runtimeLog: RuntimeLog | undefined
@@ -81,11 +81,11 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
   }
 }
 
-/** A mistake of ours: one line instead of a trace that might hold anything. Workers and upstream end with this process. */
+/** An unexpected error: one line instead of a trace, which may hold secrets. Workers and upstream exit with this process. */
 function crash(error: Error, owned: Owned, context: GatewayContext): never {
   owned.runtimeLog?.log.fatal(
     { event: 'supervisor_crashed', err: error },
-    'The supervisor ends after an unexpected error'
+    'The supervisor exits after an unexpected error'
   )
   context.writeError(`internal: ${error.name}; the log says more`)
   process.exit(EXIT_CODES.startupFailed)
@@ -100,8 +100,8 @@ async function preparePlan(sources: PlanSources, owned: Owned, signal: AbortSign
   const isTerminal = process.stdout.isTTY === true
   const demoVariables = {
     ...(plan.settings.upstream.model === undefined && { UPSTREAM_MODEL: 'GigaChat-2-Max' }),
-    // People read a terminal; a file or a pipe is read by programs.
-    ...(isTerminal && plan.variables.GATEWAY_LOG_FORMAT === undefined && { GATEWAY_LOG_FORMAT: 'text' }),
+    // A terminal is read by people, a file or a pipe by programs.
+    ...(isTerminal && !plan.givenSettings.has('GATEWAY_LOG_FORMAT') && { GATEWAY_LOG_FORMAT: 'text' }),
     ...owned.demo.variables
   }
   return planRuntime({ ...sources, demoVariables })
@@ -130,7 +130,7 @@ function describeStart(log: Logger, plan: RuntimePlan, version: string): void {
 
 function watchDemo(owned: Owned, log: Logger): void {
   owned.demo?.onLost(() =>
-    log.error({ event: 'demo_upstream_lost' }, 'The embedded upstream ended; requests will fail')
+    log.error({ event: 'demo_upstream_lost' }, 'The embedded upstream exited; requests will fail')
   )
 }
 
@@ -174,7 +174,7 @@ function chooseWorkerArguments(settings: Settings): string[] {
   return [...process.execArgv, ...planned]
 }
 
-/** 32 bytes: those of the setting where it is set, so that fingerprints stay the same over restarts and hosts. */
+/** 32 bytes, derived from the setting where it is set, so that fingerprints are equal after a restart and on other hosts. */
 function createFingerprintKey(settings: Settings): string {
   const { fingerprintKey } = settings
   const key =
@@ -190,7 +190,7 @@ function explainFailure(
     context.writeError(error.summary)
     return exitCodeBeforeStart({ kind: 'start-refused' })
   }
-  // Whatever the abort interrupted, the stop was asked for.
+  // The stop was requested, so the error of the step that it interrupted does not count.
   if (isStopping) return exitCodeBeforeStart({ kind: 'stop-signal' })
   const failure = toStartFailure(error)
   const { reason, message, cause } = failure

@@ -1,24 +1,26 @@
-// The life of the gateway process as a pure state machine: (state, event) gives (state, effects). It is the table of the
+// The lifecycle of the gateway process as a pure state machine: (state, event) gives (state, effects). It is the table of the
 // specification, section 3.1, with the drain sequence of the bridge contract, section 9.3.
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
 
 export type LifecycleState =
   | { readonly phase: 'not-started' }
   | { readonly phase: 'starting' }
-  /** Serving. Ready says whether a model catalog was ever seen, which is what `/ready` waits for. */
+  /** Serving. `isReady` becomes true with the first model catalog, which is what `/ready` waits for. */
   | { readonly phase: 'live'; readonly isReady: boolean }
-  /** No new model requests; admitted ones go on. */
+  /** New model requests are refused; admitted ones run on. */
   | {
       readonly phase: 'draining'
       readonly areListenersOpen: boolean
-      readonly areWorkersTold: boolean
+      readonly isDrainAcknowledged: boolean
       readonly isGraceOver: boolean
       readonly areRequestsDone: boolean
     }
-  /** What still ran was told to end. */
+  /** Requests that still ran have been cancelled. */
   | { readonly phase: 'cancelling' }
-  /** Workers close what they own. */
+  /** Workers close what they own and exit. */
   | { readonly phase: 'closing'; readonly exitCode: ExitCode }
+  /** No worker is left to send records, so the writer flushes, closes its sinks and exits. */
+  | { readonly phase: 'closing-writer'; readonly exitCode: ExitCode }
   | { readonly phase: 'stopped'; readonly exitCode: ExitCode }
 
 export type LifecycleEvent =
@@ -31,16 +33,18 @@ export type LifecycleEvent =
   | { readonly kind: 'startup-failed'; readonly exitCode: ExitCode }
   | { readonly kind: 'catalog-filled' }
   | { readonly kind: 'stop-signal' }
-  /** Every worker says that its readiness is false. */
-  | { readonly kind: 'workers-told' }
+  /** Every worker has acknowledged that it drains, so its readiness is false. */
+  | { readonly kind: 'drain-acknowledged' }
   | { readonly kind: 'grace-over' }
   /** No worker has an admitted request left. */
   | { readonly kind: 'requests-done' }
   | { readonly kind: 'drain-deadline' }
-  /** Cancelled requests had their time to answer. */
+  /** The time that cancelled requests have for their last response is over. */
   | { readonly kind: 'settle-over' }
-  /** No worker process is left. */
-  | { readonly kind: 'workers-gone' }
+  /** Every worker process has exited. */
+  | { readonly kind: 'workers-exited' }
+  /** The writer has exited, or there is none. */
+  | { readonly kind: 'writer-closed' }
   | { readonly kind: 'cleanup-deadline' }
   | { readonly kind: 'workers-keep-dying' }
 
@@ -52,11 +56,13 @@ export type LifecycleEffect =
   | { readonly kind: 'start-workers' }
   | { readonly kind: 'announce-startup' }
   | { readonly kind: 'announce-shutdown' }
-  | { readonly kind: 'tell-workers-to-drain' }
+  | { readonly kind: 'drain-workers' }
   | { readonly kind: 'close-listeners' }
   | { readonly kind: 'cancel-requests' }
   | { readonly kind: 'close-workers' }
-  | { readonly kind: 'kill-workers' }
+  | { readonly kind: 'close-writer' }
+  /** Kills every child process that has not exited. */
+  | { readonly kind: 'kill-processes' }
   | { readonly kind: 'start-timer'; readonly timer: TimerName }
   | { readonly kind: 'exit'; readonly exitCode: ExitCode }
 
@@ -65,11 +71,13 @@ export interface Transition {
   readonly effects: readonly LifecycleEffect[]
 }
 
+const startCleanupTimer: LifecycleEffect = { kind: 'start-timer', timer: 'cleanup' }
+
 type DrainingState = Extract<LifecycleState, { phase: 'draining' }>
 
 export const initialLifecycleState: LifecycleState = { phase: 'not-started' }
 
-/** What an event does in a state. An event that means nothing there changes nothing and has no effect. */
+/** The next state and the effects of an event. An event that has no meaning in a state changes nothing and has no effect. */
 export function advanceLifecycle(state: LifecycleState, event: LifecycleEvent): Transition {
   switch (state.phase) {
     case 'not-started':
@@ -84,12 +92,14 @@ export function advanceLifecycle(state: LifecycleState, event: LifecycleEvent): 
       return advanceCancelling(state, event)
     case 'closing':
       return advanceClosing(state, event)
+    case 'closing-writer':
+      return advanceClosingWriter(state, event)
     case 'stopped':
       return stay(state)
   }
 }
 
-/** The exit code of a gateway that ends with an event before it started anything. */
+/** The exit code of a gateway that stops before it has started anything. Throws when the event stops no such gateway. */
 export function exitCodeBeforeStart(event: LifecycleEvent): ExitCode {
   const { state } = advanceLifecycle(initialLifecycleState, event)
   if (state.phase !== 'stopped') throw new Error(`The event ${event.kind} does not end a gateway that has not started.`)
@@ -142,13 +152,13 @@ function advanceLive(state: LifecycleState, event: LifecycleEvent): Transition {
         state: {
           phase: 'draining',
           areListenersOpen: true,
-          areWorkersTold: false,
+          isDrainAcknowledged: false,
           isGraceOver: false,
           areRequestsDone: false
         },
         effects: [
           { kind: 'announce-shutdown' },
-          { kind: 'tell-workers-to-drain' },
+          { kind: 'drain-workers' },
           { kind: 'start-timer', timer: 'grace' },
           { kind: 'start-timer', timer: 'drain' }
         ]
@@ -160,14 +170,14 @@ function advanceLive(state: LifecycleState, event: LifecycleEvent): Transition {
 
 function advanceDraining(state: DrainingState, event: LifecycleEvent): Transition {
   switch (event.kind) {
-    case 'workers-told':
-      return continueDraining({ ...state, areWorkersTold: true })
+    case 'drain-acknowledged':
+      return continueDraining({ ...state, isDrainAcknowledged: true })
     case 'grace-over':
       return continueDraining({ ...state, isGraceOver: true })
     case 'requests-done':
       return continueDraining({ ...state, areRequestsDone: true })
-    case 'workers-gone':
-      return stop(EXIT_CODES.clean)
+    case 'workers-exited':
+      return closeWriter(EXIT_CODES.clean, [startCleanupTimer])
     case 'drain-deadline':
     case 'stop-signal':
       return {
@@ -176,8 +186,8 @@ function advanceDraining(state: DrainingState, event: LifecycleEvent): Transitio
           ...(state.areListenersOpen ? [{ kind: 'close-listeners' } as const] : []),
           { kind: 'cancel-requests' },
           { kind: 'start-timer', timer: 'settle' },
-          // From here on the whole rest has one bound.
-          { kind: 'start-timer', timer: 'cleanup' }
+          // One bound for all that follows: the cancelled requests, the workers and the writer.
+          startCleanupTimer
         ]
       }
     default:
@@ -185,9 +195,9 @@ function advanceDraining(state: DrainingState, event: LifecycleEvent): Transitio
   }
 }
 
-/** Listeners close once every worker is told and the grace is over; closing follows when no request is left. */
+/** Listeners close once every worker has acknowledged the drain and the grace is over; workers close when no request is left. */
 function continueDraining(state: DrainingState): Transition {
-  if (!state.areWorkersTold || !state.isGraceOver) return { state, effects: [] }
+  if (!state.isDrainAcknowledged || !state.isGraceOver) return { state, effects: [] }
   const effects: LifecycleEffect[] = state.areListenersOpen ? [{ kind: 'close-listeners' }] : []
   if (!state.areRequestsDone) return { state: { ...state, areListenersOpen: false }, effects }
   return close(EXIT_CODES.clean, effects)
@@ -198,10 +208,10 @@ function advanceCancelling(state: LifecycleState, event: LifecycleEvent): Transi
     case 'requests-done':
     case 'settle-over':
       return { state: { phase: 'closing', exitCode: EXIT_CODES.clean }, effects: [{ kind: 'close-workers' }] }
-    case 'workers-gone':
-      return stop(EXIT_CODES.clean)
+    case 'workers-exited':
+      return closeWriter(EXIT_CODES.clean)
     case 'cleanup-deadline':
-      return stop(EXIT_CODES.cleanupExceeded, [{ kind: 'kill-workers' }])
+      return exceedCleanup(EXIT_CODES.clean)
     default:
       return stay(state)
   }
@@ -209,13 +219,24 @@ function advanceCancelling(state: LifecycleState, event: LifecycleEvent): Transi
 
 function advanceClosing(state: Extract<LifecycleState, { phase: 'closing' }>, event: LifecycleEvent): Transition {
   switch (event.kind) {
-    case 'workers-gone':
+    case 'workers-exited':
+      return closeWriter(state.exitCode)
+    case 'cleanup-deadline':
+      return exceedCleanup(state.exitCode)
+    default:
+      return stay(state)
+  }
+}
+
+function advanceClosingWriter(
+  state: Extract<LifecycleState, { phase: 'closing-writer' }>,
+  event: LifecycleEvent
+): Transition {
+  switch (event.kind) {
+    case 'writer-closed':
       return stop(state.exitCode)
-    case 'cleanup-deadline': {
-      // A process that fails for another reason keeps that reason.
-      const exitCode = state.exitCode === EXIT_CODES.clean ? EXIT_CODES.cleanupExceeded : state.exitCode
-      return stop(exitCode, [{ kind: 'kill-workers' }])
-    }
+    case 'cleanup-deadline':
+      return exceedCleanup(state.exitCode)
     default:
       return stay(state)
   }
@@ -228,14 +249,20 @@ function stay(state: LifecycleState): Transition {
 function close(exitCode: ExitCode, before: readonly LifecycleEffect[] = []): Transition {
   return {
     state: { phase: 'closing', exitCode },
-    effects: [...before, { kind: 'close-workers' }, { kind: 'start-timer', timer: 'cleanup' }]
+    effects: [...before, { kind: 'close-workers' }, startCleanupTimer]
   }
 }
 
-function stop(exitCode: ExitCode, before: readonly LifecycleEffect[] = []): Transition {
-  return { state: { phase: 'stopped', exitCode }, effects: [...before, exit(exitCode)] }
+function closeWriter(exitCode: ExitCode, before: readonly LifecycleEffect[] = []): Transition {
+  return { state: { phase: 'closing-writer', exitCode }, effects: [...before, { kind: 'close-writer' }] }
 }
 
-function exit(exitCode: ExitCode): LifecycleEffect {
-  return { kind: 'exit', exitCode }
+/** A process that ends for another reason keeps that exit code. */
+function exceedCleanup(exitCode: ExitCode): Transition {
+  const code = exitCode === EXIT_CODES.clean ? EXIT_CODES.cleanupExceeded : exitCode
+  return stop(code, [{ kind: 'kill-processes' }])
+}
+
+function stop(exitCode: ExitCode, before: readonly LifecycleEffect[] = []): Transition {
+  return { state: { phase: 'stopped', exitCode }, effects: [...before, { kind: 'exit', exitCode }] }
 }

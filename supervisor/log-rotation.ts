@@ -1,15 +1,15 @@
-// Rotates the runtime log by size. Every process appends to the file; the supervisor alone renames it and then tells everybody to
-// open it anew (operations contract, section 12).
+// Rotates the runtime log by size. Every process appends to the file; the supervisor alone renames it and then has every
+// process open it anew (operations contract, section 12).
 import { existsSync, readdirSync, renameSync, statSync, unlinkSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import type { Logger } from '../shared/logging.ts'
 
-/** How often the size is looked at. Between two looks a file may outgrow its limit by what is logged in that time. */
+/** Interval between two checks of the size; a file may exceed its limit by what is logged in between. */
 const CHECK_INTERVAL_MS = 1000
 const DAY_MS = 24 * 60 * 60 * 1000
 
 export interface LogRotation {
-  /** Looks at the file now and rotates it when it reached its size. Returns whether it did. */
+  /** Checks the size now and rotates the file when it has reached the limit. Returns whether it did. */
   check(): boolean
   close(): void
 }
@@ -27,7 +27,7 @@ export interface LogRotationDependencies {
   readonly reopen: () => void
 }
 
-/** Starts looking after a log file. */
+/** Starts the rotation of a log file. */
 export function createLogRotation(dependencies: LogRotationDependencies, options: LogRotationOptions): LogRotation {
   function check(): boolean {
     try {
@@ -53,7 +53,7 @@ function rotateWhenFull({ file, maxSizeBytes }: LogRotationOptions): boolean {
   return true
 }
 
-/** Two files created in the same microsecond would have one name, so the later one counts on. */
+/** Two files created in the same microsecond would have one name, so the later one takes the next free microsecond. */
 function findFreeName(file: string, createdAtNs: bigint): string {
   let microseconds = createdAtNs / 1000n
   let name = rotatedName(file, microseconds)

@@ -1,9 +1,9 @@
-// Tells whether this Node is new enough. It runs before anything that would fail on an older one in words that help nobody, so it
-// uses nothing that old versions lack.
+// Checks whether this Node is new enough. It runs before modules that would fail on an older one with an unclear message, so it uses
+// only what old versions have.
 
 /**
- * Says what is wrong with the running version, such as `20.11.0`, under a requirement of `engines` in the form `>=22.15`.
- * Returns undefined when nothing is.
+ * Describes what is wrong with the running version, such as `20.11.0`, under a requirement of `engines` in the form `>=22.15`.
+ * Returns undefined when it is new enough.
  */
 export function findNodeProblem(running: string, required: string): string | undefined {
   const lowest = /^>=\s*(\d+(?:\.\d+)*)$/.exec(required.trim())?.[1]

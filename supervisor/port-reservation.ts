@@ -1,22 +1,22 @@
 // Makes sure that the port is free before workers share it. With port sharing in the kernel a second gateway on the same port
-// would go unnoticed and take half of the connections, so the question is asked without sharing.
+// would bind without an error and get half of the connections, so the port is probed without sharing.
 import { lookup } from 'node:dns/promises'
 import { createServer, type Server } from 'node:net'
 
 export interface PortReservation {
   readonly port: number
-  /** Lets go of the port; to be called when the workers listen, or will not. */
+  /** Releases the port; to be called when the workers listen, or when the start has failed. */
   release(): Promise<void>
 }
 
-/** Whether the kernel can spread connections over several listeners of one port, and this Node knows how to ask for it. */
+/** Whether the kernel can spread connections over several listeners of one port, and this Node can request it. */
 export function canSharePort(platform: string, nodeVersion: string): boolean {
   const [major = 0, minor = 0] = nodeVersion.split('.').map(Number)
   return platform === 'linux' && (major > 23 || (major === 23 && minor >= 1))
 }
 
-/** A free port of one address may be taken on another; then the next free one is tried. */
-const PICK_TRIES_MAX = 10
+/** A free port of one address may be in use on another; then the next free one is attempted. */
+const PICK_ATTEMPTS_MAX = 10
 
 interface ReservationOptions {
   readonly host: string
@@ -25,7 +25,7 @@ interface ReservationOptions {
 }
 
 /**
- * Proves that nobody listens on the host's addresses. For port 0 it picks a port that is free on all of them and, where ports can
+ * Proves that no process listens on the host's addresses. For port 0 it picks a port that is free on all of them and, where ports can
  * be shared, keeps it until `release`. Rejects with the system's error (`EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES`, `ENOTFOUND`).
  */
 export async function reservePort(options: ReservationOptions): Promise<PortReservation> {
@@ -36,7 +36,7 @@ export async function reservePort(options: ReservationOptions): Promise<PortRese
   }
   // Without sharing the workers' listeners are the supervisor's own, and the system picks the port when they open.
   if (!options.reusePort) return { port: 0, release: async () => undefined }
-  return pickPort(addresses, PICK_TRIES_MAX)
+  return pickPort(addresses, PICK_ATTEMPTS_MAX)
 }
 
 /** Like the workers' listeners: `localhost` is every address that it resolves to, any other host is taken as it is written. */
@@ -62,19 +62,19 @@ async function probe(addresses: readonly string[], port: number): Promise<number
   return found
 }
 
-async function pickPort(addresses: readonly string[], triesLeft: number): Promise<PortReservation> {
+async function pickPort(addresses: readonly string[], attemptsLeft: number): Promise<PortReservation> {
   let port: number
   try {
     port = await probe(addresses, 0)
   } catch (error) {
-    if (triesLeft <= 1 || !hasCode(error, ['EADDRINUSE'])) throw error
-    return pickPort(addresses, triesLeft - 1)
+    if (attemptsLeft <= 1 || !hasCode(error, ['EADDRINUSE'])) throw error
+    return pickPort(addresses, attemptsLeft - 1)
   }
   const holders: Server[] = []
   for (const host of addresses) {
     const holder = await listen({ host, port, reusePort: true }).catch(() => undefined)
     if (holder === undefined) continue
-    // Nobody knows the port yet; who connects all the same must not wait in this socket's queue.
+    // The port is not announced yet; an early connection is reset instead of waiting in this socket's queue.
     holder.on('connection', socket => socket.destroy())
     holders.push(holder)
   }

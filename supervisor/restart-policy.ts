@@ -1,14 +1,15 @@
-// Decides whether a dead worker is replaced, and when: soon after a single death, later after several, not at all when they keep dying.
+// Decides whether a process that has exited is started again, and when: soon after a single exit, later after several in a row, not
+// at all when exits keep coming.
 
 export interface RestartPolicy {
-  /** Upper bound of the first pause. */
+  /** Upper bound of the first delay. */
   readonly firstDelayMs: number
   readonly longestDelayMs: number
-  /** A worker that lived this long starts a new count of deaths in a row. */
+  /** A process that ran this long starts a new count of exits in a row. */
   readonly stableUptimeMs: number
-  /** Deaths of all workers within this time are counted together. */
+  /** Exits of all processes under one budget within this time are counted together. */
   readonly windowMs: number
-  readonly deathsInWindowMax: number
+  readonly exitsInWindowMax: number
 }
 
 /** Sized so that one crash is repaired at once, and a build that cannot run gives up within about a minute. */
@@ -18,31 +19,53 @@ export function createRestartPolicy(workerCount: number): RestartPolicy {
     longestDelayMs: 30_000,
     stableUptimeMs: 60_000,
     windowMs: 60_000,
-    deathsInWindowMax: Math.max(8, workerCount * 3)
+    exitsInWindowMax: Math.max(8, workerCount * 3)
   }
 }
 
-export interface WorkerDeath {
-  /** Times of earlier deaths of any worker, and of this one, in milliseconds. */
-  readonly deathTimesMs: readonly number[]
+export interface ProcessExits {
+  /** Times of earlier exits under the same budget, and of this one, in milliseconds. */
+  readonly exitTimesMs: readonly number[]
   readonly nowMs: number
-  /** Deaths of this worker in a row, this one included. */
-  readonly deathsInRow: number
+  /** Exits of this process in a row, this one included. */
+  readonly exitsInRow: number
   /** 0 inclusive to 1 exclusive. */
   readonly random: number
 }
 
 export type RestartDecision = { readonly kind: 'restart'; readonly delayMs: number } | { readonly kind: 'give-up' }
 
-/** Exponential back-off with full jitter, so that workers that died together do not come back together. */
-export function decideRestart(policy: RestartPolicy, death: WorkerDeath): RestartDecision {
-  const recentDeaths = death.deathTimesMs.filter(time => death.nowMs - time < policy.windowMs)
-  if (recentDeaths.length > policy.deathsInWindowMax) return { kind: 'give-up' }
-  const ceilingMs = Math.min(policy.longestDelayMs, policy.firstDelayMs * 2 ** Math.max(0, death.deathsInRow - 1))
-  return { kind: 'restart', delayMs: Math.floor(death.random * ceilingMs) }
+/** Exponential back-off with full jitter, so that processes that exited together do not start together. */
+export function decideRestart(policy: RestartPolicy, exits: ProcessExits): RestartDecision {
+  const recentExits = exits.exitTimesMs.filter(time => exits.nowMs - time < policy.windowMs)
+  if (recentExits.length > policy.exitsInWindowMax) return { kind: 'give-up' }
+  const ceilingMs = Math.min(policy.longestDelayMs, policy.firstDelayMs * 2 ** Math.max(0, exits.exitsInRow - 1))
+  return { kind: 'restart', delayMs: Math.floor(exits.random * ceilingMs) }
 }
 
-/** How many deaths in a row a worker has after dying once more with the given uptime. */
-export function countDeathsInRow(policy: RestartPolicy, earlier: number, uptimeMs: number): number {
+/** How many exits in a row a process has after one more exit with the given uptime. */
+export function countExitsInRow(policy: RestartPolicy, earlier: number, uptimeMs: number): number {
   return uptimeMs >= policy.stableUptimeMs ? 1 : earlier + 1
+}
+
+/** Counts the exits of several processes together, so that a crash loop of many gives up as soon as that of one. */
+export interface RestartBudget {
+  readonly policy: RestartPolicy
+  /** Takes one exit into account; `exitsInRow` are those of the process that exited. */
+  spend(exitsInRow: number): RestartDecision
+}
+
+export function createRestartBudget(
+  dependencies: { readonly nowMs: () => number; readonly random: () => number },
+  policy: RestartPolicy
+): RestartBudget {
+  let exitTimesMs: number[] = []
+  return {
+    policy,
+    spend(exitsInRow) {
+      const nowMs = dependencies.nowMs()
+      exitTimesMs = [...exitTimesMs.filter(time => nowMs - time < policy.windowMs), nowMs]
+      return decideRestart(policy, { exitTimesMs, nowMs, exitsInRow, random: dependencies.random() })
+    }
+  }
 }

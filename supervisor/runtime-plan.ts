@@ -1,16 +1,16 @@
-// Decides everything that a start needs before it opens anything. Preflight and start call the same function, so what was checked
-// is what runs (field lesson N3).
+// Plans a start before anything is opened. Preflight and start call the same function, so the configuration that was checked is the
+// one that runs (field lesson N3).
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { computeConfigRevision, createNativeProfileSet, type ProfileSet } from '../shared/native-profile.ts'
-import { parseDotenv } from '../shared/settings/dotenv.ts'
+import { createNativeProfileSet } from '../shared/native-profile.ts'
+import { computeConfigRevision, type ProfileSet } from '../shared/profile.ts'
+import { describeIgnoredLines, parseDotenv } from '../shared/settings/dotenv.ts'
 import {
   resolveEnvironment,
   type SettingIssue,
   type Settings,
   SettingsError,
-  settingsFrom,
-  type Variables
+  settingsFrom
 } from '../shared/settings.ts'
 import { StartupError, type StartupErrorDetail } from '../shared/startup-error.ts'
 import { matrixRevision } from '../shared/support-matrix.ts'
@@ -21,8 +21,8 @@ import { readTlsFiles, type TlsFiles } from './tls-files.ts'
 
 export interface RuntimePlan {
   readonly settings: Settings
-  /** Raw texts of all settings that were given, secrets from files included: what workers are configured with. */
-  readonly variables: Variables
+  /** Names of the settings that were given and do not have their default. */
+  readonly givenSettings: ReadonlySet<string>
   readonly profiles: ProfileSet
   readonly revisions: { readonly config: string; readonly matrix: string }
   /** PEM texts, when HTTPS is on. */
@@ -34,7 +34,7 @@ export interface RuntimePlan {
 export interface PlanSources {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly options: StartOptions
-  /** What the embedded upstream needs; it takes precedence over everything. */
+  /** Variables that point the gateway at the embedded upstream; they take precedence over all others. */
   readonly demoVariables?: Readonly<Record<string, string>>
 }
 
@@ -49,7 +49,7 @@ export function planRuntime(sources: PlanSources): RuntimePlan {
   )
   const settings = parse(resolved)
   const { variables } = resolved
-  // With the embedded upstream running, its own credentials are no reason to refuse it.
+  // Once the embedded upstream runs, the credentials are its own and no reason to refuse --demo.
   const isDemo = options.isDemo && sources.demoVariables === undefined
   const findings = checkStartup(settings, { variables, isDemo })
   const tlsFiles = readTlsFiles(settings)
@@ -66,7 +66,7 @@ export function planRuntime(sources: PlanSources): RuntimePlan {
   const profiles = createNativeProfileSet(settings)
   return Object.freeze({
     settings,
-    variables,
+    givenSettings: new Set(Object.keys(variables)),
     profiles,
     revisions: Object.freeze({ config: computeConfigRevision(profiles), matrix: matrixRevision }),
     tls: tlsFiles.server,
@@ -87,7 +87,7 @@ function describeIssue(issue: SettingIssue): StartupErrorDetail {
   return { reasonId: 'invalid_settings', setting: issue.setting, explanation: `${issue.setting} ${issue.message}` }
 }
 
-/** Later sources win, whatever the case of a name: `gateway_port` in the environment beats `GATEWAY_PORT` in the file. */
+/** Later sources win, in any case of a name: `gateway_port` in the environment beats `GATEWAY_PORT` in the file. */
 function mergeVariables(sources: ReadonlyArray<Readonly<Record<string, string | undefined>>>): Record<string, string> {
   const merged: Record<string, string> = Object.create(null)
   for (const source of sources) {
@@ -113,5 +113,6 @@ function readDotenv(
     const warnings = envFile === undefined ? [] : ['The file named by --env-path cannot be read; it is ignored.']
     return { values: {}, warnings }
   }
-  return { values: parseDotenv(text, environment), warnings: [] }
+  const { values, ignoredLines } = parseDotenv(text, environment)
+  return { values, warnings: describeIgnoredLines(ignoredLines) }
 }

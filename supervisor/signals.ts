@@ -1,8 +1,8 @@
-// Catches signals from the first moment on, so that one that comes while modules are still loading is not lost (field lesson I6).
+// Catches signals before other modules load, so that one that arrives during loading is not lost (field lesson I6).
 import { isatty } from 'node:tty'
 
 /**
- * A terminal that closes sends SIGHUP to what runs in it, which then has to stop. A service manager has no terminal and sends it as
+ * A terminal that closes sends SIGHUP to its processes, which then have to stop. A service manager has no terminal and sends it as
  * a request to reload (operations contract, section 14): that reopens the log, as SIGUSR1 does.
  */
 const hasTerminal = [0, 1, 2].some(isatty)
@@ -15,13 +15,13 @@ const stopSignals: readonly StopSignal[] = hasTerminal ? ['SIGTERM', 'SIGINT', '
 export const reopenSignals: readonly NodeJS.Signals[] = hasTerminal ? ['SIGUSR1'] : ['SIGUSR1', 'SIGHUP']
 
 /**
- * One wish can arrive twice: a terminal tells every process of its group, and the shell or `npm` in between passes it on. The same
- * signal again within this time is not a second one, which would cancel what runs.
+ * One Ctrl-C can arrive twice: a terminal signals every process of its group, and the shell or `npm` in between forwards it. A
+ * repetition within this time does not count as a second signal, which would cancel running requests.
  */
 const REPETITION_MS = 500
 
 export interface StopSignals {
-  /** Calls the listener for each wish to stop; those that came before are told at once. */
+  /** Calls the listener for each stop signal; for those that arrived before, at once. */
   listen(listener: () => void): void
 }
 
@@ -39,7 +39,7 @@ export function catchStopSignals(): StopSignals {
       if (!isRepetition) listener()
     })
   }
-  // Before there is a log there is nothing to reopen.
+  // No log is open yet, so there is none to reopen.
   for (const signal of reopenSignals) process.on(signal, () => undefined)
   return {
     listen(next) {

@@ -5,7 +5,7 @@ export class StartFailure extends Error {
   /** Such as `port_in_use`. */
   readonly reason: string
 
-  /** The explanation reaches stderr: it never repeats an unknown error's own message, which may hold anything. */
+  /** The explanation reaches stderr: it never repeats the message of an unknown error, which may hold secrets. */
   constructor(reason: string, explanation: string, cause?: unknown) {
     super(explanation, { cause })
     this.name = 'StartFailure'
@@ -18,7 +18,7 @@ export class StartFailure extends Error {
   }
 }
 
-/** What the system's errors say about the place where the gateway was told to listen. */
+/** What the system's errors mean for the address to listen on. */
 const LISTEN_PROBLEMS: Readonly<Record<string, { reason: string; explanation: string }>> = {
   EADDRINUSE: { reason: 'port_in_use', explanation: 'the port is already in use' },
   EADDRNOTAVAIL: { reason: 'address_not_available', explanation: 'the address does not belong to this machine' },
@@ -41,7 +41,7 @@ export function workerFailure(reason: string, detail: string, address: Address):
   return new StartFailure(reason, isAboutAddress ? `${writeAddress(address)}: ${detail}` : detail)
 }
 
-/** Any error that ended a start. An unexpected one is told by its name and code; the log, which redacts, has the rest. */
+/** Any error that ended a start. An unexpected one is described by its name and code; the log, which redacts, has the rest. */
 export function toStartFailure(error: unknown): StartFailure {
   if (error instanceof StartFailure) return error
   const words = [error instanceof Error ? error.name : 'error', codeOf(error)]

@@ -1,4 +1,4 @@
-// What settings must not be combined, and what deserves a warning, before anything is opened (operations contract, section 5).
+// Refuses unsafe combinations of settings and collects warnings, before anything is opened (operations contract, section 5).
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Secret } from '../shared/secret.ts'
@@ -13,7 +13,7 @@ export interface StartupFindings {
 
 const SHORT_KEY_LENGTH = 16
 
-/** Checks parsed settings. `variables` tells what was given explicitly; `isDemo` that the embedded upstream was asked for. */
+/** Checks parsed settings. `variables` holds what was given explicitly; `isDemo` is true where the embedded upstream was requested. */
 export function checkStartup(settings: Settings, options: { variables: Variables; isDemo: boolean }): StartupFindings {
   const refusals: StartupErrorDetail[] = []
   const warnings: string[] = []
@@ -44,7 +44,7 @@ function checkLogFile({ logFilename }: Settings, refusals: StartupErrorDetail[])
   })
 }
 
-/** By its permissions alone: a preflight leaves no file behind. */
+/** Checks permissions only, so that a preflight creates no file. */
 function canAppendTo(file: string): boolean {
   try {
     const status = statSync(file, { throwIfNoEntry: false })
@@ -76,7 +76,7 @@ function checkUpstream(
   if (upstream.keyFile !== undefined && upstream.certFile === undefined) {
     warnings.push('UPSTREAM_KEY_FILE is not used without UPSTREAM_CERT_FILE.')
   }
-  // Sent all the same: the upstream has the last word on what it takes (upstream contract, section 1.2).
+  // Only a warning, because the upstream decides which credentials it accepts (upstream contract, section 1.2).
   if (upstream.credentials !== undefined && !isBase64(upstream.credentials.reveal())) {
     warnings.push('UPSTREAM_CREDENTIALS is no base64 text; the token server will hardly accept it.')
   }

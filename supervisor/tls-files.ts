@@ -49,7 +49,7 @@ function readServerFiles(settings: Settings, refuse: Refuse): TlsFiles['server']
 
 function checkUpstreamFiles(upstream: Settings['upstream'], refuse: Refuse): void {
   const authorities = readText('UPSTREAM_CA_BUNDLE_FILE', upstream.caBundleFile, refuse)
-  // Node itself passes over what it cannot read in a bundle, and then trusts nobody.
+  // Node skips what it cannot read in a bundle without an error, and then no certificate would be trusted.
   if (authorities !== undefined && readCertificates(authorities).length === 0) {
     refuse('UPSTREAM_CA_BUNDLE_FILE', 'must name a file with nothing but valid certificates in PEM form')
   }

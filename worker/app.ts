@@ -1,20 +1,30 @@
 // A worker as a whole: the parts that it owns, the application in front of them, and the order in which all of it is let go.
 import { setTimeout } from 'node:timers/promises'
+import { systemClock } from '../shared/clock.ts'
 import type { Logger } from '../shared/logging.ts'
+import { NATIVE_PROFILE_ID } from '../shared/native-profile.ts'
+import type { ProfileSet } from '../shared/profile.ts'
 import type { Settings } from '../shared/settings.ts'
-import type { ControlChannel } from './control-channel.ts'
+import { createRouteTable } from './bridge/route-table.ts'
+import type { ControlChannel } from './control/control-channel.ts'
 import { createCatalogReader } from './execution/catalog.ts'
 import { createApplication } from './http/application.ts'
 import { createDrainGate } from './http/drain-gate.ts'
 import { createFingerprint } from './http/fingerprint.ts'
 import type { ListenOptions } from './http/listener.ts'
-import type { NativeProviderPool } from './providers/types.ts'
+import { createObservers } from './observation/create-observers.ts'
+import { createObservation, type Observation } from './observation/observation.ts'
+import type { RequestObserver } from './observation/observer.ts'
+import { type ProviderFaces, providerFaces } from './protocols/registry.ts'
+import { createExecutors, type ProviderKinds, providerKinds, readProviderOptions } from './providers/registry.ts'
+import type { Executors } from './providers/types.ts'
 import { registerRoutes } from './routes/index.ts'
-import { systemClock, type WorkerRuntime } from './runtime.ts'
-import { createTranslator, selectTranslationSettings } from './translation/translator.ts'
+import type { WorkerRuntime } from './routes/worker-runtime.ts'
+import { createTranslator } from './translation/translator.ts'
 
 export interface WorkerAppOptions {
   settings: Settings
+  profiles: ProfileSet
   revisions: { config: string; matrix: string }
   workerId: number
   fingerprintKey: Buffer
@@ -43,12 +53,21 @@ export interface WorkerApp {
 /** Upstream connections get this long to end by themselves. */
 const CLOSE_PATIENCE_MS = 3000
 
+/** The provider kinds that a worker knows. */
+export interface WorkerAppParts {
+  faces: ProviderFaces
+  kinds: ProviderKinds
+  /** Observers besides those that the settings switch on. */
+  observers?: readonly RequestObserver[]
+}
+
 /** Assembles a worker that is ready to listen (bridge contract, section 9.1: nothing listens before its parts exist). */
 export async function createWorkerApp(
   options: WorkerAppOptions,
-  parts: { providers: NativeProviderPool }
+  parts: WorkerAppParts = { faces: providerFaces, kinds: providerKinds }
 ): Promise<WorkerApp> {
-  const runtime = createRuntime(options, parts)
+  const observers = [...(await createObservers(options)), ...(parts.observers ?? [])]
+  const runtime = createRuntime(options, parts, createObservation(observers, options.log))
   const { drainGate } = runtime
   const application = await createApplication(runtime, app => registerRoutes(app, runtime))
   return {
@@ -63,28 +82,39 @@ export async function createWorkerApp(
     async close() {
       await application.close()
       await runtime.translator.close()
-      await closeProviders(runtime.providers)
+      await closeExecutors(runtime.executors)
     }
   }
 }
 
-function createRuntime(options: WorkerAppOptions, { providers }: { providers: NativeProviderPool }): WorkerRuntime {
-  const { settings, control, fingerprintKey } = options
-  const catalog = createCatalogReader({ control, providers })
+function createRuntime(
+  options: WorkerAppOptions,
+  { faces, kinds }: WorkerAppParts,
+  observation: Observation | undefined
+): WorkerRuntime {
+  const { settings, profiles, control, fingerprintKey, log, version } = options
+  const routes = createRouteTable(profiles, settings)
+  const executors = createExecutors({ profiles, kinds, faces, settings, log, version })
+  const profileId = routes.dynamic?.profileId ?? NATIVE_PROFILE_ID
+  const catalog = createCatalogReader({ control, executors, profileId, log })
   control.onRefreshWanted(() => catalog.warmUp())
   return {
     settings,
     revisions: options.revisions,
     workerId: options.workerId,
-    version: options.version,
-    log: options.log,
+    version,
+    log,
     control,
     drainGate: createDrainGate(),
     fingerprint: createFingerprint(fingerprintKey),
-    providers,
+    routes,
+    faces,
+    executors,
+    observation,
     catalog,
     translator: createTranslator({
-      settings: selectTranslationSettings(settings),
+      settings: { routes, providerOptions: readProviderOptions({ profiles, kinds, settings }) },
+      faces,
       threads: settings.poolThreads,
       thresholdBytes: settings.poolThresholdBytes
     }),
@@ -92,13 +122,13 @@ function createRuntime(options: WorkerAppOptions, { providers }: { providers: Na
   }
 }
 
-/** Lets upstream connections end in peace for a moment, then ends them: the whole close has a bound of five seconds. */
-async function closeProviders(providers: NativeProviderPool): Promise<void> {
+/** Lets upstream connections close for a moment, then destroys them: the whole close has a bound of five seconds. */
+async function closeExecutors(executors: Executors): Promise<void> {
   const patience = new AbortController()
-  const closed = providers.close().then(() => true)
+  const closed = executors.close().then(() => true)
   try {
     const isClosed = await Promise.race([closed, setTimeout(CLOSE_PATIENCE_MS, false, { signal: patience.signal })])
-    if (!isClosed) await providers.destroy()
+    if (!isClosed) await executors.destroy()
   } finally {
     patience.abort()
   }

@@ -1,19 +1,22 @@
-// The process side of a worker: waits to be configured, runs the application, and does what the supervisor says until it ends.
+// The process side of a worker: waits for its configuration, runs the application, and follows the supervisor's messages until it
+// exits.
+import { handleMessage, type SupervisorMessageHandlers } from '../shared/ipc/handlers.ts'
 import {
   type ConfigureMessage,
   createMessage,
+  FAILURE_DETAIL_MAX,
   readSupervisorMessage,
-  type SupervisorMessage,
-  type WorkerMessage,
-  type WorkerMessageContent
-} from '../shared/ipc.ts'
+  type WorkerMessageContent,
+  type WorkerMessageFields
+} from '../shared/ipc/messages.ts'
 import { createRuntimeLog, type RuntimeLog } from '../shared/logging.ts'
-import { computeConfigRevision, createNativeProfileSet } from '../shared/native-profile.ts'
+import { computeConfigRevision } from '../shared/profile.ts'
 import { listSecretTexts } from '../shared/settings/effective.ts'
-import { parseSettings, SettingsError } from '../shared/settings.ts'
+import { readTransferredSettings } from '../shared/settings/transfer.ts'
+import { SettingsError } from '../shared/settings.ts'
 import { matrixRevision } from '../shared/support-matrix.ts'
 import type { WorkerApp, WorkerAppOptions } from './app.ts'
-import { createControlChannel, type RemoteControlChannel } from './control-channel.ts'
+import { type ChannelMessage, createControlChannel, type RemoteControlChannel } from './control/control-channel.ts'
 
 const PROGRESS_INTERVAL_MS = 1_000
 const EXIT_CLEAN = 0
@@ -24,7 +27,7 @@ const EXIT_WRONG_USE = 2
 export type CreateWorkerApp = (options: WorkerAppOptions) => Promise<WorkerApp>
 
 export interface WorkerProcessOptions {
-  /** Loads the application once the worker is configured: a worker that is told to close at once never loads it. */
+  /** Loads the application once the worker is configured: a worker that has to close before that never loads it. */
   readonly loadApp: () => Promise<{ createWorkerApp: CreateWorkerApp }>
 }
 
@@ -43,87 +46,79 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
   let runtimeLog: RuntimeLog | undefined
   let running: Running | undefined
   let isConfigured = false
-  let unknownMessages = 0
+  let droppedMessages = 0
 
-  // A terminal's Ctrl-C and its closing reach every process of the group; only the supervisor decides what they mean.
+  const toChannel = (message: ChannelMessage) => running?.control.receive(message)
+  const handlers: SupervisorMessageHandlers = {
+    configure(message) {
+      if (!isConfigured) void start(message)
+      isConfigured = true
+    },
+    drain() {
+      if (running !== undefined) drain(running.app)
+    },
+    'close-listener': () => void closeListener(),
+    cancel: () => running?.app.cancelActive(),
+    close: () => void close(),
+    'reopen-log': () => runtimeLog?.reopen(),
+    ping: ({ nonce }) => send({ kind: 'pong', nonce }),
+    'slot-granted': toChannel,
+    'slot-refused': toChannel,
+    'catalog-lease': toChannel,
+    'catalog-result': toChannel,
+    'catalog-unavailable': toChannel,
+    'catalog-published': toChannel,
+    'catalog-refresh-wanted': toChannel
+  }
+
+  // A terminal sends Ctrl-C and its closing to every process of the group; the supervisor decides what follows.
   process.on('SIGINT', ignoreSignal)
   process.on('SIGTERM', ignoreSignal)
   process.on('SIGHUP', ignoreSignal)
   process.on('exit', () => runtimeLog?.flush())
-  // The supervisor is gone: nobody would drain, restart or end this process.
+  // The supervisor has exited, and without it this worker would be neither drained nor closed.
   process.on('disconnect', () => process.exit(EXIT_FAILED))
   process.on('uncaughtException', (error, origin) => {
-    runtimeLog?.log.fatal({ event: 'worker_crashed', origin, err: error }, 'A worker ends after an unexpected error')
+    runtimeLog?.log.fatal({ event: 'worker_crashed', origin, err: error }, 'A worker exits after an unexpected error')
     process.exit(EXIT_FAILED)
   })
   process.on('message', value => {
     const message = readSupervisorMessage(value)
     if (message !== undefined) {
-      receive(message)
+      handleMessage(handlers, message, undefined)
       return
     }
-    unknownMessages += 1
+    droppedMessages += 1
     runtimeLog?.log.warn(
-      { event: 'ipc_message_dropped', count: unknownMessages },
-      'A message of the supervisor was not understood'
+      { event: 'ipc_message_dropped', count: droppedMessages },
+      'A message of the supervisor was malformed and dropped'
     )
   })
   send({ kind: 'worker-online', pid: process.pid })
 
-  function receive(message: SupervisorMessage): void {
-    switch (message.kind) {
-      case 'configure':
-        if (!isConfigured) void start(message)
-        isConfigured = true
-        break
-      case 'drain':
-        if (running !== undefined) drain(running.app)
-        break
-      case 'close-listener':
-        void closeListener()
-        break
-      case 'cancel':
-        running?.app.cancelActive()
-        break
-      case 'close':
-        void close()
-        break
-      case 'reopen-log':
-        runtimeLog?.reopen()
-        break
-      case 'ping':
-        send({ kind: 'pong', nonce: message.nonce })
-        break
-      default:
-        running?.control.receive(message)
-    }
-  }
-
   async function start(message: ConfigureMessage): Promise<void> {
     try {
-      const settings = parseSettings(message.variables)
-      runtimeLog = createRuntimeLog({
-        settings,
-        worker: message.workerId,
-        isQuiet: message.isQuiet,
-        knownSecrets: listSecretTexts(settings)
-      })
-      // Computed here from what arrived: the supervisor compares, so that no worker serves another configuration.
-      const revisions = { config: computeConfigRevision(createNativeProfileSet(settings)), matrix: matrixRevision }
+      const settings = readTransferredSettings(message.settings)
+      const { workerId, version, isQuiet } = message
+      runtimeLog = createRuntimeLog({ settings, worker: workerId, isQuiet, knownSecrets: listSecretTexts(settings) })
+      const { log } = runtimeLog
+      // Computed from what arrived: the supervisor compares, so that no worker serves another configuration.
+      const revisions = { config: computeConfigRevision(message.profiles), matrix: matrixRevision }
       const control = createControlChannel({ send }, { settings, catalog: message.catalog ?? undefined })
       const { createWorkerApp } = await options.loadApp()
+      const fingerprintKey = Buffer.from(message.fingerprintKey, 'base64')
       const app = await createWorkerApp({
         settings,
+        profiles: message.profiles,
         revisions,
-        workerId: message.workerId,
-        fingerprintKey: Buffer.from(message.fingerprintKey, 'base64'),
+        workerId,
+        fingerprintKey,
         control,
-        log: runtimeLog.log,
-        version: message.version
+        log,
+        version
       })
       running = { app, control }
-      const { host, port, reusePort, tls } = message.listen
-      const address = await app.listen({ host, port, reusePort, ...(tls !== undefined && { tls }) })
+      const address = await app.listen(message.listen)
       send({ kind: 'worker-ready', revisions, address })
     } catch (error) {
       runtimeLog?.log.error({ event: 'worker_start_failed', err: error }, 'A worker could not start')
@@ -150,6 +145,7 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
 
   async function close(): Promise<void> {
     await running?.app.close()
+    running?.control.close()
     await runtimeLog?.drained()
     send({ kind: 'closed' }, () => process.exit(EXIT_CLEAN))
   }
@@ -159,32 +155,34 @@ function send(message: WorkerMessageContent, sent: () => void = ignoreSent): voi
   if (process.connected) process.send?.(createMessage(message), undefined, undefined, sent)
 }
 
-type Failure = Pick<Extract<WorkerMessage, { kind: 'worker-failed' }>, 'reason' | 'detail'>
+type Failure = Pick<WorkerMessageFields['worker-failed'], 'reason' | 'detail'>
 
 const FAILURES: Readonly<Record<string, Failure>> = {
   EADDRINUSE: { reason: 'port_in_use', detail: 'the port is already in use' },
   EADDRNOTAVAIL: { reason: 'address_not_available', detail: 'the address does not belong to this machine' },
   ENOTFOUND: { reason: 'address_not_available', detail: 'the host name cannot be resolved' },
-  EACCES: { reason: 'permission_denied', detail: 'something may not be used by this user' }
+  EACCES: { reason: 'permission_denied', detail: 'this user lacks a permission' }
 }
 
 function describeFailure(error: unknown): Failure {
   if (error instanceof SettingsError) {
-    return { reason: 'configuration', detail: error.issues.map(issue => issue.setting).join(' ') }
+    // The first few name the mistake, and the detail has a bound.
+    const settings = error.issues.slice(0, 8).map(issue => issue.setting)
+    return { reason: 'configuration', detail: settings.join(' ').slice(0, FAILURE_DETAIL_MAX) }
   }
   if (error instanceof Error && error.name === 'TransportConfigurationError') {
     return { reason: 'configuration', detail: 'a TLS file of the upstream cannot be used; the log says which' }
   }
   const name = error instanceof Error ? error.name : typeof error
   const code = error instanceof Error && 'code' in error ? String(error.code) : name
-  // The message of an unknown error may hold anything; the log, which redacts, has it.
+  // The message of an unknown error may hold secrets; the log, which redacts, has it.
   return FAILURES[code] ?? { reason: 'internal', detail: `unexpected error ${code}; the log says more` }
 }
 
 function ignoreSignal(): void {
-  // The supervisor has its own handler and tells the workers what to do.
+  // The supervisor has its own handler and sends the workers what follows from a signal.
 }
 
 function ignoreSent(): void {
-  // A message that cannot be sent any more has nobody to read it.
+  // A message that cannot be sent is not needed: the supervisor has exited, and `disconnect` follows.
 }

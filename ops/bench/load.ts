@@ -1,4 +1,4 @@
-// Load generator on raw sockets: one request in flight per socket, so that the generator costs next to nothing beside the target.
+// Load generator on raw sockets: one request in flight per socket, so that the generator itself uses little processor time.
 
 import { connect, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
@@ -24,7 +24,7 @@ export interface LoadResult {
 
 const HEAD_END = '\r\n\r\n'
 
-/** Sends `requests` requests over `connections` sockets and resolves when all are answered. Rejects when a socket breaks. */
+/** Sends `requests` requests over `connections` sockets and resolves when all have a response. Rejects when a socket breaks. */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const request = writeRequest(options)
   const result: LoadResult = { requests: 0, elapsedMs: 0, firstContentMs: [], failures: 0 }
@@ -81,7 +81,7 @@ function exchange(socket: Socket, request: Buffer, result: LoadResult): Promise<
       result.requests++
       resolve()
     }
-    const onClose = () => finish(new Error('The target closed a connection in the middle of an answer.'))
+    const onClose = () => finish(new Error('The target closed a connection in the middle of a response.'))
     const onData = (bytes: Buffer) => {
       let body = bytes
       if (bodyBytesLeft < 0 && !isChunked) {

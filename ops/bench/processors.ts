@@ -1,5 +1,5 @@
-// Keeps what is measured on one processor and what measures it on another, so that neither disturbs the other and a process that
-// wanders between processors does not pay for cold caches in some rounds and not in others.
+// Keeps what is measured on one processor and what measures it on another, so that neither slows the other and no process
+// moves to a processor with cold caches in some of the rounds.
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// The bare relay: what a Node proxy costs that looks at nothing. `node:http` in, undici out, bytes passed through.
+// The bare relay, the base of the comparison: a Node proxy that parses nothing. `node:http` in, undici out, bytes passed through.
 
 import { createServer } from 'node:http'
 import { Pool } from 'undici'

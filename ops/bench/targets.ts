@@ -30,15 +30,23 @@ export interface Targets {
 }
 
 const HEAP_FLAGS = ['--max-semi-space-size=32', '--no-allocation-site-pretenuring']
-const root = join(import.meta.dirname, '..', '..')
 const CLOCK_TICKS_PER_SECOND = 100
 const START_DEADLINE_MS = 30_000
 
+export interface TargetOptions {
+  /** How often each program is started. */
+  starts: number
+  /** Names of products, each with the checkout whose gateway it is. */
+  products: Record<string, string>
+  /** Whether the upstream alone and a bare relay are targets as well. */
+  hasRelay: boolean
+}
+
 /**
- * Starts the upstream once, and relay and product `instances` times each: what a program costs differs from start to start by how its
+ * Starts the upstream once, and relay and products several times each: what a program costs differs from start to start by how its
  * code and its objects happen to lie in memory, and stays so for its whole life.
  */
-export async function startTargets(instances: number): Promise<Targets> {
+export async function startTargets({ starts, products, hasRelay }: TargetOptions): Promise<Targets> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
   const processors = chooseProcessors()
   const children: ChildProcess[] = []
@@ -48,34 +56,43 @@ export async function startTargets(instances: number): Promise<Targets> {
   const direct = { port: upstreamPort, cpuSeconds: () => readCpuSeconds(upstream.pid) }
   if (processors !== undefined) moveTo(processors.measured)
   const relays: Instance[] = []
-  const products: Instance[] = []
-  for (let index = 0; index < instances; index++) {
-    const relay = startRelay(upstreamPort)
-    const port = await findFreePort()
-    const product = startProduct({ port, upstreamPort, logFile: join(folder, `gateway-${index}.log`), folder })
-    children.push(relay, product)
-    relays.push({ port: await readPort(relay), cpuSeconds: () => readCpuSeconds(relay.pid) })
-    products.push({ port, cpuSeconds: () => readFamilyCpuSeconds(product.pid) })
+  const started = Object.entries(products).map(([name, checkout]) => ({ name, checkout, instances: [] as Instance[] }))
+  for (let start = 0; start < starts; start++) {
+    if (hasRelay) {
+      const relay = startRelay(upstreamPort)
+      children.push(relay)
+      relays.push({ port: await readPort(relay), cpuSeconds: () => readCpuSeconds(relay.pid) })
+    }
+    for (const { name, checkout, instances } of started) {
+      const port = await findFreePort()
+      const logFile = join(folder, `${name}-${start}.log`)
+      const product = startProduct({ checkout, port, upstreamPort, logFile, folder })
+      children.push(product)
+      instances.push({ port, cpuSeconds: () => readFamilyCpuSeconds(product.pid) })
+    }
   }
   if (processors !== undefined) moveTo(processors.other)
-  for (const { port } of products) await waitUntilReady(port)
+  for (const { instances } of started) for (const { port } of instances) await waitUntilReady(port)
+  const productTargets = started.map(({ name, instances }) => ({ name, prefix: '', instances }))
   return {
     placement:
       processors === undefined
         ? 'every process on any processor'
         : `relay and product on processor ${processors.measured}, upstream and load on ${processors.other}`,
-    all: [
-      { name: 'direct', prefix: '/api', instances: [direct] },
-      { name: 'relay', prefix: '', instances: relays },
-      { name: 'product', prefix: '', instances: products }
-    ],
+    all: hasRelay
+      ? [
+          { name: 'direct', prefix: '/api', instances: [direct] },
+          { name: 'relay', prefix: '', instances: relays },
+          ...productTargets
+        ]
+      : productTargets,
     async close() {
-      const ends = children.map(child => (child.exitCode === null ? once(child, 'exit') : undefined))
+      const exits = children.map(child => (child.exitCode === null ? once(child, 'exit') : undefined))
       for (const child of children) {
         if (child.connected) child.disconnect()
         else child.kill('SIGTERM')
       }
-      await Promise.all(ends)
+      await Promise.all(exits)
       rmSync(folder, { recursive: true, force: true })
     }
   }
@@ -89,14 +106,15 @@ function startRelay(upstreamPort: number): ChildProcess {
 }
 
 interface ProductPlace {
+  checkout: string
   port: number
   upstreamPort: number
   logFile: string
   folder: string
 }
 
-function startProduct({ port, upstreamPort, logFile, folder }: ProductPlace): ChildProcess {
-  return spawn(process.execPath, [join(root, 'supervisor', 'main.ts')], {
+function startProduct({ checkout, port, upstreamPort, logFile, folder }: ProductPlace): ChildProcess {
+  return spawn(process.execPath, [join(checkout, 'supervisor', 'main.ts')], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
@@ -142,12 +160,12 @@ async function waitUntilReady(port: number): Promise<void> {
 
 /** Reads `/proc`, so the benchmark runs on Linux. */
 function readCpuSeconds(pid: number | undefined): number {
-  if (pid === undefined || !existsSync(`/proc/${pid}/stat`)) throw new Error('A target has gone away.')
+  if (pid === undefined || !existsSync(`/proc/${pid}/stat`)) throw new Error('A target has exited.')
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND
 }
 
-/** The supervisor and its workers together: nothing that the product costs is left out. */
+/** The supervisor and its workers together. */
 function readFamilyCpuSeconds(pid: number | undefined): number {
   let seconds = readCpuSeconds(pid)
   for (const entry of readdirSync('/proc')) {

@@ -1,5 +1,5 @@
 // The upstream of the benchmark: the native v1 wire at the lowest cost that Node allows, so that what is measured is the gateway.
-// The model's name says how to answer: `bench-L<first byte ms>-N<events>-G<gap ms>`, with `-P<events>` for how many events go into one
+// The model's name says how to respond: `bench-L<first byte ms>-N<events>-G<gap ms>`, with `-P<events>` for how many events go into one
 // chunk of the response when there is no gap.
 
 import { createServer, type ServerResponse } from 'node:http'

@@ -1,4 +1,4 @@
-// Rewrites the settings table in the README from the rows that the gateway parses: `node ops/docs/settings-table.ts`.
+// Updates the settings table in README.md from the gateway's own table of settings: `node ops/docs/settings-table.ts`.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { replaceSettingsTable } from '../../shared/settings/docs.ts'

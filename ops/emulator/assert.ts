@@ -1,6 +1,6 @@
-// The end of a switch over all members of a union.
+// The default case of a switch that handles every member of a union.
 
-/** Never called when every member is handled; the compiler proves it. */
+/** Makes the compiler refuse a switch that does not handle every member. Throws Error if it is reached at run time. */
 export function assertNever(value: never): never {
   throw new Error(`unexpected value ${JSON.stringify(value)}`)
 }

@@ -1,4 +1,4 @@
-// Gives out tokens (OAuth client credentials, user and password) and checks them on API calls.
+// Issues tokens (for OAuth client credentials, and for user and password) and checks them on API calls.
 import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { isRandomUuid } from './ids.ts'
@@ -10,22 +10,22 @@ const knownScopes = ['GIGACHAT_API_PERS', 'GIGACHAT_API_B2B', 'GIGACHAT_API_CORP
 export interface AuthOptions {
   settings: EmulatorSettings
   now: () => number
-  /** Accepted base64 credentials; absent: any that are well formed. */
+  /** Accepted base64 credentials; `null`: all well-formed credentials. */
   credentials: readonly string[] | null
-  /** Accepted users with their passwords; absent: any. */
+  /** Accepted users with their passwords; `null`: all users. */
   users: Readonly<Record<string, string>> | null
-  /** Scopes that the credentials may ask for. */
+  /** Scopes that the credentials may request; `null`: every known scope. */
   scopes: readonly string[] | null
 }
 
-export interface AuthAnswer {
+export interface AuthResponse {
   status: number
   body: Record<string, unknown>
 }
 
 interface Token {
   account: string
-  /** Infinity for a token that was handed in ready-made. */
+  /** Infinity for a token that was registered without a lifetime. */
   expiresAtMs: number
   isRevoked: boolean
 }
@@ -33,30 +33,33 @@ interface Token {
 export type Authorization = { account: string } | { refusal: string }
 
 export interface Authority {
-  answerOauth: (input: { headers: IncomingHttpHeaders; form: URLSearchParams }) => AuthAnswer
-  answerUserToken: (headers: IncomingHttpHeaders) => AuthAnswer
+  /** The response of `POST /api/v2/oauth`: a token, or a refusal with the OAuth server's code. */
+  grantOauthToken: (input: { headers: IncomingHttpHeaders; form: URLSearchParams }) => AuthResponse
+  /** The response of `POST <base>/token`: a token, or 401. */
+  grantUserToken: (headers: IncomingHttpHeaders) => AuthResponse
+  /** Checks the `Authorization` header of an API call. */
   authorize: (header: string | undefined) => Authorization
-  /** Makes a ready token valid, as if somebody had got it elsewhere. */
+  /** Makes a token valid that this emulator has not issued. */
   register: (token: string, lifetimeMs?: number) => void
-  /** Revokes every token, or the given one; returns how many were revoked. */
+  /** Revokes the given token, or every token; returns the number of revoked tokens. */
   expire: (token?: string) => number
 }
 
-function refuse(status: number, code: number, message: string): AuthAnswer {
+function refuse(status: number, code: number, message: string): AuthResponse {
   return { status, body: { code, message } }
 }
 
-/** Reads `Basic <base64 of left:right>`; nothing when it cannot be decoded. */
-function readBasic(header: string | undefined): { encoded: string; left: string; right: string } | undefined {
+/** Reads `Basic <base64 of name:secret>`; undefined when it cannot be decoded. */
+function readBasic(header: string | undefined): { encoded: string; name: string; secret: string } | undefined {
   const match = /^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(header ?? '')
   if (match?.[1] === undefined) return undefined
   const decoded = Buffer.from(match[1], 'base64').toString('utf8')
   const colon = decoded.indexOf(':')
   if (colon < 1) return undefined
-  return { encoded: match[1], left: decoded.slice(0, colon), right: decoded.slice(colon + 1) }
+  return { encoded: match[1], name: decoded.slice(0, colon), secret: decoded.slice(colon + 1) }
 }
 
-/** The token authority of one emulator: its own state, bounded to the newest ten thousand tokens. */
+/** Creates the token authority of one emulator; it keeps the newest 10 000 tokens. */
 export function createAuthority(options: AuthOptions): Authority {
   const { settings, now } = options
   const tokens = new Map<string, Token>()
@@ -80,7 +83,7 @@ export function createAuthority(options: AuthOptions): Authority {
   })
 
   return {
-    answerOauth({ headers, form }) {
+    grantOauthToken({ headers, form }) {
       const requestId = headers.rquid
       if (typeof requestId !== 'string' || !isRandomUuid(requestId)) {
         return refuse(400, 2, 'RqUID header is missing or not a uuid4')
@@ -96,16 +99,16 @@ export function createAuthority(options: AuthOptions): Authority {
       if (options.scopes !== null && !options.scopes.includes(scope)) {
         return refuse(400, 7, 'scope from db not fully includes consumed scope')
       }
-      const token = issue(`client:${basic.left}`)
+      const token = issue(`client:${basic.name}`)
       if (settings.oauthForm === 'alternative') return { status: 200, body: writeShortForm(token) }
       return { status: 200, body: { access_token: token.value, expires_at: token.expiresAtMs } }
     },
 
-    answerUserToken(headers) {
+    grantUserToken(headers) {
       const basic = readBasic(headers.authorization)
-      const isKnown = basic !== undefined && (options.users === null || options.users[basic.left] === basic.right)
+      const isKnown = basic !== undefined && (options.users === null || options.users[basic.name] === basic.secret)
       if (!isKnown) return { status: 401, body: { status: 401, message: 'Unauthorized' } }
-      return { status: 200, body: writeShortForm(issue(`user:${basic.left}`)) }
+      return { status: 200, body: writeShortForm(issue(`user:${basic.name}`)) }
     },
 
     authorize(header) {
@@ -118,7 +121,7 @@ export function createAuthority(options: AuthOptions): Authority {
     },
 
     register(token, lifetimeMs) {
-      // The account is named by a digest, so that no record shows the token itself.
+      // The account name is a digest of the token, so that no record contains the token itself.
       const account = `token:${createHash('sha256').update(token).digest('hex').slice(0, 16)}`
       const expiresAtMs = lifetimeMs === undefined ? Number.POSITIVE_INFINITY : now() + lifetimeMs
       store(token, { account, expiresAtMs, isRevoked: false })

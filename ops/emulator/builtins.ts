@@ -1,11 +1,11 @@
-// The built-in tools of v2: what a run of each one brings and says.
+// The built-in tools of v2, and the sources, files and text that a run of each tool returns.
 import type { DirectiveBuiltin } from './directive-steps.ts'
 
 export interface BuiltinRun {
   name: string
   status: string
   isCensored: boolean
-  /** Seconds that the tool says it still needs, for those that report it. */
+  /** Remaining seconds in a progress event; `null` for a tool that does not report them. */
   secondsLeft: number | null
   sources: Record<string, { url: string; title: string }> | null
   file: { kind: 'picture' | 'model'; mime: string; target: string } | null
@@ -20,8 +20,8 @@ export const builtinNames: readonly string[] = [
   'model_3d_generate'
 ]
 
-/** Words of a prompt that make the model reach for a declared tool by itself (tool mode `auto`). */
-const invitations: Record<string, RegExp> = {
+/** Words of a prompt that start a declared tool in the tool mode `auto`. */
+const requestPatterns: Record<string, RegExp> = {
   web_search: /\b(?:search|look)\b[^.?!]*\b(?:web|internet|online)\b/i,
   code_interpreter: /\b(?:use|run|write|with)\b[^.?!]*\bcode\b/i,
   image_generate: /\b(?:draw|paint|generate an image|generate a picture)\b/i,
@@ -29,16 +29,16 @@ const invitations: Record<string, RegExp> = {
   model_3d_generate: /\b3d model\b/i
 }
 
-/** Whether a prompt asks for a built-in in so many words. */
-export function isInvited(name: string, prompt: string): boolean {
-  return invitations[name]?.test(prompt) === true
+/** True when the prompt has the words that start the built-in tool. */
+export function isRequested(name: string, prompt: string): boolean {
+  return requestPatterns[name]?.test(prompt) === true
 }
 
 const failedStatuses = ['fail', 'failed', 'failure', 'error']
 
 /**
- * One run of a built-in; a name that does not exist runs too and only says so.
- * @param prompt the user's text, quoted in what the tool found
+ * Creates one run of a built-in tool; an unknown tool name gives a run with a fixed text.
+ * @param prompt the user's text, which the run's text quotes
  */
 export function runBuiltin(tool: DirectiveBuiltin, prompt: string): BuiltinRun {
   const run: BuiltinRun = { ...tool, secondsLeft: null, sources: null, file: null, text: '' }
@@ -82,10 +82,10 @@ export function runBuiltin(tool: DirectiveBuiltin, prompt: string): BuiltinRun {
 const pictureBase64 =
   '/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAj/wAARCABAAEADAREAAhEAAxEA/8QAHwAAAQUBAQEBAQEAAAAAAAAAAAECAwQFBgcICQoL/8QAFBABAAAAAAAAAAAAAAAAAAAAAP/aAAwDAQACAAMAAD8A456K5w4h5xDykPOIecQ84h5xD1Y5jnEPOIeUh5xDziHnEPOIerFY5xD3sr5neogAAAB5G+k3npxD1YrHOIe9dfN71YAAAAPK30W84OIerHMg4h71Z87PWwAAAA8yfQjzM4h6sVjnEPenPn57AAAAAHnT3x5ccQ9WOY5xDziHlNPOIecQ84h5xD1Y5jnEPOIeUh5xDziHnEPOIe//2Q=='
 
-/** A JPEG of 64 by 64 pixels: a yellow square on a blue ground. */
+/** A JPEG of 64 by 64 pixels: a yellow square on a blue background. */
 export const picture: Buffer = Buffer.from(pictureBase64, 'base64')
 
-/** A binary glTF file with an empty scene: header and one JSON chunk. */
+/** A binary glTF file with an empty scene: the header and one JSON chunk. */
 export const emptyModel: Buffer = createEmptyModel()
 
 function createEmptyModel(): Buffer {

@@ -1,4 +1,4 @@
-// A chat request without its wire: what v1, v2 and the chat-completions wire have in common for planning an answer.
+// A chat request in one form for v1, v2 and the chat-completions wire, from which a response is planned.
 import type { JsonObject, JsonValue } from './json.ts'
 import { countTokens } from './tokens.ts'
 
@@ -7,7 +7,7 @@ export type ChatDialect = 'v1' | 'v2' | 'chat'
 export interface ChatTurn {
   role: 'system' | 'user' | 'assistant' | 'result'
   text: string
-  /** Function results of this message; the value is parsed where it was JSON text. */
+  /** Function results of this message; a value that is JSON text is parsed. */
   results: Array<{ name: string; value: JsonValue }>
   fileCount: number
 }
@@ -28,7 +28,7 @@ export interface DeclaredFunction {
 
 export interface ChatRequest {
   dialect: ChatDialect
-  /** The model id as the client gave it. */
+  /** The model id of the request, unchanged. */
   model: string
   turns: ChatTurn[]
   functions: DeclaredFunction[]
@@ -42,14 +42,14 @@ export interface ChatRequest {
   topLogprobs: number
 }
 
-/** The turns as the scenario looks at them. */
+/** Summary of the turns, from which the response is planned. */
 export interface Conversation {
   /** Text of the last user message. */
   prompt: string
   /** Earlier user texts, oldest first. */
   earlierPrompts: string[]
   fileCount: number
-  /** How many groups of function results follow the last user message. */
+  /** Number of groups of function results after the last user message. */
   round: number
   /** Results of the last group. */
   results: Array<{ name: string; value: JsonValue }>
@@ -59,7 +59,7 @@ export interface Conversation {
 const CONVERSATION_TOKENS = 7
 const TURN_TOKENS = 3
 
-/** Finds the prompt, and how far the exchange of calls and results has got since. */
+/** Finds the last user message, and counts the rounds of calls and results after it. */
 export function readConversation(turns: readonly ChatTurn[]): Conversation {
   const conversation: Conversation = {
     prompt: '',

@@ -1,11 +1,11 @@
-// The v1 chat wire: writes a plan as `choices` with a string content, streamed as bare `data:` frames and `[DONE]`.
+// The v1 chat wire: writes a plan as `choices` with a string as `content`; a stream has `data:` frames and `[DONE]`.
 import { adjustPayload, type ChatWire, extraMember, type Frame, type ResponseContext } from './chat-wire.ts'
 import { sendApiError } from './exchange.ts'
 import { readChatV1 } from './read-v1.ts'
-import type { AnswerPlan, PlannedCall } from './scenario.ts'
+import type { PlannedCall, ResponsePlan } from './response-plan.ts'
 import { splitIntoDeltas } from './tokens.ts'
 
-function writeUsage(plan: AnswerPlan): Record<string, unknown> | undefined {
+function writeUsage(plan: ResponsePlan): Record<string, unknown> | undefined {
   if (plan.usage === null) return undefined
   const { input, output, cached } = plan.usage
   return {
@@ -27,7 +27,7 @@ function writeStateId({ plan, stateId }: ResponseContext): Record<string, unknow
   return stateId === null ? {} : { [plan.step.stateIdKey ?? 'functions_state_id']: stateId }
 }
 
-/** The members around `choices`; one model answers with a plural `object`, as recorded. */
+/** Writes the members beside `choices`. The `object` of GigaChat-3 models is a plural in the recordings. */
 function writeEnvelope(context: ResponseContext): Record<string, unknown> {
   const { createdSeconds, model, plan } = context
   const created = plan.step.createdForm === 'string' ? String(createdSeconds) : createdSeconds
@@ -59,7 +59,7 @@ function write(context: ResponseContext): Record<string, unknown> {
   )
 }
 
-/** The deltas that carry a call before the finish chunk: whole, or (never seen, but tolerated) as pieces of text. */
+/** Writes the deltas of a call before the finish chunk: the whole call, or (never recorded) its arguments as pieces of text. */
 function writeCallDeltas(context: ResponseContext): Array<Record<string, unknown>> {
   const call = context.plan.calls[0]
   if (call === undefined) return []
@@ -99,10 +99,10 @@ function writeFrames(context: ResponseContext): Frame[] {
   for (const piece of plan.deltas) push({ content: piece }, 'delta', {})
   const callDeltas = writeCallDeltas(context)
   for (const delta of callDeltas) push(delta, 'delta', {})
-  const lateCall = callDeltas.length === 0 ? writeCall(context, plan.calls[0]) : {}
+  const finishCall = callDeltas.length === 0 ? writeCall(context, plan.calls[0]) : {}
   const usage = writeUsage(plan)
   const rest = { ...(usage === undefined ? {} : { usage }), ...writeThread(context) }
-  push({ content: '', ...lateCall }, 'finish', rest, { finish_reason: plan.finishReason })
+  push({ content: '', ...finishCall }, 'finish', rest, { finish_reason: plan.finishReason })
   frames.push({ event: null, data: '[DONE]', kind: 'done' })
   return frames
 }

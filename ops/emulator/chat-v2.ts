@@ -1,15 +1,15 @@
-// The v2 chat wire: writes a plan as messages of content parts, streamed as named events without an end marker.
+// The v2 chat wire: writes a plan as messages of content parts; a stream has named events and no end marker.
 import type { BuiltinRun } from './builtins.ts'
 import { adjustPayload, type ChatWire, extraMember, type Frame, type ResponseContext } from './chat-wire.ts'
 import { sendApiError } from './exchange.ts'
 import { readChatV2 } from './read-v2.ts'
-import type { AnswerPlan, PlannedCall } from './scenario.ts'
+import type { PlannedCall, ResponsePlan } from './response-plan.ts'
 import { splitIntoDeltas } from './tokens.ts'
 
 type Part = Record<string, unknown>
 type Message = Record<string, unknown>
 
-function writeUsage(plan: AnswerPlan): Record<string, unknown> {
+function writeUsage(plan: ResponsePlan): Record<string, unknown> {
   if (plan.usage === null) return {}
   const { input, output, cached } = plan.usage
   return {
@@ -50,7 +50,7 @@ function writeCall(context: ResponseContext, call: PlannedCall): Part {
   }
 }
 
-/** Messages that hold calls: all parts in one, or one message per call, or (tolerated) the call on the message itself. */
+/** Writes the messages of the calls: all in one message, or one message per call, or (never recorded) beside `content`. */
 function writeCallMessages(context: ResponseContext, content: Part[]): Message[] {
   const { calls, step } = context.plan
   const head = { role: 'assistant', ...writeStateId(context) }
@@ -68,8 +68,8 @@ function writeFile(run: BuiltinRun, id: string | null): Part[] {
   return run.file === null || id === null ? [] : [{ files: [{ id, mime: run.file.mime, target: run.file.target }] }]
 }
 
-/** What web search found: the sources stand in the part that holds the text. */
-function writeInlineData(plan: AnswerPlan): Part {
+/** Writes the sources of a web search, which belong to the part of the text. */
+function writeInlineData(plan: ResponsePlan): Part {
   const sources = plan.runs.find(run => run.sources !== null)?.sources
   return sources === undefined || sources === null ? {} : { inline_data: { images: [], sources } }
 }
@@ -104,7 +104,7 @@ function write(context: ResponseContext): Record<string, unknown> {
   )
 }
 
-/** Frames of one tool run: started, perhaps some seconds left, then its end. */
+/** Writes the progress events of one tool run: start, remaining seconds (some tools), end. */
 function writeRunParts(run: BuiltinRun): Array<{ event: string; part: Part }> {
   const execution = (members: Record<string, unknown>): Part => ({ tool_execution: { name: run.name, ...members } })
   const parts = [{ event: 'response.tool.in_progress', part: execution({}) }]
@@ -157,7 +157,7 @@ function writeFrames(context: ResponseContext): Frame[] {
   return frames
 }
 
-/** The last event carries the calls (unless they had deltas of their own) and the state id of a tool run. */
+/** Writes the messages of the last event: the calls, unless they were sent in deltas, and the state id of a tool run. */
 function writeDoneMessages(context: ResponseContext): Message[] {
   const { plan, stateId } = context
   if (plan.calls.length > 0 && plan.step.callInOwnDelta !== true) return writeCallMessages(context, [])

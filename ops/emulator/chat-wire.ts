@@ -1,15 +1,15 @@
-// What a chat wire has to provide, and the pieces of an answer that every wire is given.
+// The interface of a chat wire, and the input from which every wire writes its response.
 import type { ChatRequest, ChatTurn } from './chat-request.ts'
 import type { Step } from './directive-steps.ts'
 import type { UpstreamError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import type { FileStore } from './files.ts'
 import type { ModelInventory } from './models.ts'
-import type { AnswerPlan } from './scenario.ts'
+import type { ResponsePlan } from './response-plan.ts'
 import type { EmulatorSettings } from './settings.ts'
 import type { StateIds, Thread, ThreadStore } from './threads.ts'
 
-/** What a reader may look at while it checks a request. */
+/** The state of the emulator that a wire needs when it reads a request. */
 export interface ReadScope {
   account: string
   settings: EmulatorSettings
@@ -17,29 +17,29 @@ export interface ReadScope {
   threads: ThreadStore
   files: FileStore
   stateIds: StateIds
-  /** Notes something that is accepted but worth seeing in the record. */
+  /** Adds a note to the record of an accepted request. */
   note: (text: string) => void
   noteUnknownStateId: (id: string) => void
 }
 
 export interface ReadResult {
   request: ChatRequest
-  /** Set when the conversation is kept; `turns` are the new ones, to be remembered with the answer. */
-  kept: { thread: Thread; turns: ChatTurn[] } | null
-  /** The chat-completions wire sends usage in a stream only when asked. */
+  /** The thread of a stored conversation, and the new turns that are appended to it together with the response. */
+  stored: { thread: Thread; turns: ChatTurn[] } | null
+  /** The chat-completions wire sends usage in a stream only when the request asks for it. */
   includeUsage: boolean
 }
 
 export interface ResponseContext {
   request: ChatRequest
-  plan: AnswerPlan
-  /** Model name with its build. */
+  plan: ResponsePlan
+  /** Model name including its build. */
   model: string
   createdSeconds: number
   stateId: string | null
   threadId: string | null
   messageId: string | null
-  /** File ids of the tool runs, in their order; `null` for a run without a file. */
+  /** File id of each tool run, in the order of the runs; `null` for a run without a file. */
   fileIds: Array<string | null>
   includeUsage: boolean
   createId: () => string
@@ -48,24 +48,24 @@ export interface ResponseContext {
 export interface Frame {
   event: string | null
   data: string
-  /** `finish` carries the finish reason, `done` is the marker behind it. */
+  /** `finish` holds the finish reason; `done` is the end marker after it. */
   kind: 'delta' | 'finish' | 'done'
 }
 
 export interface ChatWire {
   stateIdForm: 'random' | 'time-ordered'
-  /** @throws UpstreamError as the upstream refuses such a request. */
+  /** @throws UpstreamError with the status and text with which the upstream refuses the request. */
   read: (body: unknown, scope: ReadScope) => ReadResult
-  /** The whole body of an answer that is not streamed. */
+  /** Writes the body of a response that is not streamed. */
   write: (context: ResponseContext) => Record<string, unknown>
-  /** The frames of a streamed answer. */
+  /** Writes the frames of a streamed response. */
   writeFrames: (context: ResponseContext) => Frame[]
-  /** An error inside a stream. */
+  /** Writes an error inside a stream. */
   writeErrorFrame: (error: { status: number; message: string }) => Frame
   sendError: (exchange: Exchange, error: UpstreamError) => void
 }
 
-/** Lets the directives `omit` and `extra` work on a body or on the payload of a frame. */
+/** Applies the directives `omit` and `extra` to a body or to the payload of a frame. */
 export function adjustPayload(payload: Record<string, unknown>, step: Step): Record<string, unknown> {
   if (step.omit === undefined && step.extra !== true) return payload
   const adjusted: Record<string, unknown> = { ...payload }
@@ -74,24 +74,24 @@ export function adjustPayload(payload: Record<string, unknown>, step: Step): Rec
   return adjusted
 }
 
-/** One member that nobody knows, for the places below the top level. */
+/** The unknown member that the directive `extra` adds below the top level. */
 export function extraMember(step: Step): Record<string, unknown> {
   return step.extra === true ? { emulator_extra: 'ignore me' } : {}
 }
 
-/** Refuses an unknown file id when the settings say so. */
-export function noteFiles(ids: readonly string[], scope: ReadScope, refuse: (id: string) => UpstreamError): void {
+/** Notes each unknown file id; with the setting `strictFiles` it throws `createError(id)` instead. */
+export function checkFiles(ids: readonly string[], scope: ReadScope, createError: (id: string) => UpstreamError): void {
   for (const id of ids) {
     if (scope.files.has(scope.account, id)) continue
-    if (scope.settings.strictFiles) throw refuse(id)
+    if (scope.settings.strictFiles) throw createError(id)
     scope.note(`unknown file ${id}`)
   }
 }
 
-/** The remembered turns of a thread (the newest `limit` of them) followed by the new ones. */
+/** Returns the stored turns of a thread (the newest `limit` turns) followed by the new turns. */
 export function joinTurns(thread: Thread | null, turns: ChatTurn[], limit: unknown): ChatTurn[] {
   if (thread === null) return turns
-  const remembered =
+  const stored =
     typeof limit === 'number' && limit >= 0 ? thread.turns.slice(-limit || thread.turns.length) : thread.turns
-  return [...remembered, ...turns]
+  return [...stored, ...turns]
 }

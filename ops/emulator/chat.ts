@@ -1,4 +1,4 @@
-// Answers a chat call on any wire: read, look for ordered faults, plan, write.
+// Responds to a chat call on any wire: read the request, apply the faults of its directives, plan the response, write it.
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { type BuiltinRun, emptyModel, picture } from './builtins.ts'
@@ -7,32 +7,32 @@ import { type DirectiveError, HANG_BEFORE_HEADERS, type Step } from './directive
 import { describeStatus, UpstreamError } from './errors.ts'
 import { apiHeaders, breakConnection, type Exchange, JSON_TYPE, pause, sendBody, writeHtmlError } from './exchange.ts'
 import { nameBuild } from './models.ts'
-import { type AnswerPlan, planAnswer, readScene } from './scenario.ts'
+import { planResponse, type ResponsePlan, readPlanInput } from './response-plan.ts'
 import type { EmulatorState } from './state.ts'
 import { planStream, writeStream } from './stream-writer.ts'
 
 /**
- * Answers one chat call whose body has been read.
- * @throws UpstreamError for a request that the upstream refuses and for an error that a directive orders.
+ * Sends the response of one chat call whose body has been parsed.
+ * @throws UpstreamError for a request that the upstream refuses, and for the error of a directive.
  */
-export async function answerChat(
+export async function respondToChat(
   exchange: Exchange,
   wire: ChatWire,
   input: { body: unknown; state: EmulatorState }
 ): Promise<void> {
   const { state } = input
   const read = wire.read(input.body, createScope(exchange, state))
-  const scene = readScene(read.request)
-  const { step } = scene
+  const planInput = readPlanInput(read.request)
+  const { step } = planInput
   if (step.slowMs !== undefined && !(await pause(exchange, step.slowMs))) return
-  const flakyKey = `${read.request.dialect} ${scene.conversation.prompt}`
+  const flakyKey = `${read.request.dialect} ${planInput.conversation.prompt}`
   if (step.flaky !== undefined && state.faults.isStillFlaky(flakyKey, step.flaky.times)) {
     throw createDirectiveError(step.flaky.error)
   }
   if (step.error !== undefined) throw createDirectiveError(step.error)
-  // The connection stays open without a byte until the client or the emulator's end closes it.
+  // No byte is sent; the connection stays open until the client disconnects or the emulator closes.
   if (step.hangAfterFrames === HANG_BEFORE_HEADERS) return
-  if (step.dieAfterFrames === 0) {
+  if (step.breakAfterFrames === 0) {
     breakConnection(exchange)
     return
   }
@@ -41,9 +41,9 @@ export async function answerChat(
     sendUnusable(exchange, step.badJson, isStream)
     return
   }
-  const plan = planAnswer(scene)
+  const plan = planResponse(planInput)
   const context = createContext(exchange, { wire, read, plan, state })
-  remember(read, plan, state)
+  storeTurns(read, plan, state)
   if (!isStream) await writeWhole(exchange, wire.write(context), step)
   else {
     const errorFrame = step.errorFrame === undefined ? null : wire.writeErrorFrame(step.errorFrame)
@@ -81,10 +81,10 @@ function createDirectiveError(error: DirectiveError): UpstreamError {
 
 function createContext(
   exchange: Exchange,
-  input: { wire: ChatWire; read: ReadResult; plan: AnswerPlan; state: EmulatorState }
+  input: { wire: ChatWire; read: ReadResult; plan: ResponsePlan; state: EmulatorState }
 ): ResponseContext {
   const { wire, read, plan, state } = input
-  const { request, kept } = read
+  const { request, stored } = read
   const isToolTurn = plan.calls.length > 0 || plan.runs.length > 0 || (request.dialect === 'v2' && isAfterResult(read))
   const hasStateId = isToolTurn && plan.step.noStateId !== true && request.dialect !== 'chat'
   return {
@@ -93,8 +93,8 @@ function createContext(
     model: nameBuild(request.model),
     createdSeconds: Math.floor(state.now() / 1000),
     stateId: hasStateId ? state.stateIds.issue(wire.stateIdForm) : null,
-    threadId: kept === null ? null : kept.thread.id,
-    messageId: kept === null ? null : randomUUID(),
+    threadId: stored === null ? null : stored.thread.id,
+    messageId: stored === null ? null : randomUUID(),
     fileIds: plan.runs.map(run => storeRunFile(exchange, run, state)),
     includeUsage: read.includeUsage,
     createId: randomUUID
@@ -117,10 +117,10 @@ function storeRunFile(exchange: Exchange, run: BuiltinRun, state: EmulatorState)
   return file.id
 }
 
-function remember({ kept }: ReadResult, plan: AnswerPlan, state: EmulatorState): void {
-  if (kept === null) return
-  const answer = { role: 'assistant' as const, text: plan.text, results: [], fileCount: 0 }
-  state.threads.append(kept.thread, [...kept.turns, answer])
+function storeTurns({ stored }: ReadResult, plan: ResponsePlan, state: EmulatorState): void {
+  if (stored === null) return
+  const response = { role: 'assistant' as const, text: plan.text, results: [], fileCount: 0 }
+  state.threads.append(stored.thread, [...stored.turns, response])
 }
 
 const unusableBodies: Record<string, string> = {
@@ -132,7 +132,7 @@ const unusableBodies: Record<string, string> = {
   html: writeHtmlError(200, 'Please come back later')
 }
 
-/** A 200 whose body is no answer: one of the named kinds, or the directive's own text. */
+/** Sends a 200 with a body that no client can use: a named kind, or else `kind` itself as the text. */
 function sendUnusable(exchange: Exchange, kind: string, isStream: boolean): void {
   const body = Object.hasOwn(unusableBodies, kind) ? (unusableBodies[kind] ?? '') : kind
   sendBody(exchange, { status: 200, contentType: isStream ? 'text/event-stream' : JSON_TYPE, body })
@@ -142,11 +142,11 @@ async function writeWhole(exchange: Exchange, payload: Record<string, unknown>, 
   const body = JSON.stringify(payload)
   const { response } = exchange
   const contentType = step.contentType ?? JSON_TYPE
-  if (step.dieAfterFrames !== undefined || step.hangAfterFrames !== undefined) {
+  if (step.breakAfterFrames !== undefined || step.hangAfterFrames !== undefined) {
     const length = Buffer.byteLength(body)
     response.writeHead(200, { 'content-type': contentType, 'content-length': length, ...apiHeaders(exchange) })
     response.flushHeaders()
-    if (step.dieAfterFrames === undefined) return
+    if (step.breakAfterFrames === undefined) return
     response.write(body.slice(0, Math.floor(body.length / 2)), () => setImmediate(breakConnection, exchange))
     return
   }

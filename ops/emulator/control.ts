@@ -1,6 +1,6 @@
-// The control endpoint `/__control`: what the emulator received, its counters, and the faults that a test orders.
+// The control endpoint `/__control`: shows received requests and counters, and configures faults and settings.
 import { type Exchange, sendJson } from './exchange.ts'
-import { readFailRule, readScriptedAnswer } from './faults.ts'
+import { readFailRule, readScriptedResponse } from './faults.ts'
 import { isObject } from './json.ts'
 import type { EmulatorStats, RecordedRequest } from './recorder.ts'
 import { readSettings } from './settings.ts'
@@ -22,8 +22,8 @@ function readQuery(exchange: Exchange): URLSearchParams {
   return new URLSearchParams(exchange.record.query)
 }
 
-/** Answers one control call. `rest` is the path behind `/__control`. */
-export async function answerControl(
+/** Sends the response of one control call. `rest` is the path after `/__control`. */
+export async function respondToControl(
   exchange: Exchange,
   input: { rest: string; body: unknown; deps: ControlDeps }
 ): Promise<void> {
@@ -39,7 +39,7 @@ export async function answerControl(
         deps.reset()
         return sendJson(exchange, 200, { reset: true })
       case 'GET /stats':
-        return await answerStats(exchange, state)
+        return await sendStats(exchange, state)
       case 'POST /expire': {
         const token = isObject(body) && typeof body.token === 'string' ? body.token : undefined
         return sendJson(exchange, 200, { revoked: state.authority.expire(token) })
@@ -50,7 +50,7 @@ export async function answerControl(
         state.faults.fail(readFailRule(body))
         return sendJson(exchange, 200, { queued: true })
       case 'POST /answer':
-        state.faults.script(readScriptedAnswer(body))
+        state.faults.script(readScriptedResponse(body))
         return sendJson(exchange, 200, { queued: true })
       case 'GET /settings':
         return sendJson(exchange, 200, state.settings)
@@ -71,7 +71,7 @@ function registerToken(exchange: Exchange, body: unknown, state: EmulatorState):
   sendJson(exchange, 200, { registered: true })
 }
 
-/** `?path=` filters by the end of the path, `?method=` by method, `?last=N` keeps the newest. */
+/** Filters the recorded requests: `?path=` by the end of the path, `?method=` by method, `?last=N` keeps the newest N. */
 function selectRequests(query: URLSearchParams, requests: readonly RecordedRequest[]): { requests: RecordedRequest[] } {
   const path = query.get('path')
   const method = query.get('method')?.toUpperCase()
@@ -83,15 +83,18 @@ function selectRequests(query: URLSearchParams, requests: readonly RecordedReque
   return { requests: selected }
 }
 
-/** `?until=aborted>=1` (several, joined by commas) answers as soon as the counters are so; 408 after `timeoutMs`. */
-async function answerStats(exchange: Exchange, state: EmulatorState): Promise<void> {
+/** Sends the counters; `?until=aborted>=1` (conditions joined by commas) waits until all hold, 408 after `timeoutMs`. */
+async function sendStats(exchange: Exchange, state: EmulatorState): Promise<void> {
   const { recorder } = state
   const query = readQuery(exchange)
   const until = query.get('until')
   if (until !== null) {
     const conditions = until.split(',').map(text => readCondition(text, recorder.stats))
-    const asked = Number(query.get('timeoutMs') ?? WAIT_TIMEOUT_MS)
-    const timeoutMs = Math.min(WAIT_TIMEOUT_MS_MAX, Number.isFinite(asked) ? Math.max(0, asked) : WAIT_TIMEOUT_MS)
+    const requestedMs = Number(query.get('timeoutMs') ?? WAIT_TIMEOUT_MS)
+    const timeoutMs = Math.min(
+      WAIT_TIMEOUT_MS_MAX,
+      Number.isFinite(requestedMs) ? Math.max(0, requestedMs) : WAIT_TIMEOUT_MS
+    )
     try {
       await recorder.waitFor(() => conditions.every(holds => holds(recorder.stats)), timeoutMs)
     } catch {
@@ -107,11 +110,11 @@ function readCondition(text: string, stats: EmulatorStats): (stats: EmulatorStat
   if (match === null || name === undefined || typeof stats[name] !== 'number') {
     throw new Error(`until must be like aborted>=1, not ${text}`)
   }
-  const wanted = Number(match[3])
+  const bound = Number(match[3])
   const comparison = match[2]
   return current => {
     const value = Number(current[name])
-    if (comparison === '>=') return value >= wanted
-    return comparison === '<=' ? value <= wanted : value === wanted
+    if (comparison === '>=') return value >= bound
+    return comparison === '<=' ? value <= bound : value === bound
   }
 }

@@ -1,11 +1,12 @@
-// One reader per directive: how its value is written into the step it belongs to.
+// One reader per directive, which reads its value into a step.
 import { type DirectiveError, HANG_BEFORE_HEADERS, type Step } from './directive-steps.ts'
 import { asJson, type JsonValue } from './json.ts'
 
 const WAIT_MS_MAX = 600_000
 const CHUNKS_MAX = 100_000
 const BIG_TEXT_BYTES_MAX = 64 * 1024 * 1024
-/** Writes one directive into a step; false when the value cannot be used. */
+
+/** Reads the value of one directive into a step; returns false for an invalid value. */
 type Reader = (step: Step, value: string) => boolean
 
 function flag(set: (step: Step) => void): Reader {
@@ -37,7 +38,7 @@ function word(set: (step: Step, value: string) => void): Reader {
   }
 }
 
-/** A value written as a JSON string is decoded, any other text is taken as it stands. */
+/** Decodes a value that is a JSON string; returns any other value unchanged. */
 function readText(value: string): string {
   if (!value.startsWith('"')) return value
   const parsed = parseJson(value)
@@ -72,7 +73,10 @@ function readUsage(step: Step, value: string): boolean {
   return true
 }
 
-/** `STATUS [retry=VALUE] [html|json] [message=REST]`; a value with blanks stands in double quotes, the message needs none. */
+/**
+ * Reads `STATUS [retry=VALUE] [html|json] [message=REST]`. A `retry` value with spaces needs double quotes; the message is
+ * the rest of the text. Returns undefined for an invalid value.
+ */
 function parseError(value: string): DirectiveError | undefined {
   const head = /^\s*(\d{3})(?=\s|$)/.exec(value)
   if (head === null) return undefined
@@ -88,7 +92,7 @@ function parseError(value: string): DirectiveError | undefined {
     status,
     message: message === null ? null : readText((message[1] ?? '').trim()),
     retryAfter: retry === null ? null : (retry[1] ?? retry[2] ?? null),
-    // Proxies in front of the upstream produce these two, and they do not know JSON.
+    // A real 502 or 504 comes from a proxy in front of the upstream, which sends an HTML page.
     isHtml: isHtml || ((status === 502 || status === 504) && !isJson && message === null)
   }
 }
@@ -131,8 +135,8 @@ function readBuiltin(step: Step, value: string): boolean {
 }
 
 function readDie(step: Step, value: string): boolean {
-  if (value === '') step.dieAfterFrames = 'middle'
-  else if (/^\d{1,6}$/.test(value)) step.dieAfterFrames = Number(value)
+  if (value === '') step.breakAfterFrames = 'middle'
+  else if (/^\d{1,6}$/.test(value)) step.breakAfterFrames = Number(value)
   else return false
   return true
 }
@@ -162,7 +166,7 @@ function setText(set: (step: Step, value: string) => void): Reader {
 
 const wait = { min: 0, max: WAIT_MS_MAX }
 
-/** The readers by the directive's name. */
+/** The readers by directive name. */
 export const readers: Record<string, Reader> = {
   text: setText((step, value) => {
     step.text = value

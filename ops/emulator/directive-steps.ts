@@ -1,9 +1,9 @@
-// What the directives of a prompt ask for, step by step, and which step shapes the answer of which round.
+// The values of a prompt's directives as a list of steps, and the selection of the step for one round.
 import type { JsonValue } from './json.ts'
 
 export interface DirectiveCall {
   name: string
-  /** Usually an object; anything else is sent as it is, to see how a client takes it. */
+  /** Normally an object; any other JSON value is sent unchanged, to test a client with it. */
   arguments: JsonValue
 }
 
@@ -11,7 +11,7 @@ export interface DirectiveError {
   status: number
   message: string | null
   retryAfter: string | null
-  /** An HTML page, as proxies in front of the upstream answer, in place of the JSON body. */
+  /** The error has the HTML page of a proxy instead of a JSON body. */
   isHtml: boolean
 }
 
@@ -21,7 +21,7 @@ export interface DirectiveBuiltin {
   isCensored: boolean
 }
 
-/** What one answer has to be like: first what it says, then how it is written, then what happens to the connection. */
+/** The directives of one response, in groups as in README.md: its content, its form, its faults, its framing. */
 export interface Step {
   text?: string
   chunks?: string[]
@@ -53,7 +53,7 @@ export interface Step {
   error?: DirectiveError
   flaky?: { times: number; error: DirectiveError }
   hangAfterFrames?: number
-  dieAfterFrames?: number | 'middle'
+  breakAfterFrames?: number | 'middle'
   badJson?: string
   noTerminal?: boolean
   noDone?: boolean
@@ -74,14 +74,15 @@ export interface Step {
   headers?: Record<string, string>
 }
 
-/** `[[hang]]` without a number: not even the response headers are sent. */
+/** `[[hang]]` without a number: the response headers are not sent either. */
 export const HANG_BEFORE_HEADERS = -1
 
+/** Creates a step without directives. */
 export function createStep(): Step {
   return { calls: [], builtins: [] }
 }
 
-/** The members of a step that describe the connection and the framing; they also hold for rounds after a call. */
+/** Returns a step with only the timing and framing members, which also apply to the rounds after a call. */
 function keepFraming(step: Step): Step {
   const kept: Step = { calls: [], builtins: [] }
   for (const name of ['slowMs', 'tickMs', 'bytesPerWrite'] as const) {
@@ -96,9 +97,9 @@ function keepFraming(step: Step): Step {
 }
 
 /**
- * The step that shapes the answer of one round.
- * @param input.round how many function results groups the conversation holds since the prompt.
- * @param input.isParallel whether one answer may hold several calls; otherwise each call takes a round of its own.
+ * Selects the step for one round.
+ * @param input.round number of groups of function results after the prompt
+ * @param input.isParallel true when one response may hold several calls; otherwise each call gets its own round
  */
 export function selectStep(input: { steps: Step[]; round: number; isParallel: boolean }): Step {
   const rounds: Step[] = []
@@ -117,7 +118,7 @@ export function selectStep(input: { steps: Step[]; round: number; isParallel: bo
   return last.calls.length === 0 ? last : keepFraming(last)
 }
 
-/** A later call of the same step is written in the same form as the first, but the text and the faults came with that one. */
+/** Returns the step for a later call of the same step: it keeps the form of the call, but not the text and the faults. */
 function keepCallForm(step: Step): Step {
   const kept = keepFraming(step)
   const flags = [

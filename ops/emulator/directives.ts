@@ -1,13 +1,12 @@
 // Reads the directives that a test writes into the last user prompt: `[[name]]` or `[[name:value]]`.
-// The table of all of them, with their meaning, is README.md beside this file; `directiveNames` is the same list and a test
-// compares the two.
+// README.md in this folder has a table of all directives and their effects; a test compares it with `directiveNames`.
 //
-// - A directive ends at the first run of closing brackets (`]]` that no further `]` follows), so `[[text:see [1]]]` reads
-//   as "see [1]". A value that is JSON (it begins with `{`, `[` or `"`) ends where the JSON ends, whatever it holds.
-// - `[[step]]` divides a prompt into steps: the first step shapes the first answer, the next one the answer that follows
-//   the first function result, and so on. The last step answers every later round; if it called a function, the rounds
-//   after it get the default answer.
-// - What is not a known directive with a usable value stays in the text.
+// - A directive ends at the first `]]` that is not followed by another `]`, so `[[text:see [1]]]` has the value "see [1]".
+//   A JSON value (it begins with `{`, `[` or `"`) ends at the end of the JSON, even if the JSON contains brackets.
+// - `[[step]]` divides a prompt into steps: the first step determines the first response, the next step the response after
+//   the first function result, and so on. The last step applies to every later round, unless it called a function: then
+//   later rounds get the default response.
+// - An unknown directive, or one with an invalid value, stays in the text.
 import { readers } from './directive-readers.ts'
 import { createStep, type Step } from './directive-steps.ts'
 
@@ -19,10 +18,10 @@ export interface Directives {
 
 const STEP_DIRECTIVE = 'step'
 
-/** Every directive name that a prompt can hold. */
+/** The names of all directives. */
 export const directiveNames: readonly string[] = [...Object.keys(readers), STEP_DIRECTIVE]
 
-/** Directives whose value may be JSON, and the text that may stand before it (the name of the function). */
+/** Directives whose value may be JSON, each with a pattern for the text before the JSON (for `tool` the function's name). */
 const jsonValueStart: Record<string, RegExp> = {
   text: /(?=")/y,
   chunks: /(?=\[)/y,
@@ -35,7 +34,7 @@ const opening = /\[\[([a-z0-9]+)(:|(?=\]\]))/y
 
 /**
  * Reads the directives out of a prompt.
- * @returns the remaining text and at least one step.
+ * @returns the prompt without its directives, and at least one step.
  */
 export function readDirectives(prompt: string): Directives {
   let start = prompt.indexOf('[[')
@@ -54,7 +53,7 @@ export function readDirectives(prompt: string): Directives {
   return { text: (text + prompt.slice(rest)).trim(), steps }
 }
 
-/** Reads the directive at `start`; returns the index behind it, or nothing when there is none. */
+/** Reads the directive at `start` into its step; returns the index after it, or undefined when the text is no directive. */
 function readOne(prompt: string, start: number, steps: Step[]): number | undefined {
   opening.lastIndex = start
   const head = opening.exec(prompt)
@@ -96,7 +95,7 @@ function skipSpace(text: string, from: number): number {
   return index
 }
 
-/** Index behind the JSON object, array or string that begins at `start`, or -1 when none is complete there. */
+/** Returns the index after the JSON object, array or string that begins at `start`; -1 when it is missing or incomplete. */
 function findJsonEnd(text: string, start: number): number {
   if (!'{["'.includes(text[start] ?? ' ')) return -1
   let depth = 0

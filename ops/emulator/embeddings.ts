@@ -1,4 +1,4 @@
-// Embeddings and token counts: the same text always gives the same vector and the same numbers.
+// Embeddings and token counts; both are deterministic functions of the text.
 import { badRequest, noSuchModel, unprocessable } from './errors.ts'
 import { isObject } from './json.ts'
 import { type ModelInventory, vectorLength } from './models.ts'
@@ -6,7 +6,7 @@ import { countCharacters, countTokens } from './tokens.ts'
 
 const INPUTS_MAX = 2048
 
-/** FNV-1a over the UTF-16 units of a text: cheap, and spread enough to seed the generator. */
+/** FNV-1a over the UTF-16 units of a text: cheap, and different texts get different seeds for the generator. */
 function hashText(text: string): number {
   let hash = 0x811c9dc5
   for (let index = 0; index < text.length; index++) {
@@ -15,7 +15,7 @@ function hashText(text: string): number {
   return hash >>> 0
 }
 
-/** A vector of numbers between -2 and 2 with few digits, drawn from a generator seeded by the text. */
+/** Returns a vector of numbers between -2 and 2 with few digits, from a generator that is seeded by the text. */
 export function embedText(text: string, length: number): number[] {
   let state = hashText(text) || 1
   const vector = new Array<number>(length)
@@ -28,12 +28,12 @@ export function embedText(text: string, length: number): number[] {
   return vector
 }
 
-/** Tokens that the upstream charges for one embedded text (it adds five of its own). */
+/** Tokens that the upstream counts for one embedded text: those of the text and five more. */
 export function countEmbeddingTokens(text: string): number {
   return countTokens(text) + 5
 }
 
-/** Reads `{model, input}` where the input is a list of texts. */
+/** Reads `{model, input}`, where the input is a list of texts. Throws UpstreamError 400 or 422. */
 function readInputs(body: unknown): { model: string; input: string[] } {
   if (!isObject(body)) throw badRequest('the body must be an object')
   if (typeof body.model !== 'string') throw unprocessable('model is required')
@@ -47,8 +47,8 @@ function readInputs(body: unknown): { model: string; input: string[] } {
   return { model: body.model, input }
 }
 
-/** Answer of `POST <base>/embeddings`. Throws UpstreamError 400, 404 or 422. */
-export function answerEmbeddings(body: unknown, models: ModelInventory): unknown {
+/** The response body of `POST <base>/embeddings`. Throws UpstreamError 400, 404 or 422. */
+export function writeEmbeddings(body: unknown, models: ModelInventory): unknown {
   const { model, input } = readInputs(body)
   if (models.find(model)?.type !== 'embedder') throw noSuchModel()
   const length = vectorLength(model)
@@ -64,8 +64,11 @@ export function answerEmbeddings(body: unknown, models: ModelInventory): unknown
   }
 }
 
-/** Answer of `POST <base>/tokens/count`: a bare array in the order of the input. */
-export function answerTokenCount(body: unknown, models: ModelInventory): unknown {
+/**
+ * The response body of `POST <base>/tokens/count`: an array in the order of the input.
+ * @throws UpstreamError 400, 404 or 422.
+ */
+export function writeTokenCounts(body: unknown, models: ModelInventory): unknown {
   const { model, input } = readInputs(body)
   if (models.find(model) === undefined) throw noSuchModel()
   return input.map(text => ({ object: 'tokens', tokens: countTokens(text), characters: countCharacters(text) }))

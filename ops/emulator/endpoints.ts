@@ -1,24 +1,24 @@
-// The endpoints beside chat: models, embeddings, token counts and files, as a table of method, path and handler.
-import { answerEmbeddings, answerTokenCount } from './embeddings.ts'
+// The endpoints other than chat (models, embeddings, token counts, files) as a table of method, path and handler.
+import { writeEmbeddings, writeTokenCounts } from './embeddings.ts'
 import { noSuchModel, UpstreamError } from './errors.ts'
 import { type Exchange, sendBody, sendJson } from './exchange.ts'
 import { storeUpload } from './files.ts'
 import { readMultipart } from './multipart.ts'
-import { answerOpenAiEmbeddings, findOpenAiModel, listOpenAiModels } from './openai-chat.ts'
+import { findOpenAiModel, listOpenAiModels, writeOpenAiEmbeddings } from './openai-chat.ts'
 import type { EmulatorState } from './state.ts'
 
 type Handler = (exchange: Exchange, body: Buffer, state: EmulatorState) => Promise<void> | void
 
 export interface Endpoint {
   method: string
-  /** Path behind the base; the group is the id. */
+  /** Matches the path below the base URL. */
   pattern: RegExp
-  /** Name in the counters. */
+  /** Route name in the `byRoute` counters. */
   name: string
   handler: Handler
 }
 
-/** Parses a JSON body and records it. Throws UpstreamError 400 when it is not JSON. */
+/** Parses a JSON body and records it. Throws UpstreamError 400 when the body is not JSON. */
 export function readJson(exchange: Exchange, body: Buffer, state: EmulatorState): unknown {
   const text = body.toString('utf8')
   try {
@@ -40,7 +40,7 @@ function lastSegment(exchange: Exchange, position: number): string {
   }
 }
 
-/** Native calls that are not chat; they live under the v1 base. */
+/** Endpoints of the native wire other than chat; all of them are below the v1 base URL. */
 export const nativeEndpoints: Endpoint[] = [
   {
     method: 'GET',
@@ -64,7 +64,7 @@ export const nativeEndpoints: Endpoint[] = [
     pattern: /^\/embeddings$/,
     name: '/embeddings',
     handler: (exchange, body, state) => {
-      sendJson(exchange, 200, answerEmbeddings(readJson(exchange, body, state), state.models))
+      sendJson(exchange, 200, writeEmbeddings(readJson(exchange, body, state), state.models))
     }
   },
   {
@@ -72,7 +72,7 @@ export const nativeEndpoints: Endpoint[] = [
     pattern: /^\/tokens\/count$/,
     name: '/tokens/count',
     handler: (exchange, body, state) => {
-      sendJson(exchange, 200, answerTokenCount(readJson(exchange, body, state), state.models))
+      sendJson(exchange, 200, writeTokenCounts(readJson(exchange, body, state), state.models))
     }
   },
   {
@@ -119,7 +119,7 @@ export const nativeEndpoints: Endpoint[] = [
   }
 ]
 
-/** Calls of the chat-completions wire that are not chat. */
+/** Endpoints of the chat-completions wire other than chat. */
 export const openAiEndpoints: Endpoint[] = [
   {
     method: 'GET',
@@ -138,7 +138,7 @@ export const openAiEndpoints: Endpoint[] = [
     pattern: /^\/embeddings$/,
     name: '/embeddings',
     handler: (exchange, body, state) => {
-      sendJson(exchange, 200, answerOpenAiEmbeddings(readJson(exchange, body, state)))
+      sendJson(exchange, 200, writeOpenAiEmbeddings(readJson(exchange, body, state)))
     }
   }
 ]

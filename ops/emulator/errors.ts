@@ -1,4 +1,4 @@
-// The error that any handler of the emulator throws to answer with the upstream's error body.
+// The error that a handler throws so that the response is an error of the upstream, and the upstream's error texts.
 
 export class UpstreamError extends Error {
   readonly status: number
@@ -34,16 +34,17 @@ export function describeStatus(status: number): string {
   return statusTexts[status] ?? `Status ${status}`
 }
 
-/** Malformed parameters, status 400. */
+/** Creates the error for malformed parameters, status 400. */
 export function badRequest(detail: string): UpstreamError {
   return new UpstreamError(400, `Invalid params: ${detail}`)
 }
 
-/** Well-formed but wrong in meaning, status 422. */
+/** Creates the error for well-formed parameters with an invalid meaning, status 422. */
 export function unprocessable(detail: string): UpstreamError {
   return new UpstreamError(422, detail)
 }
 
+/** Creates the error for an unknown model, status 404. */
 export function noSuchModel(): UpstreamError {
   return new UpstreamError(404, 'No such model')
 }

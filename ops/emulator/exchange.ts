@@ -1,4 +1,4 @@
-// One HTTP exchange: what came in, its record, and the few ways in which the emulator answers.
+// One HTTP exchange: the request, its record, and the functions that send or break its response.
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { UpstreamError } from './errors.ts'
@@ -10,17 +10,17 @@ export interface Exchange {
   method: string
   path: string
   record: RecordedRequest
-  /** Who the token belongs to; files are visible to their account only. */
+  /** Account of the token; a file is visible to its own account only. */
   account: string
-  /** Set before the emulator itself destroys the connection, so that this is not counted as an aborting client. */
+  /** Set before the emulator destroys the connection, so that the close is not counted as a client disconnect. */
   isBrokenOnPurpose: boolean
-  /** True once the exchange is over or its connection is gone, whoever closed it. */
+  /** True after the response is complete or the connection is closed, by either side. */
   isClosed: boolean
-  /** Called once at that moment; `onClosed` adds to them. */
+  /** Called once when `isClosed` becomes true; `onClosed` adds a listener. */
   closeListeners: Set<() => void>
 }
 
-/** Calls back when the exchange is over; returns the function that takes the listener away again. */
+/** Calls the listener when the exchange is closed; returns a function that removes the listener. */
 export function onClosed(exchange: Exchange, listener: () => void): () => void {
   exchange.closeListeners.add(listener)
   return () => {
@@ -30,7 +30,7 @@ export function onClosed(exchange: Exchange, listener: () => void): () => void {
 
 /**
  * Reads the whole request body.
- * @throws UpstreamError 413 past the bound.
+ * @throws UpstreamError 413 when the body is larger than `bytesMax`.
  */
 export function readBody(exchange: Exchange, bytesMax: number): Promise<Buffer> {
   const { request } = exchange
@@ -40,7 +40,7 @@ export function readBody(exchange: Exchange, bytesMax: number): Promise<Buffer> 
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length
       if (bytes > bytesMax) {
-        // The rest is read and dropped, so that the client gets the answer and not a reset.
+        // The rest of the body is read and discarded: otherwise the client gets a connection reset instead of the 413.
         chunks.length = 0
         reject(new UpstreamError(413, 'Payload too large', { headers: { connection: 'close' } }))
         return
@@ -50,12 +50,12 @@ export function readBody(exchange: Exchange, bytesMax: number): Promise<Buffer> 
     request.on('end', () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)))
     request.on('error', reject)
     request.on('close', () => {
-      if (!request.complete) reject(new Error('the client went away'))
+      if (!request.complete) reject(new Error('the client disconnected before its request body was complete'))
     })
   })
 }
 
-/** The headers that every API answer carries; the request id is always the upstream's own. */
+/** The headers of every API response. The request id is always a new one; the client's session id is returned. */
 export function apiHeaders(exchange: Exchange): OutgoingHttpHeaders {
   const session = exchange.request.headers['x-session-id']
   return {
@@ -66,29 +66,29 @@ export function apiHeaders(exchange: Exchange): OutgoingHttpHeaders {
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Sends a complete answer with the API headers. */
+/** Sends a complete response with the API headers. */
 export function sendBody(
   exchange: Exchange,
-  answer: { status: number; contentType: string; body: string | Buffer; headers?: OutgoingHttpHeaders }
+  content: { status: number; contentType: string; body: string | Buffer; headers?: OutgoingHttpHeaders }
 ): void {
   const { response } = exchange
   if (response.headersSent || response.destroyed) return
-  if (answer.status === 204 || answer.status === 304) {
-    response.writeHead(answer.status, { ...apiHeaders(exchange), ...answer.headers })
+  if (content.status === 204 || content.status === 304) {
+    response.writeHead(content.status, { ...apiHeaders(exchange), ...content.headers })
     response.end()
     return
   }
-  const length = typeof answer.body === 'string' ? Buffer.byteLength(answer.body) : answer.body.length
-  response.writeHead(answer.status, {
-    'content-type': answer.contentType,
+  const length = typeof content.body === 'string' ? Buffer.byteLength(content.body) : content.body.length
+  response.writeHead(content.status, {
+    'content-type': content.contentType,
     'content-length': length,
     ...apiHeaders(exchange),
-    ...answer.headers
+    ...content.headers
   })
-  response.end(answer.body)
+  response.end(content.body)
 }
 
-/** Sends a JSON value as an API answer. */
+/** Sends a JSON value as an API response. */
 export function sendJson(exchange: Exchange, status: number, value: unknown, headers?: OutgoingHttpHeaders): void {
   sendBody(exchange, {
     status,
@@ -98,13 +98,13 @@ export function sendJson(exchange: Exchange, status: number, value: unknown, hea
   })
 }
 
-/** Page that a proxy in front of the upstream sends. */
+/** The HTML error page that a proxy in front of the upstream sends. */
 export function writeHtmlError(status: number, message: string): string {
   const escaped = message.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
   return `<html>\r\n<head><title>${status} ${escaped}</title></head>\r\n<body>\r\n<center><h1>${status} ${escaped}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n`
 }
 
-/** Sends an error as the native API writes it: `{"status","message"}`, or the page of a proxy. */
+/** Sends an error in the native API's form, `{"status","message"}`, or as a proxy's HTML page. */
 export function sendApiError(exchange: Exchange, error: UpstreamError): void {
   if (error.isHtml) {
     const body = writeHtmlError(error.status, error.message)
@@ -118,16 +118,16 @@ export function breakConnection(exchange: Exchange): void {
   exchange.response.destroy()
 }
 
-/** Waits, but not longer than the connection lives. Resolves to false when the connection is gone. */
+/** Waits `ms` milliseconds, or until the exchange is closed. Resolves to false when it is closed. */
 export function pause(exchange: Exchange, ms: number): Promise<boolean> {
   if (exchange.isClosed) return Promise.resolve(false)
   return new Promise(resolve => {
     const finish = () => {
       clearTimeout(timer)
-      forget()
+      removeListener()
       resolve(!exchange.isClosed)
     }
     const timer = setTimeout(finish, ms)
-    const forget = onClosed(exchange, finish)
+    const removeListener = onClosed(exchange, finish)
   })
 }

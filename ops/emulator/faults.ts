@@ -1,8 +1,8 @@
-// Faults that a test orders over the control endpoint: endpoints that fail, and answers written down word by word.
+// Faults that a test configures over the control endpoint: endpoints that fail, and responses that are scripted in full.
 import { isObject } from './json.ts'
 
 export interface FailRule {
-  /** The end of the path, such as `/models` or `/files/*`; `*` stands for one segment. */
+  /** The end of the path, such as `/models` or `/files/*`; `*` matches one segment. */
   path: string
   method: string | null
   /** 0 destroys the connection. */
@@ -11,23 +11,23 @@ export interface FailRule {
   message: string | null
   retryAfter: string | null
   isHtml: boolean
-  /** Answers nothing at all. */
+  /** Sends no response and leaves the connection open. */
   isHanging: boolean
 }
 
 export interface ScriptedChunk {
-  /** Waited before this chunk. */
+  /** Delay before this chunk. */
   delayMs: number
   bytes: Buffer
 }
 
-export interface ScriptedAnswer {
-  /** The end of the path that it is for; `null` is the next chat call. */
+export interface ScriptedResponse {
+  /** The end of the path of the call that gets this response; `null`: the next chat call. */
   path: string | null
   status: number
   headers: Record<string, string>
   chunks: ScriptedChunk[]
-  /** How it ends after the last chunk. */
+  /** After the last chunk: end the response, destroy the connection, or leave it open. */
   ending: 'end' | 'destroy' | 'hang'
   isChunked: boolean
 }
@@ -36,11 +36,12 @@ const QUEUE_MAX = 1000
 
 export interface Faults {
   fail: (rule: FailRule) => void
-  script: (answer: ScriptedAnswer) => void
-  /** The rule for this call, used up by one. */
+  script: (response: ScriptedResponse) => void
+  /** Finds the rule for this call and counts one use of it; a rule that was used `times` times is removed. */
   takeFailure: (method: string, path: string) => FailRule | undefined
-  takeAnswer: (path: string) => ScriptedAnswer | undefined
-  /** Counts a failing try of a flaky prompt: true while it still has to fail. */
+  /** Removes and returns the next scripted response for this path. */
+  takeScriptedResponse: (path: string) => ScriptedResponse | undefined
+  /** Counts one attempt of a flaky prompt; true while the attempt has to fail. */
   isStillFlaky: (key: string, times: number) => boolean
   reset: () => void
 }
@@ -51,19 +52,19 @@ function matchesPath(pattern: string, path: string): boolean {
   return new RegExp(`${escaped}$`).test(path)
 }
 
-/** The ordered faults of one emulator; each queue holds at most a thousand. */
+/** Creates the configured faults of one emulator; each queue holds at most 1000 entries. */
 export function createFaults(): Faults {
   const rules: FailRule[] = []
-  const answers: ScriptedAnswer[] = []
-  const tries = new Map<string, number>()
+  const responses: ScriptedResponse[] = []
+  const failedAttempts = new Map<string, number>()
   return {
     fail(rule) {
       if (rules.length >= QUEUE_MAX) throw new Error('too many fail rules are waiting')
       rules.push(rule)
     },
-    script(answer) {
-      if (answers.length >= QUEUE_MAX) throw new Error('too many answers are waiting')
-      answers.push(answer)
+    script(response) {
+      if (responses.length >= QUEUE_MAX) throw new Error('too many answers are waiting')
+      responses.push(response)
     },
     takeFailure(method, path) {
       if (rules.length === 0) return undefined
@@ -72,34 +73,34 @@ export function createFaults(): Faults {
       if (rule !== undefined && --rule.times <= 0) rules.splice(index, 1)
       return rule
     },
-    takeAnswer(path) {
-      if (answers.length === 0) return undefined
-      const index = answers.findIndex(answer => matchesPath(answer.path ?? '/chat/completions', path))
-      return index === -1 ? undefined : answers.splice(index, 1)[0]
+    takeScriptedResponse(path) {
+      if (responses.length === 0) return undefined
+      const index = responses.findIndex(response => matchesPath(response.path ?? '/chat/completions', path))
+      return index === -1 ? undefined : responses.splice(index, 1)[0]
     },
     isStillFlaky(key, times) {
-      const failed = tries.get(key) ?? 0
+      const failed = failedAttempts.get(key) ?? 0
       if (failed >= times) {
-        // The next run of the same prompt starts again.
-        tries.delete(key)
+        // After this success the same prompt fails again from the start.
+        failedAttempts.delete(key)
         return false
       }
-      tries.set(key, failed + 1)
-      const oldest = tries.size > QUEUE_MAX ? tries.keys().next().value : undefined
-      if (oldest !== undefined) tries.delete(oldest)
+      failedAttempts.set(key, failed + 1)
+      const oldest = failedAttempts.size > QUEUE_MAX ? failedAttempts.keys().next().value : undefined
+      if (oldest !== undefined) failedAttempts.delete(oldest)
       return true
     },
     reset() {
       rules.length = 0
-      answers.length = 0
-      tries.clear()
+      responses.length = 0
+      failedAttempts.clear()
     }
   }
 }
 
 /**
  * Reads the body of `POST /__control/fail`.
- * @throws Error naming the member that is wrong.
+ * @throws Error that names the invalid member.
  */
 export function readFailRule(value: unknown): FailRule {
   if (!isObject(value) || typeof value.path !== 'string' || value.path === '') throw new Error('path is required')
@@ -126,9 +127,9 @@ export function readFailRule(value: unknown): FailRule {
 /**
  * Reads the body of `POST /__control/answer`: `{path?, status?, headers?, body? | chunks?, end?, delayMs?}`. A body that is
  * not a string is sent as JSON; a chunk is a string or `{text | base64, delayMs?}`.
- * @throws Error naming the member that is wrong.
+ * @throws Error that names the invalid member.
  */
-export function readScriptedAnswer(value: unknown): ScriptedAnswer {
+export function readScriptedResponse(value: unknown): ScriptedResponse {
   if (!isObject(value)) throw new Error('the answer must be an object')
   const status = value.status ?? 200
   if (typeof status !== 'number' || status < 200 || status > 599) throw new Error('status must be an HTTP status')

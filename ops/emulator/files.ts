@@ -1,4 +1,4 @@
-// The file store: uploads, generated pictures and models, visible to the account that made them.
+// The file store: uploads, generated pictures and 3D models, visible to their own account only.
 import { randomUUID } from 'node:crypto'
 import { badRequest, UpstreamError, unprocessable } from './errors.ts'
 import type { ReceivedForm } from './multipart.ts'
@@ -42,7 +42,7 @@ export interface FileStore {
   remove: (account: string, id: string) => { id: string; object: 'file'; deleted: true }
 }
 
-/** A store of at most 1000 files and 256 MiB; the oldest leave first. */
+/** Creates a store of at most 1000 files and 256 MiB; beyond that the oldest files are removed. */
 export function createFileStore(now: () => number): FileStore {
   const entries = new Map<string, Entry>()
   let bytes = 0
@@ -88,7 +88,7 @@ export function createFileStore(now: () => number): FileStore {
   }
 }
 
-/** Stores the file of an upload form. Throws UpstreamError 400 or 422. */
+/** Stores the file of an upload form. Throws UpstreamError 400 without a file and 422 for an unknown purpose. */
 export function storeUpload(store: FileStore, account: string, form: ReceivedForm): StoredFile {
   const file = form.files.find(entry => entry.field === 'file')
   if (file === undefined) throw badRequest('file is required')

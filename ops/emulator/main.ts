@@ -1,4 +1,5 @@
-// Entry of the embedded upstream as a process of its own: prints one line of JSON when it listens, ends with its parent.
+// Entry point of the embedded upstream as a separate process: it prints one line of JSON when it listens, and exits when its
+// parent exits.
 import { fstatSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { createEmulator, type Emulator, type EmulatorOptions } from './server.ts'
@@ -10,7 +11,10 @@ const CLOSE_DEADLINE_MS = 2000
 
 class UsageError extends Error {}
 
-/** Options from the command line. Throws UsageError for what it does not know, and the read error of a certificate file. */
+/**
+ * Reads the command line.
+ * @throws UsageError for an unknown flag or a wrong value, and the read error of a certificate file.
+ */
 function readOptions(args: string[]): EmulatorOptions {
   let values: ReturnType<typeof parseFlags>
   try {
@@ -59,7 +63,7 @@ function readNumber(name: string, text: string, max: number): number {
   return value
 }
 
-/** Says where the emulator listens, on stdout and over the IPC channel when there is one. */
+/** Prints the emulator's URLs on stdout and sends them over the IPC channel, when the process has one. */
 function announce(emulator: Emulator): void {
   const { baseUrl, authUrl, controlUrl, chatBaseUrl } = emulator
   const message = { event: 'listening', baseUrl, authUrl, controlUrl, chatBaseUrl }
@@ -67,8 +71,8 @@ function announce(emulator: Emulator): void {
   process.send?.(message)
 }
 
-/** Calls back when the parent is gone: the IPC channel closes, or the pipe on stdin ends. */
-function onParentGone(listener: () => void): void {
+/** Calls the listener when the parent process exits: its IPC channel closes, or the pipe on stdin ends. */
+function onParentExit(listener: () => void): void {
   if (process.send !== undefined) {
     process.once('disconnect', listener)
     if (!process.connected) listener()
@@ -81,7 +85,7 @@ function onParentGone(listener: () => void): void {
   process.stdin.resume()
 }
 
-/** A terminal, a file or the null device says nothing about a parent. */
+/** Only a pipe or a socket ends together with the parent; a terminal, a file or the null device does not. */
 function isPipe(descriptor: number): boolean {
   try {
     const stat = fstatSync(descriptor)
@@ -93,18 +97,18 @@ function isPipe(descriptor: number): boolean {
 
 async function run(): Promise<void> {
   const emulator = await createEmulator(readOptions(process.argv.slice(2)))
-  let isEnding = false
-  const end = () => {
-    if (isEnding) return
-    isEnding = true
+  let isClosing = false
+  const close = () => {
+    if (isClosing) return
+    isClosing = true
     setTimeout(() => process.exit(EXIT_FAILED), CLOSE_DEADLINE_MS).unref()
     void emulator.close().then(() => process.exit(0))
   }
-  process.on('SIGTERM', end)
-  process.on('SIGINT', end)
-  // Nobody reads the line any more: the parent is gone.
-  process.stdout.on('error', end)
-  onParentGone(end)
+  process.on('SIGTERM', close)
+  process.on('SIGINT', close)
+  // A write to stdout fails when the parent has exited and its end of the pipe is closed.
+  process.stdout.on('error', close)
+  onParentExit(close)
   announce(emulator)
 }
 

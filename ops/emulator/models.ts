@@ -1,4 +1,4 @@
-// The model inventory of the native upstream, as recorded, and which build each model says it is.
+// The recorded model inventory of the native upstream, and the build that each model name has in a response.
 
 export type ModelType = 'chat' | 'filter' | 'aicheck' | 'embedder'
 
@@ -38,11 +38,11 @@ const owner = 'salutedevices'
 
 export interface ModelInventory {
   list: () => readonly Model[]
-  /** The model of this id; an id with a build suffix (`name:1.2.3`) finds the model without it. */
+  /** Finds the model of this id; a build suffix (`name:1.2.3`) is ignored. */
   find: (id: string) => Model | undefined
 }
 
-/** The recorded inventory with additional chat models behind it. */
+/** Creates the recorded inventory, followed by additional chat models. */
 export function createModelInventory(extraChatModels: readonly string[]): ModelInventory {
   const models: Model[] = []
   for (const [type, ids] of idsByType) {
@@ -56,13 +56,13 @@ export function createModelInventory(extraChatModels: readonly string[]): ModelI
   }
 }
 
-/** The name in a chat answer carries the build: `GigaChat:2.0.28.2`. */
+/** Returns the model name of a chat response, which includes the build: `GigaChat:2.0.28.2`. */
 export function nameBuild(id: string): string {
   if (id.includes(':')) return id
   return id.startsWith('GigaChat-3') ? `${id}:32.3.18.5` : `${id}:2.0.28.2`
 }
 
-/** Numbers per vector, which differ from model to model. */
+/** Returns the vector length of an embedding model. */
 export function vectorLength(id: string): number {
   switch (id.split(':')[0]) {
     case 'EmbeddingsGigaR':
@@ -74,7 +74,7 @@ export function vectorLength(id: string): number {
   }
 }
 
-/** The models that can make several calls in one answer. */
+/** True for a model that can make several calls in one response. */
 export function canCallInParallel(id: string): boolean {
   return /-2-Max(?![\w])/i.test(id)
 }

@@ -1,4 +1,5 @@
-// Reads a `multipart/form-data` body. (The runtime's own reader takes the bare boundary text inside a file for a boundary.)
+// Reads a `multipart/form-data` body. Node's own reader (`Response.formData()`) is not used, because it takes the bare
+// boundary text inside a file for a boundary.
 import { badRequest } from './errors.ts'
 
 export interface ReceivedForm {
@@ -12,14 +13,14 @@ const DASHES = '--'
 
 /**
  * Reads the fields and files of a form.
- * @throws UpstreamError 400 when it is something else or malformed.
+ * @throws UpstreamError 400 for another content type or a malformed body.
  */
 export function readMultipart(body: Buffer, contentType: string | undefined): ReceivedForm {
   const parameters = /^multipart\/form-data\s*;(.*)$/is.exec(contentType ?? '')?.[1]
   const boundary = /(?:^|;)\s*boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(parameters ?? '')
   if (boundary === null) throw badRequest('multipart/form-data with a boundary expected')
   const form: ReceivedForm = { fields: {}, files: [] }
-  // Every boundary but the first begins with a line end; with one put in front they are all alike.
+  // Only the first boundary has no line end before it; an added one lets the same delimiter find all of them.
   const bytes = Buffer.concat([Buffer.from(CRLF), body])
   const delimiter = Buffer.from(`${CRLF}${DASHES}${boundary[1] ?? boundary[2]}`)
   let start = bytes.indexOf(delimiter)
@@ -47,12 +48,12 @@ function readPart(part: Buffer, form: ReceivedForm): void {
   if (filename === undefined) form.fields[field] = content.toString('utf8')
   else {
     const contentType = /^content-type:\s*(.*?)\s*$/im.exec(head)?.[1] ?? 'application/octet-stream'
-    // A copy, so that the store does not keep the whole request alive.
+    // A copy: a view into the body would keep the whole request body in memory as long as the file is stored.
     form.files.push({ field, filename, contentType, content: Buffer.from(content) })
   }
 }
 
-/** A parameter in its plain, quoted or (`name*=`) encoded form. */
+/** Reads a parameter in its plain, quoted or encoded (`name*=`) form. */
 function readParameter(disposition: string, name: string): string | undefined {
   const encoded = new RegExp(`;\\s*${name}\\*=utf-8''([^;\\s]+)`, 'i').exec(`;${disposition}`)?.[1]
   if (encoded !== undefined) return decodePercent(encoded)

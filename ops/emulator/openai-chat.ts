@@ -1,12 +1,11 @@
-// The OpenAI chat-completions wire under `/openai/v1`: the same plans, for trying a `chat_compatible` provider.
-
+// The OpenAI chat-completions wire under `/openai/v1`: writes the same plans as a `chat_compatible` provider does.
 import { adjustPayload, type ChatWire, extraMember, type Frame, type ResponseContext } from './chat-wire.ts'
 import { countEmbeddingTokens, embedText } from './embeddings.ts'
 import { badRequest, UpstreamError, unprocessable } from './errors.ts'
 import { type Exchange, sendBody, sendJson, writeHtmlError } from './exchange.ts'
 import { isObject } from './json.ts'
 import { checkOpenAiModel, readOpenAiChat } from './read-openai.ts'
-import type { AnswerPlan, PlannedCall } from './scenario.ts'
+import type { PlannedCall, ResponsePlan } from './response-plan.ts'
 import { splitIntoDeltas } from './tokens.ts'
 
 const FINGERPRINT = 'fp_emulator'
@@ -23,7 +22,7 @@ function writeError(status: number, message: string): Record<string, unknown> {
   return { error: { message, param: null, ...(errorTypes[status] ?? fallback) } }
 }
 
-/** Sends an error in the envelope of this wire, or the page of a proxy. */
+/** Sends an error in the envelope of this wire, or as a proxy's HTML page. */
 export function sendOpenAiError(exchange: Exchange, error: UpstreamError): void {
   if (error.isHtml) {
     const body = writeHtmlError(error.status, error.message)
@@ -36,7 +35,7 @@ function mapFinishReason(reason: string): string {
   return reason === 'blacklist' ? 'content_filter' : reason
 }
 
-function writeUsage(plan: AnswerPlan): Record<string, unknown> | null {
+function writeUsage(plan: ResponsePlan): Record<string, unknown> | null {
   if (plan.usage === null) return null
   const { input, output, cached } = plan.usage
   return {
@@ -48,7 +47,7 @@ function writeUsage(plan: AnswerPlan): Record<string, unknown> | null {
   }
 }
 
-/** Arguments are JSON text here; a directive's bare string goes out as it is, to try broken JSON. */
+/** Writes the arguments as JSON text; a string from a directive is sent unchanged, so that a test can send broken JSON. */
 function writeArguments(call: PlannedCall): string {
   return typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments)
 }
@@ -57,7 +56,7 @@ function createCallId(context: ResponseContext): string {
   return `call_${context.createId().replaceAll('-', '').slice(0, 24)}`
 }
 
-function createAnswerId(context: ResponseContext): string {
+function createResponseId(context: ResponseContext): string {
   return `chatcmpl-${context.createId().replaceAll('-', '')}`
 }
 
@@ -78,7 +77,7 @@ function write(context: ResponseContext): Record<string, unknown> {
   }
   const usage = writeUsage(plan)
   const body = {
-    id: createAnswerId(context),
+    id: createResponseId(context),
     object: 'chat.completion',
     created: createdSeconds,
     model: request.model,
@@ -93,7 +92,7 @@ function writeFrames(context: ResponseContext): Frame[] {
   const { plan, request, createdSeconds, includeUsage } = context
   const { step } = plan
   const head = {
-    id: createAnswerId(context),
+    id: createResponseId(context),
     object: 'chat.completion.chunk',
     created: createdSeconds,
     model: request.model,
@@ -151,12 +150,12 @@ const openAiModels = ['emulator-small', 'emulator-large', 'emulator-embeddings']
   owned_by: 'emulator'
 }))
 
-/** Answer of `GET /openai/v1/models`. */
+/** The response body of `GET /openai/v1/models`. */
 export function listOpenAiModels(): unknown {
   return { object: 'list', data: openAiModels }
 }
 
-/** Answer of `GET /openai/v1/models/{id}`. Throws UpstreamError 404. */
+/** The response body of `GET /openai/v1/models/{id}`. Throws UpstreamError 404. */
 export function findOpenAiModel(id: string): unknown {
   const model = openAiModels.find(entry => entry.id === id)
   if (model === undefined) throw new UpstreamError(404, `The model \`${id}\` does not exist`)
@@ -166,8 +165,11 @@ export function findOpenAiModel(id: string): unknown {
 const VECTOR_LENGTH = 1536
 const VECTOR_LENGTH_MAX = 4096
 
-/** Answer of `POST /openai/v1/embeddings`, as numbers or as little-endian float32 in base64. Throws UpstreamError 400 or 404. */
-export function answerOpenAiEmbeddings(body: unknown): unknown {
+/**
+ * The response body of `POST /openai/v1/embeddings`: vectors of numbers, or base64 of little-endian float32.
+ * @throws UpstreamError 400, 404 or 422.
+ */
+export function writeOpenAiEmbeddings(body: unknown): unknown {
   if (!isObject(body)) throw badRequest('the body must be an object')
   const model = checkOpenAiModel(body.model)
   const inputs = typeof body.input === 'string' ? [body.input] : body.input
@@ -177,7 +179,7 @@ export function answerOpenAiEmbeddings(body: unknown): unknown {
     throw unprocessable('dimensions is out of range')
   let tokens = 0
   const data = inputs.map((input, index) => {
-    // Token ids are as good a seed as letters.
+    // An input of token ids is embedded as its JSON text, which is as good a seed for the vector.
     const text = typeof input === 'string' ? input : JSON.stringify(input)
     tokens += countEmbeddingTokens(text)
     const vector = embedText(text, length)

@@ -5,21 +5,21 @@ import { UpstreamError } from './errors.ts'
 import { asJson, isObject, type JsonValue } from './json.ts'
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function']
-/** Ids of this form do not exist; every other id does, so that a profile may name its models as it likes. */
+/** Model ids of this form do not exist; all others exist, so that a profile can use any model name. */
 const missingModel = /^(?:NonExistent|missing|unknown)/
 
 function invalid(message: string): UpstreamError {
   return new UpstreamError(400, message)
 }
 
-/** @throws UpstreamError 404 for a model that does not exist. */
+/** Reads the model id. Throws UpstreamError 400 without an id and 404 for a model that does not exist. */
 export function checkOpenAiModel(model: unknown): string {
   if (typeof model !== 'string' || model === '') throw invalid('you must provide a model parameter')
   if (missingModel.test(model)) throw new UpstreamError(404, `The model \`${model}\` does not exist`)
   return model
 }
 
-/** @throws UpstreamError 400 or 404 as such providers refuse a request. */
+/** Reads a chat-completions request. Throws UpstreamError 400 or 404 for a request that such a provider refuses. */
 export function readOpenAiChat(body: unknown, _scope: ReadScope): ReadResult {
   if (!isObject(body)) throw invalid('the body must be an object')
   const model = checkOpenAiModel(body.model)
@@ -43,7 +43,7 @@ export function readOpenAiChat(body: unknown, _scope: ReadScope): ReadResult {
     topLogprobs: 0
   }
   const includeUsage = isObject(body.stream_options) && body.stream_options.include_usage === true
-  return { request, kept: null, includeUsage }
+  return { request, stored: null, includeUsage }
 }
 
 function readMessage(message: unknown, at: string, callNames: Map<string, string>): ChatTurn {

@@ -1,6 +1,6 @@
-// Reads and checks a v1 chat request: `POST <base>/chat/completions` with string contents.
+// Reads and checks a v1 chat request: `POST <base>/chat/completions` with strings as `content`.
 import type { ChatRequest, ChatTurn, ToolChoice } from './chat-request.ts'
-import { joinTurns, noteFiles, type ReadResult, type ReadScope } from './chat-wire.ts'
+import { checkFiles, joinTurns, type ReadResult, type ReadScope } from './chat-wire.ts'
 import { badRequest, noSuchModel, UpstreamError, unprocessable } from './errors.ts'
 import { asJson, isObject, type JsonObject, type JsonValue } from './json.ts'
 import type { Thread } from './threads.ts'
@@ -18,10 +18,10 @@ import {
 } from './validation.ts'
 
 const roles = ['system', 'user', 'assistant', 'function', 'search_result', 'function_in_progress']
-/** Members of other protocols that a gateway must have translated before. */
+/** Members of other protocols, which the gateway must have translated. */
 const foreignMembers = ['tools', 'tool_choice', 'tool_config', 'parallel_tool_calls']
 
-/** @throws UpstreamError 400, 404 or 422 as the upstream refuses such a request. */
+/** Reads a v1 chat request. Throws UpstreamError 400, 404 or 422 where the upstream refuses the request. */
 export function readChatV1(body: unknown, scope: ReadScope): ReadResult {
   if (!isObject(body)) throw badRequest('the body must be an object')
   refuseNulls(body, '')
@@ -52,7 +52,7 @@ export function readChatV1(body: unknown, scope: ReadScope): ReadResult {
     tokensMax: typeof body.max_tokens === 'number' ? body.max_tokens : null,
     topLogprobs: 0
   }
-  return { request, kept: thread === null ? null : { thread, turns }, includeUsage: true }
+  return { request, stored: thread === null ? null : { thread, turns }, includeUsage: true }
 }
 
 function checkOptions(body: Record<string, unknown>): void {
@@ -87,7 +87,7 @@ function readMessage(message: unknown, index: number, scope: ReadScope): ChatTur
   const content = message.content ?? ''
   if (typeof content !== 'string') throw badRequest(`${at}.content must be a string`)
   const attachments = checkStrings(message, 'attachments', `${at}.attachments`)
-  if (attachments.length > 0) noteFiles(attachments, scope, id => new UpstreamError(404, `No such file ${id}`))
+  if (attachments.length > 0) checkFiles(attachments, scope, id => new UpstreamError(404, `No such file ${id}`))
   if (message.function_call !== undefined) readHistoryCall(message.function_call, `${at}.function_call`)
   switch (role) {
     case 'system':

@@ -1,7 +1,7 @@
-// Reads and checks a v2 chat request: contents are arrays of parts without a `type`, tools have one key per entry.
+// Reads and checks a v2 chat request: `content` is an array of parts without a `type`, each entry of `tools` has one key.
 import { builtinNames } from './builtins.ts'
 import type { ChatRequest, ChatTurn, ToolChoice } from './chat-request.ts'
-import { joinTurns, noteFiles, type ReadResult, type ReadScope } from './chat-wire.ts'
+import { checkFiles, joinTurns, type ReadResult, type ReadScope } from './chat-wire.ts'
 import { badRequest, noSuchModel, UpstreamError, unprocessable } from './errors.ts'
 import { asJson, isObject, type JsonValue } from './json.ts'
 import { canCallInParallel } from './models.ts'
@@ -21,7 +21,7 @@ import {
 
 const roles = ['system', 'user', 'assistant', 'tool', 'reasoning']
 const partMembers = ['text', 'files', 'function_call', 'function_result', 'inline_data', 'tool_execution', 'logprobs']
-/** Members of v1 that a v2 body must not have. */
+/** Members of v1 and of other protocols that a v2 body must not have. */
 const foreignMembers = [
   'functions',
   'function_call',
@@ -33,7 +33,7 @@ const foreignMembers = [
 ]
 const stateIdMembers = ['tools_state_id', 'tool_state_id', 'functions_state_id', 'function_state_id']
 
-/** @throws UpstreamError 400, 404 or 422 as the upstream refuses such a request. */
+/** Reads a v2 chat request. Throws UpstreamError 400, 404 or 422 where the upstream refuses the request. */
 export function readChatV2(body: unknown, scope: ReadScope): ReadResult {
   if (!isObject(body)) throw badRequest('the body must be an object')
   refuseNulls(body, '')
@@ -65,7 +65,7 @@ export function readChatV2(body: unknown, scope: ReadScope): ReadResult {
     tokensMax: options.tokensMax,
     topLogprobs: options.topLogprobs
   }
-  return { request, kept: thread === null ? null : { thread, turns }, includeUsage: true }
+  return { request, stored: thread === null ? null : { thread, turns }, includeUsage: true }
 }
 
 function checkOptions(body: Record<string, unknown>): void {
@@ -188,7 +188,7 @@ function readFiles(files: unknown, at: string, scope: ReadScope): number {
   if (!Array.isArray(files) || !files.every(file => isObject(file) && typeof file.id === 'string')) {
     throw badRequest(`${at} must be an array of {id}`)
   }
-  noteFiles(
+  checkFiles(
     files.map(file => file.id),
     scope,
     id => new UpstreamError(404, `No such file ${id}`)

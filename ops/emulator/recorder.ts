@@ -1,28 +1,28 @@
-// Remembers what the emulator received and counts what happened, within fixed bounds.
+// Records received requests and counts events, within fixed bounds.
 import type { IncomingHttpHeaders } from 'node:http'
 
 export interface RecordedRequest {
-  /** Grows by one with every request and is never used again, also not after a reset. */
+  /** Increases by one with every request; a reset does not restart it. */
   sequence: number
   receivedAtMs: number
   method: string
   /** Path without the query. */
   path: string
   query: string
-  /** Lower-cased names, as Node gives them. */
+  /** Names in lower case, as Node delivers them. */
   headers: IncomingHttpHeaders
-  /** Parsed JSON, the fields of a form, or text; `undefined` when nothing came or when the bound dropped it. */
+  /** Parsed JSON, the fields of a form, or text; `undefined` for an empty body or after the bound removed it. */
   body: unknown
   bodyBytes: number
-  /** Status that was sent; `null` while there is none. */
+  /** Status of the response; `null` before its head is sent. */
   status: number | null
-  /** The client went away before the answer was complete. */
+  /** The client disconnected before the response was complete. */
   aborted: boolean
-  /** The answer was sent completely. */
+  /** The response was sent completely. */
   finished: boolean
-  /** Common name of the client certificate, when one was presented. */
+  /** Common name of the client certificate; `null` when the client presented none. */
   clientCertificate: string | null
-  /** Things that the upstream accepted but a careful reader wants to know, such as an unknown state id. */
+  /** Details of an accepted request that are probably a mistake of the client, such as an unknown state id. */
   notes: string[]
 }
 
@@ -45,7 +45,7 @@ export interface EmulatorStats {
 }
 
 const REQUESTS_MAX = 2000
-/** Large bodies must not make a long run grow: past this total the oldest records lose their bodies. */
+/** When all recorded bodies together are larger, the oldest are removed, so that memory stays bounded in a long run. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024
 
 export interface Recorder {
@@ -59,17 +59,17 @@ export interface Recorder {
   chatStarted: () => void
   chatEnded: () => void
   ended: (record: RecordedRequest, outcome: 'finished' | 'aborted' | 'broken') => void
-  /** Resolves as soon as the condition holds; it is asked again after every change. Rejects after the deadline. */
+  /** Resolves when the condition holds; it is evaluated after every change. Rejects after `timeoutMs`. */
   waitFor: (condition: () => boolean, timeoutMs: number) => Promise<void>
   reset: () => void
   close: () => void
 }
 
-/** A recorder that keeps the newest 2000 requests. */
+/** Creates a recorder that keeps the newest 2000 requests. */
 export function createRecorder(): Recorder {
   let requests: RecordedRequest[] = []
   let sequence = 0
-  // Bodies up to this sequence number are no longer held or counted.
+  // Bodies up to this sequence number are removed and no longer counted in `bodyBytes`.
   let releasedSequence = 0
   let bodyBytes = 0
   const waiters = new Set<{ check: () => void; fail: () => void }>()
@@ -162,7 +162,7 @@ export function createRecorder(): Recorder {
           fail: () => settle(() => reject(new Error('the emulator was closed')))
         }
         const timer = setTimeout(() => {
-          settle(() => reject(new Error(`the emulator saw no such thing within ${timeoutMs} ms`)))
+          settle(() => reject(new Error(`the condition did not hold within ${timeoutMs} ms`)))
         }, timeoutMs)
         waiters.add(waiter)
       })

@@ -1,5 +1,5 @@
-// Makes a short string that matches a simple regular expression: literals, classes, groups, alternatives and repetitions.
-// Look-arounds and back references are read as empty, so a caller tests the result before it relies on it.
+// Creates a short string that matches a simple regular expression: literals, classes, groups, alternatives, repetitions.
+// Look-arounds and back references are not supported, so the string does not match an expression that depends on them.
 
 const REPEAT_MAX = 64
 const SOURCE_LENGTH_MAX = 2000
@@ -12,16 +12,16 @@ interface Cursor {
 }
 
 /**
- * A string for a regular expression.
+ * Creates an example for a regular expression.
  * @param source the expression without delimiters or flags
- * @returns an example; an empty string when the expression is too long to read.
+ * @returns the example; an empty string for an expression of more than 2000 characters.
  */
 export function exampleOfRegex(source: string): string {
   if (source.length > SOURCE_LENGTH_MAX) return ''
   return readAlternatives({ source, index: 0 })
 }
 
-/** Reads up to the closing parenthesis or the end; the first alternative is the example. */
+/** Reads alternatives up to the closing parenthesis or the end; the first one that is not empty is the example. */
 function readAlternatives(cursor: Cursor): string {
   let example = readSequence(cursor)
   while (cursor.source[cursor.index] === '|') {
@@ -88,7 +88,7 @@ function readEscape(cursor: Cursor): string {
   return classExamples[letter] ?? escapes[letter] ?? letter
 }
 
-/** Reads a class behind its `[`: the first member is the example, or a letter outside of a negated class. */
+/** Reads a class after its `[`. The example is the first member, or for a negated class a letter that is not in it. */
 function readClass(cursor: Cursor): string {
   const start = cursor.index - 1
   const isNegated = cursor.source[cursor.index] === '^'

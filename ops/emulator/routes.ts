@@ -1,14 +1,14 @@
-// Finds the handler of a request and runs it: faults first, then authorization, then the endpoint.
+// Finds the handler of a request and runs it: first configured faults, then authorization, then the endpoint.
 import type { TLSSocket } from 'node:tls'
-import { answerChat } from './chat.ts'
+import { respondToChat } from './chat.ts'
 import { chatV1 } from './chat-v1.ts'
 import { chatV2 } from './chat-v2.ts'
 import type { ChatWire } from './chat-wire.ts'
-import { answerControl, type ControlDeps } from './control.ts'
+import { type ControlDeps, respondToControl } from './control.ts'
 import { type Endpoint, nativeEndpoints, openAiEndpoints, readJson } from './endpoints.ts'
 import { describeStatus, UpstreamError } from './errors.ts'
 import { breakConnection, type Exchange, pause, readBody, sendApiError, sendJson } from './exchange.ts'
-import type { ScriptedAnswer } from './faults.ts'
+import type { ScriptedResponse } from './faults.ts'
 import { isObject } from './json.ts'
 import { openAiChat, sendOpenAiError } from './openai-chat.ts'
 import type { EmulatorState } from './state.ts'
@@ -20,13 +20,13 @@ export const OPENAI_PATH = '/openai/v1'
 
 export interface RouteDeps {
   state: EmulatorState
-  /** Absent when the control endpoint is switched off. */
+  /** `null` when the control endpoint is switched off. */
   control: ControlDeps | null
 }
 
 const nativePath = /^\/api(?:\/(v\d+))?(\/.*)$/
 
-/** Answers one request, whatever it is. Never rejects. */
+/** Sends the response of one request of any kind. Never rejects. */
 export async function route(exchange: Exchange, deps: RouteDeps): Promise<void> {
   const isOpenAi = exchange.path.startsWith(`${OPENAI_PATH}/`)
   try {
@@ -47,7 +47,7 @@ export async function route(exchange: Exchange, deps: RouteDeps): Promise<void> 
   }
 }
 
-/** A bug of the emulator must be told apart from an ordered error. */
+/** Marks a bug of the emulator, so that a test does not take it for a configured error. */
 function describeFailure(error: unknown): string {
   return `emulator failure: ${error instanceof Error ? error.message : String(error)}`
 }
@@ -63,10 +63,10 @@ async function routeControl(exchange: Exchange, body: Buffer, deps: RouteDeps): 
       throw new UpstreamError(400, 'Invalid JSON body')
     }
   }
-  await answerControl(exchange, { rest, body: parsed, deps: deps.control })
+  await respondToControl(exchange, { rest, body: parsed, deps: deps.control })
 }
 
-/** True when an ordered failure has taken care of the call. */
+/** Applies the next failure that was configured for this call; returns true when the call needs no further handling. */
 async function applyFailRule(exchange: Exchange, state: EmulatorState): Promise<boolean> {
   const rule = state.faults.takeFailure(exchange.method, exchange.path)
   if (rule === undefined) return false
@@ -89,7 +89,7 @@ async function applyFailRule(exchange: Exchange, state: EmulatorState): Promise<
 async function routeNative(exchange: Exchange, body: Buffer, state: EmulatorState): Promise<void> {
   const { path, method } = exchange
   if (path === OAUTH_PATH) {
-    answerOauth(exchange, body, state)
+    sendOauthToken(exchange, body, state)
     return
   }
   const match = nativePath.exec(path)
@@ -99,7 +99,7 @@ async function routeNative(exchange: Exchange, body: Buffer, state: EmulatorStat
     throw new UpstreamError(404, 'Not Found')
   }
   if (rest === '/token' && version !== 'v2') {
-    answerUserToken(exchange, state)
+    sendUserToken(exchange, state)
     return
   }
   const base = version === undefined ? '/api' : `/api/${version}`
@@ -144,8 +144,8 @@ async function runRoute(
   input.authorize(exchange, state)
   const found = routes.find(entry => entry.method === exchange.method)
   if (found === undefined) throw new UpstreamError(405, 'Method Not Allowed')
-  const answer = state.faults.takeAnswer(exchange.path)
-  if (answer !== undefined) await sendScripted(exchange, answer)
+  const scripted = state.faults.takeScriptedResponse(exchange.path)
+  if (scripted !== undefined) await sendScripted(exchange, scripted)
   else await found.handler(exchange, body, state)
 }
 
@@ -160,32 +160,32 @@ async function runChat(
 ): Promise<void> {
   const { state } = input
   const parsed = readJson(exchange, body, state)
-  const answer = state.faults.takeAnswer(exchange.path)
-  if (answer !== undefined) await sendScripted(exchange, answer)
-  else await answerChat(exchange, input.wire ?? guessWire(parsed), { body: parsed, state })
+  const scripted = state.faults.takeScriptedResponse(exchange.path)
+  if (scripted !== undefined) await sendScripted(exchange, scripted)
+  else await respondToChat(exchange, input.wire ?? guessWire(parsed), { body: parsed, state })
 }
 
-/** Without a version in the base URL both contracts arrive at one path; only v2 has arrays as contents. */
+/** A base URL without a version serves both contracts at one path; only v2 messages have arrays as `content`. */
 function guessWire(body: unknown): ChatWire {
   const messages = isObject(body) && Array.isArray(body.messages) ? body.messages : []
   return messages.some(message => isObject(message) && Array.isArray(message.content)) ? chatV2 : chatV1
 }
 
-async function sendScripted(exchange: Exchange, answer: ScriptedAnswer): Promise<void> {
+async function sendScripted(exchange: Exchange, scripted: ScriptedResponse): Promise<void> {
   const { response } = exchange
-  for (const [index, chunk] of answer.chunks.entries()) {
+  for (const [index, chunk] of scripted.chunks.entries()) {
     if (chunk.delayMs > 0 && !(await pause(exchange, chunk.delayMs))) return
     if (index === 0) {
-      const length = answer.isChunked || answer.ending !== 'end' ? {} : { 'content-length': chunk.bytes.length }
-      response.writeHead(answer.status, { ...length, ...answer.headers })
+      const length = scripted.isChunked || scripted.ending !== 'end' ? {} : { 'content-length': chunk.bytes.length }
+      response.writeHead(scripted.status, { ...length, ...scripted.headers })
       response.flushHeaders()
     }
     if (chunk.bytes.length > 0) response.write(chunk.bytes)
     await new Promise(setImmediate)
   }
-  if (!response.headersSent) response.writeHead(answer.status, answer.headers)
-  if (answer.ending === 'end') response.end()
-  else if (answer.ending === 'destroy') breakConnection(exchange)
+  if (!response.headersSent) response.writeHead(scripted.status, scripted.headers)
+  if (scripted.ending === 'end') response.end()
+  else if (scripted.ending === 'destroy') breakConnection(exchange)
 }
 
 function authorize(exchange: Exchange, state: EmulatorState): void {
@@ -212,25 +212,25 @@ function authorizeOpenAi(exchange: Exchange, state: EmulatorState): void {
   throw new UpstreamError(401, 'Incorrect API key provided')
 }
 
-function answerOauth(exchange: Exchange, body: Buffer, state: EmulatorState): void {
+function sendOauthToken(exchange: Exchange, body: Buffer, state: EmulatorState): void {
   requireMethod(exchange.method, 'POST')
   state.recorder.stats.oauthCalls++
   state.recorder.countRoute(`POST ${OAUTH_PATH}`)
   const form = new URLSearchParams(body.toString('utf8'))
   state.recorder.setBody(exchange.record, Object.fromEntries(form), body.length)
-  const answer = state.authority.answerOauth({ headers: exchange.request.headers, form })
-  const text = JSON.stringify(answer.body)
-  exchange.response.writeHead(answer.status, {
+  const { status, body: granted } = state.authority.grantOauthToken({ headers: exchange.request.headers, form })
+  const text = JSON.stringify(granted)
+  exchange.response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(text)
   })
   exchange.response.end(text)
 }
 
-function answerUserToken(exchange: Exchange, state: EmulatorState): void {
+function sendUserToken(exchange: Exchange, state: EmulatorState): void {
   requireMethod(exchange.method, 'POST')
   state.recorder.stats.tokenCalls++
   state.recorder.countRoute(`POST ${API_PATH}/token`)
-  const answer = state.authority.answerUserToken(exchange.request.headers)
-  sendJson(exchange, answer.status, answer.body)
+  const { status, body } = state.authority.grantUserToken(exchange.request.headers)
+  sendJson(exchange, status, body)
 }

@@ -1,4 +1,4 @@
-// Makes a small instance of a JSON Schema: what the emulator answers for structured output and for forced calls.
+// Creates a small instance of a JSON Schema, for structured output and for the arguments of forced calls.
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
 import { exampleOfRegex } from './regex-example.ts'
 
@@ -20,7 +20,7 @@ const formatExamples: Record<string, string> = {
   uuid: '00000000-0000-4000-8000-000000000000'
 }
 
-/** A schema that needs itself several times over would grow without end; past this many values the rest is `null`. */
+/** A schema that requires itself more than once grows exponentially with its depth; values beyond this number are `null`. */
 const VALUES_MAX = 5000
 
 interface Scope {
@@ -30,8 +30,8 @@ interface Scope {
 }
 
 /**
- * The same schema always gives the same instance: the required properties (all of them when nothing is said about
- * requirement), the first value of an `enum`, the first branch that is not `null`, numbers inside their bounds.
+ * Creates an instance of a schema: the required properties (all properties when `required` is absent), the first value of an
+ * `enum`, the first branch that is not `null`, numbers within their bounds. Deterministic.
  */
 export function exampleOfSchema(schema: JsonValue): JsonValue {
   return example(schema, { root: schema, depth: 0, made: { values: 0 } })
@@ -55,7 +55,7 @@ function example(schema: JsonValue, scope: Scope): JsonValue {
   return exampleOfType(schema, inner)
 }
 
-/** The branch is read together with what stands beside it, so that an object's own `properties` stay in force. */
+/** Merges the branch with the members beside `anyOf` or `oneOf`, so that the `properties` there still apply. */
 function exampleOfBranch(schema: JsonObject, branches: JsonValue[], scope: Scope): JsonValue {
   const { anyOf: _anyOf, oneOf: _oneOf, ...siblings } = schema
   const branch = branches.find(option => !(isJsonObject(option) && option.type === 'null')) ?? branches[0] ?? {}
@@ -84,7 +84,7 @@ function exampleOfType(schema: JsonObject, scope: Scope): JsonValue {
 function typeOf(schema: JsonObject): string {
   const types = Array.isArray(schema.type) ? schema.type : [schema.type]
   const named = types.find(type => typeof type === 'string' && type !== 'null') ?? types[0]
-  // Some clients write the names in capital letters.
+  // Some clients write the type names in upper case.
   if (typeof named === 'string') return named.toLowerCase()
   if (isJsonObject(schema.properties)) return 'object'
   return schema.items !== undefined || schema.prefixItems !== undefined ? 'array' : 'string'
@@ -94,14 +94,14 @@ function exampleOfObject(schema: JsonObject, scope: Scope): JsonObject {
   const properties = isJsonObject(schema.properties) ? schema.properties : {}
   const names = Array.isArray(schema.required)
     ? schema.required.filter(name => typeof name === 'string')
-    : Object.keys(properties).filter(name => !refersBack(properties[name], scope))
+    : Object.keys(properties).filter(name => !isRecursive(properties[name], scope))
   const value: JsonObject = {}
   for (const name of names) value[name] = example(properties[name] ?? true, scope)
   return value
 }
 
-/** An optional property that leads back into the schema would only end at the depth limit, so it is left out. */
-function refersBack(schema: JsonValue | undefined, scope: Scope): boolean {
+/** True for an optional property to omit: a recursive reference would otherwise be filled down to the depth limit. */
+function isRecursive(schema: JsonValue | undefined, scope: Scope): boolean {
   return scope.depth > 2 && schema !== undefined && JSON.stringify(schema).includes('"$ref"')
 }
 
@@ -118,9 +118,9 @@ function exampleOfNumber(schema: JsonObject, isInteger: boolean): number {
   const bound = (name: string) => (typeof schema[name] === 'number' ? schema[name] : undefined)
   const lowest = bound('minimum') ?? (bound('exclusiveMinimum') ?? Number.NEGATIVE_INFINITY) + step
   const highest = bound('maximum') ?? (bound('exclusiveMaximum') ?? Number.POSITIVE_INFINITY) - step
-  const wished = Math.max(lowest, Math.min(highest, 1))
-  const stepped = Math.ceil(wished / step) * step
-  return stepped <= highest ? stepped : wished
+  const preferred = Math.max(lowest, Math.min(highest, 1))
+  const stepped = Math.ceil(preferred / step) * step
+  return stepped <= highest ? stepped : preferred
 }
 
 function exampleOfString(schema: JsonObject): string {
@@ -153,7 +153,7 @@ function mergeObjects(left: JsonObject, right: JsonObject): JsonObject {
   return merged
 }
 
-/** Follows a JSON pointer such as `#/$defs/A` inside the schema; anything else is not looked up. */
+/** Finds the target of a JSON pointer such as `#/$defs/A` inside the schema; undefined for any other reference. */
 function resolvePointer(root: JsonValue, reference: string): JsonValue | undefined {
   if (reference === '#') return root
   if (!reference.startsWith('#/')) return undefined

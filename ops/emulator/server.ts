@@ -1,11 +1,11 @@
-// The embedded upstream: a real HTTP or HTTPS server with the wire of the native upstream, for tests, demos and benchmarks.
+// The embedded upstream: an HTTP or HTTPS server that speaks the native upstream's wire, for tests, demos and benchmarks.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { createAuthority } from './auth.ts'
 import type { Exchange } from './exchange.ts'
-import { createFaults, readFailRule, readScriptedAnswer } from './faults.ts'
+import { createFaults, readFailRule, readScriptedResponse } from './faults.ts'
 import { createFileStore } from './files.ts'
 import { createModelInventory } from './models.ts'
 import { createRecorder, type EmulatorStats, type RecordedRequest } from './recorder.ts'
@@ -20,9 +20,9 @@ export type { EmulatorSettings } from './settings.ts'
 export interface EmulatorTls {
   key: string | Buffer
   cert: string | Buffer
-  /** Authority that client certificates are checked against. */
+  /** Certificate authority against which client certificates are verified. */
   ca?: string | Buffer
-  /** Ask for a client certificate (default: when `ca` is given); a verified one authorizes API calls without a token. */
+  /** Request a client certificate (default: when `ca` is given); a verified one authorizes API calls without a token. */
   requestCert?: boolean
 }
 
@@ -30,17 +30,17 @@ export interface EmulatorOptions extends Partial<EmulatorSettings> {
   host?: string
   port?: number
   tls?: EmulatorTls
-  /** Accepted base64 `client_id:client_secret` values; absent: any well-formed ones. */
+  /** Accepted base64 `client_id:client_secret` values; absent: all well-formed values. */
   credentials?: string | readonly string[]
-  /** Accepted users with their passwords; absent: any. */
+  /** Accepted users with their passwords; absent: all users. */
   users?: Readonly<Record<string, string>>
-  /** Scopes that the credentials may ask for; absent: every known one. */
+  /** Scopes that the credentials may request; absent: every known scope. */
   scopes?: readonly string[]
-  /** Ready access tokens that are valid from the start. */
+  /** Access tokens that are valid from the start, without an OAuth call. */
   accessTokens?: readonly string[]
   /** Chat models in addition to the recorded inventory. */
   extraModels?: readonly string[]
-  /** Larger request bodies are 413 (default 128 MiB). */
+  /** Larger request bodies are refused with 413 (default 128 MiB). */
   bodyBytesMax?: number
   /** Clock in milliseconds. */
   now?: () => number
@@ -49,44 +49,44 @@ export interface EmulatorOptions extends Partial<EmulatorSettings> {
 }
 
 export interface Emulator {
-  /** Such as `http://127.0.0.1:41234/api/v1`; v2 chat is beside it under `/api/v2`. */
+  /** Base URL of v1, such as `http://127.0.0.1:41234/api/v1`; v2 chat has the path `/api/v2` on the same origin. */
   readonly baseUrl: string
   readonly authUrl: string
   /** `null` when the control endpoint is switched off. */
   readonly controlUrl: string | null
   readonly chatBaseUrl: string
   readonly port: number
-  /** Requests recorded so far, oldest first, at most 2000; control calls are not among them. */
+  /** Recorded requests, oldest first, at most 2000; control calls are not recorded. */
   readonly requests: readonly RecordedRequest[]
   readonly stats: EmulatorStats
   /** Changes settings while it runs. */
   configure: (settings: Partial<EmulatorSettings>) => void
-  /** Makes a ready access token valid. */
+  /** Makes the given access token valid. */
   registerToken: (token: string, lifetimeMs?: number) => void
-  /** Revokes all tokens, or one; returns how many. */
+  /** Revokes one token, or all tokens; returns the number of revoked tokens. */
   expireTokens: (token?: string) => number
-  /** The same as `POST /__control/fail`. Throws Error for a wrong rule. */
+  /** Does the same as `POST /__control/fail`. Throws Error for an invalid rule. */
   failNext: (rule: unknown) => void
-  /** The same as `POST /__control/answer`. Throws Error for a wrong answer. */
-  answerNext: (answer: unknown) => void
-  /** Resolves as soon as the condition holds, asked again after every change; rejects after `timeoutMs` (10 s). */
+  /** Does the same as `POST /__control/answer`. Throws Error for an invalid response. */
+  respondNext: (response: unknown) => void
+  /** Resolves when the condition holds; it is evaluated after every change. Rejects after `timeoutMs` (default 10 s). */
   waitFor: (condition: (emulator: Emulator) => boolean, timeoutMs?: number) => Promise<void>
-  /** Forgets recorded requests, counters and ordered faults; tokens, files and threads stay. */
+  /** Deletes recorded requests, counters and configured faults; keeps tokens, files and threads. */
   reset: () => void
-  /** Stops listening, ends every connection and resolves when all are gone. */
+  /** Stops listening, closes every connection and resolves when all connections are closed. */
   close: () => Promise<void>
 }
 
 const WAIT_TIMEOUT_MS = 10_000
 const BACKLOG = 4096
 const BODY_BYTES_MAX = 128 * 1024 * 1024
-// Longer than a client's own idle time, or a reused connection would meet a closing one.
+// Longer than the idle time of HTTP clients: otherwise a client could reuse a connection at the moment the server closes it.
 const KEEP_ALIVE_MS = 65_000
 
 /**
  * Starts an emulator.
- * @returns the emulator once it listens.
- * @throws the listen error, such as a taken port.
+ * @returns the emulator, after it has started to listen.
+ * @throws the listen error, for example when the port is in use.
  */
 export async function createEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
   const state = createState(options)
@@ -98,7 +98,7 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
   const deps: RouteDeps = { state, control: options.control === false ? null : { state, reset } }
   const server = createListener(options, (request, response) => {
     const exchange = openExchange(request, response, state)
-    // Known as soon as the answer is written, so that whoever reads the answer also finds its status in the record.
+    // The status is recorded when the response is written, so that a test that has read the response finds it in the record.
     void route(exchange, deps).finally(() => noteStatus(exchange))
   })
   server.keepAliveTimeout = KEEP_ALIVE_MS
@@ -130,7 +130,7 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
     registerToken: (token, lifetimeMs) => state.authority.register(token, lifetimeMs),
     expireTokens: token => state.authority.expire(token),
     failNext: rule => state.faults.fail(readFailRule(rule)),
-    answerNext: answer => state.faults.script(readScriptedAnswer(answer)),
+    respondNext: response => state.faults.script(readScriptedResponse(response)),
     waitFor: (condition, timeoutMs = WAIT_TIMEOUT_MS) => recorder.waitFor(() => condition(emulator), timeoutMs),
     reset,
     close: () => closeServer(server, () => recorder.close())
@@ -174,7 +174,7 @@ function createListener(options: EmulatorOptions, listener: Listener): Server {
   if (tls === undefined) return createServer(listener)
   const requestCert = tls.requestCert ?? tls.ca !== undefined
   return createSecureServer(
-    // A client without a certificate is not turned away here: the OAuth calls of a gateway have none.
+    // A connection without a client certificate is accepted: the gateway makes its OAuth calls without one.
     {
       key: tls.key,
       cert: tls.cert,
@@ -244,7 +244,7 @@ function readClientCertificate(socket: Socket): string | null {
   return typeof name === 'string' ? name : null
 }
 
-/** The host of the URLs: a wildcard is reached on loopback, an IPv6 address stands in brackets. */
+/** Writes a listen address as the host of a URL: a wildcard becomes loopback, an IPv6 address is put in brackets. */
 function nameHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'

@@ -1,22 +1,22 @@
-// What can be set about an emulator, at its start or while it runs (`POST /__control/settings`).
+// The settings of an emulator, given at its start or changed while it runs (`POST /__control/settings`).
 import { isObject } from './json.ts'
 
 export interface EmulatorSettings {
-  /** Lifetime of a new token; `tokenLifetimeMs` of the real server is about 30 minutes. */
+  /** Lifetime of a new token; the real server's tokens live about 30 minutes. */
   tokenLifetimeMs: number
-  /** Whether `POST <base>/token` gives `exp` in seconds (as recorded) or in milliseconds. */
+  /** Whether `POST <base>/token` returns `exp` in seconds (as recorded) or in milliseconds. */
   expInSeconds: boolean
-  /** Whether the OAuth answer is `{access_token, expires_at}` or the alternative `{tok, exp}`. */
+  /** Whether the OAuth response is `{access_token, expires_at}` or the alternative `{tok, exp}`. */
   oauthForm: 'standard' | 'alternative'
   /** Whether API calls need a token (or a verified client certificate). */
   requireAuthorization: boolean
-  /** Whether a returning state id must be one that this emulator gave out (otherwise it is only noted in the record). */
+  /** Whether a state id in a request must be one that this emulator issued; when false, an unknown id only adds a note. */
   strictStateIds: boolean
-  /** Whether a file id in a message must be a known file of the same account. */
+  /** Whether a file id in a message must be a stored file of the same account. */
   strictFiles: boolean
-  /** Gap between the frames of a stream when no directive says otherwise. */
+  /** Gap between the frames of a stream when the prompt has no `[[tick:MS]]` directive. */
   tickMs: number
-  /** The key that `/openai/v1` demands; `null` accepts any or none. */
+  /** The API key that `/openai/v1` requires; `null` accepts every key and none. */
   chatApiKey: string | null
 }
 
@@ -32,8 +32,8 @@ export const defaultSettings: Readonly<EmulatorSettings> = Object.freeze({
 })
 
 /**
- * Checks a partial set of settings that came over the control endpoint.
- * @throws Error naming the first member that is unknown or has a wrong type.
+ * Reads the settings in the body of a control call.
+ * @throws Error that names the first member that is unknown or has a wrong type.
  */
 export function readSettings(value: unknown): Partial<EmulatorSettings> {
   if (!isObject(value)) throw new Error('settings must be an object')

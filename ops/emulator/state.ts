@@ -1,4 +1,4 @@
-// Everything that one emulator remembers, handed to every handler.
+// The state of one emulator, passed to every handler.
 import type { Authority } from './auth.ts'
 import type { Faults } from './faults.ts'
 import type { FileStore } from './files.ts'
@@ -10,7 +10,7 @@ import type { StateIds, ThreadStore } from './threads.ts'
 export interface EmulatorState {
   settings: EmulatorSettings
   now: () => number
-  /** Larger request bodies are 413. */
+  /** Larger request bodies are refused with 413. */
   bodyBytesMax: number
   authority: Authority
   models: ModelInventory

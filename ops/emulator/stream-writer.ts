@@ -1,4 +1,4 @@
-// Writes the frames of a stream: first a plan of blocks (pure), then the writes with their gaps, cuts and sudden ends.
+// Writes the frames of a stream in two steps: a pure plan of text blocks, then the writes with their gaps, cuts and breaks.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGzip } from 'node:zlib'
 import type { Frame } from './chat-wire.ts'
@@ -7,7 +7,7 @@ import { apiHeaders, breakConnection, type Exchange, onClosed, pause, writeHtmlE
 
 export interface StreamScript {
   blocks: string[]
-  /** How the stream ends: properly, by a destroyed connection, or not at all. */
+  /** After the last block: end the response, destroy the connection, or leave it open. */
   ending: 'end' | 'destroy' | 'hang'
 }
 
@@ -23,14 +23,14 @@ function encodeFrame(frame: Frame, step: Step): string {
   return `${comment}${name}${data}${newline}`
 }
 
-/** JSON over several lines, which a reader of server-sent events has to join again. */
+/** Writes JSON over several lines, which a reader of server-sent events must join. */
 function prettyLines(data: string): string[] {
   return JSON.stringify(JSON.parse(data), null, 1).split('\n')
 }
 
 /**
- * Lays out a stream.
- * @param errorFrame the frame of the wire for `[[errframe]]`; it takes the place of the second half and of the end
+ * Plans a stream: the text of its frames and its end.
+ * @param errorFrame the frame for `[[errframe]]`, which replaces the second half of the deltas and the end; otherwise `null`
  */
 export function planStream(frames: readonly Frame[], step: Step, errorFrame: Frame | null): StreamScript {
   const kept = frames.filter(
@@ -45,8 +45,8 @@ export function planStream(frames: readonly Frame[], step: Step, errorFrame: Fra
     const deltas = kept.filter(frame => frame.kind === 'delta').length
     blocks = [...blocks.slice(0, Math.ceil(deltas / 2)), encodeFrame(errorFrame, step)]
   }
-  if (step.dieAfterFrames !== undefined) {
-    const count = step.dieAfterFrames === 'middle' ? Math.ceil(blocks.length / 2) : step.dieAfterFrames
+  if (step.breakAfterFrames !== undefined) {
+    const count = step.breakAfterFrames === 'middle' ? Math.ceil(blocks.length / 2) : step.breakAfterFrames
     return { blocks: blocks.slice(0, count), ending: 'destroy' }
   }
   if (step.hangAfterFrames !== undefined && step.hangAfterFrames !== HANG_BEFORE_HEADERS) {
@@ -56,12 +56,12 @@ export function planStream(frames: readonly Frame[], step: Step, errorFrame: Fra
 }
 
 interface Sink {
-  /** Resolves when more may be written; false when the connection is gone. */
+  /** Resolves when the next block may be written; to false when the connection is closed. */
   write: (block: string | Buffer) => Promise<boolean>
   end: () => void
 }
 
-/** Sends a laid-out stream with the API headers. Resolves when it is over or the client is gone. */
+/** Sends a planned stream with the API headers. Resolves after the last write or when the client has disconnected. */
 export async function writeStream(
   exchange: Exchange,
   script: StreamScript,
@@ -82,7 +82,7 @@ export async function writeStream(
     return
   }
   const { blocks, ending } = script
-  // The plain stream, which the benchmark measures, is one write.
+  // A stream without gaps or cuts, as in the benchmark, is sent in one write.
   if (ending === 'end' && tickMs === 0 && step.bytesPerWrite === undefined && !isGzip && fitsOneBatch(blocks)) {
     response.end(blocks.join(''))
     return
@@ -92,7 +92,7 @@ export async function writeStream(
   if (!(await writeBlocks(exchange, sink, { blocks, tickMs, bytesPerWrite: step.bytesPerWrite ?? null }))) return
   if (ending === 'end') sink.end()
   else if (ending === 'destroy') {
-    // What was written has to leave this process first, or the client would see nothing of it.
+    // Destroying the connection in the same turn would also discard the blocks that are still in its write buffer.
     await nextTurn()
     breakConnection(exchange)
   }
@@ -134,7 +134,7 @@ function batchBlocks(blocks: readonly string[]): string[] {
   return batches
 }
 
-/** Writes a few bytes per turn of the event loop, so that each piece travels alone. */
+/** Writes a few bytes per turn of the event loop, so that each piece is sent separately. */
 async function writePieces(sink: Sink, block: string, bytesPerWrite: number): Promise<boolean> {
   const bytes = Buffer.from(block)
   for (let start = 0; start < bytes.length; start += bytesPerWrite) {
@@ -153,11 +153,11 @@ function createPlainSink(exchange: Exchange): Sink {
       return new Promise(resolve => {
         const settle = () => {
           response.off('drain', settle)
-          forget()
+          removeListener()
           resolve(!exchange.isClosed)
         }
         response.on('drain', settle)
-        const forget = onClosed(exchange, settle)
+        const removeListener = onClosed(exchange, settle)
       })
     },
     end: () => {
@@ -175,10 +175,10 @@ function createGzipSink(exchange: Exchange): Sink {
       if (exchange.isClosed) return Promise.resolve(false)
       return new Promise(resolve => {
         const settle = () => {
-          forget()
+          removeListener()
           resolve(!exchange.isClosed)
         }
-        const forget = onClosed(exchange, settle)
+        const removeListener = onClosed(exchange, settle)
         gzip.write(block)
         gzip.flush(settle)
       })

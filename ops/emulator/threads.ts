@@ -1,4 +1,4 @@
-// Conversations that the upstream keeps for a client: threads with their messages, and the state ids it gave out.
+// What the upstream stores between requests: threads with their messages, and the state ids that it has issued.
 import { randomUUID } from 'node:crypto'
 import type { ChatTurn } from './chat-request.ts'
 import { UpstreamError } from './errors.ts'
@@ -22,7 +22,7 @@ export interface ThreadStore {
   append: (thread: Thread, turns: readonly ChatTurn[]) => void
 }
 
-/** Keeps the newest 1000 threads with their newest 1000 turns each. */
+/** Creates a store of the newest 1000 threads, each with its newest 1000 turns. */
 export function createThreadStore(): ThreadStore {
   const threads = new Map<string, Thread>()
   return {
@@ -45,12 +45,12 @@ export function createThreadStore(): ThreadStore {
 }
 
 export interface StateIds {
-  /** A new id of the form that the wire uses: uuid 4 on v1, time-ordered on v2. */
+  /** Creates a new id in the form of the wire: a version 4 uuid on v1, a time-ordered uuid on v2. */
   issue: (form: 'random' | 'time-ordered') => string
   isIssued: (id: string) => boolean
 }
 
-/** Remembers the newest ten thousand state ids, so that an invented one can be told apart. */
+/** Creates a store of the newest 10 000 issued state ids, which detects an id that the emulator has not issued. */
 export function createStateIds(now: () => number): StateIds {
   const issued = new Set<string>()
   return {

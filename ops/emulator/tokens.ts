@@ -1,4 +1,4 @@
-// Counts and cuts text into the emulator's own deterministic tokens: words in pieces of eight letters, and single marks.
+// Counts and cuts text in deterministic tokens of the emulator: up to eight letters of a word, or one punctuation mark.
 
 const TOKEN_LETTERS_MAX = 8
 
@@ -11,8 +11,8 @@ function isLetter(code: number): boolean {
 }
 
 /**
- * Finds where token number `limit` ends.
- * @returns how many tokens were passed (at most `limit`) and the index behind the last one.
+ * Walks over the first `limit` tokens of a text.
+ * @returns the number of tokens (at most `limit`) and the index at which they end.
  */
 function walkTokens(text: string, limit: number): { tokens: number; end: number } {
   let tokens = 0
@@ -32,21 +32,21 @@ function walkTokens(text: string, limit: number): { tokens: number; end: number 
   return { tokens, end: text.length }
 }
 
-/** Number of tokens in a text; the same text always gives the same number. */
+/** Counts the tokens of a text. Deterministic. */
 export function countTokens(text: string): number {
   return walkTokens(text, Number.POSITIVE_INFINITY).tokens
 }
 
-/** The beginning of a text that holds at most `tokensMax` tokens, without trailing blanks when it was cut. */
+/** Returns the first `tokensMax` tokens of a text; a text that is cut also loses its trailing white space. */
 export function cutToTokens(text: string, tokensMax: number): string {
   const { end } = walkTokens(text, tokensMax)
   if (end === text.length) return text
-  // A cut between the halves of a surrogate pair would not survive UTF-8.
+  // Half of a surrogate pair cannot be encoded as UTF-8, so a pair at the cut is dropped.
   const last = text.charCodeAt(end - 1)
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? end - 1 : end).trimEnd()
 }
 
-/** Number of Unicode code points, which is what the upstream calls characters. */
+/** Counts Unicode code points, which the upstream calls characters. */
 export function countCharacters(text: string): number {
   let characters = text.length
   for (let index = 0; index < text.length; index++) {
@@ -56,7 +56,7 @@ export function countCharacters(text: string): number {
   return characters
 }
 
-/** Cuts a text into `count` pieces of nearly equal length (fewer when it is shorter); never inside a surrogate pair. */
+/** Cuts a text into `count` pieces of nearly equal length (fewer for a shorter text), never inside a surrogate pair. */
 export function splitEvenly(text: string, count: number): string[] {
   const pieces: string[] = []
   const size = Math.max(1, text.length / count)
@@ -75,7 +75,7 @@ export function splitEvenly(text: string, count: number): string[] {
 const PIECE_LENGTH_MIN = 12
 const PIECES_MAX = 200
 
-/** Cuts a text the way a model streams it: at blanks, in pieces of at least twelve characters, in at most ~200 pieces. */
+/** Cuts a text as a model streams it: at white space, into pieces of at least 12 characters and about 200 pieces at most. */
 export function splitIntoDeltas(text: string): string[] {
   const target = Math.max(PIECE_LENGTH_MIN, Math.ceil(text.length / PIECES_MAX))
   const pieces: string[] = []

@@ -1,8 +1,8 @@
-// Checks that several wires share: they throw the upstream's own error with the path of the wrong member.
+// Checks that v1 and v2 share; each throws the upstream's error with the path of the invalid member.
 import { badRequest, unprocessable } from './errors.ts'
 import { asJson, isObject, type JsonObject } from './json.ts'
 
-/** Members below which `null` is the client's own data and not a badly written "absent". */
+/** Members whose content is the client's data, where `null` is allowed. */
 const opaqueMembers = new Set([
   'parameters',
   'return_parameters',
@@ -15,7 +15,7 @@ const opaqueMembers = new Set([
   'inline_data'
 ])
 
-/** Refuses `null` anywhere in the protocol's own members. Throws UpstreamError 400. */
+/** Refuses `null` in every member that the protocol defines. Throws UpstreamError 400. */
 export function refuseNulls(value: unknown, path: string): void {
   if (value === null) throw badRequest(`${path} must not be null`)
   if (Array.isArray(value)) {
@@ -67,7 +67,7 @@ export function checkStrings(object: Record<string, unknown>, name: string, path
   return value
 }
 
-/** Sampling options that v1 has at top level and v2 in `model_options`. */
+/** Checks the sampling options, which v1 has at the top level and v2 in `model_options`. Throws UpstreamError 400 or 422. */
 export function checkSampling(options: Record<string, unknown>, prefix: string): void {
   checkNumber(options, 'temperature', { above: 0 }, `${prefix}temperature`)
   checkNumber(options, 'top_p', { min: 0, max: 1 }, `${prefix}top_p`)
@@ -81,10 +81,13 @@ export interface FunctionSpecification {
   parameters: JsonObject
 }
 
-/** Names that the upstream keeps for a tool of its own. */
+/** Names that the upstream reserves for its built-in tools. */
 const reservedFunctionNames = ['web_search']
 
-/** Reads declared functions, on v1 and v2 alike. Throws UpstreamError 400 for client-shaped tools and 422 otherwise. */
+/**
+ * Reads the declared functions of a v1 or v2 request.
+ * @throws UpstreamError 400 for a wrong type or the tool form of another protocol, 422 for other mistakes.
+ */
 export function readFunctions(value: unknown, path: string): FunctionSpecification[] {
   if (!Array.isArray(value)) throw badRequest(`${path} must be an array`)
   const names = new Set<string>()
@@ -106,7 +109,7 @@ export function readFunctions(value: unknown, path: string): FunctionSpecificati
   })
 }
 
-/** Reads `{name, arguments}` of a call in the history, where the arguments are always an object. Throws UpstreamError 422. */
+/** Reads a call of the history, `{name, arguments}` with an object as `arguments`. Throws UpstreamError 422. */
 export function readHistoryCall(value: unknown, path: string): { name: string } {
   if (!isObject(value) || typeof value.name !== 'string' || value.name === '') {
     throw unprocessable(`${path}.name is required`)
@@ -115,12 +118,12 @@ export function readHistoryCall(value: unknown, path: string): { name: string } 
   return { name: value.name }
 }
 
-/** Refuses a system message anywhere but in the first place. */
+/** Refuses a system message that is not the first message. Throws UpstreamError 422. */
 export function checkSystemPlace(role: unknown, index: number): void {
   if (role === 'system' && index > 0) throw unprocessable('system message must be the first message')
 }
 
-/** Reads the schema of a `json_schema` format, as an object or (v2) as JSON text. Throws UpstreamError 422. */
+/** Reads the schema of a `json_schema` format, an object or its JSON text. Throws UpstreamError 422. */
 export function readOutputSchema(format: Record<string, unknown>, path: string): JsonObject {
   let { schema } = format
   if (typeof schema === 'string') {

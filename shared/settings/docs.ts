@@ -1,4 +1,4 @@
-// Writes the reference table of all settings from their rows, so that documentation cannot differ from what is parsed.
+// Writes the reference table of all settings from their rows, so that the documentation cannot differ from the parser.
 import type { SettingsSection } from './row.ts'
 import { type SettingName, settingNames, settingsTable } from './table.ts'
 
@@ -44,7 +44,7 @@ function renderRow(name: SettingName): string {
   return `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
 }
 
-/** A computed default is described in words, every other is shown as it would be written. */
+/** A computed default is described in words; any other default is shown as code, in the form that a user writes. */
 function isPlainDefault(text: string): boolean {
   return !text.includes(' ')
 }

@@ -1,32 +1,62 @@
 // Reads a `.env` file: assignments, comments, quotes and references to other variables (bridge contract, section 1.5).
+// Own code, because `util.parseEnv` and dotenv cut an unquoted value at any `#`, drop the quotes before a reference could be replaced
+// (so that one in single quotes would be, too), and report no ignored lines.
 
 type Lookup = (name: string) => string | undefined
 
-// One assignment. A quoted value may span lines; an unquoted one ends at the line or at a blank followed by `#`.
+// One assignment. A quoted value may span lines; an unquoted one ends at the end of its line or at a blank followed by `#`.
 const ASSIGNMENT =
   /^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*(?:'([^']*)'|"((?:\\[\s\S]|[^"\\])*)"|([^\r\n]*))/gm
 
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' }
 
+export interface Dotenv {
+  readonly values: Record<string, string>
+  /** Numbers of the lines that are neither assignment nor comment, counted from 1. */
+  readonly ignoredLines: readonly number[]
+}
+
 /**
- * Returns the assignments of a `.env` text in file order. `${NAME}` and `${NAME:-otherwise}` are replaced in unquoted and double
- * quoted values, from the environment first and from earlier lines second; single quotes keep everything as it is.
+ * Returns the assignments of a `.env` text in file order, and the lines that it ignores. `${NAME}` and `${NAME:-otherwise}` are
+ * replaced in unquoted and double quoted values, from the environment first and from earlier lines second; single quotes keep
+ * everything as it is.
  */
-export function parseDotenv(
-  text: string,
-  environment: Readonly<Record<string, string | undefined>>
-): Record<string, string> {
+export function parseDotenv(text: string, environment: Readonly<Record<string, string | undefined>>): Dotenv {
   const values: Record<string, string> = Object.create(null)
   const lookup: Lookup = name => environment[name] ?? values[name]
-  for (const match of text.replace(/^\ufeff/, '').matchAll(ASSIGNMENT)) {
+  const withoutMark = text.replace(/^\ufeff/, '')
+  for (const match of withoutMark.matchAll(ASSIGNMENT)) {
     const [, name, singleQuoted, doubleQuoted, bare] = match
     if (name === undefined) continue
     if (singleQuoted !== undefined) values[name] = singleQuoted
     else if (doubleQuoted !== undefined) values[name] = expandQuoted(doubleQuoted, lookup)
     else values[name] = expand(stripComment(bare ?? ''), lookup)
   }
-  return values
+  return { values, ignoredLines: findIgnoredLines(withoutMark) }
 }
+
+function findIgnoredLines(text: string): number[] {
+  // An assignment becomes a comment with as many line ends, because a quoted value may span lines.
+  const rest = text.replace(ASSIGNMENT, assignment => `#${assignment.replace(/[^\r\n]/g, '')}`)
+  const ignored: number[] = []
+  for (const [index, line] of rest.split(/\r\n|\r|\n/).entries()) {
+    if (!/^[ \t]*(?:#|$)/.test(line)) ignored.push(index + 1)
+  }
+  return ignored
+}
+
+/** Returns a warning for each ignored line. It names the line and never its content, which may be part of a secret. */
+export function describeIgnoredLines(lines: readonly number[]): string[] {
+  const warnings = lines
+    .slice(0, IGNORED_LINES_NAMED_MAX)
+    .map(line => `Line ${line} of the .env file is no assignment; it is ignored.`)
+  const unnamed = lines.length - warnings.length
+  if (unnamed > 0) warnings.push(`${unnamed} further lines of the .env file are no assignments; they are ignored.`)
+  return warnings
+}
+
+/** Bounds the warnings about a file that is not a `.env` file at all. */
+const IGNORED_LINES_NAMED_MAX = 10
 
 function stripComment(bare: string): string {
   return bare.replace(/(^|[ \t])#.*$/, '').trim()
@@ -41,7 +71,7 @@ function expand(text: string, lookup: Lookup): string {
   })
 }
 
-/** Escapes and references in one pass, so that an escaped dollar is not expanded and an expanded text is not unescaped. */
+/** Replaces escapes and references in one pass, so that an escaped dollar is not expanded and an expanded text is not unescaped. */
 function expandQuoted(text: string, lookup: Lookup): string {
   return text.replace(/\\([\s\S])|\$\{[^}]*\}/g, (whole: string, escaped: string | undefined) =>
     escaped === undefined ? expand(whole, lookup) : (ESCAPES[escaped] ?? escaped)

@@ -1,25 +1,25 @@
-// What the gateway says about its own settings: the effective values without secrets, and the security posture (operations contract, 5).
+// Describes the settings for the log: the effective values without secrets, and the security posture (operations contract, 5).
 import type { JsonObject, JsonValue } from '../json.ts'
 import { createRedactor, REDACTED } from '../redaction.ts'
 import { Secret } from '../secret.ts'
-import { isAuthRequired, type Settings, settingPath } from '../settings.ts'
-import { type SettingName, settingNames, settingsTable } from './table.ts'
+import { isAuthRequired, readSetting, type Settings } from '../settings.ts'
+import { settingNames, settingsTable } from './table.ts'
 
-/** Every setting that has a value under its variable name; secrets as `***`, and no credentials inside URLs. */
+/** Every setting that has a value, by variable name. Secrets and credentials inside URLs are shown as `***`. */
 export function describeEffectiveSettings(settings: Settings): JsonObject {
   const redactor = createRedactor()
   const described: Record<string, JsonValue> = {}
   for (const name of settingNames) {
     const value = readSetting(settings, name)
     if (value === undefined) continue
-    // A map or list of plain values is JSON already; only texts can hide something.
+    // Values other than secrets are JSON already; only their texts need redaction.
     const shown = settingsTable[name].isSecret ? describeSecret(value) : redactor.redactValue(value)
     if (shown !== undefined) described[name] = shown as JsonValue
   }
   return described
 }
 
-/** The texts that no log line may hold. */
+/** The texts of all secret settings, which must be masked in every log line. */
 export function listSecretTexts(settings: Settings): string[] {
   return settingNames.flatMap(name => {
     const value = readSetting(settings, name)
@@ -29,7 +29,7 @@ export function listSecretTexts(settings: Settings): string[] {
   })
 }
 
-/** The few settings that decide who may do what. */
+/** The settings that decide which clients are served, what is redacted and how large requests may be. */
 export function describeSecurityPosture(settings: Settings): JsonObject {
   return {
     mode: settings.mode,
@@ -52,10 +52,4 @@ function describeSecret(value: unknown): JsonValue | undefined {
   if (value instanceof Secret) return REDACTED
   const names = Object.keys(Object(value))
   return names.length === 0 ? undefined : Object.fromEntries(names.map(name => [name, REDACTED]))
-}
-
-function readSetting(settings: Settings, name: SettingName): unknown {
-  const { group, key } = settingPath(name)
-  const members: Readonly<Record<string, unknown>> = group === undefined ? settings : settings[group]
-  return members[key]
 }

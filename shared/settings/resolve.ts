@@ -1,11 +1,11 @@
-// Finds the raw text of every setting: names in any case, aliases, secrets from files, and what to say about names nobody knows.
-import { nearestName } from './nearest-name.ts'
+// Finds the raw text of every setting: names in any case, aliases, secrets from files, and the warnings for unknown names.
+import { closestMatch } from 'leven'
 import { type SettingName, settingNames, settingsTable } from './table.ts'
 
-/** Raw texts under the canonical names of the table; what a worker is started with. */
+/** Raw texts by the canonical names of the table. */
 export type Variables = Readonly<Record<string, string>>
 
-/** A setting that cannot be used: its name and what was expected. Never the value. */
+/** An invalid setting: its name and the expected value, never the given one. */
 export interface SettingIssue {
   readonly setting: string
   readonly message: string
@@ -32,8 +32,8 @@ const knownNames: readonly string[] = [
 ]
 
 /**
- * Takes variables as an environment holds them and returns the raw text of each known setting that was given.
- * Empty texts are dropped where they count as unset; a name spelled exactly beats one in another case.
+ * Takes the variables of an environment and returns the raw text of each known setting that is set.
+ * Empty texts are dropped where they count as unset; a name in its exact case has priority over the same name in another case.
  */
 export function resolveVariables(
   environment: Readonly<Record<string, string | undefined>>,
@@ -92,7 +92,7 @@ function readSecret(name: string, file: string, options: ResolveOptions): string
   try {
     content = options.readSecretFile(file)
   } catch {
-    // The cause would name the path; the setting's name is enough to find it.
+    // The system's error contains the path, which must not be printed; the setting's name is enough to find it.
     return { setting: `${name}_FILE`, message: 'must name a readable file' }
   }
   // Editors and `echo` end a file with a newline that is not part of the secret.
@@ -104,7 +104,7 @@ function unknownNameWarnings(given: Map<string, string>): string[] {
   const warnings: string[] = []
   for (const name of [...given.keys()].sort()) {
     if (!OWN_PREFIX.test(name) || knownNames.includes(name)) continue
-    warnings.push(`Unknown setting ${name} is ignored; the nearest known name is ${nearestName(name, knownNames)}.`)
+    warnings.push(`Unknown setting ${name} is ignored; the nearest known name is ${closestMatch(name, knownNames)}.`)
   }
   return warnings
 }

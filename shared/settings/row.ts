@@ -1,4 +1,4 @@
-// What is known of one setting, and the builders of such rows, section by section.
+// The row that describes one setting, and the builders of the rows of one section.
 import type { SettingType } from './types.ts'
 
 export type SettingsSection =
@@ -17,14 +17,14 @@ export interface SettingRow<T> {
   readonly section: SettingsSection
   readonly type: SettingType<T>
   readonly meaning: string
-  /** The default as documentation shows it; undefined where unset is the default. */
+  /** The default in the documentation; undefined when the setting is unset by default. */
   readonly defaultText: string | undefined
   readonly defaultValue: () => T | undefined
   /** Other names that are read, in this order, when the setting's own name is absent. */
   readonly aliases: readonly string[]
   /** A secret is held as `Secret`, may come from a file named by `<NAME>_FILE`, and is never printed. */
   readonly isSecret: boolean
-  /** Known and checked, but nothing in this build acts on it yet. */
+  /** The setting is parsed and validated, but nothing in this build uses it yet. */
   readonly isPending: boolean
 }
 
@@ -64,7 +64,7 @@ export function section(name: SettingsSection, shared: RowOptions = {}) {
   }
   return {
     computed,
-    /** The default is written as a user would write it and read by the setting's own type, so both always agree. */
+    /** The default is a text that the setting's own type parses, so the documented default is always the real one. */
     withDefault: <T>(type: SettingType<T>, text: string, meaning: string, options?: RowOptions): DefaultedRow<T> =>
       computed(type, { value: () => type.schema.parse(text), text }, meaning, options),
     optional: <T>(type: SettingType<T>, meaning: string, options: RowOptions = {}): SettingRow<T> => ({

@@ -1,5 +1,5 @@
-// Every setting of the gateway, once: name, kind of value, default and meaning. Parsing, documentation, warnings and the printed
-// effective settings all come from these rows and those of the upstream (bridge contract, section 2).
+// Every setting of the gateway, once: name, type, default and meaning. Parsing, documentation, warnings and the printed effective
+// settings all come from these rows and those of `upstream-rows.ts` (bridge contract, section 2).
 import { availableParallelism } from 'node:os'
 import { type SectionRows, section } from './row.ts'
 import * as kind from './types.ts'
@@ -13,16 +13,16 @@ function processRows(add: SectionRows) {
   return {
     GATEWAY_CONFIG: add.optional(
       kind.path,
-      'Provider profile file of the universal bridge; a start with one is refused.',
+      'Provider profile file of the universal bridge; the gateway refuses to start when it is set.',
       { pending: true }
     ),
     GATEWAY_MODE: add.withDefault(
       kind.oneOf(['DEV', 'PROD']),
       'DEV',
-      'PROD demands an API key, drops the CORS wildcard and refuses unsafe combinations of settings.'
+      'PROD requires an API key, drops the CORS wildcard and refuses unsafe combinations of settings.'
     ),
     GATEWAY_HOST: add.withDefault(kind.host, 'localhost', 'Address to listen on.'),
-    GATEWAY_PORT: add.withDefault(port, '8090', 'Port to listen on; 0 picks a free one.'),
+    GATEWAY_PORT: add.withDefault(port, '8090', 'Port to listen on; 0 picks a free port.'),
     GATEWAY_USE_HTTPS: add.withDefault(kind.boolean, 'false', 'Serve TLS with the key and certificate below.'),
     GATEWAY_HTTPS_KEY_FILE: add.optional(
       kind.path,
@@ -36,29 +36,29 @@ function processRows(add: SectionRows) {
     ),
     GATEWAY_POOL_THREADS: add.computed(
       kind.integer({ min: 0 }),
-      // Depends on the number of workers, so `settings.ts` puts the real default in its place.
+      // The real default depends on the number of workers, so `settings.ts` computes it.
       { value: () => 0, text: 'max(1, cores / workers)' },
-      'Threads per worker for large translations; 0 does everything inline.'
+      'Threads per worker that translate large bodies; 0 translates every body in the main thread.'
     ),
     GATEWAY_POOL_THRESHOLD_BYTES: add.withDefault(
       positive,
       '524288',
-      'Bodies of this size and larger are translated in a thread.'
+      'Bodies of this size and larger are translated in a pool thread.'
     ),
     GATEWAY_STARTUP_TIMEOUT_SECONDS: add.withDefault(
       kind.decimal({ above: 0, max: kind.SECONDS_MAX }),
       '30',
-      'A worker that is not ready after this time has failed.'
+      'Seconds in which a new worker must become ready; after that its start has failed.'
     ),
     GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: add.withDefault(
       kind.decimal({ above: 0, max: 300 }),
       '10',
-      'How long running requests may go on after a stop was asked for.'
+      'Seconds that running requests may continue after a stop signal.'
     ),
     GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: add.withDefault(
       kind.decimal({ min: 0, max: 60 }),
       '0',
-      'How long connections are still accepted after readiness turned false.'
+      'Seconds for which connections are still accepted at a stop, after readiness turned false.'
     )
   }
 }
@@ -68,15 +68,19 @@ function requestRows(add: SectionRows) {
     GATEWAY_UPSTREAM_API_MODE: add.withDefault(
       kind.oneOf(['v1', 'v2']),
       'v1',
-      'Upstream contract behind routes without a version prefix.'
+      'Version of the upstream API for routes without a version prefix.'
     ),
     GATEWAY_PASS_MODEL: add.withDefault(
       kind.boolean,
       'true',
-      'Send the model that the client asked for; when off, always `UPSTREAM_MODEL`.'
+      'Send the model that the client requests; when off, always send `UPSTREAM_MODEL`.'
     ),
-    GATEWAY_EMBEDDINGS: add.withDefault(kind.name, 'EmbeddingsGigaR', 'Embeddings model for requests that name none.'),
-    GATEWAY_DEFAULT_MAX_TOKENS: add.optional(positive, 'Output limit added to native requests that carry none.'),
+    GATEWAY_EMBEDDINGS: add.withDefault(
+      kind.name,
+      'EmbeddingsGigaR',
+      'Embeddings model for requests that name no model.'
+    ),
+    GATEWAY_DEFAULT_MAX_TOKENS: add.optional(positive, 'Limit of output tokens for native requests that set none.'),
     GATEWAY_ENABLE_IMAGES: add.withDefault(kind.boolean, 'true', 'Accept images on native routes.'),
     GATEWAY_MAX_REQUEST_BODY_BYTES: add.withDefault(
       positive,
@@ -89,35 +93,38 @@ function requestRows(add: SectionRows) {
     GATEWAY_MAX_AUDIO_IMAGE_TOTAL_SIZE_BYTES: add.withDefault(
       positive,
       '83886080',
-      'All audio and image attachments of one request together.'
+      'Largest total size of the audio and image attachments of one request.'
     ),
     GATEWAY_REQUEST_TIMEOUT_SECONDS: add.withDefault(
       kind.decimal({ min: 0, max: kind.SECONDS_MAX }),
       '0',
-      'Longest duration of a whole non-streaming request; 0 sets no limit.'
+      'Longest duration of a non-streaming request; 0 sets no limit.'
     ),
     GATEWAY_STREAM_IDLE_TIMEOUT_SECONDS: add.withDefault(
       kind.decimal({ min: 0, max: kind.SECONDS_MAX }),
       '300',
-      'Longest silence of an upstream stream; 0 sets no limit.'
+      'Longest time without data from an upstream stream; 0 sets no limit.'
     ),
     GATEWAY_MODEL_MAX_CONNECTIONS: add.withDefault(
       kind.countMap,
       '{}',
-      'Concurrent upstream calls per model, counted over all workers of the host.'
+      'Concurrency limit per model: upstream calls at the same time, counted over all workers of the host.'
     ),
-    GATEWAY_MODEL_MAX_CONNECTIONS_DEFAULT: add.optional(positive, 'The same limit for models that are not listed.'),
+    GATEWAY_MODEL_MAX_CONNECTIONS_DEFAULT: add.optional(
+      positive,
+      'Concurrency limit of each model that `GATEWAY_MODEL_MAX_CONNECTIONS` does not list.'
+    ),
     GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: add.optional(
       kind.decimal({ min: 0, max: kind.SECONDS_MAX }),
-      'Seconds to wait for a free slot; unset waits without limit, 0 refuses at once.'
+      'Seconds that a request waits when its model has reached the limit; unset waits without limit, 0 refuses at once.'
     )
   }
 }
 
 function accessRows(add: SectionRows) {
   return {
-    GATEWAY_ENABLE_API_KEY_AUTH: add.withDefault(kind.boolean, 'false', 'Demand an API key of every client.'),
-    GATEWAY_API_KEY: add.optional(kind.secret, 'The API key; needed when authentication is on or the mode is PROD.', {
+    GATEWAY_ENABLE_API_KEY_AUTH: add.withDefault(kind.boolean, 'false', 'Require an API key from every client.'),
+    GATEWAY_API_KEY: add.optional(kind.secret, 'The API key; required when authentication is on or the mode is PROD.', {
       secret: true
     }),
     GATEWAY_API_KEYS: add.withDefault(kind.secretMap, '{}', 'Further API keys by name, for rotation.', {
@@ -126,12 +133,12 @@ function accessRows(add: SectionRows) {
     GATEWAY_PASS_TOKEN: add.withDefault(
       kind.boolean,
       'false',
-      'Let a client bring its own upstream authorization with a request.'
+      'Let a client send its own upstream authorization with a request.'
     ),
     GATEWAY_PASS_TOKEN_CLIENT_CACHE_SIZE: add.withDefault(
       positive,
       '32',
-      'Idle upstream clients kept for such authorizations.'
+      'Idle upstream clients kept for the authorizations that clients send.'
     ),
     GATEWAY_CORS_ALLOW_ORIGINS: add.withDefault(kind.textList, '["*"]', 'Origins that browsers may call from.'),
     GATEWAY_CORS_ALLOW_METHODS: add.withDefault(kind.textList, '["*"]', 'Methods that browsers may use.'),
@@ -139,11 +146,11 @@ function accessRows(add: SectionRows) {
     GATEWAY_ALLOW_INSECURE_PROD: add.withDefault(
       kind.boolean,
       'false',
-      'Turns the refusals of unsafe PROD combinations into warnings.'
+      'Warn about unsafe combinations of settings in PROD instead of refusing to start.'
     ),
     GATEWAY_FINGERPRINT_KEY: add.optional(
       kind.secret,
-      'Key of the one-way marks of API keys and client addresses; unset draws a random one at each start.',
+      'Key for the one-way fingerprints of API keys and client addresses; when unset, each start generates a random key.',
       { secret: true }
     )
   }
@@ -161,7 +168,7 @@ function runtimeLogRows(add: SectionRows) {
       'json',
       'One JSON object or one readable line per event.'
     ),
-    GATEWAY_LOG_FILENAME: add.withDefault(kind.path, 'gateway.log', 'Log file, written besides stdout.'),
+    GATEWAY_LOG_FILENAME: add.withDefault(kind.path, 'gateway.log', 'Log file, written in addition to stdout.'),
     GATEWAY_LOG_MAX_SIZE: add.withDefault(positive, '10485760', 'Size in bytes at which the log file is rotated.'),
     GATEWAY_LOG_RETENTION_DAYS: add.withDefault(positive, '7', 'Age in days at which rotated log files are deleted.'),
     GATEWAY_LOG_REDACT_SENSITIVE: add.withDefault(
@@ -176,7 +183,7 @@ function runtimeLogRows(add: SectionRows) {
     GATEWAY_LOGS_TRUSTED_PROXIES: add.withDefault(
       kind.textList,
       '[]',
-      'Proxies whose forwarded client address the log routes believe.',
+      'Proxies whose forwarded client address the log routes trust.',
       { pending: true }
     )
   }
@@ -187,11 +194,11 @@ const sinkNames = ['noop', 'jsonl', 'sqlite', 'postgres', 'relational', 'opensea
 function trafficLogRows(add: SectionRows) {
   return {
     GATEWAY_TRAFFIC_LOG_ENABLED: add.withDefault(kind.boolean, 'false', 'Keep a record of every request.'),
-    GATEWAY_TRAFFIC_LOG_SINK: add.withDefault(kind.oneOf(sinkNames), 'noop', 'Where records go.'),
+    GATEWAY_TRAFFIC_LOG_SINK: add.withDefault(kind.oneOf(sinkNames), 'noop', 'Sink that stores the records.'),
     GATEWAY_TRAFFIC_LOG_SINKS: add.withDefault(
       kind.listOf(sinkNames),
       '[]',
-      'Several sinks in order; takes the place of the single one.'
+      'Several sinks in order; replaces `GATEWAY_TRAFFIC_LOG_SINK`.'
     ),
     GATEWAY_TRAFFIC_LOG_JSONL_PATH: add.withDefault(kind.path, 'traffic_logs.jsonl', 'File of the `jsonl` sink.'),
     GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: add.optional(
@@ -205,7 +212,11 @@ function trafficLogRows(add: SectionRows) {
       'Create and upgrade the Postgres tables at start.'
     ),
     GATEWAY_TRAFFIC_LOG_CAPTURE_CONTENT: add.withDefault(kind.boolean, 'false', 'Store headers and bodies too.'),
-    GATEWAY_TRAFFIC_LOG_MAX_BODY_BYTES: add.withDefault(positive, '1000000', 'Stored bytes per body.'),
+    GATEWAY_TRAFFIC_LOG_MAX_BODY_BYTES: add.withDefault(
+      positive,
+      '1000000',
+      'Largest number of bytes stored per body.'
+    ),
     GATEWAY_TRAFFIC_LOG_REDACT_SENSITIVE: add.withDefault(
       kind.boolean,
       'true',
@@ -219,24 +230,32 @@ function trafficLogRows(add: SectionRows) {
     GATEWAY_TRAFFIC_LOG_SAMPLE_RATE: add.withDefault(
       share,
       '1',
-      'Share of successful requests that is kept; errors always are.'
+      'Share of successful requests that is recorded; failed requests always are.'
     ),
     GATEWAY_TRAFFIC_LOG_EXCLUDE_ROUTES: add.withDefault(kind.textList, '[]', 'Route templates that are not recorded.'),
     GATEWAY_TRAFFIC_LOG_QUEUE_SIZE: add.withDefault(positive, '10000', 'Records that may wait for the writer.'),
-    GATEWAY_TRAFFIC_LOG_BATCH_SIZE: add.withDefault(positive, '500', 'Records written together.'),
+    GATEWAY_TRAFFIC_LOG_BATCH_SIZE: add.withDefault(positive, '500', 'Records written in one batch.'),
     GATEWAY_TRAFFIC_LOG_FLUSH_INTERVAL_MS: add.withDefault(positive, '2000', 'Longest wait for a batch to fill.'),
     GATEWAY_TRAFFIC_LOG_DROP_ON_BACKPRESSURE: add.withDefault(
       kind.boolean,
       'true',
-      'Drop records, counted, rather than slow requests down.'
+      'Drop and count records instead of slowing requests down.'
     ),
     GATEWAY_TRAFFIC_LOG_SPILL_DIR: add.optional(
       kind.path,
-      'Directory for records that a sink cannot take at the moment.'
+      'Directory for records that a sink cannot accept at the moment.'
     ),
-    GATEWAY_TRAFFIC_LOG_SPILL_MAX_BYTES: add.withDefault(positive, '1073741824', 'Largest size of that directory.'),
+    GATEWAY_TRAFFIC_LOG_SPILL_MAX_BYTES: add.withDefault(
+      positive,
+      '1073741824',
+      'Largest total size of the spill directory.'
+    ),
     GATEWAY_TRAFFIC_LOG_RETENTION_DAYS: add.withDefault(positive, '30', 'Age in days at which records are deleted.'),
-    GATEWAY_TRAFFIC_LOG_PURGE_INTERVAL_SECONDS: add.withDefault(positive, '3600', 'Pause between two deletions.'),
+    GATEWAY_TRAFFIC_LOG_PURGE_INTERVAL_SECONDS: add.withDefault(
+      positive,
+      '3600',
+      'Pause between two deletions of old records.'
+    ),
     GATEWAY_SEARCH_INDEX_URL: add.withDefault(
       kind.url,
       'http://localhost:9200',
@@ -245,8 +264,8 @@ function trafficLogRows(add: SectionRows) {
         aliases: ['GATEWAY_OPENSEARCH_URL']
       }
     ),
-    GATEWAY_OPENSEARCH_USERNAME: add.optional(kind.secret, 'User at the search server.', { secret: true }),
-    GATEWAY_OPENSEARCH_PASSWORD: add.optional(kind.secret, 'Password at the search server.', { secret: true }),
+    GATEWAY_OPENSEARCH_USERNAME: add.optional(kind.secret, 'User name for the search server.', { secret: true }),
+    GATEWAY_OPENSEARCH_PASSWORD: add.optional(kind.secret, 'Password for the search server.', { secret: true }),
     GATEWAY_OPENSEARCH_INDEX: add.withDefault(kind.name, 'gateway-traffic', 'Index or data stream.'),
     GATEWAY_OPENSEARCH_DATA_STREAM: add.withDefault(
       kind.boolean,
@@ -277,16 +296,16 @@ function tracingRows(add: SectionRows) {
     GATEWAY_OBSERVABILITY_DROP_ON_BACKPRESSURE: add.withDefault(
       kind.boolean,
       'true',
-      'Drop spans rather than slow requests down.'
+      'Drop spans instead of slowing requests down.'
     ),
     GATEWAY_OBSERVABILITY_CAPTURE_CONTENT: add.withDefault(
       kind.boolean,
       'false',
-      'Master switch of the three captures below.'
+      'Main switch of the three capture settings below.'
     ),
     GATEWAY_OBSERVABILITY_CAPTURE_MESSAGES: add.withDefault(kind.boolean, 'false', 'Put messages into spans.'),
     GATEWAY_OBSERVABILITY_CAPTURE_TOOL_ARGS: add.withDefault(kind.boolean, 'false', 'Put tool arguments into spans.'),
-    GATEWAY_OBSERVABILITY_CAPTURE_RESPONSES: add.withDefault(kind.boolean, 'false', 'Put answers into spans.'),
+    GATEWAY_OBSERVABILITY_CAPTURE_RESPONSES: add.withDefault(kind.boolean, 'false', 'Put responses into spans.'),
     GATEWAY_OBSERVABILITY_MAX_CONTENT_LENGTH: add.withDefault(
       positive,
       '8000',
@@ -305,11 +324,11 @@ function metricsRows(add: SectionRows) {
   return {
     GATEWAY_METRICS_ENABLED: add.withDefault(kind.boolean, 'false', 'Serve metrics.'),
     GATEWAY_METRICS_PATH: add.withDefault(kind.urlPath, '/metrics', 'Path of the metrics.'),
-    GATEWAY_METRICS_PORT: add.optional(port, 'Serve metrics on a loopback port of their own.'),
+    GATEWAY_METRICS_PORT: add.optional(port, 'Serve metrics on a separate loopback port.'),
     GATEWAY_METRICS_MAX_MODELS: add.withDefault(
       positive,
       '200',
-      'Different model labels before further ones become `other`.'
+      'Number of different model labels; further models get the label `other`.'
     )
   }
 }

@@ -1,22 +1,22 @@
-// The kinds of value a setting can have: how each is read from the text of a variable, and how the reference table names it.
+// The types of settings: how each is parsed from the text of a variable, and its name in the reference table.
 import { isIPv6 } from 'node:net'
 import { z } from 'zod'
 import { canonicalDestination } from '../destination.ts'
 import { Secret } from '../secret.ts'
 
-/** Reads one kind of value. Its error messages describe what is wanted and never repeat the text that was given. */
+/** Parses one type of value. Its error messages describe the expected value and never repeat the given text. */
 export interface SettingType<T> {
-  /** What the documentation says in the type column. */
+  /** The text of the type column in the documentation. */
   readonly words: string
   readonly schema: z.ZodType<T, string>
-  /** Free text may be empty; for every other kind an empty value counts as unset. */
+  /** Free text may be empty; for every other type an empty value counts as unset. */
   readonly acceptsEmpty: boolean
 }
 
-/** The longest time that a timer counts is 2^31 - 1 ms; a longer one would be over at once. */
+/** A timer of Node counts at most 2^31 - 1 ms; one with a longer delay fires immediately. */
 export const SECONDS_MAX = 2_147_483
 
-/** A reader returns the value, or an error object whose message names what was expected. */
+/** Returns the value, or an `Expected` that describes the value that was expected. */
 type Reader<T> = (text: string) => T | Expected
 
 class Expected {
@@ -46,13 +46,13 @@ export const boolean: SettingType<boolean> = settingType('boolean', text => {
   return new Expected('a boolean (true or false, yes or no, on or off, 1 or 0)')
 })
 
-/** Free text, taken as it is. */
+/** Free text, not changed and possibly empty. */
 export const text: SettingType<string> = settingType('text', value => value, true)
 
-/** Text of which an empty value says nothing, such as a model name: empty counts as unset. */
+/** Text for which an empty value has no meaning, such as a model name: empty counts as unset. */
 export const name: SettingType<string> = settingType('text', value => value)
 
-/** A host name or an address. IPv6 may stand in brackets, as it does in URLs. */
+/** A host name or an address. An IPv6 address may have brackets around it, as in URLs. */
 export const host: SettingType<string> = settingType('text', value => {
   const bracketed = /^\[(.*)\]$/.exec(value)?.[1]
   if (bracketed === undefined) return value
@@ -117,7 +117,7 @@ export function decimal(bounds: Bounds): SettingType<number> {
   })
 }
 
-/** One of the given words, whatever its case and surrounding blanks. */
+/** One of the given words; case and surrounding blanks are ignored. */
 export function oneOf<const T extends string>(words: readonly T[]): SettingType<T> {
   const byFolded = new Map(words.map(word => [word.toLowerCase(), word]))
   const joined = words.join(', ')
@@ -151,7 +151,7 @@ export const textList: SettingType<readonly string[]> = settingType('JSON list o
   return isTextList(value) ? Object.freeze(value) : new Expected('a JSON list of texts, such as ["a"]')
 })
 
-/** Texts between commas, as the proxy variables are written everywhere. */
+/** Texts separated by commas, the usual form of the proxy variables. */
 export const commaList: SettingType<readonly string[]> = settingType('comma list', text =>
   Object.freeze(splitCommas(text))
 )
@@ -163,7 +163,7 @@ function splitCommas(text: string): string[] {
     .filter(item => item !== '')
 }
 
-/** A list of the given words, as JSON or between commas; repeated words collapse, order is kept. */
+/** A list of the given words, as JSON or separated by commas. A repeated word is kept once; the order is kept. */
 export function listOf<const T extends string>(words: readonly T[]): SettingType<readonly T[]> {
   const byFolded = new Map(words.map(word => [word.toLowerCase(), word]))
   const expected = new Expected(`a JSON or comma list of ${words.join(', ')}`)
@@ -223,7 +223,7 @@ export const secretMap: SettingType<Readonly<Record<string, Secret>>> = settingT
   }
 )
 
-/** A URL path: blanks around it, a missing leading slash and trailing slashes are forgiven. */
+/** A URL path. Surrounding blanks and trailing slashes are removed, a missing leading slash is added. */
 export const urlPath: SettingType<string> = settingType('url path', text => {
   const bare = text.trim().replace(/^\/+/, '').replace(/\/+$/, '')
   return bare === '' ? new Expected('a URL path') : `/${bare}`

@@ -1,8 +1,8 @@
-// The settings of the native upstream and of the way to it (upstream contract, section 1.2).
+// The settings of the native upstream and of the proxies in front of it (upstream contract, section 1.2).
 import type { SectionRows } from './row.ts'
 import * as kind from './types.ts'
 
-/** Where the native upstream is, how it is called, and on whose behalf. */
+/** The rows of the native upstream: its addresses, credentials, TLS files, timeouts and retries. */
 export function upstreamRows(add: SectionRows) {
   return {
     UPSTREAM_BASE_URL: add.withDefault(kind.baseUrl, 'https://api.giga.chat/v1', 'API base of the native upstream.'),
@@ -14,47 +14,55 @@ export function upstreamRows(add: SectionRows) {
     UPSTREAM_CREDENTIALS: add.optional(kind.secret, 'Authorization key: base64 of `client_id:client_secret`.', {
       secret: true
     }),
-    UPSTREAM_SCOPE: add.withDefault(kind.name, 'GIGACHAT_API_PERS', 'Account scope asked for with a token.'),
-    UPSTREAM_ACCESS_TOKEN: add.optional(kind.secret, 'A ready bearer token instead of credentials.', { secret: true }),
-    UPSTREAM_USER: add.optional(kind.name, 'User of password authorization.'),
-    UPSTREAM_PASSWORD: add.optional(kind.secret, 'Password of password authorization.', { secret: true }),
-    UPSTREAM_MODEL: add.optional(kind.name, 'Model for requests that name none.'),
+    UPSTREAM_SCOPE: add.withDefault(kind.name, 'GIGACHAT_API_PERS', 'Account scope that a token is requested for.'),
+    UPSTREAM_ACCESS_TOKEN: add.optional(kind.secret, 'Bearer token, used instead of credentials.', { secret: true }),
+    UPSTREAM_USER: add.optional(kind.name, 'User name for password authorization.'),
+    UPSTREAM_PASSWORD: add.optional(kind.secret, 'Password for password authorization.', { secret: true }),
+    UPSTREAM_MODEL: add.optional(kind.name, 'Model for requests that name no model.'),
     UPSTREAM_PROFANITY_CHECK: add.optional(kind.boolean, "Switch the upstream's own content filter on or off."),
     UPSTREAM_TIMEOUT: add.withDefault(
       kind.decimal({ above: 0, max: kind.SECONDS_MAX }),
       '30',
-      'Seconds for connecting, for writing, and for each gap between received bytes.'
+      'Seconds allowed for connecting, for writing, and for each pause between received bytes.'
     ),
     UPSTREAM_VERIFY_SSL_CERTS: add.withDefault(kind.boolean, 'true', "Verify the upstream's certificate."),
-    UPSTREAM_CA_BUNDLE_FILE: add.optional(kind.path, 'Certificate authorities to trust; verification is then on.'),
+    UPSTREAM_CA_BUNDLE_FILE: add.optional(
+      kind.path,
+      'Certificate authorities to trust; setting it switches verification on.'
+    ),
     UPSTREAM_CERT_FILE: add.optional(kind.path, 'Client certificate.'),
-    UPSTREAM_KEY_FILE: add.optional(kind.path, 'Key of the client certificate, when the certificate file lacks it.'),
-    UPSTREAM_KEY_FILE_PASSWORD: add.optional(kind.secret, 'Password of that key.', { secret: true }),
+    UPSTREAM_KEY_FILE: add.optional(
+      kind.path,
+      'Key of the client certificate, when the certificate file does not contain it.'
+    ),
+    UPSTREAM_KEY_FILE_PASSWORD: add.optional(kind.secret, 'Password of the key of the client certificate.', {
+      secret: true
+    }),
     UPSTREAM_FLAGS: add.optional(kind.textList, 'Default of the request field `flags`.'),
     UPSTREAM_MAX_CONNECTIONS: add.optional(
       kind.integer({ above: 0 }),
       'Connections of one worker to the upstream; unset means 1024.'
     ),
-    UPSTREAM_MAX_RETRIES: add.withDefault(kind.integer({ min: 0 }), '0', 'Repeated tries of a failed call.'),
+    UPSTREAM_MAX_RETRIES: add.withDefault(kind.integer({ min: 0 }), '0', 'Further attempts after a failed call.'),
     UPSTREAM_RETRY_BACKOFF_FACTOR: add.withDefault(
       kind.decimal({ min: 0 }),
       '0.5',
-      'Seconds before the first repeated try.'
+      'Seconds before the second attempt.'
     ),
     UPSTREAM_RETRY_ON_STATUS_CODES: add.withDefault(
       kind.integerList({ min: 100, max: 599 }),
       '[429,500,502,503,504]',
-      'Statuses that are tried again.'
+      'Response statuses after which a call is attempted again.'
     ),
     UPSTREAM_TOKEN_EXPIRY_BUFFER_MS: add.withDefault(
       kind.integer({ min: 0 }),
       '60000',
-      'How long before its end a token is replaced.'
+      'Milliseconds before its expiry at which a token is replaced.'
     )
   }
 }
 
-/** The proxies on the way to it, under the names that other programs read too. */
+/** The rows of the proxies, under the names that other programs read too. */
 export function proxyRows(add: SectionRows) {
   return {
     HTTP_PROXY: add.optional(kind.url, 'Proxy for http addresses of the native upstream.'),

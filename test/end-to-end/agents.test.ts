@@ -1,5 +1,5 @@
-// Whole coding agents against a started gateway: what they send is composed in the manner of the agents themselves, and what the
-// upstream is sent must mean the same, on both contracts, streamed and whole.
+// Coding agents against a started gateway: their requests are composed as the agents compose them, and the upstream requests must have
+// the same meaning, on both contracts, streamed and whole.
 
 import t, { type Test } from 'tap'
 import { readToolCallId } from '../../worker/normalized/index.ts'
@@ -29,7 +29,7 @@ const gateways = [
 // biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are not there.
 type Loose = any
 
-/** What one answer of the gateway says, whatever family and form it has. */
+/** The content of one response of the gateway, independent of family and form. */
 interface Round {
   text: string
   thought: string
@@ -43,13 +43,13 @@ interface Exchange {
 }
 
 interface Agent {
-  /** Sends the conversation so far and keeps the answer in it. */
+  /** Sends the conversation so far and appends the response to it. */
   ask(): Promise<Round>
-  /** Answers calls, as many as the last round had. */
+  /** Appends a result for each of the given calls. */
   answer(calls: readonly Call[]): void
 }
 
-/** Lets an agent work until no call is left; gives the calls, the last words and what the upstream was sent, round by round. */
+/** Runs an agent until a response has no call. Returns its rounds and the upstream requests. */
 async function work(agent: Agent): Promise<{ rounds: Round[]; sent: UpstreamChat[] }> {
   const before = upstreamChats(emulator).length
   const rounds: Round[] = []
@@ -57,7 +57,7 @@ async function work(agent: Agent): Promise<{ rounds: Round[]; sent: UpstreamChat
     const round = await agent.ask()
     rounds.push(round)
     if (round.calls.length === 0) return { rounds, sent: upstreamChats(emulator).slice(before) }
-    if (rounds.length > 2 * steps.length) throw new Error('The agent goes round in circles.')
+    if (rounds.length > 2 * steps.length) throw new Error('The agent does not finish.')
     agent.answer(round.calls)
   }
 }
@@ -176,12 +176,12 @@ function createContentAgent({ gateway, contract, isStream }: Exchange): Agent {
   }
 }
 
-/** The family takes objects only; agents put a text under a name. */
+/** The family takes objects only, so agents wrap a text in a member. */
 function readObject(output: string): object {
   return output.startsWith('{') ? JSON.parse(output) : { result: output }
 }
 
-/** What of the earlier turns must never reach the upstream: sealed thoughts, and marks for a cache that it does not have. */
+/** Parts of earlier turns that must never reach the upstream: encrypted reasoning, and marks for a cache that it does not have. */
 const SEALED = /sealed|cache_control|ephemeral|c2VhbGVk|Looking around|should look around/
 
 /** The members of a body beside what a conversation consists of. */
@@ -225,7 +225,7 @@ async function check(t: Test, agent: Agent, expected: Expectation): Promise<void
     )
     t.strictSame(restOf(chat), expected.rest)
     t.equal(chat.body.stream ?? false, isStream)
-    t.notOk(SEALED.test(JSON.stringify(chat.body)), 'nothing that is another service’s own goes upstream')
+    t.notOk(SEALED.test(JSON.stringify(chat.body)), 'nothing that belongs to another service goes upstream')
   }
   const { body } = lastUpstreamChat(emulator)
   const expectedTurns = writeExpectedTurns({ isParallel, tellsFailure: expected.tellsFailure })
@@ -270,7 +270,7 @@ for (const exchange of exchanges) {
       rest: isV1
         ? { model, max_tokens: 32000, reasoning_effort: 'high' }
         : { model, model_options: { max_tokens: 32000, reasoning: { effort: 'high' } } },
-      // It did not ask for several calls at once in so many words.
+      // The agent does not set the member that asks for parallel calls.
       isParallel: false,
       tellsFailure: true
     })

@@ -5,10 +5,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import t from 'tap'
+import { createNativeProfileSet } from '../../shared/native-profile.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import { createWorkerApp } from '../../worker/app.ts'
-import { createLocalControlChannel } from '../../worker/control-channel.ts'
-import { createNativeProviderPool } from '../../worker/providers/native/index.ts'
+import { createLocalControlChannel } from '../../worker/control/control-channel.ts'
+import { providerFaces } from '../../worker/protocols/registry.ts'
+import { createNativeKind } from '../../worker/providers/native/index.ts'
 import { lastUpstreamChat, post } from '../support/client.ts'
 import { emulatorVariables, startEmulator } from '../support/gateway.ts'
 import { listUploads } from '../support/upstream.ts'
@@ -34,29 +36,24 @@ const files = await startStub(
 t.teardown(() => files.close())
 
 const settings = parseSettings(emulatorVariables(emulator))
-const log = pino({ level: 'silent' })
-const version = '0.0.0'
+const kind = createNativeKind({
+  downloadDependencies: {
+    isAllowedAddress: address => address === '127.0.0.1',
+    ca: readFixture('ca.pem').toString()
+  }
+})
 const app = await createWorkerApp(
   {
     settings,
+    profiles: createNativeProfileSet(settings),
     revisions: { config: `sha256:${'c'.repeat(64)}`, matrix: `sha256:${'d'.repeat(64)}` },
     workerId: 1,
     fingerprintKey: Buffer.alloc(32, 1),
     control: createLocalControlChannel(settings),
-    log,
-    version
+    log: pino({ level: 'silent' }),
+    version: '0.0.0'
   },
-  {
-    providers: createNativeProviderPool({
-      settings,
-      log,
-      version,
-      downloadDependencies: {
-        isAllowedAddress: address => address === '127.0.0.1',
-        ca: readFixture('ca.pem').toString()
-      }
-    })
-  }
+  { faces: providerFaces, kinds: { native: kind } }
 )
 t.teardown(() => app.close())
 const { port } = await app.listen({ host: '127.0.0.1', port: 0, reusePort: false })

@@ -137,7 +137,7 @@ for (const version of ['v1', 'v2'] as const) {
     t.equal(text, 'a', 'what came before the error was delivered')
   })
 
-  t.test(`${version}: the SDK retries what it should`, async t => {
+  t.test(`${version}: the SDK retries retryable statuses and no others`, async t => {
     const retrying = new OpenAI({ baseURL: `${gateway.url}/${version}`, apiKey: 'unused', maxRetries: 2 })
     const completion = await retrying.chat.completions.create({ model, messages: user('[[flaky:1:503]][[text:ok]]') })
     t.equal(completion.choices[0]?.message.content, 'ok')

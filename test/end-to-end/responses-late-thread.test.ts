@@ -28,7 +28,7 @@ t.test('the stream helper gets one id throughout, and the next request continues
   t.equal(await continueFrom(response.id), 'next')
 })
 
-t.test('responses 63: whoever iterates gets text at once, and the id to continue by in the last event', async t => {
+t.test('responses 63: an iterating client gets text at once, and the id of the thread in the last event', async t => {
   const ids: string[] = []
   const itemIds = new Set<string>()
   for await (const event of await client.responses.create({ ...request, stream: true })) {

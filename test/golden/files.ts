@@ -1,8 +1,8 @@
-// Golden files: what goes into a stream writer and the exact bytes that must come out of it.
+// Golden files: the input of a stream writer and the exact bytes that it must write.
 //
-// A file has comment lines (`#`), an optional line `request: <JSON>` with the members that matter of the client's body, one event
-// per line as JSON with a line `--` between the reads of the upstream, then `====` and the bytes as they are. With
-// `GOLDEN_UPDATE=1` the bytes are written anew, to be looked at in the diff.
+// A file has comment lines (`#`), an optional line `request: <JSON>` with the relevant members of the client's body, one event per
+// line as JSON with a line `--` between two reads from the upstream, then `====` and the expected bytes. `GOLDEN_UPDATE=1` replaces
+// the expected bytes with the written ones; review the diff.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,14 +17,14 @@ export interface GoldenCase {
   expected: string
 }
 
-/** All golden cases of a family, by name. */
+/** All golden cases of a family, sorted by name. */
 export function readGoldenCases(family: string): GoldenCase[] {
   const folder = join(import.meta.dirname, family)
   const files = readdirSync(folder).filter(file => file.endsWith('.txt'))
   return files.sort().map(file => readGoldenCase(folder, file))
 }
 
-/** Replaces the expected bytes when an update was asked for; true when it did. */
+/** Replaces the expected bytes when `GOLDEN_UPDATE` is 1. Returns whether it did. */
 export function updateGolden(family: string, name: string, actual: string): boolean {
   if (process.env.GOLDEN_UPDATE !== '1') return false
   const path = join(import.meta.dirname, family, `${name}.txt`)
@@ -51,7 +51,7 @@ function splitFile(text: string): { given: string; expected: string } {
     : { given: text.slice(0, at), expected: text.slice(at + MARK.length) }
 }
 
-/** An error stands in the file as its code and message. */
+/** Parses one event line. An error is written in the file as its code and message. */
 function readEvent(line: string): NormalizedEvent {
   const event = JSON.parse(line)
   if (event.type !== 'error') return event

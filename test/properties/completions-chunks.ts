@@ -1,4 +1,4 @@
-// What an SDK may rely on in a completions stream, checked on the bytes: every member that its types require, and the rules
+// Checks the bytes of a completions stream for everything that an SDK relies on: every member that its types require, and the rules
 // that its accumulation depends on.
 
 import type { CompletionsChunk, CompletionsUsage } from '../../worker/protocols/completions/client/schema.ts'
@@ -9,14 +9,14 @@ export interface ReadStream {
   error: ErrorEnvelope['error'] | undefined
 }
 
-/** Reads the frames of a whole stream and throws with a sentence on the first rule that is broken. */
+/** Reads the frames of a whole stream. Throws an error that names the first broken rule. */
 export function readStrictly(text: string): ReadStream {
   check(text.endsWith('\n\n'), 'the stream ends with a blank line')
   const frames = text.slice(0, -2).split('\n\n')
   for (const frame of frames) check(/^data: [^\n]+$/.test(frame), 'a frame is one data line')
   const payloads = frames.map(frame => frame.slice('data: '.length))
   check(payloads.pop() === '[DONE]', '[DONE] is last')
-  check(!payloads.includes('[DONE]'), '[DONE] comes once')
+  check(!payloads.includes('[DONE]'), '[DONE] occurs once')
   const documents: Array<CompletionsChunk | ErrorEnvelope> = payloads.map(payload => JSON.parse(payload))
   const last = documents.at(-1)
   const error = last !== undefined && 'error' in last ? last.error : undefined
@@ -35,7 +35,7 @@ function checkChunk(chunk: CompletionsChunk, first: CompletionsChunk | undefined
     check(chunk[member] !== undefined && chunk[member] === first?.[member], `${member} is the same in every chunk`)
   }
   check(Array.isArray(chunk.choices) && chunk.choices.length <= 1, 'there is at most one choice')
-  check('usage' in chunk, 'usage is there, if only as null')
+  check('usage' in chunk, 'usage is present, as an object or null')
 }
 
 function checkChoices(chunks: readonly CompletionsChunk[], isComplete: boolean): void {
@@ -59,9 +59,9 @@ function checkChoices(chunks: readonly CompletionsChunk[], isComplete: boolean):
 }
 
 function checkUsage(chunks: readonly CompletionsChunk[]): void {
-  const bearing = chunks.filter(chunk => chunk.usage !== null)
-  check(bearing.length <= 1, 'the usage comes once')
-  check(bearing.length === 0 || bearing[0] === chunks.at(-1), 'the usage is on the last chunk')
+  const withUsage = chunks.filter(chunk => chunk.usage !== null)
+  check(withUsage.length <= 1, 'the usage occurs at most once')
+  check(withUsage.length === 0 || withUsage[0] === chunks.at(-1), 'the usage is on the last chunk')
   for (const [position, chunk] of chunks.entries()) {
     const isEmpty = chunk.choices.length === 0
     check(!isEmpty || (position === chunks.length - 1 && chunk.usage !== null), 'only a usage chunk has no choice')
@@ -84,15 +84,15 @@ function checkCounts(usage: CompletionsUsage): void {
 }
 
 function checkCalls(chunks: readonly CompletionsChunk[]): void {
-  let known = 0
+  let startedCount = 0
   for (const call of chunks.flatMap(chunk => chunk.choices).flatMap(choice => choice.delta.tool_calls ?? [])) {
-    const isNew = call.index === known
-    check(isNew || call.index === known - 1, 'call indexes count up without gaps and never go back')
+    const isNew = call.index === startedCount
+    check(isNew || call.index === startedCount - 1, 'call indexes increase without gaps and never decrease')
     const heads = [call.id, call.type, call.function.name]
-    const isHeadDue = isNew ? heads.every(head => head !== undefined) : heads.every(head => head === undefined)
-    check(isHeadDue, 'id, type and name are on the first delta of a call and on no other')
+    const isHeadCorrect = isNew ? heads.every(head => head !== undefined) : heads.every(head => head === undefined)
+    check(isHeadCorrect, 'id, type and name are on the first delta of a call and on no other')
     check(typeof call.function.arguments === 'string', 'every delta of a call has arguments')
-    if (isNew) known += 1
+    if (isNew) startedCount += 1
   }
 }
 

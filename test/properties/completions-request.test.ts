@@ -9,8 +9,8 @@ import { chatParameters, embeddingsParameters } from '../../worker/protocols/com
 const json = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<JsonValue>
 const text = fc.constantFrom('text', 'function', 'tool', 'assistant', 'user', 'auto', 'json_schema', '{"a":1}', '', 'x')
 
-/** Values that look like what belongs there, so that the readers get past their first check. */
-const { value: likely } = fc.letrec<{ value: JsonValue }>(tie => ({
+/** Values that resemble valid ones, so that the readers go beyond their first check. */
+const { value: plausible } = fc.letrec<{ value: JsonValue }>(tie => ({
   value: fc.oneof(
     { depthSize: 'small' },
     text,
@@ -30,10 +30,10 @@ const { value: likely } = fc.letrec<{ value: JsonValue }>(tie => ({
 
 function bodyOf(table: object): fc.Arbitrary<JsonObject> {
   const names = fc.constantFrom(...Object.keys(table), 'unknown', '__proto__')
-  return fc.dictionary(names, likely, { maxKeys: 8 })
+  return fc.dictionary(names, plausible, { maxKeys: 8 })
 }
 
-/** Reads as the gateway does, from text: only parsing makes members such as `__proto__`. */
+/** Reads a body from its JSON text, as the gateway does: only parsing creates members such as `__proto__`. */
 function readOrRefuse(body: JsonObject, read: (body: JsonObject) => unknown): GatewayError | undefined {
   try {
     read(JSON.parse(JSON.stringify(body)))
@@ -57,7 +57,7 @@ t.test('any chat body is read or refused with the path of a member', async t => 
     }),
     { numRuns: 2000 }
   )
-  t.ok(readCount > 50, 'some bodies are fine')
+  t.ok(readCount > 50, 'more than 50 bodies are valid')
   t.equal(({} as JsonObject).polluted, undefined)
 })
 

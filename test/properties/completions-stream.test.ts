@@ -13,26 +13,26 @@ import { responseContext } from '../worker/protocols/completions/client/support.
 import { readStrictly } from './completions-chunks.ts'
 import { playAnswer, randomAnswer } from './random-answers.ts'
 
-const answer = fc.record({ answer: randomAnswer, isLegacy: fc.boolean(), wantsUsage: fc.boolean() })
-type Answer = typeof answer extends fc.Arbitrary<infer Value> ? Value : never
+const streamCase = fc.record({ answer: randomAnswer, isLegacy: fc.boolean(), wantsUsage: fc.boolean() })
+type StreamCase = typeof streamCase extends fc.Arbitrary<infer Value> ? Value : never
 
-function contextOf({ isLegacy, wantsUsage }: Answer) {
+function contextOf({ isLegacy, wantsUsage }: StreamCase) {
   return responseContext({
     ...(isLegacy ? { functions: [{ name: 'f' }] } : {}),
     ...(wantsUsage ? { stream_options: { include_usage: true } } : {})
   })
 }
 
-function writeStream(answer: Answer, error?: GatewayError): string {
-  const writer = createCompletionsStreamWriter(contextOf(answer))
-  const text = playAnswer(answer.answer, error)
+function writeStream(given: StreamCase, error?: GatewayError): string {
+  const writer = createCompletionsStreamWriter(contextOf(given))
+  const text = playAnswer(given.answer, error)
     .map(read => writer.write(read))
     .join('')
-  if (writer.write(playAnswer(answer.answer).flat()) !== '') throw new Error('Something was written after the end.')
+  if (writer.write(playAnswer(given.answer).flat()) !== '') throw new Error('The writer wrote after the end.')
   return text
 }
 
-/** The answer as the official SDK adds it up from the bytes. */
+/** The response that the official SDK accumulates from the bytes. */
 async function accumulateWithSdk(text: string): Promise<ChatCompletion> {
   const controller = new AbortController()
   const stream = Stream.fromSSEResponse<ChatCompletionChunk>(new Response(text), controller)
@@ -46,56 +46,56 @@ function joinReasoning(chunks: readonly CompletionsChunk[]): string {
     .join('')
 }
 
-/** The message of the SDK's sum in the terms of ours. */
+/** The message that the SDK accumulated, without the differences to `whole` that the SDK's helper itself causes. */
 function readSdkMessage(completion: ChatCompletion, chunks: readonly CompletionsChunk[], whole: CompletionsMessage) {
   const { parsed: _parsed, ...message }: Record<string, unknown> = { ...completion.choices[0]?.message }
-  // The helper replaces members it does not know where a client would join them.
+  // The helper replaces members that it does not know; a client would append the pieces.
   if ('reasoning_content' in message) message.reasoning_content = joinReasoning(chunks)
-  // A stream cannot take the empty content of its extension chunks back once a call follows.
+  // Extension chunks have an empty content, which a stream cannot take back when a call follows.
   if (whole.content === null && message.content === '') message.content = null
   return message
 }
 
-/** Of a legacy call the helper keeps nothing but the family's own members. */
-function dropWhatSdkDrops(whole: CompletionsMessage) {
+/** With a legacy call the SDK's helper keeps only the family's own members. */
+function keepWhatSdkKeeps(whole: CompletionsMessage) {
   if (whole.function_call === undefined) return whole
   const { role, content, refusal, function_call } = whole
   return { role, content, refusal, function_call }
 }
 
-t.test('any answer is a stream that an SDK can rely on (A5, A8, A9, A21, B1, B5, D1)', async () => {
+t.test('any stream follows the rules that an SDK relies on (A5, A8, A9, A21, B1, B5, D1)', async () => {
   fc.assert(
-    fc.property(answer, answer => {
-      const { error } = readStrictly(writeStream(answer))
+    fc.property(streamCase, given => {
+      const { error } = readStrictly(writeStream(given))
       assert.equal(error, undefined)
     }),
     { numRuns: 500 }
   )
 })
 
-t.test('any stream adds up, in the official SDK, to the whole answer (A2, A6, A7, B2, B3)', async () => {
+t.test('the official SDK accumulates any stream to the non-streaming response (A2, A6, A7, B2, B3)', async () => {
   await fc.assert(
-    fc.asyncProperty(answer, async answer => {
-      const text = writeStream(answer)
+    fc.asyncProperty(streamCase, async given => {
+      const text = writeStream(given)
       const { chunks } = readStrictly(text)
       const completion = await accumulateWithSdk(text)
-      const whole = writeCompletionsResponse(accumulateEvents(playAnswer(answer.answer).flat()), contextOf(answer))
+      const whole = writeCompletionsResponse(accumulateEvents(playAnswer(given.answer).flat()), contextOf(given))
       const { choices, ...rest } = completion
       const { choices: wholeChoices, ...wholeRest } = whole
       assert.deepEqual(rest, wholeRest)
       assert.equal(choices[0]?.finish_reason, wholeChoices[0].finish_reason)
       const message = wholeChoices[0].message
-      assert.deepEqual(readSdkMessage(completion, chunks, message), dropWhatSdkDrops(message))
+      assert.deepEqual(readSdkMessage(completion, chunks, message), keepWhatSdkKeeps(message))
     }),
     { numRuns: 300 }
   )
 })
 
-t.test('an error anywhere ends the stream with one frame that the official SDK throws (A14)', async () => {
+t.test('an error at any position ends the stream with one frame that makes the official SDK throw (A14)', async () => {
   await fc.assert(
-    fc.asyncProperty(answer, async answer => {
+    fc.asyncProperty(streamCase, async given => {
       const error = new GatewayError('provider_failure', { message: 'The connection was lost.' })
-      const text = writeStream(answer, error)
+      const text = writeStream(given, error)
       assert.deepEqual(readStrictly(text).error, {
         message: 'The connection was lost.',
         type: 'server_error',

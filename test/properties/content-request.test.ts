@@ -16,8 +16,8 @@ import {
   embedContentParameters,
   generationParameters
 } from '../../worker/protocols/content/client/schema.ts'
-import { writeNativeV1Request } from '../../worker/protocols/native/v1/request.ts'
-import { writeNativeV2Request } from '../../worker/protocols/native/v2/request.ts'
+import { nativeV1Face } from '../../worker/protocols/native/v1/face.ts'
+import { nativeV2Face } from '../../worker/protocols/native/v2/face.ts'
 import { settings } from '../worker/protocols/content/client/support.ts'
 
 const json = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<JsonValue>
@@ -151,8 +151,8 @@ t.test(
       fc.property(fc.array(content, { minLength: 1, maxLength: 6 }), contents => {
         const body = { contents: [...contents, { parts: [{ text: 'end' }] }] }
         const request = readContentRequest(JSON.parse(JSON.stringify(body)), { requestId: 'r' })
-        for (const write of [writeNativeV1Request, writeNativeV2Request]) {
-          const { body: sent } = write(request, { upstreamModel: 'm', settings })
+        for (const write of [nativeV1Face.writeChat, nativeV2Face.writeChat]) {
+          const { body: sent } = write(request, { upstreamModel: 'm' }, settings)
           const wire = JSON.stringify(sent)
           assert.ok(!wire.includes('secret'))
           const messages = sent.messages as JsonObject[]

@@ -34,7 +34,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   act(6, piece, (assembler, text) => assembler.text(text)),
   act(3, piece, (assembler, text) => assembler.reasoning(text)),
   act(1, fc.base64String({ minLength: 4 }), (assembler, signature) =>
-    assembler.reasoningState({ messages_compatible: { signature } })
+    assembler.blockState({ messages_compatible: { signature } })
+  ),
+  act(
+    1,
+    fc.tuple(fc.constantFrom('signature', 'redacted'), fc.base64String({ minLength: 4 })),
+    (assembler, [member, text]) => assembler.opaqueReasoning({ messages_compatible: { [member]: text } })
   ),
   act(1, piece, (assembler, text) => assembler.refusal(text)),
   act(1, fc.constant(0), assembler => assembler.closeBlock()),

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { accumulateEvents, type NormalizedEvent } from '../../worker/normalized/index.ts'
-import { createNativeV1Reader } from '../../worker/protocols/native/v1/face.ts'
-import { createNativeV2Reader } from '../../worker/protocols/native/v2/face.ts'
+import { nativeV1Face } from '../../worker/protocols/native/v1/face.ts'
+import { nativeV2Face } from '../../worker/protocols/native/v2/face.ts'
 import { checkGrammar } from '../worker/normalized/grammar.ts'
-import { type CreateReader, readStream, readWhole, writeLines } from '../worker/protocols/native/support.ts'
+import { type NativeFace, readStream, readWhole, writeLines } from '../worker/protocols/native/support.ts'
 
 /** Text with what the readers look for, whole and in pieces. */
 const text = fc
@@ -155,19 +155,18 @@ function stream(payload: fc.Arbitrary<unknown>, name: fc.Arbitrary<string | unde
   return fc.tuple(fc.array(frame, { maxLength: 8 }), ending).map(([frames, end]) => frames.join('') + end)
 }
 
-const contracts: Array<
-  [name: string, create: CreateReader, stream: fc.Arbitrary<string>, payload: fc.Arbitrary<unknown>]
-> = [
-  ['v1', createNativeV1Reader, stream(v1Payload, fc.constant(undefined)), v1Payload],
-  ['v2', createNativeV2Reader, stream(v2Payload, eventName), v2Payload]
-]
+const contracts: Array<[name: string, face: NativeFace, stream: fc.Arbitrary<string>, payload: fc.Arbitrary<unknown>]> =
+  [
+    ['v1', nativeV1Face, stream(v1Payload, fc.constant(undefined)), v1Payload],
+    ['v2', nativeV2Face, stream(v2Payload, eventName), v2Payload]
+  ]
 
 function assertGrammar(events: readonly NormalizedEvent[]): void {
   const faults = checkGrammar(events)
   if (faults.length > 0) throw new Error(faults.join('; '))
 }
 
-for (const [name, create, stream, payload] of contracts) {
+for (const [name, face, stream, payload] of contracts) {
   for (const buffersToolCalls of [false, true]) {
     const setup = { reading: { buffersToolCalls } }
     t.test(
@@ -178,9 +177,9 @@ for (const [name, create, stream, payload] of contracts) {
             const bytes = Buffer.from(text)
             const borders = [0, ...cuts.map(cut => cut % (bytes.length + 1)), bytes.length].sort((a, b) => a - b)
             const pieces = borders.slice(1).map((border, index) => bytes.subarray(borders[index], border))
-            const events = readStream(create, pieces, setup)
+            const events = readStream(face, pieces, setup)
             assertGrammar(events)
-            const whole = writeLines(readStream(create, [bytes], setup))
+            const whole = writeLines(readStream(face, [bytes], setup))
             if (writeLines(events) !== whole) throw new Error(`${writeLines(events)}\ninstead of\n${whole}`)
           }),
           { numRuns: 500 }
@@ -194,7 +193,7 @@ for (const [name, create, stream, payload] of contracts) {
     fc.assert(
       fc.property(payload, payload => {
         const body = Buffer.from(JSON.stringify(payload).replaceAll('"delta"', '"message"'))
-        assertGrammar(readWhole(create, body))
+        assertGrammar(readWhole(face, body))
       }),
       { numRuns: 300 }
     )
@@ -249,8 +248,8 @@ t.test('v1: a streamed answer and a whole one are the same (B3)', async t => {
         }
       ]
       const bytes = Buffer.from(frames.map(frame => `data: ${JSON.stringify(frame)}\n\n`).join(''))
-      const whole = readWhole(createNativeV1Reader, Buffer.from(JSON.stringify(body)))
-      assertSame(readStream(createNativeV1Reader, [bytes]), whole)
+      const whole = readWhole(nativeV1Face, Buffer.from(JSON.stringify(body)))
+      assertSame(readStream(nativeV1Face, [bytes]), whole)
     }),
     { numRuns: 500 }
   )
@@ -293,8 +292,8 @@ t.test('v2: a streamed answer and a whole one are the same (B3)', async t => {
       const bytes = Buffer.from(
         `${frames.map(frame => `event: response.message.delta\ndata: ${JSON.stringify(frame)}\n\n`).join('')}event: response.message.done\ndata: ${JSON.stringify(end)}\n\n`
       )
-      const whole = readWhole(createNativeV2Reader, Buffer.from(JSON.stringify(body)))
-      assertSame(readStream(createNativeV2Reader, [bytes]), whole)
+      const whole = readWhole(nativeV2Face, Buffer.from(JSON.stringify(body)))
+      assertSame(readStream(nativeV2Face, [bytes]), whole)
     }),
     { numRuns: 500 }
   )

@@ -12,9 +12,9 @@ import {
   type ToolChoice,
   writeToolCallId
 } from '../../worker/normalized/index.ts'
-import { writeNativeV1Request } from '../../worker/protocols/native/v1/face.ts'
-import { writeNativeV2Request } from '../../worker/protocols/native/v2/face.ts'
-import { makeRequest, plainSettings } from '../worker/protocols/native/support.ts'
+import { nativeV1Face } from '../../worker/protocols/native/v1/face.ts'
+import { nativeV2Face } from '../../worker/protocols/native/v2/face.ts'
+import { makeRequest, plainOptions } from '../worker/protocols/native/support.ts'
 
 const text = fc.string({ unit: 'grapheme', maxLength: 12 })
 const jsonObject = fc
@@ -130,12 +130,11 @@ const optional = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary,
 
 const request: fc.Arbitrary<NormalizedRequest> = fc
   .record({
-    protocol: fc.constantFrom('completions', 'responses', 'messages', 'content'),
     isStream: fc.boolean(),
     messages: fc.array(message, { maxLength: 8 }),
     tools: fc.array(tool, { maxLength: 5 }),
     toolChoice: optional(choice),
-    parallelToolCalls: optional(fc.boolean()),
+    parallelToolCalls: optional(fc.constantFrom('requested', 'allowed', 'refused')),
     output: optional(
       fc.oneof(
         fc.constant({ type: 'text' as const }),
@@ -144,12 +143,14 @@ const request: fc.Arbitrary<NormalizedRequest> = fc
     ),
     sampling: fc.constantFrom({}, { temperature: 0 }, { temperature: 1, topP: 0.5 }, { maxOutputTokens: 5 }),
     reasoning: optional(fc.constantFrom({}, { effort: 'none' }, { effort: 'low' })),
-    conversation: optional(fc.constantFrom({}, { store: true }, { previousResponseId: 'resp_T' })),
+    conversation: optional(
+      fc.constantFrom({}, { store: true }, { previousResponseId: 'resp_T', storedConversationId: 'T' })
+    ),
     fields
   })
   .map(({ fields, ...members }) => {
     const given = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
-    return makeRequest({ ...given, providerOptions: { native: { fields: fields as JsonObject } } })
+    return makeRequest({ ...given, additionalFields: fields as JsonObject })
   })
 
 /** Members whose values are the client's own JSON: what is null there is meant. */
@@ -224,7 +225,7 @@ function checkNames(
 t.test('whatever the request, the v1 body obeys the contract', async t => {
   fc.assert(
     fc.property(request, request => {
-      const written = attempt(() => writeNativeV1Request(request, { upstreamModel: 'm', settings: plainSettings }))
+      const written = attempt(() => nativeV1Face.writeChat(request, { upstreamModel: 'm' }, plainOptions))
       if (written === undefined) return
       const { body, reading } = written
       const declared = (body.functions ?? []) as JsonObject[]
@@ -250,7 +251,7 @@ t.test('whatever the request, the v2 body obeys the contract', async t => {
   fc.assert(
     fc.property(request, request => {
       const model = 'GigaChat-2-Max'
-      const written = attempt(() => writeNativeV2Request(request, { upstreamModel: model, settings: plainSettings }))
+      const written = attempt(() => nativeV2Face.writeChat(request, { upstreamModel: model }, plainOptions))
       if (written === undefined) return
       const { body, reading } = written
       const entries = (body.tools ?? []) as JsonObject[]
@@ -278,7 +279,7 @@ t.test('whatever the request, the v2 body obeys the contract', async t => {
 t.test('every call is sent or counted as dropped', async t => {
   fc.assert(
     fc.property(request, request => {
-      const written = attempt(() => writeNativeV1Request(request, { upstreamModel: 'm', settings: plainSettings }))
+      const written = attempt(() => nativeV1Face.writeChat(request, { upstreamModel: 'm' }, plainOptions))
       const messages = (written?.body.messages ?? []) as JsonObject[]
       const calls = messages.filter(message => message.function_call !== undefined).length
       const given = request.messages

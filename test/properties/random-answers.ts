@@ -6,7 +6,8 @@ import {
   type FinishReason,
   type GatewayError,
   type NormalizedEvent,
-  type NormalizedUsage
+  type NormalizedUsage,
+  type ProviderState
 } from '../../worker/normalized/index.ts'
 
 export type Step = (assembler: EventAssembler) => void
@@ -40,6 +41,17 @@ const file = fc.constantFrom(
   { fileId: 'f3', target: '3dmodel' }
 )
 
+/** State that a provider of the content or the messages wire would want back. */
+export const signature: fc.Arbitrary<ProviderState> = fc
+  .base64String({ minLength: 4 })
+  .chain(text =>
+    fc.constantFrom<ProviderState>(
+      { content_compatible: { thoughtSignature: text } },
+      { messages_compatible: { signature: text } },
+      { messages_compatible: { redacted: text } }
+    )
+  )
+
 /** A step that does `apply` with a random value. */
 export function act<Value>(
   weight: number,
@@ -53,6 +65,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   act(6, piece, (assembler, text) => assembler.text(text)),
   act(3, piece, (assembler, text) => assembler.reasoning(text)),
   act(1, piece, (assembler, text) => assembler.refusal(text)),
+  act(1, signature, (assembler, state) => assembler.blockState(state)),
+  act(1, signature, (assembler, state) => assembler.opaqueReasoning(state)),
+  act(1, signature, (assembler, state) => assembler.opaqueText(state)),
   act(1, fc.constant(null), assembler => assembler.closeBlock()),
   act(3, fc.tuple(callHead, piece), (assembler, [call, text]) => assembler.toolCall(call, text)),
   act(2, callHead, (assembler, call) => void assembler.startToolCall(call)),
@@ -79,7 +94,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 export const usage: fc.Arbitrary<NormalizedUsage | null> = fc.option(
   fc.record({
     inputTokens: count,
-    cachedInputTokens: count,
+    cacheReadTokens: count,
+    cacheWriteTokens: count,
     outputTokens: count,
     reasoningTokens: count,
     totalTokens: count

@@ -25,14 +25,14 @@ function createClockedRecord() {
   const request = (owner: number, force = false) => {
     requestId += 1
     const ticket = { owner, requestId }
-    const answers: CatalogReply[] = []
-    record.request(ticket, { force }, answer => answers.push(answer))
-    return { ticket, answers, last: () => answers.at(-1) }
+    const replies: CatalogReply[] = []
+    record.request(ticket, { force }, reply => replies.push(reply))
+    return { ticket, replies, last: () => replies.at(-1) }
   }
   return { clock, published, record, request }
 }
 
-t.test('entries keep what the upstream says and unknown members become metadata without secrets', async t => {
+t.test('an entry keeps the known upstream members, and the others become metadata without secrets', async t => {
   const { entries } = readCatalogModels([
     {
       id: 'one',
@@ -72,7 +72,7 @@ t.test('metadata deeper than eight levels is cut', async t => {
   t.equal(depth, 8)
 })
 
-t.test('unusable entries are skipped, the first of equal ids stays, and both are counted', async t => {
+t.test('entries without an id are skipped, only the first of equal ids is kept, and both are counted', async t => {
   const read = readCatalogModels([null, { id: '' }, { name: 'x' }, { id: 'a', type: 'first' }, { id: 'a', type: 'b' }])
   t.equal(read.skippedCount, 3)
   t.equal(read.duplicateCount, 1)
@@ -82,7 +82,7 @@ t.test('unusable entries are skipped, the first of equal ids stays, and both are
   )
 })
 
-t.test('a list beyond its bounds, or without one valid entry, fails; an empty list does not', async t => {
+t.test('a list that exceeds its bounds or has no valid entry is refused, and an empty list is accepted', async t => {
   const many = Array.from({ length: CATALOG_MODELS_MAX + 1 }, (_, index) => ({ id: `m${index}` }))
   t.throws(() => readCatalogModels(many), { message: /too many models/ })
   t.equal(readCatalogModels(many.slice(1)).entries.length, CATALOG_MODELS_MAX)
@@ -100,7 +100,7 @@ t.test('bridge 55: a snapshot is fresh at 29.9 seconds and not at 30.0', async t
   t.equal(isFresh(undefined, 0), false)
 })
 
-t.test('a stale snapshot says so on itself and on every model, and keeps its revision', async t => {
+t.test('a stale snapshot and all its models are marked as stale, and its revision stays the same', async t => {
   const snapshot = createCatalogSnapshot(models, { providerProfileId: 'native-upstream', nowMs: 0 })
   const stale = markStale(snapshot)
   t.equal(stale.stale, true)
@@ -110,18 +110,18 @@ t.test('a stale snapshot says so on itself and on every model, and keeps its rev
   t.equal(snapshot.stale, false)
 })
 
-t.test('bridge 54: of many who ask an empty catalog, one gets the lease and all get its result', async t => {
+t.test('bridge 54: of many requests to an empty catalog, one gets the lease and all get its result', async t => {
   const { record, request, published } = createClockedRecord()
   const first = request(1)
   const others = Array.from({ length: 15 }, (_, index) => request(1 + (index % 4), index % 2 === 0))
-  t.same(first.answers, [{ kind: 'lease' }])
-  t.ok(others.every(other => other.answers.length === 0))
+  t.same(first.replies, [{ kind: 'lease' }])
+  t.ok(others.every(other => other.replies.length === 0))
   record.complete(first.ticket, models)
   t.equal(published.length, 1)
   for (const one of [first, ...others]) t.same(one.last(), { kind: 'result', snapshot: published[0] })
 })
 
-t.test('a fresh catalog answers from hand, and force asks again', async t => {
+t.test('bridge 55: a fresh catalog is used as it is, and force asks again', async t => {
   const { record, request, clock } = createClockedRecord()
   record.complete(request(1).ticket, models)
   clock.nowMs += 29_999
@@ -129,7 +129,7 @@ t.test('a fresh catalog answers from hand, and force asks again', async t => {
   t.equal(request(2, true).last()?.kind, 'lease')
 })
 
-t.test('at the age of 30 seconds the catalog is asked for again', async t => {
+t.test('bridge 55: at the age of 30 seconds the catalog is asked for again', async t => {
   const { record, request, clock } = createClockedRecord()
   record.complete(request(1).ticket, models)
   clock.nowMs += 30_000
@@ -147,7 +147,7 @@ t.test('bridge 53: after a failure the earlier snapshot is shown as stale, and p
   t.equal(published[1]?.inventoryRevision, published[0]?.inventoryRevision)
 })
 
-t.test('after a failure the next unforced try waits 1, 2, 4 up to 30 seconds', async t => {
+t.test('after failures the next unforced discovery waits 1, 2, 4 up to 30 seconds', async t => {
   t.same([1, 2, 3, 4, 5, 6, 50].map(catalogBackoffMs), [1000, 2000, 4000, 8000, 16000, 30000, 30000])
   const { record, request, clock } = createClockedRecord()
   record.complete(request(1).ticket, models)
@@ -163,7 +163,7 @@ t.test('after a failure the next unforced try waits 1, 2, 4 up to 30 seconds', a
   t.equal(request(1, true).last()?.kind, 'lease', 'force does not wait')
 })
 
-t.test('a success after failures ends the waiting', async t => {
+t.test('a success after failures ends the back-off', async t => {
   const { record, request } = createClockedRecord()
   record.fail(request(1).ticket, failure)
   t.equal(record.failureCount(), 1)
@@ -172,7 +172,7 @@ t.test('a success after failures ends the waiting', async t => {
   t.match(request(1).last(), { kind: 'result', snapshot: { stale: false } })
 })
 
-t.test('without a snapshot every request tries, and all who wait get the failure', async t => {
+t.test('without a snapshot a failure starts no back-off, and every waiting request gets the failure', async t => {
   const { record, request } = createClockedRecord()
   const first = request(1)
   const waiting = request(2)
@@ -182,21 +182,21 @@ t.test('without a snapshot every request tries, and all who wait get the failure
   t.equal(request(1).last()?.kind, 'lease')
 })
 
-t.test('when the worker with the lease dies, the next one who waits gets it', async t => {
+t.test('when the worker that holds the lease exits, the next waiting request gets the lease', async t => {
   const { record, request } = createClockedRecord()
   const first = request(1)
   const own = request(1)
   const second = request(2)
   record.releaseOwner(1)
   t.equal(second.last()?.kind, 'lease')
-  t.equal(own.answers.length, 0)
+  t.equal(own.replies.length, 0)
   record.complete(first.ticket, models)
-  t.equal(record.current(), undefined, 'a result of the dead worker counts for nothing')
+  t.equal(record.current(), undefined, 'a result of the exited worker is ignored')
   record.complete(second.ticket, models)
   t.match(second.last(), { kind: 'result', snapshot: { models: [{ id: 'one' }] } })
 })
 
-t.test('when the only one who asked dies, the next request gets the lease', async t => {
+t.test('when the only worker with a request exits, the next request gets the lease', async t => {
   const { record, request } = createClockedRecord()
   request(1)
   record.releaseOwner(1)

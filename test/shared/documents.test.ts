@@ -8,7 +8,8 @@ import {
   createStartupErrorDocument,
   type ReadinessFacts
 } from '../../shared/documents.ts'
-import { computeConfigRevision, createNativeProfileSet } from '../../shared/native-profile.ts'
+import { createNativeProfileSet } from '../../shared/native-profile.ts'
+import { computeConfigRevision } from '../../shared/profile.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import { StartupError } from '../../shared/startup-error.ts'
 import { matrixRevision } from '../../shared/support-matrix.ts'
@@ -59,7 +60,7 @@ t.test('the inspect document of native mode shows one dynamic profile and the de
   })
 })
 
-t.test('base URL and default model feed the configuration revision, credentials do not', async t => {
+t.test('the configuration revision depends on the base URL and the default model, not on credentials', async t => {
   const revisionWith = (environment: Record<string, string>) =>
     computeConfigRevision(createNativeProfileSet(parseSettings(environment)))
   const plain = revisionWith({})
@@ -69,7 +70,7 @@ t.test('base URL and default model feed the configuration revision, credentials 
   t.equal(revisionWith({ UPSTREAM_BASE_URL: 'https://API.giga.chat:443/v1/' }), plain)
 })
 
-t.test('an error document always has details, and they are flat', async t => {
+t.test('an error document always has a list of details, which are flat', async t => {
   t.same(createErrorDocument({ code: 'gateway_not_ready', message: 'Gateway routes are not ready.' }), {
     schema_version: 'gateway.error.v1',
     error: { code: 'gateway_not_ready', message: 'Gateway routes are not ready.', details: [] }
@@ -97,7 +98,7 @@ t.test('a message outside 1 to 512 characters is refused', async t => {
   t.throws(() => createErrorDocument({ code: 'x', message: 'y'.repeat(513) }))
 })
 
-t.test('a filled catalog makes a loaded gateway ready', async t => {
+t.test('a gateway with a registry and a catalog is ready', async t => {
   const document = createReadinessDocument(ready)
   t.equal(document.ready, true)
   t.same(document.reasons, [])
@@ -123,14 +124,14 @@ t.test('a filled catalog makes a loaded gateway ready', async t => {
   ])
 })
 
-t.test('a stale catalog keeps readiness and warns', async t => {
+t.test('a gateway with a stale catalog stays ready and warns', async t => {
   const document = createReadinessDocument({ ...ready, catalog: markStale(snapshot), warningIds: ['other'] })
   t.equal(document.ready, true)
   t.match(document.model_catalog, { state: 'stale', usable: true, discovery_available: false })
   t.same(document.warnings, [{ reason_id: 'model_inventory_stale_but_usable' }, { reason_id: 'other' }])
 })
 
-t.test('reasons come in the published order', async t => {
+t.test('the reasons are in the published order', async t => {
   const document = createReadinessDocument({
     ...ready,
     isDraining: true,
@@ -151,7 +152,7 @@ t.test('reasons come in the published order', async t => {
   t.match(document.model_catalog, { state: 'unavailable', usable: false, provider_profile_id: null })
 })
 
-t.test('without a registry that is the only reason and no revision is shown', async t => {
+t.test('without a registry the document has only that reason and no revision', async t => {
   const document = createReadinessDocument({ ...ready, revisions: undefined, isDraining: true })
   t.same(document.reasons, [{ reason_id: 'registry_not_loaded' }])
   t.notOk('config_revision' in document)

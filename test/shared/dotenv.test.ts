@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { parseDotenv } from '../../shared/settings/dotenv.ts'
 
-const parse = (text: string, environment: Record<string, string> = {}) => ({ ...parseDotenv(text, environment) })
+const parse = (text: string, environment: Record<string, string> = {}) => ({ ...parseDotenv(text, environment).values })
 
 t.test('plain assignments, exports, blanks and comments', async t => {
   t.same(parse('A=1\n export B = two \n# C=3\nD=a#b # comment\nE=\n\n=x\nnot an assignment\n'), {
@@ -48,4 +48,14 @@ t.test('a value that was quoted comes back as it was', async t => {
       t.equal(parse(`A="${quoted}"`).A, value)
     })
   )
+})
+
+t.test('a line that is neither assignment nor comment is reported by its number', async t => {
+  const ignoredLines = (text: string) => parseDotenv(text, {}).ignoredLines
+  t.same(
+    ignoredLines('A=1\n\n # comment\nnot an assignment\nexport B="two\nlines" # comment\n=x\n1A=2\nexport C\n'),
+    [4, 7, 8, 9]
+  )
+  t.same(ignoredLines('\ufeffA=1\r\nsecret\r\n\r\n  secret\r\nB=#2'), [2, 4])
+  t.same(ignoredLines(''), [])
 })

@@ -1,42 +1,146 @@
+import { deserialize, serialize } from 'node:v8'
 import t from 'tap'
 import { createCatalogSnapshot, readCatalogModels } from '../../shared/catalog.ts'
-import { createMessage, readSupervisorMessage, readWorkerMessage } from '../../shared/ipc.ts'
+import { handleMessage } from '../../shared/ipc/handlers.ts'
+import {
+  createMessage,
+  readSupervisorMessage,
+  readWorkerMessage,
+  type SupervisorMessageContent,
+  type WorkerMessageContent
+} from '../../shared/ipc/messages.ts'
+import { createNativeProfileSet } from '../../shared/native-profile.ts'
+import { computeConfigRevision } from '../../shared/profile.ts'
+import { readTransferredSettings, writeTransferredSettings } from '../../shared/settings/transfer.ts'
+import { parseSettings } from '../../shared/settings.ts'
+import { refusedDiscovery as failure } from '../support/catalog-failure.ts'
 
-const snapshot = createCatalogSnapshot(readCatalogModels([{ id: 'one', limits: { context: 8 } }]), {
-  providerProfileId: 'native-upstream',
-  nowMs: 0
+/** As the channel carries a value with `serialization: 'advanced'`. */
+const carry = (value: unknown): unknown => deserialize(serialize(value))
+
+const models = readCatalogModels([{ id: 'one', limits: { context: 8 } }])
+const snapshot = createCatalogSnapshot(models, { providerProfileId: 'native-upstream', nowMs: 0 })
+const settings = parseSettings({ GATEWAY_API_KEY: 'hunter2', UPSTREAM_MODEL: 'one' })
+const profiles = createNativeProfileSet(settings)
+const revisions = { config: computeConfigRevision(profiles), matrix: `sha256:${'b'.repeat(64)}` }
+
+const configure: SupervisorMessageContent = {
+  kind: 'configure',
+  workerId: 1,
+  version: '1.2.3',
+  settings: writeTransferredSettings(settings),
+  profiles,
+  fingerprintKey: 'AAAA',
+  listen: { host: '127.0.0.1', port: 0, reusePort: true },
+  isQuiet: false,
+  catalog: snapshot
+}
+
+const supervisorMessages: SupervisorMessageContent[] = [
+  configure,
+  { kind: 'drain' },
+  { kind: 'close-listener' },
+  { kind: 'cancel' },
+  { kind: 'close' },
+  { kind: 'reopen-log' },
+  { kind: 'ping', nonce: 1 },
+  { kind: 'catalog-refresh-wanted' },
+  { kind: 'catalog-lease', requestId: 1 },
+  { kind: 'catalog-result', requestId: 1, snapshot },
+  { kind: 'catalog-unavailable', requestId: 1, failure },
+  { kind: 'catalog-published', snapshot },
+  { kind: 'slot-granted', requestId: 1 },
+  { kind: 'slot-refused', requestId: 1 }
+]
+
+const workerMessages: WorkerMessageContent[] = [
+  { kind: 'worker-online', pid: 7 },
+  { kind: 'worker-ready', revisions, address: { host: '::1', port: 8090 } },
+  { kind: 'worker-failed', reason: 'internal', detail: 'unexpected error' },
+  { kind: 'drain-acknowledged', activeRequests: 2 },
+  { kind: 'listener-closed' },
+  { kind: 'drain-progress', activeRequests: 1 },
+  { kind: 'drained' },
+  { kind: 'closed' },
+  { kind: 'pong', nonce: 1 },
+  { kind: 'catalog-refresh', requestId: 1, force: true },
+  { kind: 'catalog-fetched', requestId: 1, models },
+  { kind: 'catalog-failed', requestId: 1, failure },
+  { kind: 'slot-acquire', requestId: 1, key: 'one' },
+  { kind: 'slot-cancel', requestId: 1 },
+  { kind: 'slot-release', requestId: 1 }
+]
+
+t.test('every message is read at the other end as it was written, and only there', async t => {
+  for (const content of supervisorMessages) {
+    const message = createMessage(content)
+    t.strictSame(readSupervisorMessage(carry(message)), carry(message), content.kind)
+    t.equal(readWorkerMessage(carry(message)), undefined, `a worker does not send ${content.kind}`)
+  }
+  for (const content of workerMessages) {
+    const message = createMessage(content)
+    t.strictSame(readWorkerMessage(carry(message)), carry(message), content.kind)
+    t.equal(readSupervisorMessage(carry(message)), undefined, `the supervisor does not send ${content.kind}`)
+  }
 })
 
-t.test('what one end writes the other end reads', async t => {
-  const configure = createMessage({
-    kind: 'configure',
-    workerId: 1,
-    version: '1.2.3',
-    variables: { GATEWAY_PORT: '0' },
-    revisions: { config: `sha256:${'a'.repeat(64)}`, matrix: `sha256:${'b'.repeat(64)}` },
-    fingerprintKey: 'AAAA',
-    listen: { host: '127.0.0.1', port: 0, reusePort: true },
-    isQuiet: false,
-    catalog: snapshot
-  } as const)
-  t.same(readSupervisorMessage(JSON.parse(JSON.stringify(configure))), configure)
-  const acquire = createMessage({ kind: 'slot-acquire', requestId: 1, key: 'one' } as const)
-  t.same(readWorkerMessage(JSON.parse(JSON.stringify(acquire))), acquire)
+t.test('the configuration that arrives is the one that was sent: settings, secrets and revision', async t => {
+  const received = readSupervisorMessage(carry(createMessage(configure)))
+  if (received?.kind !== 'configure') throw new Error('The message was not read.')
+  const transferred = readTransferredSettings(received.settings)
+  t.equal(transferred.apiKey?.reveal(), 'hunter2')
+  t.equal(transferred.upstream.model, 'one')
+  t.equal(computeConfigRevision(received.profiles), revisions.config)
 })
 
-t.test('an unknown kind, another version or a wrong field is not a message (J7)', async t => {
+t.test('a wrong field drops the message, whether its kind is checked by hand or by a schema (J7)', async t => {
+  /** Every message with one field missing, and with one field of another type. */
+  for (const [messages, read] of [
+    [supervisorMessages, readSupervisorMessage],
+    [workerMessages, readWorkerMessage]
+  ] as const) {
+    for (const content of messages) {
+      const message: Record<string, unknown> = createMessage(content)
+      for (const field of Object.keys(message)) {
+        t.equal(read({ ...message, [field]: undefined }), undefined, `${content.kind} without ${field}`)
+        t.equal(read({ ...message, [field]: Symbol.iterator }), undefined, `${content.kind} with another ${field}`)
+      }
+    }
+  }
+})
+
+t.test('an unknown kind, another version or a value that is no message is dropped (J7)', async t => {
   const wrong: unknown[] = [
     { v: 1, kind: 'nonsense' },
+    { v: 1, kind: 'toString' },
+    { v: 1, kind: '__proto__' },
     { v: 2, kind: 'drain' },
     { kind: 'drain' },
-    { v: 1, kind: 'ping', nonce: 'x' },
-    { v: 1, kind: 'slot-granted' },
+    { v: 1, kind: 'ping', nonce: -1 },
+    { v: 1, kind: 'slot-granted', requestId: 0.5 },
     { v: 1, kind: 'catalog-published', snapshot: { ...snapshot, models: [{ id: 1 }] } },
     'drain',
     null,
+    undefined,
+    7n,
     []
   ]
-  for (const value of wrong) t.equal(readSupervisorMessage(value), undefined)
-  t.equal(readWorkerMessage({ v: 1, kind: 'drain' }), undefined, 'a worker sends no supervisor messages')
-  t.equal(readSupervisorMessage({ v: 1, kind: 'drained' }), undefined)
+  for (const value of wrong) {
+    t.equal(readSupervisorMessage(value), undefined)
+    t.equal(readWorkerMessage(value), undefined)
+  }
+})
+
+t.test('a message reaches the handler of its kind, with the context', async t => {
+  const handled: unknown[] = []
+  const handlers = {
+    ping: ({ nonce }: { nonce: number }, context: string) => handled.push(['ping', nonce, context]),
+    drain: (_: object, context: string) => handled.push(['drain', context])
+  }
+  handleMessage(handlers, createMessage({ kind: 'ping', nonce: 3 } as const), 'here')
+  handleMessage(handlers, createMessage({ kind: 'drain' } as const), 'there')
+  t.same(handled, [
+    ['ping', 3, 'here'],
+    ['drain', 'there']
+  ])
 })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { createLineWriter } from '../../shared/line-writer.ts'
 
-/** A reader that takes one piece at a time, when it is told to. */
+/** A reader that accepts one piece at a time; `read` accepts the next. */
 function createSlowReader() {
   const taken: string[] = []
   let take: (() => void) | undefined
@@ -17,9 +17,9 @@ function createSlowReader() {
   return { stream, taken, read: () => take?.() }
 }
 
-const never = () => t.fail('no line may be lost')
+const failOnLoss = () => t.fail('no line may be lost')
 
-t.test('lines go out in order, and none is torn, however they are cut into pieces', async t => {
+t.test('lines of any length are written in order, and no piece ends inside a line', async t => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat({ max: 9000 }), { maxLength: 40 }), async lengths => {
       const pieces: string[] = []
@@ -30,7 +30,7 @@ t.test('lines go out in order, and none is torn, however they are cut into piece
           setImmediate(done)
         }
       })
-      const writer = createLineWriter(stream, { gatherMs: 1, onLost: never })
+      const writer = createLineWriter(stream, { gatherMs: 1, onLost: failOnLoss })
       const lines = lengths.map((length, index) => `${index}:${'x'.repeat(length)}\n`)
       for (const line of lines) writer.write(line)
       await writer.drained()
@@ -41,7 +41,7 @@ t.test('lines go out in order, and none is torn, however they are cut into piece
   )
 })
 
-t.test('a reader that stopped reading costs bounded memory, and what is lost is counted', async t => {
+t.test('a reader that stops reading causes bounded memory, and the dropped lines are counted', async t => {
   const { stream, taken } = createSlowReader()
   let lost = 0
   const writer = createLineWriter(stream, {
@@ -52,13 +52,13 @@ t.test('a reader that stopped reading costs bounded memory, and what is lost is 
   })
   const line = `${'x'.repeat(1023)}\n`
   for (let count = 0; count < 5000; count += 1) writer.write(line)
-  t.equal(taken.length, 1, 'one piece is on its way')
+  t.equal(taken.length, 1, 'the reader has one piece')
   t.equal(lost, 5000 - 4096, 'four mebibytes wait')
 })
 
-t.test('when the reader goes on, so does the log', async t => {
+t.test('when the reader continues, the queued lines follow', async t => {
   const { stream, taken, read } = createSlowReader()
-  const writer = createLineWriter(stream, { gatherMs: 0, onLost: never })
+  const writer = createLineWriter(stream, { gatherMs: 0, onLost: failOnLoss })
   writer.write('one\n')
   writer.write('two\n')
   writer.write('three\n')
@@ -70,28 +70,28 @@ t.test('when the reader goes on, so does the log', async t => {
   await drained
 })
 
-t.test('gathered lines wait for the timer or for a full piece', async t => {
+t.test('gathered lines are written by the timer or when a piece is full', async t => {
   const { stream, taken } = createSlowReader()
-  const writer = createLineWriter(stream, { gatherMs: 60_000, onLost: never })
+  const writer = createLineWriter(stream, { gatherMs: 60_000, onLost: failOnLoss })
   writer.write('short\n')
   t.same(taken, [])
   writer.write(`${'x'.repeat(4095)}\n`)
   t.equal(taken.length, 1)
   writer.flush()
-  t.equal(stream.writableLength > 0, true, 'the rest is with the stream')
+  t.equal(stream.writableLength > 0, true, 'the stream holds the other lines')
 })
 
-t.test('a reader that closed its end is no error, and ends the waiting', async t => {
+t.test('a reader that closes its end causes no error, and drained() resolves', async t => {
   const stream = new Writable({
     write(_piece, _encoding, done) {
       done(new Error('EPIPE'))
     }
   })
-  const writer = createLineWriter(stream, { gatherMs: 0, onLost: never })
+  const writer = createLineWriter(stream, { gatherMs: 0, onLost: failOnLoss })
   writer.write('one\n')
   writer.write('two\n')
   await writer.drained()
   writer.write('three\n')
   await writer.drained()
-  t.pass('nothing waits')
+  t.pass('drained() resolves')
 })

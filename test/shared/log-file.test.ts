@@ -1,12 +1,11 @@
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openLogFile } from '../../shared/log-file.ts'
+import { createTemporaryFolder } from '../support/temporary.ts'
 
 function open(t: Test, options: { path?: string; gatherCharacters?: number } = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-log-file-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = createTemporaryFolder(t)
   const path = options.path ?? join(folder, 'gateway.log')
   let lost = 0
   const file = openLogFile({
@@ -20,14 +19,14 @@ function open(t: Test, options: { path?: string; gatherCharacters?: number } = {
   return { file, folder, path, lost: () => lost, read: () => readFileSync(path, 'utf8') }
 }
 
-t.test('a line is written at once, to a file of the owner alone', async t => {
+t.test('a line is written at once, to a file that only its owner may read', async t => {
   const { file, path, read } = open(t)
   file.write('one\n')
   t.equal(read(), 'one\n')
   t.equal(statSync(path).mode & 0o777, 0o600)
 })
 
-t.test('gathered lines are written when they are many, and when they are asked for', async t => {
+t.test('gathered lines are written when they reach the size, and by flush()', async t => {
   const { file, read } = open(t, { gatherCharacters: 10 })
   file.write('one\n')
   t.equal(read(), '')
@@ -38,23 +37,26 @@ t.test('gathered lines are written when they are many, and when they are asked f
   t.equal(read(), 'one\ntwo and more\n3\n')
 })
 
-t.test('a renamed file is left, and one that cannot be opened anew is kept', async t => {
-  const { file, folder, path, read } = open(t, { gatherCharacters: 100 })
-  file.write('old\n')
-  renameSync(path, `${path}.1`)
-  file.reopen()
-  file.write('new\n')
-  file.flush()
-  t.equal(readFileSync(`${path}.1`, 'utf8'), 'old\n')
-  t.equal(read(), 'new\n')
-  rmSync(folder, { recursive: true })
-  t.throws(() => file.reopen(), { code: 'ENOENT' })
-  file.write('still taken\n')
-  file.flush()
-})
+t.test(
+  'reopen() changes to a new file after a rename, and keeps the old file when the path cannot be opened',
+  async t => {
+    const { file, folder, path, read } = open(t, { gatherCharacters: 100 })
+    file.write('old\n')
+    renameSync(path, `${path}.1`)
+    file.reopen()
+    file.write('new\n')
+    file.flush()
+    t.equal(readFileSync(`${path}.1`, 'utf8'), 'old\n')
+    t.equal(read(), 'new\n')
+    rmSync(folder, { recursive: true })
+    t.throws(() => file.reopen(), { code: 'ENOENT' })
+    file.write('still taken\n')
+    file.flush()
+  }
+)
 
 t.test(
-  'a full disk loses lines, counts them, and keeps nobody waiting',
+  'on a full disk lines are dropped and counted, and write() and reopen() still work',
   { skip: !existsSync('/dev/full') },
   async t => {
     const { file, lost } = open(t, { path: '/dev/full', gatherCharacters: 100 })

@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import t from 'tap'
+import { createTemporaryFolder } from '../support/temporary.ts'
 
 const writer = join(import.meta.dirname, 'fixtures/log-writer.ts')
 
@@ -15,7 +15,7 @@ interface Run {
 }
 
 async function writeLog(run: Run) {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-log-'))
+  const directory = createTemporaryFolder(t)
   const file = join(directory, 'gateway.log')
   const environment = { GATEWAY_LOG_FILENAME: file, ...run.environment }
   const { stdout } = await execa(process.execPath, [writer, JSON.stringify({ ...run, environment })])
@@ -64,7 +64,7 @@ t.test('operations 106: the text format has local time, padded level, request id
   t.match(second, / \| WARNING {2}\| r-1 \| Limit \| {"event": "model_concurrency_timeout", "limit": 5, "name": "é"}$/)
 })
 
-t.test('level names are the documented five, and what is below the level is not written', async t => {
+t.test('there are the five documented level names, and lines below the configured level are not written', async t => {
   const calls = ['debug', 'info', 'warn', 'error', 'fatal'].map(level => [level, level])
   const everything = await writeLog({ environment: { GATEWAY_LOG_LEVEL: 'DEBUG' }, calls })
   t.same(
@@ -78,7 +78,7 @@ t.test('level names are the documented five, and what is below the level is not 
   )
 })
 
-t.test('an error is written with type, message and stack, and without its other members', async t => {
+t.test('an error is written with its type, message and stack, without its other members', async t => {
   const { text } = await writeLog({ calls: [['throw', 'it broke', 'While serving']] })
   const [line] = readLines(text)
   t.match(line, {
@@ -90,7 +90,7 @@ t.test('an error is written with type, message and stack, and without its other 
   t.match(line?.err, { stack: /log-writer\.ts/ })
 })
 
-t.test('a client cannot forge a line, in either format', async t => {
+t.test('client text cannot forge a line in either format', async t => {
   const forged = 'name\n2026-01-05 10:00:00 | CRITICAL | - | forged\u2028next\u009b2J'
   const calls = [
     ['info', { request_id: forged, model: forged }, forged],
@@ -144,8 +144,8 @@ t.test('operations 109: in PROD a DEBUG line carries no payload', async t => {
   t.match(development.text, /prompt/)
 })
 
-t.test('after a rename the log goes on in a new file of the old name', async t => {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-log-'))
+t.test('after a rename and reopen() lines go to a new file of the old name', async t => {
+  const directory = createTemporaryFolder(t)
   const { text } = await writeLog({
     calls: [
       ['info', 'one'],
@@ -158,7 +158,7 @@ t.test('after a rename the log goes on in a new file of the old name', async t =
   t.notMatch(text, /one/)
 })
 
-t.test('a quiet log keeps stdout for warnings and still writes everything to the file', async t => {
+t.test('a quiet log writes only warnings and errors to stdout and every line to the file', async t => {
   const { text, stdout } = await writeLog({
     isQuiet: true,
     calls: [
@@ -173,7 +173,7 @@ t.test('a quiet log keeps stdout for warnings and still writes everything to the
   t.equal(readLines(text).length, 2)
 })
 
-t.test('of equal warnings in one second ten are written', async t => {
+t.test('at most ten equal warnings are written in one second', async t => {
   const calls = Array.from({ length: 25 }, () => ['warn', 'again'])
   const { text } = await writeLog({ calls: [...calls, ['warn', 'other'], ['error', 'again']] })
   const lines = readLines(text)

@@ -47,7 +47,7 @@ t.test('the limit counts over all owners, and each model on its own', async t =>
   t.same(pool.counts(), { held: 3, waiting: 1 })
 })
 
-t.test('who waited longest comes next', async t => {
+t.test('the ticket that waited longest is granted next', async t => {
   const { pool, ask } = createAsker()
   const first = ask(1, 'one')
   const second = ask(2, 'one')
@@ -70,7 +70,7 @@ t.test('releasing a ticket twice, or an unknown one, frees nothing that is not h
   t.same(ask(1, 'one').outcomes, [])
 })
 
-t.test('a waiter that gives up leaves the queue', async t => {
+t.test('a waiting ticket that is released leaves the queue', async t => {
   const { pool, ask } = createAsker()
   const first = ask(1, 'one')
   const second = ask(1, 'one')
@@ -81,7 +81,7 @@ t.test('a waiter that gives up leaves the queue', async t => {
   t.same(third.outcomes, ['granted'])
 })
 
-t.test('what a dead worker held and waited for is given back', async t => {
+t.test('the slots and waiting tickets of an exited worker are released', async t => {
   const { pool, ask } = createAsker()
   ask(1, 'two')
   ask(1, 'two')
@@ -100,7 +100,7 @@ t.test('a timeout of zero refuses at once', async t => {
   t.same(ask(1, 'one').outcomes, ['refused'])
 })
 
-t.test('a waiter is refused when its time is over, and its place is gone', async t => {
+t.test('a waiter is refused after its timeout and leaves the queue', async t => {
   const pool = createSlotPool({ ...limits, acquireTimeoutMs: 5 })
   // The pool's own timer does not hold a process, so the test does.
   const hold = setInterval(() => undefined, 1000)
@@ -119,7 +119,7 @@ t.test('the queue is bounded', async t => {
   t.equal(pool.counts().waiting, 1024)
 })
 
-t.test('closing refuses everybody who waits', async t => {
+t.test('closing refuses all waiting tickets', async t => {
   const { pool, ask } = createAsker()
   ask(1, 'one')
   const waiting = ask(1, 'one')

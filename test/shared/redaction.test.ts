@@ -6,7 +6,7 @@ import { LINEAR_GROWTH_MAX, measureGrowth } from '../support/growth.ts'
 
 const redactor = createRedactor()
 
-t.test('the published text forms are masked as documented', async t => {
+t.test('operations 108: the published text forms are masked as documented', async t => {
   const cases: Array<[string, string]> = [
     ['{"api_key": "abc"}', '{"api_key": "***"}'],
     ['{"api_key":"a\\"bc","n":1}', '{"api_key": "***","n":1}'],
@@ -24,7 +24,7 @@ t.test('the published text forms are masked as documented', async t => {
   for (const [text, expected] of cases) t.equal(redactor.redactText(text), expected)
 })
 
-t.test('token shapes are masked wherever they stand', async t => {
+t.test('texts with the shape of a token or key are masked in any position', async t => {
   const secrets = [
     'upstream-cred-QmFzZTY0:SCOPE',
     'upstream-auth-abc',
@@ -42,12 +42,12 @@ t.test('token shapes are masked wherever they stand', async t => {
   t.equal(redactor.redactText('at https://user:pass@host.example/x'), 'at https://***@host.example/x')
 })
 
-t.test('inline images become their type and size', async t => {
+t.test('an inline image is replaced by its type and size', async t => {
   const data = Buffer.alloc(300, 7).toString('base64')
   t.equal(redactor.redactText(`url data:image/png;base64,${data} end`), 'url [image/png;base64 300 bytes] end')
 })
 
-t.test('a sensitive member is replaced whole, whatever its type, and the rest is walked', async t => {
+t.test('a sensitive member of any type is replaced whole, and the other members are redacted inside', async t => {
   const value = {
     ' X_API-KEY ': { nested: 'a' },
     'Set-Cookie': ['a'],
@@ -70,7 +70,7 @@ t.test('a sensitive member is replaced whole, whatever its type, and the rest is
     list: [{ secret: '***' }, 'Bearer ***', 1],
     bytes: '[binary 3 bytes]'
   })
-  t.equal(value.password, 5, 'the value itself stays as it is')
+  t.equal(value.password, 5, 'the given value is not changed')
 })
 
 t.test('operations 72: extra keys are masked under either spelling', async t => {
@@ -79,18 +79,18 @@ t.test('operations 72: extra keys are masked under either spelling', async t => 
   t.equal(extra.redactText('customer-token=abc'), 'customer-token=***')
 })
 
-t.test('a cyclic value ends instead of exhausting the stack', async t => {
+t.test('a cyclic value does not exhaust the stack', async t => {
   const value: Record<string, unknown> = {}
   value.self = value
   t.match(JSON.stringify(redactor.redactValue(value)), /too deep/)
 })
 
-t.test('a short known secret is masked only where it stands alone', async t => {
+t.test('a short known secret is masked only as a separate word', async t => {
   const known = createRedactor({ knownSecrets: ['k1', 'a-longer-secret', ''] })
   t.equal(known.redactText('k1 in k12 and xa-longer-secretx'), '*** in k12 and x***x')
 })
 
-t.test('whatever surrounds it and whatever it holds, a quoted value of a sensitive key does not survive', async t => {
+t.test('a quoted value of a sensitive key is masked for any content and any surrounding text', async t => {
   fc.assert(
     fc.property(fc.string(), fc.string(), fc.string(), fc.nat({ max: 4 }), (before, middle, after, depth) => {
       let text = JSON.stringify({ before, password: `hunter2${middle}hunter2`, after: 'kept' })
@@ -102,12 +102,12 @@ t.test('whatever surrounds it and whatever it holds, a quoted value of a sensiti
   )
 })
 
-t.test('a value that was cut off is masked to the end of the text, an empty one is left', async t => {
+t.test('a value that was cut off is masked up to the end of the text, and an empty value is kept', async t => {
   t.equal(redactor.redactText('{"a":1,"password":"hunt'), '{"a":1,"password": "***')
   t.equal(redactor.redactText('{"password":"","a":"b"}'), '{"password":"","a":"b"}')
 })
 
-t.test('no text takes longer than its length allows', async t => {
+t.test('the time for a hostile text is linear in its length', async t => {
   const hostile: Record<string, (size: number) => string> = {
     'an escaped value': size => `"password": "${'\\'.repeat(size)}`,
     escapes: size => '\\'.repeat(size),
@@ -130,7 +130,7 @@ t.test('no text takes longer than its length allows', async t => {
   }
 })
 
-t.test('the eleventh equal warning within a second is left out and counted', async t => {
+t.test('from the eleventh on, equal warnings within a second are suppressed and counted', async t => {
   const limiter = createWarningLimiter()
   const admitted = Array.from({ length: 12 }, () => limiter.admit('a', 0))
   t.equal(admitted.filter(Boolean).length, 10)
@@ -141,7 +141,7 @@ t.test('the eleventh equal warning within a second is left out and counted', asy
   t.equal(limiter.admit('a', 1000), true)
 })
 
-t.test('the limiter watches a bounded number of texts', async t => {
+t.test('the limiter tracks a bounded number of texts', async t => {
   const limiter = createWarningLimiter()
   for (let count = 0; count < 12; count += 1) limiter.admit('first', 0)
   for (let index = 0; index < 300; index += 1) t.ok(limiter.admit(`text ${index}`, 0))

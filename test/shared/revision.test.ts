@@ -9,7 +9,7 @@ import {
   computeProfileRevision,
   type ProfileSet,
   type ProviderProfile
-} from '../../shared/native-profile.ts'
+} from '../../shared/profile.ts'
 import { computeMatrixRevision, matrixRevision, supportMatrix } from '../../shared/support-matrix.ts'
 import { referenceMatrix } from './fixtures/reference-matrix.ts'
 
@@ -45,7 +45,7 @@ const edgeChat: ProviderProfile = {
   ]
 }
 
-t.test('the revisions of the published profile vectors come out exactly', async t => {
+t.test('the published profiles have the published revisions', async t => {
   t.equal(computeProfileRevision(nativeMain), 'sha256:3086047ce49fbbb2c693a603486cd3ab9e0a086bb0ab4f7d15c7a47333526372')
   t.equal(
     computeConfigRevision({ schemaVersion: 'gateway.provider-profiles.v2', profiles: [nativeMain] }),
@@ -58,7 +58,7 @@ t.test('the revisions of the published profile vectors come out exactly', async 
   )
 })
 
-t.test('the order of profiles is part of the configuration revision', async t => {
+t.test('the configuration revision depends on the order of the profiles', async t => {
   const set = (profiles: ProviderProfile[]): ProfileSet => ({
     schemaVersion: 'gateway.provider-profiles.v3',
     profiles
@@ -66,7 +66,7 @@ t.test('the order of profiles is part of the configuration revision', async t =>
   t.not(computeConfigRevision(set([nativeMain, edgeChat])), computeConfigRevision(set([edgeChat, nativeMain])))
 })
 
-t.test('the revision of the published inventory vector comes out exactly, whatever the upstream order', async t => {
+t.test('the published inventory has the published revision in any upstream order', async t => {
   const entry = (id: string, modelType: string) => ({
     id,
     modelType,
@@ -92,7 +92,7 @@ t.test('bridge 58: the matrix algorithm gives the published vector for the refer
   )
 })
 
-t.test('the matrix of this build has 16 cells of 21 rows, and a blocked cell keeps no meaning at all', async t => {
+t.test('the matrix of this build has 16 cells of 21 rows, and a blocked cell supports no semantic', async t => {
   t.equal(supportMatrix.length, 16)
   for (const cell of supportMatrix) {
     t.equal(cell.semantics.length, 21)
@@ -103,7 +103,7 @@ t.test('the matrix of this build has 16 cells of 21 rows, and a blocked cell kee
   t.match(matrixRevision, /^sha256:[0-9a-f]{64}$/)
 })
 
-t.test('a built cell names the SDK that the tests run, and suites that exist', async t => {
+t.test('a cell that is not blocked names the tested SDK version and existing test suites', async t => {
   const root = join(import.meta.dirname, '../..')
   const sdks = {
     anthropic_messages: [
@@ -132,13 +132,13 @@ t.test('a built cell names the SDK that the tests run, and suites that exist', a
   }
 })
 
-t.test('canonical JSON sorts keys by code point and leaves nulls out only when asked to', async t => {
+t.test('canonical JSON sorts keys by code point and omits nulls only without keepNulls', async t => {
   const value = { '\u{1f600}': 1, '\ufb01': 2, b: null, a: ['é', { d: 1, c: null }] }
   t.equal(canonicalJson(value, { keepNulls: true }), '{"a":["é",{"c":null,"d":1}],"b":null,"\ufb01":2,"\u{1f600}":1}')
   t.equal(canonicalJson(value, { keepNulls: false }), '{"a":["é",{"d":1}],"\ufb01":2,"\u{1f600}":1}')
 })
 
-t.test('canonical JSON is the same text for any key order and parses back to the same value', async t => {
+t.test('canonical JSON is the same text for any key order, and its parsed value equals the original', async t => {
   fc.assert(
     fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), dictionary => {
       const value = JSON.parse(JSON.stringify(dictionary)) as Record<string, JsonValue>
@@ -150,7 +150,7 @@ t.test('canonical JSON is the same text for any key order and parses back to the
   )
 })
 
-t.test('code point order is total', async t => {
+t.test('the code point order is total', async t => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (left, right) => {
       t.equal(Math.sign(compareCodePoints(left, right)), -Math.sign(compareCodePoints(right, left)) + 0)

@@ -9,11 +9,11 @@ import { parseSettings, settingPath } from '../../shared/settings.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-t.test('the table of the README is that of the settings', async t => {
+t.test('the settings table in the README equals the generated table', async t => {
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
   const updated = replaceSettingsTable(readme)
   if (updated === undefined) {
-    t.notMatch(readme, '<!-- settings:', 'the markers come in a pair, in order')
+    t.notMatch(readme, '<!-- settings:', 'the start marker precedes the end marker')
     return
   }
   t.equal(readme, updated, 'run: node ops/docs/settings-table.ts')
@@ -38,7 +38,7 @@ t.test('only the text between the markers is replaced', async t => {
   t.equal(replaceSettingsTable('nothing'), undefined)
 })
 
-t.test('a setting that nothing reads is marked as pending, so that setting it gives a warning', async t => {
+t.test('a setting that no source file reads is marked as pending, so that setting it gives a warning', async t => {
   const source = ['supervisor', 'worker', 'shared']
     .flatMap(folder => globSync(`${folder}/**/*.ts`, { cwd: root }))
     .filter(file => !file.startsWith('shared/settings/'))
@@ -50,7 +50,7 @@ t.test('a setting that nothing reads is marked as pending, so that setting it gi
 })
 
 t.test(
-  'the table promises nothing that this build has not: no profile file, no documentation or log routes',
+  'the table describes no profile file and no documentation or log routes, which this build does not have',
   async t => {
     const rowOf = (name: string) => renderSettingsTable().match(new RegExp(`^\\| \`${name}\` .*$`, 'm'))?.[0]
     t.match(rowOf('GATEWAY_CONFIG'), '*Not acted on in this build.*')
@@ -88,9 +88,9 @@ t.test('operations 110: effective settings show every value but no secret and no
   t.notOk('UPSTREAM_USER' in described)
 })
 
-t.test('every secret text is known to the log', async t => {
+t.test('the texts of all secret settings are listed for masking in the log', async t => {
   const texts = listSecretTexts(parseSettings(secrets))
-  t.equal(texts.length, Object.keys(secrets).length - 1, 'a proxy address is no secret setting')
+  t.equal(texts.length, Object.keys(secrets).length - 1, 'a proxy address is not a secret setting')
   t.ok(texts.includes('hunter2-blue'))
 })
 

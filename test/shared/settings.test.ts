@@ -1,10 +1,8 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import t from 'tap'
 import { Secret } from '../../shared/secret.ts'
-import { editDistance, nearestName } from '../../shared/settings/nearest-name.ts'
 import { settingNames, settingsTable } from '../../shared/settings/table.ts'
 import {
   isAuthRequired,
@@ -14,6 +12,7 @@ import {
   settingPath,
   settingsFrom
 } from '../../shared/settings.ts'
+import { createTemporaryFolder } from '../support/temporary.ts'
 
 function issuesOf(environment: Record<string, string>): string[] {
   try {
@@ -56,18 +55,18 @@ t.test('an empty environment gives every default', async t => {
   t.ok(Object.isFrozen(settings.upstream))
 })
 
-t.test('every setting has a place of its own in the settings object', async t => {
+t.test('every setting has a different path in the settings object', async t => {
   const places = settingNames.map(name => JSON.stringify(settingPath(name)))
   t.equal(new Set(places).size, settingNames.length)
 })
 
-t.test('names are read in any case, and the exact spelling wins', async t => {
+t.test('names are read in any case, and the name in exact case has priority', async t => {
   t.equal(parseSettings({ gateway_port: '9000' }).port, 9000)
   t.equal(parseSettings({ gateway_port: '9000', GATEWAY_PORT: '9001' }).port, 9001)
   t.equal(parseSettings({ https_proxy: 'http://proxy.example:3128' }).proxy.httpsProxy, 'http://proxy.example:3128')
 })
 
-t.test('every boolean setting reads the same words (N4)', async t => {
+t.test('every boolean setting accepts the same words (N4)', async t => {
   const words: Array<[string, boolean]> = [
     ['1', true],
     ['TRUE', true],
@@ -89,12 +88,12 @@ t.test('every boolean setting reads the same words (N4)', async t => {
       return group === undefined ? settings[key] : settings[group]?.[key]
     }
     for (const [word, expected] of words) t.equal(read(word), expected, `${name}=${word}`)
-    t.equal(read(''), settingsTable[name].defaultValue(), `${name} empty is unset`)
+    t.equal(read(''), settingsTable[name].defaultValue(), `${name}: an empty text counts as unset`)
     t.same(issuesOf({ [name]: 'maybe' }), [name])
   }
 })
 
-t.test('lists and maps are JSON text, and only the traffic sinks may be separated by commas', async t => {
+t.test('lists and maps are JSON text, and only traffic sinks and NO_PROXY may be separated by commas', async t => {
   t.same(parseSettings({ GATEWAY_CORS_ALLOW_ORIGINS: '["https://app.example"]' }).corsAllowOrigins, [
     'https://app.example'
   ])
@@ -120,13 +119,16 @@ t.test('operations 80: an unknown traffic sink is refused by name', async t => {
   t.same(issuesOf({ GATEWAY_TRAFFIC_LOG_SINK: 'kafka' }), ['GATEWAY_TRAFFIC_LOG_SINK'])
 })
 
-t.test('enumerations are trimmed and any case, and what comes out is the documented spelling', async t => {
-  t.equal(parseSettings({ GATEWAY_MODE: ' prod ' }).mode, 'PROD')
-  t.equal(parseSettings({ GATEWAY_LOG_LEVEL: 'warning' }).logLevel, 'WARNING')
-  t.same(issuesOf({ GATEWAY_UPSTREAM_API_MODE: 'v3' }), ['GATEWAY_UPSTREAM_API_MODE'])
-})
+t.test(
+  'an enumeration is read in any case with blanks around it, and the value has the documented spelling',
+  async t => {
+    t.equal(parseSettings({ GATEWAY_MODE: ' prod ' }).mode, 'PROD')
+    t.equal(parseSettings({ GATEWAY_LOG_LEVEL: 'warning' }).logLevel, 'WARNING')
+    t.same(issuesOf({ GATEWAY_UPSTREAM_API_MODE: 'v3' }), ['GATEWAY_UPSTREAM_API_MODE'])
+  }
+)
 
-t.test('bounds hold at their edges', async t => {
+t.test('numbers are accepted up to their bounds and refused beyond', async t => {
   const cases: Array<[string, string, boolean]> = [
     ['GATEWAY_PORT', '0', true],
     ['GATEWAY_PORT', '65535', true],
@@ -151,7 +153,7 @@ t.test('bounds hold at their edges', async t => {
     t.same(issuesOf({ [name]: text }), isValid ? [] : [name], `${name}=${text}`)
 })
 
-t.test('an empty value counts as unset wherever an empty text says nothing', async t => {
+t.test('an empty value counts as unset for every type but free text', async t => {
   const settings = parseSettings({
     GATEWAY_PORT: '',
     GATEWAY_HOST: '',
@@ -169,7 +171,7 @@ t.test('an empty value counts as unset wherever an empty text says nothing', asy
   t.equal(settings.metricsPath, '/metrics')
 })
 
-t.test('an IPv6 address to listen on may stand in brackets', async t => {
+t.test('the IPv6 address to listen on may be written in brackets', async t => {
   t.equal(parseSettings({ GATEWAY_HOST: '[::1]' }).host, '::1')
   t.equal(parseSettings({ GATEWAY_HOST: '::1' }).host, '::1')
   for (const text of ['[localhost]', '[127.0.0.1]', '[]']) t.same(issuesOf({ GATEWAY_HOST: text }), ['GATEWAY_HOST'])
@@ -179,7 +181,7 @@ t.test('operations 60: the metrics path is trimmed and gets exactly one leading 
   t.equal(parseSettings({ GATEWAY_METRICS_PATH: ' m/ ' }).metricsPath, '/m')
 })
 
-t.test('all wrong settings are named at once, and no value is repeated', async t => {
+t.test('the error names all invalid settings at once and repeats no value', async t => {
   const environment = { GATEWAY_PORT: 'hunter2', GATEWAY_API_KEYS: '["hunter2"]', UPSTREAM_BASE_URL: 'ftp://hunter2' }
   t.same(issuesOf(environment), ['GATEWAY_PORT', 'GATEWAY_API_KEYS', 'UPSTREAM_BASE_URL'])
   try {
@@ -189,7 +191,7 @@ t.test('all wrong settings are named at once, and no value is repeated', async t
   }
 })
 
-t.test('a secret prints as a placeholder however it is printed, and only reveal gives it', async t => {
+t.test('every way to print a secret gives a placeholder, and only reveal() gives its text', async t => {
   const { apiKey, upstream } = parseSettings({ GATEWAY_API_KEY: 'k-1234', UPSTREAM_CREDENTIALS: 'c-1234' })
   for (const text of [`${apiKey}`, String(apiKey), JSON.stringify({ apiKey }), inspect({ apiKey }), `${apiKey}`]) {
     t.match(text, /\[redacted\]/)
@@ -202,8 +204,8 @@ t.test('a secret prints as a placeholder however it is printed, and only reveal 
   t.equal(named.blue?.reveal(), 'b-1')
 })
 
-t.test('a secret comes from the file that its FILE variable names, without the final newline', async t => {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-settings-'))
+t.test('a secret is read from the file that its FILE variable names, without the final newline', async t => {
+  const directory = createTemporaryFolder(t)
   const file = join(directory, 'key')
   writeFileSync(file, 'from-file\n')
   t.equal(parseSettings({ GATEWAY_API_KEY_FILE: file }).apiKey?.reveal(), 'from-file')
@@ -214,8 +216,8 @@ t.test('a secret comes from the file that its FILE variable names, without the f
   t.same(issuesOf({ GATEWAY_API_KEY_FILE: file }), ['GATEWAY_API_KEY_FILE'])
 })
 
-t.test('what was resolved once gives the same settings again without the secret file', async t => {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-settings-'))
+t.test('resolved variables give the same settings later, without reading the secret file again', async t => {
+  const directory = createTemporaryFolder(t)
   const file = join(directory, 'key')
   writeFileSync(file, 'first')
   const resolved = resolveEnvironment({ GATEWAY_API_KEY_FILE: file, gateway_workers: '3' })
@@ -226,7 +228,7 @@ t.test('what was resolved once gives the same settings again without the secret 
   t.same(settingsFrom(resolved), settings)
 })
 
-t.test('an alias is read when the own name is absent', async t => {
+t.test('an alias is read when the setting has no value under its own name', async t => {
   t.equal(
     parseSettings({ TRACE_COLLECTOR_ENDPOINT: 'http://c.example:4317' }).traceCollectorEndpoint,
     'http://c.example:4317'
@@ -239,7 +241,7 @@ t.test('an alias is read when the own name is absent', async t => {
   )
 })
 
-t.test('an unknown own name gives one warning with the nearest known one, and other names give none (N1)', async t => {
+t.test('only unknown GATEWAY_ and UPSTREAM_ names give a warning, with the nearest known name (N1)', async t => {
   const { warnings } = resolveEnvironment({
     GATEWAY_LOG_LEVLE: 'INFO',
     upstream_credential: 'hunter2',
@@ -253,22 +255,15 @@ t.test('an unknown own name gives one warning with the nearest known one, and ot
   t.notMatch(warnings.join(), /hunter2/)
 })
 
-t.test('a setting that this build does not act on is warned about when it is set', async t => {
+t.test('a pending setting gives a warning when it is set', async t => {
   const pending = settingNames.find(name => settingsTable[name].isPending)
   if (pending === undefined) return
   const text = settingsTable[pending].type.words === 'boolean' ? 'true' : '1'
   t.match(resolveEnvironment({ [pending]: text }).warnings, [new RegExp(`^${pending} `)])
 })
 
-t.test('authentication is required by its switch or by the mode', async t => {
+t.test('authentication is required when it is switched on or the mode is PROD', async t => {
   t.equal(isAuthRequired(parseSettings({})), false)
   t.equal(isAuthRequired(parseSettings({ GATEWAY_ENABLE_API_KEY_AUTH: 'true' })), true)
   t.equal(isAuthRequired(parseSettings({ GATEWAY_MODE: 'PROD' })), true)
-})
-
-t.test('edit distance counts insertions, deletions and replacements', async t => {
-  t.equal(editDistance('', 'abc'), 3)
-  t.equal(editDistance('kitten', 'sitting'), 3)
-  t.equal(editDistance('same', 'same'), 0)
-  t.equal(nearestName('abd', ['xyz', 'abc', 'abe']), 'abc')
 })

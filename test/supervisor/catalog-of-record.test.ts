@@ -2,7 +2,13 @@ import { mock } from 'node:test'
 import pino from 'pino'
 import t from 'tap'
 import { readCatalogModels } from '../../shared/catalog.ts'
-import { createMessage, type SupervisorMessageContent, type WorkerMessageContent } from '../../shared/ipc.ts'
+import { handleMessage } from '../../shared/ipc/handlers.ts'
+import {
+  type ContentOf,
+  createMessage,
+  type SupervisorMessageContent,
+  type WorkerMessageFields
+} from '../../shared/ipc/messages.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import { createCatalogOfRecord } from '../../supervisor/catalog-of-record.ts'
 import { createConcurrencyBroker } from '../../supervisor/concurrency-broker.ts'
@@ -27,11 +33,12 @@ function createCatalog() {
     },
     { upstreamTimeoutMs: 30_000 }
   )
-  const receive = (owner: number, message: WorkerMessageContent) => catalog.receive(owner, createMessage(message))
+  const receive = (owner: number, message: ContentOf<WorkerMessageFields, keyof typeof catalog.handlers>) =>
+    handleMessage(catalog.handlers, createMessage(message), { owner })
   return { catalog, sent, logged, receive, filled: () => filled }
 }
 
-t.test('one worker gets the lease, all workers get the snapshot, and each who asked gets its answer', async t => {
+t.test('one worker gets the lease, all workers get the snapshot, and each request gets its reply', async t => {
   const { catalog, sent, receive, filled } = createCatalog()
   t.teardown(catalog.close)
   receive(1, { kind: 'catalog-refresh', requestId: 11, force: false })
@@ -50,7 +57,7 @@ t.test('one worker gets the lease, all workers get the snapshot, and each who as
   t.equal(filled(), 1)
 })
 
-t.test('a failed first discovery is what all who asked are told, and nothing is published', async t => {
+t.test('a failed first discovery is the reply to every request, and nothing is published', async t => {
   const { catalog, sent, receive, filled } = createCatalog()
   t.teardown(catalog.close)
   receive(1, { kind: 'catalog-refresh', requestId: 1, force: false })
@@ -76,7 +83,7 @@ t.test('the warm-up asks a worker at once, and not again once the catalog is fil
   t.equal(sent.filter(message => message.kind === 'catalog-refresh-wanted').length, 1)
 })
 
-t.test('a failed warm-up is tried again after a second', async t => {
+t.test('a failed warm-up is attempted again after a second', async t => {
   const { catalog, sent, receive } = createCatalog()
   t.teardown(catalog.close)
   const hold = setInterval(() => undefined, 1000)
@@ -90,7 +97,7 @@ t.test('a failed warm-up is tried again after a second', async t => {
   t.pass('asked again')
 })
 
-t.test('a discovery that takes too long is given up with a warning, and one that ended is not', async t => {
+t.test('a lease that is not ended in time expires with a warning, one that ended does not', async t => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   const { catalog, sent, logged, receive } = createCatalog()
@@ -117,23 +124,18 @@ t.test('a discovery that takes too long is given up with a warning, and one that
   t.match(sent.at(-1), { owner: 3, kind: 'catalog-result' })
 })
 
-t.test('messages about other things are left to others', async t => {
-  const { catalog, receive } = createCatalog()
-  t.teardown(catalog.close)
-  t.equal(receive(1, { kind: 'slot-release', requestId: 1 }), false)
-})
-
 function createBroker(environment: Record<string, string>) {
   const sent: Array<{ owner: number } & SupervisorMessageContent> = []
   const broker = createConcurrencyBroker(
     { send: (owner, message) => sent.push({ owner, ...message }) },
     parseSettings(environment)
   )
-  const receive = (owner: number, message: WorkerMessageContent) => broker.receive(owner, createMessage(message))
+  const receive = (owner: number, message: ContentOf<WorkerMessageFields, keyof typeof broker.handlers>) =>
+    handleMessage(broker.handlers, createMessage(message), { owner })
   return { broker, sent, receive }
 }
 
-t.test('operations 54: the limit is that of the host, whichever worker asks', async t => {
+t.test('operations 54: the limit counts for the host, over all workers', async t => {
   const { sent, receive, broker } = createBroker({ GATEWAY_MODEL_MAX_CONNECTIONS: '{"one":2}' })
   for (const owner of [1, 2, 3, 4]) receive(owner, { kind: 'slot-acquire', requestId: 1, key: 'one' })
   t.same(
@@ -147,7 +149,7 @@ t.test('operations 54: the limit is that of the host, whichever worker asks', as
   t.same(sent.at(-1), { owner: 4, kind: 'slot-refused', requestId: 1 })
 })
 
-t.test('the slots of a worker that died are given to those who wait', async t => {
+t.test('the slots of a worker that has exited are granted to waiting requests', async t => {
   const { sent, receive, broker } = createBroker({ GATEWAY_MODEL_MAX_CONNECTIONS_DEFAULT: '1' })
   receive(1, { kind: 'slot-acquire', requestId: 1, key: 'any' })
   receive(2, { kind: 'slot-acquire', requestId: 1, key: 'any' })
@@ -160,6 +162,24 @@ t.test('a cancel that crosses its grant frees the slot', async t => {
   receive(1, { kind: 'slot-acquire', requestId: 1, key: 'any' })
   receive(1, { kind: 'slot-cancel', requestId: 1 })
   t.same(broker.counts(), { held: 0, waiting: 0 })
+})
+
+t.test('operations 52: a waiting request is refused when its configured time is over, and not earlier', async t => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const { sent, receive } = createBroker({
+    GATEWAY_MODEL_MAX_CONNECTIONS: '{"one":1}',
+    GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0.2'
+  })
+  receive(1, { kind: 'slot-acquire', requestId: 1, key: 'one' })
+  receive(1, { kind: 'slot-acquire', requestId: 2, key: 'one' })
+  mock.timers.tick(199)
+  t.same(
+    sent.map(({ kind }) => kind),
+    ['slot-granted']
+  )
+  mock.timers.tick(1)
+  t.match(sent.at(-1), { kind: 'slot-refused', requestId: 2 })
 })
 
 t.test('operations 50: without waiting a second request is refused at once', async t => {

@@ -51,7 +51,8 @@ t.test('row 3: a start whose configuration is refused exposes no server and exit
 t.test('row 3: a start that fails later closes every worker and exits 1', async t => {
   const failed = run(starting, 'startup-failed')
   t.same(failed.last, ['close-workers', 'start-timer cleanup'])
-  t.same(run(failed.state, 'workers-gone').last, ['exit 1'])
+  t.same(run(failed.state, 'workers-exited').last, ['close-writer'])
+  t.same(run(failed.state, 'workers-exited', 'writer-closed').last, ['exit 1'])
 })
 
 t.test('row 4: a start that completes is live, and ready once the catalog is filled', async t => {
@@ -63,38 +64,39 @@ t.test('row 4: a start that completes is live, and ready once the catalog is fil
   t.same(run(completed.state, 'catalog-filled').state, { phase: 'live', isReady: true })
 })
 
-t.test('row 5: live and not ready drains like any other', async t => {
+t.test('row 5: a gateway that is live but not ready drains too', async t => {
   const notReady = run(starting, 'startup-completed').state
   t.equal(run(notReady, 'stop-signal').state.phase, 'draining')
 })
 
 t.test('row 6: a stop signal makes readiness false before any listener closes', async t => {
   const stopped = run(live, 'stop-signal')
-  t.same(stopped.last, ['announce-shutdown', 'tell-workers-to-drain', 'start-timer grace', 'start-timer drain'])
+  t.same(stopped.last, ['announce-shutdown', 'drain-workers', 'start-timer grace', 'start-timer drain'])
   t.same(run(stopped.state, 'grace-over').last, [], 'the grace alone closes nothing')
-  t.same(run(stopped.state, 'workers-told').last, [], 'being told alone closes nothing')
-  t.same(run(stopped.state, 'grace-over', 'workers-told').last, ['close-listeners'])
-  t.same(run(stopped.state, 'workers-told', 'grace-over').last, ['close-listeners'])
+  t.same(run(stopped.state, 'drain-acknowledged').last, [], 'the acknowledgements alone close nothing')
+  t.same(run(stopped.state, 'grace-over', 'drain-acknowledged').last, ['close-listeners'])
+  t.same(run(stopped.state, 'drain-acknowledged', 'grace-over').last, ['close-listeners'])
 })
 
 t.test('row 7: requests that end in time are followed by closing, without a cancel', async t => {
-  const drained = run(live, 'stop-signal', 'workers-told', 'grace-over', 'requests-done')
+  const drained = run(live, 'stop-signal', 'drain-acknowledged', 'grace-over', 'requests-done')
   t.same(drained.last, ['close-workers', 'start-timer cleanup'])
-  t.same(run(drained.state, 'workers-gone').last, ['exit 0'])
+  t.same(run(drained.state, 'workers-exited').last, ['close-writer'])
+  t.same(run(drained.state, 'workers-exited', 'writer-closed').last, ['exit 0'])
 })
 
 t.test('row 7: an idle gateway still keeps its listeners for the grace', async t => {
-  const idle = run(live, 'stop-signal', 'requests-done', 'workers-told')
+  const idle = run(live, 'stop-signal', 'requests-done', 'drain-acknowledged')
   t.same(idle.last, [])
   t.same(run(idle.state, 'grace-over').last, ['close-listeners', 'close-workers', 'start-timer cleanup'])
 })
 
-t.test('row 7: at the deadline what remains is cancelled, given a moment to answer, and closed', async t => {
-  const cancelled = run(live, 'stop-signal', 'workers-told', 'grace-over', 'drain-deadline')
+t.test('row 7: at the deadline what remains is cancelled, given time for a last response, and closed', async t => {
+  const cancelled = run(live, 'stop-signal', 'drain-acknowledged', 'grace-over', 'drain-deadline')
   t.same(cancelled.last, ['cancel-requests', 'start-timer settle', 'start-timer cleanup'])
   t.same(run(cancelled.state, 'settle-over').last, ['close-workers'])
   t.same(run(cancelled.state, 'requests-done').last, ['close-workers'])
-  t.same(run(cancelled.state, 'requests-done', 'settle-over').last, [], 'closing is told once')
+  t.same(run(cancelled.state, 'requests-done', 'settle-over').last, [], 'workers are closed once')
 })
 
 t.test('row 7: a deadline within the grace closes the listeners too', async t => {
@@ -109,34 +111,58 @@ t.test('a second stop signal cancels at once, a third changes nothing', async t 
 })
 
 t.test('row 8: cleanup within its bound exits 0, beyond it kills and exits 4', async t => {
-  const closing = run(live, 'stop-signal', 'workers-told', 'grace-over', 'requests-done').state
-  t.same(run(closing, 'workers-gone').last, ['exit 0'])
-  t.same(run(closing, 'cleanup-deadline').last, ['kill-workers', 'exit 4'])
+  const closing = run(live, 'stop-signal', 'drain-acknowledged', 'grace-over', 'requests-done').state
+  t.same(run(closing, 'workers-exited', 'writer-closed').last, ['exit 0'])
+  t.same(run(closing, 'cleanup-deadline').last, ['kill-processes', 'exit 4'])
   const cancelling = run(live, 'stop-signal', 'drain-deadline').state
-  t.same(run(cancelling, 'cleanup-deadline').last, ['kill-workers', 'exit 4'])
+  t.same(run(cancelling, 'cleanup-deadline').last, ['kill-processes', 'exit 4'])
 })
 
 t.test('a failed start that cannot clean up keeps its own exit code', async t => {
-  t.same(run(starting, 'startup-failed', 'cleanup-deadline').last, ['kill-workers', 'exit 1'])
+  t.same(run(starting, 'startup-failed', 'cleanup-deadline').last, ['kill-processes', 'exit 1'])
 })
 
 t.test('a stop signal while starting closes what was started and exits 0 (I6)', async t => {
   t.equal(exitCodeBeforeStart({ kind: 'stop-signal' }), 0)
   const stopped = run(starting, 'stop-signal')
   t.same(stopped.last, ['announce-shutdown', 'close-workers', 'start-timer cleanup'])
-  t.same(run(stopped.state, 'startup-completed', 'workers-gone').last, ['exit 0'])
+  t.same(run(stopped.state, 'startup-completed', 'workers-exited', 'writer-closed').last, ['exit 0'])
 })
 
-t.test('workers that keep dying end the gateway with 5, starting or live (I8)', async t => {
+t.test('workers that keep dying end the gateway with exit code 5, starting or live (I8)', async t => {
   for (const state of [starting, live]) {
     const dying = run(state, 'workers-keep-dying')
     t.same(dying.last, ['close-workers', 'start-timer cleanup'])
-    t.same(run(dying.state, 'workers-gone').last, ['exit 5'])
+    t.same(run(dying.state, 'workers-exited', 'writer-closed').last, ['exit 5'])
   }
 })
 
-t.test('workers that all die while draining leave nothing to wait for', async t => {
-  t.same(run(live, 'stop-signal', 'workers-gone').last, ['exit 0'])
+t.test('workers that all exit while draining are followed by the writer, within the bound of the cleanup', async t => {
+  const exited = run(live, 'stop-signal', 'workers-exited')
+  t.same(exited.last, ['start-timer cleanup', 'close-writer'])
+  t.same(run(exited.state, 'writer-closed').last, ['exit 0'])
+})
+
+t.test('workers that all exit after the cancel are followed by the writer; the cleanup timer runs already', async t => {
+  const exited = run(live, 'stop-signal', 'drain-deadline', 'workers-exited')
+  t.same(exited.last, ['close-writer'])
+  t.same(run(exited.state, 'settle-over').last, [], 'there is no worker to close')
+  t.same(run(exited.state, 'writer-closed').last, ['exit 0'])
+})
+
+t.test('the writer is closed after the last worker has exited, and never before', async t => {
+  const closing = run(live, 'stop-signal', 'drain-acknowledged', 'grace-over', 'requests-done')
+  t.same(closing.last, ['close-workers', 'start-timer cleanup'])
+  t.same(run(closing.state, 'writer-closed').last, [], 'a writer that exits early does not end the gateway')
+  t.equal(run(closing.state, 'writer-closed').state.phase, 'closing')
+})
+
+t.test('a writer that does not close within the bound is killed, and the exit code says so', async t => {
+  const closingWriter = run(live, 'stop-signal', 'workers-exited').state
+  t.same(run(closingWriter, 'stop-signal').last, [])
+  t.same(run(closingWriter, 'cleanup-deadline').last, ['kill-processes', 'exit 4'])
+  const failed = run(starting, 'startup-failed', 'workers-exited', 'cleanup-deadline')
+  t.same(failed.last, ['kill-processes', 'exit 1'], 'a failed start keeps its own exit code')
 })
 
 const kinds: EventKind[] = [
@@ -144,17 +170,18 @@ const kinds: EventKind[] = [
   'startup-failed',
   'catalog-filled',
   'stop-signal',
-  'workers-told',
+  'drain-acknowledged',
   'grace-over',
   'requests-done',
   'drain-deadline',
   'settle-over',
-  'workers-gone',
+  'workers-exited',
+  'writer-closed',
   'cleanup-deadline',
   'workers-keep-dying'
 ]
 
-t.test('whatever happens in whatever order, it exits at most once, and says nothing after that', async t => {
+t.test('any sequence of events exits at most once and has no effect after the exit', async t => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...kinds), { maxLength: 40 }), sequence => {
       const { effects } = run(starting, ...sequence)
@@ -162,13 +189,14 @@ t.test('whatever happens in whatever order, it exits at most once, and says noth
       t.ok(flat.filter(kind => kind === 'exit').length <= 1)
       t.ok(flat.filter(kind => kind === 'close-workers').length <= 1)
       t.ok(flat.filter(kind => kind === 'close-listeners').length <= 1)
+      t.ok(flat.filter(kind => kind === 'close-writer').length <= 1)
       const exitAt = flat.indexOf('exit')
       t.ok(exitAt === -1 || exitAt === flat.length - 1)
     })
   )
 })
 
-t.test('from every reachable state a stop signal, silence and the timers lead to an exit', async t => {
+t.test('from every reachable state a stop signal and the timers alone lead to an exit', async t => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...kinds), { maxLength: 20 }), sequence => {
       const before = run(starting, ...sequence).state

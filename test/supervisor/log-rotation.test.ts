@@ -1,14 +1,14 @@
-import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pino from 'pino'
 import t, { type Test } from 'tap'
 import { createLogRotation, rotatedName } from '../../supervisor/log-rotation.ts'
+import { createTemporaryFolder } from '../support/temporary.ts'
 
 const DAY_SECONDS = 24 * 60 * 60
 
 function createRotation(t: Test, maxSizeBytes = 100) {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-rotation-'))
+  const directory = createTemporaryFolder(t)
   const file = join(directory, 'gateway.log')
   writeFileSync(file, '')
   let reopened = 0
@@ -26,7 +26,7 @@ function createRotation(t: Test, maxSizeBytes = 100) {
   return { directory, file, rotation, reopened: () => reopened }
 }
 
-t.test('operations 107: a full log is renamed with its creation time, and everybody opens it anew', async t => {
+t.test('operations 107: a full log is renamed with its creation time, and every process opens it anew', async t => {
   const { directory, file, rotation, reopened } = createRotation(t)
   appendFileSync(file, 'x'.repeat(99))
   t.equal(rotation.check(), false)
@@ -39,22 +39,25 @@ t.test('operations 107: a full log is renamed with its creation time, and everyb
   t.equal(readFileSync(join(directory, String(rotated)), 'utf8').length, 100)
 })
 
-t.test('operations 107: rotated files past their days are deleted at the next rotation, and nothing else', async t => {
-  const { directory, file, rotation } = createRotation(t)
-  const keep = ['gateway.2026-01-02_00-00-00_000000.log', 'gateway.notes.log', 'other.2026-01-01_00-00-00_000000.log']
-  const old = 'gateway.2026-01-01_00-00-00_000000.log'
-  const seconds = Date.now() / 1000
-  for (const name of [...keep, old]) {
-    writeFileSync(join(directory, name), '')
-    utimesSync(join(directory, name), seconds, seconds - 8 * DAY_SECONDS)
+t.test(
+  'operations 107: rotated files past their retention are deleted at the next rotation, and nothing else',
+  async t => {
+    const { directory, file, rotation } = createRotation(t)
+    const keep = ['gateway.2026-01-02_00-00-00_000000.log', 'gateway.notes.log', 'other.2026-01-01_00-00-00_000000.log']
+    const old = 'gateway.2026-01-01_00-00-00_000000.log'
+    const seconds = Date.now() / 1000
+    for (const name of [...keep, old]) {
+      writeFileSync(join(directory, name), '')
+      utimesSync(join(directory, name), seconds, seconds - 8 * DAY_SECONDS)
+    }
+    utimesSync(join(directory, String(keep[0])), seconds, seconds - 6 * DAY_SECONDS)
+    appendFileSync(file, 'x'.repeat(100))
+    rotation.check()
+    const names = readdirSync(directory)
+    t.notOk(names.includes(old))
+    for (const name of keep) t.ok(names.includes(name), name)
   }
-  utimesSync(join(directory, String(keep[0])), seconds, seconds - 6 * DAY_SECONDS)
-  appendFileSync(file, 'x'.repeat(100))
-  rotation.check()
-  const names = readdirSync(directory)
-  t.notOk(names.includes(old))
-  for (const name of keep) t.ok(names.includes(name), name)
-})
+)
 
 t.test('rotated files never overwrite each other', async t => {
   const { directory, file, rotation } = createRotation(t)
@@ -66,7 +69,7 @@ t.test('rotated files never overwrite each other', async t => {
 })
 
 t.test('a missing log file is no error', async t => {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-rotation-'))
+  const directory = createTemporaryFolder(t)
   const rotation = createLogRotation(
     { log: pino({ enabled: false }), nowMs: Date.now, reopen: () => t.fail('nothing to open') },
     { file: join(directory, 'gateway.log'), maxSizeBytes: 1, retentionDays: 1 }

@@ -23,7 +23,7 @@ t.test('ports are shared on Linux from Node 23.1 on', async t => {
   t.equal(canSharePort('darwin', '24.0.0'), false)
 })
 
-t.test('a port that somebody listens on is found out, even when that somebody shares it', async t => {
+t.test('a port in use is detected, also when its listener shares it', async t => {
   const plain = await listen(t, { port: 0 })
   await t.rejects(reservePort({ host, port: plain, reusePort: true }), { code: 'EADDRINUSE' })
   if (!canShare) return
@@ -48,7 +48,7 @@ t.test('port 0 becomes a port that is held until the workers listen', { skip: !c
   await reservation.release()
 })
 
-t.test('who connects before the workers listen is not kept waiting', { skip: !canShare }, async t => {
+t.test('a connection before the workers listen is reset, not kept waiting', { skip: !canShare }, async t => {
   const reservation = await reservePort({ host, port: 0, reusePort: true })
   t.teardown(reservation.release)
   const socket = connect({ host, port: reservation.port })

@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import t from 'tap'
 import type { StartOptions } from '../../supervisor/command-line.ts'
 import { inspectConfiguration } from '../../supervisor/preflight.ts'
 import { resolveProfilePath } from '../../supervisor/profile-path.ts'
 import { type PlanSources, planRuntime } from '../../supervisor/runtime-plan.ts'
+import { createTemporaryFolder } from '../support/temporary.ts'
 
 const start: StartOptions = { variables: {}, isDemo: false }
 const NO_BRIDGE = 'This build has no universal bridge and cannot use a provider profile file.'
@@ -78,8 +78,7 @@ t.test('bridge 45: a wrong setting is named in an error document, all of them at
 })
 
 t.test('a log file that cannot be written is refused, and none is left behind', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-preflight-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = createTemporaryFolder(t)
   for (const file of [folder, join(folder, 'missing', 'gateway.log')]) {
     const { document, exitCode, output } = inspect({ GATEWAY_LOG_FILENAME: file })
     t.equal(exitCode, 2)
@@ -123,7 +122,7 @@ t.test('the demo is refused in PROD and beside upstream credentials', async t =>
   t.equal(inspect({ UPSTREAM_CREDENTIALS: '' }, demo).exitCode, 0)
 })
 
-t.test('unsafe PROD combinations are refused, or warned about when that was asked for', async t => {
+t.test('unsafe PROD combinations are refused, or warned about where the override is set', async t => {
   const prod = { GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'a-long-enough-key', GATEWAY_CORS_ALLOW_ORIGINS: '[]' }
   t.same(inspect(prod).warnings, [])
   const unsafe: Array<[Record<string, string>, string]> = [
@@ -161,7 +160,7 @@ t.test('weak PROD settings are warned about', async t => {
 })
 
 t.test('flags win over the environment, and the environment over the file', async t => {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-plan-'))
+  const directory = createTemporaryFolder(t)
   const envFile = join(directory, 'env')
   writeFileSync(envFile, 'GATEWAY_PORT=1\nGATEWAY_HOST=file\nGATEWAY_WORKERS=7\nUPSTREAM_MODEL=from-file\n')
   const plan = planRuntime({
@@ -174,6 +173,18 @@ t.test('flags win over the environment, and the environment over the file', asyn
 t.test('a named file that cannot be read is warned about, a missing default file is not', async t => {
   t.match(inspect({}, { envFile: '/nope/.env' }).warnings, [/--env-path/])
   t.same(inspect({}).warnings, [])
+})
+
+t.test('a line of the .env file that is no assignment is warned about by its number, never by its content', async t => {
+  const directory = t.testdir({ few: 'UPSTREAM_MODEL=m\nhunter2\n# comment\n', many: 'hunter2\n'.repeat(12) })
+  t.same(inspect({}, { envFile: join(directory, 'few') }).warnings, [
+    'Line 2 of the .env file is no assignment; it is ignored.'
+  ])
+  const { warnings } = inspect({}, { envFile: join(directory, 'many') })
+  t.equal(warnings.length, 11)
+  t.match(warnings, [/^Line 1 of/])
+  t.equal(warnings[10], '2 further lines of the .env file are no assignments; they are ignored.')
+  t.notMatch(warnings.join(), /hunter2/)
 })
 
 t.test('preflight and start run the same plan (N3)', async t => {
@@ -192,7 +203,7 @@ t.test('the demo variables win, and their credentials are no reason to refuse th
   t.equal(plan.settings.upstream.baseUrl, 'http://127.0.0.1:9')
 })
 
-t.test('a profile file is refused in words, whichever way it was chosen', async t => {
+t.test('a profile file is refused, by flag and by variable', async t => {
   const expected = { error: { code: 'invalid_profile_schema', message: NO_BRIDGE, details: [] } }
   t.match(inspect({}, { configPath: 'a.yaml' }).document, expected)
   t.match(inspect({ GATEWAY_CONFIG: 'a.yaml' }).document, expected)
@@ -201,7 +212,7 @@ t.test('a profile file is refused in words, whichever way it was chosen', async 
 })
 
 t.test('bridge 41: two spellings of one profile path are equal, also through a link', async t => {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-path-'))
+  const directory = createTemporaryFolder(t)
   const file = join(directory, 'a.yaml')
   const link = join(directory, 'link.yaml')
   writeFileSync(file, '')

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { countDeathsInRow, createRestartPolicy, decideRestart } from '../../supervisor/restart-policy.ts'
+import { countExitsInRow, createRestartPolicy, decideRestart } from '../../supervisor/restart-policy.ts'
 import { planWorkerArguments } from '../../supervisor/worker-arguments.ts'
 
 const policy = createRestartPolicy(2)
 
-t.test('the pause before a restart doubles with each death in a row, up to its longest', async t => {
-  const delays = [1, 2, 3, 4, 50].map(deathsInRow =>
-    decideRestart(policy, { deathTimesMs: [], nowMs: 0, deathsInRow, random: 0.999999 })
+t.test('the delay before a restart doubles with each exit in a row, up to its longest', async t => {
+  const delays = [1, 2, 3, 4, 50].map(exitsInRow =>
+    decideRestart(policy, { exitTimesMs: [], nowMs: 0, exitsInRow, random: 0.999999 })
   )
   t.same(delays, [
     { kind: 'restart', delayMs: 99 },
@@ -18,13 +18,13 @@ t.test('the pause before a restart doubles with each death in a row, up to its l
   ])
 })
 
-t.test('the jitter spans the whole pause', async t => {
+t.test('the jitter spans the whole delay', async t => {
   fc.assert(
     fc.property(
       fc.double({ min: 0, max: 0.9999, noNaN: true }),
       fc.integer({ min: 1, max: 100 }),
-      (random, deathsInRow) => {
-        const decision = decideRestart(policy, { deathTimesMs: [], nowMs: 0, deathsInRow, random })
+      (random, exitsInRow) => {
+        const decision = decideRestart(policy, { exitTimesMs: [], nowMs: 0, exitsInRow, random })
         t.equal(decision.kind, 'restart')
         if (decision.kind === 'restart') t.ok(decision.delayMs >= 0 && decision.delayMs < policy.longestDelayMs)
       }
@@ -32,29 +32,29 @@ t.test('the jitter spans the whole pause', async t => {
   )
 })
 
-t.test('more deaths in the window than allowed give up, older ones do not count (I8)', async t => {
-  const deaths = (count: number, atMs: number) => Array.from({ length: count }, () => atMs)
-  const decide = (deathTimesMs: number[], nowMs: number) =>
-    decideRestart(policy, { deathTimesMs, nowMs, deathsInRow: 1, random: 0 }).kind
-  t.equal(decide(deaths(policy.deathsInWindowMax, 0), 0), 'restart')
-  t.equal(decide(deaths(policy.deathsInWindowMax + 1, 0), 0), 'give-up')
-  t.equal(decide(deaths(policy.deathsInWindowMax + 1, 0), policy.windowMs), 'restart')
+t.test('more exits in the window than allowed give up, older ones do not count (I8)', async t => {
+  const exits = (count: number, atMs: number) => Array.from({ length: count }, () => atMs)
+  const decide = (exitTimesMs: number[], nowMs: number) =>
+    decideRestart(policy, { exitTimesMs, nowMs, exitsInRow: 1, random: 0 }).kind
+  t.equal(decide(exits(policy.exitsInWindowMax, 0), 0), 'restart')
+  t.equal(decide(exits(policy.exitsInWindowMax + 1, 0), 0), 'give-up')
+  t.equal(decide(exits(policy.exitsInWindowMax + 1, 0), policy.windowMs), 'restart')
 })
 
-t.test('many workers may die more often together than few', async t => {
-  t.ok(createRestartPolicy(32).deathsInWindowMax > createRestartPolicy(2).deathsInWindowMax)
+t.test('many workers may exit more often together than few', async t => {
+  t.ok(createRestartPolicy(32).exitsInWindowMax > createRestartPolicy(2).exitsInWindowMax)
 })
 
-t.test('a worker that lived long starts a new count', async t => {
-  t.equal(countDeathsInRow(policy, 5, 10), 6)
-  t.equal(countDeathsInRow(policy, 5, policy.stableUptimeMs), 1)
+t.test('a process that ran long starts a new count', async t => {
+  t.equal(countExitsInRow(policy, 5, 10), 6)
+  t.equal(countExitsInRow(policy, 5, policy.stableUptimeMs), 1)
 })
 
 const machine = { workerCount: 4, memoryLimitBytes: undefined, totalMemoryBytes: 16 * 1024 ** 3, inherited: [] }
 
 const always = ['--max-semi-space-size=32', '--no-allocation-site-pretenuring']
 
-t.test('workers get a large young generation, and no object is old from birth', async t => {
+t.test('workers get a large young generation, and no pretenuring', async t => {
   t.same(planWorkerArguments(machine), always)
 })
 
@@ -66,7 +66,7 @@ t.test('in a container the heaps of all workers fit into its memory together', a
   t.same(planWorkerArguments({ ...machine, memoryLimitBytes: 2 ** 60 }), always, 'a limit above the machine is none')
 })
 
-t.test('what the operator chose stays as it is', async t => {
+t.test('options of the operator are kept', async t => {
   const inherited = ['--max_old_space_size=999', '--max-semi-space-size=8', '--allocation_site_pretenuring']
   t.same(planWorkerArguments({ ...machine, memoryLimitBytes: 2 * 1024 ** 3, inherited }), [])
 })

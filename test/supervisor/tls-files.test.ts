@@ -1,15 +1,14 @@
 // Mistakes in TLS files, as a preflight and a start find them.
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { StartupError } from '../../shared/startup-error.ts'
 import { inspectConfiguration } from '../../supervisor/preflight.ts'
 import { type PlanSources, planRuntime } from '../../supervisor/runtime-plan.ts'
+import { createTemporaryFolder } from '../support/temporary.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'gateway-tls-hunter2-'))
-t.teardown(() => rmSync(folder, { recursive: true }))
+const folder = createTemporaryFolder(t, 'tls-hunter2-')
 
 const fixture = (name: string) => join(import.meta.dirname, '../ops/emulator/fixtures', name)
 const read = (name: string) => readFileSync(fixture(name), 'utf8')
@@ -45,7 +44,7 @@ const sourcesOf = (environment: Record<string, string>): PlanSources => ({
   options: { variables: {}, isDemo: false, envFile: '/dev/null' }
 })
 
-/** What stderr would say at a start; undefined when nothing stops it. */
+/** The line that a start prints to stderr; undefined when it is not refused. */
 function findProblem(environment: Record<string, string>): string | undefined {
   try {
     planRuntime(sourcesOf(environment))
@@ -118,7 +117,7 @@ t.test('a TLS file that cannot be used stops the start and the preflight with th
   }
 })
 
-t.test('files that belong together are fine', async t => {
+t.test('files that belong together are accepted', async t => {
   const fine: Array<Record<string, string>> = [
     { UPSTREAM_CA_BUNDLE_FILE: authority },
     { UPSTREAM_CA_BUNDLE_FILE: chain },

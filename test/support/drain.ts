@@ -1,13 +1,13 @@
-// Brings a started gateway into the state in which it still listens but takes no more requests.
+// Brings a started gateway into the state in which it still listens but refuses new model requests.
 
 import { get } from './client.ts'
 import type { StartedGateway } from './gateway.ts'
 import { waitUntil } from './processes.ts'
 
-/** The setting that keeps a gateway in that state long enough to look at it; the end of the test ends it at once. */
+/** The setting that keeps a gateway in that state for the whole test; the teardown ends it at once. */
 export const LONG_GRACE = { GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '60' }
 
-/** Asks the gateway to end and resolves when it says that it is shutting down. It must have been started with `LONG_GRACE`. */
+/** Sends SIGTERM and resolves when readiness names the shutdown. It must have been started with `LONG_GRACE`. */
 export async function startDraining(gateway: StartedGateway): Promise<void> {
   gateway.process.kill('SIGTERM')
   await waitUntil(async () => {

@@ -1,4 +1,4 @@
-// Starts a gateway for tests with libraries that sit on the official SDKs.
+// Starts a gateway for tests with libraries that are built on the official SDKs.
 
 import type { Test } from 'tap'
 import type { Emulator } from '../../ops/emulator/server.ts'
@@ -8,7 +8,7 @@ import { refuseOtherHosts } from './loopback.ts'
 export interface FrameworkGateway {
   emulator: Emulator
   gateway: StartedGateway
-  /** Hosts other than this machine that somebody wanted to reach: none. */
+  /** Hosts other than this machine to which a connection was attempted; expected to stay empty. */
   strangers: readonly string[]
 }
 

@@ -1,12 +1,12 @@
-// Starts the real gateway, supervisor and workers, for tests that drive it as a client does.
+// Starts the real gateway, supervisor and workers, for tests that call it as a client does.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { createEmulator, type Emulator } from '../../ops/emulator/server.ts'
+import { createTemporaryFolder } from './temporary.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const START_DEADLINE_MS = 60_000
@@ -17,7 +17,7 @@ export interface StartedGateway {
   process: ChildProcess
   /** The folder it runs in: its log file is `gateway.log` there. */
   folder: string
-  /** Sends SIGTERM unless it ended already, and resolves with the exit code. */
+  /** Sends SIGTERM unless it has exited, and resolves with the exit code. */
   stop(): Promise<number | null>
 }
 
@@ -42,16 +42,16 @@ export function emulatorVariables(emulator: Emulator): Record<string, string> {
   }
 }
 
-/** An emulator in this process that ends with the test. */
+/** An emulator in this process that closes with the test. */
 export async function startEmulator(t: Test, options: Parameters<typeof createEmulator>[0] = {}): Promise<Emulator> {
   const emulator = await createEmulator(options)
   t.teardown(() => emulator.close())
   return emulator
 }
 
-/** Starts a gateway on a free port and waits until it is ready. It ends with the test. */
+/** Starts a gateway on a free port and waits until it listens. It exits with the test. */
 export async function startGateway(t: Test, options: GatewayOptions = {}): Promise<StartedGateway> {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'))
+  const folder = createTemporaryFolder(t)
   const variables = {
     PATH: process.env.PATH,
     GATEWAY_HOST: '127.0.0.1',
@@ -71,20 +71,17 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
     await exited
     return child.exitCode
   }
-  t.teardown(async () => {
-    await stop()
-    rmSync(folder, { recursive: true, force: true })
-  })
+  t.teardown(stop)
   const url = await readListeningUrl(child)
   return { url, process: child, folder, stop }
 }
 
-/** Reads the log on stdout until the gateway says where it listens, and keeps reading so that it never blocks. */
+/** Reads the log on stdout until the port is known, and keeps reading so that the gateway never blocks on a full pipe. */
 function readListeningUrl(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let output = ''
     let isSettled = false
-    const deadline = setTimeout(() => fail('did not get ready'), START_DEADLINE_MS)
+    const deadline = setTimeout(() => fail('was not ready in time'), START_DEADLINE_MS)
     function settle(): void {
       isSettled = true
       clearTimeout(deadline)
@@ -105,6 +102,6 @@ function readListeningUrl(child: ChildProcess): Promise<string> {
     }
     child.stdout?.on('data', read)
     child.stderr?.on('data', read)
-    child.on('exit', code => fail(`ended with ${code} before it was ready`))
+    child.on('exit', code => fail(`exited with ${code} before it was ready`))
   })
 }

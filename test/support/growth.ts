@@ -2,7 +2,7 @@
 
 const LARGER = 8
 
-/** Processor time: it does not pass while other processes have the processor. */
+/** Processor time, because it does not grow while other processes have the processor. */
 function bestMs(work: () => void): number {
   const times = Array.from({ length: 5 }, () => {
     const before = process.cpuUsage()
@@ -22,5 +22,5 @@ export function measureGrowth(size: number, prepare: (size: number) => () => voi
   return bestMs(prepare(size * LARGER)) / Math.max(bestMs(prepare(size)), 0.1)
 }
 
-/** What is still taken for linear. */
+/** The largest growth that still counts as linear. */
 export const LINEAR_GROWTH_MAX = 30

@@ -1,4 +1,4 @@
-// Keeps a test process on this machine: libraries that report home, or take a default address, are caught in the act.
+// Keeps a test process on this machine: a library that sends telemetry, or uses a default address, fails the test.
 
 import { Socket } from 'node:net'
 import type { Test } from 'tap'

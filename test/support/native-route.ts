@@ -1,7 +1,8 @@
 // A chat request on the native route as pure steps: read, plan, write; then the upstream's bytes, read and written back. No
 // connection is opened, so a test says both sides of an exchange in a few lines.
 
-import { type ApiMode, planNativeChat } from '../../worker/bridge/plan.ts'
+import { admitRequest } from '../../worker/bridge/admit.ts'
+import { resolveRoute } from '../../worker/bridge/resolve-route.ts'
 import {
   accumulateEvents,
   createStopSequenceFilter,
@@ -11,21 +12,23 @@ import {
   type NormalizedResponse
 } from '../../worker/normalized/index.ts'
 import type {
+  ApiMode,
   ReadContext,
   ResponseContext,
   ResponseReader,
   StreamWriter,
-  TranslationSettings,
-  WrittenRequest
+  WrittenChat
 } from '../../worker/protocols/face.ts'
+import type { NativeOptions } from '../../worker/protocols/native/options.ts'
 import type { NativeReading } from '../../worker/protocols/native/reading.ts'
-import { createNativeV1Reader, writeNativeV1Request } from '../../worker/protocols/native/v1/face.ts'
-import { createNativeV2Reader, writeNativeV2Request } from '../../worker/protocols/native/v2/face.ts'
+import { nativeV1Face } from '../../worker/protocols/native/v1/face.ts'
+import { nativeV2Face } from '../../worker/protocols/native/v2/face.ts'
 import { requestId } from './codec.ts'
 
 const ATTACHMENT_BYTES_MAX = 1024
-const settings: TranslationSettings = {
-  passModel: true,
+const plainOptions: NativeOptions = {
+  v1Base: '/v1',
+  v2Base: '/v2',
   isImageInputEnabled: true,
   attachmentLimits: {
     audioBytesMax: ATTACHMENT_BYTES_MAX,
@@ -44,7 +47,10 @@ export interface RouteFace<Answer> {
   createStreamWriter(context: ResponseContext): StreamWriter
 }
 
-export interface SendOptions extends Partial<TranslationSettings> {
+export interface SendOptions extends Partial<NativeOptions> {
+  /** False sends the default model, whatever the client asks for. */
+  passModel?: boolean
+  defaultModel?: string
   /** The header with the ids of files that were uploaded before. */
   attachmentIds?: string
 }
@@ -53,7 +59,7 @@ export interface Exchange<Answer> {
   request: NormalizedRequest
   /** The body that goes to the upstream. */
   upstream: JsonObject
-  written: WrittenRequest<NativeReading>
+  written: WrittenChat<NativeReading>
   /** The client's answer to a whole answer of the upstream. */
   answer(upstream: JsonObject): Answer
   /** The client's stream for the upstream's frames, each a read of its own. */
@@ -63,18 +69,25 @@ export interface Exchange<Answer> {
 /** A function that sends a body of the family on a contract. */
 export function createSend<Answer>(face: RouteFace<Answer>) {
   return (mode: ApiMode, body: JsonObject, options: SendOptions = {}): Exchange<Answer> => {
-    const { attachmentIds, ...changes } = options
-    const policy = { ...settings, ...changes }
+    const { attachmentIds, passModel = true, defaultModel, ...changes } = options
     const request = face.read({ ...face.smallest, ...body }, { requestId, attachmentIds })
-    const plan = planNativeChat(request, mode, policy)
-    const write = mode === 'v2' ? writeNativeV2Request : writeNativeV1Request
-    const written = write(request, { upstreamModel: plan.upstreamModel, settings: policy })
+    const dynamic = {
+      profileId: 'main',
+      providerKind: 'native',
+      passModel,
+      defaultEmbeddingsModel: 'Embeddings',
+      ...(defaultModel === undefined ? {} : { defaultModel })
+    }
+    const faces = { native: { v1: nativeV1Face, v2: nativeV2Face } }
+    const plan = resolveRoute(request, mode, { routes: { aliases: {}, dynamic }, faces })
+    const nativeFace = faces.native[mode]
+    admitRequest(request, nativeFace.accepts)
+    const target = { upstreamModel: plan.upstreamModel }
+    const written = nativeFace.writeChat(request, target, { ...plainOptions, ...changes })
     // What comes back from a thread of the pool has no messages.
     const context = { requestId, createdAt: 0, model: plan.publicModel, request: { ...request, messages: [] } }
-    const openReader = (): ResponseReader => {
-      const create = mode === 'v2' ? createNativeV2Reader : createNativeV1Reader
-      return create({ reading: written.reading, head: {}, createNonce: () => requestId })
-    }
+    const openReader = (): ResponseReader =>
+      nativeFace.createReader(written.reading, { status: 200, headers: {} }, { createNonce: () => requestId })
     const openFilter = () => {
       const { stop } = request.sampling
       const filter = stop === undefined ? undefined : createStopSequenceFilter(stop)

@@ -8,7 +8,7 @@ export function readChildPids(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
 }
 
-/** Resolves when `condition` holds; asks again on every turn of a short timer. Rejects after the deadline. */
+/** Resolves when `condition` holds, polled every 20 ms. Rejects after the deadline. */
 export async function waitUntil(
   condition: () => boolean | Promise<boolean>,
   what: string,
@@ -16,14 +16,14 @@ export async function waitUntil(
 ): Promise<void> {
   const deadline = Date.now() + deadlineMs
   while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`Waited in vain until ${what}.`)
+    if (Date.now() > deadline) throw new Error(`The deadline passed before ${what}.`)
     await new Promise(resolve => setTimeout(resolve, 20))
   }
 }
 
 /**
- * Runs a tool to its end, whatever its exit code, without the hooks that the test runner puts into child processes: some tools
- * cannot live with them.
+ * Runs a tool to its end and resolves with any exit code. The hooks that the test runner puts into child processes are removed,
+ * because some tools fail with them.
  */
 export function runClean(command: readonly string[], options: { cwd: string }) {
   return execa('env', ['-u', 'NODE_OPTIONS', ...command], { cwd: options.cwd, reject: false })

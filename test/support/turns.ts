@@ -13,7 +13,7 @@ export interface UpstreamTurn {
 
 // biome-ignore-start lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are not there.
 
-/** The turns of a chat body; results have the role `tool` in both contracts. What a turn does not have is left out. */
+/** The turns of a chat body; results have the role `tool` in both contracts. Members that a turn does not have are absent. */
 export function readTurns(body: any): UpstreamTurn[] {
   return body.messages.map((message: any) =>
     typeof message.content === 'string' ? readTurnOfV1(message) : readTurnOfV2(message)
@@ -53,7 +53,7 @@ function readTurnOfV2(message: any): UpstreamTurn {
 
 // biome-ignore-end lint/suspicious/noExplicitAny: see above.
 
-/** Leaves out what a turn does not have. */
+/** Removes empty members. */
 function compact(turn: UpstreamTurn): UpstreamTurn {
   const kept = Object.entries(turn).filter(([, value]) =>
     Array.isArray(value) ? value.length > 0 : value !== '' && value !== 0

@@ -1,4 +1,4 @@
-// What tests look up in that which the embedded upstream received, whatever family it came through.
+// Looks up requests that the embedded upstream received, independent of the client's family.
 
 import type { Emulator, RecordedRequest } from '../../ops/emulator/server.ts'
 

@@ -1,29 +1,32 @@
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
+import { createNativeProfileSet } from '../../shared/native-profile.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import { createWorkerApp } from '../../worker/app.ts'
-import { createLocalControlChannel } from '../../worker/control-channel.ts'
+import { createLocalControlChannel } from '../../worker/control/control-channel.ts'
 import { GatewayError } from '../../worker/normalized/index.ts'
-import type { NativeProvider, NativeProviderPool } from '../../worker/providers/types.ts'
+import { providerFaces } from '../../worker/protocols/registry.ts'
+import { providerKinds } from '../../worker/providers/registry.ts'
+import type { Executor, ExecutorPool } from '../../worker/providers/types.ts'
 import { get, post } from '../support/client.ts'
 import { signalled } from './http/support.ts'
 
 interface Part {
-  pool: NativeProviderPool
+  pool: ExecutorPool
   calls: string[]
 }
 
 /** A pool that notes what is asked of it and lists one model. */
 function createPool(close: () => Promise<void> = async () => undefined): Part {
   const calls: string[] = []
-  const listModels: NativeProvider['listModels'] = async () => {
+  const listModels: NonNullable<Executor['listModels']> = async () => {
     calls.push('list-models')
     return { entries: [], skippedCount: 0, duplicateCount: 0 }
   }
-  const pool: NativeProviderPool = {
+  const pool: ExecutorPool = {
     acquire() {
       calls.push('acquire')
-      return { provider: { listModels } as NativeProvider, release: () => calls.push('release') }
+      return { executor: { listModels } as Partial<Executor> as Executor, release: () => calls.push('release') }
     },
     close() {
       calls.push('close')
@@ -49,6 +52,7 @@ async function start(t: Test, part: Part, env: Record<string, string> = {}, log 
   const app = await createWorkerApp(
     {
       settings,
+      profiles: createNativeProfileSet(settings),
       revisions: { config: `sha256:${'c'.repeat(64)}`, matrix: `sha256:${'d'.repeat(64)}` },
       workerId: 1,
       fingerprintKey: Buffer.alloc(32, 1),
@@ -56,7 +60,7 @@ async function start(t: Test, part: Part, env: Record<string, string> = {}, log 
       log,
       version: '0.0.0'
     },
-    { providers: part.pool }
+    { faces: providerFaces, kinds: { native: { ...providerKinds.native!, createPool: () => part.pool } } }
   )
   const { port } = await app.listen({ host: '127.0.0.1', port: 0, reusePort: false })
   let closing: Promise<void> | undefined
@@ -117,14 +121,14 @@ t.test('upstream connections that do not end by themselves are ended (I4)', asyn
 t.test('a fault in the middle of a stream ends it with an error, in the log as in the answer', async t => {
   const lines: unknown[] = []
   const log = pino({ level: 'error' }, { write: line => lines.push(JSON.parse(line)) })
-  const stream: NativeProvider['stream'] = async (_call, _context, sink) => {
+  const chat: Executor['chat'] = async (_call, _context, sink) => {
     sink.push([{ type: 'start', providerModel: null, metadata: {} }, { type: 'text-start' }])
     sink.push([{ type: 'text-delta', text: 'Hi' }])
     throw new TypeError('a fault')
   }
-  const pool: NativeProviderPool = {
+  const pool: ExecutorPool = {
     ...createPool().pool,
-    acquire: () => ({ provider: { stream } as NativeProvider, release: () => undefined })
+    acquire: () => ({ executor: { chat } as Partial<Executor> as Executor, release: () => undefined })
   }
   const { url, app } = await start(t, { pool, calls: [] }, { UPSTREAM_MODEL: 'm' }, log)
   const body = { stream: true, messages: [{ role: 'user', content: 'x' }] }
@@ -139,7 +143,7 @@ t.test('a fault in the middle of a stream ends it with an error, in the log as i
 })
 
 t.test('operations 3.7: a request that gets no provider gives its slot back, in every operation', async t => {
-  const pool: NativeProviderPool = {
+  const pool: ExecutorPool = {
     ...createPool().pool,
     acquire() {
       throw new GatewayError('invalid_request', { param: 'authorization' })

@@ -1,17 +1,19 @@
 // The model catalog as the routes read it: the shared one for the server's own credential, one of its own for every credential
 // that a client brings, because accounts see different models (bridge.md 6.1).
 
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import {
   CATALOG_DISCOVERY_TIMEOUT_MS,
   type CatalogModels,
   type CatalogSnapshot,
   isFresh
 } from '../../shared/catalog.ts'
-import { type ControlChannel, createLocalControlChannel } from '../control-channel.ts'
+import type { Logger } from '../../shared/logging.ts'
+import { type ControlChannel, createLocalControlChannel } from '../control/control-channel.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { GatewayError } from '../normalized/index.ts'
-import type { NativeProviderPool, UpstreamAuthorization } from '../providers/types.ts'
+import type { CallContext, Executors, UpstreamAuthorization } from '../providers/types.ts'
+import { createCallContext } from './call-context.ts'
 
 /** A catalog of its own needs no slots: those are counted by the shared channel. */
 const NO_SLOT_LIMITS = {
@@ -32,9 +34,12 @@ export interface CatalogReader {
 
 export function createCatalogReader(dependencies: {
   control: ControlChannel
-  providers: NativeProviderPool
+  executors: Executors
+  /** The profile whose inventory is discovered. */
+  profileId: string
+  log: Logger
 }): CatalogReader {
-  const { control, providers } = dependencies
+  const { control, executors, profileId } = dependencies
   const scopes = new Map<string, ControlChannel>()
 
   function findChannel(authorization: UpstreamAuthorization): ControlChannel {
@@ -51,20 +56,21 @@ export function createCatalogReader(dependencies: {
 
   async function discover(
     authorization: UpstreamAuthorization,
-    call: Omit<DiscoveryCall, 'signal'>
+    call: Omit<CallContext, 'signal'>
   ): Promise<CatalogModels> {
-    const lease = providers.acquire(authorization)
+    const { executor, release } = executors.acquire(profileId, authorization)
     const deadline = new AbortController()
     const timer = setTimeout(() => {
       const cause = `the discovery took longer than ${CATALOG_DISCOVERY_TIMEOUT_MS} ms`
       deadline.abort(new GatewayError('provider_timeout', { cause }))
     }, CATALOG_DISCOVERY_TIMEOUT_MS)
     try {
-      // Not the caller's own signal: others wait for the same discovery, and one who leaves must not end it for them.
-      return await lease.provider.listModels({ ...call, signal: deadline.signal })
+      if (executor.listModels === undefined) throw new GatewayError('unsupported_semantic')
+      // Not the caller's own signal: a client disconnect must not end a discovery that other requests wait for.
+      return await executor.listModels({ ...call, signal: deadline.signal })
     } finally {
       clearTimeout(timer)
-      lease.release()
+      release()
     }
   }
 
@@ -73,21 +79,18 @@ export function createCatalogReader(dependencies: {
       const channel = findChannel(context.authorization)
       const current = channel.catalogSnapshot()
       if (!force && isFresh(current, Date.now())) return current
-      const { requestId } = context
       return channel.refreshCatalog(
-        () => discover(context.authorization, { requestId, headers: context.upstreamHeaders() }),
+        () => discover(context.authorization, createCallContext(dependencies, context, {})),
         { force, signal: context.signal }
       )
     },
     warmUp() {
-      const call = { requestId: crypto.randomUUID(), headers: [] }
+      const call = { requestId: randomUUID(), headers: [] }
       // A failed warm-up shows as readiness; the supervisor says why in the log and asks for the next one.
       control.refreshCatalog(() => discover({ type: 'server' }, call), { force: false }).catch(() => undefined)
     }
   }
 }
-
-type DiscoveryCall = Parameters<ReturnType<NativeProviderPool['acquire']>['provider']['listModels']>[0]
 
 /** Tells credentials apart without keeping them. */
 function digest(authorization: UpstreamAuthorization): string {

@@ -1,42 +1,43 @@
-// Embeds texts for whichever family asked: admit and execute.
+// Embeds texts for the family that asked.
 
-import type { FastifyRequest } from 'fastify'
-import type { JsonObject } from '../normalized/index.ts'
-import type { EmbeddingsResult } from '../providers/types.ts'
-import type { WorkerRuntime } from '../runtime.ts'
-import { admitToModel } from './model-slot.ts'
+import { type EmbeddingsPlan, resolveEmbeddingsRoute } from '../bridge/resolve-route.ts'
+import type { RequestContext } from '../http/request-context.ts'
+import { type EmbeddingsResult, GatewayError, type JsonObject } from '../normalized/index.ts'
+import { execute } from './execute.ts'
+import type { ExecutionRuntime } from './execution-runtime.ts'
 
-export interface EmbedWish {
-  /** The model as the client wrote it, without blanks around it; absent when it wrote none. */
+/** The route of an embeddings request. `model` is the client's, without blanks around it; undefined when it named none. */
+export function planEmbeddings(
+  runtime: ExecutionRuntime,
+  context: RequestContext,
   model: string | undefined
-  texts: string[]
-  extraHeaders: JsonObject | undefined
+): EmbeddingsPlan {
+  return resolveEmbeddingsRoute(model, context.apiMode, runtime.routes)
 }
 
-/** The model that embeds: the client's where that is passed on, else the configured one. */
-export function chooseEmbeddingsModel(runtime: WorkerRuntime, model: string | undefined): string {
-  const { passModel, embeddings } = runtime.settings
-  return (passModel ? model : undefined) ?? embeddings
-}
-
-/** One vector per text, in order. Raises `model_concurrency_limit`, and whatever the upstream answers. */
-export async function embedTexts(
-  runtime: WorkerRuntime,
-  request: FastifyRequest,
-  wish: EmbedWish
+/**
+ * One vector per text, in order. Raises `unsupported_semantic` for a provider without embeddings, what `execute` raises, and the
+ * provider's error.
+ */
+export function embedTexts(
+  runtime: ExecutionRuntime,
+  { context, plan }: { context: RequestContext; plan: EmbeddingsPlan },
+  { texts, extraHeaders }: { texts: string[]; extraHeaders: JsonObject | undefined }
 ): Promise<EmbeddingsResult> {
-  const { context } = request
-  const model = chooseEmbeddingsModel(runtime, wish.model)
-  context.facts = { model: wish.model ?? model, providerKind: 'native' }
-  const slot = await admitToModel(runtime, model, context)
-  let lease: ReturnType<typeof runtime.providers.acquire> | undefined
-  try {
-    lease = runtime.providers.acquire(context.authorization)
-    const answer = await lease.provider.embed({ model, input: wish.texts }, context.callContext(wish.extraHeaders))
-    if (answer.promptTokens !== null) context.facts.inputTokens = answer.promptTokens
-    return answer
-  } finally {
-    lease?.release()
-    slot.release()
-  }
+  return execute(runtime, { context, plan }, { extraHeaders }, async (executor, call) => {
+    if (executor.embed === undefined) throw new GatewayError('unsupported_semantic', { param: 'model' })
+    const result = await executor.embed({ model: plan.upstreamModel, input: texts }, call)
+    const { promptTokens } = result
+    if (promptTokens !== null) {
+      context.usage({
+        inputTokens: promptTokens,
+        cacheReadTokens: null,
+        cacheWriteTokens: null,
+        outputTokens: null,
+        reasoningTokens: null,
+        totalTokens: promptTokens
+      })
+    }
+    return result
+  })
 }

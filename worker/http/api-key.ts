@@ -1,15 +1,15 @@
-// The gateway's own API key: where a client may put it, how it is compared, and how often an address may be wrong
+// The gateway's API keys: where a client may put one, how it is compared, and how often an address may present a wrong one
 // (operations contract, section 4.1).
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Settings } from '../../shared/settings.ts'
 import type { QueryValues } from './families.ts'
 
-/** A key as a client presented it: its bytes, whatever carried them. */
+/** A key as a client presented it: text in ASCII, else its bytes. */
 export type PresentedKey = string | Buffer
 
 export interface ApiKeys {
-  /** Name of the key that was presented (`default` for `GATEWAY_API_KEY`), or undefined when it is none of ours. */
+  /** Name of the configured key that was presented (`default` for `GATEWAY_API_KEY`), or undefined for any other. */
   match(presented: PresentedKey): string | undefined
 }
 
@@ -19,8 +19,8 @@ export function createApiKeys(settings: Pick<Settings, 'apiKey' | 'apiKeys'>): A
   if (settings.apiKey !== undefined) keys.push({ name: 'default', digest: digestOf(settings.apiKey.reveal()) })
   for (const [name, secret] of Object.entries(settings.apiKeys)) keys.push({ name, digest: digestOf(secret.reveal()) })
   /**
-   * Keys that have matched, by their own text: no more than there are keys. A text is found by a hash of all of it, drawn anew in
-   * each process, so the time of a miss says nothing about how much of a wrong key is right; digests cost 3 us per request.
+   * Keys that have matched, by their text; digests cost 3 us per request. A map finds a text by a hash of all of it, with a seed of
+   * this process, so the time of a miss does not depend on how much of a wrong key is right.
    */
   const matchedBefore = new Map<PresentedKey, string>()
   return {
@@ -29,8 +29,7 @@ export function createApiKeys(settings: Pick<Settings, 'apiKey' | 'apiKeys'>): A
       if (known !== undefined) return known
       const digest = digestOf(presented)
       let matched: string | undefined
-      // Digests have one length, and every key is compared to the end: neither length nor position of a difference shows in
-      // the time that it takes.
+      // Digests have one length and all keys are compared, so the duration shows neither a length nor a position.
       for (const key of keys) if (timingSafeEqual(key.digest, digest)) matched ??= key.name
       if (matched !== undefined && typeof presented === 'string') matchedBefore.set(presented, matched)
       return matched
@@ -69,7 +68,7 @@ export function readBearer(authorization: string | undefined): string | undefine
   return token === '' ? undefined : token
 }
 
-/** Node gives header bytes as Latin-1 text; a key outside ASCII was UTF-8 when the client wrote it. */
+/** Node reads header bytes as Latin-1 text; clients write a key outside ASCII as UTF-8. */
 function readHeaderBytes(text: string): PresentedKey {
   return isAscii(text) ? text : Buffer.from(text, 'latin1')
 }
@@ -90,23 +89,23 @@ function readQueryText(value: string | string[] | undefined): string | undefined
 }
 
 export interface AttemptLimiter {
-  /** Notes a wrong key. Returns the seconds to wait when the address has used up its attempts. */
-  noteFailure(address: string): number | undefined
+  /** Counts a wrong key. Returns the seconds to wait when the address has used up its attempts. */
+  countFailure(address: string): number | undefined
 }
 
 const ATTEMPTS_MAX = 10
 const WINDOW_MS = 60_000
-/** About 1 MB of addresses; the oldest goes first, which only resets its count. */
+/** About 1 MB of addresses; dropping the oldest only resets its count. */
 const ADDRESSES_MAX = 10_000
 
 /**
- * Limits wrong keys to ten per minute and address. A right key always passes: behind a proxy all clients share one address, and
- * one of them with a stale key must not lock out the others.
+ * Limits wrong keys to ten per minute and address. A right key always passes: behind a proxy all clients share one address, and one
+ * client with a stale key must not block the others.
  */
 export function createAttemptLimiter({ nowMs }: { nowMs: () => number }): AttemptLimiter {
   const windows = new Map<string, { startedAtMs: number; failures: number }>()
   return {
-    noteFailure(address) {
+    countFailure(address) {
       const now = nowMs()
       let window = windows.get(address)
       if (window === undefined || now - window.startedAtMs >= WINDOW_MS) {

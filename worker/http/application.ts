@@ -1,29 +1,33 @@
-// The HTTP side of a worker: what a request meets, in the order in which it meets it.
+// The HTTP side of a worker: the stages that every request passes, in their order.
 import Fastify, { type FastifyInstance } from 'fastify'
 import { MODEL_CHARACTERS_MAX } from '../protocols/shared/model.ts'
-import type { HttpRuntime } from '../runtime.ts'
 import { createContextOpener } from './context-opener.ts'
 import { createCorsPolicy } from './cors.ts'
-import { acceptBodies, answerErrors, expectContexts, runStages } from './hooks.ts'
+import { createErrorResponder } from './errors.ts'
+import { acceptBodies, collectMethods, expectContexts, runStages } from './hooks.ts'
+import type { HttpRuntime } from './http-runtime.ts'
 import { createListener, type Listener } from './listener.ts'
 import { repairPath } from './path-repair.ts'
 import {
   acceptCredentials,
   acceptLengths,
-  answerPreflights,
   refuseBrokenHeads,
   refuseUnknownPaths,
-  refuseWhileDraining
+  refuseWhileDraining,
+  respondToPreflights
 } from './stages.ts'
+import { createUnservedRequests } from './unserved-request.ts'
 
-/** Assembles the application and mounts its routes. The listener that comes back is not bound yet; closing it closes all. */
+/**
+ * Assembles the application and mounts its routes. The listener that it resolves with is not bound yet; closing it closes the
+ * application as well.
+ */
 export async function createApplication(
   runtime: HttpRuntime,
   mountRoutes: (app: FastifyInstance) => void
 ): Promise<Listener> {
   const { settings } = runtime
   const cors = createCorsPolicy(settings)
-  const openContext = createContextOpener(runtime, cors)
   const app = Fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -35,23 +39,28 @@ export async function createApplication(
       app.errorHandler(error, request, reply)
     }
   })
+  const methods = collectMethods(app)
+  const openContext = createContextOpener(runtime, cors, methods)
 
   expectContexts(app)
-  answerErrors(app, runtime)
+  app.setErrorHandler(createErrorResponder())
   runStages(app, [
     openContext,
     refuseBrokenHeads(),
-    answerPreflights(cors),
+    respondToPreflights(cors),
     refuseWhileDraining(runtime),
     acceptLengths(runtime),
-    refuseUnknownPaths(app),
+    refuseUnknownPaths(methods),
     acceptCredentials(runtime)
   ])
   acceptBodies(app, runtime)
   mountRoutes(app)
   await app.ready()
 
-  const listener = createListener((incoming, outgoing) => app.routing(incoming, outgoing))
+  const listener = createListener(
+    (incoming, outgoing) => app.routing(incoming, outgoing),
+    createUnservedRequests(runtime.observation)
+  )
   return {
     ...listener,
     async close() {

@@ -1,68 +1,65 @@
-// Reads request bodies as one buffer, whatever their content type, under one bound that counts both the bytes that arrive and
-// the bytes that they unpack to (operations contract, section 3.3; decision 23).
+// Reads request bodies of any content type as one buffer. One bound applies to the received bytes and to the decompressed bytes
+// (operations contract, section 3.3; decision 23).
 import type { IncomingMessage } from 'node:http'
 import type { Transform } from 'node:stream'
 import {
-  constants,
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createInflateRaw,
-  createZstdDecompress
-} from 'node:zlib'
+  type CompressedEncoding,
+  type ContentEncoding,
+  createDecompressor,
+  readContentEncoding
+} from '../../shared/content-encoding.ts'
 import { GatewayError } from '../normalized/index.ts'
 import { type Deadlined, forgetDeadline, UNWATCHED, watchDeadline } from '../performance/deadlines.ts'
 
-export { readJsonObject } from '../translation/json-body.ts'
-
 export interface BodyReading {
   limitBytes: number
-  /** Longest silence of a client that has not sent everything yet. */
+  /** Longest pause between two chunks, in milliseconds. */
   idleTimeoutMs: number
-  /** False: count the bytes and throw them away, for a request that is refused anyway. */
+  /** False: count the bytes and discard them, for a request that is refused anyway. */
   isKept: boolean
 }
 
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH'])
 
-/** Whether the bodies of this method are read and bounded. */
+/** Returns whether requests of this method have a body that is read and bounded. */
 export function isBodyMethod(method: string | undefined): boolean {
   return METHODS_WITH_BODY.has(method ?? '')
 }
 
-/** Raises `request_entity_too_large` when the announced length is beyond the limit already. */
+/** Raises `request_entity_too_large` when `content-length` exceeds the limit. */
 export function assertAnnouncedLength(incoming: IncomingMessage, limitBytes: number): void {
   const announced = readLength(incoming)
   if (announced !== undefined && announced > limitBytes) throw tooLarge(limitBytes, announced)
 }
 
-/** Whether the size of a body is known from its head: no coding to unpack, and a length. */
+/** Returns whether the head gives the size of the body: it is neither compressed nor chunked. */
 export function isSizeKnown(incoming: IncomingMessage): boolean {
-  const isPlain = readCoding(incoming.headers['content-encoding']) === 'identity'
+  const isPlain = readContentEncoding(incoming.headers['content-encoding']) === 'identity'
   return isPlain && incoming.headers['transfer-encoding'] === undefined
 }
 
 /**
  * Reads the whole body and calls back once, with the bytes or with the error: `request_entity_too_large`,
- * `unsupported_content_encoding`, `invalid_json` for data that cannot be unpacked, `request_timeout`, or `client_disconnected`.
- * Returns a function that ends the reading with an error of the caller's.
+ * `unsupported_content_encoding`, `invalid_json` for data that cannot be decompressed, `request_timeout`, or `client_disconnected`.
+ * Returns a function that ends the reading with the error that it is given.
  */
 export function readBody(
   incoming: IncomingMessage,
   reading: BodyReading,
   done: (error: GatewayError | undefined, body: Buffer) => void
 ): (reason: GatewayError) => void {
-  const coding = readCoding(incoming.headers['content-encoding'])
-  if (coding === undefined) {
+  const named = readContentEncoding(incoming.headers['content-encoding'])
+  if (named === undefined) {
     done(new GatewayError('unsupported_content_encoding'), EMPTY)
     return NOTHING_TO_END
   }
-  if (incoming.complete && coding === 'identity') {
+  const encoding: ContentEncoding = named
+  if (incoming.complete && encoding === 'identity') {
     takeWhole(incoming, reading, done)
     return NOTHING_TO_END
   }
   const collector = createCollector(reading, finish)
-  let unpacker: Transform | undefined
+  let decompressor: Transform | undefined
   let receivedBytes = 0
   let isFinished = false
   let idleEndsAtMs = performance.now() + reading.idleTimeoutMs
@@ -76,11 +73,11 @@ export function readBody(
     if (isFinished) return
     isFinished = true
     forgetDeadline(idle)
-    // A decoder may still have data in its thread and report it later.
-    unpacker?.removeAllListeners()
-    unpacker?.on('error', () => undefined)
-    unpacker?.destroy()
-    // What still arrives, also behind the end of packed data, is thrown away: a paused body would block the connection for good.
+    // The decompressor works in a thread and may still report data or an error.
+    decompressor?.removeAllListeners()
+    decompressor?.on('error', () => undefined)
+    decompressor?.destroy()
+    // Discard the rest, including bytes after the end of the compressed data: a paused body would block the connection.
     if (!incoming.readableEnded) incoming.resume()
     done(error, error === undefined ? collector.take() : EMPTY)
   }
@@ -88,7 +85,7 @@ export function readBody(
   function onData(chunk: Buffer): void {
     if (isFinished) return
     idleEndsAtMs = performance.now() + reading.idleTimeoutMs
-    if (coding === 'identity') {
+    if (encoding === 'identity') {
       collector.add(chunk)
       return
     }
@@ -97,14 +94,14 @@ export function readBody(
       finish(tooLarge(reading.limitBytes))
       return
     }
-    unpacker ??= startUnpacker(coding ?? 'gzip', chunk)
-    if (unpacker.write(chunk)) return
+    decompressor ??= startDecompressor(encoding, chunk)
+    if (decompressor.write(chunk)) return
     incoming.pause()
-    unpacker.once('drain', () => incoming.resume())
+    decompressor.once('drain', () => incoming.resume())
   }
 
-  function startUnpacker(coding: Coding, firstBytes: Buffer): Transform {
-    const transform = createUnpacker(coding, firstBytes)
+  function startDecompressor(compressed: CompressedEncoding, firstBytes: Buffer): Transform {
+    const transform = createDecompressor(compressed, firstBytes)
     transform.on('data', (chunk: Buffer) => collector.add(chunk))
     transform.on('end', () => finish(undefined))
     transform.on('error', () => finish(brokenData()))
@@ -113,8 +110,8 @@ export function readBody(
 
   function onEnd(): void {
     if (isFinished) return
-    if (unpacker === undefined) finish(undefined)
-    else unpacker.end()
+    if (decompressor === undefined) finish(undefined)
+    else decompressor.end()
   }
 
   function onClose(): void {
@@ -123,7 +120,7 @@ export function readBody(
 
   incoming.on('data', onData)
   incoming.on('end', onEnd)
-  // Also tells of a connection that broke: an error would only be emitted to those who listen for one.
+  // A broken connection emits `close` too; without a listener for `error` it emits no error.
   incoming.on('close', onClose)
   watchDeadline(idle)
   return finish
@@ -132,7 +129,7 @@ export function readBody(
 const EMPTY = Buffer.alloc(0)
 const NOTHING_TO_END = (): void => undefined
 
-/** Nearly every body came with its head and waits in memory: there is nothing to listen for, and no silence to bound. */
+/** Nearly every body arrives together with its head and is in memory already, so that it needs no listeners and no deadline. */
 function takeWhole(
   incoming: IncomingMessage,
   { limitBytes, isKept }: BodyReading,
@@ -159,47 +156,7 @@ function createCollector({ limitBytes, isKept }: BodyReading, finish: (error: Ga
   }
 }
 
-type Coding = 'identity' | 'gzip' | 'deflate' | 'br' | 'zstd'
-
-const CODINGS = new Map<string, Coding>([
-  ['identity', 'identity'],
-  ['gzip', 'gzip'],
-  ['x-gzip', 'gzip'],
-  ['deflate', 'deflate'],
-  ['br', 'br'],
-  ['zstd', 'zstd']
-])
-
-/** The one coding of a body, or undefined for an unknown one or several. */
-function readCoding(header: string | undefined): Coding | undefined {
-  if (header === undefined) return 'identity'
-  const names = header
-    .split(',')
-    .map(name => name.trim().toLowerCase())
-    .filter(name => name !== '' && name !== 'identity')
-  if (names.length === 0) return 'identity'
-  return names.length === 1 ? CODINGS.get(names[0] ?? '') : undefined
-}
-
-/**
- * The windows are bounded, because a few bytes can ask a decoder for a window of 128 MB: 8 MB is what RFC 8878 wants every
- * decoder of zstd to support, and what brotli needs at its usual settings stays below 16 MB.
- */
-function createUnpacker(coding: Coding, firstBytes: Buffer): Transform {
-  switch (coding) {
-    case 'br':
-      return createBrotliDecompress({ params: { [constants.BROTLI_DECODER_PARAM_LARGE_WINDOW]: false } })
-    case 'zstd':
-      return createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 23 } })
-    case 'deflate':
-      // The name means the zlib format, and half of the clients send the bare one. The low four bits tell them apart.
-      return ((firstBytes[0] ?? 0) & 0x0f) === 8 ? createInflate() : createInflateRaw()
-    default:
-      return createGunzip()
-  }
-}
-
-/** The announced length; a chunked body announces none, and the parser refuses one that is no number. */
+/** Returns `content-length`; a chunked body has none, and the parser refuses one that is not a number. */
 function readLength(incoming: IncomingMessage): number | undefined {
   const header = incoming.headers['content-length']
   return header === undefined ? undefined : Number(header)

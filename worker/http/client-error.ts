@@ -1,14 +1,20 @@
-// Answers what is no HTTP request: it never reaches the router, so the answer is written to the socket by hand.
-import { randomUUID } from 'node:crypto'
+// Responds to bytes that are no HTTP request. They never reach the router, so the response is written to the socket directly.
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** How long a client has to read the answer and close; one that does neither would hold the connection for ever. */
+/** How long a client has to read the response and close; one that does neither would hold the connection for ever. */
 const LINGER_MS = 1000
 
-/** Answers with 400, 408 or 431 in the system form and closes the connection. A broken connection is only let go. */
-export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  // Everything that a client sends after its answer is an error again.
+/**
+ * Sends 400, 408 or 431 in the system form and closes the connection; a broken connection is only closed. `recordRefusal` takes the
+ * status and returns the request id of the response; it is not called where no response can be sent.
+ */
+export function sendClientError(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  recordRefusal: (status: number) => string
+): void {
+  // Everything that a client sends after this response raises the error again.
   if (socket.writableEnded) return
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
@@ -20,7 +26,7 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
   const body = JSON.stringify({ error: { code, message } })
   const head = [
     `HTTP/1.1 ${status} ${message}`,
-    `x-request-id: ${randomUUID()}`,
+    `x-request-id: ${recordRefusal(status)}`,
     'vary: Origin',
     'content-type: application/json',
     `content-length: ${body.length}`,

@@ -1,46 +1,59 @@
-// The first stage: every request gets its context, with the family that it belongs to and the deadline of its route.
-
-import type { HttpRuntime } from '../runtime.ts'
-import { createAccessLog } from './access-log.ts'
+// The first stage: every request gets its context, with the family that it belongs to, its names for logs and metrics, and the
+// deadline of its route.
+import type { FastifyRequest } from 'fastify'
+import type { Protocol } from '../observation/observer.ts'
 import type { CorsPolicy } from './cors.ts'
 import { familyOfPath, type QueryValues } from './families.ts'
-import { RequestContext, withoutQuery } from './request-context.ts'
-import { familyOfRoute } from './route-traits.ts'
+import type { HttpRuntime } from './http-runtime.ts'
+import type { MethodTable } from './method-table.ts'
+import { RequestContext, type RequestEnvironment, withoutQuery } from './request-context.ts'
+import { describeRoute, familyOfRoute, type RouteTraits } from './route-traits.ts'
 import type { Stage } from './stages.ts'
 
-/** The stage that gives a request its context; from then on the client's leaving is noticed. */
-export function createContextOpener(runtime: HttpRuntime, cors: CorsPolicy): Stage {
-  const { settings, drainGate, log } = runtime
-  const logAccess = settings.accessLog ? createAccessLog({ ...runtime, metricsPath: settings.metricsPath }) : undefined
+const UNMATCHED = { route: 'unmatched', protocol: 'system' } as const
 
-  function onClosed(context: RequestContext): void {
-    drainGate.release(context)
-    logAccess?.(context)
+/** The stage that gives a request its context; from then on a client disconnect aborts the request. */
+export function createContextOpener(runtime: HttpRuntime, cors: CorsPolicy, methods: MethodTable): Stage {
+  const { settings, drainGate } = runtime
+  const environment: RequestEnvironment = {
+    drain: drainGate,
+    log: runtime.log,
+    fingerprint: runtime.fingerprint,
+    observation: runtime.observation,
+    onClosed: drainGate.release
   }
 
-  function onHeadersDropped(context: RequestContext, droppedCount: number): void {
-    const fields = { event: 'headers_dropped', request_id: context.requestId, count: droppedCount }
-    log.debug(fields, 'Not all headers of the request were forwarded')
+  function describe(
+    traits: RouteTraits | undefined,
+    path: string,
+    request: FastifyRequest
+  ): { route: string; protocol: Protocol } {
+    if (traits !== undefined) return describeRoute(traits, readWildcard(request), request)
+    // A wrong method on a known path counts under that path's route.
+    const known = methods.find(path)
+    return known?.traits === undefined ? UNMATCHED : describeRoute(known.traits, known.rest, request)
   }
 
   return (request, reply) => {
-    // Read once: the framework builds a new object at each look.
+    // Read once: the framework builds a new object at each read.
     const { traits } = request.routeOptions.config ?? {}
     const query = (request.query ?? {}) as QueryValues
     const path = withoutQuery(request.raw.url ?? '/')
-    const context = new RequestContext({
-      incoming: request.raw,
-      outgoing: reply.raw,
-      query,
-      family: traits === undefined ? familyOfPath(path, request.headers, query) : familyOfRoute(traits, request),
-      apiMode: traits?.apiMode ?? settings.upstreamApiMode,
-      route: traits?.template ?? 'unmatched',
-      traits,
-      corsHeaders: cors.responseHeaders(request.headers.origin),
-      drain: drainGate,
-      onClosed,
-      onHeadersDropped
-    })
+    const { route, protocol } = describe(traits, path, request)
+    const context = new RequestContext(
+      {
+        incoming: request.raw,
+        outgoing: reply.raw,
+        query,
+        family: traits === undefined ? familyOfPath(path, request.headers, query) : familyOfRoute(traits, request),
+        protocol,
+        apiMode: traits?.apiMode ?? settings.upstreamApiMode,
+        route,
+        traits,
+        corsHeaders: cors.responseHeaders(request.headers.origin)
+      },
+      environment
+    )
     request.context = context
     if (traits?.isModelRequest !== true) return
     const deadlineMs = readDeadline(settings.requestTimeoutSeconds, context)
@@ -48,10 +61,15 @@ export function createContextOpener(runtime: HttpRuntime, cors: CorsPolicy): Sta
   }
 }
 
-/** The setting, or what a content client allows when that is less (content contract, section 1.4). */
+/** The decoded text in place of the `*` of the matched pattern. */
+function readWildcard(request: FastifyRequest): string {
+  return (request.params as { '*'?: string } | undefined)?.['*'] ?? ''
+}
+
+/** The setting, or the shorter time that a content client allows (content contract, section 1.4). */
 function readDeadline(settingSeconds: number, context: RequestContext): number | undefined {
   const given = context.family === 'content' ? Number(context.incoming.headers['x-server-timeout']) : Number.NaN
-  const wished = given > 0 ? given : Number.POSITIVE_INFINITY
-  const seconds = Math.min(wished, settingSeconds === 0 ? Number.POSITIVE_INFINITY : settingSeconds)
+  const allowed = given > 0 ? given : Number.POSITIVE_INFINITY
+  const seconds = Math.min(allowed, settingSeconds === 0 ? Number.POSITIVE_INFINITY : settingSeconds)
   return Number.isFinite(seconds) ? seconds * 1000 : undefined
 }

@@ -1,21 +1,23 @@
-// Cross-origin rules: which browser pages may call the gateway, and the exact answer to their preflights (operations contract, 3.5).
+// Cross-origin rules: which browser origins may call the gateway, and the exact responses to their preflights (operations contract, 3.5).
+// Own code, because @fastify/cors 11 responds to every preflight with 204, whatever origin, method and headers it names; the contract
+// wants 200, or a 400 that lists the refused parts.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Settings } from '../../shared/settings.ts'
 
-/** Header names and values in turn, as `writeHead` takes them. */
+/** Alternating header names and values, as `writeHead` takes them. */
 export type FlatHeaders = readonly string[]
 
-export interface PreflightAnswer {
+export interface PreflightResponse {
   status: 200 | 400
   headers: FlatHeaders
   body: string
 }
 
 export interface CorsPolicy {
-  /** Headers of every ordinary answer, for the `origin` of the request. */
+  /** Returns the headers of every response that is not a preflight's, for the `origin` of the request. */
   responseHeaders(origin: string | undefined): FlatHeaders
-  /** The answer to a preflight, or undefined when the request is none and goes on to routing. */
-  answerPreflight(method: string | undefined, headers: IncomingHttpHeaders): PreflightAnswer | undefined
+  /** Returns the response to a preflight, or undefined for any other request, which goes on to routing. */
+  answerPreflight(method: string | undefined, headers: IncomingHttpHeaders): PreflightResponse | undefined
 }
 
 export type CorsSettings = Pick<Settings, 'mode' | 'corsAllowOrigins' | 'corsAllowMethods' | 'corsAllowHeaders'>
@@ -31,8 +33,9 @@ const PLAIN_VARY: FlatHeaders = ['vary', 'Origin']
 const PREFLIGHT_VARY: FlatHeaders = ['vary', 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers']
 
 /**
- * Builds the rules once. In PROD wildcards are dropped, empty lists fall back to a small set, and credentials are not allowed.
- * An origin between slashes, such as `/https:\/\/.*\.app\.example/`, is a regular expression for the whole origin.
+ * Creates the rules of the settings. In PROD wildcards are dropped, empty lists of methods and headers get defaults, and credentials
+ * are not allowed. An origin between slashes, such as `/https:\/\/.*\.app\.example/`, is a regular expression for the whole origin.
+ * Throws when such an expression cannot be read.
  */
 export function createCorsPolicy(settings: CorsSettings): CorsPolicy {
   const isProd = settings.mode === 'PROD'
@@ -68,19 +71,19 @@ export function createCorsPolicy(settings: CorsSettings): CorsPolicy {
       const requestedMethod = requestHeaders['access-control-request-method']
       if (method !== 'OPTIONS' || origin === undefined || requestedMethod === undefined) return undefined
       const requestedHeaders = requestHeaders['access-control-request-headers']
-      const answerHeaders = [...constantPreflightHeaders]
+      const responseHeaders = [...constantPreflightHeaders]
       const refusals: string[] = []
-      if (isOriginAllowed(origin)) answerHeaders.push(...originHeaders(origin))
+      if (isOriginAllowed(origin)) responseHeaders.push(...originHeaders(origin))
       else refusals.push('origin')
       if (!allowedMethods.includes(requestedMethod)) refusals.push('method')
       const shownHeaders = isAnyHeader ? requestedHeaders : listedHeaders
-      if (shownHeaders !== undefined) answerHeaders.push('access-control-allow-headers', shownHeaders)
+      if (shownHeaders !== undefined) responseHeaders.push('access-control-allow-headers', shownHeaders)
       if (!isAnyHeader && requestedHeaders !== undefined && !areAllowed(requestedHeaders, allowedHeaders)) {
         refusals.push('headers')
       }
       return refusals.length === 0
-        ? { status: 200, headers: answerHeaders, body: 'OK' }
-        : { status: 400, headers: answerHeaders, body: `Disallowed CORS ${refusals.join(', ')}` }
+        ? { status: 200, headers: responseHeaders, body: 'OK' }
+        : { status: 400, headers: responseHeaders, body: `Disallowed CORS ${refusals.join(', ')}` }
     }
   }
 }

@@ -1,10 +1,10 @@
-// Decides for one request who asks and on whose behalf the upstream is called: the gateway key and the pass-through token
-// together (operations contract, sections 4.1 and 4.4; decision 22).
+// Checks the gateway key of a request, and decides with which credential the upstream is called (operations contract, sections 4.1
+// and 4.4; decision 22).
 import type { FastifyRequest } from 'fastify'
 import type { Logger } from '../../shared/logging.ts'
 import { isAuthRequired, type Settings } from '../../shared/settings.ts'
 import { GatewayError } from '../normalized/index.ts'
-import { isPassToken, readPassToken } from '../providers/native/pass-token.ts'
+import { isPassToken, readPassToken } from '../providers/pass-token.ts'
 import type { UpstreamAuthorization } from '../providers/types.ts'
 import { createApiKeys, createAttemptLimiter, findApiKey, readBearer } from './api-key.ts'
 import type { QueryValues } from './families.ts'
@@ -12,7 +12,7 @@ import type { RouteTraits } from './route-traits.ts'
 
 const SERVER_AUTHORIZATION: UpstreamAuthorization = { type: 'server' }
 
-/** Checks a request against its route. Raises `invalid_api_key`, `rate_limited` or `invalid_upstream_authorization`. */
+/** Checks a request against its route and returns the upstream's credential. Raises `invalid_api_key`, `rate_limited` or `invalid_upstream_authorization`. */
 export type CredentialCheck = (request: FastifyRequest, traits: RouteTraits) => UpstreamAuthorization
 
 export function createCredentialCheck(dependencies: {
@@ -29,7 +29,7 @@ export function createCredentialCheck(dependencies: {
     const presented = findApiKey(request.headers, request.query as QueryValues, { isBearerTaken })
     if (presented === undefined) throw new GatewayError('invalid_api_key', { message: 'API key required' })
     if (keys.match(presented) !== undefined) return
-    const waitSeconds = limiter.noteFailure(request.raw.socket.remoteAddress ?? '')
+    const waitSeconds = limiter.countFailure(request.raw.socket.remoteAddress ?? '')
     if (waitSeconds === undefined) throw new GatewayError('invalid_api_key')
     throw new GatewayError('rate_limited', {
       message: 'Too many requests with an invalid API key.',
@@ -53,7 +53,7 @@ export function createCredentialCheck(dependencies: {
       settings.passToken && traits.takesUpstreamAuthorization ? readBearer(request.headers.authorization) : undefined
     const isBearerTaken = bearer !== undefined && isPassToken(bearer)
     if (isKeyNeeded) checkKey(request, isBearerTaken)
-    // Without key authentication a bearer token can only be meant for the upstream, so one that is malformed is an error.
+    // Without key authentication every bearer token is for the upstream, so a malformed one is an error.
     const isForUpstream = isBearerTaken || (bearer !== undefined && !isKeyNeeded)
     return isForUpstream ? readAuthorization(request, bearer) : SERVER_AUTHORIZATION
   }

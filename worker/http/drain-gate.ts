@@ -1,27 +1,27 @@
-// Counts the model requests that run, and refuses new ones once the worker is told to stop (operations contract, section 3.8;
-// bridge contract, section 9.3). Waiting is on the real count, never on a fixed time (field lesson I3).
+// Counts the model requests that run, and refuses new ones once the worker drains (operations contract, section 3.8; bridge contract,
+// section 9.3). A drain waits for the count, never for a fixed time (field lesson I3).
 import { GatewayError } from '../normalized/index.ts'
 import type { RequestContext } from './request-context.ts'
 
 export interface DrainGate {
   readonly isDraining: boolean
-  /** Admitted model requests whose answer is not complete yet, streams included. */
+  /** Admitted model requests whose response is not complete yet, streams included. */
   readonly activeRequests: number
-  /** Takes a model request in. Raises `gateway_not_ready` while draining. */
+  /** Admits a model request. Raises `gateway_not_ready` while draining. */
   admit(context: RequestContext): void
-  /** A request is over; nothing happens for one that was never admitted. */
+  /** A request is over; does nothing for one that was never admitted. */
   release(context: RequestContext): void
-  /** From now on model requests are refused. */
+  /** Model requests are refused from now on. */
   startDraining(): void
-  /** Resolves when no admitted request runs. */
+  /** Resolves when no admitted request runs any more. */
   whenIdle(): Promise<void>
-  /** The deadline is over: ends the upstream work of every admitted request, so that each can answer. */
+  /** At the drain deadline: ends the upstream work of every admitted request, so that each gets an error response. */
   cancelActive(): void
 }
 
 export function createDrainGate(): DrainGate {
-  // A list in which each request knows its place. A set would rebuild its table every few requests, and each table that has grown old
-  // keeps the next one alive, with all requests in it, until the whole heap is collected.
+  // An array in which each request knows its index. A set would rebuild its table every few requests, and each table in the old
+  // generation would keep the next one alive, with all requests in it, until a full garbage collection.
   const active: RequestContext[] = []
   let idleWaiters: Array<() => void> = []
   let isDraining = false
@@ -63,7 +63,7 @@ export function createDrainGate(): DrainGate {
   }
 }
 
-/** The refusal and the cancellation look the same to a client: come back in a second, somebody else will answer. */
+/** Refusal and cancellation look the same to a client: it retries after a second and reaches another instance. */
 function shuttingDown(): GatewayError {
   return new GatewayError('gateway_not_ready', { reason: 'gateway_shutting_down' })
 }
@@ -81,7 +81,7 @@ const MODEL_OPERATIONS = [
   ':batchEmbedContents'
 ]
 
-/** Whether a path asks for model work, served or not: while draining such a path is refused before it is looked up. */
+/** Whether a path asks for model work, served or not: while draining it is refused before routing. */
 export function isModelPath(path: string): boolean {
   const bare = path.endsWith('/') ? path.slice(0, -1) : path
   return MODEL_OPERATIONS.some(ending => bare.endsWith(ending))

@@ -1,8 +1,6 @@
-// The one place that turns whatever went wrong into an answer, in the form of the protocol that the client speaks
-// (operations contract, section 1.1).
+// The one place that turns an error into a response, in the form of the client's protocol (operations contract, section 1.1).
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createErrorDocument } from '../../shared/documents.ts'
-import type { Logger } from '../../shared/logging.ts'
 import { assertNever, GatewayError, toGatewayError } from '../normalized/index.ts'
 import { writeCompletionsError } from '../protocols/completions/client/errors.ts'
 import { writeContentError } from '../protocols/content/client/errors.ts'
@@ -10,12 +8,11 @@ import type { WriteError, WrittenError } from '../protocols/face.ts'
 import { writeMessagesError } from '../protocols/messages/client/errors.ts'
 import { writeErrorHeaders } from '../protocols/shared/error-headers.ts'
 import type { Family } from './families.ts'
-import type { RequestContext } from './request-context.ts'
 import { sendWhole } from './respond.ts'
 
 export { detectModelsFamily, familyOfPath } from './families.ts'
 
-/** The system form spells two codes in words of its own. */
+/** The system form has its own words for these codes. */
 const SYSTEM_WORDS: Partial<Record<string, { code: string; message: string }>> = {
   unknown_url: { code: 'not_found', message: 'Not Found' }
 }
@@ -59,17 +56,17 @@ export function writeFamilyError(family: Family, error: GatewayError, context: {
 }
 
 /**
- * Builds the handler that answers everything that was thrown. Faults of ours become a fixed 500 and a log line; what Fastify
- * itself raises is translated. When the answer has begun already there is nothing left to say, and the connection is cut.
+ * Creates the handler of everything that was thrown. Faults of the gateway become a fixed 500 and a log line; errors of Fastify are
+ * translated. When the response has begun already, the connection is closed instead.
  */
-export function createErrorResponder(dependencies: { log: Logger }) {
+export function createErrorResponder() {
   return function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const { context } = request
     const error = readFrameworkError(thrown) ?? toGatewayError(thrown)
-    noteFailure(dependencies.log, error, context)
+    context.failed(error)
     if (reply.raw.headersSent) {
       reply.hijack()
-      reply.raw.destroy()
+      context.cut(error)
       return
     }
     const isMachinePath = context.family === 'system' && isMachineEndpoint(context.path)
@@ -84,22 +81,14 @@ export function createErrorResponder(dependencies: { log: Logger }) {
   }
 }
 
-/** Remembers how a request failed, and writes a line where the fault is ours. */
-export function noteFailure(log: Logger, error: GatewayError, context: RequestContext): void {
-  context.failureCode = error.code
-  if (error.code !== 'internal_error') return
-  const fields = { err: error.cause ?? error, request_id: context.requestId, event: 'unhandled_fault' }
-  log.error(fields, 'A request failed because of a fault in the gateway')
-}
-
 function isMachineEndpoint(path: string): boolean {
   return path === '/ready' || path === '/readyz' || path.startsWith('/bridge/')
 }
 
 /**
- * A connection can only be used again when its request was read to the end. What is left of a body of known, small size is
- * skipped by Node; one of unknown size, or that the client waits to be asked for, is not waited for. Who sends too much or too
- * slowly is always let go (operations contract, section 3.3).
+ * A connection can only be used again when its request was read to the end. Node skips the rest of a body of known size; the end of
+ * one of unknown size, or that waits for `100 Continue`, may never come. After a body that was too large or too slow the connection
+ * is always closed (operations contract, section 3.3).
  */
 function mustCloseConnection(error: GatewayError, request: FastifyRequest): boolean {
   if (error.code === 'request_entity_too_large' || error.code === 'request_timeout') return true
@@ -108,7 +97,7 @@ function mustCloseConnection(error: GatewayError, request: FastifyRequest): bool
   return headers['transfer-encoding'] !== undefined || headers.expect !== undefined
 }
 
-/** Fastify's own errors, recognised by their code. Their texts may repeat parts of the request and are not passed on. */
+/** Fastify's own errors, recognised by their code. Their texts may repeat parts of the request and are not sent. */
 function readFrameworkError(thrown: unknown): GatewayError | undefined {
   if (GatewayError.is(thrown) || !(thrown instanceof Error)) return undefined
   const { code, statusCode } = thrown as Error & { code?: unknown; statusCode?: unknown }

@@ -1,36 +1,36 @@
-// The writing end of a streamed answer: head at once, one write per call, back-pressure that also ends when the client leaves.
+// The writing end of a streamed response: head at once, one write per call, back-pressure that also ends at a client disconnect.
 import type { FastifyReply } from 'fastify'
 
 export interface EventStreamWriter {
   /** Writes whole frames as one piece. False: the client is slow, wait for `whenDrained` before the next one. */
-  write(text: string): boolean
-  /** Resolves when more can be written, or when the client is gone. */
+  write(piece: string | Uint8Array): boolean
+  /** Resolves when more can be written, or at a client disconnect. */
   whenDrained(): Promise<void>
-  /** Writes the last frames, if any, and ends the answer. */
+  /** Writes the last frames, if any, and ends the response. */
   end(text?: string): void
-  /** Nothing can be written any more: the answer was ended, or the client is gone. */
+  /** Nothing can be written any more: the response was ended, or the client disconnected. */
   readonly isClosed: boolean
 }
 
 export interface EventStreamOptions {
-  contentType?: string
-  /** Headers besides those that every answer and every stream has. */
-  headers?: Readonly<Record<string, string>>
-  /** Written when nothing else was for a while, so that proxies keep the connection: a comment or a `ping` frame. */
-  keepAliveText?: string
+  contentType?: string | undefined
+  /** Header names and values in turn, besides those that every response and every stream has. */
+  headers?: readonly string[] | undefined
+  /** A comment or `ping` frame, written when nothing else was for a while, so that proxies keep the connection. */
+  keepAliveText?: string | null
   keepAliveIntervalMs?: number
-  /** How long a client may take nothing of what is ready for it. */
+  /** How long a client may read nothing while data is ready for it. */
   stallTimeoutMs?: number
 }
 
-/** Common proxies give up a silent connection after 30 to 60 seconds. */
+/** Common proxies close an idle connection after 30 to 60 seconds. */
 const KEEP_ALIVE_INTERVAL_MS = 15_000
-/** A client may think between two reads; one that reads nothing for so long keeps an upstream's answer and a place from others. */
+/** A client that reads nothing for so long holds an upstream connection and a concurrency slot that others wait for. */
 const STALL_TIMEOUT_MS = 300_000
 
 /**
- * Starts a streamed answer with status 200 and takes the reply over (completions contract, section 6.4). Call it with the first
- * event in hand: after it, errors can only be frames. When the client is gone already, the writer is closed from the start.
+ * Starts a streamed response with status 200 and takes the reply over (completions contract, section 6.4). Call it when the first
+ * event is there: after it, errors can only be frames. After a client disconnect the writer is closed from the start.
  */
 export function startEventStream(reply: FastifyReply, options: EventStreamOptions = {}): EventStreamWriter {
   const { context } = reply.request
@@ -47,13 +47,14 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
     'no-cache',
     'x-accel-buffering',
     'no',
-    ...Object.entries(options.headers ?? {}).flat()
+    ...(options.headers ?? [])
   ])
-  // The head goes out in this turn of the loop even when no frame follows, and in one packet with the first frame when one does.
+  // The head is sent in this turn of the event loop, in one packet with the first frame when one follows in the same turn.
   const { socket } = response
   socket?.cork()
   response.flushHeaders()
   process.nextTick(() => socket?.uncork())
+  context.firstByte()
 
   const keepAlive = startKeepAlive(options, text => {
     if (!response.writableNeedDrain) response.write(text)
@@ -64,15 +65,15 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
     get isClosed() {
       return response.destroyed || response.writableEnded
     },
-    write(text) {
-      if (text === '' || response.destroyed || response.writableEnded) return true
+    write(piece) {
+      if (piece.length === 0 || response.destroyed || response.writableEnded) return true
       keepAlive?.refresh()
-      return response.write(text)
+      return response.write(piece)
     },
     whenDrained() {
       if (response.destroyed || !response.writableNeedDrain) return Promise.resolve()
       return new Promise(resolve => {
-        // Waiting for the drain alone would hang for ever when the client leaves (field lesson H7), or stays and reads nothing.
+        // `drain` alone never comes after a client disconnect (field lesson H7), or while the client reads nothing.
         const timer = setTimeout(() => response.destroy(), options.stallTimeoutMs ?? STALL_TIMEOUT_MS)
         function finish(): void {
           clearTimeout(timer)
@@ -94,7 +95,7 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
 
 function startKeepAlive(options: EventStreamOptions, write: (text: string) => void): NodeJS.Timeout | undefined {
   const { keepAliveText } = options
-  if (keepAliveText === undefined) return undefined
+  if (keepAliveText === undefined || keepAliveText === null) return undefined
   const timer = setTimeout(() => {
     write(keepAliveText)
     timer.refresh()

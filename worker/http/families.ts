@@ -1,15 +1,24 @@
-// Which client protocol a request belongs to: by its path, and on the shared model lists by who the client says it is.
+// Which client protocol a request belongs to: by its path, and on the shared model lists by what the client's headers say.
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Protocol } from '../observation/observer.ts'
 
-/** The protocol whose form an answer takes; `system` is everything that is no client protocol. */
+/** The protocol whose form a response takes; `system` is everything that is no client protocol. */
 export type Family = 'completions' | 'messages' | 'content' | 'system'
+
+/** The protocol of a family in the words of logs, metrics and records (operations contract, section 7.4). */
+export const PROTOCOL_OF_FAMILY: Readonly<Record<Family, Protocol>> = {
+  completions: 'openai',
+  messages: 'anthropic',
+  content: 'gemini',
+  system: 'system'
+}
 
 /** Values of a query string, as the router parsed them. */
 export type QueryValues = Readonly<Record<string, string | string[] | undefined>>
 
 /**
  * Family of the shared `/models` routes, from what the SDKs say about themselves (bridge contract, section 6.3). The messages
- * marks win over the content marks, because that SDK is also used through proxies that add Google headers.
+ * headers win over the content headers, because that SDK is also used through proxies that add Google headers.
  */
 export function detectModelsFamily(headers: IncomingHttpHeaders, query: QueryValues): Family {
   const userAgent = headers['user-agent']?.toLowerCase() ?? ''
@@ -29,7 +38,7 @@ export function detectModelsFamily(headers: IncomingHttpHeaders, query: QueryVal
 }
 
 /**
- * Family whose error form a path gets that no route serves (operations contract, section 1.1). The path is repaired and
+ * Family whose error form is used for a path that no route serves (operations contract, section 1.1). The path is repaired and
  * without its query.
  */
 export function familyOfPath(path: string, headers: IncomingHttpHeaders, query: QueryValues): Family {

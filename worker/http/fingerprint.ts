@@ -1,13 +1,14 @@
-// One-way marks of keys and addresses: equal values can be counted together, and none can be read back (operations contract, 3.1).
+// One-way fingerprints of keys and addresses: equal values can be counted together, and none can be recovered (operations contract,
+// section 3.1).
 import { createHmac } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { readBearer } from './api-key.ts'
 import type { QueryValues } from './families.ts'
 
-/** Marks a value: `hmac-sha256:` and 16 hexadecimal digits. */
+/** Computes the fingerprint of a value: `hmac-sha256:` and 16 hexadecimal digits. */
 export type Fingerprint = (value: string) => string
 
-/** `key` is the same in all workers; without a configured one it is drawn at each start, so marks change with it. */
+/** `key` is the same in all workers. Unless it is configured it is random at each start, and fingerprints change with it. */
 export function createFingerprint(key: Buffer): Fingerprint {
   return value => `hmac-sha256:${createHmac('sha256', key).update(value).digest('hex').slice(0, 16)}`
 }

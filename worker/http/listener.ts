@@ -1,4 +1,4 @@
-// The sockets of a worker: accepts connections, and lets go of them in the order that a drain needs (field lesson I5).
+// The sockets of a worker: accepts connections, and closes them in the order that a drain needs (field lesson I5).
 import { lookup } from 'node:dns/promises'
 import {
   createServer as createHttpServer,
@@ -13,7 +13,8 @@ import type { Duplex } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import { createTurnBatch } from '../performance/turn-batch.ts'
 import { isBodyMethod } from './body.ts'
-import { answerClientError } from './client-error.ts'
+import { sendClientError } from './client-error.ts'
+import type { UnservedRequests } from './unserved-request.ts'
 
 export interface ListenOptions {
   host: string
@@ -27,32 +28,32 @@ export interface Listener {
   /** Binds every address of the host. Rejects with the system's error (`EADDRINUSE`, `EACCES`, ...). */
   listen(options: ListenOptions): Promise<{ host: string; port: number }>
   /**
-   * Resolves when nobody is accepted any more. Connections without a request are closed now and whenever one becomes idle; busy
-   * ones go on.
+   * Resolves when no connection is accepted any more. Connections without a request are closed now, and the others when they become
+   * idle.
    */
   stopAccepting(): Promise<void>
   /** Waits a moment for the busy connections, then ends them. */
   close(): Promise<void>
 }
 
-/** The newest answer of a connection: a malformed successor must not be answered into the middle of it. */
-const CURRENT_ANSWER = Symbol('current answer')
-/** How many answers of a connection are not complete: more than one where requests were sent without waiting. */
-const OPEN_ANSWERS = Symbol('open answers')
+/** The newest response of a connection: the refusal of a malformed successor must not be written into the middle of it. */
+const CURRENT_RESPONSE = Symbol('current response')
+/** How many responses of a connection are not complete: more than one where requests were pipelined. */
+const OPEN_RESPONSES = Symbol('open responses')
 
-interface AnsweredSocket extends Socket {
-  [CURRENT_ANSWER]?: ServerResponse | undefined
-  [OPEN_ANSWERS]?: number
+interface ServingSocket extends Socket {
+  [CURRENT_RESPONSE]?: ServerResponse | undefined
+  [OPEN_RESPONSES]?: number
 }
 
 /**
- * An idle connection that still knew its last answer would keep all of the request in memory, body included, and every collection
- * of young objects would copy it.
+ * Removes the reference from an idle connection to its last response: it would keep the whole request in memory, body included, and
+ * every collection of young objects would copy it.
  */
-function forgetAnswer(this: ServerResponse): void {
-  const socket: AnsweredSocket = this.req.socket
-  socket[OPEN_ANSWERS] = (socket[OPEN_ANSWERS] ?? 1) - 1
-  if (socket[CURRENT_ANSWER] === this) socket[CURRENT_ANSWER] = undefined
+function forgetResponse(this: ServerResponse): void {
+  const socket: ServingSocket = this.req.socket
+  socket[OPEN_RESPONSES] = (socket[OPEN_RESPONSES] ?? 1) - 1
+  if (socket[CURRENT_RESPONSE] === this) socket[CURRENT_RESPONSE] = undefined
 }
 
 type RequestHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => void
@@ -60,55 +61,57 @@ type RequestHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => v
 const SERVER_OPTIONS: ServerOptions = {
   noDelay: true,
   keepAlive: true,
-  // Refused by a stage of ours, with an id and in the client's form.
+  // A stage refuses the request instead, with an id and in the form of its family.
   requireHostHeader: false,
   headersTimeout: 60_000,
-  /** The silence of a body has a bound of its own; this one ends an upload that only trickles. */
+  // The idle time of a body has a bound of its own; this one ends an upload that only trickles.
   requestTimeout: 300_000,
-  /** Longer than what common balancers keep (60 s), so that the balancer closes first and never meets a closing connection. */
+  // Longer than common load balancers keep a connection (60 s): the balancer closes first and never sends into a closing one.
   keepAliveTimeout: 75_000
 }
 
-/** Connections that the kernel may hold while this process is busy: a burst must not meet a full queue. */
+/** Connections that the kernel queues while this process is busy: enough for a burst. */
 const BACKLOG = 4096
 const IDLE_SWEEP_MS = 100
 const CLOSE_GRACE_MS = 1000
 
-export function createListener(handle: RequestHandler): Listener {
+/** Creates a listener that hands each request to `handle`, and those that cannot be handled to `unserved`. */
+export function createListener(handle: RequestHandler, unserved: UnservedRequests): Listener {
   const servers: Server[] = []
   let idleSweep: NodeJS.Timeout | undefined
   let stopped: Promise<void> | undefined
   let lastConnectionClosed: Promise<unknown> = Promise.resolve()
 
   const handleInTurn = createTurnBatch<ServerResponse>(outgoing => {
-    // Nothing can be said any more to who left meanwhile, or was refused for what came behind the head; and nobody would be told
-    // of an end that was announced already.
+    // A socket that closed within this turn emits no further `close`: a handler would wait for one without end.
     if (outgoing.req.socket.writable) handle(outgoing.req, outgoing)
+    else unserved.skip(outgoing)
   })
 
   function onRequest(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    const socket: AnsweredSocket = incoming.socket
-    socket[CURRENT_ANSWER] = outgoing
-    socket[OPEN_ANSWERS] = (socket[OPEN_ANSWERS] ?? 0) + 1
-    outgoing.on('finish', forgetAnswer)
-    // A client that asks for something small may have closed its side already, and gets its answer only at once.
+    const socket: ServingSocket = incoming.socket
+    socket[CURRENT_RESPONSE] = outgoing
+    socket[OPEN_RESPONSES] = (socket[OPEN_RESPONSES] ?? 0) + 1
+    outgoing.on('finish', forgetResponse)
+    // A client may close its sending side with a request without a body; its response must be written in this turn.
     if (isBodyMethod(incoming.method)) handleInTurn(outgoing)
     else handle(incoming, outgoing)
   }
 
   function onClientError(error: NodeJS.ErrnoException, stream: Duplex): void {
-    const socket = stream as AnsweredSocket
-    const answer = socket[CURRENT_ANSWER]
-    const isAnswering = (socket[OPEN_ANSWERS] ?? 0) > 1 || (answer?.headersSent === true && !answer.writableFinished)
-    if (isAnswering) socket.destroySoon()
-    else answerClientError(error, socket)
+    const socket = stream as ServingSocket
+    const current = socket[CURRENT_RESPONSE]
+    const isResponding =
+      (socket[OPEN_RESPONSES] ?? 0) > 1 || (current?.headersSent === true && !current.writableFinished)
+    if (isResponding) socket.destroySoon()
+    else sendClientError(error, socket, status => unserved.refuse(status, socket, current))
   }
 
   function createServer(tls: ListenOptions['tls']): Server {
     const server =
       tls === undefined ? createHttpServer(SERVER_OPTIONS) : createHttpsServer({ ...SERVER_OPTIONS, ...tls })
     server.on('request', onRequest)
-    // The invitation to send a body is given when the body is read, not before the request was looked at.
+    // `100 Continue` is sent when the body is read, after the stages have accepted the head.
     server.on('checkContinue', onRequest)
     server.on('checkExpectation', onRequest)
     server.on('clientError', onClientError)
@@ -120,8 +123,8 @@ export function createListener(handle: RequestHandler): Listener {
   }
 
   function stopAccepting(): Promise<void> {
-    // Closing a socket resets the connections that the kernel holds for it. Right after the loop has polled, that queue was
-    // just emptied, so nearly nobody who got through is turned away unheard.
+    // Closing a listening socket resets the connections that the kernel queues for it. Right after the event loop has polled, that
+    // queue was just emptied, so hardly any connection is reset.
     stopped ??= new Promise(resolve => {
       setImmediate(() => {
         lastConnectionClosed = Promise.all(servers.map(server => new Promise(closed => server.close(closed))))
@@ -162,10 +165,7 @@ export function createListener(handle: RequestHandler): Listener {
   }
 }
 
-/**
- * `localhost` is two addresses on most machines, and a client takes whichever it finds first; everything else is bound as it is
- * written.
- */
+/** `localhost` has two addresses on most machines, and clients use either; any other host is bound as it is written. */
 async function resolveAddresses(host: string): Promise<string[]> {
   if (host !== 'localhost') return [host]
   const found = await lookup(host, { all: true })
@@ -175,7 +175,7 @@ async function resolveAddresses(host: string): Promise<string[]> {
 function bind(server: Server, options: { host: string; port: number; reusePort: boolean }): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    // With `reusePort` the socket must be this worker's own; otherwise the cluster's primary hands out connections.
+    // With `reusePort` each worker has a socket of its own; otherwise the cluster's primary distributes the connections.
     server.listen({ ...options, exclusive: options.reusePort, backlog: BACKLOG }, () => {
       server.removeListener('error', reject)
       resolve()

@@ -1,31 +1,58 @@
-// Tells an unknown path from a known path with a wrong method: the router only knows "not found" for both.
+// Distinguishes an unknown path from a known path with a wrong method: the router reports "not found" for both.
+import type { RouteTraits } from './route-traits.ts'
 
-export interface MethodTable {
-  /** Notes a registered route. */
-  add(pattern: string, methods: readonly string[]): void
-  /** Methods that a path is served with, as the `allow` header lists them; undefined for an unknown path. */
-  allowedMethods(path: string): string | undefined
+export interface KnownPath {
+  /** Methods that the path is served with, as the `allow` header lists them. */
+  allow: string
+  /** Of the first route that serves the path with another method. */
+  traits: RouteTraits | undefined
+  /** What the path has in place of the route's `*`, decoded; '' without one. */
+  rest: string
 }
 
-/** Only asked after routing failed, so a walk over all patterns is cheap enough (5 us for 60 routes). */
+export interface MethodTable {
+  /** Adds a registered route; `traits` describes it. */
+  add(pattern: string, methods: readonly string[], traits: RouteTraits | undefined): void
+  /** Looks up a path without its query; undefined for one that no method is served on. */
+  find(path: string): KnownPath | undefined
+}
+
+interface Entry {
+  pattern: RegExp
+  methods: Set<string>
+  traits: RouteTraits | undefined
+}
+
+/** The table is only used after routing failed, so a walk over all patterns is cheap enough (5 us for 60 routes). */
 export function createMethodTable(): MethodTable {
-  const routes = new Map<string, { pattern: RegExp; methods: Set<string> }>()
+  const routes = new Map<string, Entry>()
   return {
-    add(pattern, methods) {
-      const route = routes.get(pattern) ?? { pattern: toRegExp(pattern), methods: new Set<string>() }
+    add(pattern, methods, traits) {
+      const route = routes.get(pattern) ?? { pattern: toRegExp(pattern), methods: new Set<string>(), traits }
       for (const method of methods) route.methods.add(method)
       routes.set(pattern, route)
     },
-    allowedMethods(path) {
+    find(path) {
       const allowed = new Set<string>()
-      for (const { pattern, methods } of routes.values()) {
-        if (!pattern.test(path)) continue
+      let first: Pick<KnownPath, 'traits' | 'rest'> | undefined
+      for (const { pattern, methods, traits } of routes.values()) {
+        const match = pattern.exec(path)
+        if (match === null) continue
+        first ??= { traits, rest: decode(match[1] ?? '') }
         for (const method of methods) allowed.add(method)
       }
-      // HEAD comes with GET wherever it is served, so naming it says nothing.
+      // HEAD is served with every GET, so it is not listed.
       allowed.delete('HEAD')
-      return allowed.size === 0 ? undefined : [...allowed].sort().join(', ')
+      return first === undefined || allowed.size === 0 ? undefined : { allow: [...allowed].sort().join(', '), ...first }
     }
+  }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
   }
 }
 
@@ -34,7 +61,7 @@ function toRegExp(pattern: string): RegExp {
   const source = pattern
     .split(/(:[A-Za-z_]\w*|\*)/)
     .map(part => {
-      if (part === '*') return '.*'
+      if (part === '*') return '(.*)'
       return part.startsWith(':') ? '[^/]+' : part.replace(/[.+?^${}()|[\]\\]/g, '\\$&')
     })
     .join('')

@@ -1,5 +1,5 @@
-// Repairs request paths before routing: SDKs put their own prefix in front of base URLs that already have one, and proxies put
-// theirs in front of both. The repaired path is routed in place; a redirect would lose the body (operations contract, 3.2).
+// Repairs request paths before routing: SDKs add a prefix to base URLs that already have one, and proxies add theirs in front of
+// both. The repaired path is routed in place; a redirect would lose the body (operations contract, section 3.2).
 
 const ROOTS = new Set([
   'v1',
@@ -19,10 +19,10 @@ const ROOTS = new Set([
   'ready'
 ])
 
-/** Paths that start here tolerate one slash at their end; system routes do not. */
+/** Paths with these roots may end with one slash; system routes may not. */
 const FAMILY_ROOTS = new Set(['v1', 'v2', 'v1beta', 'chat', 'models', 'embeddings', 'responses', 'messages', 'model'])
 
-/** Paths that start here are served exactly as they come: `/_admin/logs/models` is a log id, not a model list. */
+/** Paths that start with these are never changed: `/_admin/logs/models` names a log record, not a model list. */
 const FIXED_ROOTS = new Set(['_admin', '_debug', 'logs', 'docs', 'redoc', 'openapi.json'])
 
 export interface PathRepairOptions {
@@ -32,7 +32,7 @@ export interface PathRepairOptions {
 
 /**
  * The request target to route: the path repaired, the query as it came. Repairing a repaired target changes nothing.
- * Takes what stands in the request line, also in its absolute form (`http://host/path`).
+ * Takes the target of the request line, also in its absolute form (`http://host/path`).
  */
 export function repairPath(target: string, options: PathRepairOptions): string {
   const local = target.startsWith('/') ? target : toLocalTarget(target)
@@ -44,7 +44,7 @@ export function repairPath(target: string, options: PathRepairOptions): string {
   return queryStart === -1 ? repaired : repaired + local.slice(queryStart)
 }
 
-/** A client that takes us for a forward proxy sends the whole URL; only its path and query are ours to serve. */
+/** A client that is configured with a forward proxy sends the whole URL; only its path and query are routed. */
 function toLocalTarget(target: string): string {
   const authority = /^https?:\/\/[^/?]*/i.exec(target)
   if (authority === null) return target
@@ -52,7 +52,7 @@ function toLocalTarget(target: string): string {
   return rest.startsWith('/') ? rest : `/${rest}`
 }
 
-/** Clients ask for the same few paths again and again: what became of a path is kept, for so many of them. */
+/** Repaired paths by given path, a bounded number of them: clients send the same few paths again and again. */
 const repairedPaths = new Map<string, string>()
 const REPAIRED_PATHS_MAX = 512
 

@@ -1,23 +1,23 @@
-// Writes whole answers straight to the connection. Fastify's own sending is not on this path: it would cost a serializer lookup,
-// a header object and hooks per answer, and every answer must carry the same headers whichever stage gives it.
+// Writes whole responses directly to the connection. Fastify's own sending would cost a serializer lookup, a header object and hooks
+// per response, and every response must carry the same headers, whichever stage writes it.
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { RequestContext } from './request-context.ts'
 
-/** How long an answer that comes before the end of its request waits for the client to stop sending. */
+/** How long a response that was sent before the end of its request waits for the client to stop sending. */
 const LINGER_MS = 1000
 
 export interface WholeResponse {
   status: number
   contentType?: string
-  /** Header names and values in turn, besides those that every answer has. */
-  headers?: readonly string[]
+  /** Header names and values in turn, besides those that every response has. */
+  headers?: readonly string[] | undefined
   body: string | Uint8Array
-  /** End the connection, but let the client finish its sentence first. */
+  /** Close the connection afterwards; the rest of the request is read for a moment first. */
   isLast?: boolean
 }
 
-/** Sends a JSON answer. `body` is the JSON text or its bytes; `headers` come besides those that every answer has. */
+/** Sends a JSON response. `body` is the JSON text or its bytes; `headers` come besides those that every response has. */
 export function sendJson(
   reply: FastifyReply,
   status: number,
@@ -29,25 +29,27 @@ export function sendJson(
   sendWhole(reply, { status, contentType: 'application/json', headers: flat, body })
 }
 
-/** Sends an answer that is known as a whole. Nothing happens when the client is gone or something was sent already. */
-export function sendWhole(reply: FastifyReply, answer: WholeResponse): void {
+/** Sends a whole response. Does nothing after a client disconnect or when a response was begun already. */
+export function sendWhole(reply: FastifyReply, whole: WholeResponse): void {
   const response = reply.raw
+  const { context } = reply.request
   const isPossible = !response.headersSent && !response.destroyed
-  // Before the framework lets go: a head that cannot be written is still answered with an error.
-  if (isPossible) response.writeHead(answer.status, writeHeaders(reply.request.context, answer))
+  // Before the hijack: while the framework owns the reply, a head that cannot be written becomes an error response.
+  if (isPossible) response.writeHead(whole.status, writeHeaders(context, whole))
   reply.hijack()
   if (!isPossible) return
-  if (answer.isLast === true) endAfterRequest(reply.request.context, response, answer.body)
-  else response.end(answer.body)
+  if (whole.isLast === true) endAfterRequest(context, response, whole.body)
+  else response.end(whole.body)
+  context.firstByte()
 }
 
-function writeHeaders(context: RequestContext, answer: WholeResponse): string[] {
+function writeHeaders(context: RequestContext, whole: WholeResponse): string[] {
   const headers = context.responseHeaders()
-  if (answer.contentType !== undefined) headers.push('content-type', answer.contentType)
-  headers.push('content-length', String(byteLength(answer.body)))
-  if (answer.headers !== undefined) headers.push(...answer.headers)
-  // While draining the connection ends anyway, and a second `connection` header would be one too many.
-  if (answer.isLast === true && !headers.includes('connection')) headers.push('connection', 'close')
+  if (whole.contentType !== undefined) headers.push('content-type', whole.contentType)
+  headers.push('content-length', String(byteLength(whole.body)))
+  if (whole.headers !== undefined) headers.push(...whole.headers)
+  // While draining the header is there already.
+  if (whole.isLast === true && !headers.includes('connection')) headers.push('connection', 'close')
   return headers
 }
 
@@ -56,9 +58,9 @@ function byteLength(body: string | Uint8Array): number {
 }
 
 /**
- * Closing a connection that still has unread bytes makes the kernel send a reset, and the client may never read the answer
- * (413 would look like a network failure). So the answer goes out, the rest of the request is read and thrown away for a
- * moment, and only then the connection is closed.
+ * Closing a connection that still has unread bytes makes the kernel send a reset, and the client may never read the response (413
+ * would look like a network failure). So the response is sent, the rest of the request is read and dropped for a moment, and only then
+ * the connection is closed.
  */
 function endAfterRequest(context: RequestContext, response: ServerResponse, body: string | Uint8Array): void {
   const { incoming } = context

@@ -1,7 +1,8 @@
-// What the layers in front of a handler need to know about its route. Every route says it once, when it is registered.
+// What the stages in front of a handler need to know about its route. Each route declares it once, when it is mounted.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { ApiMode } from '../bridge/plan.ts'
-import { detectModelsFamily, type Family, type QueryValues } from './families.ts'
+import type { Protocol } from '../observation/observer.ts'
+import type { ApiMode } from '../protocols/face.ts'
+import { detectModelsFamily, type Family, PROTOCOL_OF_FAMILY, type QueryValues } from './families.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -12,13 +13,20 @@ declare module 'fastify' {
 export interface RouteTraits {
   /** Path as metrics and logs show it, such as `/v1/models/{model}`. */
   template: string
-  /** `by-client`: the shared model lists, whose form depends on who asks. */
+  /**
+   * The operation that the decoded text in place of the pattern's `*` names, such as `countTokens`; undefined when it names none.
+   * Its template and family take the place of the route's own.
+   */
+  readOperation?: ((rest: string) => string | undefined) | undefined
+  /** `by-client`: the shared model lists, whose form depends on the client's headers. */
   family: Family | 'by-client'
+  /** For logs and metrics where it is not the family's. */
+  protocol?: Protocol | undefined
   /** `api-key`: the gateway key is needed while authentication is on. */
   access: 'open' | 'api-key'
   /** The bearer token may carry upstream authorization instead of the gateway key. */
   takesUpstreamAuthorization: boolean
-  /** Starts model work: refused while draining, and waited for. */
+  /** Starts model work: refused while draining, and a drain waits for it. */
   isModelRequest: boolean
   /** Upstream contract that the prefix selects; absent: the setting decides. */
   apiMode?: ApiMode
@@ -32,7 +40,9 @@ export interface OperationRoute {
   template?: string
   /** The root is ''; every other prefix starts with the version that it selects, and `/v1beta` selects none. */
   prefixes?: readonly string[]
+  readOperation?: RouteTraits['readOperation']
   family: RouteTraits['family']
+  protocol?: Protocol
   isModelRequest: boolean
   handler: (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>
 }
@@ -40,15 +50,17 @@ export interface OperationRoute {
 const DEFAULT_PREFIXES = ['', '/v1', '/v2']
 
 /**
- * Mounts one operation of a client protocol under its prefixes: the root, `/v1` and `/v2` unless said otherwise. All of them need the gateway key while
- * authentication is on and take upstream authorization.
+ * Mounts one operation of a client protocol under its prefixes, by default the root, `/v1` and `/v2`. All of them need the gateway key
+ * while authentication is on and take upstream authorization.
  */
 export function mountOperation(app: FastifyInstance, route: OperationRoute): void {
   for (const prefix of route.prefixes ?? DEFAULT_PREFIXES) {
     const apiMode = readApiMode(prefix)
     const traits: RouteTraits = {
       template: prefix + (route.template ?? route.path),
+      readOperation: route.readOperation,
       family: route.family,
+      protocol: route.protocol,
       access: 'api-key',
       takesUpstreamAuthorization: true,
       isModelRequest: route.isModelRequest,
@@ -58,7 +70,7 @@ export function mountOperation(app: FastifyInstance, route: OperationRoute): voi
   }
 }
 
-/** Traits of a system route: open to everybody, in the system form. */
+/** Traits of a system route: no key is needed, and errors have the system form. */
 export function systemTraits(template: string): RouteTraits {
   return {
     template,
@@ -74,6 +86,21 @@ export function familyOfRoute(traits: RouteTraits, request: FastifyRequest): Fam
   return traits.family === 'by-client'
     ? detectModelsFamily(request.headers, request.query as QueryValues)
     : traits.family
+}
+
+/**
+ * How logs and metrics name the operation that a request asks for. `rest` is the decoded text in place of the pattern's `*`
+ * (operations contract, section 7.4).
+ */
+export function describeRoute(
+  traits: RouteTraits,
+  rest: string,
+  request: FastifyRequest
+): { route: string; protocol: Protocol } {
+  const operation = traits.readOperation?.(rest)
+  // All routes with operations under one pattern belong to this family, also where the method is that of a model list.
+  if (operation !== undefined) return { route: `${traits.template}:${operation}`, protocol: PROTOCOL_OF_FAMILY.content }
+  return { route: traits.template, protocol: traits.protocol ?? PROTOCOL_OF_FAMILY[familyOfRoute(traits, request)] }
 }
 
 function readApiMode(prefix: string): ApiMode | undefined {

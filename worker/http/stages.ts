@@ -1,19 +1,19 @@
-// The stages in front of a handler. The order in which the application lists them is the contract (operations contract, section 1):
-// whoever answers first, answers alone.
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+// The stages in front of a handler. Their order in the application is that of the operations contract, section 1; the first stage
+// that responds ends the request.
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../normalized/index.ts'
-import type { HttpRuntime } from '../runtime.ts'
 import { assertAnnouncedLength, isBodyMethod, isSizeKnown } from './body.ts'
 import type { CorsPolicy } from './cors.ts'
 import { createCredentialCheck } from './credentials.ts'
 import { isModelPath } from './drain-gate.ts'
-import { createMethodTable } from './method-table.ts'
+import type { HttpRuntime } from './http-runtime.ts'
+import type { MethodTable } from './method-table.ts'
 import { sendWhole } from './respond.ts'
 
-/** One stage in front of a handler. It answers, raises a `GatewayError`, or leaves the request to the next one. */
+/** One stage in front of a handler. It responds, raises a `GatewayError`, or leaves the request to the next one. */
 export type Stage = (request: FastifyRequest, reply: FastifyReply) => void
 
-/** What HTTP demands of a head. Node's own answers to these would have no body and no request id. */
+/** Refuses heads that HTTP forbids. Node's own responses to these would have no body and no request id. */
 export function refuseBrokenHeads(): Stage {
   return ({ raw }) => {
     const { host, expect } = raw.headers
@@ -26,16 +26,17 @@ export function refuseBrokenHeads(): Stage {
   }
 }
 
-export function answerPreflights(cors: CorsPolicy): Stage {
+/** Responds to cross-origin preflights. */
+export function respondToPreflights(cors: CorsPolicy): Stage {
   return (request, reply) => {
-    const answer = cors.answerPreflight(request.raw.method, request.raw.headers)
-    if (answer === undefined) return
-    request.context.corsHeaders = answer.headers
-    sendWhole(reply, { status: answer.status, contentType: 'text/plain; charset=utf-8', body: answer.body })
+    const preflight = cors.answerPreflight(request.raw.method, request.raw.headers)
+    if (preflight === undefined) return
+    request.context.corsHeaders = preflight.headers
+    sendWhole(reply, { status: preflight.status, contentType: 'text/plain; charset=utf-8', body: preflight.body })
   }
 }
 
-/** Takes model requests in, and refuses them while the worker drains; a path that looks like one is not even looked up then. */
+/** Admits model requests, and refuses them while the worker drains, then also on paths that only look like one. */
 export function refuseWhileDraining({ drainGate }: HttpRuntime): Stage {
   return ({ context }) => {
     const isModelRequest = context.traits?.isModelRequest === true
@@ -43,6 +44,7 @@ export function refuseWhileDraining({ drainGate }: HttpRuntime): Stage {
   }
 }
 
+/** Refuses a body whose announced length is beyond the limit. */
 export function acceptLengths(runtime: HttpRuntime): Stage {
   const limitBytes = runtime.settings.maxRequestBodyBytes
   return ({ raw }) => {
@@ -51,17 +53,16 @@ export function acceptLengths(runtime: HttpRuntime): Stage {
 }
 
 /** 404 for a path that nothing serves, 405 with `allow` for a path that other methods serve. */
-export function refuseUnknownPaths(app: FastifyInstance): Stage {
-  const table = createMethodTable()
-  app.addHook('onRoute', ({ url, method }) => table.add(url, Array.isArray(method) ? method : [method]))
+export function refuseUnknownPaths(methods: MethodTable): Stage {
   return request => {
     if (!request.is404) return
-    const allow = table.allowedMethods(request.context.path)
-    throw allow === undefined ? new GatewayError('unknown_url') : new GatewayError('method_not_allowed', { allow })
+    const known = methods.find(request.context.path)
+    if (known === undefined) throw new GatewayError('unknown_url')
+    throw new GatewayError('method_not_allowed', { allow: known.allow })
   }
 }
 
-/** Checks the gateway key and notes on whose behalf the upstream is called. */
+/** Checks the gateway key and decides which credential the upstream is called with. */
 export function acceptCredentials(runtime: HttpRuntime): Stage {
   const check = createCredentialCheck({ ...runtime, nowMs: runtime.clock.monotonicMs })
   return request => {
@@ -70,8 +71,7 @@ export function acceptCredentials(runtime: HttpRuntime): Stage {
     try {
       context.authorization = check(request, context.traits)
     } catch (error) {
-      // A body that is too large is refused before a key is looked at; where its size is not known from the head, that is only
-      // known once it was counted. None of it is kept.
+      // 413 goes before 401: where the head does not tell the body's size, the body is counted first. None of it is kept.
       if (!isBodyMethod(request.method) || isSizeKnown(request.raw) || !GatewayError.is(error)) throw error
       context.refusal = error
     }

@@ -1,9 +1,9 @@
-// The parts that messages and answers are made of. Every client protocol maps onto these, in order and without loss.
+// The parts that messages and responses are made of. Every client protocol maps onto these, in order and without loss.
 
 import type { JsonObject, JsonValue } from './json.ts'
 import type { ProviderState } from './state.ts'
 
-/** Where the bytes of an image or a file are. `base64` stays text: only the one who sends the bytes decodes them. */
+/** Where the bytes of an image or a file are. `base64` stays text until the bytes are sent. */
 export type MediaSource =
   | { kind: 'url'; url: string }
   | { kind: 'bytes'; mediaType: string; base64: string }
@@ -12,10 +12,12 @@ export type MediaSource =
 export interface TextPart {
   type: 'text'
   text: string
+  state?: ProviderState
 }
 
 export interface ReasoningPart {
   type: 'reasoning'
+  /** '' for redacted or signature-only reasoning, whose content is `state` alone. */
   text: string
   state?: ProviderState
 }
@@ -24,16 +26,18 @@ export interface ImagePart {
   type: 'image'
   source: MediaSource
   detail?: string
-  /** Path of the part in the client's body, for errors that are found later than reading. */
+  /** Path of the part in the client's body, for errors that are found after reading. */
   path: string
+  state?: ProviderState
 }
 
-/** A document, or audio: the media type tells. */
+/** A document or audio, by its media type. */
 export interface FilePart {
   type: 'file'
   source: MediaSource
   filename?: string
   path: string
+  state?: ProviderState
 }
 
 export interface ToolCallPart {
@@ -44,7 +48,7 @@ export interface ToolCallPart {
   /** Set when the client keeps its functions in namespaces. */
   namespace?: string
   arguments: JsonObject
-  /** The arguments' own text where the client protocol carries text: sent on unchanged to providers that take text. */
+  /** The arguments as text where the client protocol carries text: sent unchanged to providers that take text. */
   argumentsText?: string
   state?: ProviderState
 }
@@ -64,6 +68,7 @@ export interface ToolResultPart {
 export interface RefusalPart {
   type: 'refusal'
   text: string
+  state?: ProviderState
 }
 
 export type ContentPart = TextPart | ReasoningPart | ImagePart | FilePart | ToolCallPart | ToolResultPart | RefusalPart
@@ -72,13 +77,17 @@ export type MessageRole = 'system' | 'developer' | 'user' | 'assistant' | 'tool'
 
 export interface NormalizedMessage {
   role: MessageRole
-  /** The client's own word where `role` is only our reading of it (`function`, or a role that nobody knows). */
+  /** The client's own word where `role` is only the nearest known one (`function`, or an unknown role). */
   sentRole?: string
   /** Name of the participant, where the protocol has one. */
   name?: string
   content: ContentPart[]
-  /** How the client wrote `content`, so that a face of the same protocol can write it back: parts unless said otherwise. */
-  form?: 'text' | 'null' | 'absent'
+  /**
+   * How the client wrote `content`, so that a face of the same protocol can write it back: parts unless stated otherwise.
+   * `pieces` are parts whose texts are one text cut anywhere: a provider with one text per message joins them with nothing, and
+   * leaves the message out where none of its parts can be sent.
+   */
+  form?: 'text' | 'null' | 'absent' | 'pieces'
   state?: ProviderState
 }
 
@@ -97,16 +106,16 @@ export interface GeneratedFile {
   mediaType?: string
   /** The provider's word for what it is, such as `image`. */
   target?: string
-  /** Its bytes, once somebody fetched them. */
+  /** Its bytes, once they are fetched. */
   base64?: string
 }
 
-/** Something a hosted tool found and cites. */
+/** A page that a hosted tool found and cites. */
 export interface HostedSource {
   id: string
   url: string
   title: string
 }
 
-/** Any other member a client sent that we keep only to show it. */
+/** Other members that a client sent, kept only for display. */
 export type Diagnostics = Record<string, JsonValue | undefined>

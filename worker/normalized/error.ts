@@ -1,7 +1,7 @@
-// The one taxonomy of failures that a request can meet. A family turns an error into its own status and body in exactly
-// one place (`protocols/<family>/errors.ts`); nothing else builds an error body.
+// The one taxonomy of failures of a request. A family turns an error into its own status and body in exactly one place
+// (`protocols/<family>/client/errors.ts`); no other code builds an error body.
 
-/** What sort of failure it is: each family has one word of its own for each of these. */
+/** The class of a failure: each family has one word of its own for each of these. */
 export type ErrorKind =
   | 'invalid-request'
   | 'authentication'
@@ -17,7 +17,7 @@ export type ErrorKind =
 interface ErrorDefinition {
   status: number
   kind: ErrorKind
-  /** Sentence for a client when the place that raises it has nothing better to say. */
+  /** Sentence for the client where the place that raises the error gives none. */
   text: string
 }
 
@@ -111,7 +111,7 @@ export const errorDefinitions = {
     kind: 'not-found',
     text: 'The model does not exist.'
   },
-  // Who is asking.
+  // Authentication.
   invalid_api_key: {
     status: 401,
     kind: 'authentication',
@@ -148,7 +148,7 @@ export const errorDefinitions = {
     kind: 'internal',
     text: 'The client closed the connection.'
   },
-  // The upstream's own answer: the status is the upstream's.
+  // The upstream's own response: the status is the upstream's.
   upstream_rejected: {
     status: 400,
     kind: 'invalid-request',
@@ -184,7 +184,7 @@ export const errorDefinitions = {
     kind: 'upstream',
     text: 'The upstream reported an error while generating.'
   },
-  // The way to the upstream.
+  // The connection to the upstream.
   provider_failure: {
     status: 502,
     kind: 'upstream',
@@ -221,21 +221,21 @@ export interface GatewayErrorOptions {
   param?: string | undefined
   /** The upstream's status where it is kept instead of the code's own. */
   status?: number | undefined
-  /** What sort of failure it is, where the code stands for more than one: a kept status of 402 is no failure of the server. */
+  /** The class of the failure, where the code stands for several: a kept status of 402 is no failure of the server. */
   kind?: ErrorKind | undefined
-  /** Seconds to wait before another try, or the date the upstream gave, passed on as `retry-after`. */
+  /** Seconds to wait before another attempt, or the date the upstream gave, passed on as `retry-after`. */
   retryAfter?: string | undefined
   /** Stable reason for machines beside the code, such as `gateway_shutting_down`. */
   reason?: string | undefined
-  /** Methods that the path does know, for `method_not_allowed`. */
+  /** Methods that the path has, for `method_not_allowed`. */
   allow?: string | undefined
-  /** What really happened. For the log only: it never reaches a client. */
+  /** The internal cause. For the log only: it never reaches a client. */
   cause?: unknown
 }
 
 const brand = Symbol.for('gateway.error')
 
-/** A failure that a client is told about. Recognised by its brand, so that it survives a thread or a second copy of the module. */
+/** A failure that is reported to a client. Recognised by its brand, so that it survives a thread or a second copy of the module. */
 export class GatewayError extends Error {
   readonly [brand] = true
   readonly code: ErrorCode
@@ -269,7 +269,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** Turns whatever was thrown into a `GatewayError`: what is not one already is a fault of ours, and stays the cause. */
+/** Turns a thrown value into a `GatewayError`: any other value becomes the cause of an `internal_error`. */
 export function toGatewayError(thrown: unknown): GatewayError {
   return GatewayError.is(thrown) ? thrown : new GatewayError('internal_error', { cause: thrown })
 }

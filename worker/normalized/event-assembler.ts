@@ -1,11 +1,11 @@
-// Builds a stream of events that obeys the grammar of `event.ts`, whatever order the provider's frames come in: a block
-// opens on its first content, closes when another kind begins, and everything is closed before the end.
+// Builds a stream of events that obeys the grammar of `event.ts`, in whatever order the provider's frames arrive: a block opens on
+// its first content, closes when another kind begins, and everything is closed before the end.
 
 import type { GeneratedFile, HostedSource, UrlCitation } from './content.ts'
 import type { GatewayError } from './error.ts'
 import type { FinishEvent, HostedToolStatus, NormalizedEvent, StartEvent } from './event.ts'
 import type { JsonObject } from './json.ts'
-import type { ProviderState } from './state.ts'
+import { mergeProviderState, type ProviderState } from './state.ts'
 import type { HostedToolKind } from './tool.ts'
 import type { NormalizedUsage } from './usage.ts'
 
@@ -24,7 +24,10 @@ export class EventAssembler {
   #started = false
   #terminated = false
   #toolCalls = 0
-  #reasoningState: ProviderState | undefined
+  /** State for the end of the open block. */
+  #blockState: ProviderState | undefined
+  /** State that came while no block was open: it belongs to the whole message. */
+  #messageState: ProviderState | undefined
   readonly #hosted: Array<{ name: string; isOpen: boolean }> = []
 
   /** True once `finish` or `fail` was called: everything after it is ignored. */
@@ -41,7 +44,7 @@ export class EventAssembler {
     return this.#open
   }
 
-  /** How many tool calls the answer holds so far. */
+  /** How many tool calls the response holds so far. */
   get toolCallCount(): number {
     return this.#toolCalls
   }
@@ -56,21 +59,17 @@ export class EventAssembler {
   start(head: Omit<StartEvent, 'type'>): void {
     if (this.#started) return
     this.#started = true
-    this.#events.push({
-      type: 'start',
-      providerModel: head.providerModel,
-      metadata: head.metadata
-    })
+    this.#events.push({ type: 'start', ...head })
   }
 
-  /** Visible text. Empty pieces say nothing and open nothing (field lessons A7, C2). */
+  /** Visible text. An empty piece opens nothing (field lessons A7, C2). */
   text(piece: string): void {
     if (piece === '' || this.#terminated) return
     this.#openBlock('text')
     this.#events.push({ type: 'text-delta', text: piece })
   }
 
-  /** A citation of the open text; without one it has nothing to point into and is dropped. */
+  /** A citation of the open text; without an open text it has no target and is dropped. */
   citation(citation: UrlCitation): void {
     if (this.#terminated || this.#open !== 'text') return
     this.#events.push({ type: 'citation', citation })
@@ -82,18 +81,33 @@ export class EventAssembler {
     this.#events.push({ type: 'reasoning-delta', text: piece })
   }
 
-  /** Opaque state of the reasoning block that is open; it travels with the block's end. */
-  reasoningState(state: ProviderState): void {
-    if (this.#open === 'reasoning') this.#reasoningState = { ...this.#reasoningState, ...state }
-  }
-
   refusal(piece: string): void {
     if (piece === '' || this.#terminated) return
     this.#openBlock('refusal')
     this.#events.push({ type: 'refusal-delta', text: piece })
   }
 
-  /** Opens a tool call and returns its index; it stays open until another block or call begins, or the answer ends. */
+  /** A reasoning block without text: redacted reasoning, or a signature that stands alone. */
+  opaqueReasoning(state: ProviderState): void {
+    this.#opaqueBlock('reasoning', state)
+  }
+
+  /** A text block without text: a signature that its provider sent with an empty text. */
+  opaqueText(state: ProviderState): void {
+    this.#opaqueBlock('text', state)
+  }
+
+  /**
+   * State of the open block; it travels with the block's end. A signature covers exactly the text before it, so a later piece opens
+   * a new block; only the arguments of a call continue. Without an open block the state belongs to the whole message.
+   */
+  blockState(state: ProviderState): void {
+    if (this.#terminated) return
+    if (this.#open === undefined) this.#messageState = mergeProviderState(this.#messageState, state)
+    else this.#blockState = mergeProviderState(this.#blockState, state)
+  }
+
+  /** Opens a tool call and returns its index; it stays open until another block or call begins, or the response ends. */
   startToolCall(head: ToolCallHead): number {
     this.closeBlock()
     const index = this.#toolCalls++
@@ -121,8 +135,8 @@ export class EventAssembler {
   }
 
   /**
-   * Opens a hosted tool run, or returns the index of the open run of that name. It ends reasoning: what is thought after the tool
-   * was asked is another thought.
+   * Opens a hosted tool run, or returns the index of the open run of that name. It ends reasoning: what follows the tool's request is
+   * a new thought.
    */
   startHostedTool(tool: { kind: HostedToolKind | 'other'; name: string }): number {
     const known = this.#hosted.findLastIndex(run => run.name === tool.name && run.isOpen)
@@ -170,52 +184,54 @@ export class EventAssembler {
     })
   }
 
-  file(file: GeneratedFile): void {
+  file(file: GeneratedFile, state?: ProviderState): void {
     if (this.#terminated) return
     this.#closeReasoning()
-    this.#events.push({ type: 'file', file })
+    this.#events.push(state === undefined ? { type: 'file', file } : { type: 'file', file, state })
   }
 
-  /** Ends whatever block is open. */
+  /** Ends the open block, if any. */
   closeBlock(): void {
     if (this.#terminated) return
     const open = this.#open
+    const state = this.#blockState
     this.#open = undefined
+    this.#blockState = undefined
     switch (open) {
       case undefined:
         return
       case 'text':
-        this.#events.push({ type: 'text-end' })
+        this.#events.push(state === undefined ? { type: 'text-end' } : { type: 'text-end', state })
         return
       case 'refusal':
-        this.#events.push({ type: 'refusal-end' })
+        this.#events.push(state === undefined ? { type: 'refusal-end' } : { type: 'refusal-end', state })
         return
       case 'reasoning':
+        this.#events.push(state === undefined ? { type: 'reasoning-end' } : { type: 'reasoning-end', state })
+        return
+      case 'tool-call': {
+        const index = this.#toolCalls - 1
         this.#events.push(
-          this.#reasoningState === undefined
-            ? { type: 'reasoning-end' }
-            : { type: 'reasoning-end', state: this.#reasoningState }
+          state === undefined ? { type: 'tool-call-end', index } : { type: 'tool-call-end', index, state }
         )
-        this.#reasoningState = undefined
         return
-      case 'tool-call':
-        this.#events.push({
-          type: 'tool-call-end',
-          index: this.#toolCalls - 1
-        })
-        return
+      }
     }
   }
 
-  /** Closes everything, reports the usage if it is known, and ends the answer. A second end is ignored. */
+  /** Closes everything, reports the usage if it is known, and ends the response. A second end is ignored. */
   finish(end: Omit<FinishEvent, 'type'>, usage: NormalizedUsage | null): void {
     if (this.#terminated) return
     this.closeBlock()
-    // A run whose end nobody reported has delivered what it had: the answer itself is complete.
+    // A run without a reported end has delivered its result: the response itself is complete.
     for (const [index, run] of this.#hosted.entries())
       if (run.isOpen) this.endHostedTool(index, { status: 'completed' })
     if (usage !== null) this.#events.push({ type: 'usage', usage })
-    this.#events.push({ type: 'finish', ...end })
+    const event: FinishEvent = { type: 'finish', ...end }
+    if (this.#messageState !== undefined) {
+      event.state = end.state === undefined ? this.#messageState : mergeProviderState(this.#messageState, end.state)
+    }
+    this.#events.push(event)
     this.#terminated = true
   }
 
@@ -229,8 +245,16 @@ export class EventAssembler {
     if (this.#open === 'reasoning') this.closeBlock()
   }
 
+  #opaqueBlock(kind: 'text' | 'reasoning', state: ProviderState): void {
+    if (this.#terminated) return
+    this.closeBlock()
+    this.#openBlock(kind)
+    this.#blockState = state
+    this.closeBlock()
+  }
+
   #openBlock(kind: BlockKind): void {
-    if (this.#open === kind) return
+    if (this.#open === kind && this.#blockState === undefined) return
     this.closeBlock()
     this.#open = kind
     switch (kind) {

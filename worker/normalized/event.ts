@@ -1,9 +1,10 @@
-// An answer as it happens. A provider face turns wire frames into these events; a client face turns them into its own.
+// A response while it arrives. A provider face turns wire frames into these events; a client face turns them into its own.
 //
 // Grammar, held by `event-assembler.ts`:
 //   stream  = start (block | hosted | file | citation)* usage? (finish | error)
 //   block   = text-start text-delta* text-end | reasoning-… | refusal-… | tool-call-…      (never two open at once)
 //   hosted  = hosted-tool-start hosted-tool-progress* hosted-tool-end        (may overlap a block, but begins in no reasoning)
+// A block without deltas carries nothing but state: redacted reasoning, or a signature that stands alone.
 // `error` may come at any point and closes nothing: the client face closes what it has open. Before any upstream event an
 // error is thrown instead, so a stream always begins with `start`.
 
@@ -22,7 +23,9 @@ export interface StartEvent {
   type: 'start'
   /** The provider's own id of the model: for records, never for the client. */
   providerModel: string | null
-  /** Facts about the exchange that a client may be shown, as text. */
+  /** The provider's stored conversation, where it is known from the start. */
+  conversationId?: string
+  /** Facts about the exchange that a client may see, as text. */
   metadata: Record<string, string>
 }
 
@@ -35,6 +38,7 @@ export interface TextDeltaEvent {
 }
 export interface TextEndEvent {
   type: 'text-end'
+  state?: ProviderState
 }
 
 export interface CitationEvent {
@@ -63,11 +67,12 @@ export interface RefusalDeltaEvent {
 }
 export interface RefusalEndEvent {
   type: 'refusal-end'
+  state?: ProviderState
 }
 
 export interface ToolCallStartEvent {
   type: 'tool-call-start'
-  /** Counts the calls of the answer from 0; never reused. */
+  /** Counts the calls of the response from 0; never reused. */
   index: number
   /** The id the client sees; it carries what the next turn needs (`tool-call-id.ts`). */
   id: string
@@ -84,11 +89,13 @@ export interface ToolCallDeltaEvent {
 export interface ToolCallEndEvent {
   type: 'tool-call-end'
   index: number
+  /** State that came after the call's start. */
+  state?: ProviderState
 }
 
 export interface HostedToolStartEvent {
   type: 'hosted-tool-start'
-  /** Counts the hosted tool runs of the answer from 0. */
+  /** Counts the hosted tool runs of the response from 0. */
   index: number
   kind: HostedToolKind | 'other'
   /** The provider's own name of the tool. */
@@ -113,6 +120,7 @@ export interface HostedToolEndEvent {
 export interface FileEvent {
   type: 'file'
   file: GeneratedFile
+  state?: ProviderState
 }
 
 export interface UsageEvent {
@@ -123,10 +131,13 @@ export interface UsageEvent {
 export interface FinishEvent {
   type: 'finish'
   reason: FinishReason
-  /** The provider's own word, null when it gave none. */
+  /** The provider's own word, null when it sent none. */
   providerReason: string | null
-  /** The stop string that the answer was cut at. */
+  /** The stop string that the response was cut at. */
   stopSequence?: string
+  /** The provider's stored conversation that the response belongs to. */
+  conversationId?: string
+  /** State of the whole message. */
   state?: ProviderState
   metadata: Record<string, string>
 }

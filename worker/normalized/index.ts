@@ -1,7 +1,12 @@
 // The normalized form `gateway.normalized.v1`: the language between the client faces and the provider faces.
 
+export type { FeatureAcceptance, ProviderAcceptance, RequestFeature } from './acceptance.ts'
+export { findFeatureUse, requestFeatures } from './acceptance.ts'
 export { assertNever } from './assert.ts'
+export type { CallCollectorOptions, CallIdentity, CallPiece } from './call-collector.ts'
+export { CallCollector, WAITING_CHARACTERS_MAX } from './call-collector.ts'
 export type * from './content.ts'
+export type * from './embeddings.ts'
 export type { ErrorCode, ErrorKind, GatewayErrorOptions } from './error.ts'
 export {
   errorDefinitions,
@@ -12,6 +17,7 @@ export {
 export type * from './event.ts'
 export type { ToolCallHead } from './event-assembler.ts'
 export { EventAssembler } from './event-assembler.ts'
+export type { FieldName, FieldPaths } from './field-paths.ts'
 export type { JsonObject, JsonValue } from './json.ts'
 export { isJsonObject } from './json.ts'
 export type * from './request.ts'
@@ -19,6 +25,7 @@ export { NORMALIZED_VERSION } from './request.ts'
 export type * from './response.ts'
 export { accumulateEvents, createResponseAccumulator } from './response.ts'
 export type * from './state.ts'
+export { createToolTurnState, mergeProviderState, readProviderState } from './state.ts'
 export type { StopSequenceFilter } from './stop-sequences.ts'
 export { createStopSequenceFilter } from './stop-sequences.ts'
 export type * from './tool.ts'

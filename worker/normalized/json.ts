@@ -1,4 +1,4 @@
-// JSON as the codecs see it: values whose shape nobody has promised yet.
+// JSON values of unknown shape.
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject
 export interface JsonObject {

@@ -1,7 +1,8 @@
-// What a client asked for, in words that all four client protocols and all provider kinds share (`gateway.normalized.v1`).
-// An absent member means that the client said nothing; a member is never filled with a default here.
+// What a client asked for, in terms that all client protocols and all provider kinds share (`gateway.normalized.v1`).
+// An absent member means that the client did not send it; a member is never filled with a default here.
 
 import type { Diagnostics, NormalizedMessage } from './content.ts'
+import type { FieldPaths } from './field-paths.ts'
 import type { JsonObject } from './json.ts'
 import type { NormalizedTool, ToolChoice } from './tool.ts'
 
@@ -40,63 +41,68 @@ export interface Reasoning {
   generateSummary?: string
   context?: string
   mode?: string
-  /** False when the client does not want to see the reasoning it paid for. */
+  /** False when the client does not want to see the reasoning. */
   isVisible?: boolean
 }
 
+/**
+ * Several calls in one response: `requested` and `refused` are the client's own words, `allowed` is the default of a protocol that
+ * has no such parameter and shows all calls. Absent when the client said nothing.
+ */
+export type ParallelToolCalls = 'requested' | 'allowed' | 'refused'
+
 export interface Conversation {
+  /** The id as the client wrote it. */
   previousResponseId?: string
+  /** The provider's own id of the stored conversation that `previousResponseId` stands for. */
+  storedConversationId?: string
   conversationId?: string
   store?: boolean
   background?: boolean
   include?: string[]
 }
 
-/** Members that belong to one provider kind and mean nothing to the others. */
-export interface ProviderOptions {
-  native?: {
-    /** Additional fields: unknown and vendor members of the body, already merged in their order of precedence. */
-    fields: JsonObject
-    /** Ids of files the client uploaded before, for the last user message. */
-    attachmentIds?: string[]
-  }
-}
-
-/** What the answer repeats of the request: kept apart, because the messages may be gone when the answer is written. */
+/** What the response repeats of the request: kept apart, because the messages may be gone when the response is written. */
 export interface RequestEcho {
   /** Members of the body as the client sent them. */
   members: JsonObject
-  /** Everything the user said, where a tool of the provider may be asked with it. */
+  /** All text of the user, where a hosted tool may be asked with it. */
   userText?: string
 }
 
 export interface NormalizedRequest {
   version: typeof NORMALIZED_VERSION
   requestId: string
-  protocol: ClientProtocol
+  /** The client's own fields, for errors that are found after reading. */
+  fieldPaths: FieldPaths
   /** The model as the client wrote it; absent when it wrote none. */
   model?: string
   isStream: boolean
   /** The client wants the usage as an event of its own at the end of the stream. */
   wantsStreamUsage: boolean
+  /** The client protocol has a place for the bytes of generated files, and its clients have no other way to get them. */
+  carriesFileBytes: boolean
   messages: NormalizedMessage[]
   tools: NormalizedTool[]
   /** Absent when the client said nothing, which reads as `auto`. */
   toolChoice?: ToolChoice
-  /** The client declared its tools in the old single-call form and must be answered in it. */
+  /** The client declared its tools in the old single-call form and expects the response in that form. */
   usesLegacyFunctions: boolean
-  parallelToolCalls?: boolean
+  parallelToolCalls?: ParallelToolCalls
   output?: OutputFormat
   sampling: Sampling
   reasoning?: Reasoning
   conversation?: Conversation
-  providerOptions: ProviderOptions
+  /** Unknown and vendor members of the body, merged in their order of precedence, for a provider that has a place for them. */
+  additionalFields?: JsonObject
+  /** Ids of files that the client uploaded to the provider before, for the last user message. */
+  uploadedFileIds?: string[]
   /** Headers asked for inside the body; the header policy decides which of them travel. */
   extraHeaders?: JsonObject
   user?: string
   metadata?: JsonObject
-  /** Only of protocols whose answers repeat the request. */
+  /** Only of protocols whose responses repeat the request. */
   echo?: RequestEcho
-  /** Members that are accepted and have no effect. Shown by the debug endpoints, used by nothing. */
+  /** Members that are accepted and have no effect. Shown by the debug endpoints only. */
   ignored: Diagnostics
 }

@@ -1,11 +1,11 @@
-// A whole answer: what a stream of events adds up to. Both ways of answering a client start from the same events, so the
-// streamed and the whole answer cannot differ.
+// A whole response: what a stream of events adds up to. Streamed and whole responses are written from the same events, so that they
+// cannot differ.
 
 import { assertNever } from './assert.ts'
 import type { GeneratedFile, HostedSource, UrlCitation } from './content.ts'
 import type { FinishReason, HostedToolStatus, NormalizedEvent } from './event.ts'
 import type { JsonObject } from './json.ts'
-import type { ProviderState } from './state.ts'
+import { mergeProviderState, type ProviderState } from './state.ts'
 import type { HostedToolKind } from './tool.ts'
 import type { NormalizedUsage } from './usage.ts'
 
@@ -13,6 +13,7 @@ export interface TextItem {
   type: 'text'
   text: string
   citations: UrlCitation[]
+  state?: ProviderState
 }
 export interface ReasoningItem {
   type: 'reasoning'
@@ -22,6 +23,7 @@ export interface ReasoningItem {
 export interface RefusalItem {
   type: 'refusal'
   text: string
+  state?: ProviderState
 }
 export interface ToolCallItem {
   type: 'tool-call'
@@ -41,12 +43,13 @@ export interface HostedToolItem {
   isCensored?: boolean
   sources: HostedSource[]
   inlineData?: JsonObject
-  /** How many items the answer had when the run ended: it tells which text its findings came in time for. */
+  /** How many items the response had when the run ended: later texts could use what it found. */
   itemsAtEnd?: number
 }
 export interface FileItem {
   type: 'file'
   file: GeneratedFile
+  state?: ProviderState
 }
 
 export type OutputItem = TextItem | ReasoningItem | RefusalItem | ToolCallItem | HostedToolItem | FileItem
@@ -62,15 +65,18 @@ export interface NormalizedResponse {
     providerReason: string | null
     stopSequence?: string
   }
+  /** The provider's stored conversation that the response belongs to. */
+  conversationId?: string
+  /** State of the whole message. */
   state?: ProviderState
   metadata: Record<string, string>
 }
 
-/** Adds events up to a response. One per answer. */
+/** Adds events up to a response. One per response. */
 export interface ResponseAccumulator {
   /** Takes the next event. Throws the `GatewayError` of an `error` event. */
   push(event: NormalizedEvent): void
-  /** The answer so far; whole once `finish` was pushed. */
+  /** The response so far; whole once `finish` was pushed. */
   response(): NormalizedResponse
 }
 
@@ -97,6 +103,7 @@ export function createResponseAccumulator(): ResponseAccumulator {
     switch (event.type) {
       case 'start':
         response.providerModel = event.providerModel
+        if (event.conversationId !== undefined) response.conversationId = event.conversationId
         Object.assign(response.metadata, event.metadata)
         return
       case 'text-start':
@@ -114,8 +121,17 @@ export function createResponseAccumulator(): ResponseAccumulator {
       case 'reasoning-delta':
         if (reasoning !== undefined) reasoning.text += event.text
         return
+      case 'text-end':
+        addState(text, event.state)
+        return
       case 'reasoning-end':
-        if (reasoning !== undefined && event.state !== undefined) reasoning.state = event.state
+        addState(reasoning, event.state)
+        return
+      case 'refusal-end':
+        addState(refusal, event.state)
+        return
+      case 'tool-call-end':
+        addState(toolCalls[event.index], event.state)
         return
       case 'refusal-start':
         refusal = add({ type: 'refusal', text: '' })
@@ -167,7 +183,7 @@ export function createResponseAccumulator(): ResponseAccumulator {
         return
       }
       case 'file':
-        add({ type: 'file', file: event.file })
+        addState(add<FileItem>({ type: 'file', file: event.file }), event.state)
         return
       case 'usage':
         response.usage = event.usage
@@ -178,21 +194,22 @@ export function createResponseAccumulator(): ResponseAccumulator {
           providerReason: event.providerReason
         }
         if (event.stopSequence !== undefined) response.finish.stopSequence = event.stopSequence
-        if (event.state !== undefined) response.state = event.state
+        if (event.conversationId !== undefined) response.conversationId = event.conversationId
+        addState(response, event.state)
         Object.assign(response.metadata, event.metadata)
         return
       case 'error':
         throw event.error
-      case 'text-end':
-      case 'refusal-end':
-      case 'tool-call-end':
-        return
       default:
         assertNever(event)
     }
   }
 
   return { push, response: () => response }
+}
+
+function addState(holder: { state?: ProviderState } | undefined, state: ProviderState | undefined): void {
+  if (holder !== undefined && state !== undefined) holder.state = mergeProviderState(holder.state, state)
 }
 
 /** The response that `events` add up to. Throws the `GatewayError` of an `error` event. */

@@ -1,15 +1,16 @@
-// Applies stop strings to visible text for providers that know none: the answer is cut before the first one that is complete.
-// Text that may be the beginning of a match is held back, so a string that is split over events is never shown, and where the
-// text is split has no influence on the result.
+// Applies stop strings to visible text for providers without stop strings: the response is cut before the first complete match.
+// Text that may be the beginning of a match is held back, so a stop string that is split over events is never shown, and the place
+// of the split does not change the result.
 
 import type { CitationEvent, FinishEvent, HostedToolEndEvent, NormalizedEvent } from './event.ts'
+import type { ProviderState } from './state.ts'
 
 export interface StopSequenceFilter {
   /** The events to pass on. */
   push(events: readonly NormalizedEvent[]): NormalizedEvent[]
-  /** The stop string that was met: from now on no content comes, and the provider's work is of no more use. */
+  /** The stop string that matched: no content follows, so the provider's call can be aborted. */
   readonly match: string | undefined
-  /** Ends an answer that was cut and whose provider was stopped before its own end. */
+  /** Ends a response that was cut and whose provider call was aborted before its own end. */
   finish(): NormalizedEvent[]
 }
 
@@ -42,8 +43,11 @@ export function createStopSequenceFilter(stops: readonly string[]): StopSequence
     waiting = waiting.filter(event => !isDelivered(event))
   }
 
-  function closeText(into: NormalizedEvent[]): void {
-    if (isTextOpen) into.push({ type: 'text-end' })
+  function closeText(into: NormalizedEvent[], state?: ProviderState): void {
+    // State may stand on a text without a visible character.
+    if (!isTextOpen && state !== undefined) into.push({ type: 'text-start' })
+    if (state !== undefined) into.push({ type: 'text-end', state })
+    else if (isTextOpen) into.push({ type: 'text-end' })
     isTextOpen = false
     waiting = []
   }
@@ -77,7 +81,7 @@ export function createStopSequenceFilter(stops: readonly string[]): StopSequence
         pass(held, into)
         held = ''
         passCitations(into)
-        closeText(into)
+        closeText(into, event.state)
         return
       case 'start':
       case 'usage':
@@ -97,12 +101,12 @@ export function createStopSequenceFilter(stops: readonly string[]): StopSequence
         end(match === undefined ? event : cutFinish(event, match), into)
         return
       case 'error':
-        // The answer was complete where it was cut: what went wrong afterwards is of no interest.
+        // The response was complete at the cut: a later failure does not change it.
         if (match !== undefined) end(cutFinish(unknownFinish, match), into)
         else into.push(event)
         return
       default:
-        // Whatever else the provider says after the cut belongs to an answer the client did not want.
+        // Content after the cut is dropped: the client asked for the text before it only.
         if (match === undefined) into.push(event)
     }
   }
@@ -138,7 +142,7 @@ function cutFinish(event: FinishEvent, stopSequence: string): FinishEvent {
   return { ...event, reason: 'stop', stopSequence }
 }
 
-/** A run that was under way when the answer was cut: its end will not be heard, and what it gave is in the answer. */
+/** Ends a run that was under way at the cut: its own end never arrives, and its result is in the text already. */
 function completeHostedTool(index: number): HostedToolEndEvent {
   return { type: 'hosted-tool-end', index, status: 'completed', sources: [] }
 }

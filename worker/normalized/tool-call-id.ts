@@ -1,4 +1,4 @@
-// Ids of tool calls that carry what the next turn needs: the upstream's state id and the function's name. The gateway keeps
+// Ids of tool calls that carry what the next turn needs: the upstream's state id and the function's name. The gateway stores
 // no conversation, so a result that comes back alone, to any worker or replica, is placed by its id (decisions 34).
 //
 // Form: `call_gw_` + base64url of: version and flags, call number, state id, name, two check bytes. A uuid is packed into its
@@ -17,7 +17,7 @@ const ID_ALPHABET = /^[a-zA-Z0-9_-]+$/
 /** How ids that carry a bare state id number the calls of one state. */
 const CALL_SUFFIX = /(?:#|__)(\d+)$/
 
-/** What is in front of the state id: how it is packed, or that the bytes are only there to make the id unique. */
+/** The first byte: how the state id is packed, or that the bytes only make the id unique. */
 const PACKING = { uuid: 1, text: 2, nonce: 3 } as const
 
 export interface ToolCallIdentity {
@@ -27,7 +27,7 @@ export interface ToolCallIdentity {
   name?: string
   /** Which call of the state it is, from 0. */
   callNumber: number
-  /** True when the gateway itself issued the id, so that the state id is certainly the upstream's own. */
+  /** True when the gateway issued the id, so that the state id is certainly the upstream's own. */
   isOwn: boolean
 }
 
@@ -49,7 +49,7 @@ export function writeToolCallId(identity: {
     if (keyBytes.length <= KEY_BYTES_MAX) return writePackedId({ packing, keyBytes, name, callNumber })
     const bareId = writeBareId(stateId, callNumber)
     if (bareId !== undefined) return bareId
-    // What cannot be given back exactly must not be given back at all: the upstream would not know it.
+    // A state id that cannot be returned exactly is left out: the upstream would not know it.
   }
   const keyBytes = UUID.test(identity.nonce)
     ? Buffer.from(identity.nonce.replaceAll('-', ''), 'hex')
@@ -58,13 +58,13 @@ export function writeToolCallId(identity: {
 }
 
 /**
- * Reads an id that a client sent back. Ours gives everything it carries; a foreign one gives the upstream's state id as far
- * as it can be one: without one leading `call_` or `fc_` and without the number of a further call.
+ * Reads an id that a client sent back. An id of the gateway gives everything it carries; a foreign one gives the upstream's state id
+ * as far as it can be one: without one leading `call_` or `fc_` and without the number of a further call.
  */
 export function readToolCallId(id: string): ToolCallIdentity {
   const own = readOwnId(id)
   if (own !== undefined) return own
-  // Ids of another service's own making can never have been issued by the upstream.
+  // Ids in another service's form cannot come from the upstream.
   if (id.startsWith('toolu_') || id.startsWith(PREFIX)) return { callNumber: 0, isOwn: false }
   const bare = id.replace(/^(?:call_|fc_)/, '')
   const suffix = CALL_SUFFIX.exec(bare)
@@ -79,13 +79,13 @@ function writePackedId(identity: { packing: number; keyBytes: Buffer; name: stri
   const payload = Buffer.concat([
     Buffer.from([packing, Math.min(callNumber, 255), keyBytes.length]),
     keyBytes,
-    // A name that does not fit is left out whole: the request's history has it in every ordinary conversation.
+    // A name that does not fit is left out: the request's history normally holds it.
     nameBytes.length <= KEY_BYTES_MAX - keyBytes.length ? nameBytes : Buffer.alloc(0)
   ])
   return PREFIX + Buffer.concat([payload, checkBytes(payload)]).toString('base64url')
 }
 
-/** A state id too long to carry anything beside it goes out as it is; undefined when it would not come back the same. */
+/** A state id too long to be packed is written as it is; undefined when it would not be read back the same. */
 function writeBareId(stateId: string, callNumber: number): string | undefined {
   const isAmbiguous = CALL_SUFFIX.test(stateId)
   const id = `call_${stateId}${callNumber > 0 || isAmbiguous ? `__${callNumber}` : ''}`
@@ -95,7 +95,7 @@ function writeBareId(stateId: string, callNumber: number): string | undefined {
 
 function readOwnId(id: string): ToolCallIdentity | undefined {
   const start = id.indexOf(PREFIX)
-  // A family may put its own customary prefix in front, so ours need not stand first.
+  // A family may put its own customary prefix in front of the gateway's.
   if (start < 0 || start > 'toolu_'.length) return undefined
   const bytes = Buffer.from(id.slice(start + PREFIX.length), 'base64url')
   if (bytes.length < FRAME_BYTES) return undefined
@@ -117,7 +117,7 @@ function formatUuid(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-/** Fletcher's checksum: enough to tell our ids from foreign ones and from ours that were cut or altered. */
+/** Fletcher's checksum: enough to tell the gateway's ids from foreign, cut or altered ones. */
 function checkBytes(payload: Buffer): Buffer {
   let low = 7
   let high = 11

@@ -2,7 +2,7 @@
 
 import type { JsonObject, JsonValue } from './json.ts'
 
-/** Tools that the provider runs itself, under the names of the native upstream. */
+/** Tools that a provider runs itself. */
 export type HostedToolKind =
   | 'web_search'
   | 'code_interpreter'
@@ -21,6 +21,8 @@ export interface FunctionTool {
   strict?: boolean
   fewShotExamples?: JsonValue
   returnParameters?: JsonValue
+  /** Path of the declaration in the client's body, for errors that are found after reading. */
+  path?: string
 }
 
 export interface HostedTool {
@@ -29,13 +31,16 @@ export interface HostedTool {
   /** The client's own word for it, such as `web_search_preview`. */
   sentType: string
   config: JsonObject
+  /** Path of what names the tool in the client's body, such as `tools[0].type`. */
+  path?: string
 }
 
-/** A tool that nothing here can run: kept for diagnostics and for protocols that echo the tools. */
+/** A tool of a kind that no provider here runs: kept for diagnostics and for protocols that echo the tools. */
 export interface UnsupportedTool {
   type: 'unsupported'
   sentType: string
   definition: JsonValue
+  path?: string
 }
 
 export type NormalizedTool = FunctionTool | HostedTool | UnsupportedTool
@@ -47,8 +52,8 @@ export type ToolChoice =
   | { type: 'function'; name: string }
   | { type: 'hosted'; kind: HostedToolKind }
   /**
-   * Only the named functions may be called; `mode` says whether one must be. `kinds` limits the hosted tools in the same
-   * way; without it they all stay.
+   * Only the named functions may be called; `mode` says whether a call is required. `kinds` limits the hosted tools in the same
+   * way; without it all of them stay.
    */
   | { type: 'allowed'; mode: 'auto' | 'required'; names: string[]; kinds?: HostedToolKind[] }
 
@@ -64,8 +69,8 @@ export interface CallableTools {
 }
 
 /**
- * The tools that the model may really use: duplicates by name dropped (the first wins), an allow-list applied, none at
- * all for the choice `none`. At most one hosted tool of a kind.
+ * The tools that the model may use: duplicates by name are dropped (the first wins), an allow-list is applied, the choice `none`
+ * leaves none. At most one hosted tool of a kind.
  */
 export function selectCallableTools(tools: readonly NormalizedTool[], choice: ToolChoice): CallableTools {
   const callable: CallableTools = { functions: [], hosted: [] }

@@ -1,11 +1,13 @@
-// Token counts of one answer. null means that the provider did not say; 0 means that it said zero.
+// Token counts of one response. null means that the provider reported none; 0 means that it reported zero.
 
 export interface NormalizedUsage {
-  /** All input tokens, the cached ones included. */
+  /** All input tokens, those read from a cache and those written to it included. */
   inputTokens: number | null
-  /** The part of `inputTokens` that came from a cache. */
-  cachedInputTokens: number | null
-  /** All output tokens, the reasoning ones included. */
+  /** The part of `inputTokens` that was read from a cache. */
+  cacheReadTokens: number | null
+  /** The part of `inputTokens` that was written to a cache. */
+  cacheWriteTokens: number | null
+  /** All output tokens, the reasoning tokens included. */
   outputTokens: number | null
   /** The part of `outputTokens` that was reasoning. */
   reasoningTokens: number | null

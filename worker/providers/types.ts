@@ -1,103 +1,133 @@
-// What the routes need from an executor: the code that opens connections to a provider.
+// What the rest of the worker needs from the code that opens connections to providers.
 
 import type { CatalogModels } from '../../shared/catalog.ts'
 import type { Secret } from '../../shared/secret.ts'
-import type { NormalizedEvent, NormalizedResponse } from '../normalized/index.ts'
+import type { ExecutionPlan } from '../bridge/resolve-route.ts'
+import type { EmbeddingsCall, EmbeddingsResult, NormalizedEvent, NormalizedRequest } from '../normalized/index.ts'
 import type { CancelSignal } from '../performance/cancel-source.ts'
-import type { TranslatedChat } from '../translation/types.ts'
+import type { PendingAttachment, TokenCountCall } from '../protocols/face.ts'
 
-/** On whose behalf the upstream is called. */
+/** On whose behalf a provider is called. */
 export type UpstreamAuthorization =
   | { type: 'server' }
   | { type: 'access-token'; accessToken: Secret }
   | { type: 'credentials'; credentials: Secret; scope: string }
   | { type: 'user'; user: string; password: Secret }
 
-/** What a call to the upstream is for. */
+/** What a call to a provider is for. */
 export type UpstreamOperation = 'chat' | 'embeddings' | 'models' | 'tokens' | 'upload' | 'download'
 
-/** One exchange with the upstream that has ended, for metrics and records. */
+/** One exchange with a provider that has ended, for metrics and records. */
 export interface UpstreamCallReport {
   operation: UpstreamOperation
-  /** Retries before this try. A try after a renewed token has the number of the one before it. */
+  /** Retries before this attempt. An attempt with a renewed token has the number of the one before it. */
   attempt: number
-  /** The upstream's status as text, or `connect_error`, `tls_error`, `timeout`, `protocol_error` or `cancelled`. */
+  /** The provider's status as text, or `connect_error`, `tls_error`, `timeout`, `protocol_error` or `cancelled`. */
   status: string
   /** From the request's first byte to the response's last. */
   durationMs: number
 }
 
-/** One request's view of the world while a provider is called. */
+/** What an executor needs of the request that it works for. */
 export interface CallContext {
   requestId: string
-  /** Aborted when the client leaves, at the drain deadline, and when the request's own time is up. The reason is a `GatewayError`. */
+  /** Aborted at a client disconnect, at the drain deadline and at the request's own deadline. The reason is a `GatewayError`. */
   signal: CancelSignal
-  /**
-   * Headers that travel with every upstream call of this request, names and values in turn, under the upstream's spelling; already
-   * filtered.
-   */
+  /** Headers for every call of this request, names and values in turn, in the provider's spelling; already filtered. */
   headers: readonly string[]
-  /** Put the bytes of generated images on their `file` events. Without a word the protocols that carry them get them. */
-  fetchesGeneratedImages?: boolean
-  /** Called once for each exchange of this request with the upstream; not for tokens. Must not throw. */
+  /** Put the bytes of generated images on their `file` events. */
+  wantsFileBytes?: boolean
+  /** Called when an exchange of this request with a provider begins; `onUpstreamCall` follows. Must not throw. */
+  onUpstreamCallStarted?: () => void
+  /** Called once for each exchange of this request with a provider, when it has ended; not for tokens. Must not throw. */
   onUpstreamCall?: (report: UpstreamCallReport) => void
-  /** Called for what is odd in an answer and yet no failure, with a stable word for it. Must not throw. */
-  onAnomaly?: (anomaly: string) => void
+  /**
+   * Called once for a call that finally failed, with the word of the operations contract, section 7.3: `http_<status>` or a word of
+   * `UpstreamCallReport`. Must not throw.
+   */
+  onUpstreamFailure?: (errorType: string) => void
+  /** Called for an anomaly in a response that is no failure, with a stable word for it. Must not throw. */
+  onAnomaly?: (anomaly: string, details: Readonly<Record<string, string | number>>) => void
 }
 
-/** Takes the events of a stream. */
-export interface EventSink {
+/** A chat that was read, planned and written on its provider's wire. */
+export interface ChatCall {
+  /** Without its messages once it came back from a thread: no later step needs them. */
+  request: NormalizedRequest
+  plan: ExecutionPlan
+  /** Path and query on the provider's origin. */
+  path: string
+  /** Headers of the wire, names and values in turn. */
+  headers: readonly string[]
+  /** JSON for the provider, with placeholders where ids of uploaded files belong. */
+  body: Uint8Array
+  attachments: PendingAttachment[]
+  /** For the reader of the response. */
+  reading: unknown
+}
+
+/** Takes a chat response: as events, or as bytes that are in the client's own protocol already. */
+export interface ResponseSink {
   /** Takes the events of one upstream read, at least one. False: send no more until `whenDrained` resolves. */
   push(events: readonly NormalizedEvent[]): boolean
-  /** Resolves when more can be taken, or when the client is gone. */
+  /** Starts a response whose bytes are passed on as they are; called at most once, and never after `push`. */
+  relay(head: RelayHead): ByteSink
+  /** Resolves when more can be taken, and at a client disconnect. */
   whenDrained(): Promise<void>
 }
 
-export interface EmbeddingsCall {
-  model: string
-  input: string[]
+/** The head of a relayed response. Its status is 200: a failure is raised instead. */
+export interface RelayHead {
+  contentType: string
+  /** Header names and values in turn. */
+  headers?: readonly string[]
 }
 
-export interface EmbeddingsResult {
-  /** In the order of the input. */
-  vectors: number[][]
-  /** null when the upstream reported none. */
-  promptTokens: number | null
-  metadata: Record<string, string>
+export interface ByteSink {
+  /** Takes bytes of the response's body. False: send no more until the `whenDrained` of its `ResponseSink` resolves. */
+  write(bytes: Uint8Array): boolean
+  /** Ends the body. */
+  end(): void
 }
 
-export interface DownloadedFile {
-  bytes: Uint8Array
-  mediaType?: string
-}
-
-/** The native upstream for one credential. Every method raises `GatewayError`. */
-export interface NativeProvider {
-  /** Runs a chat to its end. */
-  complete(call: TranslatedChat, context: CallContext): Promise<NormalizedResponse>
+/** One provider profile for one credential. Every method raises `GatewayError`. */
+export interface Executor {
   /**
-   * Streams a chat into `sink`. Rejects only before the first event; later failures arrive as an `error` event.
-   * Resolves after the terminal event, or when `context.signal` was aborted.
+   * Runs a chat into `sink`. A whole response arrives in one push. A stream rejects only before its first event; later failures
+   * arrive as an `error` event. Resolves after the terminal event, or when `context.signal` was aborted.
    */
-  stream(call: TranslatedChat, context: CallContext, sink: EventSink): Promise<void>
-  embed(call: EmbeddingsCall, context: CallContext): Promise<EmbeddingsResult>
-  listModels(context: CallContext): Promise<CatalogModels>
-  /** Tokens per text, in the order of the input; without a model where the upstream's own assistant or thread decides. */
-  countTokens(call: { model: string | undefined; input: string[] }, context: CallContext): Promise<number[]>
-  downloadFile(fileId: string, context: CallContext): Promise<DownloadedFile>
-  /** Ends idle connections and waits for the busy ones. */
+  chat(call: ChatCall, context: CallContext, sink: ResponseSink): Promise<void>
+  /** Absent where the provider has no embeddings. */
+  embed?(call: EmbeddingsCall, context: CallContext): Promise<EmbeddingsResult>
+  /** Tokens per text, in the order of the input. Absent where the provider counts none. */
+  countTokens?(call: TokenCountCall, context: CallContext): Promise<number[]>
+  /** Absent where the provider has no model list. */
+  listModels?(context: CallContext): Promise<CatalogModels>
+  /** Closes idle connections and waits for the busy ones. */
   close(): Promise<void>
-  /** Ends everything now. */
+  /** Closes everything now. */
   destroy(): Promise<void>
 }
 
-/** The native upstream for every credential that clients bring. */
-export interface NativeProviderPool {
-  /** Lends the provider of a credential; `release` gives it back after the last byte of the answer. */
-  acquire(authorization: UpstreamAuthorization): {
-    provider: NativeProvider
-    release: () => void
-  }
+/** An executor in use. */
+export interface ExecutorLease {
+  executor: Executor
+  /** Gives the executor back, after the last byte of the response. */
+  release(): void
+}
+
+/** One provider profile for every credential. */
+export interface ExecutorPool {
+  /** Raises `invalid_upstream_authorization` for a credential that this provider cannot use. */
+  acquire(authorization: UpstreamAuthorization): ExecutorLease
+  close(): Promise<void>
+  destroy(): Promise<void>
+}
+
+/** The executors of all profiles. */
+export interface Executors {
+  /** The executor for a plan's profile and the request's credential. Raises like `ExecutorPool.acquire`. */
+  acquire(profileId: string, authorization: UpstreamAuthorization): ExecutorLease
   close(): Promise<void>
   destroy(): Promise<void>
 }

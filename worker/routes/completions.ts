@@ -3,9 +3,9 @@
 import type { FastifyInstance } from 'fastify'
 import { mountOperation } from '../http/route-traits.ts'
 import { completionsFace } from '../protocols/completions/client/face.ts'
-import type { WorkerRuntime } from '../runtime.ts'
 import { createChatHandler } from './chat.ts'
 import { createEmbeddingsHandler } from './embeddings.ts'
+import type { WorkerRuntime } from './worker-runtime.ts'
 
 export function registerCompletionsRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
   const chat = createChatHandler(runtime, { protocol: 'completions', face: completionsFace })

@@ -3,7 +3,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { countTokens } from '../execution/count-tokens.ts'
-import { embedTexts } from '../execution/embed.ts'
+import { embedTexts, planEmbeddings } from '../execution/embed.ts'
 import { sendJson } from '../http/respond.ts'
 import { mountOperation } from '../http/route-traits.ts'
 import { assertNever, type JsonObject } from '../normalized/index.ts'
@@ -16,12 +16,12 @@ import {
 } from '../protocols/content/client/embeddings.ts'
 import { contentArrayFace, contentFace } from '../protocols/content/client/face.ts'
 import { writeTunedModelList } from '../protocols/content/client/models.ts'
-import { readOperationPath } from '../protocols/content/client/path.ts'
+import { findOperation, readOperationPath } from '../protocols/content/client/path.ts'
 import { CONTENT_ARRAY_MEDIA_TYPE } from '../protocols/content/client/stream.ts'
-import type { WorkerRuntime } from '../runtime.ts'
 import { readJsonObject } from '../translation/json-body.ts'
 import { createChatHandler } from './chat.ts'
 import { createModelHandlers } from './models.ts'
+import type { WorkerRuntime } from './worker-runtime.ts'
 
 /** The last two are for SDKs that put `/v1beta` behind a base URL that has a version already. */
 const BETA_PREFIXES = ['/v1beta', '/v1/v1beta', '/v2/v1beta']
@@ -59,8 +59,8 @@ export function registerContentRoutes(app: FastifyInstance, runtime: WorkerRunti
 
   async function count(request: FastifyRequest, reply: FastifyReply, model: string): Promise<void> {
     const { texts, extraHeaders } = readCountTokensRequest(readLenientBody(request))
-    const counts = await countTokens(runtime, request, {
-      request: { model, providerOptions: {} },
+    const counts = await countTokens(runtime, request.context, {
+      request: { model },
       texts,
       extraHeaders
     })
@@ -69,19 +69,24 @@ export function registerContentRoutes(app: FastifyInstance, runtime: WorkerRunti
 
   async function embed(request: FastifyRequest, reply: FastifyReply, model: string): Promise<void> {
     const { texts, extraHeaders } = readEmbedContentRequest(readJsonObject(request.context.body))
-    send(reply, writeEmbedContentResponse(await embedTexts(runtime, request, { model, texts, extraHeaders })))
+    const { context } = request
+    const plan = planEmbeddings(runtime, context, model)
+    send(reply, writeEmbedContentResponse(await embedTexts(runtime, { context, plan }, { texts, extraHeaders })))
   }
 
   async function embedBatch(request: FastifyRequest, reply: FastifyReply, model: string): Promise<void> {
     const { texts, extraHeaders } = readBatchEmbedContentsRequest(readJsonObject(request.context.body))
-    send(reply, writeBatchEmbedContentsResponse(await embedTexts(runtime, request, { model, texts, extraHeaders })))
+    const { context } = request
+    const plan = planEmbeddings(runtime, context, model)
+    send(reply, writeBatchEmbedContentsResponse(await embedTexts(runtime, { context, plan }, { texts, extraHeaders })))
   }
 
   const family = 'content'
   mountOperation(app, {
     method: 'POST',
     path: '/models/*',
-    template: '/models/{model}:{method}',
+    template: '/models/{model}',
+    readOperation: findOperation,
     prefixes: PREFIXES,
     family,
     isModelRequest: true,
@@ -100,7 +105,16 @@ function mountBeta(
   handler: (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>
 ): void {
   const template = path.replace('*', '{model}')
-  const route = { method: 'GET', path, template, family: 'content', isModelRequest: false, handler } as const
+  const readOperation = path.endsWith('*') ? findOperation : undefined
+  const route = {
+    method: 'GET',
+    path,
+    template,
+    readOperation,
+    family: 'content',
+    isModelRequest: false,
+    handler
+  } as const
   mountOperation(app, { ...route, prefixes: BETA_PREFIXES })
 }
 

@@ -1,7 +1,7 @@
 // Embeddings of the completions family: read, admit, execute, write.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { chooseEmbeddingsModel, embedTexts } from '../execution/embed.ts'
+import { embedTexts, planEmbeddings } from '../execution/embed.ts'
 import { sendJson } from '../http/respond.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { CancelSignal } from '../performance/cancel-source.ts'
@@ -11,8 +11,8 @@ import {
   writeEmbeddingsError,
   writeEmbeddingsResponse
 } from '../protocols/completions/client/embeddings.ts'
-import type { WorkerRuntime } from '../runtime.ts'
 import { readJsonObject } from '../translation/json-body.ts'
+import type { WorkerRuntime } from './worker-runtime.ts'
 
 export function createEmbeddingsHandler(runtime: WorkerRuntime) {
   async function readTexts(input: EmbeddingsInput, model: string, signal: CancelSignal): Promise<string[]> {
@@ -23,10 +23,10 @@ export function createEmbeddingsHandler(runtime: WorkerRuntime) {
   async function handleEmbeddings(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { context } = request
     const { input, model, requestedModel, encoding, extraHeaders } = readEmbeddingsRequest(readJsonObject(context.body))
-    const chosen = chooseEmbeddingsModel(runtime, model)
-    const texts = await readTexts(input, model ?? chosen, context.signal)
-    const answer = await embedTexts(runtime, request, { model, texts, extraHeaders })
-    const body = writeEmbeddingsResponse(answer, { model: requestedModel ?? chosen, encoding })
+    const plan = planEmbeddings(runtime, context, model)
+    const texts = await readTexts(input, model ?? plan.upstreamModel, context.signal)
+    const result = await embedTexts(runtime, { context, plan }, { texts, extraHeaders })
+    const body = writeEmbeddingsResponse(result, { model: requestedModel ?? plan.upstreamModel, encoding })
     sendJson(reply, 200, {}, JSON.stringify(body))
   }
 
@@ -37,7 +37,7 @@ export function createEmbeddingsHandler(runtime: WorkerRuntime) {
       // This operation alone answers a wrong field without a code (completions.md 10).
       if (!GatewayError.is(thrown) || thrown.code !== 'invalid_request') throw thrown
       const { status, headers, body } = writeEmbeddingsError(thrown, { requestId: request.context.requestId })
-      request.context.failureCode = thrown.code
+      request.context.failed(thrown)
       sendJson(reply, status, headers, JSON.stringify(body))
     }
   }

@@ -1,13 +1,13 @@
 // Every route of a worker, mounted in one list.
 
 import type { FastifyInstance } from 'fastify'
-import type { WorkerRuntime } from '../runtime.ts'
 import { registerCompletionsRoutes } from './completions.ts'
 import { registerContentRoutes } from './content.ts'
 import { registerMessagesRoutes } from './messages.ts'
 import { registerModelRoutes } from './models.ts'
 import { registerResponsesRoutes } from './responses.ts'
 import { registerSystemRoutes } from './system.ts'
+import type { WorkerRuntime } from './worker-runtime.ts'
 
 /** Mounts what the worker serves: the system routes, then one line for each protocol family and what they share. */
 export function registerRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {

@@ -7,9 +7,9 @@ import { mountOperation } from '../http/route-traits.ts'
 import { readCountTokensRequest, writeCountTokens } from '../protocols/messages/client/count-tokens.ts'
 import { messagesFace } from '../protocols/messages/client/face.ts'
 import { PING_FRAME } from '../protocols/messages/client/stream.ts'
-import type { WorkerRuntime } from '../runtime.ts'
 import { readJsonObject } from '../translation/json-body.ts'
 import { createChatHandler } from './chat.ts'
+import type { WorkerRuntime } from './worker-runtime.ts'
 
 export function registerMessagesRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
   const create = createChatHandler(runtime, { protocol: 'messages', face: messagesFace, keepAliveText: PING_FRAME })
@@ -18,7 +18,7 @@ export function registerMessagesRoutes(app: FastifyInstance, runtime: WorkerRunt
     const { context } = request
     const wish = readCountTokensRequest(readJsonObject(context.body), { requestId: context.requestId })
     const { extraHeaders } = wish.request
-    const counts = await countTokens(runtime, request, { ...wish, extraHeaders })
+    const counts = await countTokens(runtime, context, { ...wish, extraHeaders })
     sendJson(reply, 200, {}, JSON.stringify(writeCountTokens(counts)))
   }
 

@@ -7,9 +7,9 @@ import { mountOperation } from '../http/route-traits.ts'
 import { GatewayError } from '../normalized/index.ts'
 import * as completions from '../protocols/completions/client/models.ts'
 import * as content from '../protocols/content/client/models.ts'
-import { readModelId } from '../protocols/content/client/path.ts'
+import { findOperation, readModelId } from '../protocols/content/client/path.ts'
 import * as messages from '../protocols/messages/client/models.ts'
-import type { WorkerRuntime } from '../runtime.ts'
+import type { WorkerRuntime } from './worker-runtime.ts'
 
 const REFRESH_WORDS = /^(?:1|true|yes)$/i
 
@@ -18,8 +18,14 @@ export function registerModelRoutes(app: FastifyInstance, runtime: WorkerRuntime
   const { list, get, info } = createModelHandlers(runtime)
   const shared = { method: 'GET', family: 'by-client', isModelRequest: false } as const
   mountOperation(app, { ...shared, path: '/models', handler: list })
-  mountOperation(app, { ...shared, path: '/models/*', template: '/models/{model}', handler: get })
-  mountOperation(app, { ...shared, family: 'completions', path: '/model/info', handler: info })
+  mountOperation(app, {
+    ...shared,
+    path: '/models/*',
+    template: '/models/{model}',
+    readOperation: findOperation,
+    handler: get
+  })
+  mountOperation(app, { ...shared, family: 'completions', protocol: 'litellm', path: '/model/info', handler: info })
 }
 
 export function createModelHandlers(runtime: WorkerRuntime) {

@@ -5,8 +5,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { mountOperation } from '../http/route-traits.ts'
 import { ATTACHMENT_IDS_HEADER } from '../protocols/responses/client/attachment-ids.ts'
 import { responsesFace } from '../protocols/responses/client/face.ts'
-import type { WorkerRuntime } from '../runtime.ts'
 import { createChatHandler } from './chat.ts'
+import type { WorkerRuntime } from './worker-runtime.ts'
 
 export function registerResponsesRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
   const create = createChatHandler(runtime, {

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createReadinessDocument } from '../../shared/documents.ts'
 import { sendJson, sendWhole } from '../http/respond.ts'
 import { systemTraits } from '../http/route-traits.ts'
-import type { WorkerRuntime } from '../runtime.ts'
+import type { WorkerRuntime } from './worker-runtime.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => void
 

@@ -1,10 +1,10 @@
-// Entry of a pool thread: bytes in, bytes out. The main loop never parses what was sent here.
+// Entry of a pool thread: bytes in, bytes out. The event loop never parses what was sent here.
 
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina'
 import { assertNever, toGatewayError } from '../normalized/index.ts'
-import type { TranslationSettings } from '../protocols/face.ts'
+import { providerFaces } from '../protocols/registry.ts'
 import { decodeTokens } from './token-decoding.ts'
-import { translateChat } from './translate.ts'
+import { type TranslationSettings, translateChat } from './translate.ts'
 import type { PoolResult, PoolTask, TransferredError } from './types.ts'
 
 const { settings } = workerData as { settings: TranslationSettings }
@@ -13,8 +13,8 @@ export default async function run(task: PoolTask): Promise<unknown> {
   try {
     switch (task.type) {
       case 'translate': {
-        const translated = translateChat(task.job, settings)
-        // A buffer of its own: one from Node's pool would take its neighbours along when it is transferred.
+        const translated = translateChat(task.job, settings, providerFaces)
+        // Copied, because transferring a buffer of Node's pool would take the other buffers of that pool along.
         const body = new Uint8Array(translated.body)
         const value = { ...translated, request: { ...translated.request, messages: [] }, body }
         return move({ [transferableSymbol]: [body.buffer], [valueSymbol]: { ok: true, value } })
@@ -31,7 +31,7 @@ export default async function run(task: PoolTask): Promise<unknown> {
 
 function writeTransferredError(thrown: unknown): TransferredError {
   const error = toGatewayError(thrown)
-  // A fault of ours is not an answer: it must surface with its stack, so it leaves the thread as it is.
+  // An internal error keeps its stack, so it leaves the thread as it is.
   if (error.code === 'internal_error') throw thrown
   const transferred: TransferredError = { code: error.code, message: error.message }
   if (error.param !== undefined) transferred.param = error.param

@@ -1,36 +1,35 @@
-// From a client's bytes to the upstream's bytes in one pure step: the same for the event loop and for a pool thread.
+// From a client's bytes to a provider's bytes in one pure step: the same for the event loop and for a pool thread.
 
-import { planNativeChat } from '../bridge/plan.ts'
-import type { ClientProtocol } from '../normalized/index.ts'
-import { readCompletionsRequest } from '../protocols/completions/client/face.ts'
-import { readContentRequest } from '../protocols/content/client/face.ts'
-import type { ChatClientFace, TranslationSettings } from '../protocols/face.ts'
-import { readMessagesRequest } from '../protocols/messages/client/face.ts'
-import { writeNativeV1Request } from '../protocols/native/v1/face.ts'
-import { writeNativeV2Request } from '../protocols/native/v2/face.ts'
-import { readResponsesRequest } from '../protocols/responses/client/face.ts'
+import { admitRequest } from '../bridge/admit.ts'
+import { type RouteTable, resolveRoute } from '../bridge/resolve-route.ts'
+import { clientFaces, findProviderFace, type ProviderFaces } from '../protocols/registry.ts'
+import type { ChatCall } from '../providers/types.ts'
 import { readJsonObject } from './json-body.ts'
-import type { TranslatedChat, TranslationJob } from './types.ts'
+import type { TranslationJob } from './types.ts'
 
-const readers: Record<ClientProtocol, ChatClientFace['readRequest']> = {
-  completions: readCompletionsRequest,
-  responses: readResponsesRequest,
-  messages: readMessagesRequest,
-  content: readContentRequest
+/** What the operator configured, as plain data that may cross a thread boundary. */
+export interface TranslationSettings {
+  routes: RouteTable
+  /** What the provider face of each profile needs, by profile id. */
+  providerOptions: Readonly<Record<string, unknown>>
 }
 
 /**
- * Reads a chat body of a client protocol, plans where it goes and writes it on the provider's wire.
+ * Reads a chat body of a client protocol, resolves its route and writes it on the provider's wire.
  * Raises `GatewayError` with the path of the field at fault; nothing was sent anywhere by then.
  */
-export function translateChat(job: TranslationJob, settings: TranslationSettings): TranslatedChat {
-  const request = readers[job.protocol](readJsonObject(job.bytes), job.context)
-  const plan = planNativeChat(request, job.apiMode, settings)
-  const write = plan.wire === 'native-v2' ? writeNativeV2Request : writeNativeV1Request
-  const written = write(request, { upstreamModel: plan.upstreamModel, settings })
+export function translateChat(job: TranslationJob, settings: TranslationSettings, faces: ProviderFaces): ChatCall {
+  const request = clientFaces[job.protocol].readRequest(readJsonObject(job.bytes), job.context)
+  const plan = resolveRoute(request, job.apiMode, { routes: settings.routes, faces })
+  const face = findProviderFace(faces, plan)
+  admitRequest(request, face.accepts)
+  const target = { upstreamModel: plan.upstreamModel }
+  const written = face.writeChat(request, target, settings.providerOptions[plan.profileId])
   return {
     request,
     plan,
+    path: written.path,
+    headers: written.headers,
     body: Buffer.from(JSON.stringify(written.body)),
     attachments: written.attachments,
     reading: written.reading

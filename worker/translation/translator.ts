@@ -3,20 +3,20 @@
 
 import { extname, join } from 'node:path'
 import type { Piscina } from 'piscina'
-import type { Settings } from '../../shared/settings.ts'
 import { GatewayError } from '../normalized/index.ts'
 import { type CancelSignal, toAbortSignal } from '../performance/cancel-source.ts'
-import type { TranslationSettings } from '../protocols/face.ts'
+import type { ProviderFaces } from '../protocols/registry.ts'
+import type { ChatCall } from '../providers/types.ts'
 import { decodeTokens } from './token-decoding.ts'
-import { translateChat } from './translate.ts'
-import type { PoolResult, PoolTask, TokenDecodingJob, TranslatedChat, TranslationJob } from './types.ts'
+import { type TranslationSettings, translateChat } from './translate.ts'
+import type { PoolResult, PoolTask, TokenDecodingJob, TranslationJob } from './types.ts'
 
 /** An idle thread ends after this long; a burst of large bodies reuses it, a quiet worker does not carry it. */
 const THREAD_IDLE_MS = 30_000
 
 export interface Translator {
-  /** Translates a chat body. Raises `GatewayError`. Small bodies are done before this returns. */
-  translate(job: TranslationJob, signal: CancelSignal): TranslatedChat | Promise<TranslatedChat>
+  /** Translates a chat body. Rejects with `GatewayError`. */
+  translate(job: TranslationJob, signal: CancelSignal): Promise<ChatCall>
   /** Decodes token ids into texts. Raises `GatewayError`. */
   decodeTokens(job: TokenDecodingJob, signal: CancelSignal): Promise<string[]>
   /** Ends the threads. */
@@ -25,6 +25,8 @@ export interface Translator {
 
 export interface TranslatorOptions {
   settings: TranslationSettings
+  /** The faces for inline translation; pool threads have those of the registry. */
+  faces: ProviderFaces
   /** 0 translates everything inline. */
   threads: number
   /** Bodies from this size on go to the pool. */
@@ -32,7 +34,7 @@ export interface TranslatorOptions {
 }
 
 export function createTranslator(options: TranslatorOptions): Translator {
-  const { settings, threads, thresholdBytes } = options
+  const { settings, faces, threads, thresholdBytes } = options
   const queueMax = 2 * threads
   let opening: Promise<Piscina> | undefined
 
@@ -44,17 +46,17 @@ export function createTranslator(options: TranslatorOptions): Translator {
     return pool.queueSize < queueMax ? pool : undefined
   }
 
-  async function translateInPool(job: TranslationJob, signal: CancelSignal): Promise<TranslatedChat> {
+  async function translateInPool(job: TranslationJob, signal: CancelSignal): Promise<ChatCall> {
     const pool = await findRoom()
-    if (pool === undefined) return translateChat(job, settings)
+    if (pool === undefined) return translateChat(job, settings, faces)
     const bytes = takeWholeBuffer(job.bytes)
     return runTask(pool, { type: 'translate', job: { ...job, bytes } }, { signal, transfer: [bytes.buffer] })
   }
 
   return {
-    translate(job, signal) {
+    async translate(job, signal) {
       const isLarge = threads > 0 && job.bytes.byteLength >= thresholdBytes
-      return isLarge ? translateInPool(job, signal) : translateChat(job, settings)
+      return isLarge ? translateInPool(job, signal) : translateChat(job, settings, faces)
     },
     async decodeTokens(job, signal) {
       const pool = await findRoom()
@@ -82,25 +84,6 @@ async function openPool(options: TranslatorOptions, queueMax: number): Promise<P
   })
 }
 
-/** The translation's share of the settings, as plain data that can cross a thread boundary. */
-export function selectTranslationSettings(settings: Settings): TranslationSettings {
-  const { upstream } = settings
-  return {
-    passModel: settings.passModel,
-    ...(upstream.model === undefined ? {} : { defaultModel: upstream.model }),
-    ...(settings.defaultMaxTokens === undefined ? {} : { defaultMaxTokens: settings.defaultMaxTokens }),
-    isImageInputEnabled: settings.enableImages,
-    ...(upstream.profanityCheck === undefined ? {} : { profanityCheck: upstream.profanityCheck }),
-    ...(upstream.flags === undefined ? {} : { flags: [...upstream.flags] }),
-    attachmentLimits: {
-      audioBytesMax: settings.maxAudioFileSizeBytes,
-      imageBytesMax: settings.maxImageFileSizeBytes,
-      textBytesMax: settings.maxTextFileSizeBytes,
-      audioAndImageBytesMax: settings.maxAudioImageTotalSizeBytes
-    }
-  }
-}
-
 async function runTask<Value>(
   pool: Piscina,
   task: PoolTask,
@@ -115,7 +98,7 @@ async function runTask<Value>(
   throw new GatewayError(code, description)
 }
 
-/** The bytes in a buffer that holds nothing else, so that transferring it takes nobody else's bytes along. */
+/** The bytes in a buffer that holds nothing else, so that transferring it takes no other bytes along. */
 function takeWholeBuffer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer } = bytes
   const isWhole = bytes.byteOffset === 0 && bytes.byteLength === buffer.byteLength && buffer instanceof ArrayBuffer

@@ -1,9 +1,7 @@
-// What goes into translating a client's body, and what comes out: everything that the executor and the writer of the answer need.
+// What is asked of the translation, inline or in a pool thread, and how its results cross a thread boundary.
 
-import type { ApiMode, ExecutionPlan } from '../bridge/plan.ts'
-import type { ClientProtocol, ErrorCode, NormalizedRequest } from '../normalized/index.ts'
-import type { PendingAttachment, ReadContext } from '../protocols/face.ts'
-import type { NativeReading } from '../protocols/native/reading.ts'
+import type { ClientProtocol, ErrorCode } from '../normalized/index.ts'
+import type { ApiMode, ReadContext } from '../protocols/face.ts'
 
 export interface TranslationJob {
   protocol: ClientProtocol
@@ -12,16 +10,6 @@ export interface TranslationJob {
   bytes: Uint8Array
   /** What is known of the request besides its body. */
   context: ReadContext
-}
-
-export interface TranslatedChat {
-  /** The request without its messages once it came back from a thread: nothing after this needs them. */
-  request: NormalizedRequest
-  plan: ExecutionPlan
-  /** JSON for the upstream, with placeholders where ids of uploaded files belong. */
-  body: Uint8Array
-  attachments: PendingAttachment[]
-  reading: NativeReading
 }
 
 /** Token ids of one text, and the model whose tokenizer made them. */

@@ -14,7 +14,7 @@ export interface Step {
   /** What the agent gives back, as text. */
   output: string
   hasFailed?: boolean
-  /** What the upstream must be told of it. */
+  /** The result as the upstream must receive it. */
   told: object
 }
 
@@ -74,7 +74,7 @@ export interface Turn {
   results?: Array<[name: string, result: unknown]>
 }
 
-/** A call with what the upstream must be told of its result; both under the client's name. */
+/** A call with its result as the upstream must receive it; both under the client's name. */
 export interface AnsweredCall {
   name: string
   arguments: unknown

@@ -2,11 +2,18 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { lastUpstreamChat, post, readFrames, upstreamChats } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/gateway.ts'
 
 const model = 'GigaChat-2'
 const emulator = await startEmulator(t)
-const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), UPSTREAM_TIMEOUT: '2' } })
+const slotted = 'GigaChat-2-Pro'
+const gateway = await startGateway(t, {
+  env: {
+    ...emulatorVariables(emulator),
+    UPSTREAM_TIMEOUT: '2',
+    GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [slotted]: 1 })
+  }
+})
 const v1 = `${gateway.url}/v1/chat/completions`
 const v2 = `${gateway.url}/v2/chat/completions`
 
@@ -106,35 +113,34 @@ t.test('completions 71: a silent upstream is a timeout (H5)', async t => {
   }
 })
 
-t.test('completions 72: a client that leaves aborts the upstream request (H1, H2, H3)', async t => {
+t.test('completions 72: a client disconnect aborts the upstream request and frees its slot (H1, H2, H3)', async t => {
+  const linesBefore = readLog(gateway).length
   for (const [directive, stream] of [
     ['[[hang]]', true],
     ['[[hang]]', false],
     ['[[tick:50]][[len:500]]', true]
   ] as const) {
     const before = emulator.stats.aborted
+    const sent = upstreamChats(emulator).length
     const controller = new AbortController()
     const response = fetch(v1, {
       method: 'POST',
       signal: controller.signal,
-      body: JSON.stringify({ model, stream, messages: [{ role: 'user', content: directive }] })
+      body: JSON.stringify({ model: slotted, stream, messages: [{ role: 'user', content: directive }] })
     })
-    if (directive === '[[hang]]') {
-      const sent = upstreamChats(emulator).length
-      await emulator.waitFor(
-        () => upstreamChats(emulator).length > sent || emulator.stats.activeChatRequests > 0,
-        10_000
-      )
-    } else {
-      const reader = (await response).body?.getReader()
-      await reader?.read()
-    }
+    if (directive === '[[hang]]') await emulator.waitFor(() => upstreamChats(emulator).length > sent)
+    else await (await response).body?.getReader().read()
     controller.abort()
     await response.catch(() => undefined)
-    await emulator.waitFor(() => emulator.stats.aborted > before, 10_000)
-    t.pass(`${directive} ${stream ? 'streamed' : 'whole'}`)
+    await emulator.waitFor(() => emulator.stats.aborted > before)
+    // The model has one slot, and a request waits for it without limit.
+    t.equal((await ask(v1, 'next', { model: slotted })).status, 200, `${directive} ${stream ? 'streamed' : 'whole'}`)
   }
-  t.equal((await ask(v1, 'still there?')).status, 200)
+  const lines = readLog(gateway).slice(linesBefore)
+  t.strictSame(
+    lines.filter(({ level }) => level === 'ERROR'),
+    []
+  )
 })
 
 t.test('completions 75: a missing or wrong gateway key is an authentication error', async t => {

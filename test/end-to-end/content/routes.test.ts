@@ -1,14 +1,14 @@
 import { GoogleGenAI } from '@google/genai'
 import t from 'tap'
 import { lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startGateway } from '../../support/gateway.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { lastReceived } from '../../support/upstream.ts'
 import { emulatorOptions, generate, model, say } from './support.ts'
 
 /** Of letters that no token of the upstream has, so that it can be looked for. */
 const key = 'key.of.this.gateway'
-const emulator = await startEmulator(t, emulatorOptions)
-const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const { emulator, gateway } = await startSharedGateway(emulatorOptions)
 const configured = await startGateway(t, {
   env: {
     ...emulatorVariables(emulator),

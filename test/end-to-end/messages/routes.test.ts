@@ -1,13 +1,13 @@
 import t from 'tap'
 import { get, lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startGateway } from '../../support/gateway.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
 
 const model = 'GigaChat-2'
 /** Of letters that no token of the upstream has, so that it can be looked for. */
 const key = 'key.of.this.gateway'
 const messages = [{ role: 'user', content: 'hi' }]
-const emulator = await startEmulator(t)
-const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const { emulator, gateway } = await startSharedGateway()
 const configured = await startGateway(t, {
   env: {
     ...emulatorVariables(emulator),

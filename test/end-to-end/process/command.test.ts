@@ -1,4 +1,4 @@
-// What the command line says and answers before anything serves.
+// What the command line prints, and with which code it exits, before the gateway serves.
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -19,7 +19,7 @@ async function runToEnd(t: Test, argumentList: string[], environment: Record<str
   return { code, output: started.output(), errors: started.errors(), hasLog: existsSync(started.logFile) }
 }
 
-t.test('help and version go to stdout and end with 0', async t => {
+t.test('help and version go to stdout and exit with 0', async t => {
   const help = await runToEnd(t, ['--help'])
   t.equal(help.code, 0)
   t.match(help.output, /^Usage: llm-gateway/)
@@ -70,7 +70,7 @@ t.test('warnings of a preflight go to stderr and do not change its exit code', a
   t.notMatch(errors, /hunter2/)
 })
 
-t.test('bridge 49: a preflight contacts nobody', async t => {
+t.test('bridge 49: a preflight opens no connection', async t => {
   let connections = 0
   const upstream = createServer(() => {
     connections += 1
@@ -121,7 +121,7 @@ t.test('operations 36: PROD without a key does not start', async t => {
   t.equal((await runToEnd(t, [], { GATEWAY_MODE: 'prod' })).code, 2)
 })
 
-t.test('a port in use ends the start with 1 and one line, and the log says it as an error', async t => {
+t.test('a port in use ends the start with 1 and one line, and is logged as an error', async t => {
   const other = createServer()
   other.listen(0, '127.0.0.1')
   await once(other, 'listening')
@@ -144,7 +144,7 @@ t.test('an address of another machine ends the start with 1', async t => {
   t.match(errors, /^llm-gateway: startup_failed: address_not_available: [^\n]*192\.0\.2\.1:0[^\n]*\n$/)
 })
 
-t.test('an IPv6 address is named in brackets, with or without which it may be given', async t => {
+t.test('an IPv6 address is named in brackets and may be given with or without them', async t => {
   for (const host of ['2001:db8::1', '[2001:db8::1]']) {
     const { code, errors } = await runToEnd(t, ['--host', host, '--port', '8090'])
     t.equal(code, 1)
@@ -158,7 +158,7 @@ t.test('a log file that cannot be opened is a wrong setting', async t => {
   t.match(errors, /^llm-gateway: invalid_profile_schema: GATEWAY_LOG_FILENAME [^\n]+\n$/)
 })
 
-t.test('settings come from the .env file of the working directory, or from the one that is named', async t => {
+t.test('settings come from the .env file of the working directory, or from the file of --env-file', async t => {
   const started = start(t, ['--inspect-config'], {})
   await started.exited
   writeFileSync(join(started.directory, 'named.env'), 'UPSTREAM_MODEL=from-named\n')
@@ -169,9 +169,9 @@ t.test('settings come from the .env file of the working directory, or from the o
   t.match(missing.errors, /^llm-gateway: [^\n]*--env-path[^\n]*\n$/)
 })
 
-t.test('a file that --env-file names and that is missing is a matter between Node and the user: one line', async t => {
+t.test('a missing file of --env-file is reported by Node itself in one line', async t => {
   const { code, errors } = await runToEnd(t, ['--inspect-config', '--env-file', '/nope.env'])
-  // Node looks for this flag behind the script too. One that does not would leave it to the gateway, as --env-path is.
+  // Node reads this flag behind the script too and exits with 9; a version that does not leaves it to the gateway, which warns.
   t.ok([0, 9].includes(code ?? -1), String(code))
   t.match(errors, /^[^\n]+\n$/)
 })

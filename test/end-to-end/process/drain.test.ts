@@ -3,7 +3,7 @@ import { waitUntil } from '../../support/processes.ts'
 import { hasTerminals, startFleet, startFleetInTerminal } from './fixtures/run.ts'
 import { findWorkers, isAlive, waitForEnd } from './fixtures/workers.ts'
 
-t.test('an idle gateway ends at once and cleanly, on either signal, and takes its workers with it (I3)', async t => {
+t.test('an idle gateway exits at once with 0 on either signal, after its workers have exited (I3)', async t => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const fleet = await startFleet(t, { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '300' })
     const workers = await findWorkers(fleet, 2)
@@ -17,7 +17,7 @@ t.test('an idle gateway ends at once and cleanly, on either signal, and takes it
   }
 })
 
-t.test('bridge 95: a running request ends with its answer, then the gateway ends with 0', async t => {
+t.test('bridge 95: a running request gets its response, then the gateway exits with 0', async t => {
   const fleet = await startFleet(t, { GATEWAY_WORKERS: '1' })
   const running = fleet.get('/work?ms=1000')
   await fleet.get('/state')
@@ -35,7 +35,7 @@ t.test('readiness is false, with the port still open, for the whole grace (I1)',
   await t.rejects(fleet.get('/state'))
 })
 
-t.test('operations 58: at the deadline a running request is cancelled, and the gateway still ends with 0', async t => {
+t.test('operations 58: at the deadline a running request is cancelled, and the gateway still exits with 0', async t => {
   const fleet = await startFleet(t, { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '0.5', GATEWAY_WORKERS: '1' })
   const running = fleet.get('/work?ms=60000')
   await fleet.get('/state')
@@ -58,7 +58,7 @@ t.test('a second signal cancels at once', async t => {
   t.same(await fleet.exited, { code: 0, signal: null })
 })
 
-t.test('a signal that a terminal and a shell both pass on is one wish: what runs is finished', async t => {
+t.test('a signal that a terminal and a shell both forward counts once: running requests finish', async t => {
   const fleet = await startFleet(t, { GATEWAY_WORKERS: '1' })
   const running = fleet.get('/work?ms=1000')
   await fleet.get('/state')
@@ -79,7 +79,7 @@ t.test('a worker that does not finish closing is killed after its bound, and the
   for (const pid of workers.values()) await waitForEnd(pid)
 })
 
-t.test('a worker that dies while draining is not replaced, and the gateway ends', async t => {
+t.test('a worker that exits while draining is not respawned, and the gateway exits', async t => {
   const fleet = await startFleet(t, { GATEWAY_WORKERS: '1', GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '300' })
   const workers = await findWorkers(fleet, 1)
   const running = fleet.get('/work?ms=60000')
@@ -90,11 +90,11 @@ t.test('a worker that dies while draining is not replaced, and the gateway ends'
     await fleet.get('/state').catch(() => undefined)
   process.kill(Number(workers.get(1)), 'SIGKILL')
   t.same(await fleet.exited, { code: 0, signal: null })
-  await t.rejects(running, 'the client sees a cut')
+  await t.rejects(running, 'the connection is cut')
   t.notOk(fleet.readLog().some(line => line.event === 'worker_restart'))
 })
 
-t.test('a closed terminal is a stop like any other', { skip: !hasTerminals }, async t => {
+t.test('a closed terminal stops the gateway as a signal does', { skip: !hasTerminals }, async t => {
   const fleet = await startFleetInTerminal(t)
   const running = fleet.get('/work?ms=1000')
   const { supervisor } = (await fleet.get('/state')).body
@@ -104,11 +104,11 @@ t.test('a closed terminal is a stop like any other', { skip: !hasTerminals }, as
 
   const closed = await startFleetInTerminal(t)
   closed.child.kill('SIGKILL')
-  await waitUntil(() => closed.readLog().at(-1)?.event === 'shutdown_complete', 'the gateway ends')
+  await waitUntil(() => closed.readLog().at(-1)?.event === 'shutdown_complete', 'the gateway has exited')
   t.match(closed.readLog().at(-1), { exit_code: 0 })
 })
 
-t.test('while requests run on, the log says every second how many and how long', async t => {
+t.test('while requests run on, the log shows every second how many and the seconds left', async t => {
   const fleet = await startFleet(t, { GATEWAY_WORKERS: '1', GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '60' })
   const running = fleet.get('/work?ms=2500')
   await fleet.get('/state')

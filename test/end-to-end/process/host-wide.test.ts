@@ -6,22 +6,26 @@ import { findWorkers } from './fixtures/workers.ts'
 
 t.test('operations 54: with a limit of one, calls in two workers run one after the other', async t => {
   const fleet = await startFleet(t, { GATEWAY_MODEL_MAX_CONNECTIONS: '{"one":1}' })
-  const startedAt = performance.now()
-  const answers = await Promise.all(Array.from({ length: 6 }, () => fleet.get('/slot?key=one&ms=100')))
-  t.ok(answers.every(answer => answer.status === 200))
-  t.ok(performance.now() - startedAt >= 590, 'six times 100 ms, one at a time')
+  const held = await Promise.all(Array.from({ length: 6 }, () => fleet.get('/slot?key=one&ms=100')))
+  t.ok(held.every(({ status }) => status === 200))
+  const spans = held.map(({ body }) => ({ from: BigInt(String(body.fromNs)), until: BigInt(String(body.untilNs)) }))
+  spans.sort((left, right) => (left.from < right.from ? -1 : 1))
+  for (const [index, { from }] of spans.entries()) {
+    const previous = spans[index - 1]
+    if (previous !== undefined) t.ok(previous.until <= from, 'the slot is held by one call at a time')
+  }
   const free = await Promise.all([fleet.get('/slot?key=two&ms=1'), fleet.get('/slot?key=two&ms=1')])
   t.ok(free.every(answer => answer.status === 200))
 })
 
-t.test('a slot that a killed worker held comes free', async t => {
+t.test('a slot that a killed worker held is granted again', async t => {
   const fleet = await startFleet(t, { GATEWAY_MODEL_MAX_CONNECTIONS: '{"one":1}' })
   const workers = await findWorkers(fleet, 2)
   const holding = fleet.get('/slot?key=one&ms=600000')
   holding.catch(() => undefined)
   await fleet.get('/state')
   for (const pid of workers.values()) process.kill(pid, 'SIGKILL')
-  t.same(await fleet.until('/slot?key=one&ms=1', () => true), {})
+  t.match(await fleet.until('/slot?key=one&ms=1', () => true), { fromNs: String })
 })
 
 t.test('bridge 51: the catalog is warmed up from boot, once for the host, and every worker shows the same', async t => {
@@ -42,14 +46,14 @@ t.test('bridge 54: forced refreshes in all workers at once share discoveries', a
   t.ok(Number(one.discoveries) + Number(two.discoveries) < 16)
 })
 
-t.test('without an upstream the gateway serves all the same, and asks again for its catalog', async t => {
+t.test('without an upstream the gateway serves, and attempts the discovery again', async t => {
   const fleet = await startFleet(t, { GATEWAY_WORKERS: '1' }, 'no-models')
   const state = await fleet.until('/state', one => Number(one.discoveries) >= 2)
   t.equal(state.catalog, null)
   t.equal((await fleet.get('/models')).status, 500)
 })
 
-t.test('operations 107: a full log is rotated, and every process goes on in the new file', async t => {
+t.test('operations 107: a full log is rotated, and every process continues in the new file', async t => {
   const fleet = await startFleet(t, { GATEWAY_LOG_MAX_SIZE: '5000' })
   const countFiles = () => readdirSync(fleet.directory).filter(name => name.endsWith('.log')).length
   while (countFiles() < 2) await fleet.get('/log?bytes=500')

@@ -12,7 +12,7 @@ import { runClean } from '../../support/processes.ts'
 const root = join(import.meta.dirname, '../../..')
 const { name, version, dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
-/** Those of this machine that are too old for the gateway; there may be none. */
+/** Installed versions of Node that are too old for the gateway; there may be none. */
 async function findOldNodes(required: string): Promise<Array<{ node: string; version: string }>> {
   const folders = new Set((process.env.PATH ?? '').split(delimiter))
   const found = await Promise.all(
@@ -41,7 +41,7 @@ t.test('the packed artifact runs from node_modules of an empty project', async t
   const { bin, engines } = JSON.parse(packageText)
   const entry = join(installed, bin[name])
 
-  // Without its dependencies nothing but the entry can be loaded, so the check must come first.
+  // Without its dependencies only the entry can be loaded, so the version must be checked before the other imports.
   writeFileSync(packageFile, packageText.replace(engines.node, '>=999.1'))
   const refused = await execa(process.execPath, [entry, '--help'], { reject: false })
   t.match(refused, { exitCode: 2, stdout: '' })
@@ -56,7 +56,7 @@ t.test('the packed artifact runs from node_modules of an empty project', async t
     t.equal(line, `llm-gateway: ${findNodeProblem(old, engines.node)}`)
   }
 
-  // What `npm install` would put beside it, without asking a registry.
+  // Links the dependencies that `npm install` would install, without a registry.
   for (const dependency of Object.keys(dependencies)) {
     const link = join(project, 'node_modules', dependency)
     mkdirSync(dirname(link), { recursive: true })

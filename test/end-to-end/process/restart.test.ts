@@ -2,7 +2,7 @@ import t from 'tap'
 import { startControlProcess, startFleet } from './fixtures/run.ts'
 import { findWorkers, waitForEnd } from './fixtures/workers.ts'
 
-t.test('a worker that is killed comes back with the same configuration (I11)', async t => {
+t.test('a worker that is killed is respawned with the same configuration (I11)', async t => {
   const fleet = await startFleet(t, { UPSTREAM_MODEL: 'GigaChat-2-Max' })
   const before = await findWorkers(fleet, 2)
   const { body: first } = await fleet.get('/state')
@@ -19,7 +19,7 @@ t.test('a worker that is killed comes back with the same configuration (I11)', a
   t.same(await fleet.exited, { code: 0, signal: null })
 })
 
-t.test('a worker that crashes says why in one line and comes back', async t => {
+t.test('a worker that crashes logs the reason in one line and is respawned', async t => {
   const fleet = await startFleet(t, { GATEWAY_WORKERS: '1' })
   const before = await findWorkers(fleet, 1)
   await fleet.get('/crash')
@@ -28,7 +28,7 @@ t.test('a worker that crashes says why in one line and comes back', async t => {
   t.match(crash, { level: 'CRITICAL', worker: 1, err: { message: 'the fixture crashes' } })
 })
 
-t.test('a worker that could not be forked is tried again', async t => {
+t.test('a worker that could not be forked is forked again', async t => {
   const fleet = await startFleet(t, { GATEWAY_WORKERS: '2' })
   const before = await findWorkers(fleet, 2)
   fleet.child.kill('SIGUSR2')
@@ -41,7 +41,7 @@ t.test('a worker that could not be forked is tried again', async t => {
   t.same(await fleet.exited, { code: 0, signal: null })
 })
 
-t.test('a worker whose event loop is stuck is killed and comes back', async t => {
+t.test('a worker whose event loop is stuck is killed and respawned', async t => {
   const fleet = await startFleet(t, { GATEWAY_WORKERS: '1' })
   const before = await findWorkers(fleet, 1)
   await t.rejects(fleet.get('/hang'))
@@ -49,7 +49,7 @@ t.test('a worker whose event loop is stuck is killed and comes back', async t =>
   t.ok(fleet.readLog().some(line => line.event === 'worker_stuck'))
 })
 
-t.test('a message that nobody understands is counted and dropped (J7)', async t => {
+t.test('a malformed message of a worker is counted and dropped (J7)', async t => {
   const fleet = await startFleet(t, { GATEWAY_WORKERS: '1' })
   await fleet.get('/nonsense')
   await fleet.get('/nonsense')
@@ -61,13 +61,13 @@ t.test('a message that nobody understands is counted and dropped (J7)', async t 
   )
 })
 
-t.test('workers that keep dying end the gateway with 5 and one line (I8)', async t => {
+t.test('workers that keep dying end the gateway with exit code 5 and one line (I8)', async t => {
   for (const fault of ['die-at-start', 'die-when-ready']) {
     const started = startControlProcess(t, { GATEWAY_WORKERS: '1' }, fault)
     t.same(await started.exited, { code: 5, signal: null })
     t.match(started.errors(), /^workers_keep_dying: [^\n]*\n$/)
-    const deaths = started.readLog().filter(line => line.event === 'worker_exited')
-    t.equal(deaths.length, 4, 'the allowed three, and the one too many')
+    const exits = started.readLog().filter(line => line.event === 'worker_exited')
+    t.equal(exits.length, 4, 'the allowed three, and the one too many')
   }
 })
 
@@ -76,5 +76,5 @@ t.test('workers do not outlive a supervisor that was killed', async t => {
   const workers = await findWorkers(fleet, 2)
   fleet.child.kill('SIGKILL')
   for (const pid of workers.values()) await waitForEnd(pid)
-  t.pass('all ended')
+  t.pass('all have exited')
 })

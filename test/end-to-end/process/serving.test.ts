@@ -1,4 +1,4 @@
-// The real gateway as a process: what it says while it serves, and that it always ends.
+// The real gateway as a process: what it prints and logs while it serves, and that it always exits.
 import { once } from 'node:events'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { get } from 'node:https'
@@ -20,29 +20,32 @@ function findBaseUrl(started: Started): Promise<string> {
   return started.readLine(line => line.includes('listens on')).then(line => String(/http:\S+/.exec(line)?.[0]))
 }
 
-t.test('bridge 99: the demo serves with its own upstream, says where, and no secret reaches any output', async t => {
-  const environment = { GATEWAY_WORKERS: '2', GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: secret }
-  const started = start(t, ['--demo', '--port', '0', '--host', '127.0.0.1'], environment)
-  const baseUrl = await findBaseUrl(started)
-  await started.readLine(line => line.includes('Stop with'))
-  const ask = (headers: Record<string, string>) =>
-    fetch(`${baseUrl}/v1/chat/completions`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify({ model: 'GigaChat-2-Max', messages: [{ role: 'user', content: 'Hello!' }] })
-    })
-  t.equal((await ask({})).status, 401)
-  const answer = await ask({ authorization: `Bearer ${secret}` })
-  t.equal(answer.status, 200)
-  t.match(await answer.json(), { choices: [{ message: { content: /Hello!/ } }] })
-  started.child.kill('SIGTERM')
-  t.same(await started.exited, { code: 0, signal: null })
-  t.equal(started.errors(), '')
-  t.match(started.output(), 'authorization: Bearer $GATEWAY_API_KEY')
-  t.notMatch(started.output() + readFileSync(started.logFile, 'utf8'), /hunter2/)
-})
+t.test(
+  'bridge 99: the demo serves with its own upstream, prints its address, and no secret reaches any output',
+  async t => {
+    const environment = { GATEWAY_WORKERS: '2', GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: secret }
+    const started = start(t, ['--demo', '--port', '0', '--host', '127.0.0.1'], environment)
+    const baseUrl = await findBaseUrl(started)
+    await started.readLine(line => line.includes('Stop with'))
+    const ask = (headers: Record<string, string>) =>
+      fetch(`${baseUrl}/v1/chat/completions`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ model: 'GigaChat-2-Max', messages: [{ role: 'user', content: 'Hello!' }] })
+      })
+    t.equal((await ask({})).status, 401)
+    const answer = await ask({ authorization: `Bearer ${secret}` })
+    t.equal(answer.status, 200)
+    t.match(await answer.json(), { choices: [{ message: { content: /Hello!/ } }] })
+    started.child.kill('SIGTERM')
+    t.same(await started.exited, { code: 0, signal: null })
+    t.equal(started.errors(), '')
+    t.match(started.output(), 'authorization: Bearer $GATEWAY_API_KEY')
+    t.notMatch(started.output() + readFileSync(started.logFile, 'utf8'), /hunter2/)
+  }
+)
 
-t.test('a full disk under the log file keeps nothing from serving or from ending', async t => {
+t.test('with a full disk under the log file the gateway serves and exits as usual', async t => {
   const environment = { GATEWAY_WORKERS: '2', GATEWAY_LOG_FILENAME: '/dev/full', GATEWAY_ACCESS_LOG: 'true' }
   const started = start(t, ['--demo', '--port', '0', '--host', '127.0.0.1'], environment)
   const baseUrl = await findBaseUrl(started)
@@ -65,10 +68,10 @@ t.test('it serves on an IPv6 address in brackets', { skip: !hasIPv6 }, async t =
   t.same(await started.exited, { code: 0, signal: null })
 })
 
-t.test('the log tells the start and the stop, with effective settings and security posture', async t => {
+t.test('the log shows the start and the stop, with effective settings and security posture', async t => {
   const started = start(t, ['--demo', '--port', '0'], { GATEWAY_WORKERS: '1', GATEWAY_NORMALIZATION_MODE: 'x' })
   await findBaseUrl(started)
-  await waitUntil(() => started.readLog().some(line => line.event === 'catalog_published'), 'the catalog is there')
+  await waitUntil(() => started.readLog().some(line => line.event === 'catalog_published'), 'the catalog is published')
   started.child.kill('SIGTERM')
   await started.exited
   const log = started.readLog()
@@ -101,7 +104,7 @@ t.test('the log tells the start and the stop, with effective settings and securi
   )
 })
 
-t.test('the embedded upstream ends with the gateway, however the gateway ends', async t => {
+t.test('the embedded upstream exits with the gateway, also when the gateway is killed', async t => {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     const started = start(t, ['--demo', '--port', '0'], { GATEWAY_WORKERS: '1' })
     await findBaseUrl(started)
@@ -114,7 +117,7 @@ t.test('the embedded upstream ends with the gateway, however the gateway ends', 
   }
 })
 
-t.test('a signal at any moment of a start ends it with 0 (I6)', async t => {
+t.test('a signal at any moment of a start ends it with exit code 0 (I6)', async t => {
   let cleanEnds = 0
   // The moments are spread over the start: module loading, the embedded upstream, the port, the workers.
   for (let waitMs = 100; waitMs <= 1300; waitMs += 150) {
@@ -122,7 +125,7 @@ t.test('a signal at any moment of a start ends it with 0 (I6)', async t => {
     await new Promise(resolve => setTimeout(resolve, waitMs))
     started.child.kill('SIGTERM')
     const outcome = await started.exited
-    // Before Node runs the first line the signal meets Node itself; that moment is not ours, and nothing was begun by then.
+    // Before the first line of the gateway runs, the signal ends Node by its default; nothing has been started by then.
     if (outcome.signal === 'SIGTERM' && !existsSync(started.logFile)) continue
     t.same(outcome, { code: 0, signal: null }, `after ${waitMs} ms`)
     t.equal(started.errors(), '')
@@ -131,7 +134,7 @@ t.test('a signal at any moment of a start ends it with 0 (I6)', async t => {
   t.ok(cleanEnds > 0)
 })
 
-t.test('a reader of stdout that stopped reading stops neither the requests nor the end', async t => {
+t.test('a stdout that is not read blocks neither requests nor the exit', async t => {
   const environment = { GATEWAY_WORKERS: '1', GATEWAY_ACCESS_LOG: 'true', UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
   const started = start(t, ['--port', '0', '--host', '127.0.0.1'], environment)
   const { port } = JSON.parse(await started.readLine(line => line.includes('"event":"listening"')))

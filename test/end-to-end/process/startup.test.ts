@@ -1,9 +1,12 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { readChildPids } from '../../support/processes.ts'
 import { startControlProcess, startFleet, startScript } from './fixtures/run.ts'
 
 const worker = join(import.meta.dirname, 'fixtures/fixture-worker.ts')
+const runner = join(import.meta.dirname, 'fixtures/run-control.ts')
+const oneWorker = { GATEWAY_HOST: '127.0.0.1', GATEWAY_PORT: '0', GATEWAY_WORKERS: '1' }
 
 t.test('a worker that is not ready in time ends the start with 1 and one line', async t => {
   const started = startControlProcess(t, { GATEWAY_STARTUP_TIMEOUT_SECONDS: '1' }, 'never-ready')
@@ -21,7 +24,7 @@ t.test('a worker that cannot start ends the start with 1, without a secret or a 
   t.match(log, /cannot start with \*\*\*/)
 })
 
-t.test('a port that somebody takes before a worker has it is named', async t => {
+t.test('a port that another process binds before a worker does is named', async t => {
   const started = startControlProcess(t, { GATEWAY_WORKERS: '1' }, 'port-taken')
   t.same(await started.exited, { code: 1, signal: null })
   t.match(started.errors(), /^startup_failed: port_in_use: 127\.0\.0\.1:\d+: [^\n]*\n$/)
@@ -41,10 +44,26 @@ t.test('a signal while workers are starting ends cleanly (I6)', async t => {
   t.equal(started.errors(), '')
 })
 
-t.test('workers know nothing but what they were told', async t => {
+t.test('no credential is left in the environment of a worker, under any name of a variable', async t => {
+  const secrets = {
+    GATEWAY_API_KEY: 'hunter2-gateway',
+    UPSTREAM_CREDENTIALS: 'hunter2-upstream',
+    SOME_PROFILE_KEY: 'hunter2-profile',
+    NODE_AUTH_TOKEN: 'hunter2-registry',
+    HTTPS_PROXY: 'http://user:hunter2-proxy@127.0.0.1:9'
+  }
+  const started = startScript(t, runner, [JSON.stringify(oneWorker)], { ...secrets, TZ: 'UTC', LC_TIME: 'C' })
+  await started.readLine(line => line.includes('"serving"'))
+  const [pid = 0] = readChildPids(started.child.pid ?? 0)
+  const environment = readFileSync(`/proc/${pid}/environ`, 'utf8')
+  t.notMatch(environment, /hunter2/)
+  for (const name of Object.keys(secrets)) t.notMatch(environment, name)
+  for (const kept of ['PATH=', 'HOME=', 'TZ=UTC', 'LC_TIME=C']) t.match(environment, kept)
+})
+
+t.test('workers get the Node options that were planned for them', async t => {
   const fleet = await startFleet(t)
   const { body } = await fleet.get('/state')
-  t.same(body.ownVariables, [])
   t.ok((body.execArgv as string[]).includes('--max-semi-space-size=32'))
 })
 
@@ -54,7 +73,7 @@ t.test('a worker that is started by hand refuses with one line', async t => {
   t.match(started.errors(), /^[^\n]+\n$/)
 })
 
-t.test('nobody else gets the port while the gateway shares it among its workers', async t => {
+t.test('no other gateway gets the port while the workers share it', async t => {
   const fleet = await startFleet(t)
   const { port } = new URL(fleet.baseUrl)
   const second = startControlProcess(t, { GATEWAY_PORT: port })

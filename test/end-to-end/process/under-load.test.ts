@@ -8,7 +8,7 @@ import { emulatorVariables, readLog, type StartedGateway, startEmulator, startGa
 import { readChildPids, waitUntil } from '../../support/processes.ts'
 
 const CLIENTS = 12
-/** How connections reach the workers: by the kernel, or from hand to hand where it cannot share a port. */
+/** How connections reach the workers: by the kernel, or through the supervisor where the kernel cannot share a port. */
 const listeningModes: Array<{ mode: string; sharesPort: boolean; env: Record<string, string> }> = [
   { mode: 'shared port', sharesPort: process.platform === 'linux', env: {} },
   {
@@ -21,7 +21,7 @@ const body = JSON.stringify({ model: 'GigaChat-2', messages: [{ role: 'user', co
 
 interface Outcome {
   status: number | undefined
-  /** The connection could not be opened: nobody accepted this request. */
+  /** The connection could not be opened, so no worker accepted this request. */
   isRefused: boolean
   /** The id that the client gave the request. */
   id: string
@@ -46,13 +46,13 @@ function ask(url: string, agent: Agent): Promise<Outcome> {
   })
 }
 
-/** The ids of all requests that a worker took in, however they ended. */
+/** The ids of all requests that a worker has received, with any outcome. */
 function readServedIds(gateway: StartedGateway): Set<string> {
   const log = readFileSync(join(gateway.folder, 'gateway.log'), 'utf8')
   return new Set([...log.matchAll(/"event":"http_access".*?"trace_id":"([^"]+)"/g)].map(([, id]) => id ?? ''))
 }
 
-/** Starts two workers, and looks whether they listen as they should. */
+/** Starts two workers and checks how they listen. */
 async function startWorkers(t: Test, { sharesPort, env }: (typeof listeningModes)[number]): Promise<StartedGateway> {
   const emulator = await startEmulator(t)
   const gateway = await startGateway(t, {
@@ -98,7 +98,7 @@ for (const listening of listeningModes) {
     process.kill(before[0] ?? 0, 'SIGKILL')
     const atKill = load.outcomes.length
     await waitUntil(() => load.outcomes.length > atKill + 200, 'load goes on')
-    await waitUntil(() => readChildPids(supervisor).length === 2, 'a new worker stands')
+    await waitUntil(() => readChildPids(supervisor).length === 2, 'a new worker has been forked')
     const outcomes = await load.stop()
     const lost = outcomes.filter(({ status }) => status !== 200)
     t.ok(lost.length <= CLIENTS, `${lost.length} of ${outcomes.length} requests were lost`)
@@ -115,17 +115,17 @@ for (const listening of listeningModes) {
     await load.ended
     t.equal(await exited, 0)
     const workers = new Set(readLog(gateway).flatMap(({ event, worker }) => (event === 'http_access' ? [worker] : [])))
-    // The kernel spreads by chance, which may mean one of them only.
+    // The kernel spreads connections at random, so one worker may get all of them.
     if (!listening.sharesPort) t.equal(workers.size, 2, 'both workers got connections')
-    // A connection that the kernel held but no worker had taken yet is reset when the listener closes: nobody was working on it.
+    // A connection that was queued in the kernel is reset when the listener closes: no worker had accepted it.
     const served = readServedIds(gateway)
     const answered = load.outcomes.filter(({ status }) => status === 200 || status === 503)
     t.ok(
       answered.every(({ id }) => served.has(id)),
-      'the log knows every answered request'
+      'every request with a response is in the log'
     )
     const lost = load.outcomes.filter(outcome => !answered.includes(outcome) && served.has(outcome.id))
-    t.strictSame(lost, [], 'every request that a worker took in was answered')
+    t.strictSame(lost, [], 'every request that a worker received got a response')
     for (const { status, headers } of load.outcomes) {
       if (status !== 503) continue
       t.equal(headers['retry-after'], '1')
@@ -134,7 +134,7 @@ for (const listening of listeningModes) {
   })
 }
 
-t.test('bridge 95, 96: SIGTERM lets a short request end and cuts an endless stream at the deadline', async t => {
+t.test('bridge 95, 96: SIGTERM lets a short request finish and ends an endless stream at the deadline', async t => {
   const emulator = await startEmulator(t)
   const gateway = await startGateway(t, {
     env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '2' }
@@ -186,6 +186,6 @@ t.test('completions 73: a request during shutdown is refused with a machine read
       details: [{ reason_id: 'gateway_shutting_down' }]
     }
   })
-  t.equal((await running).json.choices[0].message.content, 'late', 'the running request was answered')
+  t.equal((await running).json.choices[0].message.content, 'late', 'the running request got its response')
   t.equal(await exited, 0)
 })

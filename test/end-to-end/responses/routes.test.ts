@@ -2,11 +2,11 @@ import OpenAI from 'openai'
 import t from 'tap'
 import { lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
 import { catchError } from '../../support/errors.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startGateway } from '../../support/gateway.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { ask, createClient, model } from './support.ts'
 
-const emulator = await startEmulator(t)
-const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const { emulator, gateway } = await startSharedGateway()
 const configured = await startGateway(t, {
   env: { ...emulatorVariables(emulator), GATEWAY_UPSTREAM_API_MODE: 'v2', UPSTREAM_MODEL: 'GigaChat-2-Pro' }
 })

@@ -1,4 +1,4 @@
-// What stays bounded when clients behave badly: streams that are left behind, readers that stop reading, and large answers
+// What stays bounded when clients behave badly: disconnects within streams, readers that stop reading, and large responses
 // (field lessons H4, H6, H7, H8).
 
 import { once } from 'node:events'
@@ -28,7 +28,7 @@ function readMemory(gateway: StartedGateway): number {
   return Number(kibibytes) * 1024
 }
 
-/** Sends a request over a connection of its own and hands the connection over: nobody reads from it. */
+/** Sends a request over a connection of its own and returns the connection unread. */
 async function send(gateway: StartedGateway, family: Family, prompt: string, stream = true): Promise<Socket> {
   const options = { stream, query: stream ? '?alt=sse' : '' }
   const { hostname, port, pathname, search } = new URL(urlOf(gateway, family, options))
@@ -41,7 +41,7 @@ async function send(gateway: StartedGateway, family: Family, prompt: string, str
   return socket
 }
 
-t.test('thousands of streams that are left behind leave nothing busy (H4)', async t => {
+t.test('thousands of client disconnects free every connection and slot (H4)', async t => {
   const emulator = await startEmulator(t)
   const gateway = await startGateway(t, {
     env: {
@@ -52,16 +52,14 @@ t.test('thousands of streams that are left behind leave nothing busy (H4)', asyn
   })
   t.equal((await askIn(gateway, 'completions', 'warm')).status, 200)
   const before = countDescriptors(gateway)
-  // Bounded in number and, on a slow machine, in time.
-  const total = 3000
-  const deadline = performance.now() + 40_000
+  const total = 2000
   const prompts = ['[[tick:5]][[len:5000]]', '[[hang]]', '[[hang:1]]', '[[slow:30000]]'] as const
   let started = 0
   async function leaveStreams(): Promise<void> {
-    while (started < total && performance.now() < deadline) {
+    while (started < total) {
       const index = started++
       const prompt = prompts[index % prompts.length] ?? '[[hang]]'
-      // More clients than connections and slots: some leave while they wait for one.
+      // More clients than connections and slots: some disconnect while they wait for one.
       const socket = await send(gateway, families[index % 4] ?? 'completions', prompt, index % 8 < 6)
       const isHeard = prompt.startsWith('[[tick') && index % 8 < 6 && index % 16 < 8
       if (isHeard) await Promise.race([once(socket, 'data'), once(socket, 'close')])
@@ -70,7 +68,7 @@ t.test('thousands of streams that are left behind leave nothing busy (H4)', asyn
     }
   }
   await Promise.all(Array.from({ length: 80 }, leaveStreams))
-  t.comment(`${started} streams were left`)
+  t.comment(`${started} clients disconnected`)
   await emulator.waitFor(({ stats }) => stats.activeRequests === 0, 30_000)
   // All connections and all slots are there again: as many as are allowed run at once.
   const headers = { connection: 'close' }

@@ -15,7 +15,7 @@ const kinds = {
 }
 
 t.test(
-  'operations 57: SIGTERM lets running requests end, and refuses new ones in the form of their family (I1, I2, I3)',
+  'operations 57; bridge 95: SIGTERM lets running requests end, and refuses new ones in the form of their family (I1, I2, I3)',
   async t => {
     const gateway = await startGateway(t, {
       env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '8' }
@@ -55,7 +55,7 @@ t.test(
 )
 
 t.test(
-  'operations 58: at the deadline what still runs is told so in the form of its family, and the end is clean',
+  'operations 58: at the deadline running requests end with the error of their family, and the exit code is 0',
   async t => {
     const gateway = await startGateway(t, {
       env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '1' }
@@ -83,7 +83,7 @@ t.test(
 )
 
 t.test('an idle gateway ends at once although clients keep their connections open (I3, I5)', async t => {
-  // Whoever waited for this deadline would run into the test's own.
+  // Longer than the timeout of the test, so waiting for it would fail the test.
   const gateway = await startGateway(t, {
     env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '300' }
   })

@@ -1,4 +1,4 @@
-// Whatever a client puts into a body, it gets an answer or an error of its own family, and the gateway lives on.
+// For every body the client gets a response or an error in its family's form, and the gateway keeps running.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -53,7 +53,7 @@ t.test('operations 1, 2: liveness is open, empty and strict about its method (I7
   t.strictSame(refused.json, { error: { code: 'method_not_allowed', message: 'Method Not Allowed' } })
 })
 
-t.test('operations 3, 8: what is not there is 404 in the form of its path, before any key', async t => {
+t.test('operations 3, 8: an unknown path is 404 in the form of its family, before any key is checked', async t => {
   t.strictSame((await get(`${keyed.url}/health/`)).json, { error: { code: 'not_found', message: 'Not Found' } })
   t.equal((await get(`${keyed.url}/abc/health`)).status, 200)
   const nowhere = await get(`${keyed.url}/nope`, { 'x-api-key': 'wrong' })
@@ -158,7 +158,7 @@ const codings = {
   zstd: zstdCompressSync
 }
 
-t.test('operations 26: a body is counted as it arrives and as it unpacks, in every coding', async t => {
+t.test('operations 26: a body is counted compressed and decompressed, in every content encoding', async t => {
   const before = upstreamChats(emulator).length
   const large = JSON.stringify(bodyOf('completions', 'x'.repeat(3 * LIMIT)))
   for (const family of families) {
@@ -323,7 +323,7 @@ t.test('operations 32, 33, 34, 35: the key is taken from the first carrier that 
   }
 })
 
-t.test('operations 37: in PROD the key is demanded without being switched on', async t => {
+t.test('operations 37: in PROD the key is required without being switched on', async t => {
   for (const family of families) t.equal((await askIn(production, family, 'hi')).status, 401, family)
   const headers = { authorization: 'Bearer a-key-of-production' }
   for (const family of families) t.equal((await askIn(production, family, 'hi', { headers })).status, 200, family)

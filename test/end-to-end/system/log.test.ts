@@ -25,10 +25,10 @@ const routes = {
   completions: '/v1/chat/completions',
   responses: '/v1/responses',
   messages: '/v1/messages',
-  content: /^\/v1beta\/models\/\{model\}/
+  content: '/v1beta/models/{model}:generateContent'
 }
 
-t.test('operations 106: every request has one line with the id of its answer, in either format', async t => {
+t.test('operations 106: every request has one line with the id of its response, in either format', async t => {
   const json = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_ACCESS_LOG: 'true' } })
   const ids = new Map<string, string>()
   for (const family of families) {
@@ -78,7 +78,7 @@ t.test('operations 106: every request has one line with the id of its answer, in
 })
 
 t.test(
-  'a client that left is a 499 in the log, before and within its answer, and the upstream’s work ended',
+  'a client disconnect is a 499 in the log, before and within the response, and the upstream’s work ends',
   async t => {
     const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_ACCESS_LOG: 'true' } })
     for (const prompt of ['[[tick:50]][[len:1000]]', '[[hang]]']) {
@@ -96,8 +96,11 @@ t.test(
     t.match(
       readLog(gateway)
         .filter(line => line.status === 499)
-        .map(line => line.lifecycle),
-      ['streaming_aborted', 'request_aborted']
+        .map(line => [line.lifecycle, line.error_type]),
+      [
+        ['streaming_aborted', 'stream_cancelled'],
+        ['request_aborted', 'request_cancelled']
+      ]
     )
     const broken = await askIn(gateway, 'completions', '[[die:1]][[chunks:a|b]]', { stream: true })
     t.equal(broken.status, 200)
@@ -112,12 +115,12 @@ t.test(
       readLog(gateway).find(
         line => line.request_id === broken.headers.get('x-request-id') && line.event === 'http_access'
       ),
-      { status: 200, lifecycle: 'streaming_aborted' }
+      { status: 200, lifecycle: 'streaming_aborted', error_type: 'connect_error' }
     )
   }
 )
 
-t.test('what went wrong with the upstream or a limit has a warning that leads to its request', async t => {
+t.test('failed calls, odd responses and refused slots leave a warning with the id of their request', async t => {
   const gateway = await startGateway(t, {
     env: {
       ...emulatorVariables(emulator),

@@ -14,7 +14,7 @@ const basic = (pair: string): string => Buffer.from(pair).toString('base64')
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const last = (end: string) => emulator.requests.findLast(({ path }) => path.endsWith(end))
 
-t.test('operations 39: an access token goes upstream as it is, whatever the case of its scheme', async t => {
+t.test('operations 39: an access token goes upstream as it is, in any case of its scheme', async t => {
   for (const family of families) {
     for (const authorization of ['Bearer upstream-auth-abc', 'bearer upstream-auth-abc']) {
       const answer = await askIn(gateway, family, 'hi', { headers: { authorization } })
@@ -25,7 +25,7 @@ t.test('operations 39: an access token goes upstream as it is, whatever the case
   t.equal((await post(`${gateway.url}/v1/embeddings`, { input: 'x' }, bearer('upstream-auth-abc'))).status, 200)
   t.equal(last('/embeddings')?.headers.authorization, 'Bearer abc')
   const refused = await askIn(gateway, 'completions', 'hi', { headers: bearer('upstream-auth-unknown') })
-  t.equal(refused.status, 401, 'nobody can renew it')
+  t.equal(refused.status, 401, 'it cannot be renewed')
 })
 
 t.test(

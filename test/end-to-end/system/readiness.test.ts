@@ -12,6 +12,17 @@ const idsOf = (answer: Answer): string[] => answer.json.data.map(({ id }: { id: 
 /** Asks over a connection of its own, so that any worker may answer. */
 const getAnywhere = (url: string, headers: Record<string, string> = {}) => get(url, { connection: 'close', ...headers })
 
+t.test('bridge 54: parallel lists of an empty catalog wait for the one discovery that is running', async t => {
+  const emulator = await startEmulator(t)
+  // Long enough that the requests arrive before the response to the discovery of the start.
+  const list = { object: 'list', data: [{ id: 'only', object: 'model', type: 'chat' }] }
+  emulator.respondNext({ path: '/models', delayMs: 1_000, body: list })
+  const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '3' } })
+  const responses = await Promise.all(Array.from({ length: 16 }, () => getAnywhere(`${gateway.url}/models`)))
+  for (const response of responses) t.strictSame(idsOf(response), ['only'])
+  t.equal(emulator.requests.filter(({ path }) => path.endsWith('/models')).length, 1)
+})
+
 t.test('bridge 51, 54: a gateway gets ready by itself, and lists its models from one discovery', async t => {
   const emulator = await startEmulator(t)
   const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '3' } })
@@ -46,10 +57,10 @@ t.test('bridge 51, 54: a gateway gets ready by itself, and lists its models from
   t.equal(new Set(revisions.map(answer => answer.json.model_catalog.inventory_revision)).size, 1)
   const calls = () => emulator.requests.filter(({ path }) => path.endsWith('/models')).length
   await get(`${gateway.url}/ready`)
-  t.equal(calls(), 1, 'readiness asks nobody')
+  t.equal(calls(), 1, 'readiness makes no upstream call')
 })
 
-t.test('without its upstream a gateway lives, is not ready, and becomes so when the upstream comes', async t => {
+t.test('without its upstream a gateway runs unready, and becomes ready when the upstream starts', async t => {
   const reserved = await createEmulator()
   const { port } = reserved
   await reserved.close()
@@ -79,7 +90,7 @@ t.test('without its upstream a gateway lives, is not ready, and becomes so when 
   t.equal((await askIn(gateway, 'completions', 'hi')).status, 200)
 })
 
-t.test('bridge 53: a list that cannot be renewed is served as the old one, and said to be stale', async t => {
+t.test('bridge 53: a list that cannot be refreshed stays, marked as stale', async t => {
   const emulator = await startEmulator(t)
   const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '2' } })
   const first = await get(`${gateway.url}/models`)

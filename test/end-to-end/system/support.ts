@@ -60,10 +60,10 @@ export function askIn(
   return post(urlOf(gateway, family, options), bodyOf(family, text, options), options.headers)
 }
 
-/** Streams that are open on purpose: a response that nobody refers to is collected, and its connection closed with it. */
+/** Keeps open streams referenced: a collected response closes its connection. */
 const openedStreams: Response[] = []
 
-/** Opens a stream and leaves it to the caller to read it, or not. */
+/** Opens a stream without reading it. */
 export async function openStream(
   gateway: { url: string },
   family: Family,

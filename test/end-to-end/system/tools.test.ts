@@ -55,7 +55,7 @@ function choose(family: Family, choice: Choice): object {
   }
 }
 
-/** What the upstream was told about tools: the declared names, and what is forced. */
+/** The declared names and the forced tool of the last upstream request. */
 function readSent(): { names: string[]; forced: unknown } {
   const { path, body } = lastUpstreamChat(emulator)
   const isV1 = path.includes('/v1/')
@@ -330,7 +330,7 @@ function abandoned(family: Family): object {
   }
 }
 
-t.test('a call that the conversation left behind is not sent, and the conversation goes on (B8)', async t => {
+t.test('an abandoned call is not sent, and the conversation goes on (B8)', async t => {
   for (const family of families) {
     for (const version of versions) {
       const name = `${family} ${version}`
@@ -340,7 +340,7 @@ t.test('a call that the conversation left behind is not sent, and the conversati
         more: { ...declare(family, ['a']), ...abandoned(family) }
       })
       if (family === 'messages') {
-        // The protocol itself demands a result here; its clients repair their history by the id.
+        // The protocol itself requires a result here; its clients repair their history by the id.
         t.equal(answer.status, 400, name)
         t.match(readError(family, answer).message, 'toolu_1')
         t.equal(upstreamChats(emulator).length, before, name)
@@ -468,7 +468,7 @@ t.test('several results and a text in one turn keep their order (B13)', async t 
     }
   }
   for (const family of ['messages', 'content'] as const) {
-    // Ids that nobody gave out carry no state, so the strict upstream takes them too.
+    // Foreign ids carry no state, so the strict upstream accepts them.
     const answer = await askIn(gateway, family, '', { more: { ...declare(family, ['a', 'b']), ...both[family] } })
     t.equal(answer.status, 200, family)
     t.strictSame(

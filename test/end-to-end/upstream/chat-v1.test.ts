@@ -12,7 +12,7 @@ const url = `${gateway.url}/v1/chat/completions`
 
 /** Asks, and the upstream answers exactly this. */
 function askScripted(answer: object, more: object = {}) {
-  emulator.answerNext(answer)
+  emulator.respondNext(answer)
   return ask(gateway, 'v1', 'hi', { more })
 }
 
@@ -121,7 +121,7 @@ t.test('a forced function is an object, an unforced one is nothing', async t => 
   }
 })
 
-t.test('a whole answer needs nothing but choices, and whatever else it holds does no harm', async t => {
+t.test('a whole response needs only choices, and unknown members do no harm', async t => {
   const choices = [{ message: { content: 'Four degrees.', role: 'assistant' }, index: 0, finish_reason: 'stop' }]
   const bare = await askScripted({ body: { choices } })
   t.equal(bare.status, 200)
@@ -337,7 +337,7 @@ t.test('reasoning deltas come as reasoning, empty and null ones as nothing (C2)'
   t.equal(textOf(frames), 'so it is')
 })
 
-t.test('frames are read whatever their line ends, comments, names and cuts (A12, A13)', async t => {
+t.test('frames are read with any line end, comment, name and chunk boundary (A12, A13)', async t => {
   const text = 'Привет, мир 🌍'
   const plain = `${delta({ content: text })}${delta({ content: '' }, { finish_reason: 'stop' })}${DONE}`
   const forms: Record<string, unknown[]> = {
@@ -376,7 +376,7 @@ t.test('an error inside a 200 is an error, with its own status (A16)', async t =
     t.equal((await askScripted({ body })).status, status)
     const whole = await askScripted({ body }, { stream: true })
     t.equal(whole.status, status, 'instead of a stream')
-    emulator.answerNext({ chunks: [frame(body), DONE] })
+    emulator.respondNext({ chunks: [frame(body), DONE] })
     t.equal((await ask(gateway, 'v1', 'hi', { more: { stream: true } })).status, status, 'as the first frame')
     const late = await streamScripted([delta({ content: 'a' }), frame(body)])
     t.equal(textOf(late), 'a')

@@ -14,7 +14,7 @@ const functionTool = (name: string) => ({ type: 'function', function: { name, pa
 const orderTools = [functionTool('order_status')]
 
 function askScripted(answer: object, more: object = {}) {
-  emulator.answerNext(answer)
+  emulator.respondNext(answer)
   return ask(gateway, 'v2', 'hi', { more })
 }
 
@@ -234,7 +234,7 @@ t.test('hosted tools come under the upstream’s own names, each once, before th
   }
   await ask(gateway, 'v2', 'hi', { more: { tools: [configured] } })
   t.strictSame(lastUpstreamChat(emulator).body.tools, [{ web_search: { flags: ['b'], indexes: ['nested'] } }])
-  // SDKs fill what nobody chose with null; the upstream refuses it at any depth.
+  // SDKs send null for unset members; the upstream refuses null at any depth.
   const approximate = { type: 'approximate', city: null, region: { code: null }, names: ['a', null] }
   const filled = { type: 'web_search', search_context_size: null, user_location: approximate }
   t.equal((await ask(gateway, 'v2', 'hi', { more: { tools: [filled] } })).status, 200)
@@ -243,7 +243,7 @@ t.test('hosted tools come under the upstream’s own names, each once, before th
   ])
 })
 
-t.test('choices of tools are forced by name, or without one where some tool is demanded', async t => {
+t.test('a tool choice forces a function by name, or any function without a name', async t => {
   const hosted = { type: 'code_interpreter' }
   for (const [tools, tool_choice, expected] of [
     [[hosted], { type: 'code_interpreter' }, { mode: 'forced', tool_name: 'code_interpreter' }],
@@ -498,7 +498,7 @@ t.test('the contract’s stream arrives as one role, its deltas, one finish with
   t.equal(frames.at(-1), '[DONE]')
 })
 
-t.test('payloads are told apart by what they hold, not by their names', async t => {
+t.test('payloads are recognized by their members, not by their event names', async t => {
   const unnamed = (text: string) => text.replace(/^event: .*\n/, '')
   for (const chunks of [
     [unnamed(delta({ text: 'same' })), unnamed(done())],
@@ -552,7 +552,7 @@ t.test('reasoning comes in messages of its own role or beside the text', async t
   t.equal(textOf(frames), 'so')
 })
 
-t.test('frames are read whatever their line ends, comments and cuts (A12, A13)', async t => {
+t.test('frames are read with any line end, comment and chunk boundary (A12, A13)', async t => {
   const text = 'Привет, мир 🌍'
   const plain = `${delta({ text })}${done()}`
   const forms: Record<string, unknown[]> = {

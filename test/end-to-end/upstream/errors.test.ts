@@ -217,7 +217,7 @@ t.test('of the upstream’s words only its message is shown, cleaned and cut', a
     t.equal(plain.json.error.message, 'Requested model does not support functions')
   }
   for (const body of ['<html>canary</html>', 'canary', '["canary"]', '{"message":5,"url":"canary"}', '']) {
-    emulator.answerNext({ status: 422, body, headers: { 'x-internal': 'canary' } })
+    emulator.respondNext({ status: 422, body, headers: { 'x-internal': 'canary' } })
     const answer = await ask(gateway, 'v1', 'hi')
     t.equal(answer.status, 422, body)
     t.ok(answer.json.error.message.length > 0)

@@ -38,7 +38,7 @@ async function makeEveryCall(url: string): Promise<void> {
 }
 
 t.test(
-  'operations 45: every API call carries the token, our name and the context, the token server only our name',
+  'operations 45: every API call carries the token, the user agent and the context, the token endpoint only the user agent',
   async t => {
     emulator.reset()
     await makeEveryCall(gateway.url)
@@ -66,7 +66,7 @@ t.test(
   }
 )
 
-t.test('bodies are announced as bare JSON, streams as events that nobody may keep', async t => {
+t.test('bodies have a bare JSON content type, streams ask for uncached events', async t => {
   emulator.reset()
   await makeEveryCall(gateway.url)
   for (const { path, headers, body } of emulator.requests) {
@@ -262,7 +262,7 @@ t.test('a compressed answer is unpacked', async t => {
 t.test('redirects are not followed, and only 200 is a success', async t => {
   for (const status of [201, 202, 204, 206, 301, 302, 307, 308]) {
     for (const isStream of [false, true]) {
-      emulator.answerNext({
+      emulator.respondNext({
         status,
         headers: { location: `${emulator.baseUrl}/models` },
         body: status === 204 ? '' : '{}'

@@ -1,4 +1,4 @@
-// Whatever the upstream answers, the client gets an answer, or a failure of the provider in its family's form; a stream always has
+// For every upstream response the client gets a response, or a provider failure in its family's form; a stream always has
 // one clear end.
 
 import fc from 'fast-check'
@@ -102,7 +102,7 @@ for (const family of families) {
       const isProvidersFailure = (status: number) => status === 502 || status === 500
       await fc.assert(
         fc.asyncProperty(oddVersionsOf(whole), async body => {
-          emulator.answerNext({ body })
+          emulator.respondNext({ body })
           const answer = await ask(false)
           if (answer.status === 200) return
           const { message } = readError(family, answer)
@@ -113,7 +113,7 @@ for (const family of families) {
       await fc.assert(
         fc.asyncProperty(oddVersionsOf(frames), fc.boolean(), async (document, hasEndMark) => {
           const chunks = writeFrames(document)
-          emulator.answerNext({ chunks: hasEndMark ? [...chunks, 'data: [DONE]\n\n'] : chunks })
+          emulator.respondNext({ chunks: hasEndMark ? [...chunks, 'data: [DONE]\n\n'] : chunks })
           const answer = await ask(true)
           if (answer.status === 200) {
             readEnd(family, answer.text)

@@ -24,7 +24,7 @@ t.test('embeddings go as a list, and come back in the order of the texts with th
   const answer = await embeddings({ input: ['one', 'two words', 'three little words'], model: 'Embeddings' })
   t.equal(answer.json.data.length, 3)
   for (const { embedding } of answer.json.data) t.equal(embedding.length, 1024)
-  emulator.answerNext({
+  emulator.respondNext({
     path: '/embeddings',
     body: {
       object: 'list',
@@ -41,7 +41,7 @@ t.test('embeddings go as a list, and come back in the order of the texts with th
     { object: 'embedding', embedding: [1], index: 1 }
   ])
   t.strictSame(sorted.json.usage, { prompt_tokens: 12, total_tokens: 12 })
-  emulator.answerNext({
+  emulator.respondNext({
     path: '/embeddings',
     body: { data: [{ embedding: [0.5] }], usage: { prompt_tokens: 3, total_tokens: 3 } }
   })
@@ -56,7 +56,7 @@ t.test('an embeddings answer that lacks a vector is a failure of the provider', 
     {},
     { data: [{ embedding: [1] }, { embedding: 'x' }] }
   ]) {
-    emulator.answerNext({ path: '/embeddings', body })
+    emulator.respondNext({ path: '/embeddings', body })
     const answer = await embeddings({ input: ['a', 'b'], model: 'Embeddings' })
     t.equal(answer.status, 502)
     t.match(answer.json.error, { type: 'server_error', code: 'provider_protocol_error' })
@@ -67,7 +67,7 @@ t.test('an embeddings answer that lacks a vector is a failure of the provider', 
 })
 
 t.test('models keep the type that the upstream gives them, and its unknown members', async t => {
-  emulator.answerNext({
+  emulator.respondNext({
     path: '/models',
     body: {
       object: 'list',
@@ -97,7 +97,7 @@ t.test('models keep the type that the upstream gives them, and its unknown membe
 })
 
 t.test(
-  'the list is asked for again only when it is old or somebody insists, and a failure leaves the old one',
+  'the list is fetched again only when it is old or a refresh is requested, and a failure keeps the old one',
   async t => {
     const first = await get(`${gateway.url}/v1/models?refresh=yes`)
     const before = received(emulator, '/models').length
@@ -127,7 +127,7 @@ t.test('bridge 56: every credential of a client has a list of its own', async t 
   const list = (token: string) => get(`${gateway.url}/v1/models`, { authorization: `Bearer upstream-cred-${token}` })
   const [ann, bob] = ['ann:1', 'bob:2'].map(pair => Buffer.from(pair).toString('base64'))
   const only = (id: string) =>
-    emulator.answerNext({ path: '/models', body: { object: 'list', data: [{ id, object: 'model', type: 'chat' }] } })
+    emulator.respondNext({ path: '/models', body: { object: 'list', data: [{ id, object: 'model', type: 'chat' }] } })
   only('of-ann')
   t.strictSame(
     (await list(ann ?? '')).json.data.map(({ id }: { id: string }) => id),
@@ -148,14 +148,14 @@ t.test('bridge 56: every credential of a client has a list of its own', async t 
 t.test('bridge 57: an oversized list is not taken over', async t => {
   const before = await get(`${gateway.url}/v1/models?refresh=1`)
   const data = Array.from({ length: 1025 }, (_, index) => ({ id: `model-${index}`, object: 'model' }))
-  emulator.answerNext({ path: '/models', body: { object: 'list', data } })
+  emulator.respondNext({ path: '/models', body: { object: 'list', data } })
   const after = await get(`${gateway.url}/v1/models?refresh=1`)
   t.strictSame(
     after.json.data.map(({ id }: { id: string }) => id),
     before.json.data.map(({ id }: { id: string }) => id)
   )
   t.equal((await get(`${gateway.url}/ready`)).json.model_catalog.state, 'stale')
-  emulator.answerNext({ path: '/models', body: { object: 'list', data: data.slice(0, 1024) } })
+  emulator.respondNext({ path: '/models', body: { object: 'list', data: data.slice(0, 1024) } })
   t.equal((await get(`${gateway.url}/v1/models?refresh=1`)).json.data.length, 1024)
   await get(`${gateway.url}/v1/models?refresh=1`)
 })
@@ -175,9 +175,9 @@ t.test('tokens are counted by the upstream in one call, and the sum is the answe
   const { method, path, body } = lastReceived(emulator, '/tokens/count')
   t.equal(`${method} ${path}`, 'POST /api/v1/tokens/count')
   t.match(body, { model, input: [/First text/, /Second text/] })
-  emulator.answerNext({ path: '/tokens/count', body: counts })
+  emulator.respondNext({ path: '/tokens/count', body: counts })
   t.strictSame((await countMessages({ messages: texts })).json, { input_tokens: 5 })
-  emulator.answerNext({ path: '/tokens/count', body: counts })
+  emulator.respondNext({ path: '/tokens/count', body: counts })
   const content = await post(`${gateway.url}/v1beta/models/${model}:countTokens`, {
     contents: [
       { role: 'user', parts: [{ text: 'First text' }] },
@@ -193,11 +193,11 @@ t.test('tokens are counted by the upstream in one call, and the sum is the answe
     [{ status: 404, message: 'No such model' }, 404],
     [{ status: 429, message: 'Too Many Requests' }, 429]
   ] as const) {
-    emulator.answerNext({ path: '/tokens/count', status, body })
+    emulator.respondNext({ path: '/tokens/count', status, body })
     t.equal((await countMessages({ messages: texts })).status, status)
   }
   for (const body of [{ tokens: 1 }, [{ tokens: 'x' }], 'text']) {
-    emulator.answerNext({ path: '/tokens/count', body })
+    emulator.respondNext({ path: '/tokens/count', body })
     t.equal((await countMessages({ messages: texts })).status, 502)
   }
 })
@@ -288,7 +288,7 @@ t.test('the type decides what a file is, where it says nothing the ending of the
   }
 })
 
-t.test('a message takes two files, a request the newest ten, and what is left out is said', async t => {
+t.test('a message takes two files, a request the newest ten, and dropped files are reported', async t => {
   const turns = Array.from({ length: 7 }, (_, index) => [
     { role: 'user', content: [textPart(`turn ${index}`), imagePart(), imagePart(), imagePart()] },
     { role: 'assistant', content: 'fine' }
@@ -352,7 +352,7 @@ t.test('a file id is attached as it is', async t => {
   t.strictSame(lastUpstreamChat(emulator).body.messages[0].content, [{ text: 'again' }, { files: [{ id }] }])
 })
 
-t.test('with images switched off pictures are left out and other files stay', async t => {
+t.test('with images switched off pictures are dropped and other files stay', async t => {
   const other = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_ENABLE_IMAGES: 'false' } })
   const answer = await ask(other, 'v1', [
     textPart('look'),

@@ -1,4 +1,4 @@
-// When a failed call is made again (upstream contract, section 1.6), as clients and the upstream see it.
+// Retries of failed calls (upstream contract, section 1.6), as clients and the upstream see them.
 
 import t from 'tap'
 import { get, post } from '../../support/client.ts'
@@ -17,7 +17,7 @@ async function count(pathEnd: string, act: () => Promise<unknown>): Promise<numb
   return received(emulator, pathEnd).length
 }
 
-t.test('statuses on the list are tried again as often as configured', async t => {
+t.test('statuses on the list are retried as often as configured', async t => {
   for (const version of versions) {
     const recovering = async () => {
       const answer = await ask(gateway, version, `[[flaky:2:500]][[text:third ${version}]]`)
@@ -36,7 +36,7 @@ t.test('statuses that are not on the list are final', async t => {
   }
 })
 
-t.test('what goes wrong on the way is tried again, an answer that makes no sense is not', async t => {
+t.test('a connection failure is retried, a malformed response is not', async t => {
   const recovering = async () => {
     emulator.failNext({ path: '/chat/completions', status: 0, times: 2 })
     t.equal((await ask(gateway, 'v1', 'hi')).status, 200)
@@ -54,7 +54,7 @@ t.test('what goes wrong on the way is tried again, an answer that makes no sense
   t.equal(await count('/chat/completions', unusable), 1)
 })
 
-t.test('every kind of call is tried again', async t => {
+t.test('every kind of call is retried', async t => {
   const embedding = async () => {
     emulator.failNext({ path: '/embeddings', status: 500, times: 2 })
     t.equal((await post(`${gateway.url}/v1/embeddings`, { input: 'x', model: 'Embeddings' })).status, 200)
@@ -73,7 +73,7 @@ t.test('every kind of call is tried again', async t => {
   t.equal(await count('/files', uploading), 3)
 })
 
-t.test('a stream is tried again only while nobody has seen any of it', async t => {
+t.test('a stream is retried only before its first event', async t => {
   for (const version of versions) {
     const recovering = async () => {
       const { frames } = await stream(gateway, version, `[[flaky:2:500]][[text:whole ${version}]]`)
@@ -91,12 +91,12 @@ t.test('a stream is tried again only while nobody has seen any of it', async t =
   }
 })
 
-t.test('a 401 is renewed inside one try, and is no reason for another', async t => {
+t.test('a 401 renews the token inside one attempt, and causes no further attempt', async t => {
   const refused = async () => t.equal((await ask(gateway, 'v1', '[[error:401]]')).status, 401)
   t.equal(await count('/chat/completions', refused), 2)
 })
 
-t.test('a time to wait is kept, unless it is too long to make a client wait', async t => {
+t.test('a retry-after is obeyed, unless it is too long', async t => {
   const waiting = async () => t.equal((await ask(gateway, 'v1', '[[flaky:1:429 retry=1]]')).status, 200)
   t.equal(await count('/chat/completions', waiting), 2)
   const [first, second] = received(emulator, '/chat/completions').map(({ receivedAtMs }) => receivedAtMs)
@@ -115,7 +115,7 @@ async function startSlow(more: Record<string, string>): Promise<StartedGateway> 
   return started
 }
 
-t.test('a token that cannot be had for a moment is tried again with the call that needs it', async t => {
+t.test('a failed token fetch is retried with the call that needs the token', async t => {
   const slow = await startSlow({})
   for (const status of [500, 0]) {
     emulator.reset()
@@ -126,7 +126,7 @@ t.test('a token that cannot be had for a moment is tried again with the call tha
   }
 })
 
-t.test('a client that leaves while its call waits for the next try ends it', async t => {
+t.test('a client disconnect cancels a call that waits for its next attempt', async t => {
   const limits = { GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [model]: 1 }) }
   const slow = await startSlow({ ...limits, GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '20' })
   emulator.reset()

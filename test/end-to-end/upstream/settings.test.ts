@@ -102,7 +102,7 @@ t.test('the timeout bounds each silence before and within an answer, and not its
     t.equal(silent.status, 504)
     t.match(silent.json.error, { type: 'server_error', code: 'provider_timeout' })
   }
-  emulator.answerNext({ chunks: ['{"choices":[{"mess'], end: 'hang', headers: { 'content-type': 'application/json' } })
+  emulator.respondNext({ chunks: ['{"choices":[{"mess'], end: 'hang', headers: { 'content-type': 'application/json' } })
   const halfway = await ask(gateway, 'v1', 'hi')
   t.equal(halfway.status, 504)
   t.equal(halfway.json.error.code, 'provider_timeout')
@@ -114,7 +114,7 @@ t.test('the timeout bounds each silence before and within an answer, and not its
   const pieces = Array.from({ length: 6 }, (_, index) =>
     body.slice(index * 20, index === 5 ? undefined : index * 20 + 20)
   )
-  emulator.answerNext({
+  emulator.respondNext({
     chunks: pieces.map(text => ({ text, delayMs: 400 })),
     headers: { 'content-type': 'application/json' }
   })

@@ -57,7 +57,7 @@ export function lastReceived(emulator: Emulator, pathEnd: string): RecordedReque
 
 let pictures = 0
 
-/** An image part with bytes that no other test uses, so that no cache of uploads can answer for it. */
+/** An image part with bytes that no other test uses, so that the upload cache has no entry for it. */
 export function imagePart(type = 'image/png'): object {
   const data = Buffer.from(`picture ${process.pid} ${pictures++}`).toString('base64')
   return { type: 'image_url', image_url: { url: `data:${type};base64,${data}` } }

@@ -1,23 +1,22 @@
 // Certificates and proxies on the way to the upstream (upstream contract, sections 1.2 and 1.3), set as an operator sets them.
 
 import { createPrivateKey } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, request as httpRequest } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createEmulator } from '../../../ops/emulator/server.ts'
 import { post } from '../../support/client.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { createTemporaryFolder } from '../../support/temporary.ts'
 import { ask, imagePart, stream, textOf, textPart, versions } from './support.ts'
 
 const fixtures = join(import.meta.dirname, '../../ops/emulator/fixtures')
 const pathOf = (name: string): string => join(fixtures, name)
 const read = (name: string): string => readFileSync(pathOf(name), 'utf8')
 
-const folder = mkdtempSync(join(tmpdir(), 'gateway-tls-'))
-t.teardown(() => rmSync(folder, { recursive: true }))
+const folder = createTemporaryFolder(t)
 
 const tls = { key: read('server.key'), cert: read('server.pem'), ca: read('ca.pem') }
 const emulator = await createEmulator({ tls })

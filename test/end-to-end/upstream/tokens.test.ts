@@ -5,37 +5,40 @@ import { get, post } from '../../support/client.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
 import { ask, lastReceived, received, stream, versions } from './support.ts'
 
-t.test('every worker fetches one token, whoever asks at once, and renews it once after a revocation (N5)', async t => {
-  const emulator = await startEmulator(t)
-  const workers = 3
-  const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: String(workers) } })
-  // A connection of its own for each request spreads them over the workers.
-  const askAll = () =>
-    Promise.all(
-      Array.from({ length: 60 }, (_, index) =>
-        ask(gateway, index % 2 === 0 ? 'v1' : 'v2', '[[slow:20]]', { headers: { connection: 'close' } })
+t.test(
+  'every worker fetches one token for concurrent requests, and renews it once after a revocation (N5)',
+  async t => {
+    const emulator = await startEmulator(t)
+    const workers = 3
+    const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: String(workers) } })
+    // A connection of its own for each request spreads them over the workers.
+    const askAll = () =>
+      Promise.all(
+        Array.from({ length: 60 }, (_, index) =>
+          ask(gateway, index % 2 === 0 ? 'v1' : 'v2', '[[slow:20]]', { headers: { connection: 'close' } })
+        )
       )
-    )
-  t.ok((await askAll()).every(({ status }) => status === 200))
-  t.ok(emulator.stats.oauthCalls <= workers, `${emulator.stats.oauthCalls} token calls`)
-  const before = emulator.stats.oauthCalls
-  for (let round = 1; round <= 3; round++) {
-    emulator.expireTokens()
     t.ok((await askAll()).every(({ status }) => status === 200))
-    t.ok(emulator.stats.oauthCalls - before <= workers * round, `${emulator.stats.oauthCalls - before} renewals`)
+    t.ok(emulator.stats.oauthCalls <= workers, `${emulator.stats.oauthCalls} token calls`)
+    const before = emulator.stats.oauthCalls
+    for (let round = 1; round <= 3; round++) {
+      emulator.expireTokens()
+      t.ok((await askAll()).every(({ status }) => status === 200))
+      t.ok(emulator.stats.oauthCalls - before <= workers * round, `${emulator.stats.oauthCalls - before} renewals`)
+    }
+    const ids = received(emulator, '/oauth').map(({ headers }) => headers.rquid)
+    t.equal(new Set(ids).size, ids.length, 'every call has an id of its own')
+    for (const { method, headers, body } of received(emulator, '/oauth')) {
+      t.equal(method, 'POST')
+      t.match(headers, {
+        authorization: `Basic ${Buffer.from('client:secret').toString('base64')}`,
+        'content-type': 'application/x-www-form-urlencoded',
+        rquid: /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+      })
+      t.strictSame(body, { scope: 'GIGACHAT_API_PERS' })
+    }
   }
-  const ids = received(emulator, '/oauth').map(({ headers }) => headers.rquid)
-  t.equal(new Set(ids).size, ids.length, 'every call has an id of its own')
-  for (const { method, headers, body } of received(emulator, '/oauth')) {
-    t.equal(method, 'POST')
-    t.match(headers, {
-      authorization: `Basic ${Buffer.from('client:secret').toString('base64')}`,
-      'content-type': 'application/x-www-form-urlencoded',
-      rquid: /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
-    })
-    t.strictSame(body, { scope: 'GIGACHAT_API_PERS' })
-  }
-})
+)
 
 t.test('a token is replaced while it still works, so that no call ever meets its end', async t => {
   const emulator = await startEmulator(t, { tokenLifetimeMs: 4000 })
@@ -105,7 +108,7 @@ t.test('credentials win over user and password, and a given token goes before bo
   t.strictSame([emulator.stats.oauthCalls, emulator.stats.tokenCalls, emulator.stats.unauthorized], [1, 0, 1])
 })
 
-t.test('a token that nobody can renew is used as it is, and its refusal is the answer', async t => {
+t.test('a token that cannot be renewed is used as it is, and its refusal is the response', async t => {
   const emulator = await startEmulator(t, { accessTokens: ['only-token'] })
   const gateway = await startGateway(t, {
     env: { UPSTREAM_BASE_URL: emulator.baseUrl, UPSTREAM_ACCESS_TOKEN: 'only-token' }

@@ -1,4 +1,4 @@
-// Tokens: how they are given out, refused, used, and how they end.
+// Tokens: how they are issued, refused, used, expired and revoked.
 import t from 'tap'
 import { createEmulator } from '../../../ops/emulator/server.ts'
 import { basicCredentials, fetchToken, send, startClient } from './support.ts'
@@ -6,13 +6,13 @@ import { basicCredentials, fetchToken, send, startClient } from './support.ts'
 const requestId = '126ad688-5963-4e19-a0dc-ab2da05d3070'
 const headers = { authorization: `Basic ${basicCredentials}`, rquid: requestId }
 
-t.test('client credentials get an opaque token with an expiry in milliseconds', async t => {
+t.test('client credentials get an opaque token that expires at a time in milliseconds', async t => {
   const emulator = await createEmulator({ now: () => 1_767_225_600_000 })
   t.teardown(() => emulator.close())
-  const answer = await send(emulator.authUrl, { body: 'scope=GIGACHAT_API_CORP', headers })
-  t.equal(answer.status, 200)
-  t.equal(answer.headers['content-type'], 'application/json')
-  const body = JSON.parse(answer.text)
+  const response = await send(emulator.authUrl, { body: 'scope=GIGACHAT_API_CORP', headers })
+  t.equal(response.status, 200)
+  t.equal(response.headers['content-type'], 'application/json')
+  const body = JSON.parse(response.text)
   t.same(Object.keys(body), ['access_token', 'expires_at'])
   t.equal(body.expires_at, 1_767_225_600_000 + 30 * 60 * 1000)
   t.equal(body.access_token.length, 1200)
@@ -20,18 +20,18 @@ t.test('client credentials get an opaque token with an expiry in milliseconds', 
   t.same(emulator.requests[0]?.body, { scope: 'GIGACHAT_API_CORP' })
 })
 
-t.test('the alternative form has tok and exp', async t => {
+t.test('the alternative OAuth form has the members tok and exp', async t => {
   const emulator = await createEmulator({
     oauthForm: 'alternative',
     now: () => 1_767_225_600_000,
     tokenLifetimeMs: 1000
   })
   t.teardown(() => emulator.close())
-  const answer = await send(emulator.authUrl, { body: 'scope=GIGACHAT_API_PERS', headers })
-  t.equal(JSON.parse(answer.text).exp, 1_767_225_601)
+  const response = await send(emulator.authUrl, { body: 'scope=GIGACHAT_API_PERS', headers })
+  t.equal(JSON.parse(response.text).exp, 1_767_225_601)
 })
 
-t.test('each wrong OAuth call has its status and code', async t => {
+t.test('each kind of wrong OAuth call gets its own status and code', async t => {
   const emulator = await createEmulator({ credentials: basicCredentials, scopes: ['GIGACHAT_API_PERS'] })
   t.teardown(() => emulator.close())
   const wrong = Buffer.from('client:other').toString('base64')
@@ -46,14 +46,14 @@ t.test('each wrong OAuth call has its status and code', async t => {
     ['wrong secret', { ...headers, authorization: `Basic ${wrong}` }, 'scope=GIGACHAT_API_PERS', 401, 6]
   ]
   for (const [name, given, body, status, code] of cases) {
-    const answer = await send(emulator.authUrl, { body, headers: given, method: 'POST' })
-    t.equal(answer.status, status, name)
-    t.match(JSON.parse(answer.text), { code, message: String }, name)
+    const response = await send(emulator.authUrl, { body, headers: given, method: 'POST' })
+    t.equal(response.status, status, name)
+    t.match(JSON.parse(response.text), { code, message: String }, name)
   }
   t.equal((await send(emulator.authUrl)).status, 405)
 })
 
-t.test('user and password get a token whose expiry is in seconds unless set otherwise', async t => {
+t.test('user and password get a token that expires at a time in seconds, or by a setting in milliseconds', async t => {
   const emulator = await createEmulator({
     users: { ann: 'pass:word' },
     now: () => 1_767_225_600_000,
@@ -80,14 +80,14 @@ t.test('user and password get a token whose expiry is in seconds unless set othe
 t.test('a call without a valid token is 401', async t => {
   const { emulator, call } = await startClient(t)
   for (const authorization of ['', 'Bearer wrong', 'Basic abc']) {
-    const answer = await call('/api/v1/models', { headers: { authorization } })
-    t.equal(answer.status, 401)
-    t.same(JSON.parse(answer.text), { status: 401, message: 'Unauthorized' })
+    const response = await call('/api/v1/models', { headers: { authorization } })
+    t.equal(response.status, 401)
+    t.same(JSON.parse(response.text), { status: 401, message: 'Unauthorized' })
   }
   t.equal(emulator.stats.unauthorized, 3)
 })
 
-t.test('a token ends with its lifetime and by revocation', async t => {
+t.test('a token is refused after its lifetime and after its revocation', async t => {
   let time = 1_000_000
   const { emulator, call } = await startClient(t, { now: () => time, tokenLifetimeMs: 5000 })
   t.equal((await call('/api/v1/models')).status, 200)
@@ -104,7 +104,7 @@ t.test('a token ends with its lifetime and by revocation', async t => {
   t.equal((await use(other)).status, 401)
 })
 
-t.test('a ready access token works when it is registered, and authorization can be switched off', async t => {
+t.test('a registered access token is accepted, and authorization can be switched off', async t => {
   const emulator = await createEmulator({ accessTokens: ['ready'] })
   t.teardown(() => emulator.close())
   const use = async (headers: Record<string, string>) => (await send(`${emulator.baseUrl}/models`, { headers })).status

@@ -1,15 +1,15 @@
-// The v1 chat wire: plain and streamed answers, calls, and what the upstream refuses.
+// The v1 chat wire: plain and streamed responses, calls, and refused requests.
 import t from 'tap'
 import { joinTextV1, readFrames, readPayloads, startClient, weather } from './support.ts'
 
 const state = /^[0-9a-f-]{36}$/
 
-t.test('the default answer repeats the prompt', async t => {
+t.test('the default response repeats the prompt', async t => {
   const { chatV1 } = await startClient(t, { now: () => 1_767_225_600_000 })
-  const answer = await chatV1('Привет "мир"')
-  t.equal(answer.status, 200)
-  t.match(answer.headers, { 'x-request-id': state, 'x-session-id': state })
-  const body = JSON.parse(answer.text)
+  const response = await chatV1('Привет "мир"')
+  t.equal(response.status, 200)
+  t.match(response.headers, { 'x-request-id': state, 'x-session-id': state })
+  const body = JSON.parse(response.text)
   t.match(body, {
     choices: [{ message: { role: 'assistant' }, index: 0, finish_reason: 'stop' }],
     created: 1_767_225_600,
@@ -18,32 +18,35 @@ t.test('the default answer repeats the prompt', async t => {
   })
   t.ok(body.choices[0].message.content.startsWith('You wrote: "Привет "мир"".'))
   t.equal(body.usage.total_tokens, body.usage.prompt_tokens + body.usage.completion_tokens)
-  t.same(JSON.parse((await chatV1('Привет "мир"')).text), body, 'the same request gives the same answer')
+  t.same(JSON.parse((await chatV1('Привет "мир"')).text), body, 'the same request gives the same response')
 })
 
-t.test('a stream has the role first, the finish and usage last, and an end marker', async t => {
-  const { chatV1 } = await startClient(t)
-  const answer = await chatV1('[[chunks:Four| degrees.]]', { stream: true })
-  t.equal(answer.headers['content-type'], 'text/event-stream')
-  const frames = readFrames(answer.text)
-  t.ok(frames.every(frame => frame.event === null))
-  t.equal(frames.at(-1)?.data, '[DONE]')
-  const payloads = readPayloads(answer.text)
-  t.same(
-    payloads.map(payload => payload.choices),
-    [
-      [{ delta: { content: 'Four', role: 'assistant' }, index: 0 }],
-      [{ delta: { content: ' degrees.' }, index: 0 }],
-      [{ delta: { content: '' }, index: 0, finish_reason: 'stop' }]
-    ]
-  )
-  t.same(
-    payloads.map(payload => 'usage' in payload),
-    [false, false, true]
-  )
-})
+t.test(
+  'a stream has the role in its first frame, finish reason and usage in the last one, and an end marker',
+  async t => {
+    const { chatV1 } = await startClient(t)
+    const response = await chatV1('[[chunks:Four| degrees.]]', { stream: true })
+    t.equal(response.headers['content-type'], 'text/event-stream')
+    const frames = readFrames(response.text)
+    t.ok(frames.every(frame => frame.event === null))
+    t.equal(frames.at(-1)?.data, '[DONE]')
+    const payloads = readPayloads(response.text)
+    t.same(
+      payloads.map(payload => payload.choices),
+      [
+        [{ delta: { content: 'Four', role: 'assistant' }, index: 0 }],
+        [{ delta: { content: ' degrees.' }, index: 0 }],
+        [{ delta: { content: '' }, index: 0, finish_reason: 'stop' }]
+      ]
+    )
+    t.same(
+      payloads.map(payload => 'usage' in payload),
+      [false, false, true]
+    )
+  }
+)
 
-t.test('streamed and plain answers hold the same text', async t => {
+t.test('streamed and plain responses have the same text', async t => {
   const { chatV1 } = await startClient(t)
   const plain = JSON.parse((await chatV1('Count to three')).text).choices[0].message.content
   const streamed = await chatV1('Count to three', { stream: true })
@@ -51,7 +54,7 @@ t.test('streamed and plain answers hold the same text', async t => {
   t.ok(readPayloads(streamed.text).length > 3)
 })
 
-t.test('a forced function is called with an instance of its schema and partial arguments', async t => {
+t.test('a forced function is called with an instance of its schema and the partial arguments', async t => {
   const { chatV1 } = await startClient(t)
   const call = (forced: Record<string, unknown>) => chatV1('Oslo?', { functions: [weather], function_call: forced })
   const { choices } = JSON.parse((await call({ name: 'get_weather' })).text)
@@ -67,7 +70,7 @@ t.test('a forced function is called with an instance of its schema and partial a
   t.same(partial.choices[0].message.function_call.arguments, { city: 'example', unit: 'C' })
 })
 
-t.test('a streamed call stands in the finish frame, or in its own delta, or in text fragments', async t => {
+t.test('a streamed call is in the finish frame, or in a separate delta, or in text fragments', async t => {
   const { chatV1 } = await startClient(t)
   const stream = async (more: string) => {
     const prompt = `[[tool:get_weather {"city":"Oslo"}]]${more}`
@@ -95,16 +98,16 @@ t.test('a streamed call stands in the finish frame, or in its own delta, or in t
   t.equal(text[0].delta.function_call.arguments, '{"city":"Oslo"}')
 })
 
-t.test('several calls follow each other, one per round, and then comes the answer', async t => {
+t.test('several calls are made one per round, and the text response follows', async t => {
   const { call } = await startClient(t)
   const messages: Array<Record<string, unknown>> = [
     { role: 'user', content: '[[tool:get_weather {"city":"Oslo"}]][[tool:get_weather {"city":"Rome"}]]' }
   ]
   const turn = async () => {
-    const answer = await call('/api/v1/chat/completions', {
+    const response = await call('/api/v1/chat/completions', {
       body: { model: 'GigaChat', messages, functions: [weather] }
     })
-    return JSON.parse(answer.text).choices[0]
+    return JSON.parse(response.text).choices[0]
   }
   for (const city of ['Oslo', 'Rome']) {
     const choice = await turn()
@@ -116,17 +119,20 @@ t.test('several calls follow each other, one per round, and then comes the answe
   t.equal(last.message.content, 'The function get_weather returned {"city":"Rome","temp":4}.')
 })
 
-t.test('nothing is called without a declaration, with function_call none, or without a reason', async t => {
-  const { chatV1 } = await startClient(t)
-  const ask = async (prompt: string, more: Record<string, unknown>) =>
-    JSON.parse((await chatV1(prompt, more)).text).choices[0].finish_reason
-  t.equal(await ask('[[tool:get_weather {}]]', {}), 'stop')
-  t.equal(await ask('[[tool:get_weather {}]]', { functions: [weather], function_call: 'none' }), 'stop')
-  t.equal(await ask('Weather?', { functions: [weather] }), 'stop')
-  t.equal(await ask('[[tool:get_weather {}]][[undeclared]]', {}), 'function_call')
-})
+t.test(
+  'no function is called that is not declared, that function_call none excludes, or that nothing requests',
+  async t => {
+    const { chatV1 } = await startClient(t)
+    const ask = async (prompt: string, more: Record<string, unknown>) =>
+      JSON.parse((await chatV1(prompt, more)).text).choices[0].finish_reason
+    t.equal(await ask('[[tool:get_weather {}]]', {}), 'stop')
+    t.equal(await ask('[[tool:get_weather {}]]', { functions: [weather], function_call: 'none' }), 'stop')
+    t.equal(await ask('Weather?', { functions: [weather] }), 'stop')
+    t.equal(await ask('[[tool:get_weather {}]][[undeclared]]', {}), 'function_call')
+  }
+)
 
-t.test('reasoning comes with an effort or by directive, in its own deltas of a stream', async t => {
+t.test('an effort or a directive adds reasoning, which has separate deltas in a stream', async t => {
   const { chatV1 } = await startClient(t)
   const read = async (prompt: string, more: Record<string, unknown>) =>
     JSON.parse((await chatV1(prompt, more)).text).choices[0].message.reasoning_content
@@ -146,11 +152,11 @@ t.test('a schema gives an instance printed with four spaces', async t => {
     required: ['a'],
     $defs: { A: { enum: ['x'] } }
   }
-  const answer = await chatV1('Go', { response_format: { type: 'json_schema', schema } })
-  t.equal(JSON.parse(answer.text).choices[0].message.content, '{\n    "a": "x"\n}')
+  const response = await chatV1('Go', { response_format: { type: 'json_schema', schema } })
+  t.equal(JSON.parse(response.text).choices[0].message.content, '{\n    "a": "x"\n}')
 })
 
-t.test('usage, finish reason and token limit are obeyed', async t => {
+t.test('directives set usage and finish reason, and max_tokens cuts generated text only', async t => {
   const { chatV1 } = await startClient(t)
   const read = async (prompt: string, more: Record<string, unknown> = {}) =>
     JSON.parse((await chatV1(prompt, more)).text)
@@ -170,14 +176,14 @@ t.test('usage, finish reason and token limit are obeyed', async t => {
   t.equal((await read('[[text:one two three]]', { max_tokens: 1 })).choices[0].finish_reason, 'stop')
 })
 
-t.test('members can be left out and unknown ones added', async t => {
+t.test('directives omit members and add unknown members', async t => {
   const { chatV1 } = await startClient(t)
   const body = JSON.parse((await chatV1('[[omit:created,model,object,usage]][[extra]]')).text)
   t.same(Object.keys(body), ['choices', 'emulator_extra'])
   t.ok(body.choices[0].message.emulator_extra)
 })
 
-t.test('a stateful conversation is remembered under its thread', async t => {
+t.test('a stateful conversation is stored under its thread id', async t => {
   const { chatV1 } = await startClient(t)
   const first = JSON.parse((await chatV1('My name is Ann', { storage: { is_stateful: true } })).text)
   t.match(first, { thread_id: state, message_id: state })
@@ -224,13 +230,15 @@ t.test('malformed requests are refused with the status of the upstream', async t
     ['attachments of a wrong type', 400, { messages: [{ ...user, attachments: [1] }] }]
   ]
   for (const [name, status, change] of cases) {
-    const answer = await call('/api/v1/chat/completions', { body: { model: 'GigaChat', messages: [user], ...change } })
-    t.equal(answer.status, status, name)
-    t.match(JSON.parse(answer.text), { status, message: String }, name)
+    const response = await call('/api/v1/chat/completions', {
+      body: { model: 'GigaChat', messages: [user], ...change }
+    })
+    t.equal(response.status, status, name)
+    t.match(JSON.parse(response.text), { status, message: String }, name)
   }
 })
 
-t.test('what the upstream accepts is accepted', async t => {
+t.test('unusual requests that the upstream accepts are accepted', async t => {
   const { call } = await startClient(t)
   const accepted: Array<Record<string, unknown>> = [
     { unknown_member: { deep: 1 }, flags: ['a'], update_interval: 0, profanity_check: false, top_p: 0 },
@@ -253,16 +261,18 @@ t.test('what the upstream accepts is accepted', async t => {
     { model: 'GigaChat:2.0.28.2', messages: [{ role: 'system', content: 'x' }, user, { role: 'assistant' }, user] }
   ]
   for (const change of accepted) {
-    const answer = await call('/api/v1/chat/completions', { body: { model: 'GigaChat', messages: [user], ...change } })
-    t.equal(answer.status, 200, answer.text)
+    const response = await call('/api/v1/chat/completions', {
+      body: { model: 'GigaChat', messages: [user], ...change }
+    })
+    t.equal(response.status, 200, response.text)
   }
 })
 
-t.test('attachments are counted, unknown ones noted or refused', async t => {
+t.test('attachments are counted, and unknown file ids are noted or refused', async t => {
   const { emulator, chatV1 } = await startClient(t)
   const messages = [{ role: 'user', content: 'See', attachments: ['f-1', 'f-2'] }]
-  const answer = JSON.parse((await chatV1('', { messages })).text)
-  t.match(answer.choices[0].message.content, /It came with 2 files/)
+  const response = JSON.parse((await chatV1('', { messages })).text)
+  t.match(response.choices[0].message.content, /It came with 2 files/)
   t.same(emulator.requests.at(-1)?.notes, ['unknown file f-1', 'unknown file f-2'])
   emulator.configure({ strictFiles: true })
   t.equal((await chatV1('', { messages })).status, 404)
@@ -276,7 +286,7 @@ t.test('a body that is not JSON, a wrong method and a wrong path are refused', a
   t.equal((await call('/nowhere')).status, 404)
 })
 
-t.test('without a version in the path the contents decide which contract is meant', async t => {
+t.test('without a version in the path the type of content selects the contract', async t => {
   const { call } = await startClient(t)
   const ask = async (content: unknown) => {
     const body = { model: 'GigaChat', messages: [{ role: 'user', content }] }

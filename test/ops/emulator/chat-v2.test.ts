@@ -6,7 +6,7 @@ const functions = [{ functions: { specifications: [weather, clock] } }]
 const user = { role: 'user', content: [{ text: 'Hi' }] }
 const stateForm = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/
 
-t.test('a plain answer is one assistant message with a text part', async t => {
+t.test('a plain response is one assistant message with a text part', async t => {
   const { chatV2 } = await startClient(t, { now: () => 1_767_225_600_000 })
   const body = JSON.parse((await chatV2('[[text:Packed.]]')).text)
   t.same(body, {
@@ -25,20 +25,20 @@ t.test('a plain answer is one assistant message with a text part', async t => {
 
 t.test('a stream has named events and no end marker', async t => {
   const { chatV2 } = await startClient(t)
-  const answer = await chatV2('[[chunks:Pack|ed]]', { stream: true })
-  t.equal(answer.headers['content-type'], 'text/event-stream')
-  const frames = readFrames(answer.text)
+  const response = await chatV2('[[chunks:Pack|ed]]', { stream: true })
+  t.equal(response.headers['content-type'], 'text/event-stream')
+  const frames = readFrames(response.text)
   t.same(
     frames.map(frame => frame.event),
     ['response.message.delta', 'response.message.delta', 'response.message.done']
   )
-  const payloads = readPayloads(answer.text)
+  const payloads = readPayloads(response.text)
   t.same(payloads[1].messages, [{ role: 'assistant', content: [{ text: 'ed' }] }])
   t.notOk('messages' in payloads[2])
   t.match(payloads[2], { finish_reason: 'stop', usage: { output_tokens: 1 } })
 })
 
-t.test('directives are found across the text parts of a message', async t => {
+t.test('directives are found in every text part of a message', async t => {
   const { chatV2 } = await startClient(t)
   const messages = [
     { role: 'user', content: [{ text: 'Hello' }, { files: [{ id: 'f' }] }, { text: '[[text:found]]' }] }
@@ -46,7 +46,7 @@ t.test('directives are found across the text parts of a message', async t => {
   t.equal(JSON.parse((await chatV2('', { messages })).text).messages[0].content[0].text, 'found')
 })
 
-t.test('a forced function is called, by name or as some tool', async t => {
+t.test('a forced function is called; without a name it is the first declared function', async t => {
   const { chatV2 } = await startClient(t)
   const call = async (config: Record<string, unknown>) =>
     JSON.parse((await chatV2('Go', { tools: functions, tool_config: config })).text)
@@ -66,7 +66,7 @@ t.test('a forced function is called, by name or as some tool', async t => {
   t.equal((await call({ mode: 'none' })).finish_reason, 'stop')
 })
 
-t.test('a streamed call stands in the done event, or with callsplit in a delta before it', async t => {
+t.test('a streamed call is in the done event, or with callsplit in a delta before it', async t => {
   const { chatV2 } = await startClient(t)
   const stream = async (more: string) =>
     readPayloads((await chatV2(`[[tool:get_weather {"city":"Oslo"}]]${more}`, { stream: true, tools: functions })).text)
@@ -79,7 +79,7 @@ t.test('a streamed call stands in the done event, or with callsplit in a delta b
   t.same(Object.keys(early[1].messages[0]), ['role', 'tool_state_id'])
 })
 
-t.test('several calls come together only where the request allows it', async t => {
+t.test('several calls are in one response only when the request allows it', async t => {
   const { chatV2 } = await startClient(t)
   const prompt = '[[tool:get_weather {"city":"Oslo"}]][[tool:get_time {}]]'
   const count = async (more: Record<string, unknown>, extra = '') => {
@@ -94,7 +94,7 @@ t.test('several calls come together only where the request allows it', async t =
   t.equal(await count({}, '[[parallel]]'), 2)
 })
 
-t.test('parallel results that come back in several messages are one round', async t => {
+t.test('parallel results in several messages count as one round', async t => {
   const { chatV2 } = await startClient(t)
   const result = (name: string) => ({ role: 'tool', content: [{ function_result: { name, result: { ok: name } } }] })
   const messages = [
@@ -120,7 +120,7 @@ t.test('parallel results that come back in several messages are one round', asyn
   })
 })
 
-t.test('calls can be written in the tolerated forms', async t => {
+t.test('directives write calls in the forms that clients should tolerate', async t => {
   const { chatV2 } = await startClient(t)
   const read = async (more: string) => {
     const prompt = `[[tool:get_weather {"city":"Oslo"}]][[tool:get_time {}]][[parallel]]${more}`
@@ -139,7 +139,7 @@ t.test('calls can be written in the tolerated forms', async t => {
   t.ok(withIds[0].content.every((part: { id: unknown }) => typeof part.id === 'string'))
 })
 
-t.test('a state id must be known only when that is set', async t => {
+t.test('an unknown state id is refused only with the setting strictStateIds', async t => {
   const { emulator, chatV2 } = await startClient(t)
   const conversation = (id: string) => ({
     tools: functions,
@@ -161,7 +161,7 @@ t.test('a state id must be known only when that is set', async t => {
   t.equal((await chatV2('', conversation(issued))).status, 200)
 })
 
-t.test('reasoning is a message of its own', async t => {
+t.test('reasoning is a separate message', async t => {
   const { chatV2 } = await startClient(t)
   const options = { model_options: { reasoning: { effort: 'medium' } } }
   const body = JSON.parse((await chatV2('[[text:yes]]', options)).text)
@@ -173,7 +173,7 @@ t.test('reasoning is a message of its own', async t => {
   t.same(payloads[0].messages, [{ role: 'reasoning', content: [{ text: 'so' }] }])
 })
 
-t.test('regex and schema answers are plain text parts', async t => {
+t.test('responses to a regex or a schema are text parts', async t => {
   const { chatV2 } = await startClient(t)
   const read = async (format: Record<string, unknown>) =>
     JSON.parse((await chatV2('Go', { model_options: { response_format: format } })).text).messages[0].content[0].text
@@ -184,7 +184,7 @@ t.test('regex and schema answers are plain text parts', async t => {
   t.match(await read({ type: 'text' }), /^You wrote/)
 })
 
-t.test('web search brings sources beside its text, and before it in a stream', async t => {
+t.test('web search returns its sources in the text part, and in a stream before the text', async t => {
   const { chatV2 } = await startClient(t)
   const forced = { tools: [{ web_search: {} }], tool_config: { mode: 'forced', tool_name: 'web_search' } }
   const { messages } = JSON.parse((await chatV2('News?', forced)).text)
@@ -206,7 +206,7 @@ t.test('web search brings sources beside its text, and before it in a stream', a
   t.match(payloads.at(-1).messages, [{ tool_state_id: stateForm }])
 })
 
-t.test('generated files can be fetched, also from a stream', async t => {
+t.test('generated files can be fetched, with and without a stream', async t => {
   const { chatV2, call } = await startClient(t)
   for (const [name, target, start] of [
     ['image_generate', 'image', 'ffd8ff'],
@@ -227,7 +227,7 @@ t.test('generated files can be fetched, also from a stream', async t => {
   }
 })
 
-t.test('a declared tool runs by itself only when the prompt asks for it', async t => {
+t.test('a declared built-in tool that is not forced runs only when the prompt asks for it', async t => {
   const { chatV2 } = await startClient(t)
   const tools = [{ code_interpreter: {} }, { url_content_extraction: {} }, { image_generate: {} }, { web_search: {} }]
   const text = async (prompt: string) => {
@@ -241,14 +241,14 @@ t.test('a declared tool runs by itself only when the prompt asks for it', async 
   t.match(await text('Hello'), /^You wrote/)
 })
 
-t.test('a directive runs a tool with the status it names', async t => {
+t.test('the builtin directive runs a tool with the given status', async t => {
   const { chatV2 } = await startClient(t)
   const payloads = readPayloads((await chatV2('[[builtin:web_search fail censored]]', { stream: true })).text)
   t.match(payloads[1].messages[0].content[0].tool_execution, { name: 'web_search', status: 'fail', censored: true })
   t.notOk(payloads.some(payload => JSON.stringify(payload).includes('inline_data')))
 })
 
-t.test('logprobs come when asked for', async t => {
+t.test('a response has logprobs when the request asks for them', async t => {
   const { chatV2 } = await startClient(t)
   const options = { model_options: { top_logprobs: 2 } }
   const plain = JSON.parse((await chatV2('Hi', options)).text).messages[0].content[0]
@@ -257,7 +257,7 @@ t.test('logprobs come when asked for', async t => {
   t.ok(streamed.some(payload => payload.messages?.[0].content?.[0].logprobs))
 })
 
-t.test('a thread is started, remembered, limited, and missing for others', async t => {
+t.test('a thread is started, continued and limited, and other accounts cannot use it', async t => {
   const { chatV2, call, emulator } = await startClient(t)
   const first = JSON.parse((await chatV2('I am Ann', { storage: {} })).text)
   t.match(first, { thread_id: String, message_id: String })
@@ -280,7 +280,7 @@ t.test('a thread is started, remembered, limited, and missing for others', async
   t.equal(stranger.status, 404)
 })
 
-t.test('a function result alone continues the calls of its thread', async t => {
+t.test('a request with only a function result continues the calls of its thread', async t => {
   const { chatV2 } = await startClient(t)
   const start = JSON.parse((await chatV2('[[tool:get_time {}]]', { storage: {}, tools: functions })).text)
   t.equal(start.finish_reason, 'function_call')
@@ -291,7 +291,7 @@ t.test('a function result alone continues the calls of its thread', async t => {
   t.equal(next.messages[0].content[0].text, 'The function get_time returned {"t":5}.')
 })
 
-t.test('the time can be written in the tolerated forms', async t => {
+t.test('directives write the time in the forms that clients should tolerate', async t => {
   const { chatV2 } = await startClient(t)
   t.type(JSON.parse((await chatV2('[[created:string]]')).text).created_at, 'string')
   const alias = JSON.parse((await chatV2('[[created:alias]]')).text)
@@ -299,7 +299,7 @@ t.test('the time can be written in the tolerated forms', async t => {
   t.notOk('created_at' in alias)
 })
 
-t.test('the role can be missing after the first delta', async t => {
+t.test('a directive removes the role after the first delta', async t => {
   const { chatV2 } = await startClient(t)
   const payloads = readPayloads((await chatV2('[[norole]][[chunks:a|b]]', { stream: true })).text)
   t.equal(payloads[0].messages[0].role, 'assistant')
@@ -361,15 +361,17 @@ t.test('malformed requests are refused with the status of the upstream', async t
     ['parallel as text', 400, { parallel_tool_calls: 'yes' }]
   ]
   for (const [name, status, change] of cases) {
-    const answer = await call('/api/v2/chat/completions', { body: { model: 'GigaChat', messages: [user], ...change } })
-    t.equal(answer.status, status, `${name}: ${answer.text}`)
+    const response = await call('/api/v2/chat/completions', {
+      body: { model: 'GigaChat', messages: [user], ...change }
+    })
+    t.equal(response.status, status, `${name}: ${response.text}`)
   }
 })
 
 t.test('the example request of the contract is accepted', async t => {
   const { chatV2 } = await startClient(t)
   const state = '019e8373-aaaa-7883-af60-000000000001'
-  const answer = await chatV2('', {
+  const response = await chatV2('', {
     model: 'GigaChat-3-Ultra',
     messages: [
       { role: 'system', content: [{ text: 'Be brief.' }] },
@@ -392,6 +394,6 @@ t.test('the example request of the contract is accepted', async t => {
     user_info: { timezone: 'Europe/Oslo' },
     disable_filter: true
   })
-  t.equal(answer.status, 200)
-  t.equal(JSON.parse(answer.text).finish_reason, 'function_call')
+  t.equal(response.status, 200)
+  t.equal(JSON.parse(response.text).finish_reason, 'function_call')
 })

@@ -1,4 +1,4 @@
-// The control endpoint: records, counters, ordered faults and answers, settings.
+// The control endpoint: recorded requests, counters, configured faults, scripted responses, settings.
 import { request as httpRequest } from 'node:http'
 import t from 'tap'
 import { createRecorder } from '../../../ops/emulator/recorder.ts'
@@ -7,15 +7,15 @@ import { type Client, openChat, send, startClient } from './support.ts'
 
 function control(client: Client) {
   return async (path: string, body?: unknown, method?: string) => {
-    const answer = await send(`${client.emulator.controlUrl}${path}`, {
+    const response = await send(`${client.emulator.controlUrl}${path}`, {
       ...(body === undefined ? {} : { body }),
       ...(method === undefined ? {} : { method })
     })
-    return { status: answer.status, body: JSON.parse(answer.text) }
+    return { status: response.status, body: JSON.parse(response.text) }
   }
 }
 
-t.test('it shows what arrived and forgets it on demand', async t => {
+t.test('it shows the received requests, and a reset deletes them', async t => {
   const client = await startClient(t)
   const ask = control(client)
   await client.call('/api/v1/models?x=1', { headers: { 'X-Trace-ID': 'trace' } })
@@ -51,20 +51,20 @@ t.test('bodies that are not JSON are recorded as text', async t => {
   t.match(client.emulator.requests.at(-1), { body: 'not json', bodyBytes: 8, status: 400 })
 })
 
-t.test('counters can be waited for', async t => {
+t.test('a call can wait until counters reach given values', async t => {
   const client = await startClient(t)
   const ask = control(client)
   const waiting = ask('/stats?until=activeChatRequests>=1')
   const request = openChat(client, '[[hang]]')
   t.equal((await waiting).body.activeChatRequests, 1)
   request.destroy()
-  const left = await ask('/stats?until=aborted>=1,activeChatRequests<=0,activeRequests=0')
-  t.match(left.body, { aborted: 1, activeChatRequestsMax: 1 })
+  const aborted = await ask('/stats?until=aborted>=1,activeChatRequests<=0,activeRequests=0')
+  t.match(aborted.body, { aborted: 1, activeChatRequestsMax: 1 })
   t.equal((await ask('/stats?until=aborted>=9&timeoutMs=1')).status, 408)
   t.equal((await ask('/stats?until=nonsense>=9')).status, 400)
 })
 
-t.test('the most chat requests at one time are counted', async t => {
+t.test('the highest number of concurrent chat requests is counted', async t => {
   const client = await startClient(t)
   const requests = Array.from({ length: 5 }, () => openChat(client, '[[hang]]'))
   await client.emulator.waitFor(({ stats }) => stats.activeChatRequests === 5)
@@ -73,7 +73,7 @@ t.test('the most chat requests at one time are counted', async t => {
   t.equal(client.emulator.stats.activeChatRequestsMax, 5)
 })
 
-t.test('tokens are revoked and registered', async t => {
+t.test('a control call revokes or registers tokens', async t => {
   const client = await startClient(t)
   const ask = control(client)
   t.same((await ask('/expire', {})).body, { revoked: 1 })
@@ -88,7 +88,7 @@ t.test('tokens are revoked and registered', async t => {
   t.equal((await ask('/tokens', {})).status, 400)
 })
 
-t.test('endpoints fail as often as ordered', async t => {
+t.test('an endpoint fails the configured number of times', async t => {
   const client = await startClient(t)
   const ask = control(client)
   await ask('/fail', { path: '/models', status: 503, times: 2, retryAfter: 3, message: 'later' })
@@ -109,18 +109,18 @@ t.test('endpoints fail as often as ordered', async t => {
   }
 })
 
-t.test('a hanging endpoint answers nothing', async t => {
+t.test('an endpoint that is configured to hang sends no response', async t => {
   const client = await startClient(t)
   client.emulator.failNext({ path: '/models', hang: true })
   const request = httpRequest(`${client.emulator.baseUrl}/models`)
-  request.on('error', () => t.pass('ended by the client'))
+  request.on('error', () => t.pass('the client ended the request'))
   request.end()
   await client.emulator.waitFor(({ stats }) => stats.activeRequests === 1)
   request.destroy()
   await client.emulator.waitFor(({ stats }) => stats.aborted === 1)
 })
 
-t.test('a scripted answer is sent word by word to the next chat call', async t => {
+t.test('the next chat call gets a scripted response byte for byte', async t => {
   const client = await startClient(t)
   const ask = control(client)
   await ask('/answer', { status: 418, headers: { 'X-One': '1' }, body: { any: 'thing' } })
@@ -152,7 +152,7 @@ t.test('a scripted answer is sent word by word to the next chat call', async t =
   t.equal((await ask('/answer', { end: 'sometime' })).status, 400)
 })
 
-t.test('settings are read and changed, wrong ones refused', async t => {
+t.test('settings can be read and changed, and invalid settings are refused', async t => {
   const client = await startClient(t)
   const ask = control(client)
   t.match((await ask('/settings')).body, { oauthForm: 'standard', strictStateIds: false })
@@ -174,22 +174,22 @@ t.test('settings are read and changed, wrong ones refused', async t => {
   t.equal((await send(`${client.emulator.controlUrl}/fail`, { body: '{' })).status, 400)
 })
 
-t.test('the control endpoint can be absent', async t => {
+t.test('the control endpoint can be switched off', async t => {
   const emulator = await createEmulator({ control: false })
   t.teardown(() => emulator.close())
   t.equal(emulator.controlUrl, null)
   t.equal((await send(`${new URL(emulator.baseUrl).origin}/__control/stats`)).status, 404)
 })
 
-t.test('the session id of the client is kept and the request id is the emulator’s own', async t => {
+t.test('a response has the session id of the client and a new request id', async t => {
   const client = await startClient(t)
   const headers = { 'x-session-id': 'session', 'x-request-id': 'mine' }
-  const answer = await client.call('/api/v1/models', { headers })
-  t.equal(answer.headers['x-session-id'], 'session')
-  t.not(answer.headers['x-request-id'], 'mine')
+  const response = await client.call('/api/v1/models', { headers })
+  t.equal(response.headers['x-session-id'], 'session')
+  t.not(response.headers['x-request-id'], 'mine')
 })
 
-t.test('the recorder keeps the newest requests and bounded bodies', async t => {
+t.test('the recorder keeps the newest requests and a bounded size of bodies', async t => {
   const recorder = createRecorder()
   t.teardown(() => recorder.close())
   const add = () =>
@@ -218,7 +218,7 @@ t.test('the recorder keeps the newest requests and bounded bodies', async t => {
   t.equal(early.body, undefined)
 })
 
-t.test('waiting ends with the deadline and with the emulator', async t => {
+t.test('waitFor rejects at its deadline and when the emulator closes', async t => {
   const emulator = await createEmulator()
   await t.rejects(
     emulator.waitFor(() => false, 1),

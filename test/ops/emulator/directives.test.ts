@@ -1,4 +1,4 @@
-// The directive parser: what is read, what stays text, and which step shapes which round.
+// The directive parser: which text is a directive, which stays text, and which step applies to which round.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -11,20 +11,20 @@ function readStep(prompt: string): Step {
   return steps[0]!
 }
 
-t.test('a prompt without directives is its own text', async t => {
+t.test('a prompt without directives stays unchanged, except for white space at its ends', async t => {
   t.same(readDirectives('  Hello [there] [[wiki link]] '), {
     text: 'Hello [there] [[wiki link]]',
     steps: [{ calls: [], builtins: [] }]
   })
 })
 
-t.test('directives leave the text and several can stand together', async t => {
+t.test('directives are removed from the text, and a prompt can have several', async t => {
   const { text, steps } = readDirectives('Say [[tick:200]]hello[[len:50]]')
   t.equal(text, 'Say hello')
   t.match(steps[0], { tickMs: 200, chunkCount: 50 })
 })
 
-t.test('an unknown directive or a value that cannot be used stays in the text', async t => {
+t.test('an unknown directive or one with an invalid value stays in the text', async t => {
   for (const prompt of [
     '[[nonsense]]',
     '[[tick:soon]]',
@@ -38,7 +38,7 @@ t.test('an unknown directive or a value that cannot be used stays in the text', 
   }
 })
 
-t.test('a tool directive takes JSON arguments that hold brackets', async t => {
+t.test('the JSON arguments of a tool directive can contain brackets', async t => {
   const step = readStep('[[tool:a {"x":[["]]"]],"y":"\\"]]"}]] and [[tool:b]] and [[tool:c{"z":1}]]')
   t.same(step.calls, [
     { name: 'a', arguments: { x: [[']]']], y: '"]]' } },
@@ -47,7 +47,7 @@ t.test('a tool directive takes JSON arguments that hold brackets', async t => {
   ])
 })
 
-t.test('arguments that are no object are kept as they are, broken JSON is no directive', async t => {
+t.test('arguments can be any JSON value; with broken JSON the text is no directive', async t => {
   t.same(readStep('[[tool:a "not json"]]').calls, [{ name: 'a', arguments: 'not json' }])
   t.same(readDirectives('[[tool:a {broken]]').text, '[[tool:a {broken]]')
 })
@@ -60,12 +60,12 @@ t.test('a text ends at the first run of closing brackets or where its JSON strin
   t.equal(readStep('[[text:]]').text, '')
 })
 
-t.test('chunks are cut at bars or given as a JSON array', async t => {
+t.test('chunks are separated by bars or given as a JSON array', async t => {
   t.same(readStep('[[chunks:a|b||c]]').chunks, ['a', 'b', '', 'c'])
   t.same(readStep('[[chunks:["a|b","]]"]]]').chunks, ['a|b', ']]'])
 })
 
-t.test('an error takes a status, a retry value, a form and a message', async t => {
+t.test('an error directive has a status, a retry value, a form and a message', async t => {
   t.same(readStep('[[error:429 retry=2]]').error, { status: 429, message: null, retryAfter: '2', isHtml: false })
   t.same(readStep('[[error:503 retry="Wed, 21 Oct 2026 07:28:00 GMT" html]]').error, {
     status: 503,
@@ -82,7 +82,7 @@ t.test('an error takes a status, a retry value, a form and a message', async t =
   })
 })
 
-t.test('the remaining directives reach their members', async t => {
+t.test('every other directive sets its member of the step', async t => {
   const prompt =
     '[[reason:think]][[usage:10,5,4]][[nousage]][[builtin:web_search fail censored]][[finish:blacklist]][[statekey:s_id]]' +
     '[[omit:created, usage]][[header:X-One=1]][[header:x-two=2 3]][[split]][[hang:2]][[die]][[argfrag]][[badjson:empty]]' +
@@ -98,7 +98,7 @@ t.test('the remaining directives reach their members', async t => {
     headers: { 'x-one': '1', 'x-two': '2 3' },
     bytesPerWrite: 1,
     hangAfterFrames: 2,
-    dieAfterFrames: 'middle',
+    breakAfterFrames: 'middle',
     argumentPieceLength: 4,
     badJson: 'empty',
     errorFrame: { status: 429, message: 'slow down' },
@@ -108,7 +108,7 @@ t.test('the remaining directives reach their members', async t => {
   })
 })
 
-t.test('a step shapes its round, and the last one answers every later round', async t => {
+t.test('a step applies to its round, and the last step to every later round', async t => {
   const { steps } = readDirectives('[[tool:a {}]][[step]][[tool:b {}]][[step]][[text:done]]')
   const select = (round: number) => selectStep({ steps, round, isParallel: false })
   t.match(select(0).calls, [{ name: 'a' }])
@@ -117,12 +117,12 @@ t.test('a step shapes its round, and the last one answers every later round', as
   t.equal(select(3).text, 'done')
 })
 
-t.test('after its calls a prompt gets the default answer in the same framing', async t => {
+t.test('after its calls a prompt gets the default response in the same framing', async t => {
   const { steps } = readDirectives('[[tool:a {}]][[text:calling]][[tick:5]][[crlf]][[error:500]]')
   t.same(selectStep({ steps, round: 1, isParallel: false }), { calls: [], builtins: [], tickMs: 5, crlf: true })
 })
 
-t.test('several calls share a round only when calls may be parallel', async t => {
+t.test('several calls are in one round only when parallel calls are allowed', async t => {
   const { steps } = readDirectives('[[text:first]][[stringargs]][[tool:a {}]][[tool:b {}]]')
   t.equal(selectStep({ steps, round: 0, isParallel: true }).calls.length, 2)
   t.match(selectStep({ steps, round: 0, isParallel: false }), { text: 'first', calls: [{ name: 'a' }] })
@@ -132,7 +132,7 @@ t.test('several calls share a round only when calls may be parallel', async t =>
   t.same(selectStep({ steps, round: 2, isParallel: false }).calls, [])
 })
 
-t.test('any text can be dictated as a JSON string (property)', async t => {
+t.test('any text can be given as a JSON string (property)', async t => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), text => {
       const { steps, text: rest } = readDirectives(`before [[text:${JSON.stringify(text)}]] after`)
@@ -142,7 +142,7 @@ t.test('any text can be dictated as a JSON string (property)', async t => {
   t.pass()
 })
 
-t.test('any JSON arguments can be dictated (property)', async t => {
+t.test('any JSON object can be given as arguments (property)', async t => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), object => {
       const source = JSON.stringify(object)
@@ -153,7 +153,7 @@ t.test('any JSON arguments can be dictated (property)', async t => {
   t.pass()
 })
 
-t.test('no prompt makes the parser fail or lose plain text (property)', async t => {
+t.test('any prompt gives at least one step and no text longer than the prompt (property)', async t => {
   const piece = fc.constantFrom(
     '[[',
     ']]',
@@ -181,7 +181,7 @@ t.test('no prompt makes the parser fail or lose plain text (property)', async t 
   t.pass()
 })
 
-t.test('the table of the README names every directive and no other', async t => {
+t.test('the tables of the README name every directive and no other', async t => {
   const readme = await readFile(join(import.meta.dirname, '../../../ops/emulator/README.md'), 'utf8')
   const table = readme.slice(readme.indexOf('## Directives'), readme.indexOf('## Control endpoint'))
   const rows = table.split('\n').filter(line => line.startsWith('| `[['))

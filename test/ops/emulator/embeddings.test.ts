@@ -2,11 +2,11 @@
 import t from 'tap'
 import { startClient } from './support.ts'
 
-t.test('the same text always has the same vector, another text another one', async t => {
+t.test('equal texts have equal vectors, different texts different vectors', async t => {
   const { call } = await startClient(t)
   const embed = async (input: unknown, model = 'Embeddings') => {
-    const answer = await call('/api/v1/embeddings', { body: { model, input } })
-    return JSON.parse(answer.text)
+    const response = await call('/api/v1/embeddings', { body: { model, input } })
+    return JSON.parse(response.text)
   }
   const first = await embed(['First text', 'Second text'])
   t.match(first, {
@@ -21,7 +21,7 @@ t.test('the same text always has the same vector, another text another one', asy
   t.equal((await embed(['x'], 'EmbeddingsGigaR')).data[0].embedding.length, 2560)
 })
 
-t.test('wrong embedding and count requests are refused', async t => {
+t.test('invalid embedding and token-count requests are refused', async t => {
   const { call } = await startClient(t)
   const cases: Array<[string, unknown, number]> = [
     ['/embeddings', { model: 'Unknown', input: ['x'] }, 404],
@@ -35,22 +35,22 @@ t.test('wrong embedding and count requests are refused', async t => {
     ['/tokens/count', { model: 'GigaChat', input: 'x' }, 422]
   ]
   for (const [path, body, status] of cases) {
-    const answer = await call(`/api/v1${path}`, { body })
-    t.equal(answer.status, status, JSON.stringify(body))
-    t.match(JSON.parse(answer.text), { status, message: String })
+    const response = await call(`/api/v1${path}`, { body })
+    t.equal(response.status, status, JSON.stringify(body))
+    t.match(JSON.parse(response.text), { status, message: String })
   }
 })
 
-t.test('token counts are a bare array in the order of the input', async t => {
+t.test('token counts are an array in the order of the input', async t => {
   const { call } = await startClient(t)
-  const answer = await call('/api/v1/tokens/count', { body: { model: 'GigaChat', input: ['First text', '😀'] } })
-  t.same(JSON.parse(answer.text), [
+  const response = await call('/api/v1/tokens/count', { body: { model: 'GigaChat', input: ['First text', '😀'] } })
+  t.same(JSON.parse(response.text), [
     { object: 'tokens', tokens: 2, characters: 10 },
     { object: 'tokens', tokens: 1, characters: 1 }
   ])
 })
 
-t.test('the inventory lists the recorded models and more on request', async t => {
+t.test('the inventory lists the recorded models and the extra models of the options', async t => {
   const { call, chatV1 } = await startClient(t, { extraModels: ['Custom-2-Max'] })
   const { object, data } = JSON.parse((await call('/api/v1/models')).text)
   t.equal(object, 'list')

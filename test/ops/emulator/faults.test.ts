@@ -1,4 +1,4 @@
-// Everything that goes wrong on demand: errors, cut and malformed streams, silence, and what the client's leaving looks like.
+// Faults on demand: errors, cut and malformed streams, missing responses; and how client disconnects are counted.
 import { connect } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
@@ -7,7 +7,7 @@ import { joinTextV1, joinTextV2, openChat, readFrames, readPayloads, startClient
 
 const stream = { stream: true }
 
-t.test('an ordered error has the status, body and retry-after it names', async t => {
+t.test('the error directive sets status, body and retry-after', async t => {
   const { chatV1, chatV2 } = await startClient(t)
   const limited = await chatV1('[[error:429 retry=2]]')
   t.equal(limited.status, 429)
@@ -22,28 +22,28 @@ t.test('an ordered error has the status, body and retry-after it names', async t
   t.equal((await chatV1('[[error:204]]')).text, '')
 })
 
-t.test('a flaky prompt fails so often, recovers once, and starts again', async t => {
+t.test('a flaky prompt fails the given number of times, succeeds once, and then starts again', async t => {
   const { chatV1 } = await startClient(t)
   const statuses: number[] = []
   for (let index = 0; index < 6; index++) statuses.push((await chatV1('[[flaky:2:503]]')).status)
   t.same(statuses, [503, 503, 200, 503, 503, 200])
 })
 
-t.test('a stream cut inside UTF-8 sequences still holds its text', async t => {
+t.test('a stream that is written in pieces of UTF-8 sequences still holds its text', async t => {
   const { chatV1 } = await startClient(t)
-  const answer = await chatV1('[[split:1]][[text:Привет 😀]]', stream)
-  t.ok(answer.reads.length > 100)
+  const response = await chatV1('[[split:1]][[text:Привет 😀]]', stream)
+  t.ok(response.reads.length > 100)
   t.ok(
-    answer.reads.some(read => read.toString('utf8').includes('\ufffd')),
-    'some reads end inside a letter'
+    response.reads.some(read => read.toString('utf8').includes('\ufffd')),
+    'some reads end inside a UTF-8 sequence'
   )
-  t.equal(joinTextV1(answer.text), 'Привет 😀')
+  t.equal(joinTextV1(response.text), 'Привет 😀')
   const plain = await chatV1('[[split:3]][[text:Привет]]')
   t.equal(plain.headers['content-type'], 'application/json; charset=utf-8')
   t.equal(JSON.parse(plain.text).choices[0].message.content, 'Привет')
 })
 
-t.test('framing directives change the bytes and not the content', async t => {
+t.test('framing directives change the bytes of a stream, but not its content', async t => {
   const { chatV1, chatV2 } = await startClient(t)
   const crlf = await chatV2('[[crlf]][[text:a b]]', stream)
   t.notOk(/[^\r]\n/.test(crlf.text))
@@ -58,7 +58,7 @@ t.test('framing directives change the bytes and not the content', async t => {
   t.equal(readFrames(multi.text).at(-1)?.data, '[DONE]')
 })
 
-t.test('len and bigtext give as much as they say', async t => {
+t.test('len and bigtext produce the given number of deltas and bytes', async t => {
   const { chatV1 } = await startClient(t)
   const many = readPayloads((await chatV1('[[len:50]]', stream)).text)
   t.equal(many.length, 51)
@@ -69,7 +69,7 @@ t.test('len and bigtext give as much as they say', async t => {
   t.equal(joinTextV1((await chatV1('[[bigtext:3000000]]', stream)).text), big)
 })
 
-t.test('a stream can end without its terminal frame or without its marker', async t => {
+t.test('a stream can end without its finish frame or without its end marker', async t => {
   const { chatV1, chatV2 } = await startClient(t)
   const noEnd = await chatV1('[[noeof]][[chunks:a|b]]', stream)
   t.notOk(noEnd.isBroken)
@@ -84,7 +84,7 @@ t.test('a stream can end without its terminal frame or without its marker', asyn
   t.notMatch((await chatV2('[[noeof]]', stream)).text, /message\.done/)
 })
 
-t.test('a destroyed connection breaks the answer in the middle', async t => {
+t.test('a destroyed connection cuts the response in the middle', async t => {
   const { chatV1, chatV2, emulator } = await startClient(t)
   const cut = await chatV1('[[die]][[len:10]]', stream)
   t.ok(cut.isBroken)
@@ -97,10 +97,10 @@ t.test('a destroyed connection breaks the answer in the middle', async t => {
   t.ok(plain.text.length > 0)
   await t.rejects(chatV1('[[die:0]]'), { code: 'ECONNRESET' })
   await emulator.waitFor(({ stats }) => stats.activeRequests === 0)
-  t.equal(emulator.stats.aborted, 0, 'the client did not leave')
+  t.equal(emulator.stats.aborted, 0, 'no client disconnect is counted')
 })
 
-t.test('broken and error frames stand in the middle of a stream', async t => {
+t.test('a broken frame or an error frame is sent in the middle of a stream', async t => {
   const { chatV1, chatV2 } = await startClient(t)
   const bad = readFrames((await chatV1('[[badframe]][[chunks:a|b]]', stream)).text)
   t.throws(() => JSON.parse(bad[1]!.data))
@@ -121,9 +121,9 @@ t.test('a 200 can have an unusable body or a wrong content type', async t => {
     [':null', 'null'],
     [':nonsense', 'nonsense']
   ]) {
-    const answer = await chatV1(`[[badjson${kind}]]`)
-    t.equal(answer.status, 200)
-    t.equal(answer.text, body)
+    const response = await chatV1(`[[badjson${kind}]]`)
+    t.equal(response.status, 200)
+    t.equal(response.text, body)
   }
   const html = await chatV1('[[ctype:text/html]]', stream)
   t.equal(html.headers['content-type'], 'text/html')
@@ -132,22 +132,22 @@ t.test('a 200 can have an unusable body or a wrong content type', async t => {
   t.equal(json.headers['content-type'], 'application/json')
 })
 
-t.test('an answer can be compressed and carry more headers', async t => {
+t.test('a response can be compressed and have additional headers', async t => {
   const { chatV1, call } = await startClient(t)
   const messages = [{ role: 'user', content: '[[gzip]][[header:x-extra=1]][[text:packed]]' }]
   for (const isStream of [false, true]) {
-    const answer = await call('/api/v1/chat/completions', {
+    const response = await call('/api/v1/chat/completions', {
       headers: { 'accept-encoding': 'gzip, deflate' },
       body: { model: 'GigaChat', messages, stream: isStream }
     })
-    t.equal(answer.headers['content-encoding'], 'gzip')
-    t.equal(answer.headers['x-extra'], '1')
-    t.match(gunzipSync(Buffer.concat(answer.reads)).toString(), /packed/)
+    t.equal(response.headers['content-encoding'], 'gzip')
+    t.equal(response.headers['x-extra'], '1')
+    t.match(gunzipSync(Buffer.concat(response.reads)).toString(), /packed/)
   }
   t.notOk('content-encoding' in (await chatV1('[[gzip]]')).headers)
 })
 
-t.test('slow and tick wait, and say so only in time', async t => {
+t.test('slow and tick delay a response without changing its content', async t => {
   const { chatV1 } = await startClient(t, { tickMs: 1 })
   const slow = await chatV1('[[slow:20]][[text:late]]')
   t.equal(JSON.parse(slow.text).choices[0].message.content, 'late')
@@ -161,11 +161,11 @@ for (const [name, prompt, isStream] of [
   ['before the headers', '[[hang]]', false],
   ['after the headers', '[[hang:0]]', false],
   ['in a stream', '[[hang:1]][[len:5]]', true],
-  ['of a slow stream', '[[tick:50]][[len:500]]', true],
-  ['before a slow answer', '[[slow:60000]]', false],
-  ['of a stream that is not read', '[[bigtext:20000000]]', true]
+  ['within a slow stream', '[[tick:50]][[len:500]]', true],
+  ['before a slow response', '[[slow:60000]]', false],
+  ['within a stream that the client does not read', '[[bigtext:20000000]]', true]
 ] as const) {
-  t.test(`a client that leaves ${name} is counted as aborted at once`, async t => {
+  t.test(`a client disconnect ${name} is counted as aborted immediately`, async t => {
     const client = await startClient(t)
     const { emulator } = client
     const request = openChat(client, prompt, { stream: isStream })
@@ -181,7 +181,7 @@ for (const [name, prompt, isStream] of [
   })
 }
 
-t.test('a client that leaves while it sends is counted as aborted', async t => {
+t.test('a client disconnect within the request body is counted as aborted', async t => {
   const { emulator, token } = await startClient(t)
   const socket = connect(emulator.port, '127.0.0.1')
   socket.write(
@@ -193,20 +193,20 @@ t.test('a client that leaves while it sends is counted as aborted', async t => {
   t.equal(emulator.requests.at(-1)?.status, null)
 })
 
-t.test('a body past the bound is refused and the connection ends', async t => {
+t.test('a body over the size limit is refused and the connection is closed', async t => {
   const { chatV1 } = await startClient(t, { bodyBytesMax: 1000 })
-  const answer = await chatV1('x'.repeat(100_000))
-  t.equal(answer.status, 413)
-  t.same(JSON.parse(answer.text), { status: 413, message: 'Payload too large' })
-  t.equal(answer.headers.connection, 'close')
+  const response = await chatV1('x'.repeat(100_000))
+  t.equal(response.status, 413)
+  t.same(JSON.parse(response.text), { status: 413, message: 'Payload too large' })
+  t.equal(response.headers.connection, 'close')
   t.equal((await chatV1('small')).status, 200)
 })
 
-t.test('the laid-out stream is cut where the directive says', async t => {
+t.test('a planned stream ends after the number of frames in the directive', async t => {
   const frames = ['1', '2', '3'].map(data => ({ event: null, data, kind: 'delta' as const }))
   const step = { calls: [], builtins: [] }
   t.same(planStream(frames, { ...step, hangAfterFrames: 0 }, null), { blocks: [], ending: 'hang' })
-  t.same(planStream(frames, { ...step, dieAfterFrames: 'middle' }, null), {
+  t.same(planStream(frames, { ...step, breakAfterFrames: 'middle' }, null), {
     blocks: ['data: 1\n\n', 'data: 2\n\n'],
     ending: 'destroy'
   })

@@ -1,4 +1,4 @@
-// The file store: upload, list, info, content, delete, and who may see what.
+// The file store: upload, list, info, content, delete, and the separation of accounts.
 import { createHash, randomBytes } from 'node:crypto'
 import t from 'tap'
 import { createFileStore } from '../../../ops/emulator/files.ts'
@@ -18,7 +18,7 @@ function writeForm(
   }
 }
 
-t.test('a file lives from upload to delete with its exact bytes', async t => {
+t.test('a file keeps its exact bytes from upload to delete', async t => {
   const { call, emulator } = await startClient(t, { now: () => 1_767_225_600_000 })
   const bytes = randomBytes(10_000)
   const form = writeForm(bytes, { filename: 'фото.png', purpose: 'assistant' })
@@ -46,12 +46,12 @@ t.test('a file lives from upload to delete with its exact bytes', async t => {
     createHash('sha256').update(Buffer.concat(content.reads)).digest('hex'),
     createHash('sha256').update(bytes).digest('hex')
   )
-  const gone = await call(`/api/v1/files/${file.id}/delete`, { method: 'POST' })
-  t.same(JSON.parse(gone.text), { id: file.id, object: 'file', deleted: true })
+  const deleted = await call(`/api/v1/files/${file.id}/delete`, { method: 'POST' })
+  t.same(JSON.parse(deleted.text), { id: file.id, object: 'file', deleted: true })
   t.equal((await call(`/api/v1/files/${file.id}`)).status, 404)
 })
 
-t.test('wrong uploads are refused', async t => {
+t.test('invalid uploads are refused', async t => {
   const { call } = await startClient(t)
   const upload = (body: Buffer | string, type: string) =>
     call('/api/v1/files', { body, headers: { 'content-type': type } })
@@ -77,7 +77,7 @@ t.test('a file is invisible to another account', async t => {
   t.equal((await call(`/api/v1/files/${file.id}`, { headers: { authorization: `Bearer ${again}` } })).status, 200)
 })
 
-t.test('the store forgets the oldest files past its bound', async t => {
+t.test('the store removes the oldest file when it holds more than 1000', async t => {
   const store = createFileStore(() => 0)
   const add = () => store.add({ account: 'a', filename: 'f', contentType: 'text/plain', content: Buffer.from('x') })
   const first = add()

@@ -1,4 +1,4 @@
-// The emulator as a process: what it prints, and every way in which it ends.
+// The emulator as a process: its output, and every way in which it exits.
 import { type ChildProcess, fork, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -20,13 +20,13 @@ async function readOutput(stream: NodeJS.ReadableStream | null): Promise<string>
   return text
 }
 
-/** The one line on stdout; what follows is collected by the caller. */
+/** Reads the one line on stdout. */
 async function readLine(child: ChildProcess): Promise<Record<string, string>> {
   const [chunk] = await once(child.stdout!, 'data')
   return JSON.parse(String(chunk))
 }
 
-t.test('it prints one line of JSON and ends cleanly on SIGTERM and SIGINT', async t => {
+t.test('it prints one line of JSON and exits with code 0 on SIGTERM and SIGINT', async t => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const child = start(t, [])
     const line = await readLine(child)
@@ -45,7 +45,7 @@ t.test('it prints one line of JSON and ends cleanly on SIGTERM and SIGINT', asyn
   }
 })
 
-t.test('open and hanging connections do not keep it from ending', async t => {
+t.test('it exits although connections are open and a response is pending', async t => {
   const child = start(t, [])
   const { controlUrl, chatBaseUrl } = await readLine(child)
   const body = { model: 'm', messages: [{ role: 'user', content: '[[hang]]' }] }
@@ -56,14 +56,14 @@ t.test('open and hanging connections do not keep it from ending', async t => {
   await hanging
 })
 
-t.test('it ends when the pipe on its stdin ends', async t => {
+t.test('it exits when the pipe on its stdin ends', async t => {
   const child = start(t, [])
   await readLine(child)
   child.stdin?.end()
   t.same(await once(child, 'exit'), [0, null])
 })
 
-t.test('the null device on stdin does not end it', async t => {
+t.test('it keeps running with the null device on stdin', async t => {
   const child = start(t, [], ['ignore', 'pipe', 'pipe'])
   const { controlUrl } = await readLine(child)
   t.equal((await send(`${controlUrl}/stats`)).status, 200)
@@ -71,7 +71,7 @@ t.test('the null device on stdin does not end it', async t => {
   t.same(await once(child, 'exit'), [0, null])
 })
 
-t.test('with an IPC channel it announces itself there and ends with it', async t => {
+t.test('with an IPC channel it sends its URLs there, and it exits when the channel closes', async t => {
   const child = fork(entry, [], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   t.teardown(() => child.kill('SIGKILL'))
   const [message] = await once(child, 'message')
@@ -80,7 +80,7 @@ t.test('with an IPC channel it announces itself there and ends with it', async t
   t.same(await once(child, 'exit'), [0, null])
 })
 
-t.test('its flags set host, port, pace, TLS and the absence of the control endpoint', async t => {
+t.test('flags set host, port, gap between frames and TLS, and switch off the control endpoint', async t => {
   const child = start(t, [
     '--host=127.0.0.1',
     '--port=0',
@@ -95,7 +95,7 @@ t.test('its flags set host, port, pace, TLS and the absence of the control endpo
   t.equal(line.controlUrl, null)
 })
 
-t.test('wrong flags are a usage error on stderr', async t => {
+t.test('wrong flags print the usage on stderr and exit with code 2', async t => {
   for (const args of [['--nonsense'], ['--port=x'], ['--port=70000'], ['--tls-cert=a'], ['--tls-ca=a'], ['extra']]) {
     const child = start(t, args)
     const errors = readOutput(child.stderr)
@@ -104,7 +104,7 @@ t.test('wrong flags are a usage error on stderr', async t => {
   }
 })
 
-t.test('a taken port or a missing file is a failed start', async t => {
+t.test('a port in use or a missing file makes the start fail with exit code 1', async t => {
   const child = start(t, [])
   const { baseUrl = '' } = await readLine(child)
   const second = start(t, ['--port', new URL(baseUrl).port])

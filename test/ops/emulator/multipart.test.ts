@@ -1,4 +1,4 @@
-// The reader of upload forms.
+// The multipart reader of file uploads.
 import fc from 'fast-check'
 import t from 'tap'
 import { readMultipart } from '../../../ops/emulator/multipart.ts'
@@ -7,7 +7,7 @@ function read(text: string | Buffer, type = 'multipart/form-data; boundary=xy') 
   return readMultipart(Buffer.from(text), type)
 }
 
-t.test('fields and files are read with names in every spelling', async t => {
+t.test('fields and files are read, with quoted, unquoted and encoded names', async t => {
   const body = [
     'preamble\r\n--xy\r\nContent-Disposition: form-data; name="purpose"\r\n\r\ngeneral',
     '--xy  \r\ncontent-disposition: form-data; name=plain\r\n\r\n',
@@ -24,7 +24,7 @@ t.test('fields and files are read with names in every spelling', async t => {
   })
 })
 
-t.test('what is no form is refused', async t => {
+t.test('another content type or a malformed form is refused', async t => {
   const good = '--xy\r\ncontent-disposition: form-data; name="a"\r\n\r\nb\r\n--xy--\r\n'
   t.same(read(good, 'multipart/form-data; charset=utf-8; boundary="xy"').fields, { a: 'b' })
   for (const [body, type] of [
@@ -40,7 +40,7 @@ t.test('what is no form is refused', async t => {
   }
 })
 
-t.test('the forms that the runtime writes are read back with any bytes (property)', async t => {
+t.test('a form that Node writes is read with the same file bytes (property)', async t => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.string({ minLength: 1 }), async (bytes, name) => {
       const form = new FormData()

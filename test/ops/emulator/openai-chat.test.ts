@@ -1,4 +1,4 @@
-// The OpenAI chat-completions wire: through the official SDK where it can, by hand where it cannot.
+// The OpenAI chat-completions wire, through the official SDK where the SDK can send the request and shows the response.
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { createEmulator, type EmulatorOptions } from '../../../ops/emulator/server.ts'
@@ -15,13 +15,13 @@ async function start(t: Test, options: EmulatorOptions = {}) {
 const tools = [weather, clock].map(definition => ({ type: 'function' as const, function: definition }))
 const twoCalls = '[[tool:get_weather {"city":"Oslo"}]][[tool:get_time {}]]'
 
-t.test('a plain answer has the shape of the SDK', async t => {
+t.test('a plain response has the form that the SDK expects', async t => {
   const { client } = await start(t)
-  const answer = await client.chat.completions.create({
+  const response = await client.chat.completions.create({
     model: 'any-model',
     messages: [{ role: 'user', content: [{ type: 'text', text: '[[text:Hello]]' }] }]
   })
-  t.match(answer, {
+  t.match(response, {
     object: 'chat.completion',
     model: 'any-model',
     choices: [{ index: 0, message: { role: 'assistant', content: 'Hello', refusal: null }, finish_reason: 'stop' }],
@@ -29,7 +29,7 @@ t.test('a plain answer has the shape of the SDK', async t => {
   })
 })
 
-t.test('a stream is read by the stream helper, with usage only when asked for', async t => {
+t.test('the SDK helper reads a stream, which has usage only when the request asks for it', async t => {
   const { client, post } = await start(t)
   const stream = client.chat.completions.stream({
     model: 'm',
@@ -49,7 +49,7 @@ t.test('a stream is read by the stream helper, with usage only when asked for', 
   t.equal(readFrames(plain.text).at(-1)?.data, '[DONE]')
 })
 
-t.test('several calls come together, streamed in fragments', async t => {
+t.test('several calls are in one response; in a stream their arguments are sent in fragments', async t => {
   const { client } = await start(t)
   const request = { model: 'm', messages: [{ role: 'user' as const, content: twoCalls }], tools }
   const plain = await client.chat.completions.create(request)
@@ -68,12 +68,12 @@ t.test('several calls come together, streamed in fragments', async t => {
   t.equal(one.choices[0]?.message.tool_calls?.length, 1)
 })
 
-t.test('choices force, forbid and require calls', async t => {
+t.test('the tool choice forces, forbids and requires calls', async t => {
   const { client } = await start(t)
   const call = async (choice: OpenAI.ChatCompletionToolChoiceOption) => {
     const messages = [{ role: 'user' as const, content: 'Go' }]
-    const answer = await client.chat.completions.create({ model: 'm', messages, tools, tool_choice: choice })
-    return answer.choices[0]?.message.tool_calls?.map(entry => (entry.type === 'function' ? entry.function.name : ''))
+    const response = await client.chat.completions.create({ model: 'm', messages, tools, tool_choice: choice })
+    return response.choices[0]?.message.tool_calls?.map(entry => (entry.type === 'function' ? entry.function.name : ''))
   }
   t.same(await call('required'), ['get_weather'])
   t.same(await call({ type: 'function', function: { name: 'get_time' } }), ['get_time'])
@@ -81,7 +81,7 @@ t.test('choices force, forbid and require calls', async t => {
   await t.rejects(call({ type: 'function', function: { name: 'other' } }), { message: /^400 / })
 })
 
-t.test('results are matched to their calls and told', async t => {
+t.test('tool results are matched to their calls, and the response repeats them', async t => {
   const { client } = await start(t)
   const call = { id: 'c1', type: 'function' as const, function: { name: 'get_time', arguments: '{}' } }
   const ask = (id: string) =>
@@ -98,15 +98,15 @@ t.test('results are matched to their calls and told', async t => {
   await t.rejects(ask('c2'), { message: /^400 / })
 })
 
-t.test('schemas, reasoning and finish reasons are mapped', async t => {
+t.test('output schemas, reasoning and finish reasons are supported', async t => {
   const { client, post } = await start(t)
   const format = {
     type: 'json_schema' as const,
     json_schema: { name: 'x', schema: { type: 'object', properties: { a: { const: 1 } } } }
   }
   const messages = [{ role: 'user' as const, content: 'Go' }]
-  const answer = await client.chat.completions.create({ model: 'm', messages, response_format: format })
-  t.same(JSON.parse(answer.choices[0]?.message.content ?? ''), { a: 1 })
+  const response = await client.chat.completions.create({ model: 'm', messages, response_format: format })
+  t.same(JSON.parse(response.choices[0]?.message.content ?? ''), { a: 1 })
   const object = await client.chat.completions.create({
     model: 'm',
     messages,
@@ -119,7 +119,7 @@ t.test('schemas, reasoning and finish reasons are mapped', async t => {
   t.match(blocked.choices[0], { finish_reason: 'content_filter', message: { reasoning_content: 'r' } })
 })
 
-t.test('errors have the envelope of this wire, also inside a stream', async t => {
+t.test('errors have the envelope of this wire, inside a stream too', async t => {
   const { client, post } = await start(t)
   const ask = (content: string, model = 'm') =>
     client.chat.completions.create({ model, messages: [{ role: 'user', content }] })
@@ -147,13 +147,13 @@ t.test('malformed requests are refused', async t => {
     { response_format: { type: 'json_schema', json_schema: {} } }
   ]
   for (const change of cases) {
-    const answer = await post({ model: 'm', messages: [user], ...change })
-    t.equal(answer.status, 400, JSON.stringify(change))
-    t.ok(JSON.parse(answer.text).error.message)
+    const response = await post({ model: 'm', messages: [user], ...change })
+    t.equal(response.status, 400, JSON.stringify(change))
+    t.ok(JSON.parse(response.text).error.message)
   }
 })
 
-t.test('models and embeddings are there', async t => {
+t.test('models and embeddings have endpoints', async t => {
   const { client } = await start(t)
   t.match((await client.models.list()).data, [{ id: 'emulator-small', object: 'model' }])
   t.equal((await client.models.retrieve('emulator-large')).id, 'emulator-large')
@@ -169,7 +169,7 @@ t.test('models and embeddings are there', async t => {
   t.not(plain.data[0]?.embedding[0], plain.data[1]?.embedding[0])
 })
 
-t.test('a key is only demanded when one is set', async t => {
+t.test('an API key is required only when the setting has one', async t => {
   const { client, emulator } = await start(t, { chatApiKey: 'other' })
   await t.rejects(client.models.list(), { status: 401, code: 'invalid_api_key' })
   emulator.configure({ chatApiKey: 'key' })

@@ -1,11 +1,11 @@
-// Instances of schemas and strings for regular expressions.
+// Examples for JSON Schemas and for regular expressions.
 import fc from 'fast-check'
 import t from 'tap'
 import type { JsonValue } from '../../../ops/emulator/json.ts'
 import { exampleOfRegex } from '../../../ops/emulator/regex-example.ts'
 import { exampleOfSchema } from '../../../ops/emulator/schema-example.ts'
 
-t.test('only required properties are filled, and all of them when nothing is required', async t => {
+t.test('only required properties are filled, or all properties when required is absent', async t => {
   const properties = { a: { type: 'string' }, b: { type: 'integer' } }
   t.same(exampleOfSchema({ type: 'object', properties, required: ['b'] }), { b: 1 })
   t.same(exampleOfSchema({ type: 'object', properties }), { a: 'example', b: 1 })
@@ -13,7 +13,7 @@ t.test('only required properties are filled, and all of them when nothing is req
   t.same(exampleOfSchema({ type: 'OBJECT', properties: { a: { type: 'NUMBER' } } }), { a: 1 })
 })
 
-t.test('values obey what the schema says about them', async t => {
+t.test('values satisfy the constraints of the schema', async t => {
   const cases: Array<[JsonValue, JsonValue]> = [
     [{ enum: ['x', 'y'] }, 'x'],
     [{ const: 7 }, 7],
@@ -48,7 +48,7 @@ t.test('values obey what the schema says about them', async t => {
   for (const [schema, instance] of cases) t.same(exampleOfSchema(schema), instance, JSON.stringify(schema))
 })
 
-t.test('references are followed, also backwards, and a wrong one is harmless', async t => {
+t.test('references are followed, recursive ones too, and an invalid reference is ignored', async t => {
   const node = {
     type: 'object',
     properties: { name: { const: 'n' }, next: { $ref: '#/$defs/Node' } },
@@ -59,7 +59,7 @@ t.test('references are followed, also backwards, and a wrong one is harmless', a
   t.same(exampleOfSchema({ $ref: '#/%/missing' }), 'example')
 })
 
-t.test('a schema that needs itself twice over ends', async t => {
+t.test('a schema that requires itself several times gives a bounded instance', async t => {
   const tree = {
     type: 'object',
     properties: { l: { $ref: '#' }, m: { $ref: '#' }, r: { $ref: '#' } },
@@ -68,7 +68,7 @@ t.test('a schema that needs itself twice over ends', async t => {
   t.ok(JSON.stringify(exampleOfSchema(tree)).length < 200_000)
 })
 
-t.test('examples of regular expressions match them', async t => {
+t.test('the example of a regular expression matches it', async t => {
   const sources = [
     '[A-Z]{3}-\\d{4}',
     '^(?:red|green)$',
@@ -85,12 +85,12 @@ t.test('examples of regular expressions match them', async t => {
   for (const source of sources) t.match(exampleOfRegex(source), new RegExp(`^(?:${source})$`, 'u'), source)
 })
 
-t.test('no text makes the regular expression reader fail (property)', async t => {
+t.test('the example of any text as a regular expression is a string (property)', async t => {
   fc.assert(fc.property(fc.string(), source => typeof exampleOfRegex(source) === 'string'))
   t.pass()
 })
 
-t.test('no JSON makes the schema reader fail (property)', async t => {
+t.test('any JSON value as a schema gives an instance (property)', async t => {
   fc.assert(fc.property(fc.jsonValue(), schema => exampleOfSchema(schema as JsonValue) !== undefined))
   t.pass()
 })

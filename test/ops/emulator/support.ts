@@ -1,17 +1,17 @@
-// What the tests of the emulator share: one that ends with its test, an authorized client, and readers of its streams.
+// Shared by the tests of the emulator: an emulator that closes at the end of its test, an authorized client, stream readers.
 import { type ClientRequest, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import type { Test } from 'tap'
 import { createEmulator, type Emulator, type EmulatorOptions } from '../../../ops/emulator/server.ts'
 
 export const basicCredentials = Buffer.from('client:secret').toString('base64')
 
-export interface Answer {
+export interface ReceivedResponse {
   status: number
   headers: IncomingHttpHeaders
   text: string
-  /** Bytes as they arrived, one entry per read. */
+  /** The received bytes, one entry per read. */
   reads: Buffer[]
-  /** The connection broke before the answer was complete. */
+  /** True when the connection closed before the response was complete. */
   isBroken: boolean
 }
 
@@ -21,8 +21,8 @@ export interface Call {
   body?: unknown
 }
 
-/** Sends one request on a connection of its own and reads until the answer ends or breaks. */
-export function send(url: string, call: Call = {}): Promise<Answer> {
+/** Sends one request on a new connection and reads until the response ends or the connection breaks. */
+export function send(url: string, call: Call = {}): Promise<ReceivedResponse> {
   return new Promise((resolve, reject) => {
     const isRaw = typeof call.body === 'string' || Buffer.isBuffer(call.body)
     const body = call.body === undefined ? undefined : isRaw ? call.body : JSON.stringify(call.body)
@@ -45,15 +45,16 @@ export function send(url: string, call: Call = {}): Promise<Answer> {
 export interface Client {
   emulator: Emulator
   token: string
-  call: (path: string, call?: Call) => Promise<Answer>
-  /** A v1 chat with one user message. */
-  chatV1: (prompt: string, more?: Record<string, unknown>) => Promise<Answer>
-  /** A v2 chat with one user message. */
-  chatV2: (prompt: string, more?: Record<string, unknown>) => Promise<Answer>
+  call: (path: string, call?: Call) => Promise<ReceivedResponse>
+  /** Sends a v1 chat request with one user message. */
+  chatV1: (prompt: string, more?: Record<string, unknown>) => Promise<ReceivedResponse>
+  /** Sends a v2 chat request with one user message. */
+  chatV2: (prompt: string, more?: Record<string, unknown>) => Promise<ReceivedResponse>
 }
 
+/** Fetches an OAuth token. */
 export async function fetchToken(emulator: Emulator, credentials = basicCredentials): Promise<string> {
-  const answer = await send(emulator.authUrl, {
+  const response = await send(emulator.authUrl, {
     body: 'scope=GIGACHAT_API_PERS',
     headers: {
       authorization: `Basic ${credentials}`,
@@ -61,10 +62,10 @@ export async function fetchToken(emulator: Emulator, credentials = basicCredenti
       'content-type': 'application/x-www-form-urlencoded'
     }
   })
-  return JSON.parse(answer.text).access_token
+  return JSON.parse(response.text).access_token
 }
 
-/** An emulator that is closed with the test, and a client that holds a token. */
+/** Starts an emulator that closes at the end of the test, and a client with a token. */
 export async function startClient(t: Test, options: EmulatorOptions = {}): Promise<Client> {
   const emulator = await createEmulator(options)
   t.teardown(() => emulator.close())
@@ -87,14 +88,14 @@ export async function startClient(t: Test, options: EmulatorOptions = {}): Promi
   }
 }
 
-/** Sends a v1 chat and leaves it open; its answer is not read. Destroy the request to leave. */
+/** Sends a v1 chat request and does not read its response; the caller destroys the request to disconnect. */
 export function openChat(client: Client, prompt: string, more: Record<string, unknown> = {}): ClientRequest {
   const request = httpRequest(`${client.emulator.baseUrl}/chat/completions`, {
     method: 'POST',
     agent: false,
     headers: { authorization: `Bearer ${client.token}` }
   })
-  // A destroyed request ends with an error that is no news to the one who destroyed it.
+  // Destroying the request emits an error, which would crash the test without a listener.
   request.on('error', () => request.destroy())
   request.on('response', response => response.pause())
   request.end(JSON.stringify({ model: 'GigaChat', messages: [{ role: 'user', content: prompt }], ...more }))
@@ -106,7 +107,7 @@ export interface StreamFrame {
   data: string
 }
 
-/** Reads server-sent events as the standard says: comments dropped, data lines joined. */
+/** Reads server-sent events: comments are dropped, and the data lines of one event are joined. */
 export function readFrames(text: string): StreamFrame[] {
   const frames: StreamFrame[] = []
   for (const block of text.replaceAll('\r\n', '\n').split('\n\n')) {
@@ -121,21 +122,21 @@ export function readFrames(text: string): StreamFrame[] {
   return frames
 }
 
-/** Parsed payloads of a stream without the end marker. */
+/** Parses the payloads of a stream, without the end marker. */
 export function readPayloads(text: string) {
   return readFrames(text)
     .filter(frame => frame.data !== '[DONE]')
     .map(frame => JSON.parse(frame.data))
 }
 
-/** Text of all deltas of a v1 stream. */
+/** Joins the text of all deltas of a v1 stream. */
 export function joinTextV1(text: string): string {
   return readPayloads(text)
     .map(payload => payload.choices[0].delta.content ?? '')
     .join('')
 }
 
-/** Text of all assistant parts of a v2 stream. */
+/** Joins the text of all assistant parts of a v2 stream. */
 export function joinTextV2(text: string): string {
   return readPayloads(text)
     .flatMap(payload => payload.messages ?? [])

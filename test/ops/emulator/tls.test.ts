@@ -30,7 +30,7 @@ async function start(t: Test, more: { ca?: Buffer; requestCert?: boolean } = {})
 
 const bearer = { authorization: 'Bearer ready' }
 
-t.test('its URLs are https and it is trusted with its authority only', async t => {
+t.test('its URLs are https, and a client needs its certificate authority to connect', async t => {
   const emulator = await start(t)
   t.match(emulator.baseUrl, /^https:\/\/127\.0\.0\.1:\d+\/api\/v1$/)
   t.equal(await get(`${emulator.baseUrl}/models`, { headers: bearer }), 200)
@@ -48,7 +48,7 @@ t.test('a verified client certificate authorizes without a token and is recorded
   t.equal(emulator.requests.at(-1)?.clientCertificate, null)
 })
 
-t.test('a certificate that the authority does not know authorizes nothing', async t => {
+t.test('a client certificate of another authority does not authorize a call', async t => {
   const emulator = await start(t, { ca: read('client.pem') })
   t.equal(await get(`${emulator.baseUrl}/models`, { key: read('server.key'), cert: read('server.pem') }), 401)
 })

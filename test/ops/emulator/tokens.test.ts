@@ -1,4 +1,4 @@
-// Tokens and deltas: deterministic, and a text survives every cut.
+// Tokens and deltas: counts are deterministic, and the pieces of a text join to the text.
 import fc from 'fast-check'
 import t from 'tap'
 import {
@@ -9,7 +9,7 @@ import {
   splitIntoDeltas
 } from '../../../ops/emulator/tokens.ts'
 
-t.test('tokens of the recorded texts are counted as recorded', async t => {
+t.test('the recorded texts have the recorded numbers of tokens', async t => {
   t.equal(countTokens('First text'), 2)
   t.equal(countTokens('Second text'), 2)
   t.equal(countTokens('Hello, world!'), 4)
@@ -17,14 +17,14 @@ t.test('tokens of the recorded texts are counted as recorded', async t => {
   t.equal(countTokens('internationalisation'), 3)
 })
 
-t.test('characters are code points', async t => {
+t.test('characters are counted as code points', async t => {
   t.equal(countCharacters('First text'), 10)
   t.equal(countCharacters('a😀б'), 3)
 })
 
 const anyText = fc.string({ unit: 'grapheme', maxLength: 400 })
 
-t.test('deltas join to the text and never cut a surrogate pair (property)', async t => {
+t.test('deltas join to the text, and no cut is inside a surrogate pair (property)', async t => {
   fc.assert(
     fc.property(anyText, fc.integer({ min: 1, max: 50 }), (text, count) => {
       const cuts = [splitIntoDeltas(text), splitEvenly(text, count)]
@@ -36,7 +36,7 @@ t.test('deltas join to the text and never cut a surrogate pair (property)', asyn
   t.pass()
 })
 
-t.test('a cut text holds no more tokens than allowed (property)', async t => {
+t.test('a cut text has at most the allowed number of tokens (property)', async t => {
   fc.assert(
     fc.property(anyText, fc.integer({ min: 0, max: 60 }), (text, limit) => {
       const cut = cutToTokens(text, limit)

@@ -8,7 +8,7 @@ function find(headers: Record<string, string>, query: Record<string, string | st
   return findApiKey(headers, query, { isBearerTaken })?.toString()
 }
 
-t.test('operations 32: every carrier is found', async t => {
+t.test('operations 32: a key is found in every carrier', async t => {
   t.equal(find({ authorization: 'Bearer k1' }), 'k1')
   t.equal(find({ authorization: 'bearer k1' }), 'k1')
   t.equal(find({ authorization: 'BEARER   k1  ' }), 'k1')
@@ -29,12 +29,12 @@ t.test('operations 33: the first carrier that is present is the only one that co
   t.equal(find({ 'x-api-key': 'k1' }, { key: ['', 'bad', 'k1'] }), 'bad')
 })
 
-t.test('operations 34: another scheme is ignored and the next carrier is used', async t => {
+t.test('operations 34: another authorization scheme is ignored and the next carrier is used', async t => {
   t.equal(find({ authorization: 'Basic Zm9v', 'x-api-key': 'k1' }), 'k1')
   t.equal(find({ authorization: 'Bearerk1', 'x-api-key': 'k1' }), 'k1')
 })
 
-t.test('a bearer token that is upstream authorization is no key', async t => {
+t.test('a bearer token that is upstream authorization is not taken for a key', async t => {
   t.equal(find({ authorization: 'Bearer upstream-auth-a', 'x-api-key': 'k1' }, {}, true), 'k1')
   t.equal(find({ authorization: 'Bearer upstream-auth-a' }, {}, true), undefined)
 })
@@ -61,27 +61,27 @@ t.test('without any configured key nothing matches', async t => {
   t.equal(none.match('undefined'), undefined)
 })
 
-t.test('a bearer token is read in any case and trimmed', async t => {
+t.test('the bearer scheme is read in any case, and the token is trimmed', async t => {
   t.equal(readBearer('Bearer  a b '), 'a b')
   t.equal(readBearer('Bearer'), undefined)
   t.equal(readBearer('Token a'), undefined)
   t.equal(readBearer(undefined), undefined)
 })
 
-t.test('after ten wrong keys in a minute an address is told to wait, and only that address', async t => {
+t.test('after ten wrong keys in a minute an address has to wait, and no other address', async t => {
   let now = 0
   const limiter = createAttemptLimiter({ nowMs: () => now })
-  for (let attempt = 1; attempt <= 10; attempt += 1) t.equal(limiter.noteFailure('a'), undefined)
+  for (let attempt = 1; attempt <= 10; attempt += 1) t.equal(limiter.countFailure('a'), undefined)
   now = 15_000
-  t.equal(limiter.noteFailure('a'), 45)
-  t.equal(limiter.noteFailure('b'), undefined)
+  t.equal(limiter.countFailure('a'), 45)
+  t.equal(limiter.countFailure('b'), undefined)
   now = 60_000
-  t.equal(limiter.noteFailure('a'), undefined, 'a new minute')
+  t.equal(limiter.countFailure('a'), undefined, 'a new minute')
 })
 
-t.test('the limiter forgets the oldest addresses instead of growing', async t => {
+t.test('the limiter drops the oldest addresses instead of growing', async t => {
   const limiter = createAttemptLimiter({ nowMs: () => 0 })
-  for (let attempt = 0; attempt < 10; attempt += 1) limiter.noteFailure('first')
-  for (let index = 0; index < 10_000; index += 1) limiter.noteFailure(`other-${index}`)
-  t.equal(limiter.noteFailure('first'), undefined)
+  for (let attempt = 0; attempt < 10; attempt += 1) limiter.countFailure('first')
+  for (let index = 0; index < 10_000; index += 1) limiter.countFailure(`other-${index}`)
+  t.equal(limiter.countFailure('first'), undefined)
 })

@@ -2,6 +2,7 @@ import t from 'tap'
 import { sendJson } from '../../../worker/http/respond.ts'
 import { mountOperation } from '../../../worker/http/route-traits.ts'
 import { GatewayError } from '../../../worker/normalized/index.ts'
+import { createRecorder } from '../observation/recorder.ts'
 import { echo, type Handler, openConnection, startApplication } from './support.ts'
 
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -22,41 +23,38 @@ function mountFamilies(handler: Handler) {
   }
 }
 
-t.test(
-  'operations 3, 8: an unknown path is 404 in the form of its family, and before any key is asked for',
-  async t => {
-    const { url } = await startApplication(t, { env: { GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: 'k1' } })
-    const system = { error: { code: 'not_found', message: 'Not Found' } }
-    const completions = {
-      error: { message: 'Unknown request URL.', type: 'invalid_request_error', param: null, code: 'unknown_url' }
-    }
-    for (const [path, body] of [
-      ['/nope', system],
-      ['/health/', system],
-      ['/_admin/logs/models', system],
-      ['/v1/nope', completions],
-      ['/v1//models', completions],
-      ['/v1/v2/messages', completions],
-      ['/files', completions]
-    ] as const) {
-      const response = await fetch(url + path)
-      t.equal(response.status, 404, path)
-      t.equal(response.headers.get('content-type'), 'application/json')
-      t.same(await response.json(), body, path)
-    }
-    const messages = await fetch(`${url}/v1/messages/nope`)
-    t.equal(messages.status, 404)
-    t.same(await messages.json(), {
-      type: 'error',
-      error: { type: 'not_found_error', message: 'Unknown request URL.' },
-      request_id: messages.headers.get('x-request-id')
-    })
-    t.equal(messages.headers.get('request-id'), messages.headers.get('x-request-id'))
-    const content = await fetch(`${url}/v1beta/nope`)
-    t.equal(content.status, 404)
-    t.same(await content.json(), { error: { code: 404, message: 'Unknown request URL.', status: 'NOT_FOUND' } })
+t.test('operations 3, 8: an unknown path is 404 in the form of its family, before any key is checked', async t => {
+  const { url } = await startApplication(t, { env: { GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: 'k1' } })
+  const system = { error: { code: 'not_found', message: 'Not Found' } }
+  const completions = {
+    error: { message: 'Unknown request URL.', type: 'invalid_request_error', param: null, code: 'unknown_url' }
   }
-)
+  for (const [path, body] of [
+    ['/nope', system],
+    ['/health/', system],
+    ['/_admin/logs/models', system],
+    ['/v1/nope', completions],
+    ['/v1//models', completions],
+    ['/v1/v2/messages', completions],
+    ['/files', completions]
+  ] as const) {
+    const response = await fetch(url + path)
+    t.equal(response.status, 404, path)
+    t.equal(response.headers.get('content-type'), 'application/json')
+    t.same(await response.json(), body, path)
+  }
+  const messages = await fetch(`${url}/v1/messages/nope`)
+  t.equal(messages.status, 404)
+  t.same(await messages.json(), {
+    type: 'error',
+    error: { type: 'not_found_error', message: 'Unknown request URL.' },
+    request_id: messages.headers.get('x-request-id')
+  })
+  t.equal(messages.headers.get('request-id'), messages.headers.get('x-request-id'))
+  const content = await fetch(`${url}/v1beta/nope`)
+  t.equal(content.status, 404)
+  t.same(await content.json(), { error: { code: 404, message: 'Unknown request URL.', status: 'NOT_FOUND' } })
+})
 
 t.test('a known path with a wrong method is 405 with the methods that it has, in the form of its family', async t => {
   const { url } = await startApplication(t, { routes: mountFamilies(echo) })
@@ -94,7 +92,7 @@ t.test('operations 9: every request has an id of its own, and the client id goes
   t.equal(ids.size, 2)
 })
 
-t.test('every answer, whichever stage gives it, carries the request id and the cross-origin headers', async t => {
+t.test('the response of every stage carries the request id and the cross-origin headers', async t => {
   const { url, drainGate } = await startApplication(t, {
     env: { GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: 'k1', GATEWAY_MAX_REQUEST_BODY_BYTES: '10' },
     routes: mountFamilies(() => {
@@ -184,8 +182,10 @@ t.test('an exception in a handler is a fixed 500 in the form of the family, and 
   t.match(line, { event: 'unhandled_fault', level: 50, err: { type: 'TypeError' } })
 })
 
-t.test('an exception after the answer began cuts the connection instead of writing into it', async t => {
+t.test('an exception after the response began closes the connection, and is no client disconnect', async t => {
+  const { observer, whenClosed } = createRecorder()
   const { port } = await startApplication(t, {
+    observers: [observer],
     routes: mountFamilies(async (_request, reply) => {
       reply.raw.writeHead(200, { 'content-length': '100' })
       reply.raw.write('half')
@@ -196,9 +196,11 @@ t.test('an exception after the answer began cuts the connection instead of writi
   socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n')
   await closed
   t.notMatch(received(), /Internal server error/)
+  const [life] = await whenClosed(1)
+  t.match(life?.closed, { status: 200, lifecycle: 'request_error', errorType: 'http_500' })
 })
 
-t.test('an error that a handler throws is answered with its status, headers and code', async t => {
+t.test('an error that a handler throws becomes a response with its status, headers and code', async t => {
   const { url } = await startApplication(t, {
     routes: mountFamilies(async () => {
       throw new GatewayError('model_concurrency_limit', { param: 'model' })
@@ -210,7 +212,7 @@ t.test('an error that a handler throws is answered with its status, headers and 
   t.match(await response.json(), { error: { code: 'model_concurrency_limit', param: 'model' } })
 })
 
-t.test('the shared model list answers errors in the form of the client that asks', async t => {
+t.test('the shared model list writes errors in the form of the client', async t => {
   const { url } = await startApplication(t, {
     routes: mountFamilies(() => {
       throw new GatewayError('provider_timeout')
@@ -224,7 +226,7 @@ t.test('the shared model list answers errors in the form of the client that asks
   t.match(await ask({}, '?key=k'), { error: { status: 'DEADLINE_EXCEEDED' } })
 })
 
-t.test('a path that cannot be decoded is refused, and a very long one is only unknown', async t => {
+t.test('a path that cannot be decoded is 400, and a very long one is 404', async t => {
   const { url } = await startApplication(t, { routes: mountFamilies(echo) })
   const undecodable = await fetch(`${url}/v1/models/%E0%A4%A:generateContent`, { method: 'POST' })
   t.equal(undecodable.status, 400)
@@ -233,7 +235,7 @@ t.test('a path that cannot be decoded is refused, and a very long one is only un
   t.equal(long.status, 404)
 })
 
-t.test('what is no HTTP is answered with 400 or 431 in the system form, and the connection ends', async t => {
+t.test('bytes that are no HTTP request get 400 or 431 in the system form, and the connection closes', async t => {
   const { port } = await startApplication(t)
   for (const [bytes, status] of [
     ['nonsense\r\n\r\n', 400],
@@ -249,7 +251,7 @@ t.test('what is no HTTP is answered with 400 or 431 in the system form, and the 
   }
 })
 
-t.test('garbage behind a running answer ends the connection without a word in the middle of the answer', async t => {
+t.test('malformed bytes during a response close the connection, and nothing is written into the response', async t => {
   const { port } = await startApplication(t, {
     routes: mountFamilies((_request, reply) => {
       reply.hijack()
@@ -285,7 +287,7 @@ t.test('the errors of the machine endpoints are versioned documents', async t =>
   t.match(await unknown.json(), { schema_version: 'gateway.error.v1', error: { code: 'not_found' } })
 })
 
-t.test('an answer that is sent through the framework has the headers of all others', async t => {
+t.test('a response that is sent through the framework has the headers of all others', async t => {
   const { url } = await startApplication(t, {
     routes: mountFamilies((_request, reply) => {
       reply.header('x-own', '1').send({ plain: true })
@@ -299,7 +301,7 @@ t.test('an answer that is sent through the framework has the headers of all othe
   t.equal(response.headers.get('x-own'), '1')
 })
 
-t.test('a second answer to one request is ignored', async t => {
+t.test('a second response to one request is ignored', async t => {
   const { url } = await startApplication(t, {
     routes: mountFamilies((_request, reply) => {
       sendJson(reply, 200, { 'x-first': '1' }, '{"first":true}')

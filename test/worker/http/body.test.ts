@@ -62,7 +62,7 @@ t.test('operations 25: a body that is announced too large is refused before the 
   t.equal(exact.status, 200)
 })
 
-const codings: Array<[name: string, pack: (bytes: Buffer) => Buffer]> = [
+const encodings: Array<[name: string, compress: (bytes: Buffer) => Buffer]> = [
   ['gzip', gzipSync],
   ['x-gzip', gzipSync],
   ['deflate', deflateSync],
@@ -72,7 +72,7 @@ const codings: Array<[name: string, pack: (bytes: Buffer) => Buffer]> = [
 ]
 
 t.test(
-  'operations 26: a body that turns out too large while it is read is refused just so, without a key too',
+  'operations 26: a body that exceeds the limit while it is read is refused in the same form, without a key too',
   async t => {
     const { url } = await startApplication(t, {
       env: limit200,
@@ -84,12 +84,12 @@ t.test(
       t.equal(plain.status, 413)
       t.equal(plain.json.error.message, 'Request body too large: exceeds limit of 200 bytes.')
       t.equal(plain.json.error.code, 'request_entity_too_large')
-      for (const [coding, pack] of codings) {
-        const packed = pack(Buffer.from(body361))
-        t.ok(packed.length < 100, `${coding} takes ${packed.length} bytes`)
-        for (const body of [packed, chunked(packed)]) {
-          const response = await post(chat, body, { ...headers, 'content-encoding': coding })
-          t.equal(response.status, 413, coding)
+      for (const [encoding, compress] of encodings) {
+        const compressed = compress(Buffer.from(body361))
+        t.ok(compressed.length < 100, `${encoding} takes ${compressed.length} bytes`)
+        for (const body of [compressed, chunked(compressed)]) {
+          const response = await post(chat, body, { ...headers, 'content-encoding': encoding })
+          t.equal(response.status, 413, encoding)
           t.equal(response.json.error.message, 'Request body too large: exceeds limit of 200 bytes.')
         }
       }
@@ -97,7 +97,7 @@ t.test(
   }
 )
 
-t.test('operations 26: every coding is read within the limit, under any content type', async t => {
+t.test('operations 26: every content encoding is read within the limit, under any content type', async t => {
   const { url } = await startApplication(t, { env: limit200, routes: mountAll(echo) })
   const text = '{"a":"ä€"}'
   const types = [
@@ -107,11 +107,11 @@ t.test('operations 26: every coding is read within the limit, under any content 
     'not a type',
     'multipart/form-data'
   ]
-  for (const [index, [coding, pack]] of codings.entries()) {
+  for (const [index, [encoding, compress]] of encodings.entries()) {
     const type = types[index % types.length]!
-    const headers = { 'x-api-key': 'k1', 'content-encoding': coding, 'content-type': type }
-    const response = await post(`${url}/v1/messages`, pack(Buffer.from(text)), headers)
-    t.equal(response.status, 200, `${coding} as ${type}`)
+    const headers = { 'x-api-key': 'k1', 'content-encoding': encoding, 'content-type': type }
+    const response = await post(`${url}/v1/messages`, compress(Buffer.from(text)), headers)
+    t.equal(response.status, 200, `${encoding} as ${type}`)
     t.equal(response.json.body, text)
   }
   for (const type of types) {
@@ -122,46 +122,46 @@ t.test('operations 26: every coding is read within the limit, under any content 
   t.equal((await post(`${url}/v1/messages`, text, identity)).json.body, text)
 })
 
-t.test('a refused key is 401 when the body is small enough, whatever it is', async t => {
+t.test('a refused key is 401 when the body is within the limit, even if it is not JSON', async t => {
   const { url } = await startApplication(t, { env: limit200, routes: mountAll(forbidden(t)) })
   const chat = `${url}/v1/chat/completions`
-  const packed = gzipSync('{}')
+  const compressed = gzipSync('{}')
   t.equal((await post(chat, '{')).status, 401)
   t.equal((await post(chat, chunked(Buffer.from('{"a":1}'.padEnd(100))))).status, 401)
-  t.equal((await post(chat, packed, { 'content-encoding': 'gzip' })).status, 401)
+  t.equal((await post(chat, compressed, { 'content-encoding': 'gzip' })).status, 401)
 })
 
-t.test('an unknown coding is 415, and so are several at once; broken data is 400', async t => {
+t.test('an unknown content encoding is 415, and so are several at once; broken data is 400', async t => {
   const { url } = await startApplication(t, { routes: mountAll(echo) })
   const chat = `${url}/v1/chat/completions`
-  for (const coding of ['compress', 'gzip, br', 'snappy']) {
-    const response = await post(chat, '{}', { 'content-encoding': coding })
-    t.equal(response.status, 415, coding)
+  for (const encoding of ['compress', 'gzip, br', 'snappy']) {
+    const response = await post(chat, '{}', { 'content-encoding': encoding })
+    t.equal(response.status, 415, encoding)
     t.match(response.json, { error: { type: 'invalid_request_error', code: 'unsupported_content_encoding' } })
   }
-  for (const [coding, pack] of codings) {
-    const packed = pack(Buffer.from('{"a":"some text that is long enough to be cut in two"}'))
-    for (const broken of [Buffer.from('x this is not packed'), packed.subarray(0, packed.length - 8)]) {
-      const response = await post(chat, broken, { 'content-encoding': coding })
-      t.equal(response.status, 400, `${coding} ${broken.length}`)
+  for (const [encoding, compress] of encodings) {
+    const compressed = compress(Buffer.from('{"a":"some text that is long enough to be cut in two"}'))
+    for (const broken of [Buffer.from('x this is not compressed'), compressed.subarray(0, compressed.length - 8)]) {
+      const response = await post(chat, broken, { 'content-encoding': encoding })
+      t.equal(response.status, 400, `${encoding} ${broken.length}`)
       t.match(response.json, { error: { code: 'invalid_json', message: /^Invalid JSON body: / } })
     }
   }
 })
 
-t.test('a few bytes that unpack to many megabytes cost no memory to speak of', async t => {
+t.test('a few bytes that decompress to many megabytes stay near the limit in memory', async t => {
   const { url } = await startApplication(t, { routes: mountAll(forbidden(t)) })
   const megabytes64 = Buffer.alloc(64 * 1024 * 1024)
-  for (const [coding, bomb] of [
+  for (const [encoding, bomb] of [
     ['gzip', gzipSync(megabytes64)],
     ['br', brotliCompressSync(megabytes64)],
     ['zstd', zstdCompressSync(megabytes64)]
   ] as const) {
     const before = process.memoryUsage()
-    const response = await post(`${url}/v1/messages`, bomb, { 'content-encoding': coding })
-    t.equal(response.status, 413, coding)
+    const response = await post(`${url}/v1/messages`, bomb, { 'content-encoding': encoding })
+    t.equal(response.status, 413, encoding)
     const after = process.memoryUsage()
-    t.ok(after.external - before.external < 30 * 1024 * 1024, `${coding} stays near the limit of 10 MiB`)
+    t.ok(after.external - before.external < 30 * 1024 * 1024, `${encoding} stays near the limit of 10 MiB`)
   }
 })
 
@@ -185,7 +185,7 @@ t.test('a body arrives whole however it is cut', async t => {
   )
 })
 
-t.test('the answer to a body that is too large reaches a client that is still sending it', async t => {
+t.test('the response to a body that is too large reaches a client that is still sending it', async t => {
   const { port } = await startApplication(t, {
     env: { GATEWAY_MAX_REQUEST_BODY_BYTES: '1000' },
     routes: mountAll(echo)
@@ -196,14 +196,14 @@ t.test('the answer to a body that is too large reaches a client that is still se
     socket.write(`POST /v1/messages HTTP/1.1\r\nhost: a\r\n${length}\r\n\r\n`)
     if (length.startsWith('transfer')) socket.write('800000\r\n')
     socket.write(megabytes8)
-    const answer = await waitFor(/request_id":"[^"]*"\}/)
-    t.match(answer, /^HTTP\/1.1 413 /)
-    t.match(answer, /connection: close/)
+    const response = await waitFor(/request_id":"[^"]*"\}/)
+    t.match(response, /^HTTP\/1.1 413 /)
+    t.match(response, /connection: close/)
     await closed
   }
 })
 
-t.test('after a body that could not be unpacked the connection goes on with the next request', async t => {
+t.test('after a body that cannot be decompressed the connection serves the next request', async t => {
   const { port } = await startApplication(t, { routes: mountAll(forbidden(t)) })
   const { socket, waitFor } = await openConnection(t, port)
   const head = 'POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-encoding: gzip\r\n'
@@ -214,24 +214,27 @@ t.test('after a body that could not be unpacked the connection goes on with the 
   t.match(await waitFor(/HTTP\/1.1 200 OK/), /^HTTP\/1.1 400 /)
 })
 
-t.test('bytes behind the end of a packed body are thrown away, and the connection goes on', async t => {
-  const { port } = await startApplication(t, { routes: mountAll(echo) })
-  for (const [coding, pack] of [
-    ['zstd', zstdCompressSync],
-    ['br', brotliCompressSync],
-    ['deflate', deflateSync]
-  ] as const) {
-    const { socket, waitFor } = await openConnection(t, port)
-    const body = Buffer.concat([pack('{}'), Buffer.alloc(1_000_000)])
-    const head = `POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-encoding: ${coding}\r\n`
-    socket.write(`${head}content-length: ${body.length}\r\n\r\n`)
-    socket.write(body)
-    socket.write('GET /health HTTP/1.1\r\nhost: a\r\n\r\n')
-    await waitFor(/HTTP\/1.1 \d+ [\s\S]*HTTP\/1.1 200 OK/)
+t.test(
+  'bytes after the end of a compressed body are discarded, and the connection serves the next request',
+  async t => {
+    const { port } = await startApplication(t, { routes: mountAll(echo) })
+    for (const [encoding, compress] of [
+      ['zstd', zstdCompressSync],
+      ['br', brotliCompressSync],
+      ['deflate', deflateSync]
+    ] as const) {
+      const { socket, waitFor } = await openConnection(t, port)
+      const body = Buffer.concat([compress('{}'), Buffer.alloc(1_000_000)])
+      const head = `POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-encoding: ${encoding}\r\n`
+      socket.write(`${head}content-length: ${body.length}\r\n\r\n`)
+      socket.write(body)
+      socket.write('GET /health HTTP/1.1\r\nhost: a\r\n\r\n')
+      await waitFor(/HTTP\/1.1 \d+ [\s\S]*HTTP\/1.1 200 OK/)
+    }
   }
-})
+)
 
-t.test('a client that asks before it sends is invited only when its body is wanted', async t => {
+t.test('`expect: 100-continue` is confirmed only when the body will be read', async t => {
   const { port } = await startApplication(t, { env: limit200, routes: mountAll(echo) })
   const refused = await openConnection(t, port)
   refused.socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 361\r\n\r\n')
@@ -255,17 +258,17 @@ t.test('a head that HTTP does not allow is refused with an id and in the form of
   ] as const) {
     const { socket, waitFor } = await openConnection(t, port)
     socket.write(`POST /v1/messages HTTP/1.1\r\n${head}content-length: 2\r\n\r\n{}`)
-    const answer = await waitFor(/request_id/)
-    t.match(answer, new RegExp(`^HTTP/1.1 ${status}\r\n`))
-    t.match(answer, /\r\nx-request-id: /)
-    t.match(answer, `"message":"${message}"`)
+    const response = await waitFor(/request_id/)
+    t.match(response, new RegExp(`^HTTP/1.1 ${status}\r\n`))
+    t.match(response, /\r\nx-request-id: /)
+    t.match(response, `"message":"${message}"`)
   }
   const old = await openConnection(t, port)
   old.socket.write('GET /health HTTP/1.0\r\n\r\n')
   t.match(await old.waitFor(/\r\n\r\n/), /^HTTP\/1.1 200 /, 'HTTP/1.0 has no such header')
 })
 
-t.test('a client that leaves while it sends ends the reading', async t => {
+t.test('a client disconnect within the body ends the reading', async t => {
   const { port, drainGate } = await startApplication(t, { routes: mountAll(forbidden(t)) })
   const { socket } = await openConnection(t, port)
   socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-encoding: gzip\r\ncontent-length: 100\r\n\r\nabc')
@@ -274,7 +277,7 @@ t.test('a client that leaves while it sends ends the reading', async t => {
   await drainGate.whenIdle()
 })
 
-t.test('at the drain deadline a body that is still arriving is answered and let go', async t => {
+t.test('at the drain deadline a request whose body is still arriving gets its response', async t => {
   const { port, drainGate } = await startApplication(t, { routes: mountAll(forbidden(t)) })
   const { socket, waitFor, closed } = await openConnection(t, port)
   socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n')

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { answerClientError } from '../../../worker/http/client-error.ts'
+import { sendClientError } from '../../../worker/http/client-error.ts'
 
 /** Both ends of a connection that stays half open, as the HTTP server's connections do. */
 async function openPair(t: Test): Promise<{ server: Socket; client: Socket }> {
@@ -30,7 +30,8 @@ async function readToEnd(socket: Socket): Promise<string> {
   return text
 }
 
-t.test('each way to be no request has its status, in the system form', async t => {
+t.test('bytes that are no HTTP request get their status in the system form, with the id of their record', async t => {
+  const recorded: number[] = []
   for (const [code, status, body] of [
     ['HPE_INVALID_METHOD', '400 Bad Request', { code: 'invalid_request', message: 'Bad Request' }],
     ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout', { code: 'request_timeout', message: 'Request Timeout' }],
@@ -41,30 +42,40 @@ t.test('each way to be no request has its status, in the system form', async t =
     ]
   ] as const) {
     const { server, client } = await openPair(t)
-    answerClientError(failure(code), server)
+    sendClientError(failure(code), server, status => {
+      recorded.push(status)
+      return 'id-of-this-request'
+    })
     const text = await readToEnd(client)
     const [head = '', json = ''] = text.split('\r\n\r\n')
     t.ok(head.startsWith(`HTTP/1.1 ${status}\r\n`), status)
-    t.match(head, /x-request-id: [0-9a-f-]{36}\r\nvary: Origin\r\n/)
+    t.match(head, /x-request-id: id-of-this-request\r\nvary: Origin\r\n/)
     t.ok(head.includes(`content-length: ${json.length}\r\nconnection: close`))
     t.same(JSON.parse(json), { error: body })
   }
+  t.same(recorded, [400, 408, 431])
 })
 
-t.test('a client that never closes its side is let go after a moment', async t => {
+t.test('the connection of a client that never closes its side is closed after a moment, with one record', async t => {
+  let records = 0
+  const record = () => `id-${++records}`
   const { server, client } = await openPair(t)
   client.resume()
   const closed = once(server, 'close')
-  answerClientError(failure('HPE_INVALID_METHOD'), server)
-  answerClientError(failure('HPE_INVALID_METHOD'), server)
+  sendClientError(failure('HPE_INVALID_METHOD'), server, record)
+  sendClientError(failure('HPE_INVALID_METHOD'), server, record)
   await closed
   t.ok(server.destroyed)
+  t.equal(records, 1)
 })
 
-t.test('a broken connection gets no answer', async t => {
+t.test('a broken connection gets no response and no record', async t => {
+  const record = () => {
+    throw new Error('There is nothing to record.')
+  }
   const { server, client } = await openPair(t)
   const received = readToEnd(client)
-  answerClientError(failure('ECONNRESET'), server)
+  sendClientError(failure('ECONNRESET'), server, record)
   t.ok(server.destroyed)
   t.equal(await received, '')
 })

@@ -19,7 +19,7 @@ async function start(t: Parameters<typeof startApplication>[0], env: Record<stri
   return { url, logged, ask, chat: (headers = {}, query = '') => ask(`/v1/chat/completions${query}`, headers) }
 }
 
-t.test('operations 31: a missing and a wrong key are 401, each in exactly its family envelope', async t => {
+t.test('operations 31: a missing and a wrong key are 401, in exactly the envelope of each family', async t => {
   const { url, ask } = await start(t, auth)
   for (const [headers, message] of [
     [{}, 'API key required'],
@@ -51,7 +51,7 @@ t.test('operations 31: a missing and a wrong key are 401, each in exactly its fa
   }
 })
 
-t.test('operations 32, 33, 34: carriers over HTTP', async t => {
+t.test('operations 32, 33, 34: keys are found and chosen the same way over HTTP', async t => {
   const { chat } = await start(t, auth)
   const good: Array<[headers: Record<string, string>, query?: string]> = [
     [{ authorization: 'Bearer k1' }],
@@ -80,13 +80,13 @@ t.test('operations 22, 24: the query survives the repair of the path', async t =
   t.equal((await fetch(`${url}/v1/models/?key=k1`)).status, 200)
 })
 
-t.test('operations 37: in PROD a key is demanded without being switched on', async t => {
+t.test('operations 37: in PROD a key is required without a setting', async t => {
   const { chat } = await start(t, { GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'k1' })
   t.equal((await chat()).status, 401)
   t.equal((await chat({ 'x-api-key': 'k1' })).status, 200)
 })
 
-t.test('without authentication nothing is asked for, and an ordinary bearer token is ignored', async t => {
+t.test('without authentication no key is required, and an ordinary bearer token is ignored', async t => {
   const { chat } = await start(t, {})
   t.same((await chat()).json.authorization, { type: 'server' })
   t.same((await chat({ authorization: 'Bearer whatever' })).json.authorization, { type: 'server' })
@@ -134,7 +134,7 @@ t.test('operations 39, 40: upstream authorization is read from the bearer token'
   t.same((await chat({ authorization: 'Basic Zm9v' })).json.authorization, { type: 'server' })
 })
 
-t.test('operations 41: a malformed token is 400, and its text is in no answer and no log line (M2)', async t => {
+t.test('operations 41: a malformed token is 400, and its text is in no response and no log line (M2)', async t => {
   const { chat, ask, logged } = await start(t, { GATEWAY_PASS_TOKEN: 'true' })
   for (const token of ['upstream-cred-', 'upstream-cred-hush:', 'upstream-user-hush', 'upstream-auth-', 'hush']) {
     const response = await chat({ authorization: `Bearer ${token}` })
@@ -159,7 +159,7 @@ t.test('operations 41: a malformed token is 400, and its text is in no answer an
 })
 
 t.test(
-  'operations 42: together with the key, the bearer token is for the upstream and the key comes elsewhere',
+  'operations 42: with a key required, the bearer token goes upstream and the key is read from another carrier',
   async t => {
     const { chat } = await start(t, { ...auth, GATEWAY_PASS_TOKEN: 'true' })
     const pass = { authorization: 'Bearer upstream-auth-abc' }
@@ -177,12 +177,12 @@ t.test(
   }
 )
 
-t.test('operations 43: system routes do not look at the token', async t => {
+t.test('operations 43: system routes ignore the token', async t => {
   const { url } = await start(t, { GATEWAY_PASS_TOKEN: 'true' })
   t.equal((await fetch(`${url}/health`, { headers: { authorization: 'Bearer zzz' } })).status, 200)
 })
 
-t.test('operations 45, 46: what a handler passes upstream has gone through the header policy', async t => {
+t.test('operations 45, 46: the headers that a handler passes upstream are filtered', async t => {
   const { chat } = await start(t, auth)
   const { json } = await chat({ 'x-api-key': 'k1', 'x-session-id': 's1', cookie: 'a=b', 'x-foo': 'bar' })
   const headers = Object.fromEntries(json.headers)

@@ -59,40 +59,43 @@ function messagesRefusal(requestId: string | null) {
   }
 }
 
-t.test('operations 57: while draining, model requests get the 503 of their family, before keys and sizes', async t => {
-  const { url, drainGate } = await startApplication(t, {
-    env: { GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: 'k1', GATEWAY_MAX_REQUEST_BODY_BYTES: '1' },
-    routes: mount(ok)
-  })
-  drainGate.startDraining()
-  for (const path of ['/v1/chat/completions', '/responses', '/v2/embeddings', '/api/v1/chat/completions/']) {
-    const refused = await post(url + path, '{}')
-    t.equal(refused.status, 503, path)
-    t.equal(refused.headers.get('retry-after'), '1')
-    t.equal(refused.headers.get('connection'), 'close')
-    t.same(refused.json, completionsRefusal)
+t.test(
+  'operations 57: while draining, model requests get the 503 of their family, before keys and sizes are checked',
+  async t => {
+    const { url, drainGate } = await startApplication(t, {
+      env: { GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: 'k1', GATEWAY_MAX_REQUEST_BODY_BYTES: '1' },
+      routes: mount(ok)
+    })
+    drainGate.startDraining()
+    for (const path of ['/v1/chat/completions', '/responses', '/v2/embeddings', '/api/v1/chat/completions/']) {
+      const refused = await post(url + path, '{}')
+      t.equal(refused.status, 503, path)
+      t.equal(refused.headers.get('retry-after'), '1')
+      t.equal(refused.headers.get('connection'), 'close')
+      t.same(refused.json, completionsRefusal)
+    }
+    for (const path of ['/v1/messages', '/messages/count_tokens']) {
+      const refused = await post(url + path, '{}')
+      t.equal(refused.status, 503, path)
+      t.equal(refused.headers.get('retry-after'), '1')
+      t.same(refused.json, messagesRefusal(refused.headers.get('x-request-id')))
+    }
+    for (const operation of [
+      'generateContent',
+      'streamGenerateContent',
+      'countTokens',
+      'embedContent',
+      'batchEmbedContents'
+    ]) {
+      const refused = await post(`${url}/v1/models/x:${operation}`, '{}')
+      t.equal(refused.status, 503, operation)
+      t.same(refused.json, contentRefusal)
+    }
+    t.equal(drainGate.activeRequests, 0)
   }
-  for (const path of ['/v1/messages', '/messages/count_tokens']) {
-    const refused = await post(url + path, '{}')
-    t.equal(refused.status, 503, path)
-    t.equal(refused.headers.get('retry-after'), '1')
-    t.same(refused.json, messagesRefusal(refused.headers.get('x-request-id')))
-  }
-  for (const operation of [
-    'generateContent',
-    'streamGenerateContent',
-    'countTokens',
-    'embedContent',
-    'batchEmbedContents'
-  ]) {
-    const refused = await post(`${url}/v1/models/x:${operation}`, '{}')
-    t.equal(refused.status, 503, operation)
-    t.same(refused.json, contentRefusal)
-  }
-  t.equal(drainGate.activeRequests, 0)
-})
+)
 
-t.test('while draining everything else is served and closes its connection (I1, I2)', async t => {
+t.test('while draining all other requests are served, and their connections closed (I1, I2)', async t => {
   const { url, drainGate } = await startApplication(t, { routes: mount(ok) })
   drainGate.startDraining()
   const health = await get(`${url}/health`)
@@ -115,7 +118,7 @@ t.test('a model request on a path that nothing serves is refused too', async t =
   t.same(refused.json, completionsRefusal)
 })
 
-/** Starts a request whose handler waits until it is aborted or told to finish. */
+/** Starts a request whose handler waits until the request is aborted or `finish` is called. */
 async function startWaiting(t: Test, path: string) {
   const { promise: arrived, resolve: arrive } = signalled<void>()
   const { promise: finished, resolve: finish } = signalled<void>()
@@ -133,7 +136,7 @@ async function startWaiting(t: Test, path: string) {
   return { ...started, answer, finish: () => finish() }
 }
 
-t.test('a request that runs when the drain starts ends normally, and only then the worker is idle (I3)', async t => {
+t.test('a request that runs when the drain starts ends normally; only then is the worker idle (I3)', async t => {
   const { drainGate, answer, finish } = await startWaiting(t, '/v1/chat/completions')
   t.equal(drainGate.activeRequests, 1)
   drainGate.startDraining()
@@ -152,7 +155,7 @@ t.test('a request that runs when the drain starts ends normally, and only then t
   t.equal(drainGate.activeRequests, 0)
 })
 
-t.test('operations 58: at the deadline a running request is aborted and answers 503 in its family form', async t => {
+t.test('operations 58: at the deadline a running request is aborted and gets the 503 of its family', async t => {
   for (const [path, refusal] of [
     ['/v1/chat/completions', () => completionsRefusal],
     ['/v1/messages', messagesRefusal],
@@ -203,7 +206,7 @@ t.test('refused requests, refused keys and unknown paths leave the count at zero
   t.equal(drainGate.activeRequests, 0)
 })
 
-t.test('model paths are known by their ending', async t => {
+t.test('model paths are recognised by their ending', async t => {
   for (const path of [
     '/chat/completions',
     '/v1/chat/completions/',

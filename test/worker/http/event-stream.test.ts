@@ -6,7 +6,7 @@ import { openConnection, signalled, startApplication } from './support.ts'
 
 const POST_CHAT = 'POST /v1/messages HTTP/1.1\r\nhost: a\r\norigin: http://a.b\r\ncontent-length: 0\r\n\r\n'
 
-/** One streamed answer in the hands of the test, and the raw connection that receives it. */
+/** A streamed response that the test writes, and the raw connection that receives it. */
 async function openStream(t: Test, options: EventStreamOptions = {}) {
   const { promise, resolve } = signalled<{ stream: EventStreamWriter; reply: FastifyReply }>()
   const { port } = await startApplication(t, {
@@ -24,8 +24,8 @@ async function openStream(t: Test, options: EventStreamOptions = {}) {
   return { ...connection, ...(await promise) }
 }
 
-t.test('the head goes out at once, with everything that an answer and a stream need', async t => {
-  const { waitFor, stream } = await openStream(t, { headers: { 'x-extra': '1' } })
+t.test('the head is sent at once, with the headers of every response and of every stream', async t => {
+  const { waitFor, stream } = await openStream(t, { headers: ['x-extra', '1'] })
   const head = await waitFor(/\r\n\r\n/)
   t.match(head, /^HTTP\/1.1 200 OK\r\n/)
   for (const line of [
@@ -44,7 +44,7 @@ t.test('the head goes out at once, with everything that an answer and a stream n
   stream.end()
 })
 
-t.test('each call is one piece on the wire, in order, and nothing is written for nothing', async t => {
+t.test('each call is one chunk on the wire, in order, and an empty text is not written', async t => {
   const { waitFor, stream } = await openStream(t)
   t.ok(stream.write('data: 1\n\ndata: 2\n\n'))
   t.ok(stream.write(''))
@@ -63,7 +63,7 @@ t.test('another content type can be streamed', async t => {
   t.match(await waitFor(/\[\]/), /\r\ncontent-type: application\/json\r\n/)
 })
 
-t.test('a slow client is waited for until it reads again (H6)', async t => {
+t.test('a writer waits for a slow client until it reads again (H6)', async t => {
   const { socket, stream, reply } = await openStream(t)
   socket.pause()
   const piece = 'x'.repeat(64 * 1024)
@@ -78,7 +78,7 @@ t.test('a slow client is waited for until it reads again (H6)', async t => {
   stream.end()
 })
 
-t.test('waiting ends when a client that never reads goes away (H7)', async t => {
+t.test('waiting ends at the disconnect of a client that never reads (H7)', async t => {
   const { socket, stream, reply } = await openStream(t)
   socket.pause()
   const piece = 'x'.repeat(64 * 1024)
@@ -93,7 +93,7 @@ t.test('waiting ends when a client that never reads goes away (H7)', async t => 
   await stream.whenDrained()
 })
 
-t.test('a client that stays and reads nothing is let go after a while', async t => {
+t.test('the connection of a client that reads nothing is closed after the stall time', async t => {
   const { socket, stream, reply } = await openStream(t, { stallTimeoutMs: 50 })
   socket.pause()
   const piece = 'x'.repeat(64 * 1024)
@@ -101,7 +101,7 @@ t.test('a client that stays and reads nothing is let go after a while', async t 
   t.ok(reply.request.context.isAborted, 'what the request has running is ended')
 })
 
-t.test('a silent stream is kept open by a comment, and one that is written to is left alone', async t => {
+t.test('an idle stream gets keep-alive comments, and one that is written to gets none', async t => {
   const { waitFor, stream, received } = await openStream(t, {
     keepAliveText: ': keep-alive\n\n',
     keepAliveIntervalMs: 20
@@ -112,7 +112,7 @@ t.test('a silent stream is kept open by a comment, and one that is written to is
   t.match(received(), /\[DONE\]\n\n\r\n0\r\n\r\n$/)
 })
 
-t.test('a stream for a client that is gone already is closed from the start', async t => {
+t.test('a stream that starts after a client disconnect is closed from the start', async t => {
   const { promise, resolve } = signalled<{ reply: FastifyReply }>()
   const { port, drainGate } = await startApplication(t, {
     routes: app =>
@@ -123,7 +123,7 @@ t.test('a stream for a client that is gone already is closed from the start', as
         isModelRequest: true,
         handler: (_request, reply) => {
           reply.hijack()
-          // A reply is thenable: handed over bare, the promise would wait for the answer.
+          // A reply is thenable: resolved with it directly, the promise would wait for the response.
           resolve({ reply })
         }
       })

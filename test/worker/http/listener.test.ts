@@ -9,17 +9,17 @@ import { createListener } from '../../../worker/http/listener.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
 import { mountOperation } from '../../../worker/http/route-traits.ts'
 import { waitUntil } from '../../support/processes.ts'
-import { openConnection, signalled, startApplication } from './support.ts'
+import { openConnection, signalled, startApplication, unrecorded } from './support.ts'
 
 const loopback = { host: '127.0.0.1', port: 0, reusePort: false }
 
 t.test('a free port is chosen and reported, and a taken one rejects with the error of the system', async t => {
-  const first = createListener((_incoming, outgoing) => outgoing.end())
+  const first = createListener((_incoming, outgoing) => outgoing.end(), unrecorded)
   t.teardown(() => first.close())
   const { host, port } = await first.listen(loopback)
   t.equal(host, '127.0.0.1')
   t.ok(port > 0)
-  const second = createListener((_incoming, outgoing) => outgoing.end())
+  const second = createListener((_incoming, outgoing) => outgoing.end(), unrecorded)
   await t.rejects(second.listen({ ...loopback, port }), { code: 'EADDRINUSE' })
   await second.close()
 })
@@ -28,8 +28,8 @@ t.test(
   'two listeners can share a port when both ask for it',
   { skip: process.platform !== 'linux' && 'Linux' },
   async t => {
-    const first = createListener((_incoming, outgoing) => outgoing.end())
-    const second = createListener((_incoming, outgoing) => outgoing.end())
+    const first = createListener((_incoming, outgoing) => outgoing.end(), unrecorded)
+    const second = createListener((_incoming, outgoing) => outgoing.end(), unrecorded)
     t.teardown(() => Promise.all([first.close(), second.close()]))
     const { port } = await first.listen({ ...loopback, reusePort: true })
     t.equal((await second.listen({ ...loopback, port, reusePort: true })).port, port)
@@ -37,7 +37,7 @@ t.test(
 )
 
 t.test('localhost is served on every address that the name has', async t => {
-  const listener = createListener((_incoming, outgoing) => outgoing.end('here'))
+  const listener = createListener((_incoming, outgoing) => outgoing.end('here'), unrecorded)
   t.teardown(() => listener.close())
   const { port } = await listener.listen({ ...loopback, host: 'localhost' })
   t.equal(await (await fetch(`http://127.0.0.1:${port}`)).text(), 'here')
@@ -47,7 +47,7 @@ t.test('localhost is served on every address that the name has', async t => {
 t.test('with a key and a certificate it speaks TLS', async t => {
   const fixtures = join(import.meta.dirname, '../../ops/emulator/fixtures')
   const read = (name: string) => readFileSync(join(fixtures, name), 'utf8')
-  const listener = createListener((_incoming, outgoing) => outgoing.end('secret'))
+  const listener = createListener((_incoming, outgoing) => outgoing.end('secret'), unrecorded)
   t.teardown(() => listener.close())
   const { port } = await listener.listen({ ...loopback, tls: { key: read('server.key'), cert: read('server.pem') } })
   const request = httpsRequest({ host: '127.0.0.1', port, ca: read('ca.pem'), agent: false }).end()
@@ -58,7 +58,7 @@ t.test('with a key and a certificate it speaks TLS', async t => {
 })
 
 t.test(
-  'an idle connection ends when the worker stops accepting, a busy one when its answer is complete (I5)',
+  'an idle connection ends when the worker stops accepting, a busy one when its response is complete (I5)',
   async t => {
     const { promise: arrived, resolve: arrive } = signalled<void>()
     const { promise: finished, resolve: finish } = signalled<void>()
@@ -86,7 +86,7 @@ t.test(
     drainGate.startDraining()
     await listener.stopAccepting()
     await idle.closed
-    await t.rejects(fetch(`http://127.0.0.1:${port}/health`), 'nobody accepts any more')
+    await t.rejects(fetch(`http://127.0.0.1:${port}/health`), 'no connection is accepted any more')
     t.notOk(busy.socket.destroyed)
     finish()
     t.match(await busy.waitFor(/\{"done":true\}/), /connection: close/)
@@ -94,7 +94,7 @@ t.test(
   }
 )
 
-t.test('a connection that becomes idle after the worker stopped accepting is ended too (I5)', async t => {
+t.test('a connection that becomes idle after the worker stopped accepting is closed as well (I5)', async t => {
   const { listener, port } = await startApplication(t)
   const agent = new Agent({ keepAlive: true })
   t.teardown(() => agent.destroy())
@@ -107,47 +107,47 @@ t.test('a connection that becomes idle after the worker stopped accepting is end
   await closed
 })
 
-t.test('who leaves with the head hardly sent is not looked at, or is seen to leave (H1)', async t => {
-  let looked = 0
-  let left = 0
+t.test('a client that disconnects right behind its head is not handled, or its response emits close (H1)', async t => {
+  let handled = 0
+  let closed = 0
   const listener = createListener((_incoming, outgoing) => {
-    looked++
-    outgoing.on('close', () => left++)
-  })
+    handled++
+    outgoing.on('close', () => closed++)
+  }, unrecorded)
   t.teardown(() => listener.close())
   const { port } = await listener.listen(loopback)
   await Promise.all(
     Array.from({ length: 300 }, async (_, index) => {
       const socket = connect(port, '127.0.0.1')
       await once(socket, 'connect')
-      const closed = once(socket, 'close')
+      const disconnected = once(socket, 'close')
       socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n')
-      // Some at once with the head, some a moment later.
+      // Some disconnect in the turn of the head, some later.
       if (index % 3 === 0) await new Promise(setImmediate)
       if (index % 2 === 0) socket.resetAndDestroy()
       else socket.destroy()
-      await closed
+      await disconnected
     })
   )
   t.equal(await (await fetchAfter(port)).text(), '')
-  await waitUntil(() => left === looked, 'all that were looked at are seen to leave')
-  t.ok(looked > 0)
+  await waitUntil(() => closed === handled, 'every handled request has closed')
+  t.ok(handled > 0)
 
-  /** One that stays: what was sent before it has been looked at when it is answered. */
+  /** Sends a request that waits: when it is handled, all requests before it have been handled or skipped. */
   async function fetchAfter(port: number): Promise<Response> {
     const controller = new AbortController()
-    const before = looked
+    const before = handled
     const pending = fetch(`http://127.0.0.1:${port}`, { method: 'POST', signal: controller.signal }).catch(
       () => new Response('')
     )
-    await waitUntil(() => looked > before, 'it is looked at')
+    await waitUntil(() => handled > before, 'it is handled')
     controller.abort()
     return pending
   }
 })
 
-t.test('who closes its side with its request is answered when there is nothing to wait for', async t => {
-  const listener = createListener((_incoming, outgoing) => outgoing.end('here'))
+t.test('a client that closes its sending side with a request without a body gets its response', async t => {
+  const listener = createListener((_incoming, outgoing) => outgoing.end('here'), unrecorded)
   t.teardown(() => listener.close())
   const { port } = await listener.listen(loopback)
   const socket = connect(port, '127.0.0.1')
@@ -161,12 +161,12 @@ t.test('who closes its side with its request is answered when there is nothing t
   t.match(received, /^HTTP\/1.1 200 OK.*here$/s)
 })
 
-t.test('what is no request is not answered into the middle of answers before it (A1)', async t => {
+t.test('the refusal of malformed bytes is not written into the responses before it (A1)', async t => {
   const listener = createListener((incoming, outgoing) => {
     if (incoming.url !== '/stream') return
     outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
     outgoing.write('data: 1\n\n')
-  })
+  }, unrecorded)
   t.teardown(() => listener.close())
   const { port } = await listener.listen(loopback)
   const { socket, waitFor, closed, received } = await openConnection(t, port)
@@ -178,7 +178,7 @@ t.test('what is no request is not answered into the middle of answers before it 
   t.notMatch(received(), /HTTP\/1.1 400/)
 })
 
-t.test('closing ends what will not end by itself, and may be called again', async t => {
+t.test('closing ends requests that do not end by themselves, and may be called again', async t => {
   const { listener, port } = await startApplication(t, {
     routes: app =>
       mountOperation(app, {

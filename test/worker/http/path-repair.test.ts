@@ -63,7 +63,7 @@ for (const [target, repaired] of table) {
   t.equal(repairPath(target, options), repaired, `${target} is routed as ${repaired}`)
 }
 
-t.test('a metrics path of several segments is left alone, whatever roots it contains', async t => {
+t.test('a metrics path of several segments is not changed, also when it contains a root', async t => {
   const deep = { metricsPath: '/internal/v1/metrics' }
   t.equal(repairPath('/internal/v1/metrics', deep), '/internal/v1/metrics')
   t.equal(repairPath('/internal/v1/metrics?x=1', deep), '/internal/v1/metrics?x=1')
@@ -88,7 +88,7 @@ const segment = fc.constantFrom(
 )
 const path = fc.array(segment, { maxLength: 8 }).map(segments => `/${segments.join('/')}`)
 
-t.test('repairing twice is repairing once', async () => {
+t.test('repairing a repaired target changes nothing', async () => {
   fc.assert(
     fc.property(path, target => {
       const once = repairPath(target, options)
@@ -97,7 +97,7 @@ t.test('repairing twice is repairing once', async () => {
   )
 })
 
-t.test('the query comes through byte by byte', async () => {
+t.test('the query is kept byte for byte', async () => {
   fc.assert(
     fc.property(path, fc.string({ unit: 'binary-ascii' }), (target, query) => {
       const repaired = repairPath(`${target}?${query}`, options)
@@ -106,6 +106,6 @@ t.test('the query comes through byte by byte', async () => {
   )
 })
 
-t.test('any text is taken without an exception', async () => {
+t.test('no text raises an exception', async () => {
   fc.assert(fc.property(fc.string(), target => typeof repairPath(target, options) === 'string'))
 })

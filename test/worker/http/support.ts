@@ -1,18 +1,23 @@
-// Starts the HTTP side of a worker on a free loopback port with settings, routes and a log of the test's own.
+// Starts the HTTP side of a worker on a free loopback port, with the settings and routes of the test and a log in memory.
 import { connect, type Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { pino } from 'pino'
 import type { Test } from 'tap'
+import { systemClock } from '../../../shared/clock.ts'
 import { parseSettings } from '../../../shared/settings.ts'
-import { type ControlChannel, createLocalControlChannel } from '../../../worker/control-channel.ts'
+import { type ControlChannel, createLocalControlChannel } from '../../../worker/control/control-channel.ts'
+import { planUpstreamHeaders } from '../../../worker/execution/upstream-headers.ts'
 import { createApplication } from '../../../worker/http/application.ts'
 import { createDrainGate, type DrainGate } from '../../../worker/http/drain-gate.ts'
 import { createFingerprint } from '../../../worker/http/fingerprint.ts'
 import type { Listener } from '../../../worker/http/listener.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
+import type { UnservedRequests } from '../../../worker/http/unserved-request.ts'
+import { createObservers } from '../../../worker/observation/create-observers.ts'
+import { createObservation } from '../../../worker/observation/observation.ts'
+import type { RequestObserver } from '../../../worker/observation/observer.ts'
 import type { UpstreamAuthorization } from '../../../worker/providers/types.ts'
 import { registerSystemRoutes } from '../../../worker/routes/system.ts'
-import { systemClock } from '../../../worker/runtime.ts'
 
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>
 
@@ -21,6 +26,8 @@ export interface StartOptions {
   /** Routes beside the system routes. */
   routes?: (app: FastifyInstance) => void
   control?: ControlChannel
+  /** Observers besides those that the settings switch on. */
+  observers?: RequestObserver[]
 }
 
 export interface StartedApplication {
@@ -32,14 +39,16 @@ export interface StartedApplication {
   logged: Array<Record<string, unknown>>
 }
 
-/** The HTTP side of a worker that listens, and is closed when the test ends. */
+/** Starts the HTTP side of a worker; it closes when the test ends. */
 export async function startApplication(t: Test, options: StartOptions = {}): Promise<StartedApplication> {
   const settings = parseSettings({ GATEWAY_LOG_LEVEL: 'DEBUG', ...options.env })
   const logged: Array<Record<string, unknown>> = []
   const log = pino({ level: 'debug' }, { write: line => logged.push(JSON.parse(line)) })
+  const observers = [...(await createObservers({ settings, log })), ...(options.observers ?? [])]
   const runtime = {
     settings,
     log,
+    observation: createObservation(observers, log),
     drainGate: createDrainGate(),
     fingerprint: createFingerprint(Buffer.alloc(32, 1)),
     clock: systemClock,
@@ -55,18 +64,21 @@ export async function startApplication(t: Test, options: StartOptions = {}): Pro
   return { listener, drainGate: runtime.drainGate, url: `http://127.0.0.1:${port}`, port, logged }
 }
 
-/** A handler that answers what it was given, so that a test can see what arrived. */
+/** For a listener without an application: requests that cannot be handled are not recorded. */
+export const unrecorded: UnservedRequests = { refuse: () => 'id', skip: () => undefined }
+
+/** A handler that responds with what it was given, so that a test can see what arrived. */
 export const echo: Handler = (request, reply) => {
   const { context } = request
-  const answer = {
+  const given = {
     body: context.body.toString('utf8'),
     apiMode: context.apiMode,
     route: context.route,
     authorization: describeAuthorization(context.authorization),
-    headers: pairsOf(context.upstreamHeaders()),
+    headers: pairsOf(planUpstreamHeaders({ headers: request.headers, requestId: context.requestId }).headers),
     url: request.raw.url
   }
-  sendJson(reply, 200, {}, JSON.stringify(answer))
+  sendJson(reply, 200, {}, JSON.stringify(given))
 }
 
 function describeAuthorization(authorization: UpstreamAuthorization): object {
@@ -82,12 +94,12 @@ function describeAuthorization(authorization: UpstreamAuthorization): object {
   }
 }
 
-/** Resolves with the next arguments of a function that is handed to the code under test. */
+/** A promise and the function that resolves it, for a handler that passes something to its test. */
 export function signalled<Value>(): { promise: Promise<Value>; resolve: (value: Value) => void } {
   return Promise.withResolvers<Value>()
 }
 
-/** A raw connection: what a test writes goes out as it is, `received` is everything that came back so far. */
+/** A raw connection: bytes are sent as the test writes them, and `received` returns everything that came back so far. */
 export interface RawConnection {
   socket: Socket
   received: () => string

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { errorDefinitions, GatewayError, invalidRequest, toGatewayError } from '../../../worker/normalized/index.ts'
 
-t.test('an error takes status, kind and text from its code unless it is told otherwise', async t => {
+t.test('an error takes status, kind and text from its code unless options override them', async t => {
   for (const [code, definition] of Object.entries(errorDefinitions)) {
     const error = new GatewayError(code as keyof typeof errorDefinitions)
     t.same([error.status, error.kind, error.message], [definition.status, definition.kind, definition.text])
@@ -13,7 +13,7 @@ t.test('an error takes status, kind and text from its code unless it is told oth
   )
 })
 
-t.test('an error is known by its brand, and anything else becomes a fault of ours with its cause', async t => {
+t.test('an error is known by its brand, and any other value becomes the cause of an internal error', async t => {
   const own = invalidRequest('model', 'model must be a string.')
   t.equal(toGatewayError(own), own)
   t.equal(own.param, 'model')

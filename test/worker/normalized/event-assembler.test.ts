@@ -1,5 +1,10 @@
 import t from 'tap'
-import { EventAssembler, GatewayError, type NormalizedEvent } from '../../../worker/normalized/index.ts'
+import {
+  accumulateEvents,
+  EventAssembler,
+  GatewayError,
+  type NormalizedEvent
+} from '../../../worker/normalized/index.ts'
 import { checkGrammar } from './grammar.ts'
 
 const stop = { reason: 'stop', providerReason: 'stop', metadata: {} } as const
@@ -69,9 +74,8 @@ t.test('calls are numbered from 0 in order of opening (B1)', async t => {
 
 t.test('the state of reasoning travels with the end of its block', async t => {
   const assembler = open()
-  assembler.reasoningState({ messages_compatible: { signature: 'lost' } })
   assembler.reasoning('why')
-  assembler.reasoningState({ messages_compatible: { signature: 's' } })
+  assembler.blockState({ messages_compatible: { signature: 's' } })
   assembler.text('a')
   assembler.reasoning('again')
   assembler.closeBlock()
@@ -79,6 +83,63 @@ t.test('the state of reasoning travels with the end of its block', async t => {
   t.same(ends, [
     { type: 'reasoning-end', state: { messages_compatible: { signature: 's' } } },
     { type: 'reasoning-end' }
+  ])
+})
+
+t.test('every block carries state, and a signed block takes no further piece', async t => {
+  const assembler = open()
+  assembler.text('a')
+  assembler.blockState({ content_compatible: { thoughtSignature: 's1' } })
+  assembler.text('b')
+  assembler.refusal('no')
+  assembler.blockState({ chat_compatible: { reasoningDetails: '[]' } })
+  assembler.startToolCall({ id: 'c', name: 'f' })
+  assembler.toolCallArguments('{')
+  assembler.blockState({ chat_compatible: { reasoningDetails: '1' } })
+  assembler.blockState({ chat_compatible: { extraContent: '2' } })
+  assembler.toolCallArguments('}')
+  assembler.closeBlock()
+  assembler.file({ fileId: 'f' }, { content_compatible: { thoughtSignature: 's2' } })
+  const { items } = accumulateEvents(assembler.take())
+  t.strictSame(items, [
+    { type: 'text', text: 'a', citations: [], state: { content_compatible: { thoughtSignature: 's1' } } },
+    { type: 'text', text: 'b', citations: [] },
+    { type: 'refusal', text: 'no', state: { chat_compatible: { reasoningDetails: '[]' } } },
+    {
+      type: 'tool-call',
+      id: 'c',
+      name: 'f',
+      arguments: '{}',
+      state: { chat_compatible: { reasoningDetails: '1', extraContent: '2' } }
+    },
+    { type: 'file', file: { fileId: 'f' }, state: { content_compatible: { thoughtSignature: 's2' } } }
+  ])
+})
+
+t.test('state without an open block belongs to the whole message', async t => {
+  const assembler = open()
+  assembler.text('a')
+  assembler.closeBlock()
+  assembler.blockState({ native: { messageId: 'm' } })
+  const state = { native: { threadId: 't' } }
+  assembler.finish({ reason: 'stop', providerReason: null, conversationId: 't', metadata: {}, state }, null)
+  const response = accumulateEvents(assembler.take())
+  t.strictSame(response.state, { native: { messageId: 'm', threadId: 't' } })
+  t.equal(response.conversationId, 't')
+})
+
+t.test('redacted and signature-only reasoning are blocks without text', async t => {
+  const assembler = open()
+  assembler.reasoning('why')
+  assembler.opaqueReasoning({ messages_compatible: { redacted: 'r' } })
+  assembler.opaqueReasoning({ messages_compatible: { signature: 's' } })
+  assembler.opaqueText({ content_compatible: { thoughtSignature: 'c' } })
+  const { items } = accumulateEvents(assembler.take())
+  t.strictSame(items, [
+    { type: 'reasoning', text: 'why' },
+    { type: 'reasoning', text: '', state: { messages_compatible: { redacted: 'r' } } },
+    { type: 'reasoning', text: '', state: { messages_compatible: { signature: 's' } } },
+    { type: 'text', text: '', citations: [], state: { content_compatible: { thoughtSignature: 'c' } } }
   ])
 })
 
@@ -145,7 +206,14 @@ t.test('a second start, and everything after the end, is ignored', async t => {
 
 t.test('the usage comes directly before the end, and only when it is known', async t => {
   const assembler = open()
-  const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 2, reasoningTokens: null, totalTokens: 3 }
+  const usage = {
+    inputTokens: 1,
+    cacheReadTokens: 0,
+    cacheWriteTokens: null,
+    outputTokens: 2,
+    reasoningTokens: null,
+    totalTokens: 3
+  }
   assembler.text('a')
   assembler.finish(stop, usage)
   t.same(types(assembler.take()), ['start', 'text-start', 'text-delta', 'text-end', 'usage', 'finish'])

@@ -36,7 +36,14 @@ t.test('items stand in the order of their first appearance and hold all their pi
     { type: 'file', file: { fileId: 'f1' } },
     {
       type: 'usage',
-      usage: { inputTokens: 1, cachedInputTokens: null, outputTokens: 2, reasoningTokens: null, totalTokens: 3 }
+      usage: {
+        inputTokens: 1,
+        cacheReadTokens: null,
+        cacheWriteTokens: null,
+        outputTokens: 2,
+        reasoningTokens: null,
+        totalTokens: 3
+      }
     },
     {
       type: 'finish',
@@ -77,14 +84,21 @@ t.test('items stand in the order of their first appearance and hold all their pi
       { type: 'refusal', text: 'no' },
       { type: 'file', file: { fileId: 'f1' } }
     ],
-    usage: { inputTokens: 1, cachedInputTokens: null, outputTokens: 2, reasoningTokens: null, totalTokens: 3 },
+    usage: {
+      inputTokens: 1,
+      cacheReadTokens: null,
+      cacheWriteTokens: null,
+      outputTokens: 2,
+      reasoningTokens: null,
+      totalTokens: 3
+    },
     finish: { reason: 'tool-calls', providerReason: 'function_call' },
     state: { native: { threadId: 'th' } },
     metadata: { a: '1', b: '2' }
   })
 })
 
-t.test('an answer that was cut says at which stop string', async t => {
+t.test('a response that was cut names its stop string', async t => {
   const response = accumulateEvents([
     start,
     { type: 'finish', reason: 'stop', providerReason: null, stopSequence: 'END', metadata: {} }

@@ -48,7 +48,7 @@ t.test('of two stop strings the one that is complete first counts', async t => {
   t.same([pieces.match, readText(pieces.events)], [whole.match, readText(whole.events)])
 })
 
-t.test('an answer that begins with the stop string has no text block at all', async t => {
+t.test('a response that begins with the stop string has no text block', async t => {
   const { events } = filter(['a'], [start, ...textEvents('abc'), finish])
   t.same(
     events.map(event => event.type),
@@ -75,7 +75,14 @@ t.test('reasoning and arguments of calls are not searched', async t => {
 })
 
 t.test('after the cut only the usage and the end come', async t => {
-  const usage = { inputTokens: 1, cachedInputTokens: null, outputTokens: 1, reasoningTokens: null, totalTokens: 2 }
+  const usage = {
+    inputTokens: 1,
+    cacheReadTokens: null,
+    cacheWriteTokens: null,
+    outputTokens: 1,
+    reasoningTokens: null,
+    totalTokens: 2
+  }
   const { events } = filter(
     ['END'],
     [
@@ -108,14 +115,14 @@ t.test('a hosted run that was under way at the cut still ends', async t => {
   t.same(checkGrammar(events), [])
 })
 
-t.test('a failure after the cut does not spoil the answer', async t => {
+t.test('a failure after the cut does not change the response', async t => {
   const error: NormalizedEvent = { type: 'error', error: new GatewayError('provider_failure') }
   const { events } = filter(['END'], [start, ...textEvents('aEND'), error])
   t.match(events.at(-1), { type: 'finish', stopSequence: 'END' })
   t.equal(filter(['END'], [start, ...textEvents('a'), error]).events.at(-1), error)
 })
 
-t.test('a filter ends an answer only when it cut it, and only once', async t => {
+t.test('a filter ends a response only when it cut it, and only once', async t => {
   const uncut = createStopSequenceFilter(['END'])
   uncut.push([start, ...textEvents('a')])
   t.same(uncut.finish(), [])

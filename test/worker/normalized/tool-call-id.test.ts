@@ -23,13 +23,13 @@ t.test('a nonce makes an id unique and is never taken for a state id', async t =
   t.same(readToolCallId(write('x'.repeat(500))), { name: 'f', callNumber: 0, isOwn: true })
 })
 
-t.test('a prefix that a family puts in front does not hide an id of ours', async t => {
+t.test('a prefix that a family puts in front does not hide a gateway id', async t => {
   const id = writeToolCallId({ stateId: 'ts-1', name: 'f', callNumber: 0, nonce: '' })
   t.equal(readToolCallId(`fc_${id}`).stateId, 'ts-1')
   t.equal(readToolCallId(`toolu_${id}`).stateId, 'ts-1')
 })
 
-t.test('an altered or cut id of ours gives nothing away and is sent nowhere', async t => {
+t.test('an altered or cut gateway id yields no state id', async t => {
   const id = writeToolCallId({ stateId: uuid, name: 'f', callNumber: 0, nonce: '' })
   const altered = `${id.slice(0, 12)}${id[12] === 'A' ? 'B' : 'A'}${id.slice(13)}`
   t.same(readToolCallId(altered), { callNumber: 0, isOwn: false })
@@ -46,7 +46,7 @@ t.test('a foreign id is a state id without one prefix and without the number of 
   t.same(readToolCallId('call_'), { callNumber: 0, isOwn: false })
 })
 
-t.test('a long state id goes out bare, is told apart per call, and comes back', async t => {
+t.test('a long state id is written bare, is distinct per call, and is read back', async t => {
   const stateId = 's'.repeat(110)
   const ids = [0, 1].map(callNumber => writeToolCallId({ stateId, name: 'f', callNumber, nonce: 'n' }))
   t.not(ids[0], ids[1])

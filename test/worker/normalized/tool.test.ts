@@ -16,7 +16,7 @@ function names(choice: Parameters<typeof selectCallableTools>[1]): string[] {
   return [...functions.map(flattenToolName), ...hosted.map(tool => tool.kind)]
 }
 
-t.test('duplicates are dropped, the first wins, and what nobody can run is left out', async t => {
+t.test('duplicates are dropped, the first wins, and tools of unknown kinds are left out', async t => {
   t.same(names({ type: 'auto' }), ['a', 'n__b', 'web_search', 'code_interpreter'])
   const callable = selectCallableTools(tools, { type: 'required' })
   t.same(callable.functions[0]?.parameters, {})

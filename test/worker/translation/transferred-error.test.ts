@@ -1,12 +1,10 @@
 import t from 'tap'
 import { GatewayError } from '../../../worker/normalized/index.ts'
+import { providerFaces } from '../../../worker/protocols/registry.ts'
 import { createTranslator } from '../../../worker/translation/translator.ts'
 
-const settings = {
-  passModel: true,
-  isImageInputEnabled: true,
-  attachmentLimits: { audioBytesMax: 1, imageBytesMax: 1, textBytesMax: 1, audioAndImageBytesMax: 1 }
-}
+const dynamic = { profileId: 'p', providerKind: 'native', passModel: true, defaultEmbeddingsModel: 'e' }
+const settings = { routes: { aliases: {}, dynamic }, providerOptions: {} }
 
 /** What `run` rejects with. */
 async function refusal(run: () => Promise<unknown>): Promise<unknown> {
@@ -21,7 +19,7 @@ async function refusal(run: () => Promise<unknown>): Promise<unknown> {
 t.test('a refusal is the same whether a body is read inline or in a thread', async t => {
   const body = { model: 'm', messages: [{ role: 'user', content: 'hi' }], thread: { type: 'create' } }
   for (const threads of [0, 1]) {
-    const translator = createTranslator({ settings, threads, thresholdBytes: 1 })
+    const translator = createTranslator({ settings, faces: providerFaces, threads, thresholdBytes: 1 })
     t.teardown(() => translator.close())
     const bytes = Buffer.from(JSON.stringify(body))
     const job = { protocol: 'messages', apiMode: 'v1', bytes, context: { requestId: 'r' } } as const

@@ -25,7 +25,7 @@ const REASONING_MEMBERS: readonly string[] = ['reasoning', 'reasoning_effort']
  */
 export function selectAdditionalFields(request: NormalizedRequest): JsonObject {
   const fields: JsonObject = {}
-  const given = request.providerOptions.native?.fields
+  const given = request.additionalFields
   if (given === undefined) return fields
   for (const [key, value] of Object.entries(given)) {
     if (REFUSED.has(key)) throw refusedField()

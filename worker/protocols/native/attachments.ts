@@ -9,9 +9,10 @@ import {
   type NormalizedMessage,
   type NormalizedRequest
 } from '../../normalized/index.ts'
-import type { AttachmentLimits, PendingAttachment } from '../face.ts'
+import type { PendingAttachment } from '../face.ts'
 import { ATTACHMENTS_PER_MESSAGE_MAX, ATTACHMENTS_PER_REQUEST_MAX } from './constants.ts'
 import { findMediaKind, type MediaKind } from './media-types.ts'
+import type { AttachmentLimits } from './options.ts'
 
 export type MediaPart = ImagePart | FilePart
 
@@ -74,8 +75,7 @@ export interface AttachmentPlan {
 
 /**
  * Decides which media of the turns travel: the newest first until the request has enough.
- * Raises `request_entity_too_large` and, for a type that the upstream does not take, `unsupported_media_type`, or
- * `invalid_request` in the families whose SDKs know no such status.
+ * Raises `request_entity_too_large` and, for a type that the upstream does not take, `unsupported_media_type`.
  * @param mediaOfTurns the media of every turn, oldest first.
  */
 export function planAttachments(
@@ -118,7 +118,8 @@ class UploadList {
     const key = source.kind === 'url' ? source.url : source.base64
     const known = this.#placeholders.get(key)
     if (known !== undefined) return known
-    const param = findParam(part, this.#request)
+    // A family names all attachments together or the part.
+    const param = this.#request.fieldPaths.attachments ?? part.path
     if (source.kind === 'bytes') this.#checkSize(part, { ...source, param })
     const placeholder = `gateway-attachment/${this.#request.requestId}/${this.pending.length}`
     this.#placeholders.set(key, placeholder)
@@ -130,7 +131,10 @@ class UploadList {
   #checkSize(part: MediaPart, file: { mediaType: string; base64: string; param: string }): void {
     const { param } = file
     const kind = kindOf(part, file.mediaType)
-    if (kind === undefined) throw unsupportedType(param, this.#request)
+    if (kind === undefined) {
+      const message = 'The media type of an attachment is not supported.'
+      throw new GatewayError('unsupported_media_type', { param, message })
+    }
     const bytes = countDecodedBytes(file.base64)
     if (kind !== 'text') this.#audioAndImageBytes += bytes
     const isTooLarge =
@@ -139,20 +143,6 @@ class UploadList {
       throw new GatewayError('request_entity_too_large', { param, message: 'An attachment is too large.' })
     }
   }
-}
-
-/** The families of one SDK name all attachments together; the others name the part. */
-function findParam(part: MediaPart, request: NormalizedRequest): string {
-  return isCompletionsFamily(request) ? 'attachments' : part.path
-}
-
-function unsupportedType(param: string, request: NormalizedRequest): GatewayError {
-  const code = isCompletionsFamily(request) ? 'unsupported_media_type' : 'invalid_request'
-  return new GatewayError(code, { param, message: 'The media type of an attachment is not supported.' })
-}
-
-function isCompletionsFamily(request: NormalizedRequest): boolean {
-  return request.protocol === 'completions' || request.protocol === 'responses'
 }
 
 /** How many bytes base64 text stands for, without decoding it. */

@@ -3,23 +3,26 @@
 
 import { createRedactor } from '../../../shared/redaction.ts'
 import { type ErrorCode, GatewayError, type GatewayErrorOptions, isJsonObject } from '../../normalized/index.ts'
+import type { ResponseHead } from '../face.ts'
+import { readHeader } from '../shared/response-header.ts'
 
 const MESSAGE_CHARACTERS_MAX = 1000
 
 const redactor = createRedactor()
 
-/**
- * The error that an answer with a failure status stands for.
- * @param status the HTTP status; below 400 it means an answer that cannot be used.
- * @param bodyText the body as text, if any could be read.
- * @param retryAfter the `retry-after` header as it came.
- */
-export function mapUpstreamError(
-  status: number,
-  bodyText: string | undefined,
-  retryAfter: string | undefined
-): GatewayError {
-  return mapUpstreamFailure({ status, message: findMessage(parseBody(bodyText)), retryAfter })
+/** The error that a response without status 200 stands for; a status below 400 is a response that cannot be used. */
+export function readResponseError({ status, headers }: ResponseHead, body: Uint8Array): GatewayError {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
+  return mapUpstreamFailure({
+    status,
+    message: findMessage(parseBody(text)),
+    retryAfter: readHeader(headers, 'retry-after')
+  })
+}
+
+/** The error for a response that arrived and cannot be used. `reason` goes to the log only. */
+export function unusableResponse(reason: string): GatewayError {
+  return new GatewayError('provider_protocol_error', { cause: reason })
 }
 
 /**
@@ -92,8 +95,7 @@ function isUnknownModel(message: string | undefined): boolean {
   return message !== undefined && /\bmodel\b/i.test(message) && /\b(no such|not found|unknown|not exist)/i.test(message)
 }
 
-function parseBody(bodyText: string | undefined): Record<string, unknown> {
-  if (bodyText === undefined) return {}
+function parseBody(bodyText: string): Record<string, unknown> {
   try {
     const body: unknown = JSON.parse(bodyText)
     return isJsonObject(body) ? body : {}

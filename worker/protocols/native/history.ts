@@ -10,7 +10,7 @@ import {
   type ToolCallPart,
   type ToolResultPart
 } from '../../normalized/index.ts'
-import { type CoercedResult, coerceToolResult } from './tool-results.ts'
+import { type CoercedResult, coerceToolResult } from '../shared/tool-result.ts'
 
 export interface PlacedResult extends CoercedResult {
   /** The function's name as the client knows it, flattened. */

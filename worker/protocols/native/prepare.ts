@@ -1,19 +1,14 @@
 // The part of writing a request that both contracts share: names, turns, attachments and what the reader will need.
 
 import { isJsonObject, type JsonObject, type JsonValue, type NormalizedRequest } from '../../normalized/index.ts'
-import type { PendingAttachment, TranslationSettings, WrittenRequest } from '../face.ts'
+import type { PendingAttachment, WrittenChat } from '../face.ts'
 import { selectAdditionalFields } from './additional-fields.ts'
 import { planAttachments } from './attachments.ts'
+import type { NativeOptions } from './options.ts'
 import type { NativeReading } from './reading.ts'
 import { mapToolNames, type ToolNameMap } from './tool-names.ts'
 import { planTools, type ToolContract, type ToolPlan } from './tools.ts'
 import { readTurns, type Turn } from './turns.ts'
-
-export interface NativeWriteOptions {
-  /** Absent only where an assistant or a stored thread of the upstream decides. */
-  upstreamModel: string | undefined
-  settings: TranslationSettings
-}
 
 /** A turn with the ids, or placeholders, of the files that go with it. */
 export interface PreparedTurn {
@@ -35,18 +30,18 @@ export interface PreparedRequest {
 /** Raises `GatewayError` with the client's field for whatever the native upstream cannot be given. */
 export function prepareRequest(
   request: NormalizedRequest,
-  settings: TranslationSettings,
+  options: NativeOptions,
   contract: ToolContract
 ): PreparedRequest {
   const fields = selectAdditionalFields(request)
   const names = mapToolNames(request)
   const tools = planTools(request, names, contract)
-  const conversation = readTurns(request, settings)
-  const uploadedIds = request.providerOptions.native?.attachmentIds ?? []
+  const conversation = readTurns(request, options)
+  const uploadedIds = request.uploadedFileIds ?? []
   const turns = withPlaceForUploads(conversation.turns, uploadedIds)
   const plan = planAttachments(turns.map(listMedia), {
     request,
-    limits: settings.attachmentLimits,
+    limits: options.attachmentLimits,
     reserved: uploadedIds.length
   })
   const lastUser = turns.findLastIndex(isUserTurn)
@@ -83,17 +78,21 @@ function listMedia(turn: Turn) {
   return turn.type === 'result' ? [] : turn.media
 }
 
-/** Puts the body and what belongs to it together. */
-export function finishRequest(
+const JSON_HEADERS: readonly string[] = ['content-type', 'application/json']
+
+/** Puts a chat body, its path below `base` and what the reader of the response needs together. */
+export function finishChat(
   body: JsonObject,
   prepared: PreparedRequest,
-  facts: { responseFormat: JsonValue | undefined; buffersToolCalls: boolean }
-): WrittenRequest<NativeReading> {
+  facts: { base: string; responseFormat: JsonValue | undefined; buffersToolCalls: boolean }
+): WrittenChat<NativeReading> {
   const { droppedAttachments, droppedToolCalls } = prepared
   return {
+    method: 'POST',
+    path: `${facts.base}/chat/completions`,
+    headers: JSON_HEADERS,
     body,
     attachments: prepared.attachments,
-    droppedAttachments,
     reading: {
       toolNames: prepared.names.byWireName,
       buffersToolCalls: facts.buffersToolCalls,

@@ -5,7 +5,7 @@ import { RepeatedFrame } from '../../performance/repeated-frame.ts'
 import type { ResponseReader } from '../face.ts'
 import { createSseParser, type SseParser } from '../shared/sse.ts'
 import { mapErrorEvent } from './errors.ts'
-import type { ReaderDependencies } from './reading.ts'
+import type { NativeReaderOptions } from './reading.ts'
 import { NativeResponseState, type Payload } from './response-state.ts'
 
 /** What a contract does with a payload. */
@@ -35,7 +35,7 @@ export class NativeReader implements ResponseReader {
   /** The upstream itself said that nothing more comes. */
   #isTerminatorSeen = false
 
-  constructor(dependencies: ReaderDependencies, contract: 'v1' | 'v2', payloads: PayloadReader) {
+  constructor(dependencies: NativeReaderOptions, contract: 'v1' | 'v2', payloads: PayloadReader) {
     this.#answer = new NativeResponseState({ dependencies, contract })
     this.#payloads = payloads
   }

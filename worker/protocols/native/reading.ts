@@ -1,6 +1,7 @@
 // What the writer of a request leaves for the reader of its answer: plain data that survives a thread boundary.
 
-import type { AnswerHead } from '../face.ts'
+import type { ReaderDependencies } from '../face.ts'
+import type { ResponseIds } from './response-ids.ts'
 import type { ClientToolName } from './tool-names.ts'
 
 export interface NativeReading {
@@ -27,11 +28,7 @@ export type NativeAnomaly =
   | 'announced_tool_call_missing'
   | 'tool_call_changed_late'
 
-export interface ReaderDependencies {
+export interface NativeReaderOptions extends ReaderDependencies {
   reading: NativeReading
-  head: AnswerHead
-  /** Makes the id of a call unique where the upstream gives no state id: a uuid, or any other text. */
-  createNonce: () => string
-  /** Told about every anomaly: `name` is a `NativeAnomaly`. */
-  onAnomaly?: (name: string, details: Record<string, string | number>) => void
+  ids: ResponseIds
 }

@@ -13,7 +13,7 @@ import { METADATA_VALUE_CHARACTERS_MAX } from './constants.ts'
 import { findPayloadError } from './errors.ts'
 import { mapFinishReason } from './finish-reason.ts'
 import { HostedRuns } from './hosted-runs.ts'
-import type { NativeAnomaly, ReaderDependencies } from './reading.ts'
+import type { NativeAnomaly, NativeReaderOptions } from './reading.ts'
 import { SourceBook } from './sources.ts'
 import { ToolCallCollector } from './tool-calls.ts'
 import { mergeUsage } from './usage.ts'
@@ -22,7 +22,7 @@ import { VisibleText } from './visible-text.ts'
 export type Payload = Record<string, unknown>
 
 export interface NativeResponseOptions {
-  dependencies: ReaderDependencies
+  dependencies: NativeReaderOptions
   /** v2 has hosted tools with sources, and wants the state id of a call back. */
   contract: 'v1' | 'v2'
 }
@@ -37,7 +37,7 @@ export class NativeResponseState {
   readonly assembler = new EventAssembler()
   readonly calls: ToolCallCollector
   readonly hosted: HostedRuns
-  readonly #dependencies: ReaderDependencies
+  readonly #dependencies: NativeReaderOptions
   readonly #contract: 'v1' | 'v2'
   readonly #visible: VisibleText
   /** Most answers have no sources and no files: what keeps them is made for the first one. */
@@ -185,6 +185,7 @@ export class NativeResponseState {
       providerReason: word,
       metadata: { ...this.#metadata }
     }
+    if (this.#state.threadId !== undefined) last.conversationId = this.#state.threadId
     if (Object.keys(this.#state).length > 0) last.state = { native: { ...this.#state } }
     this.assembler.finish(last, this.#usage)
   }
@@ -199,15 +200,20 @@ export class NativeResponseState {
   }
 
   #start(payload: Payload): void {
-    const { head, reading } = this.#dependencies
-    this.#note('upstream_x_request_id', head.upstreamRequestId)
-    this.#note('upstream_x_session_id', head.upstreamSessionId)
+    const { ids, reading } = this.#dependencies
+    this.#note('upstream_x_request_id', ids.upstreamRequestId)
+    this.#note('upstream_x_session_id', ids.upstreamSessionId)
     if (reading.droppedAttachments > 0) {
       this.#note('upstream_dropped_attachments', String(reading.droppedAttachments))
     }
     if (reading.droppedToolCalls > 0) this.#report('abandoned_tool_calls_dropped', { count: reading.droppedToolCalls })
     const providerModel = typeof payload.model === 'string' && payload.model !== '' ? payload.model : null
-    this.assembler.start({ providerModel, metadata: { ...this.#metadata } })
+    const { threadId } = this.#state
+    this.assembler.start({
+      providerModel,
+      ...(threadId === undefined ? {} : { conversationId: threadId }),
+      metadata: { ...this.#metadata }
+    })
   }
 
   #noteThread(threadId: unknown): void {

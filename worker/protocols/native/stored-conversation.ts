@@ -1,6 +1,7 @@
 // Conversations that the upstream stores: only v2 has them, and only the Responses operation asks for them (responses.md 6).
 
-import { GatewayError, invalidRequest, type JsonObject, type NormalizedRequest } from '../../normalized/index.ts'
+import { invalidRequest, isJsonObject, type JsonObject, type NormalizedRequest } from '../../normalized/index.ts'
+import type { ModelRequest } from '../face.ts'
 
 const THREAD_ID = /^[A-Za-z0-9._:-]{1,256}$/
 
@@ -9,30 +10,30 @@ const THREAD_ID = /^[A-Za-z0-9._:-]{1,256}$/
  * Raises `invalid_request` for a response id that holds no thread id.
  */
 export function planStorage(request: NormalizedRequest, given: JsonObject | undefined): JsonObject | undefined {
-  if (request.protocol !== 'responses') return given
-  const { previousResponseId, store } = request.conversation ?? {}
-  if (previousResponseId === undefined) return store === true ? { ...given } : given
-  const threadId = previousResponseId.replace(/^resp_/, '')
-  if (!THREAD_ID.test(threadId)) {
-    throw invalidRequest('previous_response_id', 'The id is not that of a stored response.')
+  const { storedConversationId, store } = request.conversation ?? {}
+  if (storedConversationId === undefined) return store === true ? { ...given } : given
+  if (!THREAD_ID.test(storedConversationId)) {
+    throw invalidRequest(
+      request.fieldPaths.previousResponse ?? 'previous_response_id',
+      'The id is not that of a stored response.'
+    )
   }
-  return { thread_id: threadId, ...given }
-}
-
-/** v1 stores nothing. Raises `unsupported_semantic` when the client relies on it (decisions 4). */
-export function refuseStorage(request: NormalizedRequest): void {
-  if (request.protocol !== 'responses') return
-  const { previousResponseId, store } = request.conversation ?? {}
-  const param = previousResponseId !== undefined ? 'previous_response_id' : store === true ? 'store' : undefined
-  if (param === undefined) return
-  throw new GatewayError('unsupported_semantic', {
-    param,
-    message: 'The v1 contract of the upstream stores no conversations.'
-  })
+  return { thread_id: storedConversationId, ...given }
 }
 
 /** True when the body names a stored thread, which brings its own model. */
 export function hasThread(storage: JsonObject | undefined): boolean {
   const threadId = storage?.thread_id
   return typeof threadId === 'string' && threadId !== ''
+}
+
+/** The assistant or the stored thread that brings its own model, as a key for the concurrency limit. */
+export function findImpliedModel(request: ModelRequest): string | undefined {
+  const fields = request.additionalFields
+  const assistantId = fields?.assistant_id
+  if (typeof assistantId === 'string' && assistantId !== '') return `assistant:${assistantId}`
+  const threadId = isJsonObject(fields?.storage) ? fields.storage.thread_id : undefined
+  if (typeof threadId === 'string' && threadId !== '') return `thread:${threadId}`
+  const stored = request.conversation?.storedConversationId
+  return stored === undefined ? undefined : `thread:${stored}`
 }

@@ -4,7 +4,7 @@
 
 import { type EventAssembler, flattenToolName, type ToolCallHead, writeToolCallId } from '../../normalized/index.ts'
 import { type ArgumentsGrowth, CallArguments } from './call-arguments.ts'
-import type { NativeAnomaly, ReaderDependencies } from './reading.ts'
+import type { NativeAnomaly, NativeReaderOptions } from './reading.ts'
 import type { ClientToolName } from './tool-names.ts'
 
 /** A call as one frame shows it. */
@@ -31,14 +31,14 @@ interface CollectedCall {
 
 export interface ToolCallCollectorOptions {
   assembler: EventAssembler
-  dependencies: ReaderDependencies
+  dependencies: NativeReaderOptions
   /** True where the next turn must give the state id back, so that no id goes out before it is known. */
   needsStateId: boolean
 }
 
 export class ToolCallCollector {
   readonly #assembler: EventAssembler
-  readonly #dependencies: ReaderDependencies
+  readonly #dependencies: NativeReaderOptions
   readonly #needsStateId: boolean
   readonly #calls: CollectedCall[] = []
   #numbersByState: Map<string, number> | undefined

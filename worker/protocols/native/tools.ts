@@ -106,17 +106,13 @@ function findFunction(functions: readonly FunctionTool[], name: string): Functio
   return functions.find(tool => flattenToolName(tool) === name) ?? functions.find(tool => tool.name === name)
 }
 
-function findParam(request: NormalizedRequest): string {
-  return request.protocol === 'content' ? 'toolConfig.functionCallingConfig' : 'tool_choice'
-}
-
 function undeclared(request: NormalizedRequest): GatewayError {
-  return invalidRequest(findParam(request), 'The chosen tool is not declared in this request.')
+  return invalidRequest(request.fieldPaths.toolChoice, 'The chosen tool is not declared in this request.')
 }
 
 function unsupported(request: NormalizedRequest): GatewayError {
   return new GatewayError('unsupported_semantic', {
-    param: findParam(request),
+    param: request.fieldPaths.toolChoice,
     message: 'The upstream contract cannot express this choice of tools.'
   })
 }

@@ -51,7 +51,7 @@ export interface Conversation {
 
 /** Raises `invalid_request` with its path for a tool result that cannot be placed. */
 export function readTurns(request: NormalizedRequest, options: { isImageInputEnabled: boolean }): Conversation {
-  const collector = new TurnCollector(request, options)
+  const collector = new TurnCollector(options)
   const { messages } = request
   const leading = countLeading(messages)
   if (leading > 0) collector.addSystem(messages.slice(0, leading))
@@ -62,7 +62,6 @@ export function readTurns(request: NormalizedRequest, options: { isImageInputEna
 }
 
 class TurnCollector {
-  readonly #request: NormalizedRequest
   readonly #options: { isImageInputEnabled: boolean }
   #openedLedger: CallLedger | undefined
   readonly #turns: Turn[] = []
@@ -73,8 +72,7 @@ class TurnCollector {
   #carried: MediaPart[] = []
   #droppedAttachments = 0
 
-  constructor(request: NormalizedRequest, options: { isImageInputEnabled: boolean }) {
-    this.#request = request
+  constructor(options: { isImageInputEnabled: boolean }) {
     this.#options = options
   }
 
@@ -88,7 +86,7 @@ class TurnCollector {
   addSystem(messages: readonly NormalizedMessage[]): void {
     let instruction = ''
     for (const message of messages) {
-      const text = readText(message, this.#request)
+      const text = readText(message)
       if (text !== '') instruction = instruction === '' ? text : `${instruction}\n\n${text}`
     }
     this.#turns.unshift({ type: 'text', role: 'system', text: instruction, media: [] })
@@ -104,7 +102,7 @@ class TurnCollector {
     const only = message.content.length === 1 ? message.content[0] : undefined
     if (only?.type === 'text') {
       // Nearly all messages of nearly all requests.
-      this.#addText({ type: 'text', role, text: only.text, media: [] })
+      this.#addText({ type: 'text', role, text: only.text, media: [] }, message)
       return
     }
     const results = message.content.filter(part => part.type === 'tool-result')
@@ -118,10 +116,10 @@ class TurnCollector {
       this.#carried.push(...media)
       return
     }
-    const text = readText(message, this.#request)
+    const text = readText(message)
     const groups = groupCalls(message)
     if (groups.length > 0) this.#addCalls({ type: 'calls', text, media, groups })
-    else this.#addText({ type: 'text', role, text, media })
+    else this.#addText({ type: 'text', role, text, media }, message)
   }
 
   finish(): { turns: Turn[]; droppedAttachments: number } {
@@ -129,8 +127,8 @@ class TurnCollector {
     return { turns: this.#turns, droppedAttachments: this.#droppedAttachments }
   }
 
-  #addText(turn: TextTurn): void {
-    if (!isSpoken(turn, this.#request)) return
+  #addText(turn: TextTurn, message: NormalizedMessage): void {
+    if (isLeftOut(turn, message)) return
     if (turn.role !== 'user') this.#flushCarried()
     if (this.#carried.length > 0) {
       turn.media = [...this.#carried, ...turn.media]
@@ -163,9 +161,9 @@ class TurnCollector {
   }
 }
 
-/** SDKs of the content family replay the empty part that ended a stream as a turn of its own: it says nothing. */
-function isSpoken(turn: TextTurn, request: NormalizedRequest): boolean {
-  return request.protocol !== 'content' || turn.role !== 'assistant' || turn.text !== '' || turn.media.length > 0
+/** A model's turn of pieces that this wire cannot send, such as a signature with an empty text, is left out. */
+function isLeftOut(turn: TextTurn, { form }: NormalizedMessage): boolean {
+  return form === 'pieces' && turn.role === 'assistant' && turn.text === '' && turn.media.length === 0
 }
 
 function listCalls(turn: CallTurn): PlacedCall[] {
@@ -193,8 +191,7 @@ function mapRole(role: MessageRole, hasSystem: boolean): TextRole {
 }
 
 /** The text of a message. Reasoning is never part of it (field lesson C1); a refusal is, where nothing else was said. */
-function readText(message: NormalizedMessage, request: NormalizedRequest): string {
-  const { content } = message
+function readText({ content, form }: NormalizedMessage): string {
   const [first] = content
   if (content.length === 1 && first?.type === 'text') return first.text
   const texts: string[] = []
@@ -207,7 +204,7 @@ function readText(message: NormalizedMessage, request: NormalizedRequest): strin
   }
   if (texts.every(text => text === '') && !hasCall) return refusals.join('\n')
   const isOnlyText = content.every(part => part.type === 'text' || part.type === 'reasoning')
-  return texts.join(request.protocol === 'content' && isOnlyText ? '' : '\n')
+  return texts.join(form === 'pieces' && isOnlyText ? '' : '\n')
 }
 
 /**

@@ -7,7 +7,8 @@ export function readV1Usage(raw: unknown): NormalizedUsage | null {
   if (!isJsonObject(raw)) return null
   return complete({
     inputTokens: readCount(raw.prompt_tokens),
-    cachedInputTokens: readCount(raw.precached_prompt_tokens),
+    cacheReadTokens: readCount(raw.precached_prompt_tokens),
+    cacheWriteTokens: null,
     outputTokens: readCount(raw.completion_tokens),
     reasoningTokens: readNested(raw.completion_tokens_details, 'reasoning_tokens'),
     totalTokens: readCount(raw.total_tokens)
@@ -19,7 +20,8 @@ export function readV2Usage(raw: unknown): NormalizedUsage | null {
   if (!isJsonObject(raw)) return null
   return complete({
     inputTokens: readCount(raw.input_tokens),
-    cachedInputTokens: readNested(raw.input_tokens_details, 'cached_tokens'),
+    cacheReadTokens: readNested(raw.input_tokens_details, 'cached_tokens'),
+    cacheWriteTokens: null,
     outputTokens: readCount(raw.output_tokens),
     reasoningTokens: readNested(raw.output_tokens_details, 'reasoning_tokens'),
     totalTokens: readCount(raw.total_tokens)
@@ -31,7 +33,8 @@ export function mergeUsage(earlier: NormalizedUsage | null, later: NormalizedUsa
   if (earlier === null || later === null) return later ?? earlier
   return {
     inputTokens: larger(earlier.inputTokens, later.inputTokens),
-    cachedInputTokens: larger(earlier.cachedInputTokens, later.cachedInputTokens),
+    cacheReadTokens: larger(earlier.cacheReadTokens, later.cacheReadTokens),
+    cacheWriteTokens: larger(earlier.cacheWriteTokens, later.cacheWriteTokens),
     outputTokens: larger(earlier.outputTokens, later.outputTokens),
     reasoningTokens: larger(earlier.reasoningTokens, later.reasoningTokens),
     totalTokens: larger(earlier.totalTokens, later.totalTokens)

@@ -5,6 +5,12 @@ import type { Parameter, ParameterTable } from './parameters.ts'
 export const supported: Parameter = { class: 'supported' }
 export const ignored: Parameter = { class: 'accepted_ignored' }
 
+/** A parameter that not every provider has: each declares whether it sends, ignores or refuses it. */
+export const providerDecides = {
+  class: 'supported',
+  note: 'Passed to a provider that has it; the native upstream has not.'
+} as const satisfies Parameter
+
 const additionalField: Parameter = {
   class: 'supported',
   isAdditionalField: true,

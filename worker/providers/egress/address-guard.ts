@@ -1,5 +1,5 @@
-// Which addresses a connection may lead to when somebody else names the host. Everything that is not plainly a public host is
-// refused, so that nobody can make the gateway speak to its own network.
+// Which addresses a connection may lead to when a client names the host. Every address that is not clearly public is refused, so that
+// a URL cannot reach the network of the gateway.
 
 import ipaddr from 'ipaddr.js'
 
@@ -11,16 +11,16 @@ export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false
   const parsed = ipaddr.parse(address)
   if (parsed.range() !== 'unicast') return false
-  // Global unicast is 2000::/3. Outside of it lie forms such as ::7f00:1, the old spelling of an IPv4 address.
+  // Global unicast is 2000::/3. Other ranges hold forms such as ::7f00:1, the old spelling of an IPv4 address.
   return parsed.kind() === 'ipv4' || ((parsed.toByteArray()[0] ?? 0) & 0xe0) === 0x20
 }
 
-/** Whether an address, IPv4 or IPv6 as text, is this machine's own. */
+/** Whether an address, IPv4 or IPv6 as text, is a loopback address. */
 export function isLoopbackAddress(address: string): boolean {
   return ipaddr.isValid(address) && ipaddr.parse(address).range() === 'loopback'
 }
 
-/** Names that mean this machine or this network wherever they resolve to. */
+/** Whether a name means this machine or this network, whatever it resolves to. */
 export function isLocalName(host: string): boolean {
   const name = host.toLowerCase().replace(/\.$/, '')
   return name === '' || LOCAL_NAMES.some(local => name === local || name.endsWith(`.${local}`))

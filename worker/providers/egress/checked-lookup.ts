@@ -1,5 +1,5 @@
-// Resolves a host for a connection and lets only allowed addresses through. The connection goes to what was checked, each time
-// one is made, so a name cannot be pointed elsewhere later (bridge contract, section 8.6).
+// Resolves a host for a connection and lets only allowed addresses through. Every new connection goes to an address that was checked,
+// so a name cannot be pointed elsewhere later (bridge contract, section 8.6).
 
 import { lookup as resolveName } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
@@ -9,14 +9,14 @@ import { isLoopbackAddress, isPublicAddress } from './address-guard.ts'
 /** Where connections may go: to public hosts only, or to this machine only. */
 export type AddressPolicy = 'public' | 'loopback'
 
-/** The address is not one that the policy allows, or the host has none. */
+/** The policy does not allow an address of the host, or the host has none. */
 class DestinationRefusedError extends Error {
   readonly code = DESTINATION_REFUSED
 }
 
 /**
- * A lookup for the connector of an HTTP client. One address that is not allowed refuses the host: which of them would be dialed is
- * not ours to choose. Hosts that are addresses already are never looked up; whoever accepts a URL checks those.
+ * A lookup for the connector of an HTTP client. One address that is not allowed refuses the host, because the connector chooses which
+ * address it dials. A host that is an address is never looked up; it is checked where the URL is accepted.
  */
 export function createCheckedLookup(
   policy: AddressPolicy,
@@ -26,7 +26,7 @@ export function createCheckedLookup(
   return (host, options, callback) => {
     resolve(host).then(
       addresses => {
-        if (addresses.length > 0 && addresses.every(isAllowed)) answerLookup(addresses, options, callback)
+        if (addresses.length > 0 && addresses.every(isAllowed)) giveAddresses(addresses, options, callback)
         else callback(new DestinationRefusedError('The host resolves to an address that is not allowed.'), '')
       },
       (thrown: unknown) => {
@@ -36,9 +36,9 @@ export function createCheckedLookup(
   }
 }
 
-/** A lookup that always answers with addresses that were checked before. */
+/** A lookup that always gives the addresses that were checked before. */
 export function createPinnedLookup(addresses: readonly string[]): LookupFunction {
-  return (_host, options, callback) => answerLookup(addresses, options, callback)
+  return (_host, options, callback) => giveAddresses(addresses, options, callback)
 }
 
 /** All addresses of a name, in the resolver's order. */
@@ -47,7 +47,7 @@ export async function resolveAll(host: string): Promise<string[]> {
   return found.map(entry => entry.address)
 }
 
-function answerLookup(
+function giveAddresses(
   addresses: readonly string[],
   options: Parameters<LookupFunction>[1],
   callback: Parameters<LookupFunction>[2]

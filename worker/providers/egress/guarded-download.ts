@@ -1,13 +1,14 @@
-// Downloads what a client named by a URL. Every hop is checked before it is connected to, and the connection goes to the very
-// address that was checked, so that a name cannot point elsewhere a moment later.
+// Downloads the file of a URL that a client sent. Every hop is checked before its connection, and the connection goes to the address
+// that was checked, so that a name cannot be pointed elsewhere in between.
 
 import { isIP } from 'node:net'
 import { Client } from 'undici'
 import { GatewayError } from '../../normalized/index.ts'
+import type { ResponseHead } from '../../protocols/face.ts'
+import { readHeader } from '../../protocols/shared/response-header.ts'
 import { abortError, throwIfAborted } from '../http/abort.ts'
 import { CallFailure } from '../http/call-failure.ts'
-import { type ExchangeHead, runExchange } from '../http/exchange.ts'
-import { readHeader } from '../http/whole-response.ts'
+import { runExchange } from '../http/exchange.ts'
 import { isLocalName, isPublicAddress } from './address-guard.ts'
 import { createPinnedLookup, resolveAll } from './checked-lookup.ts'
 
@@ -15,7 +16,7 @@ export interface Downloaded {
   bytes: Buffer
   /** The response's media type without parameters, in lower case; '' when it named none. */
   mediaType: string
-  /** Path of the URL that answered, for its file extension. */
+  /** Path of the last URL, for its file extension. */
   urlPath: string
 }
 
@@ -25,18 +26,18 @@ export interface DownloadRequest {
   param: string
   signal: AbortSignal
   /**
-   * Says how many bytes may come, once the response's media type is known. What it throws ends the download: a type that nobody
-   * wants is not downloaded.
+   * Returns the largest number of bytes, once the response's media type is known. An error that it throws ends the download: a type
+   * that is not supported is not downloaded.
    */
-  limitFor: (answer: { mediaType: string; urlPath: string }) => number
+  limitFor: (response: { mediaType: string; urlPath: string }) => number
   /** The error for more bytes than that. */
   tooLarge: () => GatewayError
 }
 
-/** Rejects with `invalid_url`, `attachment_download_failed`, what `limitFor` threw, or the signal's error. */
+/** Rejects with `invalid_url`, `attachment_download_failed`, the error of `limitFor`, or the signal's error. */
 export type GuardedDownload = (request: DownloadRequest) => Promise<Downloaded>
 
-/** What the download asks of its surroundings. Only tests give their own. */
+/** What the download depends on. Only tests replace it. */
 export interface DownloadDependencies {
   userAgent: string
   /** All addresses of a name. */
@@ -60,7 +61,7 @@ export function createGuardedDownload(dependencies: DownloadDependencies): Guard
   const connectTimeoutMs = dependencies.connectTimeoutMs ?? CONNECT_TIMEOUT_MS
   const totalTimeoutMs = dependencies.totalTimeoutMs ?? TOTAL_TIMEOUT_MS
 
-  /** The addresses behind a URL's host, all of them allowed. One bad address refuses all: the choice is not ours. */
+  /** The addresses of a URL's host. One that is not allowed refuses all, because the connector chooses which one it dials. */
   async function checkHost(url: URL): Promise<string[]> {
     const host = url.hostname.replace(/^\[|\]$/g, '')
     if (isIP(host) !== 0) {
@@ -91,7 +92,7 @@ export function createGuardedDownload(dependencies: DownloadDependencies): Guard
       }
     })
     const chunks: Buffer[] = []
-    let head: ExchangeHead | undefined
+    let head: ResponseHead | undefined
     let redirect: URL | undefined
     let mediaType = ''
     let bytesMax = 0
@@ -150,7 +151,7 @@ export function createGuardedDownload(dependencies: DownloadDependencies): Guard
   }
 
   return async request => {
-    // One clock over all hops, resolving included.
+    // One deadline for all hops, resolving included.
     const deadline = new AbortController()
     const timer = setTimeout(() => deadline.abort(toFailure('total time', request.param)), totalTimeoutMs)
     const signal = AbortSignal.any([request.signal, deadline.signal])
@@ -174,7 +175,7 @@ function raceDeadline<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   })
 }
 
-/** Told also to those who sent bare base64, which some services take. */
+/** Also for a client that sent bare base64, which some services accept. */
 const EXPECTED_URL = 'An attachment is given as an http or https URL, or as a base64 data URL.'
 
 function readUrl(text: string): URL {
@@ -190,7 +191,7 @@ function checkUrl(url: URL): URL {
 
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308])
 
-function readRedirect(head: ExchangeHead, base: URL): URL | undefined {
+function readRedirect(head: ResponseHead, base: URL): URL | undefined {
   if (!REDIRECT_STATUSES.has(head.status)) return undefined
   const location = readHeader(head.headers, 'location')
   if (location === undefined || !URL.canParse(location, base.href)) {
@@ -199,7 +200,7 @@ function readRedirect(head: ExchangeHead, base: URL): URL | undefined {
   return new URL(location, base)
 }
 
-/** A download that must not or could not be made, before the field that it is about is known. */
+/** A download that is not allowed or failed, before the client's field is known. */
 class Refusal extends Error {
   readonly code: 'invalid_url' | 'attachment_download_failed'
   readonly text: string | undefined
@@ -227,7 +228,7 @@ function downloadFailed(cause: unknown): Refusal {
   return new Refusal('attachment_download_failed', { cause })
 }
 
-/** What the caller threw passes; whatever else went wrong on the way is one kind of failure for the client. */
+/** The errors of the caller pass; every other failure is one kind of failure for the client. */
 function toFailure(thrown: unknown, param: string): GatewayError {
   if (GatewayError.is(thrown)) return thrown
   const cause = thrown instanceof CallFailure ? thrown.error : thrown

@@ -1,26 +1,25 @@
-// Waiting that ends when the request is no longer wanted: every wait of the executor goes through here.
+// Waits that an abort ends, such as a client disconnect: every wait of the executors goes through here.
+// The race is own code, because Node's functions with a signal want an `AbortSignal`, and a request has a cheaper `CancelSignal`.
 
+import { setTimeout } from 'node:timers/promises'
 import { GatewayError } from '../../normalized/index.ts'
-import type { CancelSignal } from '../../performance/cancel-source.ts'
+import { type CancelSignal, toAbortSignal } from '../../performance/cancel-source.ts'
 
-/** The error that ended a request: the signal's own `GatewayError`, or `client_disconnected` for any other reason. */
+/** Returns the error of an aborted signal: its reason where that is a `GatewayError`, otherwise `client_disconnected`. */
 export function abortError(signal: CancelSignal): GatewayError {
   const reason: unknown = signal.reason
   return GatewayError.is(reason) ? reason : new GatewayError('client_disconnected', { cause: reason })
 }
 
-/** Throws the signal's error when it was aborted already. */
+/** Throws the signal's `GatewayError` when the signal is aborted. */
 export function throwIfAborted(signal: CancelSignal): void {
   if (signal.aborted) throw abortError(signal)
 }
 
-/**
- * Waits for a promise that others may share: an abort ends this wait and not the work behind it.
- * Rejects with the signal's `GatewayError`.
- */
+/** Resolves like `promise`, or rejects with the signal's `GatewayError` when it is aborted before. The work behind the promise goes on. */
 export function raceAbort<T>(promise: Promise<T>, signal: CancelSignal): Promise<T> {
   if (signal.aborted) {
-    // The work goes on for others; its failure is theirs to see.
+    // Other callers may wait for the same promise, so its rejection is not reported here.
     promise.catch(() => undefined)
     return Promise.reject(abortError(signal))
   }
@@ -32,20 +31,11 @@ export function raceAbort<T>(promise: Promise<T>, signal: CancelSignal): Promise
 }
 
 /** Resolves after `delayMs`, or rejects with the signal's `GatewayError`. */
-export function delay(delayMs: number, signal: CancelSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) {
-      reject(abortError(signal))
-      return
-    }
-    const onAbort = (): void => {
-      clearTimeout(timer)
-      reject(abortError(signal))
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', onAbort)
-      resolve()
-    }, delayMs)
-    signal.addEventListener('abort', onAbort, { once: true })
-  })
+export async function delay(delayMs: number, signal: CancelSignal): Promise<void> {
+  try {
+    await setTimeout(delayMs, undefined, { signal: toAbortSignal(signal) })
+  } catch {
+    // The timer rejects only when the signal is aborted.
+    throw abortError(signal)
+  }
 }

@@ -1,5 +1,5 @@
-// What can go wrong on the way to an upstream, as one kind of error that carries both what the client is told and what the
-// retry decision and the metrics need. It never leaves the executors: their callers get its `error`.
+// A failed call to a provider as one kind of error: the `GatewayError` for the client, and the facts for the retry decision, the
+// log and the metrics. It never leaves the executors: their callers get its `error`.
 
 import { GatewayError } from '../../normalized/index.ts'
 
@@ -12,7 +12,7 @@ export class CallFailure extends Error {
   readonly status: number | null
   readonly retryAfter: string | undefined
   readonly outcome: TransportOutcome | undefined
-  /** False for a failure that another try cannot change. */
+  /** False for a failure that another attempt cannot change. */
   readonly isRetryable: boolean
 
   constructor(
@@ -27,21 +27,34 @@ export class CallFailure extends Error {
     this.outcome = facts.outcome
     this.isRetryable = facts.isRetryable ?? true
   }
+
+  /** The word for the failure in logs and records (operations contract, section 7.3). */
+  get errorType(): string {
+    if (this.outcome !== undefined) return this.outcome
+    // A failure in the content of a response has the status of the error that it stands for.
+    const status = this.status ?? this.error.status
+    return status >= 400 ? `http_${status}` : 'protocol_error'
+  }
 }
 
-/** The failure of an answer that arrived and cannot be used. `reason` goes to the log only. */
+/** The failure of a response that cannot be used. `reason` goes to the log only. */
 export function protocolFailure(reason: string, options: { isRetryable?: boolean } = {}): CallFailure {
   const error = new GatewayError('provider_protocol_error', { cause: reason })
   return new CallFailure(error, { outcome: 'protocol_error', isRetryable: options.isRetryable ?? false })
 }
 
-/** The failure of a phase that took too long. */
+/** The failure that stands in the content of a response: the provider's own error, or content that cannot be used. */
+export function contentFailure(error: GatewayError): CallFailure {
+  return new CallFailure(error, error.code === 'provider_protocol_error' ? { outcome: 'protocol_error' } : {})
+}
+
+/** The failure of a phase that took longer than its limit. */
 export function timeoutFailure(phase: string, timeoutMs: number): CallFailure {
   const error = new GatewayError('provider_timeout', { cause: `${phase} took longer than ${timeoutMs} ms` })
   return new CallFailure(error, { outcome: 'timeout' })
 }
 
-/** The failure behind whatever the transport threw: connect, DNS, TLS, reset, broken body. The thrown error stays the cause. */
+/** The failure for an error of the transport: connect, DNS, TLS, reset, broken body. The thrown error stays the cause. */
 export function transportFailure(thrown: unknown): CallFailure {
   if (thrown instanceof CallFailure) return thrown
   const code = findCode(thrown)
@@ -58,7 +71,7 @@ export function transportFailure(thrown: unknown): CallFailure {
   return new CallFailure(new GatewayError('provider_failure', { cause: thrown }), { outcome })
 }
 
-/** What the log may say about a cause: its code and its own words, cut. */
+/** The cause of an error for the log: its code and its message, at most 300 characters. Undefined without a cause. */
 export function describeCause(error: GatewayError): string | undefined {
   const cause: unknown = error.cause
   if (cause === undefined) return undefined

@@ -1,76 +1,81 @@
-// A streamed chat: the upstream's bytes become events and reach the client's side in the order they came, one push per read,
-// no faster than the client takes them. Until the first push a failure is an ordinary error; afterwards it is an event.
+// A streamed chat: the provider's bytes become events and reach the client's side in the order they came, one push per read, no
+// faster than the client takes them. Until the first push a failure is an ordinary error; afterwards it is an event.
 
-import { createStopSequenceFilter, GatewayError, isJsonObject, toGatewayError } from '../../normalized/index.ts'
-import type { ResponseReader } from '../../protocols/face.ts'
-import { findPayloadError } from '../../protocols/native/errors.ts'
-import type { TranslatedChat } from '../../translation/types.ts'
-import { createImageFetcher } from '../native/generated-images.ts'
-import type { CallContext, EventSink } from '../types.ts'
-import { CallFailure, protocolFailure } from './call-failure.ts'
-import { type ChatDependencies, openReader, prepareCall, stopSequences } from './chat.ts'
-import { logFailure } from './client.ts'
+import { GatewayError, isJsonObject, type NormalizedEvent, toGatewayError } from '../../normalized/index.ts'
+import type { ResponseHead, ResponseReader } from '../../protocols/face.ts'
+import { readHeader } from '../../protocols/shared/response-header.ts'
+import type { CallContext, ChatCall, ResponseSink } from '../types.ts'
+import { CallFailure, contentFailure, protocolFailure } from './call-failure.ts'
+import { type ChatDependencies, findChatFace, openChatReader, openStopFilter, prepareChatCall } from './chat-call.ts'
+import type { ProviderCall } from './client.ts'
 import { EventDelivery, findBareFailure } from './event-delivery.ts'
-import type { ExchangeControl, ExchangeHead, ExchangeReceiver } from './exchange.ts'
+import type { ExchangeControl, ExchangeReceiver } from './exchange.ts'
+import { reportCallFailure } from './failure-report.ts'
 import { requireSuccess } from './response-head.ts'
-import { ResponseCollector, readHeader } from './whole-response.ts'
+import { ResponseCollector } from './whole-response.ts'
 
 /** A JSON body instead of a stream is read this far for the error that it may hold. */
 const UNEXPECTED_BODY_BYTES_MAX = 64 * 1024
 
 /**
  * Streams a chat into `sink`. Rejects with `GatewayError` while nothing was pushed, also when the request is aborted. Afterwards a
- * failure is pushed as an `error` event, and an abort ends the stream without one: who aborted knows why.
+ * failure is pushed as an `error` event, and an abort ends the stream without one: its sender knows the reason.
  */
 export async function streamChat(
   dependencies: ChatDependencies,
-  call: TranslatedChat,
+  call: ChatCall,
   context: CallContext,
-  sink: EventSink
+  sink: ResponseSink
 ): Promise<void> {
-  const upstreamCall = await prepareCall(dependencies, call, context)
-  const streamingCall = {
-    ...upstreamCall,
-    headers: [...(upstreamCall.headers ?? []), 'accept', 'text/event-stream', 'cache-control', 'no-store']
+  const { client } = dependencies
+  const streaming = withStreamHeaders(await prepareChatCall(dependencies, call, context))
+  const attempts = client.attempts(context, 'chat')
+  for (;;) {
+    const session = new StreamSession(dependencies, call, context, sink)
+    try {
+      const attempt = await attempts.begin()
+      const exchange = { call: streaming, receiver: session, timeouts: client.timeouts.stream }
+      await session.follow(client.send(exchange, attempt, context))
+      return
+    } catch (thrown) {
+      await attempts.recover(thrown, { canRetry: session.isUnseen })
+    }
   }
-  let session: StreamSession | undefined
-  await dependencies.client.run(
-    context,
-    async send => {
-      session = new StreamSession(dependencies, call, context, sink)
-      await session.follow(send(streamingCall, session, dependencies.client.transport.timeouts.stream))
-    },
-    () => session?.isUnseen !== false
-  )
 }
 
-/** One try of a streamed chat: the upstream's bytes become events, and so does the way in which they end. */
+/** The headers that ask for a stream, unless the wire has its own. */
+function withStreamHeaders(call: ProviderCall): ProviderCall {
+  if (call.headers.includes('accept')) return call
+  return { ...call, headers: [...call.headers, 'accept', 'text/event-stream', 'cache-control', 'no-store'] }
+}
+
+/** One attempt of a streamed chat: the provider's bytes become events, and so does the way in which they end. */
 class StreamSession implements ExchangeReceiver {
   readonly #dependencies: ChatDependencies
-  readonly #call: TranslatedChat
+  readonly #call: ChatCall
   readonly #context: CallContext
-  readonly #sink: EventSink
+  readonly #sink: ResponseSink
   readonly #done = Promise.withResolvers<void>()
-  /** There is one once the response has shown that it is a stream of events. */
+  /** Set once the response has shown that it is a stream of events. */
   #stream: { reader: ResponseReader; delivery: EventDelivery } | undefined
   /** Takes what is not a stream of events. */
   #collector: ResponseCollector | undefined
   /** The pieces of one read, until the microtask that decodes them. */
   #chunks: Buffer[] = []
 
-  constructor(dependencies: ChatDependencies, call: TranslatedChat, context: CallContext, sink: EventSink) {
+  constructor(dependencies: ChatDependencies, call: ChatCall, context: CallContext, sink: ResponseSink) {
     this.#dependencies = dependencies
     this.#call = call
     this.#context = context
     this.#sink = sink
   }
 
-  /** The client will not see anything of this try. */
+  /** The client has seen nothing of this attempt. */
   get isUnseen(): boolean {
     return this.#stream === undefined || this.#stream.delivery.isUnseen
   }
 
-  /** Resolves when the answer is over for the client, even if the exchange still runs out. */
+  /** Resolves when the response is over for the client, even if the exchange still runs out. */
   follow(exchange: Promise<'ended' | 'cancelled'>): Promise<void> {
     exchange
       .then(
@@ -82,12 +87,12 @@ class StreamSession implements ExchangeReceiver {
     return this.#done.promise
   }
 
-  onHead(head: ExchangeHead, control: ExchangeControl): void {
+  onHead(head: ResponseHead, control: ExchangeControl): void {
     const contentType = readHeader(head.headers, 'content-type') ?? ''
     const isEventStream = /^text\/event-stream\s*(;|$)/i.test(contentType)
     if (head.status === 200 && isEventStream) {
       const encoding = readHeader(head.headers, 'content-encoding')
-      // None was announced as acceptable: unpacking would hold events back.
+      // The request announces none: decompression would hold events back.
       if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
         throw protocolFailure('unsupported_content_encoding', { isRetryable: true })
       }
@@ -113,7 +118,7 @@ class StreamSession implements ExchangeReceiver {
 
   /**
    * All pieces of one read arrive in one turn of the event loop: a microtask later they are decoded and parsed as one, and written
-   * as one. Upstreams send each event as a piece of its own, and decoding costs more per call than per event.
+   * as one. Providers send each event as a piece of its own, and decoding costs more per call than per event.
    */
   readonly #read = (): void => {
     const chunks = this.#chunks
@@ -122,37 +127,42 @@ class StreamSession implements ExchangeReceiver {
     this.#chunks = []
     const { reader, delivery } = this.#stream
     try {
-      delivery.add(reader.push(chunks.length === 1 ? first : Buffer.concat(chunks)))
+      this.#deliver(delivery, reader.push(chunks.length === 1 ? first : Buffer.concat(chunks)))
     } catch (thrown) {
       delivery.fail(thrown)
     }
   }
 
-  #openStream(head: ExchangeHead, control: ExchangeControl): { reader: ResponseReader; delivery: EventDelivery } {
-    const { files, log } = this.#dependencies
-    const stops = stopSequences(this.#call)
+  /** Delivers the events of the reader. A failure that stands in the stream is the last of them. */
+  #deliver(delivery: EventDelivery, events: readonly NormalizedEvent[]): void {
+    const last = events.at(-1)
+    if (last?.type === 'error' && !delivery.isOver) this.#log(contentFailure(last.error))
+    delivery.add(events)
+  }
+
+  #openStream(head: ResponseHead, control: ExchangeControl): { reader: ResponseReader; delivery: EventDelivery } {
     const delivery = new EventDelivery({
       sink: this.#sink,
-      signal: this.#context.signal,
-      filter: stops === undefined ? undefined : createStopSequenceFilter(stops),
-      images: createImageFetcher(this.#call, this.#context, { download: files.download, log }),
+      context: this.#context,
+      filter: openStopFilter(this.#call),
+      completer: this.#dependencies.hooks.eventCompleter,
       control,
       done: this.#done
     })
-    return { reader: openReader(this.#dependencies, this.#call, this.#context, head.headers), delivery }
+    return { reader: openChatReader(this.#dependencies, this.#call, this.#context, head), delivery }
   }
 
   async #onEnd(outcome: 'ended' | 'cancelled'): Promise<void> {
     if (this.#stream === undefined) return this.#refuse()
     const { reader, delivery } = this.#stream
     if (delivery.isOver) return
-    // A cancelled answer was cut at a stop string: the error below becomes its finish.
+    // A cancelled response was cut at a stop string: the error below becomes its finish.
     const events = outcome === 'ended' ? reader.end() : []
     const failure = delivery.isUnseen ? findBareFailure(events) : undefined
-    // A stream without any content is a broken body, and nobody has seen any of it.
-    if (failure !== undefined) throw new CallFailure(failure, { outcome: 'protocol_error' })
-    delivery.add(events)
-    // Without a terminal event the client would wait for ever.
+    // A stream without any content is a broken body, and the client has seen nothing of it.
+    if (failure !== undefined) throw contentFailure(failure)
+    this.#deliver(delivery, events)
+    // Without a terminal event the client would wait forever.
     await delivery.finish(new GatewayError('provider_protocol_error'))
   }
 
@@ -162,25 +172,31 @@ class StreamSession implements ExchangeReceiver {
     if (delivery.isOver) return
     if (this.#context.signal.aborted) return delivery.abort(thrown)
     if (delivery.isUnseen) throw thrown
-    if (thrown instanceof CallFailure) logFailure(this.#dependencies.log, thrown, this.#context, 'chat')
+    if (thrown instanceof CallFailure) this.#log(thrown)
     await delivery.finish(thrown instanceof CallFailure ? thrown.error : toGatewayError(thrown))
   }
 
-  /** The response was no stream: raises what it says. */
+  #log(failure: CallFailure): void {
+    reportCallFailure(this.#dependencies.log, failure, this.#context, 'chat')
+  }
+
+  /** The response is not a stream: raises its error. */
   async #refuse(): Promise<never> {
+    const face = findChatFace(this.#dependencies, this.#call)
     const collected = await (this.#collector ?? new ResponseCollector()).take()
-    const error = findBodyError(requireSuccess(collected).bytes.toString('utf8'))
+    const { bytes } = requireSuccess(collected, (head, body) => face.readError(head, body))
+    const body = parseJson(bytes)
+    // Front servers send the provider's error with status 200 (field lesson A16).
+    const error = isJsonObject(body) ? face.findError(body) : undefined
     throw error === undefined
       ? protocolFailure('unexpected_content_type', { isRetryable: true })
       : new CallFailure(error, { status: error.status })
   }
 }
 
-/** The upstream's error inside a JSON body, where a front server answers 200 around it (field lesson A16). */
-function findBodyError(text: string): GatewayError | undefined {
+function parseJson(bytes: Buffer): unknown {
   try {
-    const body: unknown = JSON.parse(text)
-    return isJsonObject(body) ? findPayloadError(body) : undefined
+    return JSON.parse(bytes.toString('utf8'))
   } catch {
     return undefined
   }

@@ -1,41 +1,41 @@
-// Brings the events of one streamed answer to the client's side, in the order they came and no faster than they are taken. An
-// answer with stop strings is cut on the way, and images get their bytes.
+// Brings the events of one streamed response to the client's side, in the order they came and no faster than they are taken. On the
+// way a response with stop strings is cut, and incomplete events are completed.
 
 import type { GatewayError, NormalizedEvent, StopSequenceFilter } from '../../normalized/index.ts'
-import type { ImageFetcher } from '../native/generated-images.ts'
-import type { CallContext, EventSink } from '../types.ts'
+import type { CallContext, ResponseSink } from '../types.ts'
 import { raceAbort } from './abort.ts'
 import type { ExchangeControl } from './exchange.ts'
+import type { EventCompleter } from './hooks.ts'
 
 /**
- * How long an exchange goes on after the answer is over for the client: after a stop string for the usage that may still come, and
- * after the last event for the end that lets the connection be used again.
+ * How long an exchange goes on after the response is over for the client: after a stop string for the usage that may still come, and
+ * after the last event for the end of the body, which makes the connection usable again.
  */
 const STREAM_TAIL_MS = 2_000
 
 export interface EventDeliveryOptions {
-  sink: EventSink
-  signal: CallContext['signal']
+  sink: ResponseSink
+  context: CallContext
   filter: StopSequenceFilter | undefined
-  images: ImageFetcher | undefined
-  /** The upstream's exchange: it is held back while the client is, and cancelled when nobody wants the rest. */
+  completer: EventCompleter | undefined
+  /** The exchange with the provider: it is paused while the client takes nothing, and cancelled when the rest is not needed. */
   control: ExchangeControl
-  /** Settled when the answer is over for the client. */
+  /** Settled when the response is over for the client. */
   done: PromiseWithResolvers<void>
 }
 
 /** What the client has seen: nothing, events, or all that it will ever see. A state only gives way to a later one. */
 type Seen = 'nothing' | 'events' | 'end'
 
-/** A wait for the sink's room or for images. It brings the events that go out next. */
+/** A wait for room in the sink or for the completion of events. It resolves with the events that go out next. */
 type Wait = Promise<readonly NormalizedEvent[]>
 
 export class EventDelivery {
   readonly #options: EventDeliveryOptions
   #seen: Seen = 'nothing'
-  /** There is one while something is waited for. */
+  /** Set while something is waited for. */
   #hold: Promise<void> | undefined
-  /** What came during the hold. */
+  /** Events that arrived during the hold. */
   readonly #queue: NormalizedEvent[] = []
   #tailTimer: NodeJS.Timeout | undefined
 
@@ -63,20 +63,20 @@ export class EventDelivery {
     if (wait !== undefined) this.#hold = this.#holdFor(wait)
   }
 
-  /** Ends the answer with an `error` event, unless what was added before ends it. */
+  /** Ends the response with an `error` event, unless an event that was added before ends it. */
   async finish(error: GatewayError): Promise<void> {
     await this.#hold
     this.add([{ type: 'error', error }])
   }
 
-  /** Ends the answer without another event: who aborted knows why. */
+  /** Ends the response without another event: the sender of the abort knows the reason. */
   abort(thrown: unknown): void {
     if (this.#seen === 'events') this.#options.done.resolve()
     else this.#options.done.reject(thrown)
     this.#seen = 'end'
   }
 
-  /** Ends the answer with an error that is no event: the upstream's before anything else, or a fault of ours on the way. */
+  /** Ends the response with an error that is not an event: the provider's before anything else, or a fault in the gateway. */
   fail(thrown: unknown): void {
     this.#seen = 'end'
     this.#options.control.cancel()
@@ -90,10 +90,10 @@ export class EventDelivery {
 
   #deliver(events: readonly NormalizedEvent[]): Wait | undefined {
     if (this.#seen === 'end') return undefined
-    const { filter, images } = this.#options
+    const { filter, completer, context } = this.#options
     const passed = filter === undefined ? events : filter.push(events)
     if (filter?.match !== undefined && this.#tailTimer === undefined) this.#startTail()
-    return images?.isNeeded(passed) === true ? images.complete(passed) : this.#push(passed)
+    return completer?.isNeeded(passed, context) === true ? completer.complete(passed, context) : this.#push(passed)
   }
 
   #push(events: readonly NormalizedEvent[]): Wait | undefined {
@@ -114,9 +114,10 @@ export class EventDelivery {
     return undefined
   }
 
-  /** Reads no more from the upstream until `wait` is over, and every wait that what it brought and what came meanwhile lead to. */
+  /** Pauses the exchange until `wait` is over, and every further wait for the events that it brought or that arrived meanwhile. */
   async #holdFor(wait: Wait): Promise<void> {
-    const { control, signal } = this.#options
+    const { control } = this.#options
+    const { signal } = this.#options.context
     control.pause()
     try {
       let next: Wait | undefined = wait
@@ -137,7 +138,7 @@ export class EventDelivery {
   }
 }
 
-/** The error of an answer that holds nothing else that a client could use. */
+/** The error of a response that holds nothing else that a client could use. */
 export function findBareFailure(events: readonly NormalizedEvent[]): GatewayError | undefined {
   const isBare = events.every(event => event.type === 'error' || event.type === 'start')
   return isBare ? events.find(event => event.type === 'error')?.error : undefined

@@ -1,39 +1,35 @@
-// One request and its response over the HTTP client's lowest layer. It owns the bounds of every phase, the abort, and the
-// promise that the connection is given back on every path (field lessons H1 to H5); what the bytes mean is the receiver's.
+// One request and its response over the lowest layer of the HTTP client. It bounds every phase, handles the abort, and gives the
+// connection back on every path (field lessons H1 to H5); the receiver interprets the bytes.
 
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { CancelSignal } from '../../performance/cancel-source.ts'
 import { type Deadlined, forgetDeadline, UNWATCHED, watchDeadline } from '../../performance/deadlines.ts'
 import { createTurnBatch } from '../../performance/turn-batch.ts'
+import type { ResponseHead } from '../../protocols/face.ts'
 import { abortError } from './abort.ts'
 import { CallFailure, timeoutFailure, transportFailure } from './call-failure.ts'
 
 export interface ExchangeRequest {
   method: 'GET' | 'POST'
   path: string
-  /** Names and values in turn, the form that the client sends without copying. */
+  /** Names and values in turn: the HTTP client sends this form without copying it. */
   headers: string[]
   body?: Uint8Array
 }
 
-export interface ExchangeHead {
-  status: number
-  headers: Readonly<Record<string, string | string[] | undefined>>
-}
-
 /** What a receiver may do with the response while it arrives. */
 export interface ExchangeControl {
-  /** Reads no more from the upstream until `resume`; the silence in between is ours and is not timed. */
+  /** Reads no more from the provider until `resume`; the time in between does not count against the idle limit. */
   pause(): void
   resume(): void
   /** Ends the exchange now; it counts as a success, because the receiver has what it wanted. */
   cancel(): void
 }
 
-/** Takes a response. Whatever it throws ends the exchange and rejects it. */
+/** Takes a response. An error that it throws ends the exchange and rejects it. */
 export interface ExchangeReceiver {
-  onHead(head: ExchangeHead, control: ExchangeControl): void
+  onHead(head: ResponseHead, control: ExchangeControl): void
   onData(chunk: Buffer): void
 }
 
@@ -46,7 +42,7 @@ export interface ExchangeTimeouts {
   idleMs: number
 }
 
-/** How an exchange ended, for the metrics: the upstream's status as text, or one of the fixed words. */
+/** How an exchange ended, for the metrics: the provider's status as text, or one of the fixed words. */
 export interface ExchangeObservation {
   status: string
   /** From the request's first byte to the response's last. */
@@ -61,20 +57,20 @@ export interface ExchangeOptions {
   receiver: ExchangeReceiver
   timeouts: ExchangeTimeouts
   signal: CancelSignal
-  /** Called once, however an exchange ends that was begun, before its promise settles. */
+  /** Called once for every exchange that was begun, before its promise settles. */
   onSettled?: ((observation: ExchangeObservation) => void) | undefined
 }
 
 /**
- * Bodies above this size go out in pieces, so that each piece that the connection takes renews the time limit: a slow link may
- * need longer than the limit for a large file.
+ * Bodies above this size go out in pieces, and each piece that the connection takes renews the time limit: a slow link may need
+ * longer than the limit for a large file.
  */
 const BODY_PIECE_BYTES = 256 * 1024
 
 /**
  * Sends a request and gives the response to the receiver. Resolves after the last byte, or after `cancel`.
  * Rejects with `CallFailure` when the transport fails or a phase takes too long, with the signal's `GatewayError` when it is
- * aborted, and with whatever the receiver threw.
+ * aborted, and with the error that the receiver threw.
  */
 export function runExchange(options: ExchangeOptions): Promise<'ended' | 'cancelled'> {
   return new Promise((resolve, reject) => {
@@ -86,7 +82,7 @@ export function runExchange(options: ExchangeOptions): Promise<'ended' | 'cancel
   })
 }
 
-/** What follows the last byte, reading the answer and writing the client's, is done for all exchanges that end in one turn. */
+/** Batches the steps after the last byte, reading the response and writing the client's, per turn of the event loop. */
 const resolveEnded = createTurnBatch<(outcome: 'ended') => void>(resolve => resolve('ended'))
 
 type Phase = 'connecting' | 'sending' | 'waiting for the response' | 'reading the response'
@@ -127,7 +123,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl, Deadlined
       path: request.path,
       method: request.method,
       headers: request.headers,
-      // Both bounds are kept here, where a pause of ours does not count as silence of the upstream.
+      // Both limits are kept by this class, where a pause does not count as silence of the provider.
       headersTimeout: 0,
       bodyTimeout: 0
     }
@@ -142,7 +138,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl, Deadlined
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
     if (this.#isSettled) {
-      // Nobody waits any more: the request was given up while its connection was being made.
+      // The request was aborted while its connection was being made.
       controller.abort(new Error('abandoned'))
       return
     }
@@ -160,12 +156,8 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl, Deadlined
     }
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Readonly<Record<string, string | string[] | undefined>>
-  ): void {
-    // An informational response is only a sign of life.
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: ResponseHead['headers']): void {
+    // An informational response is not the response.
     if (this.#isSettled || status < 200) return
     this.#status = status
     this.#enter('reading the response', this.#options.timeouts.idleMs)
@@ -222,7 +214,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl, Deadlined
 
   #outgoingBody(body: Uint8Array): Uint8Array | Readable {
     if (body.byteLength <= BODY_PIECE_BYTES) return body
-    // A stream has no length that the client could see, and without one the body would go out chunked.
+    // The HTTP client cannot see the length of a stream, and without a length the body would go out chunked.
     this.#options.request.headers.push('content-length', String(body.byteLength))
     return Readable.from(cutPieces(body), { objectMode: false })
   }
@@ -253,7 +245,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl, Deadlined
     this.#fail(timeoutFailure(this.#phase, this.#limitMs))
   }
 
-  /** True for the one who ends the exchange; everybody else comes too late. */
+  /** Ends the exchange. Returns false when it has ended already. */
   #settle(status: string): boolean {
     if (this.#isSettled) return false
     this.#isSettled = true

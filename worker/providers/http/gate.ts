@@ -1,23 +1,14 @@
-// A bounded number of slots with a bounded queue in front of it. The connection pool below never queues, so that a full pool
-// is a decision of ours with an answer for the client, and a waiting request can leave the queue when its client goes away.
+// A bounded number of slots with a bounded queue in front of it. The connection pool below never queues, so that a full pool is
+// refused here with an error for the client, and a waiting request leaves the queue when its client disconnects.
 
+import { createSemaphore, type SemaphoreOptions } from '../../../shared/semaphore.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { CancelSignal } from '../../performance/cancel-source.ts'
 import { abortError } from './abort.ts'
 
-export interface GateOptions {
-  slotsMax: number
-  /** Requests that may wait; one more is refused at once. */
-  waitersMax: number
-  /** Longest wait for a slot. */
-  waitMsMax: number
-}
-
 export interface Gate {
-  /** Takes a free slot and returns the function that gives it back, or undefined when none is free. */
-  tryEnter(): (() => void) | undefined
   /**
-   * Waits for a slot, first come first served. Raises `gateway_overloaded` when the queue is full or the wait too long, and the
+   * Waits for a slot, first come first served, and resolves with the function that gives it back. Rejects with `gateway_overloaded` when the queue is full or the wait too long, and the
    * signal's error when it is aborted.
    */
   enter(signal: CancelSignal): Promise<() => void>
@@ -25,77 +16,48 @@ export interface Gate {
   readonly waiting: number
 }
 
-interface Waiter {
-  admit: () => void
-}
-
-export function createGate(options: GateOptions): Gate {
-  let active = 0
-  // A set keeps the order of arrival and forgets one that leaves from the middle without a search.
-  const waiters = new Set<Waiter>()
+/** Creates a gate whose slots are all free. */
+export function createGate(options: SemaphoreOptions): Gate {
+  const semaphore = createSemaphore(options)
 
   function createRelease(): () => void {
     let isReleased = false
     return () => {
       if (isReleased) return
       isReleased = true
-      active -= 1
-      for (const next of waiters) {
-        next.admit()
-        break
-      }
+      semaphore.release()
     }
-  }
-
-  function tryEnter(): (() => void) | undefined {
-    if (active >= options.slotsMax || waiters.size > 0) return undefined
-    active += 1
-    return createRelease()
-  }
-
-  function overloaded(): GatewayError {
-    return new GatewayError('gateway_overloaded', { retryAfter: '1' })
   }
 
   function enter(signal: CancelSignal): Promise<() => void> {
     if (signal.aborted) return Promise.reject(abortError(signal))
-    const release = tryEnter()
-    if (release !== undefined) return Promise.resolve(release)
-    if (waiters.size >= options.waitersMax) return Promise.reject(overloaded())
+    if (semaphore.tryAcquire()) return Promise.resolve(createRelease())
     return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        waiters.delete(waiter)
-        clearTimeout(timer)
+      const leaveQueue = semaphore.wait(isGranted => {
         signal.removeEventListener('abort', onAbort)
-      }
-      const onAbort = (): void => {
-        leave()
+        if (isGranted) resolve(createRelease())
+        else reject(overloaded())
+      })
+      function onAbort(): void {
+        leaveQueue?.()
         reject(abortError(signal))
       }
-      const timer = setTimeout(() => {
-        leave()
-        reject(overloaded())
-      }, options.waitMsMax)
-      const waiter: Waiter = {
-        admit() {
-          leave()
-          active += 1
-          resolve(createRelease())
-        }
-      }
-      waiters.add(waiter)
-      signal.addEventListener('abort', onAbort, { once: true })
+      if (leaveQueue === undefined) reject(overloaded())
+      else signal.addEventListener('abort', onAbort, { once: true })
     })
   }
 
   return {
-    tryEnter,
     enter,
     get active() {
-      return active
+      return semaphore.held
     },
     get waiting() {
-      return waiters.size
+      return semaphore.waiting
     }
   }
+}
+
+function overloaded(): GatewayError {
+  return new GatewayError('gateway_overloaded', { retryAfter: '1' })
 }

@@ -1,37 +1,38 @@
-// An upstream that explains why it refuses a call may repeat what it was sent. The words are for the client, the gateway's own
-// credentials are not.
+// Keeps the gateway's own credentials out of what a client is told: a provider that explains why it refuses a call may repeat what it
+// was sent.
 
 import { createRedactor } from '../../../shared/redaction.ts'
 import { GatewayError, type NormalizedEvent } from '../../normalized/index.ts'
-import type { EventSink } from '../types.ts'
+import type { ResponseSink } from '../types.ts'
 
-export interface Concealment {
-  /** Throws what was thrown, without the secrets in its words. */
+export interface ErrorRedaction {
+  /** Throws what was thrown; in the message of a `GatewayError` the secrets are masked. */
   rethrow(thrown: unknown): never
-  /** A sink that passes everything on, errors without the secrets in their words. */
-  around(sink: EventSink): EventSink
+  /** A sink that passes everything on, and errors with the secrets in their messages masked. */
+  around(sink: ResponseSink): ResponseSink
 }
 
-/** @param secrets texts that no client may see, wherever they stand. */
-export function createConcealment(secrets: readonly string[]): Concealment {
+/** @param secrets texts that no client may see, wherever they occur. */
+export function createErrorRedaction(secrets: readonly string[]): ErrorRedaction {
   const redactor = createRedactor({ knownSecrets: secrets })
 
-  function conceal(error: GatewayError): GatewayError {
+  function redactError(error: GatewayError): GatewayError {
     const message = redactor.redactText(error.message)
     return message === error.message ? error : error.with({ message })
   }
 
-  function concealEvent(event: NormalizedEvent): NormalizedEvent {
-    return event.type === 'error' ? { ...event, error: conceal(event.error) } : event
+  function redactEvent(event: NormalizedEvent): NormalizedEvent {
+    return event.type === 'error' ? { ...event, error: redactError(event.error) } : event
   }
 
   return {
     rethrow(thrown) {
-      throw GatewayError.is(thrown) ? conceal(thrown) : thrown
+      throw GatewayError.is(thrown) ? redactError(thrown) : thrown
     },
     around: sink => ({
       // An error is the last event of its stream.
-      push: events => sink.push(events.at(-1)?.type === 'error' ? events.map(concealEvent) : events),
+      push: events => sink.push(events.at(-1)?.type === 'error' ? events.map(redactEvent) : events),
+      relay: head => sink.relay(head),
       whenDrained: () => sink.whenDrained()
     })
   }

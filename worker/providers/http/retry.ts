@@ -1,25 +1,23 @@
-// When a failed call is tried again, and after how long (upstream contract, section 1.6). Off unless the settings ask for it.
+// When a failed call is attempted again, and after how long (upstream contract, section 1.6). Off unless the settings ask for it.
 
-import type { CancelSignal } from '../../performance/cancel-source.ts'
-import { delay } from './abort.ts'
-import { CallFailure } from './call-failure.ts'
+import type { CallFailure } from './call-failure.ts'
 
 export interface RetryPolicy {
-  /** Further tries after the first; 0 switches retries off. */
+  /** Attempts after the first one; 0 switches retries off. */
   retriesMax: number
   backoffSeconds: number
   statuses: readonly number[]
 }
 
-/** Longest delay. A server that asks for more is not waited for: the client gets its answer and its `retry-after` at once. */
+/** Longest delay. When the provider asks for a longer one, the client gets the failure and its `retry-after` at once. */
 export const RETRY_DELAY_MS_MAX = 60_000
 
-/** Upper end of the random part of a delay, so that clients that failed together do not come back together. */
+/** Upper end of the random part of a delay: it spreads the retries of calls that failed at the same time. */
 const JITTER_MS_MAX = 500
 
 /**
- * Decides about one failure: the delay before the next try, or undefined when it is final.
- * `attempt` counts the tries that were made, from 0 for the first.
+ * Returns the delay before the next attempt after a failure, or undefined when the failure is final.
+ * `attempt` is the number of the failed attempt, 0 for the first.
  */
 export function decideRetry(
   failure: Pick<CallFailure, 'status' | 'retryAfter' | 'isRetryable'>,
@@ -38,41 +36,12 @@ export function decideRetry(
   return { delayMs: Math.min(RETRY_DELAY_MS_MAX, backoffMs) }
 }
 
-/** Milliseconds that a `Retry-After` asks for: a number of seconds or an HTTP date. Undefined when it is neither. */
+/** The milliseconds of a `Retry-After`: a number of seconds or an HTTP date. Undefined when it is neither. */
 export function readRetryAfter(text: string, nowMs: number): number | undefined {
   const trimmed = text.trim()
   if (/^\d+(\.\d+)?$/.test(trimmed)) return Number(trimmed) * 1000
-  // A date in HTTP's own form; Date.parse alone would also read "5" or "2020" as one.
+  // Only the form of an HTTP date: Date.parse alone also reads "5" and "2020" as dates.
   if (!/^[A-Za-z]{3,9},? .+ GMT$/.test(trimmed)) return undefined
   const dateMs = Date.parse(trimmed)
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs)
-}
-
-export interface RetryDependencies {
-  signal: CancelSignal
-  now: () => number
-  random: () => number
-  /** False once a retry would repeat what a client has seen, or when the executor is being shut down. */
-  canRetry?: () => boolean
-}
-
-/**
- * Runs a call until it works or its failure is final, and rejects with that failure.
- * `run` gets the number of tries before it. The delay ends at once when the signal is aborted.
- */
-export async function withRetries<T>(
-  run: (attempt: number) => Promise<T>,
-  policy: RetryPolicy,
-  dependencies: RetryDependencies
-): Promise<T> {
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      return await run(attempt)
-    } catch (thrown) {
-      if (!(thrown instanceof CallFailure) || dependencies.canRetry?.() === false) throw thrown
-      const next = decideRetry(thrown, attempt, policy, { nowMs: dependencies.now(), random: dependencies.random })
-      if (next === undefined) throw thrown
-      await delay(next.delayMs, dependencies.signal)
-    }
-  }
 }

@@ -1,42 +1,47 @@
-// A response taken whole: its bytes under a bound, unpacked, and its errors told apart from its answers.
+// Collects a whole response of a provider: its body bounded and decompressed, and the long body of an error cut.
 
-import { promisify } from 'node:util'
-import zlib from 'node:zlib'
+import { type CompressedEncoding, decompress, readContentEncoding } from '../../../shared/content-encoding.ts'
+import type { ResponseHead } from '../../protocols/face.ts'
+import { readHeader } from '../../protocols/shared/response-header.ts'
 import { protocolFailure, transportFailure } from './call-failure.ts'
-import type { ExchangeControl, ExchangeHead, ExchangeReceiver } from './exchange.ts'
+import type { ExchangeControl, ExchangeReceiver } from './exchange.ts'
 
 /**
- * Largest answer that is held in memory, before and after unpacking. A chat answer is kilobytes and 2048 embeddings of 2048
- * numbers are about 45 MB of JSON; what is larger is not an answer but a fault.
+ * Largest response body that is held in memory, before and after decompression. A chat response has some kilobytes, and 2048
+ * embeddings of 2048 numbers are about 45 MB of JSON; a larger body is treated as a fault.
  */
-export const ANSWER_BYTES_MAX = 64 * 1024 * 1024
+const RESPONSE_BYTES_MAX = 64 * 1024 * 1024
 
-/** How much of an error's body is read: its message stands at the front, and an HTML page says nothing more at its end. */
+/** How much of an error's body is read: its message stands at the front, also in an HTML page. */
 const ERROR_BODY_BYTES_MAX = 64 * 1024
 
-/** What a call announces that it can unpack. Streams announce nothing: each event must come through at once. */
-export const ACCEPTED_ENCODINGS = 'gzip, deflate'
+const ACCEPTED: readonly CompressedEncoding[] = ['gzip', 'deflate']
 
-export interface Answer {
-  status: number
-  headers: ExchangeHead['headers']
+/** The `accept-encoding` of calls with whole responses. Streams send none: decompression would delay their events. */
+export const ACCEPTED_ENCODINGS = ACCEPTED.join(', ')
+
+/** A response that was taken whole. */
+export interface BufferedResponse extends ResponseHead {
   bytes: Buffer
 }
 
-/** Collects one response. Raises `CallFailure` from `onData` when an answer goes beyond its bound; an error's body is cut instead. */
+/**
+ * Collects one response. Raises `CallFailure` from `onHead` and `onData` when the body of a status 200 exceeds the bound; the body of
+ * any other status is cut instead.
+ */
 export class ResponseCollector implements ExchangeReceiver {
   readonly #bytesMax: number
   readonly #chunks: Buffer[] = []
   #length = 0
-  #head: ExchangeHead | undefined
+  #head: ResponseHead | undefined
   #control: ExchangeControl | undefined
   #isCut = false
 
-  constructor(bytesMax: number = ANSWER_BYTES_MAX) {
+  constructor(bytesMax: number = RESPONSE_BYTES_MAX) {
     this.#bytesMax = bytesMax
   }
 
-  onHead(head: ExchangeHead, control: ExchangeControl): void {
+  onHead(head: ResponseHead, control: ExchangeControl): void {
     this.#head = head
     this.#control = control
     const announced = Number(readHeader(head.headers, 'content-length'))
@@ -56,65 +61,45 @@ export class ResponseCollector implements ExchangeReceiver {
   }
 
   /**
-   * The answer, once the exchange has ended; at once when there is nothing to unpack. Raises `CallFailure` for bytes that cannot be
-   * unpacked.
+   * Resolves with the response after the exchange has ended. Rejects with `CallFailure` for a body of status 200 that cannot be
+   * decompressed; for another status the body is empty then.
    */
-  take(): Answer | Promise<Answer> {
+  async take(): Promise<BufferedResponse> {
     const { status, headers } = this.#head ?? { status: 0, headers: {} }
     const [first] = this.#chunks
-    const packed = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#length)
-    const encoding = readHeader(headers, 'content-encoding')
-    // Half of a packed error page cannot be unpacked, and nobody misses it.
-    if (this.#isCut && encoding !== undefined) return { status, headers, bytes: Buffer.alloc(0) }
-    if (encoding === undefined) return { status, headers, bytes: packed }
-    const unpacked = unpack(packed, encoding, this.#bytesMax)
-    // An error says most with its status: that must not be lost with a body that nobody can read.
-    const readable = status === 200 ? unpacked : unpacked.catch(() => Buffer.alloc(0))
-    return readable.then(bytes => ({ status, headers, bytes }))
+    const body = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#length)
+    const encoding = readContentEncoding(readHeader(headers, 'content-encoding'))
+    if (encoding === 'identity') return { status, headers, bytes: body }
+    // A truncated compressed error body is ignored; the status is enough.
+    if (this.#isCut) return { status, headers, bytes: EMPTY }
+    const decompressed = decompressResponse(body, encoding, this.#bytesMax)
+    // The status of an error counts even when its body cannot be decompressed.
+    return { status, headers, bytes: await (status === 200 ? decompressed : decompressed.catch(() => EMPTY)) }
   }
 }
 
-/** Parses an answer's JSON. Raises `provider_protocol_error` for anything else. */
-export function readJson(answer: Answer): unknown {
+const EMPTY = Buffer.alloc(0)
+
+/** Parses a response's JSON. Raises the `CallFailure` of a response that cannot be used for anything else. */
+export function readJson(response: BufferedResponse): unknown {
   try {
-    return JSON.parse(answer.bytes.toString('utf8'))
+    return JSON.parse(response.bytes.toString('utf8'))
   } catch {
-    throw protocolFailure('invalid_json_response').error
+    throw protocolFailure('invalid_json_response')
   }
 }
 
-/** One header's text; of a repeated header the first. */
-export function readHeader(headers: ExchangeHead['headers'], name: string): string | undefined {
-  const value = headers[name]
-  return Array.isArray(value) ? value[0] : value
+async function decompressResponse(
+  body: Buffer,
+  encoding: CompressedEncoding | undefined,
+  bytesMax: number
+): Promise<Buffer> {
+  if (encoding === undefined || !ACCEPTED.includes(encoding)) throw protocolFailure('unsupported_content_encoding')
+  const decompressed = await decompress(body, encoding, bytesMax).catch(refuseBrokenData)
+  if (decompressed === undefined) throw protocolFailure('response_too_large')
+  return decompressed
 }
 
-const gunzip = promisify(zlib.gunzip)
-const inflate = promisify(zlib.inflate)
-const inflateRaw = promisify(zlib.inflateRaw)
-
-async function unpack(bytes: Buffer, encoding: string, bytesMax: number): Promise<Buffer> {
-  const options = { maxOutputLength: bytesMax }
-  switch (encoding.trim().toLowerCase()) {
-    case '':
-    case 'identity':
-      return bytes
-    case 'gzip':
-    case 'x-gzip':
-      return gunzip(bytes, options).catch(refuse)
-    case 'deflate':
-      // "deflate" is the zlib format, but some servers send the bare stream inside it.
-      return (isZlib(bytes) ? inflate(bytes, options) : inflateRaw(bytes, options)).catch(refuse)
-    default:
-      throw protocolFailure('unsupported_content_encoding')
-  }
-}
-
-function refuse(thrown: unknown): never {
-  const isTooLarge = thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_BUFFER_TOO_LARGE'
-  throw isTooLarge ? protocolFailure('response_too_large') : transportFailure(thrown)
-}
-
-function isZlib(bytes: Buffer): boolean {
-  return bytes.length >= 2 && ((bytes[0] ?? 0) & 0x0f) === 8 && bytes.readUInt16BE(0) % 31 === 0
+function refuseBrokenData(thrown: unknown): never {
+  throw transportFailure(thrown)
 }

@@ -1,4 +1,4 @@
-// Where the native upstream's calls go: both API bases and the token endpoints, derived once from the two configured URLs
+// The URLs of the native upstream's calls: both API bases and the token endpoints, derived once from the two configured URLs
 // (upstream contract, section 1.1).
 
 /** An origin and a path on it, as the HTTP client takes them. */

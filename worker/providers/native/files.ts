@@ -1,15 +1,22 @@
-// The upstream's file store: upload of what clients attach, download of what the upstream made (upstream contract, section 8).
+// The upstream's file store: upload of clients' attachments, download of generated files (upstream contract, section 8).
 
+import type { NativeOptions } from '../../protocols/native/options.ts'
+import { readHeader } from '../../protocols/shared/response-header.ts'
 import { protocolFailure } from '../http/call-failure.ts'
-import type { UpstreamClient } from '../http/client.ts'
-import { ANSWER_BYTES_MAX, readHeader, readJson } from '../http/whole-response.ts'
-import type { CallContext, DownloadedFile } from '../types.ts'
+import type { ProviderClient } from '../http/client.ts'
+import type { CallContext } from '../types.ts'
 import { writeMultipart } from './attachments/multipart.ts'
 
 export interface FileUpload {
   bytes: Uint8Array
   filename: string
   mediaType: string
+}
+
+export interface DownloadedFile {
+  bytes: Uint8Array
+  /** Without parameters; absent when the upstream named none. */
+  mediaType?: string
 }
 
 export interface FileCalls {
@@ -19,39 +26,38 @@ export interface FileCalls {
   download(fileId: string, context: CallContext): Promise<DownloadedFile>
 }
 
-export function createFileCalls(client: UpstreamClient): FileCalls {
-  const path = `${client.transport.endpoints.v1Base}/files`
+export function createFileCalls(
+  client: Pick<ProviderClient, 'fetch' | 'fetchJson'>,
+  { v1Base }: Pick<NativeOptions, 'v1Base'>
+): FileCalls {
+  const path = `${v1Base}/files`
   return {
     async upload(file, context) {
       const { contentType, body } = writeMultipart({ purpose: 'general' }, file)
-      const answer = await client.fetch(
-        { operation: 'upload', method: 'POST', path, headers: ['content-type', contentType], body },
-        context
-      )
-      return readFileId(readJson(answer))
+      const headers = ['content-type', contentType]
+      return client.fetchJson({ operation: 'upload', method: 'POST', path, headers, body }, context, readFileId)
     },
     async download(fileId, context) {
-      const answer = await client.fetch(
+      const response = await client.fetch(
         {
           operation: 'download',
           method: 'GET',
           path: `${path}/${encodeURIComponent(fileId)}/content`,
           headers: ['accept', 'application/jpg']
         },
-        context,
-        ANSWER_BYTES_MAX
+        context
       )
-      const mediaType = readHeader(answer.headers, 'content-type')?.split(';', 1)[0]?.trim()
-      const file: DownloadedFile = { bytes: answer.bytes }
+      const mediaType = readHeader(response.headers, 'content-type')?.split(';', 1)[0]?.trim()
+      const file: DownloadedFile = { bytes: response.bytes }
       if (mediaType !== undefined && mediaType !== '') file.mediaType = mediaType
       return file
     }
   }
 }
 
-function readFileId(answer: unknown): string {
-  if (typeof answer === 'object' && answer !== null && 'id' in answer) {
-    if (typeof answer.id === 'string' && answer.id !== '') return answer.id
+function readFileId(body: unknown): string {
+  if (typeof body === 'object' && body !== null && 'id' in body) {
+    if (typeof body.id === 'string' && body.id !== '') return body.id
   }
-  throw protocolFailure('invalid_file_answer').error
+  throw protocolFailure('invalid_file_response')
 }

@@ -1,32 +1,17 @@
-// Fetches the bytes of images that the upstream made, for the protocols that carry them in the answer.
+// Fetches the bytes of images that the upstream generated, for client protocols whose responses carry them.
 
 import type { Logger } from '../../../shared/logging.ts'
 import type { GeneratedFile, NormalizedEvent } from '../../normalized/index.ts'
-import type { TranslatedChat } from '../../translation/types.ts'
-import type { CallContext, DownloadedFile } from '../types.ts'
+import type { EventCompleter } from '../http/hooks.ts'
+import type { CallContext } from '../types.ts'
+import type { FileCalls } from './files.ts'
 
-export interface ImageFetcher {
-  /** Whether any of these events waits for its bytes. */
-  isNeeded(events: readonly NormalizedEvent[]): boolean
-  /**
-   * The same events with the bytes of images on them. An image that cannot be fetched stays as it is, with a line in the log: the
-   * answer is worth more than its picture. Rejects only when the request is aborted.
-   */
-  complete(events: readonly NormalizedEvent[]): Promise<NormalizedEvent[]>
-}
-
-/** Protocols whose answers have a place for the bytes: their clients have no other way to get them. */
-const CARRYING_PROTOCOLS: ReadonlySet<string> = new Set(['completions', 'responses', 'content'])
-
-/** A fetcher for one answer, or undefined when its protocol does not carry images. */
-export function createImageFetcher(
-  call: TranslatedChat,
-  context: CallContext,
-  dependencies: { download: (fileId: string, context: CallContext) => Promise<DownloadedFile>; log: Logger }
-): ImageFetcher | undefined {
-  if (!(context.fetchesGeneratedImages ?? CARRYING_PROTOCOLS.has(call.request.protocol))) return undefined
-
-  async function completeFile(file: GeneratedFile): Promise<GeneratedFile> {
+/**
+ * A completer that puts the bytes of images on their `file` events. An image that cannot be fetched stays without them, with a line
+ * in the log: a missing image must not fail the response.
+ */
+export function createImageCompleter(dependencies: { download: FileCalls['download']; log: Logger }): EventCompleter {
+  async function completeFile(file: GeneratedFile, context: CallContext): Promise<GeneratedFile> {
     try {
       const downloaded = await dependencies.download(file.fileId, context)
       const completed: GeneratedFile = { ...file, base64: Buffer.from(downloaded.bytes).toString('base64') }
@@ -44,19 +29,18 @@ export function createImageFetcher(
     }
   }
 
+  async function completeEvent(event: NormalizedEvent, context: CallContext): Promise<NormalizedEvent> {
+    return isIncomplete(event) ? { ...event, file: await completeFile(event.file, context) } : event
+  }
+
   return {
-    isNeeded: events => events.some(event => event.type === 'file' && isUnfetchedImage(event.file)),
-    complete: events =>
-      Promise.all(
-        events.map(async event =>
-          event.type === 'file' && isUnfetchedImage(event.file)
-            ? { ...event, file: await completeFile(event.file) }
-            : event
-        )
-      )
+    isNeeded: (events, context) => context.wantsFileBytes === true && events.some(isIncomplete),
+    complete: (events, context) => Promise.all(events.map(event => completeEvent(event, context)))
   }
 }
 
-function isUnfetchedImage(file: GeneratedFile): boolean {
-  return file.base64 === undefined && (file.target === 'image' || file.mediaType?.startsWith('image/') === true)
+/** Whether an event is about an image without its bytes. */
+function isIncomplete(event: NormalizedEvent): event is Extract<NormalizedEvent, { type: 'file' }> {
+  if (event.type !== 'file' || event.file.base64 !== undefined) return false
+  return event.file.target === 'image' || event.file.mediaType?.startsWith('image/') === true
 }

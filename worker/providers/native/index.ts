@@ -1,43 +1,40 @@
-// The executor of the native upstream: everything that opens a connection to it.
+// The provider kind `native`: its options and its executors for every credential.
 
-import type { Logger } from '../../../shared/logging.ts'
 import { listSecretTexts } from '../../../shared/settings/effective.ts'
 import { settingsTable } from '../../../shared/settings/table.ts'
 import type { Settings } from '../../../shared/settings.ts'
 import type { MediaKind } from '../../protocols/native/media-types.ts'
+import { findProviderFace } from '../../protocols/registry.ts'
 import type { AddressPolicy } from '../egress/checked-lookup.ts'
 import { createGuardedDownload, type DownloadDependencies } from '../egress/guarded-download.ts'
-import { createTransport, type NativeTransport } from '../http/connections.ts'
 import { createGate } from '../http/gate.ts'
-import { createConcealment } from '../http/redaction.ts'
-import type { NativeProvider, NativeProviderPool } from '../types.ts'
+import { createErrorRedaction } from '../http/redaction.ts'
+import type { ExecutorDependencies, ProviderKindRegistration } from '../provider-kind.ts'
+import type { ExecutorPool } from '../types.ts'
 import { createUploadCache } from './attachments/upload-cache.ts'
-import { createProvider, type NativeCredential, type SharedDependencies } from './provider.ts'
-import { createProviderPool } from './provider-pool.ts'
-import { type CreateReader, createNativeReader } from './reader.ts'
+import { type NativeConnections, openNativeConnections } from './connections.ts'
+import { createNativeExecutor, type NativeCredential, type SharedDependencies } from './executor.ts'
+import { createNativeExecutorPool } from './executor-pool.ts'
+import { readNativeOptions } from './options.ts'
 
-export type { AddressPolicy } from '../egress/checked-lookup.ts'
-export { TransportConfigurationError } from '../http/connections.ts'
-export type { CreateReader } from './reader.ts'
+export { TransportConfigurationError } from './connections.ts'
+export { readNativeOptions } from './options.ts'
 
-export interface NativeProviderOptions {
-  settings: Settings
-  log: Logger
-  /** The product's version, for the user agent. */
-  version: string
-  createReader?: CreateReader
-  /** Milliseconds since the epoch. */
-  now?: () => number
-  /** 0 up to 1. */
-  random?: () => number
-  /** Whether `UPSTREAM_BASE_URL` was given. Without a word: whether it differs from the default. */
-  isBaseUrlNamed?: boolean
-  /** Where the API may be: for profiles from a file. Without one, private hosts are legitimate. */
+export interface NativeKindOptions {
+  /** Which addresses the API may have: for profiles from a file. Without one, private hosts are legitimate. */
   addressPolicy?: AddressPolicy
-  /** Called after each token call, for the metrics. */
-  onTokenFetched?: (hasFailed: boolean) => void
   /** Replaces how clients' URLs are fetched. Only tests do: the product has no setting for it. */
   downloadDependencies?: Omit<DownloadDependencies, 'userAgent'>
+}
+
+export const nativeKind: ProviderKindRegistration = createNativeKind()
+
+/** Creates the registration. Its pools raise `TransportConfigurationError` when a TLS file cannot be read. */
+export function createNativeKind(options: NativeKindOptions = {}): ProviderKindRegistration {
+  return {
+    readOptions: (profile, settings) => readNativeOptions(settings, profile.baseUrl),
+    createPool: ({ baseUrl }, dependencies) => createPool(baseUrl, dependencies, options)
+  }
 }
 
 /** Uploaded files that are remembered, over all credentials of a worker. */
@@ -47,68 +44,63 @@ const UPLOADS_REMEMBERED_MAX = 1000
 const UPLOADS_AT_ONCE_MAX = 8
 const UPLOAD_WAITERS_MAX = 256
 
-/**
- * The native upstream for the server's credential and for those that clients bring. Raises `TransportConfigurationError` when a TLS
- * file cannot be read; opens no connection before the first call.
- */
-export function createNativeProviderPool(options: NativeProviderOptions): NativeProviderPool {
-  const { settings } = options
-  const shared = createShared(options)
-  // Clients that bring credentials share connections of their own: they are spared a handshake for each credential, and they
-  // cannot use up those of the server's credential.
-  let clientTransport: NativeTransport | undefined
-  return createProviderPool({
-    server: createServerProvider(options, shared),
-    createProvider(credential, identity) {
-      clientTransport ??= createTransport(settings, options.addressPolicy)
-      return createProvider({ shared, transport: clientTransport, credential, identity, ownsTransport: false })
+function createPool(baseUrl: string, dependencies: ExecutorDependencies, options: NativeKindOptions): ExecutorPool {
+  const { settings, log, now } = dependencies
+  const shared = createShared(baseUrl, dependencies, options)
+  const open = () => openNativeConnections({ settings, baseUrl, addressPolicy: options.addressPolicy })
+  // The credentials of clients share connections of their own: none needs a handshake for each credential, and they cannot use up
+  // the connections of the server's credential.
+  let clientConnections: NativeConnections | undefined
+  return createNativeExecutorPool({
+    server: createNativeExecutor({
+      shared,
+      connections: open(),
+      ownsConnections: true,
+      credential: readServerCredential(settings),
+      identity: 'server'
+    }),
+    createExecutor(credential, identity) {
+      clientConnections ??= open()
+      return createNativeExecutor({
+        shared,
+        connections: clientConnections,
+        ownsConnections: false,
+        credential,
+        identity
+      })
     },
     idleMax: settings.passTokenClientCacheSize,
-    isBaseUrlNamed:
-      options.isBaseUrlNamed ?? settings.upstream.baseUrl !== settingsTable.UPSTREAM_BASE_URL.defaultValue(),
-    now: shared.now,
-    closeShared: async () => clientTransport?.close(),
-    destroyShared: async () => clientTransport?.destroy(),
+    isBaseUrlNamed: baseUrl !== settingsTable.UPSTREAM_BASE_URL.defaultValue(),
+    now,
+    closeShared: async () => clientConnections?.close(),
+    destroyShared: async () => clientConnections?.destroy(),
     onCloseFailed: thrown =>
-      options.log.warn({ event: 'upstream_close_failed', err: thrown }, 'An upstream client did not close')
+      log.warn({ event: 'upstream_close_failed', err: thrown }, 'An upstream client did not close')
   })
 }
 
-/** The native upstream for the credential in the settings alone. */
-export function createNativeProvider(options: NativeProviderOptions): NativeProvider {
-  return createServerProvider(options, createShared(options))
-}
-
-function createServerProvider(options: NativeProviderOptions, shared: SharedDependencies): NativeProvider {
-  return createProvider({
-    shared,
-    transport: createTransport(shared.settings, options.addressPolicy),
-    credential: readServerCredential(shared.settings),
-    identity: 'server',
-    ownsTransport: true
-  })
-}
-
-function createShared(options: NativeProviderOptions): SharedDependencies {
-  const { settings } = options
-  const now = options.now ?? Date.now
-  const userAgent = `llm-gateway/${options.version}`
+function createShared(
+  baseUrl: string,
+  dependencies: ExecutorDependencies,
+  { downloadDependencies }: NativeKindOptions
+): SharedDependencies {
+  const { settings, faces, now } = dependencies
+  const userAgent = `llm-gateway/${dependencies.version}`
+  // Only chat has a contract for each API mode.
+  const face = findProviderFace(faces, { providerKind: 'native', apiMode: 'v1' })
   return {
-    settings,
-    log: options.log,
+    ...dependencies,
     userAgent,
-    createReader: options.createReader ?? createNativeReader,
-    download: createGuardedDownload({ ...options.downloadDependencies, userAgent }),
+    faceOptions: readNativeOptions(settings, baseUrl),
+    readError: (head, body) => face.readError(head, body),
+    download: createGuardedDownload({ ...downloadDependencies, userAgent }),
     uploads: createUploadCache<MediaKind>({ entriesMax: UPLOADS_REMEMBERED_MAX, now }),
     uploadGate: createGate({
       slotsMax: UPLOADS_AT_ONCE_MAX,
       waitersMax: UPLOAD_WAITERS_MAX,
       waitMsMax: Math.ceil(settings.upstream.timeout * 1000)
     }),
-    concealment: createConcealment(listSecretTexts(settings)),
-    now,
-    random: options.random ?? Math.random,
-    onTokenFetched: options.onTokenFetched
+    redaction: createErrorRedaction(listSecretTexts(settings))
   }
 }
 

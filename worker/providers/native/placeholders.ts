@@ -1,8 +1,8 @@
-// Puts the ids of uploaded files into a body that is bytes already, without parsing it again.
+// Puts the ids of uploaded files into the bytes of a body, without parsing it again.
 
 /**
- * The body with each placeholder replaced by its file id, wherever it stands as a JSON string of its own.
- * The same bytes come back when there is nothing to replace.
+ * Returns the body with each placeholder replaced by its file id, wherever the placeholder is a whole JSON string. Returns the same
+ * bytes when there is nothing to replace.
  */
 export function substitutePlaceholders(body: Uint8Array, fileIds: ReadonlyMap<string, string>): Uint8Array {
   if (fileIds.size === 0) return body
@@ -29,7 +29,7 @@ function findPlaces(source: Buffer, fileIds: ReadonlyMap<string, string>): Place
   const places: Place[] = []
   for (const [placeholder, fileId] of fileIds) {
     const replacement = Buffer.from(JSON.stringify(fileId))
-    // With its quotes: a placeholder may be the beginning of another one.
+    // With its quotes: a placeholder may be a prefix of another one.
     const wanted = Buffer.from(JSON.stringify(placeholder))
     for (let start = source.indexOf(wanted); start >= 0; start = source.indexOf(wanted, start + wanted.length)) {
       places.push({ start, end: start + wanted.length, replacement })

@@ -1,22 +1,24 @@
-// The two calls that bring an access token: OAuth client credentials, and a user with a password (upstream contract, 2.1, 2.2).
+// The two calls that fetch an access token: OAuth client credentials, and a user with a password (upstream contract, 2.1, 2.2).
 
 import { randomUUID } from 'node:crypto'
 import type { Secret } from '../../../shared/secret.ts'
 import { protocolFailure } from '../http/call-failure.ts'
-import type { NativeTransport, UpstreamOrigin } from '../http/connections.ts'
+import type { ProviderOrigin } from '../http/connections.ts'
+import type { CredentialCaller } from '../http/credential.ts'
 import { type ExchangeRequest, runExchange } from '../http/exchange.ts'
-import { requireSuccess } from '../http/response-head.ts'
+import { type ReadError, requireSuccess } from '../http/response-head.ts'
 import { ResponseCollector, readJson } from '../http/whole-response.ts'
-import { type FetchedToken, readTokenAnswer } from './token-response.ts'
-import type { TokenCaller } from './token-source.ts'
+import type { NativeConnections } from './connections.ts'
+import { type FetchedToken, readTokenResponse } from './token-response.ts'
 
-/** Token answers are one or two kilobytes. */
-const TOKEN_ANSWER_BYTES_MAX = 64 * 1024
+/** Responses of token servers have one or two kilobytes. */
+const TOKEN_RESPONSE_BYTES_MAX = 64 * 1024
 
 export interface TokenFetchOptions {
-  transport: NativeTransport
+  connections: Pick<NativeConnections, 'endpoints' | 'oauth' | 'passwordToken'>
   userAgent: string
-  /** Ends with the provider; callers come and go. */
+  readError: ReadError
+  /** Aborted when the executor closes. The signals of callers do not end a fetch that others may share. */
   signal: AbortSignal
 }
 
@@ -25,7 +27,7 @@ export function fetchOAuthToken(
   options: TokenFetchOptions,
   account: { credentials: Secret; scope: string }
 ): Promise<FetchedToken> {
-  const { oauth, endpoints } = options.transport
+  const { oauth, endpoints } = options.connections
   return fetchToken(options, oauth, {
     method: 'POST',
     path: endpoints.oauth.path,
@@ -45,13 +47,13 @@ export function fetchOAuthToken(
   })
 }
 
-/** Fetches a token with a user and a password. `headers` are the context headers of the request behind it. */
+/** Fetches a token with a user and a password. `headers` are those of the request that needs it. Rejects with `CallFailure`. */
 export function fetchPasswordToken(
   options: TokenFetchOptions,
   account: { user: string; password: Secret },
-  headers: TokenCaller['headers']
+  headers: CredentialCaller['headers']
 ): Promise<FetchedToken> {
-  const { passwordToken, endpoints } = options.transport
+  const { passwordToken, endpoints } = options.connections
   const pair = Buffer.from(`${account.user}:${account.password.reveal()}`).toString('base64')
   return fetchToken(options, passwordToken, {
     method: 'POST',
@@ -61,13 +63,13 @@ export function fetchPasswordToken(
 }
 
 async function fetchToken(
-  { transport, signal }: TokenFetchOptions,
-  { dispatcher, origin }: UpstreamOrigin,
+  { readError, signal }: TokenFetchOptions,
+  { dispatcher, origin, timeouts }: ProviderOrigin,
   request: ExchangeRequest
 ): Promise<FetchedToken> {
-  const collector = new ResponseCollector(TOKEN_ANSWER_BYTES_MAX)
-  await runExchange({ dispatcher, origin, request, receiver: collector, timeouts: transport.timeouts.whole, signal })
-  const token = readTokenAnswer(readJson(requireSuccess(await collector.take())))
-  if (token === undefined) throw protocolFailure('token_answer_without_token')
+  const receiver = new ResponseCollector(TOKEN_RESPONSE_BYTES_MAX)
+  await runExchange({ dispatcher, origin, request, receiver, timeouts: timeouts.whole, signal })
+  const token = readTokenResponse(readJson(requireSuccess(await receiver.take(), readError)))
+  if (token === undefined) throw protocolFailure('token_response_without_token')
   return token
 }

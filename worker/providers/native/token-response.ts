@@ -1,10 +1,10 @@
-// What a token endpoint answers, as a token with the moment it ends (upstream contract, sections 2.1 and 2.2).
+// The response of a token endpoint as a token with its expiry (upstream contract, sections 2.1 and 2.2).
 
 import { Secret } from '../../../shared/secret.ts'
 
 export interface FetchedToken {
   value: Secret
-  /** Milliseconds since the epoch; undefined when the answer did not say. */
+  /** Milliseconds since the epoch; undefined when the response did not say. */
   expiresAtMs: number | undefined
 }
 
@@ -12,9 +12,9 @@ export interface FetchedToken {
  * Reads `{"access_token","expires_at"}`, or `{"tok","exp"}` which wins where both stand. Returns undefined for anything that
  * holds no token.
  */
-export function readTokenAnswer(answer: unknown): FetchedToken | undefined {
-  if (typeof answer !== 'object' || answer === null) return undefined
-  const members = new Map<string, unknown>(Object.entries(answer))
+export function readTokenResponse(body: unknown): FetchedToken | undefined {
+  if (typeof body !== 'object' || body === null) return undefined
+  const members = new Map<string, unknown>(Object.entries(body))
   const isShort = isText(members.get('tok'))
   const token = members.get(isShort ? 'tok' : 'access_token')
   if (!isText(token)) return undefined

@@ -7,9 +7,10 @@ import type {
   NormalizedMessage,
   NormalizedRequest
 } from '../../../../worker/normalized/index.ts'
-import { writeNativeV1Request } from '../../../../worker/protocols/native/v1/face.ts'
-import { writeNativeV2Request } from '../../../../worker/protocols/native/v2/face.ts'
-import { makeRequest, plainSettings, say } from './support.ts'
+import { messagesFieldPaths } from '../../../../worker/protocols/messages/client/field-paths.ts'
+import { nativeV1Face } from '../../../../worker/protocols/native/v1/face.ts'
+import { nativeV2Face } from '../../../../worker/protocols/native/v2/face.ts'
+import { makeRequest, plainOptions, say } from './support.ts'
 
 const requestId = '0b6f0a52-7a51-4a0e-9c11-0d6f1b1f2a77'
 const placeholder = (number: number) => `gateway-attachment/${requestId}/${number}`
@@ -25,11 +26,11 @@ const file = (source: MediaSource, filename?: string): FilePart => ({
 })
 const user = (...content: ContentPart[]): NormalizedMessage => ({ role: 'user', content })
 
-function write(messages: NormalizedMessage[], members: Partial<NormalizedRequest> = {}, settings = plainSettings) {
+function write(messages: NormalizedMessage[], members: Partial<NormalizedRequest> = {}, settings = plainOptions) {
   const request = makeRequest({ messages, ...members })
   return {
-    v1: writeNativeV1Request(request, { upstreamModel: 'm', settings }),
-    v2: writeNativeV2Request(request, { upstreamModel: 'm', settings })
+    v1: nativeV1Face.writeChat(request, { upstreamModel: 'm' }, settings),
+    v2: nativeV2Face.writeChat(request, { upstreamModel: 'm' }, settings)
   }
 }
 
@@ -51,9 +52,7 @@ t.test('a file id goes straight in, without an upload', async t => {
 t.test('the name of a file travels with its upload, and the families name the part in their own way', async t => {
   const messages = [user(file(bytes('application/octet-stream'), 'Report.PDF'))]
   t.match(write(messages).v1.attachments, [{ filename: 'Report.PDF', path: 'attachments' }])
-  t.match(write(messages, { protocol: 'responses' }).v1.attachments, [{ path: 'attachments' }])
-  t.match(write(messages, { protocol: 'messages' }).v1.attachments, [{ path: 'messages[0].content[1]' }])
-  t.match(write(messages, { protocol: 'content' }).v1.attachments, [{ path: 'messages[0].content[1]' }])
+  t.match(write(messages, { fieldPaths: messagesFieldPaths }).v1.attachments, [{ path: 'messages[0].content[1]' }])
 })
 
 t.test('one source is uploaded once, in a message and over messages', async t => {
@@ -63,14 +62,14 @@ t.test('one source is uploaded once, in a message and over messages', async t =>
     user(url('https://a.test/1'), image(bytes('image/png')))
   ])
   t.equal(v1.attachments.length, 2)
-  t.equal(v1.droppedAttachments, 0)
+  t.equal(v1.reading.droppedAttachments, 0)
   t.match(v1.body.messages, [{ attachments: [placeholder(0)] }, {}, { attachments: [placeholder(0), placeholder(1)] }])
 })
 
 t.test('a message has two attachments and drops further ones, which are counted', async t => {
   const { v1 } = write([user(url('https://a.test/1'), url('https://a.test/2'), url('https://a.test/3'))])
   t.equal(v1.attachments.length, 2)
-  t.equal(v1.droppedAttachments, 1)
+  t.equal(v1.reading.droppedAttachments, 1)
   t.equal(v1.reading.droppedAttachments, 1)
 })
 
@@ -83,7 +82,7 @@ t.test('a request has ten attachments, and the newest messages have them', async
   const urls = v1.attachments.map(pending => (pending.source.kind === 'url' ? pending.source.url : ''))
   t.equal(urls.length, 10)
   t.equal(urls[0], 'https://a.test/2/1')
-  t.equal(v1.droppedAttachments, 4)
+  t.equal(v1.reading.droppedAttachments, 4)
 })
 
 t.test('attachments of merged messages stay together', async t => {
@@ -97,7 +96,7 @@ t.test('attachments of merged messages stay together', async t => {
 })
 
 t.test('images that are switched off are left out, the text and other files stay', async t => {
-  const settings = { ...plainSettings, isImageInputEnabled: false }
+  const settings = { ...plainOptions, isImageInputEnabled: false }
   const { v1 } = write(
     [user({ type: 'text', text: 'a' }, url('https://a.test/1'), file(bytes('image/png')), file(bytes('text/plain')))],
     {},
@@ -105,7 +104,7 @@ t.test('images that are switched off are left out, the text and other files stay
   )
   t.strictSame(v1.body.messages, [{ role: 'user', content: 'a', attachments: [placeholder(0)] }])
   t.match(v1.attachments, [{ source: { mediaType: 'text/plain' } }])
-  t.equal(v1.droppedAttachments, 0)
+  t.equal(v1.reading.droppedAttachments, 0)
 })
 
 t.test('what the upstream does not take is refused: by type, or by extension where the type says nothing', async t => {
@@ -116,13 +115,10 @@ t.test('what the upstream does not take is refused: by type, or by extension whe
   }
   t.throws(refuse(file(bytes('application/zip'), 'a.zip')), unsupported)
   t.throws(refuse(file(bytes('application/octet-stream'), 'pdf')), unsupported)
-  for (const protocol of ['messages', 'content'] as const) {
-    t.throws(refuse(image(bytes('image/webp')), { protocol }), {
-      code: 'invalid_request',
-      status: 400,
-      param: 'messages[0].content[1]'
-    })
-  }
+  t.throws(refuse(image(bytes('image/webp')), { fieldPaths: messagesFieldPaths }), {
+    ...unsupported,
+    param: 'messages[0].content[1]'
+  })
   for (const part of [
     image(bytes('IMAGE/PNG; charset=x')),
     file(bytes('audio/mp3')),
@@ -147,13 +143,13 @@ t.test('sizes count the decoded bytes, per file and for images and audio togethe
 })
 
 t.test('files that were uploaded before go with the last words of the user', async t => {
-  const native = { fields: {}, attachmentIds: ['f1', 'f2'] }
+  const uploadedFileIds = ['f1', 'f2']
   const { v1, v2 } = write([say('user', 'a'), say('assistant', 'b'), user(file({ kind: 'file-id', fileId: 'f1' }))], {
-    providerOptions: { native }
+    uploadedFileIds
   })
   t.match(v1.body.messages, [{ attachments: undefined }, {}, { attachments: ['f1', 'f2'] }])
   t.match(v2.body.messages, [{}, {}, { content: [{}, { files: [{ id: 'f1' }, { id: 'f2' }] }] }])
-  const withoutUser = write([say('system', 's')], { providerOptions: { native } })
+  const withoutUser = write([say('system', 's')], { uploadedFileIds })
   t.strictSame(withoutUser.v1.body.messages, [
     { role: 'system', content: 's' },
     { role: 'user', content: '', attachments: ['f1', 'f2'] }
@@ -176,7 +172,7 @@ t.test('pictures inside tool results go with the next words of the user', async 
     { role: 'assistant', content: '', function_call: { name: 'shot', arguments: {} } },
     { role: 'function', name: 'shot', content: '{"result":"ok"}' }
   ]
-  const followed = write([call, user(result, { type: 'text', text: 'and?' })], { protocol: 'messages' })
+  const followed = write([call, user(result, { type: 'text', text: 'and?' })])
   t.strictSame(followed.v1.body.messages, [
     ...expected,
     { role: 'user', content: 'and?', attachments: [placeholder(0)] }

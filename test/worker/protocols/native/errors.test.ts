@@ -1,5 +1,11 @@
 import t from 'tap'
-import { findPayloadError, mapErrorEvent, mapUpstreamError } from '../../../../worker/protocols/native/errors.ts'
+import { findPayloadError, mapErrorEvent, readResponseError } from '../../../../worker/protocols/native/errors.ts'
+
+/** The error for a status, a body and a `retry-after`. */
+function readError(status: number, text: string | undefined, retryAfter: string | undefined) {
+  const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
+  return readResponseError({ status, headers }, Buffer.from(text ?? ''))
+}
 
 const body = (message: string, status = 400) => JSON.stringify({ status, message })
 
@@ -24,18 +30,18 @@ t.test('every status of the upstream has its own error', async t => {
     [302, 'provider_protocol_error', 502, 'upstream']
   ]
   for (const [status, code, mapped, kind] of table) {
-    const error = mapUpstreamError(status, body('Something', status), undefined)
+    const error = readError(status, body('Something', status), undefined)
     t.same([error.code, error.status, error.kind], [code, mapped, kind], String(status))
   }
 })
 
 t.test("the message is the upstream's own, else a fixed text", async t => {
-  t.equal(mapUpstreamError(422, body('Invalid params: x'), undefined).message, 'Invalid params: x')
+  t.equal(readError(422, body('Invalid params: x'), undefined).message, 'Invalid params: x')
   t.equal(
-    mapUpstreamError(401, '{"code":6,"message":"credentials doesn\'t match db data"}', undefined).message,
+    readError(401, '{"code":6,"message":"credentials doesn\'t match db data"}', undefined).message,
     "credentials doesn't match db data"
   )
-  t.equal(mapUpstreamError(400, '{"error":{"message":"nested"}}', undefined).message, 'nested')
+  t.equal(readError(400, '{"error":{"message":"nested"}}', undefined).message, 'nested')
   for (const text of [
     undefined,
     '',
@@ -45,25 +51,25 @@ t.test("the message is the upstream's own, else a fixed text", async t => {
     '{"message":""}',
     'plain'
   ]) {
-    t.equal(mapUpstreamError(502, text, undefined).message, 'The connection to the upstream failed.')
+    t.equal(readError(502, text, undefined).message, 'The connection to the upstream failed.')
   }
 })
 
 t.test('a model that the upstream does not know is told apart from other things not found', async t => {
-  const unknown = mapUpstreamError(404, body('No such model', 404), undefined)
+  const unknown = readError(404, body('No such model', 404), undefined)
   t.same([unknown.code, unknown.param, unknown.message], ['model_not_found', 'model', 'No such model'])
-  t.equal(mapUpstreamError(404, body('No such file', 404), undefined).code, 'upstream_not_found')
-  t.equal(mapUpstreamError(404, undefined, undefined).code, 'upstream_not_found')
+  t.equal(readError(404, body('No such file', 404), undefined).code, 'upstream_not_found')
+  t.equal(readError(404, undefined, undefined).code, 'upstream_not_found')
 })
 
 t.test('the time to wait is passed on for 429 and 503 only', async t => {
-  for (const status of [429, 503]) t.equal(mapUpstreamError(status, undefined, '7').retryAfter, '7')
-  for (const status of [400, 500, 502, 504]) t.equal(mapUpstreamError(status, undefined, '7').retryAfter, undefined)
-  t.equal(mapUpstreamError(429, undefined, undefined).retryAfter, undefined)
+  for (const status of [429, 503]) t.equal(readError(status, undefined, '7').retryAfter, '7')
+  for (const status of [400, 500, 502, 504]) t.equal(readError(status, undefined, '7').retryAfter, undefined)
+  t.equal(readError(429, undefined, undefined).retryAfter, undefined)
 })
 
 t.test('no address, markup or secret gets through, and no endless text', async t => {
-  const clean = (message: string) => mapUpstreamError(400, body(message), undefined).message
+  const clean = (message: string) => readError(400, body(message), undefined).message
   t.equal(clean('see https://user:pw@internal.test:8443/v1/chat?key=1 there'), 'see [address] there')
   t.notMatch(clean('Authorization: Bearer abcdefgh12345678'), /abcdefgh/)
   t.notMatch(clean('access_token=abcdefgh12345678'), /abcdefgh/)

@@ -3,18 +3,18 @@
 import t from 'tap'
 import { accumulateEvents, type NormalizedEvent } from '../../../../worker/normalized/index.ts'
 import { checkGrammar } from '../../normalized/grammar.ts'
-import { type CreateReader, listGoldens, readStream, readWhole, type Setup, writeLines } from './support.ts'
+import { listGoldens, type NativeFace, readStream, readWhole, type Setup, writeLines } from './support.ts'
 
 export function testGoldens(
   family: 'native-v1' | 'native-v2',
-  create: CreateReader,
+  face: NativeFace,
   setups: Record<string, Setup> = {}
 ): void {
   for (const golden of listGoldens(family)) {
     const setup = setups[golden.name] ?? {}
     if (!golden.isStream) {
       t.test(`${family}: the whole answer ${golden.name} gives its events`, async t => {
-        const events = readWhole(create, golden.bytes, setup)
+        const events = readWhole(face, golden.bytes, setup)
         const lines = writeLines(events)
         t.equal(lines, golden.expect(lines))
         t.same(checkGrammar(events), [])
@@ -22,20 +22,20 @@ export function testGoldens(
       continue
     }
     t.test(`${family}: the stream ${golden.name} gives its events`, async t => {
-      const events = readStream(create, [golden.bytes], setup)
+      const events = readStream(face, [golden.bytes], setup)
       const lines = writeLines(events)
       t.equal(lines, golden.expect(lines))
       t.same(checkGrammar(events), [])
     })
     t.test(`${family}: the stream ${golden.name} reads the same wherever it is cut (A12, A13)`, async t => {
-      const lines = golden.expect(writeLines(readStream(create, [golden.bytes], setup)))
+      const lines = golden.expect(writeLines(readStream(face, [golden.bytes], setup)))
       const { bytes } = golden
       for (let cut = 0; cut <= bytes.length; cut++) {
-        const cutLines = writeLines(readStream(create, [bytes.subarray(0, cut), bytes.subarray(cut)], setup))
+        const cutLines = writeLines(readStream(face, [bytes.subarray(0, cut), bytes.subarray(cut)], setup))
         if (cutLines !== lines) t.equal(cutLines, lines, `cut at byte ${cut}`)
       }
       const single = Array.from(bytes, (_, index) => bytes.subarray(index, index + 1))
-      t.equal(writeLines(readStream(create, single, setup)), lines, 'byte by byte')
+      t.equal(writeLines(readStream(face, single, setup)), lines, 'byte by byte')
     })
   }
 }

@@ -10,13 +10,13 @@ import {
   type ToolResultPart,
   writeToolCallId
 } from '../../../../worker/normalized/index.ts'
-import { writeNativeV1Request } from '../../../../worker/protocols/native/v1/face.ts'
-import { createNativeV2Reader, writeNativeV2Request } from '../../../../worker/protocols/native/v2/face.ts'
+import { nativeV1Face } from '../../../../worker/protocols/native/v1/face.ts'
+import { nativeV2Face } from '../../../../worker/protocols/native/v2/face.ts'
 import { LINEAR_GROWTH_MAX, measureGrowth } from '../../../support/growth.ts'
-import { makeRequest, openReader, plainSettings, say } from './support.ts'
+import { makeRequest, openReader, plainOptions, say } from './support.ts'
 
 const stateId = '019e8373-dc9a-7883-af60-ebb20b79e1e1'
-const options = { upstreamModel: 'GigaChat-2', settings: plainSettings }
+const target = { upstreamModel: 'GigaChat-2' }
 
 function call(id: string | null, name: string, callArguments: JsonObject = {}, more: Partial<ToolCallPart> = {}) {
   return { type: 'tool-call' as const, id, name, arguments: callArguments, ...more }
@@ -32,11 +32,11 @@ const tool = (...content: ContentPart[]): NormalizedMessage => ({ role: 'tool', 
 const user = (...content: ContentPart[]): NormalizedMessage => ({ role: 'user', content })
 
 function v1(messages: NormalizedMessage[], members: Partial<NormalizedRequest> = {}): unknown {
-  return writeNativeV1Request(makeRequest({ messages, ...members }), options).body.messages
+  return nativeV1Face.writeChat(makeRequest({ messages, ...members }), target, plainOptions).body.messages
 }
 
 function v2(messages: NormalizedMessage[], members: Partial<NormalizedRequest> = {}): unknown {
-  return writeNativeV2Request(makeRequest({ messages, ...members }), options).body.messages
+  return nativeV2Face.writeChat(makeRequest({ messages, ...members }), target, plainOptions).body.messages
 }
 
 t.test('leading instructions of both roles are joined into the one system message', async t => {
@@ -78,11 +78,10 @@ t.test('neighbours of one role are joined and trimmed', async t => {
   t.strictSame(v1([say('user', ' alone ')]), [{ role: 'user', content: ' alone ' }])
 })
 
-t.test('parts of text are joined with a line feed, in the content family with nothing', async t => {
+t.test('parts of text are joined with a line feed, pieces of one text with nothing', async t => {
   const parts = user({ type: 'text', text: 'a' }, { type: 'text', text: 'b' })
   t.strictSame(v1([parts]), [{ role: 'user', content: 'a\nb' }])
-  t.strictSame(v1([parts], { protocol: 'messages' }), [{ role: 'user', content: 'a\nb' }])
-  t.strictSame(v1([parts], { protocol: 'content' }), [{ role: 'user', content: 'ab' }])
+  t.strictSame(v1([{ ...parts, form: 'pieces' }]), [{ role: 'user', content: 'ab' }])
 })
 
 t.test('a message without content is empty text', async t => {
@@ -93,9 +92,14 @@ t.test('a message without content is empty text', async t => {
   t.strictSame(v2([assistant()]), [{ role: 'assistant', content: [{ text: '' }] }])
 })
 
-t.test('the empty turn that content SDKs replay is dropped', async t => {
-  const messages = [say('user', 'a'), say('assistant', 'b'), say('assistant', ''), say('user', 'c')]
-  t.strictSame(v1(messages, { protocol: 'content' }), [
+t.test('a model turn of pieces that hold nothing for this wire is left out', async t => {
+  const signed: NormalizedMessage = {
+    role: 'assistant',
+    content: [{ type: 'text', text: '', state: { content_compatible: { thoughtSignature: 's' } } }],
+    form: 'pieces'
+  }
+  const messages = [say('user', 'a'), say('assistant', 'b'), signed, say('user', 'c')]
+  t.strictSame(v1(messages), [
     { role: 'user', content: 'a' },
     { role: 'assistant', content: 'b' },
     { role: 'user', content: 'c' }
@@ -232,7 +236,7 @@ t.test('results stand before the words of the same message, and none gets lost (
     user({ type: 'text', text: 'then' }, result('c2', '2'), result('c1', '1'))
   ]
   t.strictSame(
-    (v2(messages, { protocol: 'messages' }) as JsonObject[]).map(message => message.role),
+    (v2(messages) as JsonObject[]).map(message => message.role),
     ['assistant', 'tool', 'tool', 'user']
   )
 })
@@ -248,7 +252,7 @@ t.test('results are never merged, even alone', async t => {
 
 t.test('a result that comes back alone is placed by the id that we issued', async t => {
   const id = writeToolCallId({ stateId, name: 'order_status', callNumber: 0, nonce: '' })
-  t.strictSame(v2([tool(result(id, '{"status":"packed"}'))], { protocol: 'responses' }), [
+  t.strictSame(v2([tool(result(id, '{"status":"packed"}'))]), [
     {
       role: 'tool',
       content: [{ function_result: { name: 'order_status', result: { status: 'packed' } } }],
@@ -312,13 +316,13 @@ t.test('calls that nobody answered are dropped where the conversation went on (B
     { role: 'function', name: 'g', content: '{"result":1}' },
     { role: 'user', content: 'and' }
   ])
-  const written = writeNativeV2Request(makeRequest({ messages }), options)
+  const written = nativeV2Face.writeChat(makeRequest({ messages }), target, plainOptions)
   t.equal(written.reading.droppedToolCalls, 3)
 })
 
 t.test('the count of dropped calls is reported when the answer begins (B8)', async t => {
   const anomalies: unknown[] = []
-  const reader = openReader(createNativeV2Reader, {
+  const reader = openReader(nativeV2Face, {
     reading: { droppedToolCalls: 3 },
     onAnomaly: (name, details) => anomalies.push([name, details])
   })
@@ -382,8 +386,8 @@ t.test('three turns keep the state id of the upstream, streaming and not (C3)', 
       finish_reason: 'function_call'
     })
   )
-  const whole = openReader(createNativeV2Reader).readBody(body)
-  const reader = openReader(createNativeV2Reader)
+  const whole = openReader(nativeV2Face).readBody(body)
+  const reader = openReader(nativeV2Face)
   const streamed = [...reader.push(Buffer.from(`data: ${body}\n\n`)), ...reader.end()]
   for (const events of [whole, streamed]) {
     const start = events.find(event => event.type === 'tool-call-start')

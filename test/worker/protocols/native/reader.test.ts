@@ -2,10 +2,10 @@
 
 import t from 'tap'
 import { accumulateEvents, type NormalizedEvent, readToolCallId } from '../../../../worker/normalized/index.ts'
-import { createNativeV1Reader } from '../../../../worker/protocols/native/v1/face.ts'
-import { createNativeV2Reader } from '../../../../worker/protocols/native/v2/face.ts'
+import { nativeV1Face } from '../../../../worker/protocols/native/v1/face.ts'
+import { nativeV2Face } from '../../../../worker/protocols/native/v2/face.ts'
 import { SSE_FRAME_CHARACTERS_MAX } from '../../../../worker/protocols/shared/sse.ts'
-import { openReader, readStream, type Setup } from './support.ts'
+import { type NativeFace, openReader, readStream, type Setup } from './support.ts'
 
 const frame = (payload: unknown, name?: string) =>
   Buffer.from(`${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(payload)}\n\n`)
@@ -17,7 +17,7 @@ const done = (more: object = {}) => frame({ model: 'm', finish_reason: 'stop', .
 const types = (events: readonly NormalizedEvent[]) => events.map(event => event.type)
 
 t.test('every delta comes out with the bytes that complete it (A18)', async t => {
-  const reader = openReader(createNativeV1Reader)
+  const reader = openReader(nativeV1Face)
   t.same(types(reader.push(v1({ content: 'a', role: 'assistant' }))), ['start', 'text-start', 'text-delta'])
   const bytes = v1({ content: 'b' })
   t.same(types(reader.push(bytes.subarray(0, -2))), [])
@@ -25,7 +25,7 @@ t.test('every delta comes out with the bytes that complete it (A18)', async t =>
 })
 
 t.test('a call starts when it arrives, and pieces of its arguments are passed on at once (A18)', async t => {
-  const reader = openReader(createNativeV2Reader)
+  const reader = openReader(nativeV2Face)
   const call = (text: string, more: object = {}) => ({ content: [{ function_call: { arguments: text, ...more } }] })
   const first = reader.push(delta({ tool_state_id: 's', ...call('{"a"', { name: 'f' }) }))
   t.same(types(first), ['start', 'tool-call-start', 'tool-call-delta'])
@@ -35,14 +35,14 @@ t.test('a call starts when it arrives, and pieces of its arguments are passed on
 })
 
 t.test('an object of arguments waits only for the next frame, because it may be sent again, grown', async t => {
-  const reader = openReader(createNativeV1Reader)
+  const reader = openReader(nativeV1Face)
   const call = { function_call: { name: 'f', arguments: { a: 1 } }, functions_state_id: 's' }
   t.same(types(reader.push(v1(call))), ['start', 'tool-call-start'])
   t.same(types(reader.push(v1({ content: 'and' }))), ['tool-call-delta', 'tool-call-end', 'text-start', 'text-delta'])
 })
 
 t.test('with the option for parallel calls none comes out before the upstream has finished', async t => {
-  const reader = openReader(createNativeV2Reader, { reading: { buffersToolCalls: true } })
+  const reader = openReader(nativeV2Face, { reading: { buffersToolCalls: true } })
   const call = (name: string) => delta({ tool_state_id: 's', content: [{ function_call: { name, arguments: {} } }] })
   t.same(types(reader.push(call('f'))), ['start'])
   t.same(types(reader.push(call('g'))), [])
@@ -56,20 +56,20 @@ t.test('with the option for parallel calls none comes out before the upstream ha
 })
 
 t.test('a v2 call without a state id waits for it, because its id has to carry it', async t => {
-  const reader = openReader(createNativeV2Reader)
+  const reader = openReader(nativeV2Face)
   t.same(types(reader.push(delta({ content: [{ function_call: { name: 'f', arguments: '{"a":1}' } }] }))), ['start'])
   const events = reader.push(delta({ tools_state_id: 's', content: [] }))
   t.same(types(events), ['tool-call-start', 'tool-call-delta'])
 })
 
 t.test('v2 ends with its last event, v1 with its end marker or the end of the bytes', async t => {
-  const reader = openReader(createNativeV2Reader)
+  const reader = openReader(nativeV2Face)
   reader.push(delta({ content: [{ text: 'a' }] }))
   t.equal(reader.push(done()).at(-1)?.type, 'finish')
   t.same(reader.push(delta({ content: [{ text: 'late' }] })), [])
   t.same(reader.end(), [])
 
-  const v1Reader = openReader(createNativeV1Reader)
+  const v1Reader = openReader(nativeV1Face)
   v1Reader.push(v1({ content: 'a' }))
   t.same(types(v1Reader.push(v1({ content: '' }, { finish_reason: 'stop' }))), [])
   t.same(types(v1Reader.push(Buffer.from('data: [DONE]\n\n'))), ['text-end', 'finish'])
@@ -77,12 +77,12 @@ t.test('v2 ends with its last event, v1 with its end marker or the end of the by
 })
 
 t.test('an error that comes before anything else stands alone, without a start', async t => {
-  t.same(types(openReader(createNativeV1Reader).push(frame({ status: 429, message: 'slow' }))), ['error'])
-  t.same(types(openReader(createNativeV2Reader).end()), ['error'])
+  t.same(types(openReader(nativeV1Face).push(frame({ status: 429, message: 'slow' }))), ['error'])
+  t.same(types(openReader(nativeV2Face).end()), ['error'])
 })
 
 t.test('a frame beyond the bound ends the stream with an error', async t => {
-  const reader = openReader(createNativeV1Reader)
+  const reader = openReader(nativeV1Face)
   reader.push(v1({ content: 'a' }))
   const events = reader.push(Buffer.alloc(SSE_FRAME_CHARACTERS_MAX + 1, 'x'))
   t.match(events, [{ type: 'error', error: { code: 'provider_protocol_error' } }])
@@ -105,7 +105,7 @@ t.test('frames that are alike are read like any other (repeated frames)', async 
     '</think>',
     '<think>r</think>s'
   ]
-  const events = readStream(createNativeV1Reader, [
+  const events = readStream(nativeV1Face, [
     ...pieces.map(piece => text(piece)),
     text('last', { created: 2 }),
     v1({ content: '' }, { finish_reason: 'stop' })
@@ -120,7 +120,7 @@ t.test('a frame that only begins and ends like the others is read in full', asyn
   const plain = (piece: string) => `data: {"messages":[{"role":"assistant","content":[{"text":"${piece}"}]}]}\n\n`
   const twoTexts = 'data: {"messages":[{"role":"assistant","content":[{"text":"b"},{"text":"c"}]}]}\n\n'
   const broken = plain('d\\')
-  const events = readStream(createNativeV2Reader, [Buffer.from(plain('a') + plain('a2') + twoTexts + broken)])
+  const events = readStream(nativeV2Face, [Buffer.from(plain('a') + plain('a2') + twoTexts + broken)])
   t.equal(events.map(event => (event.type === 'text-delta' ? event.text : '')).join(''), 'aa2bc')
   t.match(events.at(-1), { type: 'error', error: { code: 'provider_protocol_error' } })
 })
@@ -132,50 +132,49 @@ t.test('only the first of several choices is the answer', async t => {
       { delta: { content: 'mine' }, index: 0, finish_reason: 'stop' }
     ]
   })
-  const { items } = accumulateEvents(readStream(createNativeV1Reader, [bytes]))
+  const { items } = accumulateEvents(readStream(nativeV1Face, [bytes]))
   t.match(items, [{ type: 'text', text: 'mine' }])
 })
 
 t.test('what an answer shows beyond the ordinary is reported', async t => {
-  const reported = (create: typeof createNativeV1Reader, pieces: Uint8Array[], setup: Setup = {}) => {
+  const reported = (create: NativeFace, pieces: Uint8Array[], setup: Setup = {}) => {
     const names: string[] = []
     readStream(create, pieces, { ...setup, onAnomaly: name => names.push(name) })
     return names
   }
   const text = v1({ content: 'a' })
-  t.same(reported(createNativeV1Reader, [text, v1({}, { finish_reason: 'stop' })]), [])
-  t.same(reported(createNativeV1Reader, [text, Buffer.from('data: [DONE]\n\n')]), ['finish_reason_missing'])
-  t.same(reported(createNativeV1Reader, [text, v1({}, { finish_reason: 'weird' })]), ['finish_reason_unknown'])
-  t.same(reported(createNativeV1Reader, [text, v1({}, { finish_reason: 'function_call' })]), [
-    'announced_tool_call_missing'
-  ])
+  t.same(reported(nativeV1Face, [text, v1({}, { finish_reason: 'stop' })]), [])
+  t.same(reported(nativeV1Face, [text, Buffer.from('data: [DONE]\n\n')]), ['finish_reason_missing'])
+  t.same(reported(nativeV1Face, [text, v1({}, { finish_reason: 'weird' })]), ['finish_reason_unknown'])
+  t.same(reported(nativeV1Face, [text, v1({}, { finish_reason: 'function_call' })]), ['announced_tool_call_missing'])
   const demanded = { reading: { expectsToolCall: true } }
-  t.same(reported(createNativeV2Reader, [done()], demanded), ['forced_tool_call_missing'])
+  t.same(reported(nativeV2Face, [done()], demanded), ['forced_tool_call_missing'])
   const search = delta({ content: [{ tool_execution: { name: 'web_search' } }] })
-  t.same(reported(createNativeV2Reader, [search, done()], demanded), [])
+  t.same(reported(nativeV2Face, [search, done()], demanded), [])
   const call = (a: number) =>
     delta({ tool_state_id: 's', content: [{ function_call: { name: 'f', id: 'p', arguments: { a } } }] })
   const between = delta({ content: [{ text: 'x' }] })
-  t.same(reported(createNativeV2Reader, [call(1), between, call(2), done()]), ['tool_call_changed_late'])
+  t.same(reported(nativeV2Face, [call(1), between, call(2), done()]), ['tool_call_changed_late'])
 })
 
 t.test('usage is unknown where the upstream does not say it, and zero where it says zero (D3)', async t => {
-  const usageOf = (create: typeof createNativeV1Reader, payload: object) =>
+  const usageOf = (create: NativeFace, payload: object) =>
     accumulateEvents(openReader(create).readBody(Buffer.from(JSON.stringify(payload)))).usage
-  const v1Usage = (usage: unknown) => usageOf(createNativeV1Reader, { choices: [], usage })
+  const v1Usage = (usage: unknown) => usageOf(nativeV1Face, { choices: [], usage })
   t.same(v1Usage({ prompt_tokens: 5, completion_tokens: 2 }), {
     inputTokens: 5,
-    cachedInputTokens: null,
+    cacheReadTokens: null,
+    cacheWriteTokens: null,
     outputTokens: 2,
     reasoningTokens: null,
     totalTokens: 7
   })
-  t.equal(v1Usage({ prompt_tokens: 5, precached_prompt_tokens: 0 })?.cachedInputTokens, 0)
+  t.equal(v1Usage({ prompt_tokens: 5, precached_prompt_tokens: 0 })?.cacheReadTokens, 0)
   t.equal(v1Usage({ completion_tokens: 5, completion_tokens_details: { reasoning_tokens: 3 } })?.reasoningTokens, 3)
   for (const nothing of [undefined, null, {}, 'x', { prompt_tokens: '5' }, { prompt_tokens: -1 }]) {
     t.equal(v1Usage(nothing), null)
   }
-  const v2Usage = usageOf(createNativeV2Reader, {
+  const v2Usage = usageOf(nativeV2Face, {
     messages: [],
     usage: {
       input_tokens: 9,
@@ -184,18 +183,25 @@ t.test('usage is unknown where the upstream does not say it, and zero where it s
       output_tokens_details: { reasoning_tokens: 1 }
     }
   })
-  t.same(v2Usage, { inputTokens: 9, cachedInputTokens: 4, outputTokens: 1, reasoningTokens: 1, totalTokens: 10 })
+  t.same(v2Usage, {
+    inputTokens: 9,
+    cacheReadTokens: 4,
+    cacheWriteTokens: null,
+    outputTokens: 1,
+    reasoningTokens: 1,
+    totalTokens: 10
+  })
 })
 
 t.test('metadata tells where the answer came from, and drops what is too long', async t => {
   const read = (setup: Setup, payload: object = {}) =>
     accumulateEvents(
-      openReader(createNativeV2Reader, setup).readBody(Buffer.from(JSON.stringify({ messages: [], ...payload })))
+      openReader(nativeV2Face, setup).readBody(Buffer.from(JSON.stringify({ messages: [], ...payload })))
     ).metadata
-  t.same(read({ head: {} }), {})
-  t.same(read({ head: { upstreamRequestId: 'r', upstreamSessionId: 'x'.repeat(513) } }), { upstream_x_request_id: 'r' })
-  t.same(read({ head: {}, reading: { droppedAttachments: 2 } }), { upstream_dropped_attachments: '2' })
-  t.match(read({ head: {} }, { thread_id: 't', message_id: 'm', finish_reason: 'weird' }), {
+  t.same(read({ headers: {} }), {})
+  t.same(read({ headers: { 'x-request-id': 'r', 'x-session-id': 'x'.repeat(513) } }), { upstream_x_request_id: 'r' })
+  t.same(read({ headers: {}, reading: { droppedAttachments: 2 } }), { upstream_dropped_attachments: '2' })
+  t.match(read({ headers: {} }, { thread_id: 't', message_id: 'm', finish_reason: 'weird' }), {
     upstream_thread_id: 't',
     upstream_message_id: 'm',
     upstream_finish_reason: 'weird'
@@ -207,9 +213,7 @@ t.test('text of a schema gets no list of sources', async t => {
   const payload = { messages: [{ content: [{ inline_data: inlineData, text: '{"a":"b[sources=[1]]"}' }] }] }
   const read = (isStructuredOutput: boolean) =>
     accumulateEvents(
-      openReader(createNativeV2Reader, { reading: { isStructuredOutput } }).readBody(
-        Buffer.from(JSON.stringify(payload))
-      )
+      openReader(nativeV2Face, { reading: { isStructuredOutput } }).readBody(Buffer.from(JSON.stringify(payload)))
     ).items.at(-1)
   t.match(read(true), { type: 'text', text: '{"a":"b"}' })
   t.match(read(false), { type: 'text', text: '{"a":"b"}\n\nSources:\n- [A](https://a.test)' })
@@ -230,7 +234,7 @@ t.test('citations point into the text that was delivered', async t => {
     delta({ content: [{ text: ' two[sources=[1]] three' }] }),
     done()
   ]
-  const { items } = accumulateEvents(readStream(createNativeV2Reader, pieces))
+  const { items } = accumulateEvents(readStream(nativeV2Face, pieces))
   const text = items.find(item => item.type === 'text')
   t.equal(text?.text, 'One two three\n\nSources:\n- [https://b.test](https://b.test)\n- [A \\[x\\]](https://a.test)')
   const cited = text?.citations.map(({ startIndex, endIndex, url }) => [
@@ -258,7 +262,7 @@ t.test('a second search is a run of its own, and a repeated end is none', async 
     delta({ content: [{ tool_execution: { name: 'mystery' } }] }),
     done()
   ]
-  const { items } = accumulateEvents(readStream(createNativeV2Reader, pieces))
+  const { items } = accumulateEvents(readStream(nativeV2Face, pieces))
   t.same(
     items.map(item => (item.type === 'hosted-tool' ? [item.kind, item.name, item.status] : item)),
     [
@@ -277,7 +281,7 @@ t.test('an image run without a success and without a file has failed; with a fil
     [[running, done()], 'failed'],
     [[running, file, done()], 'completed']
   ] as const) {
-    const ended = readStream(createNativeV2Reader, pieces).find(event => event.type === 'hosted-tool-end')
+    const ended = readStream(nativeV2Face, pieces).find(event => event.type === 'hosted-tool-end')
     t.match(ended, { type: 'hosted-tool-end', status })
   }
 })
@@ -287,8 +291,8 @@ t.test('a text that also stands between the members of its frame is text like an
   for (const mark of marks) {
     const pieces = ['', mark, mark, 'Hi', mark, mark]
     const streams = [
-      readStream(createNativeV1Reader, [...pieces.map(content => v1({ content })), v1({}, { finish_reason: 'stop' })]),
-      readStream(createNativeV2Reader, [
+      readStream(nativeV1Face, [...pieces.map(content => v1({ content })), v1({}, { finish_reason: 'stop' })]),
+      readStream(nativeV2Face, [
         ...pieces.map((text, index) => delta({ content: [{ text }] }, { created_at: index >> 1 })),
         done()
       ])

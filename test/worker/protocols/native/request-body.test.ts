@@ -2,28 +2,26 @@
 
 import t, { type Test } from 'tap'
 import type { JsonObject, NormalizedRequest } from '../../../../worker/normalized/index.ts'
-import type { TranslationSettings } from '../../../../worker/protocols/face.ts'
-import { writeNativeV1Request } from '../../../../worker/protocols/native/v1/face.ts'
-import { writeNativeV2Request } from '../../../../worker/protocols/native/v2/face.ts'
-import { makeRequest, plainSettings } from './support.ts'
+import type { NativeOptions } from '../../../../worker/protocols/native/options.ts'
+import { nativeV1Face } from '../../../../worker/protocols/native/v1/face.ts'
+import { nativeV2Face } from '../../../../worker/protocols/native/v2/face.ts'
+import { makeRequest, plainOptions } from './support.ts'
 
 interface Options {
   model?: string | null
-  settings?: Partial<TranslationSettings>
+  settings?: Partial<NativeOptions>
 }
 
 function write(contract: 'v1' | 'v2', members: Partial<NormalizedRequest>, options: Options = {}): JsonObject {
-  const writeRequest = contract === 'v1' ? writeNativeV1Request : writeNativeV2Request
+  const writeRequest = contract === 'v1' ? nativeV1Face.writeChat : nativeV2Face.writeChat
   const { model = 'GigaChat-2', settings } = options
-  return writeRequest(makeRequest(members), {
-    upstreamModel: model ?? undefined,
-    settings: { ...plainSettings, ...settings }
-  }).body
+  const target = { upstreamModel: model ?? undefined }
+  return writeRequest(makeRequest(members), target, { ...plainOptions, ...settings }).body
 }
 
 const v1Hi = [{ role: 'user', content: 'hi' }]
 const v2Hi = [{ role: 'user', content: [{ text: 'hi' }] }]
-const fields = (members: JsonObject) => ({ providerOptions: { native: { fields: members } } })
+const fields = (members: JsonObject) => ({ additionalFields: members })
 
 /** Expects the rest of both bodies; `options` is what v2 has under `model_options`. */
 function same(
@@ -232,50 +230,36 @@ t.test('names that act on objects are refused', async t => {
   }
 })
 
-t.test('a conversation that the upstream stores exists on v2 only', async t => {
+t.test('a stored conversation becomes the v2 storage member', async t => {
   const responses = (conversation: NonNullable<NormalizedRequest['conversation']>, given: JsonObject = {}) => ({
-    protocol: 'responses' as const,
     conversation,
     ...fields(given)
   })
   t.strictSame(write('v2', responses({ store: true })).storage, {})
   t.strictSame(write('v2', responses({ store: true }, { storage: { limit: 3 } })).storage, { limit: 3 })
   t.notOk('storage' in write('v2', responses({ store: false })))
-  for (const previousResponseId of ['resp_T.1:2', 'T.1:2']) {
-    const body = write('v2', responses({ previousResponseId, store: true }))
-    t.strictSame(body.storage, { thread_id: 'T.1:2' })
-    t.notOk('model' in body)
-  }
+  const continued = write('v2', responses({ storedConversationId: 'T.1:2', store: true }))
+  t.strictSame(continued.storage, { thread_id: 'T.1:2' })
+  t.notOk('model' in continued)
   t.strictSame(
-    write('v2', responses({ previousResponseId: 'resp_T' }, { storage: { thread_id: 'E', limit: 1 } })).storage,
+    write('v2', responses({ storedConversationId: 'T' }, { storage: { thread_id: 'E', limit: 1 } })).storage,
     {
       thread_id: 'E',
       limit: 1
     }
   )
-  for (const previousResponseId of ['', 'resp_', 'resp_a b', `resp_${'x'.repeat(257)}`]) {
+  for (const storedConversationId of ['', 'a b', 'x'.repeat(257)]) {
     const refused = { code: 'invalid_request', param: 'previous_response_id' }
-    t.throws(() => write('v2', responses({ previousResponseId })), refused)
+    t.throws(() => write('v2', responses({ storedConversationId })), refused)
   }
-  t.throws(() => write('v1', responses({ store: true })), { code: 'unsupported_semantic', param: 'store' })
-  t.throws(() => write('v1', responses({ previousResponseId: 'resp_T' })), {
-    code: 'unsupported_semantic',
-    param: 'previous_response_id'
-  })
   t.ok(write('v1', responses({ store: false, conversationId: 'c', background: true })))
-})
-
-t.test('other operations do not store, whatever they say', async t => {
-  const body = write('v2', { conversation: { store: true, previousResponseId: 'resp_T' } })
-  t.notOk('storage' in body)
-  t.equal(body.model, 'GigaChat-2')
 })
 
 t.test('the reader learns whether text is JSON of a schema', async t => {
   const isStructured = (members: Partial<NormalizedRequest>) =>
-    [writeNativeV1Request, writeNativeV2Request].map(
+    [nativeV1Face.writeChat, nativeV2Face.writeChat].map(
       writeRequest =>
-        writeRequest(makeRequest(members), { upstreamModel: 'm', settings: plainSettings }).reading.isStructuredOutput
+        writeRequest(makeRequest(members), { upstreamModel: 'm' }, plainOptions).reading.isStructuredOutput
     )
   t.strictSame(isStructured({}), [false, false])
   t.strictSame(isStructured({ output: { type: 'json-schema', schema: {} } }), [true, true])

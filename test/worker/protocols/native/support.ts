@@ -3,15 +3,17 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
+  type FieldPaths,
   GatewayError,
   type NormalizedEvent,
   type NormalizedMessage,
   type NormalizedRequest
 } from '../../../../worker/normalized/index.ts'
-import type { ResponseReader, TranslationSettings } from '../../../../worker/protocols/face.ts'
-import type { NativeReading, ReaderDependencies } from '../../../../worker/protocols/native/reading.ts'
+import type { ProviderFace, ReaderDependencies, ResponseReader } from '../../../../worker/protocols/face.ts'
+import type { NativeOptions } from '../../../../worker/protocols/native/options.ts'
+import type { NativeReading } from '../../../../worker/protocols/native/reading.ts'
 
-export type CreateReader = (dependencies: ReaderDependencies) => ResponseReader
+export type NativeFace = ProviderFace<NativeOptions, NativeReading>
 
 export const plainReading: NativeReading = {
   toolNames: new Map(),
@@ -24,23 +26,27 @@ export const plainReading: NativeReading = {
 
 export interface Setup {
   reading?: Partial<NativeReading>
-  head?: ReaderDependencies['head']
-  onAnomaly?: (name: string, details: Record<string, string | number>) => void
+  /** Headers of the response. */
+  headers?: Record<string, string>
+  onAnomaly?: NonNullable<ReaderDependencies['onAnomaly']>
 }
 
 /** A reader whose nonces count from 0. */
-export function openReader(create: CreateReader, setup: Setup = {}): ResponseReader {
+export function openReader(face: NativeFace, setup: Setup = {}): ResponseReader {
   let nonces = 0
-  return create({
-    reading: { ...plainReading, ...setup.reading },
-    head: setup.head ?? { upstreamRequestId: 'rq-1', upstreamSessionId: 'ss-1' },
-    createNonce: () => `nonce-${nonces++}`,
-    ...(setup.onAnomaly === undefined ? {} : { onAnomaly: setup.onAnomaly })
-  })
+  const headers = setup.headers ?? { 'x-request-id': 'rq-1', 'x-session-id': 'ss-1' }
+  return face.createReader(
+    { ...plainReading, ...setup.reading },
+    { status: 200, headers },
+    {
+      createNonce: () => `nonce-${nonces++}`,
+      ...(setup.onAnomaly === undefined ? {} : { onAnomaly: setup.onAnomaly })
+    }
+  )
 }
 
-export function readStream(create: CreateReader, pieces: readonly Uint8Array[], setup: Setup = {}): NormalizedEvent[] {
-  const reader = openReader(create, setup)
+export function readStream(face: NativeFace, pieces: readonly Uint8Array[], setup: Setup = {}): NormalizedEvent[] {
+  const reader = openReader(face, setup)
   const events: NormalizedEvent[] = []
   for (const piece of pieces) events.push(...reader.push(piece))
   events.push(...reader.end())
@@ -48,9 +54,9 @@ export function readStream(create: CreateReader, pieces: readonly Uint8Array[], 
 }
 
 /** The events of a whole answer; what it throws stands there as the `error` event that a stream would end with. */
-export function readWhole(create: CreateReader, body: Uint8Array, setup: Setup = {}): NormalizedEvent[] {
+export function readWhole(face: NativeFace, body: Uint8Array, setup: Setup = {}): NormalizedEvent[] {
   try {
-    return openReader(create, setup).readBody(body)
+    return openReader(face, setup).readBody(body)
   } catch (error) {
     if (GatewayError.is(error)) return [{ type: 'error', error }]
     throw error
@@ -97,25 +103,39 @@ export function listGoldens(family: 'native-v1' | 'native-v2'): Golden[] {
     })
 }
 
-export const plainSettings: TranslationSettings = {
-  passModel: true,
+export const plainOptions: NativeOptions = {
+  v1Base: '/api/v1',
+  v2Base: '/api/v2',
   isImageInputEnabled: true,
   attachmentLimits: { audioBytesMax: 35, imageBytesMax: 15, textBytesMax: 40, audioAndImageBytesMax: 24 }
+}
+
+/** The fields of the completions family. */
+export const fieldPaths: FieldPaths = {
+  model: 'model',
+  messages: 'messages',
+  tools: 'tools',
+  toolChoice: 'tool_choice',
+  output: 'response_format',
+  stop: 'stop',
+  attachments: 'attachments',
+  previousResponse: 'previous_response_id',
+  store: 'store'
 }
 
 export function makeRequest(members: Partial<NormalizedRequest> = {}): NormalizedRequest {
   return {
     version: 'gateway.normalized.v1',
     requestId: '0b6f0a52-7a51-4a0e-9c11-0d6f1b1f2a77',
-    protocol: 'completions',
+    fieldPaths,
     model: 'GigaChat-2',
     isStream: false,
     wantsStreamUsage: false,
+    carriesFileBytes: true,
     messages: [say('user', 'hi')],
     tools: [],
     usesLegacyFunctions: false,
     sampling: {},
-    providerOptions: {},
     ignored: {},
     ...members
   }

@@ -6,12 +6,13 @@ import type {
   JsonObject,
   NormalizedRequest,
   NormalizedTool,
+  ParallelToolCalls,
   ToolChoice
 } from '../../../../worker/normalized/index.ts'
-import { createNativeV1Reader, writeNativeV1Request } from '../../../../worker/protocols/native/v1/face.ts'
-import { writeNativeV2Request } from '../../../../worker/protocols/native/v2/face.ts'
+import { nativeV1Face } from '../../../../worker/protocols/native/v1/face.ts'
+import { nativeV2Face } from '../../../../worker/protocols/native/v2/face.ts'
 import { LINEAR_GROWTH_MAX, measureGrowth } from '../../../support/growth.ts'
-import { makeRequest, openReader, plainSettings } from './support.ts'
+import { fieldPaths, makeRequest, openReader, plainOptions } from './support.ts'
 
 const f = (name: string, more: object = {}): NormalizedTool => ({
   type: 'function',
@@ -27,8 +28,8 @@ const hosted = (kind: HostedToolKind, config: JsonObject = {}): NormalizedTool =
 })
 
 function write(contract: 'v1' | 'v2', members: Partial<NormalizedRequest>, model = 'GigaChat-2') {
-  const writeRequest = contract === 'v1' ? writeNativeV1Request : writeNativeV2Request
-  return writeRequest(makeRequest(members), { upstreamModel: model, settings: plainSettings })
+  const writeRequest = contract === 'v1' ? nativeV1Face.writeChat : nativeV2Face.writeChat
+  return writeRequest(makeRequest(members), { upstreamModel: model }, plainOptions)
 }
 
 /** The declared names and the demand of a body. */
@@ -130,7 +131,7 @@ t.test("a function with the name of an upstream's own tool has an alias everywhe
     t.equal(JSON.stringify(body).match(/__gateway_user_search_web/g)?.length, 4)
   }
   const { reading } = write('v1', members)
-  const events = openReader(createNativeV1Reader, { reading }).readBody(
+  const events = openReader(nativeV1Face, { reading }).readBody(
     Buffer.from(
       '{"choices":[{"message":{"function_call":{"name":"__gateway_user_search_web"}},"finish_reason":"function_call"}]}'
     )
@@ -200,7 +201,8 @@ t.test('a choice of what is not declared is refused (B6)', async t => {
     t.throws(() => tools(contract, two, { type: 'function', name: 'c' }), undeclared)
   }
   t.throws(() => tools('v2', two, { type: 'hosted', kind: 'web_search' }), undeclared)
-  t.throws(() => tools('v1', two, { type: 'function', name: 'c' }, { protocol: 'content' }), {
+  const paths = { ...fieldPaths, toolChoice: 'toolConfig.functionCallingConfig' }
+  t.throws(() => tools('v1', two, { type: 'function', name: 'c' }, { fieldPaths: paths }), {
     code: 'invalid_request',
     param: 'toolConfig.functionCallingConfig'
   })
@@ -239,7 +241,7 @@ t.test('the demand for some tool is known to the reader, which reports an answer
   t.equal(write('v2', { tools: [f('a')], toolChoice: { type: 'required' } }).reading.expectsToolCall, false)
   const names: string[] = []
   const read = (body: string) =>
-    openReader(createNativeV1Reader, { reading, onAnomaly: name => names.push(name) }).readBody(Buffer.from(body))
+    openReader(nativeV1Face, { reading, onAnomaly: name => names.push(name) }).readBody(Buffer.from(body))
   t.match(read('{"choices":[{"message":{"content":"no"},"finish_reason":"stop"}]}').at(-1), { reason: 'stop' })
   t.strictSame(names, ['forced_tool_call_missing'])
   read('{"choices":[{"message":{"function_call":{"name":"a"}},"finish_reason":"function_call"}]}')
@@ -247,21 +249,22 @@ t.test('the demand for some tool is known to the reader, which reports an answer
 })
 
 t.test('parallel calls are switched on for the largest v2 model only, and only when asked for', async t => {
-  const ask = (contract: 'v1' | 'v2', model: string, parallelToolCalls?: boolean) => {
+  const ask = (contract: 'v1' | 'v2', model: string, parallelToolCalls?: ParallelToolCalls) => {
     const members = { tools: two, ...(parallelToolCalls === undefined ? {} : { parallelToolCalls }) }
     const { body, reading } = write(contract, members, model)
     t.equal(reading.buffersToolCalls, body.parallel_tool_calls === true)
     return body.parallel_tool_calls
   }
   for (const model of ['GigaChat-2-Max', 'GigaChat-2-Max:2.0', 'gigachat-2-max', 'GigaChat-2-Max-preview']) {
-    t.equal(ask('v2', model, true), true, model)
+    t.equal(ask('v2', model, 'requested'), true, model)
   }
   for (const model of ['GigaChat-2', 'GigaChat-2-Maxi', 'GigaChat-2-Max_x', 'GigaChat-Max']) {
-    t.equal(ask('v2', model, true), undefined, model)
+    t.equal(ask('v2', model, 'requested'), undefined, model)
   }
-  t.equal(ask('v2', 'GigaChat-2-Max', false), undefined)
+  t.equal(ask('v2', 'GigaChat-2-Max', 'refused'), undefined)
   t.equal(ask('v2', 'GigaChat-2-Max'), undefined)
-  t.equal(ask('v1', 'GigaChat-2-Max', true), undefined)
+  t.equal(ask('v2', 'GigaChat-2-Max', 'allowed'), true, 'several functions leave a choice')
+  t.equal(ask('v1', 'GigaChat-2-Max', 'requested'), undefined)
 })
 
 t.test('thousands of names that want the same one are told apart in a time that grows with their number', async t => {

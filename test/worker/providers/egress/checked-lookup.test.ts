@@ -44,7 +44,7 @@ t.test('only addresses of the policy come through, and one bad one refuses all',
   t.match(await rejection(ask(failing, true)), { code: 'DESTINATION_REFUSED' })
 })
 
-t.test('an upstream on a refused address is a destination mismatch, and never tried again', async t => {
+t.test('an upstream on a refused address is a destination mismatch, and never attempted again', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
   const named = (url: string) => url.replace('127.0.0.1', 'localhost')
@@ -53,11 +53,11 @@ t.test('an upstream on a refused address is a destination mismatch, and never tr
     UPSTREAM_MAX_RETRIES: '3'
   })
   const refused = startPool(t, env, { addressPolicy: 'public' })
-  t.match(await rejection(refused.provider.complete(chatCall('hi'), contextOf())), {
+  t.match(await rejection(refused.executor.complete(chatCall('hi'), contextOf())), {
     code: 'destination_mismatch',
     status: 502
   })
   t.equal(emulator.stats.activeChatRequestsMax, 0)
   const allowed = startPool(t, env, { addressPolicy: 'loopback' })
-  await allowed.provider.complete(chatCall('hi'), contextOf())
+  await allowed.executor.complete(chatCall('hi'), contextOf())
 })

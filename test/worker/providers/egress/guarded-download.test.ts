@@ -118,13 +118,13 @@ t.test('a name that resolves elsewhere on the second hop is caught', async t => 
     response.writeHead(302, { location: '/again' }).end()
   })
   t.teardown(() => stub.close())
-  const answers = [['127.0.0.1'], ['10.0.0.1']]
-  const download = createLoopbackDownload({ resolve: async () => answers.shift() ?? [] })
+  const resolved = [['127.0.0.1'], ['10.0.0.1']]
+  const download = createLoopbackDownload({ resolve: async () => resolved.shift() ?? [] })
   t.match(await rejection(download(request(at(stub, '/')))), { code: 'invalid_url' })
   t.equal(stub.requests.length, 1)
 })
 
-t.test('what the host answers wrongly is a failed download', async t => {
+t.test('an unusable response of the host is a failed download', async t => {
   const stub = await startStub((incoming, response) => {
     if (incoming.url === '/404') response.writeHead(404).end()
     else if (incoming.url === '/500') response.writeHead(500).end()
@@ -163,7 +163,7 @@ t.test('the size is bounded by the announcement and while reading', async t => {
   }
 })
 
-t.test('a type that nobody wants is not downloaded', async t => {
+t.test('a type that is not supported is not downloaded', async t => {
   const stub = await startStub((_incoming, response) => {
     response.writeHead(200, { 'content-type': 'image/gif' }).write('x')
   })
@@ -174,8 +174,8 @@ t.test('a type that nobody wants is not downloaded', async t => {
   const error = await rejection(
     download(
       request(at(stub, '/a.gif'), {
-        limitFor(answer) {
-          seen.push(answer)
+        limitFor(response) {
+          seen.push(response)
           throw new GatewayError('unsupported_media_type')
         }
       })

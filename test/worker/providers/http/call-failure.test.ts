@@ -5,7 +5,7 @@ function coded(code: string): Error {
   return Object.assign(new Error('words about it'), { code })
 }
 
-t.test('what the transport throws is told apart by its code, and the client learns nothing of it (H10)', async t => {
+t.test('errors of the transport are classified by their code, and the client gets a fixed text (H10)', async t => {
   const rows: Array<[Error, string, string]> = [
     [coded('ECONNREFUSED'), 'provider_failure', 'connect_error'],
     [coded('ENOTFOUND'), 'provider_failure', 'connect_error'],
@@ -28,12 +28,12 @@ t.test('what the transport throws is told apart by its code, and the client lear
   }
 })
 
-t.test('a failure that is one already stays what it is', async t => {
+t.test('a CallFailure is not wrapped again', async t => {
   const failure = timeoutFailure('connecting', 5)
   t.equal(transportFailure(failure), failure)
 })
 
-t.test('the log learns the code and the words of a cause, cut', async t => {
+t.test('the log gets the code and the bounded message of a cause', async t => {
   t.equal(describeCause(transportFailure(coded('ECONNRESET')).error), 'ECONNRESET: words about it')
   t.equal(describeCause(timeoutFailure('connecting', 5).error), 'connecting took longer than 5 ms')
   t.equal(describeCause(transportFailure(new Error('x'.repeat(1000))).error)?.length, 300)

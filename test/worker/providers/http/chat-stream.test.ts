@@ -3,10 +3,10 @@ import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { createEmulator } from '../../../../ops/emulator/server.ts'
 import { accumulateEvents, GatewayError, type NormalizedEvent } from '../../../../worker/normalized/index.ts'
-import type { EventSink, UpstreamCallReport } from '../../../../worker/providers/types.ts'
-import { chatCall, contextOf, createSink, emulatorEnv, startPool } from '../support/native.ts'
+import type { ResponseSink, UpstreamCallReport } from '../../../../worker/providers/types.ts'
+import { chatCall, contextOf, createSink, emulatorEnv, refuseRelay, startPool } from '../support/native.ts'
 import { rejection } from '../support/rejection.ts'
-import { answerJson, startStub } from '../support/stub-upstream.ts'
+import { sendJson, startStub } from '../support/stub-upstream.ts'
 
 function frame(content: string, more: Record<string, unknown> = {}): string {
   return `data: ${JSON.stringify({ choices: [{ delta: { content }, index: 0, ...more }], model: 'm:1' })}\n\n`
@@ -17,17 +17,17 @@ function openStream(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
 }
 
-t.test('a streamed answer is the whole answer in pieces, on both wires', async t => {
+t.test('a streamed response is the whole response in pieces, in both API modes', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const { provider } = startPool(t, emulatorEnv(emulator))
-  for (const wire of ['native-v1', 'native-v2'] as const) {
+  const { executor } = startPool(t, emulatorEnv(emulator))
+  for (const apiMode of ['v1', 'v2'] as const) {
     const sink = createSink()
-    await provider.stream(chatCall('[[chunks:Hel|lo |you]]', { wire, isStream: true }), contextOf(), sink)
+    await executor.stream(chatCall('[[chunks:Hel|lo |you]]', { apiMode, isStream: true }), contextOf(), sink)
     t.equal(sink.text(), 'Hello you')
     t.equal(sink.events()[0]?.type, 'start')
     t.equal(sink.events().at(-1)?.type, 'finish')
-    const whole = await provider.complete(chatCall('[[chunks:Hel|lo |you]]', { wire }), contextOf())
+    const whole = await executor.complete(chatCall('[[chunks:Hel|lo |you]]', { apiMode }), contextOf())
     const streamed = accumulateEvents(sink.events())
     t.same(streamed.items, whole.items)
     t.same(streamed.finish, whole.finish)
@@ -49,9 +49,9 @@ t.test('all events of one read are one push', async t => {
     response.end()
   })
   t.teardown(() => stub.close())
-  const { provider } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
+  const { executor } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
   const sink = createSink()
-  await provider.stream(chatCall('hi', { isStream: true }), contextOf(), sink)
+  await executor.stream(chatCall('hi', { isStream: true }), contextOf(), sink)
   t.equal(sink.text(), 'abc')
   t.ok(sink.batches.length <= 2, `${sink.batches.length} pushes`)
 })
@@ -64,9 +64,9 @@ t.test('an event reaches the sink when it arrives, not when the next one does', 
     response.write(frame('a'))
   })
   t.teardown(() => stub.close())
-  const { provider } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
+  const { executor } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
   const sink = createSink()
-  const streaming = provider.stream(chatCall('hi', { isStream: true }), contextOf(), sink)
+  const streaming = executor.stream(chatCall('hi', { isStream: true }), contextOf(), sink)
   await sink.pushed(1)
   t.equal(sink.text(), 'a')
   upstream?.write(frame('b'))
@@ -79,35 +79,35 @@ t.test('an event reaches the sink when it arrives, not when the next one does', 
 t.test('an error before the stream is an ordinary error', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const { provider } = startPool(t, emulatorEnv(emulator))
-  await provider.complete(chatCall('warm the token'), contextOf())
+  const { executor } = startPool(t, emulatorEnv(emulator))
+  await executor.complete(chatCall('warm the token'), contextOf())
   emulator.reset()
   const sink = createSink()
   const error = await rejection(
-    provider.stream(chatCall('[[error:429 retry=7]]', { isStream: true }), contextOf(), sink)
+    executor.stream(chatCall('[[error:429 retry=7]]', { isStream: true }), contextOf(), sink)
   )
   t.match(error, { code: 'rate_limited', status: 429, retryAfter: '7' })
   t.equal(sink.batches.length, 0)
   t.equal(emulator.requests.length, 1)
 })
 
-t.test('an answer that is no stream is refused, and an error inside it is told (A16)', async t => {
+t.test('a response that is not a stream is refused, with the error inside it (A16)', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const { provider } = startPool(t, emulatorEnv(emulator))
+  const { executor } = startPool(t, emulatorEnv(emulator))
   const sink = createSink()
-  const html = provider.stream(chatCall('[[ctype:text/html]]', { isStream: true }), contextOf(), sink)
+  const html = executor.stream(chatCall('[[ctype:text/html]]', { isStream: true }), contextOf(), sink)
   t.match(await rejection(html), { code: 'provider_protocol_error', status: 502 })
 
   const stub = await startStub((request, response) => {
-    if (request.body.includes('limited')) answerJson(response, 200, { status: 429, message: 'Too Many Requests' })
+    if (request.body.includes('limited')) sendJson(response, 200, { status: 429, message: 'Too Many Requests' })
     else if (request.body.includes('packed')) {
       response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' })
       response.end()
-    } else answerJson(response, 200, { choices: [] })
+    } else sendJson(response, 200, { choices: [] })
   })
   t.teardown(() => stub.close())
-  const direct = startPool(t, { UPSTREAM_BASE_URL: stub.origin }).provider
+  const direct = startPool(t, { UPSTREAM_BASE_URL: stub.origin }).executor
   const limited = direct.stream(chatCall('limited', { isStream: true }), contextOf(), sink)
   t.match(await rejection(limited), { code: 'rate_limited', status: 429 })
   const json = direct.stream(chatCall('plain', { isStream: true }), contextOf(), sink)
@@ -120,9 +120,9 @@ t.test('an answer that is no stream is refused, and an error inside it is told (
 t.test('an error frame after content is an event, and one before any content is an ordinary error', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const { provider } = startPool(t, emulatorEnv(emulator))
+  const { executor } = startPool(t, emulatorEnv(emulator))
   const sink = createSink()
-  await provider.stream(
+  await executor.stream(
     chatCall('[[chunks:a|b|c|d]][[tick:5]][[errframe:503 message=late]]', { isStream: true }),
     contextOf(),
     sink
@@ -136,18 +136,59 @@ t.test('an error frame after content is an event, and one before any content is 
   })
   t.teardown(() => stub.close())
   const early = createSink()
-  const direct = startPool(t, { UPSTREAM_BASE_URL: stub.origin }).provider
+  const direct = startPool(t, { UPSTREAM_BASE_URL: stub.origin }).executor
   const failed = direct.stream(chatCall('hi', { isStream: true }), contextOf(), early)
   t.match(await rejection(failed), { status: 503 })
   t.equal(early.batches.length, 0)
 })
 
+t.test('every failure inside a stream leaves one line in the log (decision 59)', async t => {
+  const rows: Array<[body: string, line: Record<string, unknown>]> = [
+    [
+      `${frame('a')}data: {"status":503,"message":"late"}\n\n`,
+      { code: 'provider_failure', error_type: 'http_503', cause: 'upstream status 503' }
+    ],
+    [
+      'data: {"status":429,"message":"first frame"}\n\n',
+      { code: 'rate_limited', error_type: 'http_429', cause: 'upstream status 429' }
+    ],
+    [frame('a'), { code: 'provider_protocol_error', error_type: 'protocol_error' }],
+    ['', { code: 'provider_protocol_error', error_type: 'protocol_error' }],
+    [`${frame('a')}data: no JSON\n\n`, { code: 'provider_protocol_error', error_type: 'protocol_error' }]
+  ]
+  for (const [body, expected] of rows) {
+    const stub = await startStub((_request, response) => {
+      openStream(response)
+      response.end(body)
+    })
+    t.teardown(() => stub.close())
+    const { executor, memory } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
+    await executor.stream(chatCall('hi', { isStream: true }), contextOf(), createSink()).catch(() => undefined)
+    const lines = memory.lines.filter(line => line.event === 'upstream_call_failed')
+    t.equal(lines.length, 1, body)
+    t.match(lines[0], { level: 40, request_id: 'r1', operation: 'chat', ...expected }, body)
+    t.equal(lines[0]?.status, undefined, body)
+    t.equal(lines[0]?.error_type, expected.error_type, body)
+  }
+})
+
+t.test('a complete stream leaves no such line', async t => {
+  const stub = await startStub((_request, response) => {
+    openStream(response)
+    response.end(frame('a') + FINISH)
+  })
+  t.teardown(() => stub.close())
+  const { executor, memory } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
+  await executor.stream(chatCall('hi', { isStream: true }), contextOf(), createSink())
+  t.notOk(memory.lines.some(line => line.event === 'upstream_call_failed'))
+})
+
 t.test('a connection that breaks in the middle is an error event, the cause is in the log only', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const { provider, memory } = startPool(t, emulatorEnv(emulator))
+  const { executor, memory } = startPool(t, emulatorEnv(emulator))
   const sink = createSink()
-  await provider.stream(chatCall('[[chunks:a|b|c|d]][[tick:5]][[die:2]]', { isStream: true }), contextOf(), sink)
+  await executor.stream(chatCall('[[chunks:a|b|c|d]][[tick:5]][[die:2]]', { isStream: true }), contextOf(), sink)
   t.match(sink.events().at(-1), { type: 'error', error: { code: 'provider_failure', status: 502 } })
   t.match(sink.text(), /^a/)
   t.match(
@@ -159,9 +200,9 @@ t.test('a connection that breaks in the middle is an error event, the cause is i
 t.test('a clean end without the last frame is an error', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const { provider } = startPool(t, emulatorEnv(emulator))
+  const { executor } = startPool(t, emulatorEnv(emulator))
   const sink = createSink()
-  await provider.stream(chatCall('[[chunks:a|b]][[noeof]]', { isStream: true }), contextOf(), sink)
+  await executor.stream(chatCall('[[chunks:a|b]][[noeof]]', { isStream: true }), contextOf(), sink)
   t.match(sink.events().at(-1), { type: 'error', error: { code: 'provider_protocol_error' } })
 
   const stub = await startStub((_request, response) => {
@@ -170,46 +211,46 @@ t.test('a clean end without the last frame is an error', async t => {
   })
   t.teardown(() => stub.close())
   const empty = createSink()
-  const direct = startPool(t, { UPSTREAM_BASE_URL: stub.origin }).provider
+  const direct = startPool(t, { UPSTREAM_BASE_URL: stub.origin }).executor
   const failed = direct.stream(chatCall('hi', { isStream: true }), contextOf(), empty)
   t.match(await rejection(failed), { code: 'provider_protocol_error' })
   t.equal(empty.batches.length, 0)
 })
 
-t.test('a stream that falls silent ends after its own limit, whatever the other timeout says (H5)', async t => {
+t.test('a silent stream ends after its own limit, independent of UPSTREAM_TIMEOUT (H5)', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
   const env = { GATEWAY_STREAM_IDLE_TIMEOUT_SECONDS: '0.2', UPSTREAM_TIMEOUT: '60' }
-  const { provider } = startPool(t, emulatorEnv(emulator, env))
+  const { executor } = startPool(t, emulatorEnv(emulator, env))
   const sink = createSink()
-  await provider.stream(chatCall('[[hang:1]]', { isStream: true }), contextOf(), sink)
+  await executor.stream(chatCall('[[hang:1]]', { isStream: true }), contextOf(), sink)
   t.match(sink.events().at(-1), { type: 'error', error: { code: 'provider_timeout', status: 504 } })
   await emulator.waitFor(({ stats }) => stats.aborted === 1)
 
   const silent = createSink()
-  const failed = provider.stream(chatCall('[[hang:0]]', { isStream: true }), contextOf(), silent)
+  const failed = executor.stream(chatCall('[[hang:0]]', { isStream: true }), contextOf(), silent)
   t.match(await rejection(failed), { code: 'provider_timeout', status: 504 })
   t.equal(silent.batches.length, 0)
 })
 
-t.test('a silence longer than UPSTREAM_TIMEOUT inside a stream is a model that thinks', async t => {
+t.test('UPSTREAM_TIMEOUT does not limit a silence inside a stream', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const { provider } = startPool(t, emulatorEnv(emulator, { UPSTREAM_TIMEOUT: '0.15' }))
-  await provider.complete(chatCall('warm the token'), contextOf())
+  const { executor } = startPool(t, emulatorEnv(emulator, { UPSTREAM_TIMEOUT: '0.15' }))
+  await executor.complete(chatCall('warm the token'), contextOf())
   const sink = createSink()
-  await provider.stream(chatCall('[[chunks:a|b]][[tick:300]]', { isStream: true }), contextOf(), sink)
+  await executor.stream(chatCall('[[chunks:a|b]][[tick:300]]', { isStream: true }), contextOf(), sink)
   t.equal(sink.events().at(-1)?.type, 'finish')
-  const slow = provider.stream(chatCall('[[slow:2000]]', { isStream: true }), contextOf(), createSink())
+  const slow = executor.stream(chatCall('[[slow:2000]]', { isStream: true }), contextOf(), createSink())
   t.match(await rejection(slow), { code: 'provider_timeout' })
 })
 
 t.test('completions 28: a stop string ends the stream, with the usage that still comes', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const { provider } = startPool(t, emulatorEnv(emulator))
+  const { executor } = startPool(t, emulatorEnv(emulator))
   const sink = createSink()
-  await provider.stream(
+  await executor.stream(
     chatCall('[[chunks:abE|NDcd|ef]][[tick:5]]', { isStream: true, stop: ['END'] }),
     contextOf(),
     sink
@@ -219,7 +260,7 @@ t.test('completions 28: a stop string ends the stream, with the usage that still
   t.ok(sink.events().some(event => event.type === 'usage'))
 })
 
-t.test('after a stop string the upstream has two seconds, then it is let go', async t => {
+t.test('two seconds after a stop string the exchange is cancelled', async t => {
   let upstream: ServerResponse | undefined
   const stub = await startStub((request, response) => {
     upstream = response
@@ -228,29 +269,29 @@ t.test('after a stop string the upstream has two seconds, then it is let go', as
     if (request.body.includes('breaks')) setImmediate(() => response.destroy())
   })
   t.teardown(() => stub.close())
-  const { provider } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
+  const { executor } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
   const endless = createSink()
   const aborted = stub.nextAbort()
-  await provider.stream(chatCall('goes on', { isStream: true, stop: ['END'] }), contextOf(), endless)
+  await executor.stream(chatCall('goes on', { isStream: true, stop: ['END'] }), contextOf(), endless)
   await aborted
   t.equal(upstream?.destroyed, true)
   t.equal(endless.text(), 'ab')
   t.match(endless.events().at(-1), { type: 'finish', stopSequence: 'END' })
 
   const broken = createSink()
-  await provider.stream(chatCall('breaks', { isStream: true, stop: ['END'] }), contextOf(), broken)
+  await executor.stream(chatCall('breaks', { isStream: true, stop: ['END'] }), contextOf(), broken)
   t.match(broken.events().at(-1), { type: 'finish', stopSequence: 'END' })
   t.equal(broken.events().filter(event => event.type === 'finish' || event.type === 'error').length, 1)
 })
 
-t.test('a client that leaves in the middle ends the upstream and the stream, without another event (H1)', async t => {
+t.test('a client disconnect within a stream ends the exchange and the stream, without another event (H1)', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const { provider } = startPool(t, emulatorEnv(emulator))
+  const { executor } = startPool(t, emulatorEnv(emulator))
   const sink = createSink()
   const abort = new AbortController()
   const reports: UpstreamCallReport[] = []
-  const streaming = provider.stream(
+  const streaming = executor.stream(
     chatCall('[[len:5000]][[tick:1]]', { isStream: true }),
     contextOf({ signal: abort.signal, onUpstreamCall: report => reports.push(report) }),
     sink
@@ -268,15 +309,15 @@ t.test('a client that leaves in the middle ends the upstream and the stream, wit
   )
 })
 
-t.test('a client that leaves before the first event gets the reason (H2)', async t => {
+t.test('an abort before the first event rejects with its reason (H2)', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const { provider } = startPool(t, emulatorEnv(emulator))
+  const { executor } = startPool(t, emulatorEnv(emulator))
   for (const directive of ['[[hang]]', '[[hang:0]]']) {
     emulator.reset()
     const sink = createSink()
     const abort = new AbortController()
-    const streaming = provider.stream(
+    const streaming = executor.stream(
       chatCall(directive, { isStream: true }),
       contextOf({ signal: abort.signal }),
       sink
@@ -289,24 +330,24 @@ t.test('a client that leaves before the first event gets the reason (H2)', async
   }
 })
 
-t.test('a stream is tried again only before its first event', async t => {
+t.test('a stream is attempted again only before its first event', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
   const env = { UPSTREAM_MAX_RETRIES: '2', UPSTREAM_RETRY_BACKOFF_FACTOR: '0' }
-  const { provider } = startPool(t, emulatorEnv(emulator, env), { random: () => 0 })
+  const { executor } = startPool(t, emulatorEnv(emulator, env), { random: () => 0 })
   const early = createSink()
-  await provider.stream(chatCall('[[flaky:2:503]]', { isStream: true }), contextOf(), early)
+  await executor.stream(chatCall('[[flaky:2:503]]', { isStream: true }), contextOf(), early)
   t.equal(early.events().at(-1)?.type, 'finish')
   t.equal(early.events().filter(event => event.type === 'start').length, 1)
 
   emulator.reset()
   const late = createSink()
-  await provider.stream(chatCall('[[chunks:a|b|c]][[tick:5]][[die:2]]', { isStream: true }), contextOf(), late)
+  await executor.stream(chatCall('[[chunks:a|b|c]][[tick:5]][[die:2]]', { isStream: true }), contextOf(), late)
   t.equal(late.events().at(-1)?.type, 'error')
   t.equal(emulator.requests.length, 1)
 })
 
-t.test('a slow client holds the upstream back, and memory stays small (H6)', async t => {
+t.test('a slow client pauses the exchange, and memory stays small (H6)', async t => {
   let written = 0
   let isHeldBack = false
   const heldBack = Promise.withResolvers<void>()
@@ -328,13 +369,13 @@ t.test('a slow client holds the upstream back, and memory stays small (H6)', asy
     response.end(FINISH)
   })
   t.teardown(() => stub.close())
-  const { provider } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
+  const { executor } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
   const drain = Promise.withResolvers<void>()
   let received = 0
   let pushesWhileFull = 0
   let isFull = false
   let last: NormalizedEvent | undefined
-  const sink: EventSink = {
+  const sink: ResponseSink = {
     push(events) {
       if (isFull) pushesWhileFull += 1
       for (const event of events) if (event.type === 'text-delta') received += event.text.length
@@ -345,10 +386,11 @@ t.test('a slow client holds the upstream back, and memory stays small (H6)', asy
       }
       return true
     },
+    relay: refuseRelay,
     whenDrained: () => drain.promise
   }
   let drained = false
-  const streaming = provider.stream(chatCall('hi', { isStream: true }), contextOf(), sink)
+  const streaming = executor.stream(chatCall('hi', { isStream: true }), contextOf(), sink)
   await heldBack.promise
   t.equal(isHeldBack, true)
   t.ok(received < 1_000_000, `${received} characters were delivered`)
@@ -362,13 +404,13 @@ t.test('a slow client holds the upstream back, and memory stays small (H6)', asy
   t.equal(last?.type, 'finish')
 })
 
-t.test('a client that leaves while it holds the upstream back ends both (H7)', async t => {
+t.test('a disconnect of a client that takes nothing ends the exchange (H7)', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const { provider } = startPool(t, emulatorEnv(emulator))
+  const { executor } = startPool(t, emulatorEnv(emulator))
   const abort = new AbortController()
   const full = Promise.withResolvers<void>()
-  const streaming = provider.stream(
+  const streaming = executor.stream(
     chatCall('[[len:5000]][[tick:1]]', { isStream: true }),
     contextOf({ signal: abort.signal }),
     {
@@ -376,6 +418,7 @@ t.test('a client that leaves while it holds the upstream back ends both (H7)', a
         full.resolve()
         return false
       },
+      relay: refuseRelay,
       whenDrained: () => new Promise(() => undefined)
     }
   )
@@ -385,18 +428,18 @@ t.test('a client that leaves while it holds the upstream back ends both (H7)', a
   await emulator.waitFor(({ stats }) => stats.activeRequests === 0)
 })
 
-t.test('a stream whose last bytes wait for the client still ends in order', async t => {
+t.test('a stream whose last events wait for the client still ends in order', async t => {
   const stub = await startStub((_request, response) => {
     openStream(response)
     response.write(frame('a'))
     setImmediate(() => response.end(frame('b') + FINISH))
   })
   t.teardown(() => stub.close())
-  const { provider } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
+  const { executor } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
   const drain = Promise.withResolvers<void>()
   const collected = createSink()
   const settled = Promise.withResolvers<void>()
-  const streaming = provider.stream(
+  const streaming = executor.stream(
     chatCall('hi', { isStream: true }),
     contextOf({ onUpstreamCall: () => settled.resolve() }),
     {
@@ -404,6 +447,7 @@ t.test('a stream whose last bytes wait for the client still ends in order', asyn
         collected.push(events)
         return false
       },
+      relay: refuseRelay,
       whenDrained: () => drain.promise
     }
   )
@@ -415,42 +459,42 @@ t.test('a stream whose last bytes wait for the client still ends in order', asyn
   t.equal(collected.events().at(-1)?.type, 'finish')
 })
 
-t.test('the connection of a finished stream is used again', async t => {
+t.test('the connection of a finished stream is reused', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const { provider } = startPool(t, emulatorEnv(emulator, { UPSTREAM_MAX_CONNECTIONS: '1' }))
+  const { executor } = startPool(t, emulatorEnv(emulator, { UPSTREAM_MAX_CONNECTIONS: '1' }))
   for (let count = 0; count < 5; count += 1) {
-    await provider.stream(chatCall('hi', { isStream: true }), contextOf(), createSink())
+    await executor.stream(chatCall('hi', { isStream: true }), contextOf(), createSink())
   }
   await emulator.waitFor(({ stats }) => stats.activeRequests === 0)
   // One for the tokens, one for the API.
   t.equal(emulator.stats.connections, 2)
 })
 
-t.test('an upstream that leaves the connection open after the last frame does not hold up the client', async t => {
+t.test('an upstream that keeps the connection open after the last frame does not delay the client', async t => {
   const stub = await startStub((_request, response) => {
     openStream(response)
     response.write(frame('a') + FINISH)
   })
   t.teardown(() => stub.close())
-  const { provider } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
+  const { executor } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
   const aborted = stub.nextAbort()
   const sink = createSink()
-  await provider.stream(chatCall('hi', { isStream: true }), contextOf(), sink)
+  await executor.stream(chatCall('hi', { isStream: true }), contextOf(), sink)
   t.equal(stub.openSockets(), 1)
   t.equal(sink.events().at(-1)?.type, 'finish')
   await aborted
 })
 
-t.test('a hundred streams that are left behind leave no socket busy (H4)', async t => {
+t.test('a hundred aborted streams leave no connection busy (H4)', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const { provider } = startPool(t, emulatorEnv(emulator, { UPSTREAM_MAX_CONNECTIONS: '10' }))
+  const { executor } = startPool(t, emulatorEnv(emulator, { UPSTREAM_MAX_CONNECTIONS: '10' }))
   await Promise.all(
     Array.from({ length: 100 }, async () => {
       const abort = new AbortController()
       const sink = createSink()
-      const streaming = provider.stream(
+      const streaming = executor.stream(
         chatCall('[[len:1000]][[tick:2]]', { isStream: true }),
         contextOf({ signal: abort.signal }),
         sink
@@ -462,18 +506,19 @@ t.test('a hundred streams that are left behind leave no socket busy (H4)', async
   )
   await emulator.waitFor(({ stats }) => stats.activeRequests === 0)
   const sink = createSink()
-  await provider.stream(chatCall('[[text:still here]]', { isStream: true }), contextOf(), sink)
+  await executor.stream(chatCall('[[text:still here]]', { isStream: true }), contextOf(), sink)
   t.equal(sink.text(), 'still here')
 })
 
-t.test('a fault of the sink ends the exchange and is reported', async t => {
+t.test('an error that the sink throws ends the exchange and rejects the chat', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const { provider } = startPool(t, emulatorEnv(emulator))
-  const failed = provider.stream(chatCall('[[hang:1]]', { isStream: true }), contextOf(), {
+  const { executor } = startPool(t, emulatorEnv(emulator))
+  const failed = executor.stream(chatCall('[[hang:1]]', { isStream: true }), contextOf(), {
     push() {
       throw new RangeError('a bug')
     },
+    relay: refuseRelay,
     whenDrained: () => Promise.resolve()
   })
   t.match(await rejection(failed), { code: 'internal_error' })
@@ -483,21 +528,20 @@ t.test('a fault of the sink ends the exchange and is reported', async t => {
 t.test('an image in a stream arrives with its bytes and in its place', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const { provider } = startPool(t, emulatorEnv(emulator))
+  const { executor } = startPool(t, emulatorEnv(emulator))
   const sink = createSink()
   const call = chatCall('[[builtin:image_generate]][[text:Done]]', {
-    wire: 'native-v2',
-    protocol: 'responses',
+    apiMode: 'v2',
     isStream: true,
     extra: { tools: [{ image_generate: {} }] }
   })
-  await provider.stream(call, contextOf(), sink)
+  await executor.stream(call, contextOf({ wantsFileBytes: true }), sink)
   const types = sink.events().map(event => event.type)
   const file = sink.events().find(event => event.type === 'file')
   t.ok(file?.type === 'file' && file.file.base64)
   t.equal(types.at(-1), 'finish')
   const plain = createSink()
-  await provider.stream(call, contextOf({ fetchesGeneratedImages: false }), plain)
+  await executor.stream(call, contextOf(), plain)
   t.same(
     types,
     plain.events().map(event => event.type)

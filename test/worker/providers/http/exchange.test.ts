@@ -41,10 +41,10 @@ t.test('an exchange gives the response to its receiver and reports how it ended'
   const outcome = await runExchange(
     options(pool, stub.origin, { receiver: collector, onSettled: observation => observations.push(observation) })
   )
-  const answer = await collector.take()
+  const response = await collector.take()
   t.equal(outcome, 'ended')
-  t.equal(answer.bytes.toString(), 'one two')
-  t.equal(answer.headers['x-request-id'], 'u1')
+  t.equal(response.bytes.toString(), 'one two')
+  t.equal(response.headers['x-request-id'], 'u1')
   t.equal(observations.length, 1)
   t.equal(observations[0]?.status, '200')
 })
@@ -77,7 +77,7 @@ t.test('a refused connection is a transport failure, not a timeout', async t => 
   t.equal(observations[0]?.status, 'connect_error')
 })
 
-t.test('a connection that never comes about ends after its own limit (H5)', async t => {
+t.test('an attempt to connect ends after its own limit (H5)', async t => {
   const pool = new Pool('http://127.0.0.1:9', {
     // A connector that never calls back: what a host does that drops packets.
     connect: () => undefined
@@ -121,7 +121,7 @@ t.test('a gap in the body longer than the idle limit ends it, and shorter gaps d
   await aborted
 })
 
-t.test('silence that the receiver asked for by pausing is not timed', async t => {
+t.test('a pause of the receiver does not count against the idle limit', async t => {
   const stub = await startStub((_request, response) => {
     response.writeHead(200)
     response.write('first')
@@ -180,7 +180,7 @@ t.test('an abort rejects with the reason of the signal and closes the socket (H1
   }
 })
 
-t.test('a request that is given up while its connection is made is never written', async t => {
+t.test('a request that is aborted while its connection is made is never written', async t => {
   let offered: Socket | undefined
   const server = createServer(socket => {
     offered = socket
@@ -230,7 +230,7 @@ t.test('a broken body is a transport failure', async t => {
   })
 })
 
-t.test('what the receiver throws ends the exchange and closes its connection (H4)', async t => {
+t.test('an error of the receiver ends the exchange and closes its connection (H4)', async t => {
   const stub = await startStub((_request, response) => {
     response.writeHead(200)
     response.write('first')
@@ -292,7 +292,7 @@ t.test('an upstream that stops taking a large body ends after the response limit
   t.match(failure, { outcome: 'timeout', error: { cause: /^sending/ } })
 })
 
-t.test('an answer that comes before the body is sent is the answer', async t => {
+t.test('a response that comes before the body is sent is the response', async t => {
   const server = createServer(socket => {
     socket.on('error', () => undefined)
     socket.once('data', () => {

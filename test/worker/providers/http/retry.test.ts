@@ -1,17 +1,16 @@
 import t from 'tap'
 import { GatewayError } from '../../../../worker/normalized/index.ts'
 import { CallFailure } from '../../../../worker/providers/http/call-failure.ts'
-import { decideRetry, type RetryPolicy, readRetryAfter, withRetries } from '../../../../worker/providers/http/retry.ts'
+import { decideRetry, type RetryPolicy, readRetryAfter } from '../../../../worker/providers/http/retry.ts'
 
 const policy: RetryPolicy = { retriesMax: 3, backoffSeconds: 0.5, statuses: [429, 500, 502, 503, 504] }
 const clock = { nowMs: Date.UTC(2026, 0, 1), random: () => 0 }
-const never = new AbortController().signal
 
 function failure(facts: { status?: number; retryAfter?: string; isRetryable?: boolean }): CallFailure {
   return new CallFailure(new GatewayError('upstream_error'), facts)
 }
 
-t.test('without the setting nothing is tried again', async t => {
+t.test('without the setting nothing is attempted again', async t => {
   t.equal(decideRetry(failure({ status: 503 }), 0, { ...policy, retriesMax: 0 }, clock), undefined)
   t.equal(decideRetry(failure({}), 0, { ...policy, retriesMax: 0 }, clock), undefined)
 })
@@ -25,7 +24,7 @@ t.test('the list of statuses decides, and every transport failure counts', async
   t.equal(decideRetry(failure({ isRetryable: false }), 0, policy, clock), undefined)
 })
 
-t.test('the delay doubles, gets up to half a second of chance, and ends at a minute', async t => {
+t.test('the delay doubles, with up to half a second of jitter, up to a minute', async t => {
   t.same(
     [0, 1, 2].map(attempt => decideRetry(failure({ status: 503 }), attempt, policy, clock)?.delayMs),
     [500, 1000, 2000]
@@ -35,7 +34,7 @@ t.test('the delay doubles, gets up to half a second of chance, and ends at a min
   t.equal(decideRetry(failure({}), 3, policy, clock), undefined)
 })
 
-t.test('a server that names a time is waited for that long, unless it is longer than a minute', async t => {
+t.test('retry-after sets the delay, unless it is longer than a minute', async t => {
   t.same(decideRetry(failure({ status: 429, retryAfter: '7' }), 0, policy, clock), { delayMs: 7000 })
   t.same(decideRetry(failure({ status: 503, retryAfter: 'Thu, 01 Jan 2026 00:00:03 GMT' }), 0, policy, clock), {
     delayMs: 3000
@@ -45,72 +44,10 @@ t.test('a server that names a time is waited for that long, unless it is longer 
   t.same(decideRetry(failure({ status: 500, retryAfter: '7' }), 0, policy, clock), { delayMs: 500 })
 })
 
-t.test('a time to wait is a number of seconds or a date', async t => {
+t.test('retry-after is a number of seconds or a date', async t => {
   t.equal(readRetryAfter(' 2.5 ', 0), 2500)
   t.equal(readRetryAfter('Thu, 01 Jan 1970 00:00:01 GMT', 0), 1000)
   t.equal(readRetryAfter('Thu, 01 Jan 1970 00:00:01 GMT', 5000), 0)
   for (const text of ['', '-1', 'soon', '2026-01-01', '1e3', 'Thu, 99 Foo 1970 GMT'])
     t.equal(readRetryAfter(text, 0), undefined, text)
-})
-
-t.test('a call runs until it works', async t => {
-  const attempts: number[] = []
-  const result = await withRetries(
-    async attempt => {
-      attempts.push(attempt)
-      if (attempt < 2) throw failure({ status: 503 })
-      return 'done'
-    },
-    { ...policy, backoffSeconds: 0 },
-    { signal: never, now: Date.now, random: () => 0 }
-  )
-  t.equal(result, 'done')
-  t.same(attempts, [0, 1, 2])
-})
-
-t.test('the last failure is the one that is reported, and other errors are final', async t => {
-  let calls = 0
-  const last = failure({ status: 503 })
-  await withRetries(
-    async () => {
-      calls += 1
-      throw last
-    },
-    { ...policy, backoffSeconds: 0 },
-    { signal: never, now: Date.now, random: () => 0 }
-  ).catch((thrown: unknown) => t.equal(thrown, last))
-  t.equal(calls, 4)
-  await t.rejects(
-    withRetries(() => Promise.reject(new RangeError('a bug')), policy, {
-      signal: never,
-      now: Date.now,
-      random: () => 0
-    }),
-    { message: 'a bug' }
-  )
-})
-
-t.test('nothing is tried again once the client saw something of it', async t => {
-  let calls = 0
-  const thrown = await withRetries(
-    async () => {
-      calls += 1
-      throw failure({})
-    },
-    policy,
-    { signal: never, now: Date.now, random: () => 0, canRetry: () => false }
-  ).catch((reason: unknown) => reason)
-  t.ok(thrown instanceof CallFailure)
-  t.equal(calls, 1)
-})
-
-t.test('an abort ends the delay at once', async t => {
-  const abort = new AbortController()
-  const running = withRetries(() => Promise.reject(failure({ status: 429, retryAfter: '60' })), policy, {
-    signal: abort.signal,
-    now: Date.now,
-    random: () => 0
-  })
-  setImmediate(() => abort.abort(new GatewayError('client_disconnected')))
-  await t.rejects(running, { code: 'client_disconnected' })
 })

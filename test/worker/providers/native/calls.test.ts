@@ -1,62 +1,35 @@
 import t from 'tap'
 import { createEmulator } from '../../../../ops/emulator/server.ts'
-import { readEmbeddings } from '../../../../worker/providers/native/embeddings.ts'
+import { createFileCalls } from '../../../../worker/providers/native/files.ts'
+import { createTestClient } from '../support/http.ts'
 import { contextOf, emulatorEnv, startPool } from '../support/native.ts'
 import { rejection } from '../support/rejection.ts'
-import { answerJson, startStub } from '../support/stub-upstream.ts'
+import { sendJson, startStub } from '../support/stub-upstream.ts'
 
 t.test('embeddings come in the order of the texts, with the sum of their tokens', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
   // Embeddings stay on v1 while the base names v2.
   const base = emulator.baseUrl.replace('/v1', '/v2')
-  const { provider } = startPool(t, emulatorEnv(emulator, { UPSTREAM_BASE_URL: base }))
-  const answer = await provider.embed({ model: 'Embeddings', input: ['one', 'two'] }, contextOf())
-  t.equal(answer.vectors.length, 2)
-  t.equal(answer.vectors[0]?.length, 1024)
-  t.ok((answer.promptTokens ?? 0) > 0)
-  t.ok(answer.metadata.upstream_x_request_id)
+  const { executor } = startPool(t, emulatorEnv(emulator, { UPSTREAM_BASE_URL: base }))
+  const result = await executor.embed({ model: 'Embeddings', input: ['one', 'two'] }, contextOf())
+  t.equal(result.vectors.length, 2)
+  t.equal(result.vectors[0]?.length, 1024)
+  t.ok((result.promptTokens ?? 0) > 0)
+  t.ok(result.metadata.upstream_x_request_id)
   t.match(emulator.requests.at(-1), {
     path: '/api/v1/embeddings',
     body: { input: ['one', 'two'], model: 'Embeddings' }
   })
-  const unknown = rejection(provider.embed({ model: 'missing', input: ['x'] }, contextOf()))
+  const unknown = rejection(executor.embed({ model: 'missing', input: ['x'] }, contextOf()))
   t.match(await unknown, { status: 404 })
-})
-
-t.test('an embeddings answer is sorted by index, and must be complete', async t => {
-  const item = (index: number | undefined, embedding: unknown, tokens?: number) => ({
-    ...(index === undefined ? {} : { index }),
-    embedding,
-    ...(tokens === undefined ? {} : { usage: { prompt_tokens: tokens } })
-  })
-  t.same(readEmbeddings({ data: [item(1, [2], 5), item(0, [1], 7)] }, 2), { vectors: [[1], [2]], promptTokens: 12 })
-  t.same(readEmbeddings({ data: [item(undefined, [1])], usage: { prompt_tokens: 3 } }, 1), {
-    vectors: [[1]],
-    promptTokens: 3
-  })
-  t.same(readEmbeddings({ data: [item(0, [1])] }, 1), { vectors: [[1]], promptTokens: null })
-  for (const body of [
-    null,
-    {},
-    { data: [] },
-    { data: [item(0, [1]), item(0, [1])] },
-    { data: [item(2, [1])] },
-    { data: [item(-1, [1])] },
-    { data: [item(0.5, [1])] },
-    { data: [item(0, 'text')] },
-    { data: [item(0, ['1'])] },
-    { data: [null] }
-  ]) {
-    t.throws(() => readEmbeddings(body, 1), { code: 'provider_protocol_error' }, JSON.stringify(body))
-  }
 })
 
 t.test('the model list keeps the upstream type and unknown members', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const { provider } = startPool(t, emulatorEnv(emulator))
-  const models = await provider.listModels(contextOf())
+  const { executor } = startPool(t, emulatorEnv(emulator))
+  const models = await executor.listModels(contextOf())
   t.match(
     models.entries.find(entry => entry.id === 'Embeddings'),
     { modelType: 'embedder', available: true }
@@ -64,15 +37,15 @@ t.test('the model list keeps the upstream type and unknown members', async t => 
   t.equal(models.skippedCount, 0)
 
   const stub = await startStub((_request, response) =>
-    answerJson(response, 200, { data: [{ id: 'a', type: 'chat', extra: 1, token: 'secret' }, { id: 'a' }, {}] })
+    sendJson(response, 200, { data: [{ id: 'a', type: 'chat', extra: 1, token: 'secret' }, { id: 'a' }, {}] })
   )
   t.teardown(() => stub.close())
-  const odd = await startPool(t, { UPSTREAM_BASE_URL: stub.origin }).provider.listModels(contextOf())
+  const unusual = await startPool(t, { UPSTREAM_BASE_URL: stub.origin }).executor.listModels(contextOf())
   t.same(
-    odd.entries.map(entry => entry.providerMetadata),
+    unusual.entries.map(entry => entry.providerMetadata),
     [{ extra: 1 }]
   )
-  t.match(odd, { skippedCount: 1, duplicateCount: 1 })
+  t.match(unusual, { skippedCount: 1, duplicateCount: 1 })
 })
 
 t.test('a model list that cannot be used is a protocol error', async t => {
@@ -84,33 +57,33 @@ t.test('a model list that cannot be used is a protocol error', async t => {
     { data: [{ id: 'a', note: 'x'.repeat(2 * 1024 * 1024) }] },
     { data: [{ id: 'a', note: 'x'.repeat(9 * 1024 * 1024) }] }
   ]
-  const stub = await startStub((_request, response) => answerJson(response, 200, bodies.shift()))
+  const stub = await startStub((_request, response) => sendJson(response, 200, bodies.shift()))
   t.teardown(() => stub.close())
-  const { provider } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
+  const { executor } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
   for (let count = bodies.length; count > 0; count -= 1) {
-    t.match(await rejection(provider.listModels(contextOf())), { code: 'provider_protocol_error' }, String(count))
+    t.match(await rejection(executor.listModels(contextOf())), { code: 'provider_protocol_error' }, String(count))
   }
 })
 
 t.test('tokens are counted by the upstream, and not asked for without text', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const { provider } = startPool(t, emulatorEnv(emulator))
-  const counts = await provider.countTokens({ model: 'GigaChat', input: ['First text', 'Second'] }, contextOf())
+  const { executor } = startPool(t, emulatorEnv(emulator))
+  const counts = await executor.countTokens({ model: 'GigaChat', input: ['First text', 'Second'] }, contextOf())
   t.equal(counts.length, 2)
   t.ok(counts.every(count => count > 0))
   t.match(emulator.requests.at(-1), { path: '/api/v1/tokens/count' })
   emulator.reset()
-  t.same(await provider.countTokens({ model: 'GigaChat', input: [] }, contextOf()), [])
+  t.same(await executor.countTokens({ model: 'GigaChat', input: [] }, contextOf()), [])
   t.equal(emulator.requests.length, 0)
 
-  const stub = await startStub((_request, response) => answerJson(response, 200, [{ tokens: 'many' }]))
+  const stub = await startStub((_request, response) => sendJson(response, 200, [{ tokens: 'many' }]))
   t.teardown(() => stub.close())
-  const odd = startPool(t, { UPSTREAM_BASE_URL: stub.origin }).provider
-  t.match(await rejection(odd.countTokens({ model: 'm', input: ['a'] }, contextOf())), {
+  const broken = startPool(t, { UPSTREAM_BASE_URL: stub.origin }).executor
+  t.match(await rejection(broken.countTokens({ model: 'm', input: ['a'] }, contextOf())), {
     code: 'provider_protocol_error'
   })
-  t.match(await rejection(odd.countTokens({ model: 'm', input: ['a', 'b'] }, contextOf())), {
+  t.match(await rejection(broken.countTokens({ model: 'm', input: ['a', 'b'] }, contextOf())), {
     code: 'provider_protocol_error'
   })
 })
@@ -121,8 +94,8 @@ t.test('a file is downloaded with its type, and its id cannot leave the path', a
     response.end(Buffer.from([0xff, 0xd8, 0x00]))
   })
   t.teardown(() => stub.close())
-  const { provider } = startPool(t, { UPSTREAM_BASE_URL: `${stub.origin}/api/v1` })
-  const file = await provider.downloadFile('../models?x=', contextOf())
+  const files = createFileCalls(createTestClient(t, stub.origin), { v1Base: '/api/v1' })
+  const file = await files.download('../models?x=', contextOf())
   t.same([...file.bytes], [0xff, 0xd8, 0x00])
   t.equal(file.mediaType, 'image/jpeg')
   t.equal(stub.requests[0]?.url, '/api/v1/files/..%2Fmodels%3Fx%3D/content')

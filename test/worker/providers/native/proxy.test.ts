@@ -18,7 +18,7 @@ interface Proxy {
   headers: IncomingHttpHeaders[]
 }
 
-/** A proxy that forwards plain requests and tunnels the others; with `refuse` it answers that status instead. */
+/** A proxy that forwards plain requests and tunnels the others; with `refuse` it responds with that status instead. */
 async function startProxy(t: Test, options: { refuse?: number; isSilent?: boolean } = {}): Promise<Proxy> {
   const seen: string[] = []
   const headers: IncomingHttpHeaders[] = []
@@ -30,10 +30,14 @@ async function startProxy(t: Test, options: { refuse?: number; isSilent?: boolea
       response.writeHead(options.refuse).end()
       return
     }
-    const onward = httpRequest(incoming.url ?? '', { method: incoming.method, headers: incoming.headers }, answer => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers)
-      answer.pipe(response)
-    })
+    const onward = httpRequest(
+      incoming.url ?? '',
+      { method: incoming.method, headers: incoming.headers },
+      onwardResponse => {
+        response.writeHead(onwardResponse.statusCode ?? 502, onwardResponse.headers)
+        onwardResponse.pipe(response)
+      }
+    )
     onward.on('error', () => response.destroy())
     response.on('close', () => onward.destroy())
     incoming.pipe(onward)
@@ -70,10 +74,10 @@ t.test('a plain origin is reached by forwarding', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
   const proxy = await startProxy(t)
-  const { provider } = startPool(t, emulatorEnv(emulator, { HTTP_PROXY: proxy.url }))
-  await provider.complete(chatCall('hi'), contextOf())
+  const { executor } = startPool(t, emulatorEnv(emulator, { HTTP_PROXY: proxy.url }))
+  await executor.complete(chatCall('hi'), contextOf())
   const sink = createSink()
-  await provider.stream(chatCall('[[text:streamed]]', { isStream: true }), contextOf(), sink)
+  await executor.stream(chatCall('[[text:streamed]]', { isStream: true }), contextOf(), sink)
   t.equal(sink.text(), 'streamed')
   t.same(proxy.seen, [
     `POST ${emulator.authUrl}`,
@@ -95,17 +99,17 @@ t.test('a TLS origin is reached through a tunnel, with its own certificate check
     UPSTREAM_CERT_FILE: join(fixtures, 'client.pem'),
     UPSTREAM_KEY_FILE: join(fixtures, 'client.key')
   }
-  const { provider } = startPool(t, emulatorEnv(emulator, settings))
-  await provider.complete(chatCall('hi'), contextOf())
+  const { executor } = startPool(t, emulatorEnv(emulator, settings))
+  await executor.complete(chatCall('hi'), contextOf())
   t.same(proxy.seen, [`CONNECT 127.0.0.1:${emulator.port}`, `CONNECT 127.0.0.1:${emulator.port}`])
   t.equal(emulator.requests.at(-1)?.clientCertificate, 'gateway test client')
   t.equal(emulator.requests[0]?.clientCertificate, null)
 
   const distrusting = startPool(t, emulatorEnv(emulator, { HTTPS_PROXY: proxy.url }))
-  t.match(await rejection(distrusting.provider.complete(chatCall('hi'), contextOf())), { code: 'provider_failure' })
+  t.match(await rejection(distrusting.executor.complete(chatCall('hi'), contextOf())), { code: 'provider_failure' })
 })
 
-t.test('a proxy serves its own scheme only, and no host on the list of exceptions', async t => {
+t.test('a proxy is used for its own scheme only, and for no host on the list of exceptions', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
   const proxy = await startProxy(t)
@@ -114,13 +118,13 @@ t.test('a proxy serves its own scheme only, and no host on the list of exception
     { HTTP_PROXY: proxy.url, NO_PROXY: 'example.com,127.0.0.1' },
     { HTTP_PROXY: proxy.url, NO_PROXY: '*' }
   ]) {
-    const { provider } = startPool(t, emulatorEnv(emulator, settings))
-    await provider.complete(chatCall('hi'), contextOf())
+    const { executor } = startPool(t, emulatorEnv(emulator, settings))
+    await executor.complete(chatCall('hi'), contextOf())
   }
   t.same(proxy.seen, [])
 })
 
-t.test('the environment of the process is not asked', async t => {
+t.test('the proxy variables of the process environment are not read', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
   const proxy = await startProxy(t)
@@ -132,19 +136,19 @@ t.test('the environment of the process is not asked', async t => {
     else process.env.HTTPS_PROXY = before
     delete process.env.NO_PROXY
   })
-  const { provider } = startPool(t, emulatorEnv(emulator, { HTTP_PROXY: proxy.url }))
-  await provider.complete(chatCall('hi'), contextOf())
+  const { executor } = startPool(t, emulatorEnv(emulator, { HTTP_PROXY: proxy.url }))
+  await executor.complete(chatCall('hi'), contextOf())
   t.equal(proxy.seen.length, 2)
 })
 
-t.test('a proxy that refuses, or does not answer, is a failure on the way', async t => {
+t.test('a proxy that refuses or sends no response is a transport failure', async t => {
   const emulator = await createEmulator({ tls: { key: read('server.key'), cert: read('server.pem') } })
   t.teardown(() => emulator.close())
   const refusing = await startProxy(t, { refuse: 407 })
   const settings = { UPSTREAM_CA_BUNDLE_FILE: join(fixtures, 'ca.pem'), UPSTREAM_TIMEOUT: '0.3' }
   const patient = { ...settings, UPSTREAM_TIMEOUT: '20' }
   const refused = startPool(t, emulatorEnv(emulator, { ...patient, HTTPS_PROXY: refusing.url }))
-  t.match(await rejection(refused.provider.complete(chatCall('hi'), contextOf())), {
+  t.match(await rejection(refused.executor.complete(chatCall('hi'), contextOf())), {
     code: 'provider_failure',
     status: 502
   })
@@ -152,7 +156,7 @@ t.test('a proxy that refuses, or does not answer, is a failure on the way', asyn
 
   const silent = await startProxy(t, { isSilent: true })
   const stuck = startPool(t, emulatorEnv(emulator, { ...settings, HTTPS_PROXY: silent.url }))
-  t.match(await rejection(stuck.provider.complete(chatCall('hi'), contextOf())), {
+  t.match(await rejection(stuck.executor.complete(chatCall('hi'), contextOf())), {
     code: 'provider_timeout',
     status: 504
   })
@@ -160,16 +164,16 @@ t.test('a proxy that refuses, or does not answer, is a failure on the way', asyn
   const plain = await createEmulator()
   t.teardown(() => plain.close())
   const forward = startPool(t, emulatorEnv(plain, { HTTP_PROXY: refusing.url }))
-  t.match(await rejection(forward.provider.complete(chatCall('hi'), contextOf())), { code: 'provider_failure' })
+  t.match(await rejection(forward.executor.complete(chatCall('hi'), contextOf())), { code: 'provider_failure' })
 })
 
-t.test('a client that leaves ends the call behind the proxy', async t => {
+t.test('a client disconnect ends the call behind the proxy', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
   const proxy = await startProxy(t)
-  const { provider } = startPool(t, emulatorEnv(emulator, { HTTP_PROXY: proxy.url }))
+  const { executor } = startPool(t, emulatorEnv(emulator, { HTTP_PROXY: proxy.url }))
   const abort = new AbortController()
-  const waiting = provider.complete(chatCall('[[hang]]'), contextOf({ signal: abort.signal }))
+  const waiting = executor.complete(chatCall('[[hang]]'), contextOf({ signal: abort.signal }))
   await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
   abort.abort(new GatewayError('client_disconnected'))
   t.match(await rejection(waiting), { code: 'client_disconnected' })

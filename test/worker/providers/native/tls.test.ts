@@ -1,12 +1,11 @@
 import { createPrivateKey } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createEmulator, type Emulator } from '../../../../ops/emulator/server.ts'
 import { parseSettings } from '../../../../shared/settings.ts'
-import { createTransport } from '../../../../worker/providers/http/connections.ts'
-import { TransportConfigurationError } from '../../../../worker/providers/native/index.ts'
+import { openNativeConnections, TransportConfigurationError } from '../../../../worker/providers/native/connections.ts'
+import { createTemporaryFolder } from '../../../support/temporary.ts'
 import { chatCall, contextOf, emulatorEnv, startPool } from '../support/native.ts'
 import { rejection } from '../support/rejection.ts'
 
@@ -21,20 +20,19 @@ async function startTls(t: Test, options: { ca?: string } = {}): Promise<Emulato
 }
 
 function temporaryFile(t: Test, name: string, content: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-tls-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = createTemporaryFolder(t)
   writeFileSync(join(folder, name), content)
   return join(folder, name)
 }
 
-t.test("an authority of one's own is trusted for both origins, and nobody else is", async t => {
+t.test('a configured authority is trusted for both origins, and no other', async t => {
   const emulator = await startTls(t)
   const trusting = startPool(t, emulatorEnv(emulator, { UPSTREAM_CA_BUNDLE_FILE: pathOf('ca.pem') }))
-  await trusting.provider.complete(chatCall('hi'), contextOf())
+  await trusting.executor.complete(chatCall('hi'), contextOf())
   t.equal(emulator.stats.oauthCalls, 1)
 
   const strict = startPool(t, emulatorEnv(emulator))
-  t.match(await rejection(strict.provider.complete(chatCall('hi'), contextOf())), {
+  t.match(await rejection(strict.executor.complete(chatCall('hi'), contextOf())), {
     code: 'provider_failure',
     status: 502
   })
@@ -44,12 +42,12 @@ t.test("an authority of one's own is trusted for both origins, and nobody else i
   )
 
   const careless = startPool(t, emulatorEnv(emulator, { UPSTREAM_VERIFY_SSL_CERTS: 'false' }))
-  await careless.provider.complete(chatCall('hi'), contextOf())
+  await careless.executor.complete(chatCall('hi'), contextOf())
 
   // A bundle switches verification on again, and this one does not know the server.
   const settings = { UPSTREAM_VERIFY_SSL_CERTS: 'false', UPSTREAM_CA_BUNDLE_FILE: pathOf('client.pem') }
   const both = startPool(t, emulatorEnv(emulator, settings))
-  t.match(await rejection(both.provider.complete(chatCall('hi'), contextOf())), { code: 'provider_failure' })
+  t.match(await rejection(both.executor.complete(chatCall('hi'), contextOf())), { code: 'provider_failure' })
 })
 
 t.test('the client certificate is shown to the API and never to the OAuth server', async t => {
@@ -59,8 +57,8 @@ t.test('the client certificate is shown to the API and never to the OAuth server
     UPSTREAM_CERT_FILE: pathOf('client.pem'),
     UPSTREAM_KEY_FILE: pathOf('client.key')
   }
-  const { provider } = startPool(t, emulatorEnv(emulator, settings))
-  await provider.complete(chatCall('hi'), contextOf())
+  const { executor } = startPool(t, emulatorEnv(emulator, settings))
+  await executor.complete(chatCall('hi'), contextOf())
   t.same(
     emulator.requests.map(request => [request.path, request.clientCertificate]),
     [
@@ -70,7 +68,7 @@ t.test('the client certificate is shown to the API and never to the OAuth server
   )
   emulator.reset()
   const certificateOnly = startPool(t, { UPSTREAM_BASE_URL: emulator.baseUrl, ...settings })
-  await certificateOnly.provider.complete(chatCall('hi'), contextOf())
+  await certificateOnly.executor.complete(chatCall('hi'), contextOf())
   t.same(
     emulator.requests.map(request => [request.headers.authorization, request.clientCertificate]),
     [[undefined, 'gateway test client']]
@@ -82,7 +80,7 @@ t.test('the key may stand in the certificate file, and may have a password', asy
   const base = { UPSTREAM_BASE_URL: emulator.baseUrl, UPSTREAM_CA_BUNDLE_FILE: pathOf('ca.pem') }
   const combined = temporaryFile(t, 'combined.pem', `${read('client.pem')}\n${read('client.key')}`)
   const one = startPool(t, { ...base, UPSTREAM_CERT_FILE: combined })
-  await one.provider.complete(chatCall('hi'), contextOf())
+  await one.executor.complete(chatCall('hi'), contextOf())
 
   const locked = createPrivateKey(read('client.key')).export({
     type: 'pkcs8',
@@ -96,14 +94,15 @@ t.test('the key may stand in the certificate file, and may have a password', asy
     UPSTREAM_KEY_FILE: temporaryFile(t, 'locked.key', locked.toString()),
     UPSTREAM_KEY_FILE_PASSWORD: 'open sesame'
   })
-  await two.provider.complete(chatCall('hi'), contextOf())
+  await two.executor.complete(chatCall('hi'), contextOf())
   t.equal(emulator.requests.length, 2)
 })
 
 t.test('a file that cannot be read is named by its setting at the start', async t => {
   for (const setting of ['UPSTREAM_CA_BUNDLE_FILE', 'UPSTREAM_CERT_FILE']) {
     try {
-      createTransport(parseSettings({ [setting]: '/nowhere/secret-name.pem' }))
+      const settings = parseSettings({ [setting]: '/nowhere/secret-name.pem' })
+      openNativeConnections({ settings, baseUrl: settings.upstream.baseUrl })
       t.fail('it must be refused')
     } catch (thrown) {
       t.ok(thrown instanceof TransportConfigurationError)

@@ -3,13 +3,12 @@ import t from 'tap'
 import { Secret } from '../../../../shared/secret.ts'
 import { GatewayError } from '../../../../worker/normalized/index.ts'
 import { CallFailure } from '../../../../worker/providers/http/call-failure.ts'
-import { readTokenAnswer } from '../../../../worker/providers/native/token-response.ts'
+import { createFixedCredential } from '../../../../worker/providers/http/credential.ts'
+import { readTokenResponse } from '../../../../worker/providers/native/token-response.ts'
 import {
-  type AccessToken,
-  createFixedTokenSource,
   createTokenSource,
-  type TokenCaller,
-  type TokenSourceOptions
+  type TokenSourceOptions,
+  writeBearer
 } from '../../../../worker/providers/native/token-source.ts'
 import { rejection } from '../support/rejection.ts'
 
@@ -19,7 +18,7 @@ const HALF_HOUR_MS = 1_800_000
 function createSource(more: Partial<TokenSourceOptions> = {}) {
   const clock = { nowMs: 1_000_000_000_000 }
   const fetches: Array<{ resolve: (expiresAtMs: number | undefined) => void; reject: (reason: unknown) => void }> = []
-  const tokens = createTokenSource({
+  const source = createTokenSource({
     fetchToken: () =>
       new Promise((resolve, reject) => {
         const number = fetches.length + 1
@@ -30,11 +29,6 @@ function createSource(more: Partial<TokenSourceOptions> = {}) {
     random: () => 0,
     ...more
   })
-  // A token that is there is given at once: the tests wait for it all the same.
-  const source = {
-    acquire: (who: TokenCaller) => Promise.resolve(tokens.acquire(who)),
-    reject: (token: AccessToken | null) => tokens.reject(token)
-  }
   return { source, clock, fetches }
 }
 
@@ -45,26 +39,42 @@ t.test('two hundred callers wait for one fetch (N5)', async t => {
   fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
   const tokens = await Promise.all(waits)
   t.equal(new Set(tokens).size, 1)
-  t.equal(tokens[0]?.value.reveal(), 'token-1')
+  t.equal(tokens[0]?.header?.secret.reveal(), 'token-1')
   await source.acquire(caller)
   t.equal(fetches.length, 1)
 })
 
-t.test('inside the buffer the old token works on while one fetch replaces it', async t => {
+t.test('inside the buffer the old token is used while one fetch replaces it', async t => {
   const { source, clock, fetches } = createSource()
   const first = source.acquire(caller)
   fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
   await first
   clock.nowMs += HALF_HOUR_MS - 60_001
-  t.equal((await source.acquire(caller))?.value.reveal(), 'token-1')
+  t.equal((await source.acquire(caller)).header?.secret.reveal(), 'token-1')
   t.equal(fetches.length, 1)
   clock.nowMs += 1
-  t.equal((await source.acquire(caller))?.value.reveal(), 'token-1')
-  t.equal((await source.acquire(caller))?.value.reveal(), 'token-1')
+  t.equal((await source.acquire(caller)).header?.secret.reveal(), 'token-1')
+  t.equal((await source.acquire(caller)).header?.secret.reveal(), 'token-1')
   t.equal(fetches.length, 2)
   fetches[1]?.resolve(clock.nowMs + HALF_HOUR_MS)
   await new Promise(setImmediate)
-  t.equal((await source.acquire(caller))?.value.reveal(), 'token-2')
+  t.equal((await source.acquire(caller)).header?.secret.reveal(), 'token-2')
+})
+
+t.test('only calls that waited for its fetch get a token as fresh', async t => {
+  const { source, clock, fetches } = createSource()
+  const waits = [source.acquire(caller), source.acquire(caller)]
+  fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  t.same(
+    (await Promise.all(waits)).map(credential => credential.isFresh),
+    [true, true]
+  )
+  const held = await source.acquire(caller)
+  t.equal(held.isFresh, false)
+  t.equal(held.header?.secret.reveal(), 'token-1')
+  source.reject(held)
+  void source.acquire(caller)
+  t.equal(fetches.length, 2)
 })
 
 t.test('the moment of replacement is spread over the first half of the buffer', async t => {
@@ -89,14 +99,14 @@ t.test('a failed replacement leaves the old token and is not repeated by every c
   await source.acquire(caller)
   fetches[1]?.reject(new CallFailure(new GatewayError('provider_failure')))
   await new Promise(setImmediate)
-  t.equal((await source.acquire(caller))?.value.reveal(), 'token-1')
+  t.equal((await source.acquire(caller)).header?.secret.reveal(), 'token-1')
   t.equal(fetches.length, 2)
   clock.nowMs += 5_000
-  t.equal((await source.acquire(caller))?.value.reveal(), 'token-1')
+  t.equal((await source.acquire(caller)).header?.secret.reveal(), 'token-1')
   t.equal(fetches.length, 3)
 })
 
-t.test('an ended token is never sent', async t => {
+t.test('an expired token is never sent', async t => {
   const { source, clock, fetches } = createSource()
   const first = source.acquire(caller)
   fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
@@ -105,10 +115,10 @@ t.test('an ended token is never sent', async t => {
   const second = source.acquire(caller)
   t.equal(fetches.length, 2)
   fetches[1]?.resolve(clock.nowMs + HALF_HOUR_MS)
-  t.equal((await second)?.value.reveal(), 'token-2')
+  t.equal((await second).header?.secret.reveal(), 'token-2')
 })
 
-t.test('a token that lives shorter than the buffer is still used, not fetched for each call', async t => {
+t.test('a token whose lifetime is shorter than the buffer is not fetched for each call', async t => {
   const { source, clock, fetches } = createSource()
   const first = source.acquire(caller)
   fetches[0]?.resolve(clock.nowMs + 20_000)
@@ -129,22 +139,22 @@ t.test('a refusal invalidates only the token it was about', async t => {
   fetches[1]?.resolve(clock.nowMs + HALF_HOUR_MS)
   await renewing
   t.equal(source.reject(old), true)
-  t.equal((await source.acquire(caller))?.value.reveal(), 'token-2')
+  t.equal((await source.acquire(caller)).header?.secret.reveal(), 'token-2')
   t.equal(fetches.length, 2)
 })
 
-t.test('a given token goes first and is replaced after a refusal', async t => {
+t.test('a given token is used first and replaced after a refusal', async t => {
   const { source, clock, fetches } = createSource({ givenToken: new Secret('given') })
   const given = await source.acquire(caller)
-  t.equal(given?.value.reveal(), 'given')
+  t.equal(given.header?.secret.reveal(), 'given')
   t.equal(fetches.length, 0)
   source.reject(given)
   const renewing = source.acquire(caller)
   fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
-  t.equal((await renewing)?.value.reveal(), 'token-1')
+  t.equal((await renewing).header?.secret.reveal(), 'token-1')
 })
 
-t.test('a token without an end is used until it is refused', async t => {
+t.test('a token without an expiry is used until it is refused', async t => {
   const { source, clock, fetches } = createSource()
   const waiting = source.acquire(caller)
   fetches[0]?.resolve(undefined)
@@ -155,14 +165,15 @@ t.test('a token without an end is used until it is refused', async t => {
 })
 
 t.test('a fixed token cannot be renewed', async t => {
-  const source = createFixedTokenSource(new Secret('fixed'))
+  const source = createFixedCredential(writeBearer(new Secret('fixed')))
   const token = await source.acquire(caller)
-  t.equal(token?.value.reveal(), 'fixed')
+  t.equal(token.header?.secret.reveal(), 'fixed')
   t.equal(source.reject(token), false)
-  t.equal(await createFixedTokenSource(null).acquire(caller), null)
+  t.equal(token.isFresh, false)
+  t.equal((await createFixedCredential().acquire(caller)).header, undefined)
 })
 
-t.test('a failed fetch answers for a moment, a refused credential for longer', async t => {
+t.test('the failure of a fetch is kept for a moment, the refusal of a credential for longer', async t => {
   const refused = createSource()
   const first = refused.source.acquire(caller)
   const refusal = new CallFailure(new GatewayError('upstream_unauthorized'), { status: 401 })
@@ -187,7 +198,7 @@ t.test('a failed fetch answers for a moment, a refused credential for longer', a
   t.equal(down.fetches.length, 2)
 })
 
-t.test('a caller that gives up leaves the fetch to the others', async t => {
+t.test('the abort of a caller does not end the fetch of the others', async t => {
   const { source, clock, fetches } = createSource()
   const abort = new AbortController()
   const leaving = source.acquire({ ...caller, signal: abort.signal })
@@ -195,10 +206,10 @@ t.test('a caller that gives up leaves the fetch to the others', async t => {
   abort.abort(new GatewayError('client_disconnected'))
   await t.rejects(leaving, { code: 'client_disconnected' })
   fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
-  t.equal((await staying)?.value.reveal(), 'token-1')
+  t.equal((await staying).header?.secret.reveal(), 'token-1')
 })
 
-t.test('both forms of a token answer are read, seconds told from milliseconds', async t => {
+t.test('both forms of a token response are read, in seconds and in milliseconds', async t => {
   const rows: Array<[unknown, string | undefined, number | undefined]> = [
     [{ access_token: 'a', expires_at: 1_767_227_400_000 }, 'a', 1_767_227_400_000],
     [{ access_token: 'a', expires_at: 1_767_227_400 }, 'a', 1_767_227_400_000],
@@ -214,17 +225,17 @@ t.test('both forms of a token answer are read, seconds told from milliseconds', 
     [null, undefined, undefined],
     ['a', undefined, undefined]
   ]
-  for (const [answer, value, expiresAtMs] of rows) {
-    const token = readTokenAnswer(answer)
-    t.equal(token?.value.reveal(), value, JSON.stringify(answer))
-    t.equal(token?.expiresAtMs, expiresAtMs, JSON.stringify(answer))
+  for (const [body, value, expiresAtMs] of rows) {
+    const token = readTokenResponse(body)
+    t.equal(token?.value.reveal(), value, JSON.stringify(body))
+    t.equal(token?.expiresAtMs, expiresAtMs, JSON.stringify(body))
   }
 })
 
-t.test('no answer of a token server throws, and none shows its token', async t => {
+t.test('no response of a token server throws, and none shows its token when printed', async t => {
   fc.assert(
-    fc.property(fc.jsonValue(), answer => {
-      const token = readTokenAnswer(answer)
+    fc.property(fc.jsonValue(), body => {
+      const token = readTokenResponse(body)
       t.equal(token === undefined || JSON.stringify(token.value) === '"[redacted]"', true)
     })
   )

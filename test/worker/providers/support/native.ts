@@ -1,39 +1,102 @@
-// Builds what the native executor is called with: settings, a pool, calls, contexts and sinks.
+// Builds what the native executors are called with: settings, a pool, calls, contexts and sinks.
 
 import type { Test } from 'tap'
 import type { Emulator } from '../../../../ops/emulator/server.ts'
+import { createNativeProfileSet, NATIVE_PROFILE_ID } from '../../../../shared/native-profile.ts'
 import { parseSettings } from '../../../../shared/settings.ts'
-import type { NormalizedEvent } from '../../../../worker/normalized/index.ts'
-import type { PendingAttachment } from '../../../../worker/protocols/face.ts'
-import { createNativeProviderPool, type NativeProviderOptions } from '../../../../worker/providers/native/index.ts'
-import type { CallContext, EventSink, NativeProvider, NativeProviderPool } from '../../../../worker/providers/types.ts'
-import type { TranslatedChat } from '../../../../worker/translation/types.ts'
+import { accumulateEvents, type NormalizedEvent, type NormalizedResponse } from '../../../../worker/normalized/index.ts'
+import type { ApiMode, PendingAttachment } from '../../../../worker/protocols/face.ts'
+import { findProviderFace, providerFaces } from '../../../../worker/protocols/registry.ts'
+import {
+  createNativeKind,
+  type NativeKindOptions,
+  readNativeOptions
+} from '../../../../worker/providers/native/index.ts'
+import { createExecutors, type ExecutorsOptions } from '../../../../worker/providers/registry.ts'
+import type {
+  CallContext,
+  ChatCall,
+  Executor,
+  ResponseSink,
+  UpstreamAuthorization
+} from '../../../../worker/providers/types.ts'
 import { createMemoryLog, type MemoryLog } from './log.ts'
 
 export const CREDENTIALS = Buffer.from('client:secret').toString('base64')
 
+/** An executor whose chats are written by the real face. */
+export interface TestExecutor extends Required<Pick<Executor, 'embed' | 'countTokens' | 'listModels'>> {
+  /** Runs a chat that is not streamed and resolves with its response, which must arrive in one push. */
+  complete(call: ChatCall, context: CallContext): Promise<NormalizedResponse>
+  stream(call: ChatCall, context: CallContext, sink: ResponseSink): Promise<void>
+}
+
 export interface TestPool {
-  pool: NativeProviderPool
-  /** The provider of the server's credential. */
-  provider: NativeProvider
+  pool: {
+    acquire(authorization: UpstreamAuthorization): { executor: TestExecutor; release(): void }
+    close(): Promise<void>
+    destroy(): Promise<void>
+  }
+  /** The executor of the server's credential. */
+  executor: TestExecutor
   memory: MemoryLog
 }
 
-/** A pool that ends with the test. */
-export function startPool(
-  t: Test,
-  env: Record<string, string>,
-  options: Partial<NativeProviderOptions> = {}
-): TestPool {
+type PoolOptions = NativeKindOptions & Pick<Partial<ExecutorsOptions>, 'now' | 'random' | 'onTokenFetched'>
+
+/** The executors of the native profile, destroyed with the test. */
+export function startPool(t: Test, env: Record<string, string>, options: PoolOptions = {}): TestPool {
   const memory = createMemoryLog()
-  const pool = createNativeProviderPool({
-    settings: parseSettings(env),
+  const settings = parseSettings(env)
+  const { addressPolicy, downloadDependencies, ...parts } = options
+  const kind = createNativeKind({
+    ...(addressPolicy === undefined ? {} : { addressPolicy }),
+    ...(downloadDependencies === undefined ? {} : { downloadDependencies })
+  })
+  const executors = createExecutors({
+    profiles: createNativeProfileSet(settings),
+    kinds: { native: kind },
+    faces: providerFaces,
+    settings,
     log: memory.log,
     version: '1.2.3',
-    ...options
+    ...parts
   })
-  t.teardown(() => pool.destroy())
-  return { pool, provider: pool.acquire({ type: 'server' }).provider, memory }
+  t.teardown(() => executors.destroy())
+  const acquire = (authorization: UpstreamAuthorization) => {
+    const { executor, release } = executors.acquire(NATIVE_PROFILE_ID, authorization)
+    return { executor: createTestExecutor(executor, readNativeOptions(settings)), release }
+  }
+  const pool = { acquire, close: executors.close, destroy: executors.destroy }
+  return { pool, executor: acquire({ type: 'server' }).executor, memory }
+}
+
+function createTestExecutor(executor: Executor, options: unknown): TestExecutor {
+  const { embed, countTokens, listModels } = executor
+  if (embed === undefined || countTokens === undefined || listModels === undefined) {
+    throw new Error('The native upstream has every call.')
+  }
+  /** Path and headers of the chat as the face writes them; the body stays the test's own. */
+  const write = (call: ChatCall): ChatCall => {
+    const { path, headers } = findProviderFace(providerFaces, call.plan).writeChat(
+      call.request,
+      { upstreamModel: call.plan.upstreamModel },
+      options
+    )
+    return { ...call, path, headers }
+  }
+  return {
+    embed,
+    countTokens,
+    listModels,
+    async complete(call, context) {
+      const sink = createSink()
+      await executor.chat(write(call), context, sink)
+      if (sink.batches.length !== 1) throw new Error(`A whole response came in ${sink.batches.length} pushes.`)
+      return accumulateEvents(sink.events())
+    },
+    stream: async (call, context, sink) => executor.chat(write(call), context, sink)
+  }
 }
 
 /** Variables that point the executor at an emulator with OAuth credentials. */
@@ -47,8 +110,7 @@ export function emulatorEnv(emulator: Emulator, more: Record<string, string> = {
 }
 
 export interface ChatOptions {
-  wire?: 'native-v1' | 'native-v2'
-  protocol?: TranslatedChat['request']['protocol']
+  apiMode?: ApiMode
   isStream?: boolean
   stop?: string[]
   attachments?: PendingAttachment[]
@@ -56,17 +118,17 @@ export interface ChatOptions {
   extra?: Record<string, unknown>
 }
 
-/** A translated chat with one user message. */
-export function chatCall(prompt: string, options: ChatOptions = {}): TranslatedChat {
-  const wire = options.wire ?? 'native-v1'
+/** A chat with one user message. */
+export function chatCall(prompt: string, options: ChatOptions = {}): ChatCall {
+  const apiMode = options.apiMode ?? 'v1'
   const attachments = options.attachments ?? []
   const ids = attachments.map(attachment => attachment.placeholder)
   const message =
-    wire === 'native-v1'
+    apiMode === 'v1'
       ? { role: 'user', content: prompt, ...(ids.length > 0 ? { attachments: ids } : {}) }
       : { role: 'user', content: [{ text: prompt }, ...(ids.length > 0 ? [{ files: ids.map(id => ({ id })) }] : [])] }
   const body = {
-    model: wire === 'native-v1' ? 'GigaChat-2-Max' : 'GigaChat-3-Ultra',
+    model: apiMode === 'v1' ? 'GigaChat-2-Max' : 'GigaChat-3-Ultra',
     messages: [message],
     ...(options.isStream === true ? { stream: true } : {}),
     ...options.extra
@@ -75,24 +137,33 @@ export function chatCall(prompt: string, options: ChatOptions = {}): TranslatedC
     request: {
       version: 'gateway.normalized.v1',
       requestId: 'r1',
-      protocol: options.protocol ?? 'completions',
+      fieldPaths: {
+        model: 'model',
+        messages: 'messages',
+        tools: 'tools',
+        toolChoice: 'tool_choice',
+        output: '',
+        stop: 'stop'
+      },
       isStream: options.isStream ?? false,
+      carriesFileBytes: true,
       wantsStreamUsage: false,
       messages: [],
       tools: [],
       usesLegacyFunctions: false,
       sampling: options.stop === undefined ? {} : { stop: options.stop },
-      providerOptions: {},
       ignored: {}
     },
     plan: {
       providerKind: 'native',
       profileId: 'native-upstream',
-      wire,
+      apiMode,
       upstreamModel: body.model,
       publicModel: body.model,
       slotKey: body.model
     },
+    path: '',
+    headers: [],
     body: Buffer.from(JSON.stringify(body)),
     attachments,
     reading: {
@@ -110,7 +181,7 @@ export function contextOf(more: Partial<CallContext> = {}): CallContext {
   return { requestId: 'r1', signal: new AbortController().signal, headers: [], ...more }
 }
 
-export interface CollectingSink extends EventSink {
+export interface CollectingSink extends ResponseSink {
   batches: NormalizedEvent[][]
   events: () => NormalizedEvent[]
   /** All text deltas together. */
@@ -133,10 +204,16 @@ export function createSink(): CollectingSink {
       for (const waiter of waiters) if (batches.length >= waiter.count) waiter.resolve()
       return true
     },
+    relay: refuseRelay,
     whenDrained: () => Promise.resolve(),
     pushed: count =>
       batches.length >= count ? Promise.resolve() : new Promise(resolve => waiters.push({ count, resolve }))
   }
+}
+
+/** The `relay` of a sink that expects events. */
+export function refuseRelay(): never {
+  throw new Error('The response must arrive as events.')
 }
 
 export function textOf(events: readonly NormalizedEvent[]): string {

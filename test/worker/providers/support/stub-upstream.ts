@@ -77,7 +77,7 @@ export async function startStub(handler: StubHandler, options: { tls?: TlsOption
   }
 }
 
-export function answerJson(
+export function sendJson(
   response: ServerResponse,
   status: number,
   body: unknown,

@@ -1,4 +1,4 @@
-// Embeddings in the family's form, both ways (completions.md 10).
+// Reads embeddings requests and writes embeddings responses and errors in the family's form (completions.md 10).
 
 import { type Diagnostics, invalidRequest, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
 import type { WriteError } from '../../face.ts'
@@ -9,21 +9,21 @@ import { writeCompletionsError } from './errors.ts'
 import { type EmbeddingsRequest, type EmbeddingsResponse, embeddingsParameters } from './schema.ts'
 import { writeMetadata } from './write-response.ts'
 
-/** Texts, or token ids that somebody with a tokenizer has yet to decode. */
+/** Texts, or token ids that a tokenizer must still decode to texts. */
 export type EmbeddingsInput = { type: 'texts'; texts: string[] } | { type: 'tokens'; tokens: number[][] }
 
 export interface ReadEmbeddingsRequest {
   input: EmbeddingsInput
-  /** The model as the client wrote it, which the answer names again; absent when it wrote none. */
+  /** The model as the client wrote it, which the response repeats; absent when the client named none. */
   requestedModel?: string
-  /** The same without blanks around it. */
+  /** `requestedModel` without surrounding blanks. */
   model?: string
   encoding: 'float' | 'base64'
   extraHeaders?: JsonObject
   ignored: Diagnostics
 }
 
-/** What the answer is written from: vectors in the order of the input. */
+/** The result of an embeddings call, with the vectors in the order of the input. */
 export interface EmbeddingsResult {
   vectors: ReadonlyArray<readonly number[]>
   /** null when the provider reported none. */
@@ -31,7 +31,7 @@ export interface EmbeddingsResult {
   metadata: Record<string, string>
 }
 
-/** The family's own bounds: items of a list, and token ids of one item. */
+/** The family's limit for the items of a list, and also for the token ids of one item. */
 const ITEMS_MAX = 2048
 
 /** Reads the parsed body. Raises `invalid_request` with `param` `input`, `model` or `extra_headers`. */
@@ -50,7 +50,7 @@ export function readEmbeddingsRequest(body: EmbeddingsRequest): ReadEmbeddingsRe
   }
 }
 
-/** Writes the answer; `model` is the one that the client sees. */
+/** Writes the response; `model` is the name that the client sees. */
 export function writeEmbeddingsResponse(
   result: EmbeddingsResult,
   context: { model: string; encoding: 'float' | 'base64' }
@@ -70,7 +70,7 @@ export function writeEmbeddingsResponse(
   }
 }
 
-/** Errors of the embeddings routes: the envelope of the family, where an invalid request has no code. */
+/** Writes an error of an embeddings route: the family's envelope, without a code for an invalid request. */
 export const writeEmbeddingsError: WriteError = error => {
   const written = writeCompletionsError(error)
   if (error.code !== 'invalid_request') return written
@@ -78,7 +78,7 @@ export const writeEmbeddingsError: WriteError = error => {
   return { ...written, body: { ...written.body, error: { ...(envelope as JsonObject), code: null } } }
 }
 
-/** A blank model is refused here, where others take it as none. */
+/** Reads the model. A blank model is refused here; the other operations treat it as absent. */
 function readNamedModel(body: EmbeddingsRequest): string | undefined {
   const model = readModel(body)
   if (model === undefined && typeof body.model === 'string') {
@@ -123,7 +123,7 @@ function mixedInput(): Error {
 
 const FLOAT_BYTES = 4
 
-/** The vector as base64 of little-endian 32-bit floats, which is what the SDK asks for unless told otherwise (field lesson E4). */
+/** Encodes the vector as base64 of little-endian 32-bit floats, the encoding that the SDK requests by default (field lesson E4). */
 function encodeVector(vector: readonly number[]): string {
   const bytes = Buffer.allocUnsafe(vector.length * FLOAT_BYTES)
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)

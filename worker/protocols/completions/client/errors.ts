@@ -1,12 +1,12 @@
-// Errors of a chat completion: as an answer of its own, and as a frame of a stream (completions.md 6.5, 8).
+// Writes the errors of a chat completion: as a response, and as a frame of a stream (completions.md 6.5, 8).
 
 import type { ErrorCode, GatewayError } from '../../../normalized/index.ts'
 import { type ErrorEnvelope, writeErrorEnvelope } from '../../shared/completions-family/error-envelope.ts'
 
-/** Writes an error as the whole answer: status, headers beyond the usual ones, body. */
+/** Writes an error as the whole response: status, additional headers, body. */
 export const writeCompletionsError = writeErrorEnvelope
 
-/** Writes an error that comes after the first byte, as the object of one frame. */
+/** Writes an error that occurs after the first byte, as the object of one stream frame. */
 export function writeCompletionsStreamError(error: GatewayError): ErrorEnvelope {
   return {
     error: {
@@ -18,7 +18,7 @@ export function writeCompletionsStreamError(error: GatewayError): ErrorEnvelope 
   }
 }
 
-/** What goes wrong at the upstream while it streams has one code for a client, whose request it no longer is about. */
+/** Upstream failures share one code in a stream: the upstream has accepted the request, so they are not about the client's request. */
 const upstreamFailures: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'upstream_rejected',
   'upstream_unauthorized',

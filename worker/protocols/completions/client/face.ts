@@ -1,9 +1,15 @@
-// The completions family as a client sees it: reads a chat body into the normalized form; the answer goes back through
-// `write-response.ts`, `stream.ts` and `errors.ts`, which this file puts together as the face of the family.
+// The client face of the completions family: this file reads a chat body into the normalized form; `write-response.ts`, `stream.ts`
+// and `errors.ts` write what the client gets back.
 
-import { isJsonObject, NORMALIZED_VERSION, type NormalizedRequest, type Sampling } from '../../../normalized/index.ts'
+import {
+  type FieldPaths,
+  isJsonObject,
+  NORMALIZED_VERSION,
+  type NormalizedRequest,
+  type Sampling
+} from '../../../normalized/index.ts'
 import type { ChatClientFace } from '../../face.ts'
-import { readProviderOptions, readReasoning, readStop } from '../../shared/completions-family/members.ts'
+import { readExtraFields, readReasoning, readStop } from '../../shared/completions-family/members.ts'
 import { readOutputFormat } from '../../shared/completions-family/output-format.ts'
 import { readToolUse } from '../../shared/completions-family/tool-use.ts'
 import {
@@ -27,9 +33,30 @@ export const completionsFace: ChatClientFace = {
   writeError: writeCompletionsError
 }
 
+const fieldPaths: FieldPaths = Object.freeze({
+  model: 'model',
+  messages: 'messages',
+  tools: 'tools',
+  toolChoice: 'tool_choice',
+  parallelToolCalls: 'parallel_tool_calls',
+  output: 'response_format',
+  reasoning: 'reasoning_effort',
+  attachments: 'attachments',
+  user: 'user',
+  metadata: 'metadata',
+  additionalFields: 'extra_body',
+  temperature: 'temperature',
+  topP: 'top_p',
+  maxOutputTokens: 'max_tokens',
+  stop: 'stop',
+  seed: 'seed',
+  presencePenalty: 'presence_penalty',
+  frequencyPenalty: 'frequency_penalty'
+})
+
 /**
  * Reads the parsed body of a chat completion (completions.md 2 to 5 and 7).
- * Raises `GatewayError` with the path of the member at fault: `invalid_request`, `unsupported_parameter`,
+ * Raises `GatewayError` with the path of the invalid member: `invalid_request`, `unsupported_parameter`,
  * `unsupported_response_format`.
  */
 export function readCompletionsRequest(body: CompletionsRequest, context: { requestId: string }): NormalizedRequest {
@@ -40,15 +67,17 @@ export function readCompletionsRequest(body: CompletionsRequest, context: { requ
   const request: NormalizedRequest = {
     version: NORMALIZED_VERSION,
     requestId: context.requestId,
-    protocol: 'completions',
+    fieldPaths,
     isStream: readOptionalBoolean(body, 'stream') ?? false,
     wantsStreamUsage: readStreamUsage(body),
+    carriesFileBytes: true,
     messages: readMessages(body),
     ...toolUse,
     sampling: readSampling(body),
-    providerOptions: readProviderOptions(body, parameters, reasoning),
     ignored: parameters.ignored
   }
+  const additionalFields = readExtraFields(body, parameters, reasoning)
+  if (additionalFields !== undefined) request.additionalFields = additionalFields
   const model = readModel(body)
   if (model !== undefined) request.model = model
   if (format !== undefined) request.output = readOutputFormat(format, 'response_format', 'nested')
@@ -77,7 +106,7 @@ function readSampling(body: CompletionsRequest): Sampling {
   if (topP !== undefined) sampling.topP = topP
   if (maxOutputTokens !== undefined) sampling.maxOutputTokens = maxOutputTokens
   if (stop !== undefined) sampling.stop = stop
-  // Parameters of other providers' wires: without effect on the native one, so never a reason to refuse a request.
+  // Another type than the wire's is no reason to refuse a request: not every provider has these parameters.
   if (typeof body.seed === 'number') sampling.seed = body.seed
   if (typeof body.presence_penalty === 'number') sampling.presencePenalty = body.presence_penalty
   if (typeof body.frequency_penalty === 'number') sampling.frequencyPenalty = body.frequency_penalty

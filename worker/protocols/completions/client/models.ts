@@ -1,4 +1,4 @@
-// Models in the family's form, and in the short form that router-style clients read (completions.md 11, bridge.md 6.3).
+// Writes models in the family's form, and in the short form of LiteLLM-style model info (completions.md 11, bridge.md 6.3).
 
 import type { CatalogModel } from '../../../../shared/catalog.ts'
 import type { JsonObject } from '../../../../shared/json.ts'
@@ -16,12 +16,12 @@ export type CompletionsModel = {
 
 export type ModelInfo = { model_name: string; litellm_params: { model: string }; model_info: { id: string } }
 
-/** The list in the order given. */
+/** Writes the list in the given order. */
 export function writeModelList(models: readonly ListedModel[]): { object: 'list'; data: CompletionsModel[] } {
   return { object: 'list', data: models.map(writeModel) }
 }
 
-/** One model. Whatever else the provider says of it stays beside the family's own members, which it cannot replace. */
+/** Writes one model. The provider's other members are kept, but cannot replace the family's own members. */
 export function writeModel(model: ListedModel): CompletionsModel {
   const { extensions, type, owner } = isCatalogModel(model) ? describeCatalogModel(model) : describeAlias(model)
   return {
@@ -50,7 +50,7 @@ interface Description {
 }
 
 function describeCatalogModel(model: CatalogModel): Description {
-  // An end that nobody announced is no fact about the model.
+  // A shutdown date of null is omitted: it only says that no end of the model is announced.
   const { shutdown_date: shutdownDate, ...metadata } = model.providerMetadata
   return {
     extensions: {

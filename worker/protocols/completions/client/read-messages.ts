@@ -1,5 +1,5 @@
-// The conversation as the client sent it: roles, content in all its forms, tool calls and their results (completions.md 4).
-// Nothing is merged, folded or renamed here, because what a provider wants of that is its own face's business.
+// Reads the conversation as the client sent it: roles, content in all its forms, tool calls and their results (completions.md 4).
+// Nothing is merged or renamed here, because each provider face does that for its own wire.
 
 import {
   type ContentPart,
@@ -26,7 +26,7 @@ import { readPlainMessage } from '../../shared/plain-message.ts'
 import { readToolArguments } from '../../shared/tool-arguments.ts'
 import type { CompletionsRequest } from './schema.ts'
 
-/** Reads `messages`. Raises `invalid_request` with the path of what is missing or wrong. */
+/** Reads `messages`. Raises `invalid_request` with the path of the missing or wrong member. */
 export function readMessages(body: CompletionsRequest): NormalizedMessage[] {
   const messages = body.messages
   if (!Array.isArray(messages)) throw wrongType('messages', 'an array', messages)
@@ -46,15 +46,15 @@ function readMessage(message: JsonValue, path: string): NormalizedMessage {
     case 'system':
     case 'developer':
     case 'user':
-      return readSpokenMessage(message, { role }, path)
+      return readPromptMessage(message, { role }, path)
     default:
-      return readSpokenMessage(message, { role: 'user', sentRole: role }, path)
+      return readPromptMessage(message, { role: 'user', sentRole: role }, path)
   }
 }
 
 type MessageHead = Pick<NormalizedMessage, 'role' | 'sentRole'>
 
-function readSpokenMessage(message: JsonObject, head: MessageHead, path: string): NormalizedMessage {
+function readPromptMessage(message: JsonObject, head: MessageHead, path: string): NormalizedMessage {
   refuseCalls(message, 'tool_calls', path)
   refuseCalls(message, 'function_call', path)
   const { content, form } = readContent(message, path)
@@ -67,7 +67,7 @@ function readSpokenMessage(message: JsonObject, head: MessageHead, path: string)
 }
 
 function refuseCalls(message: JsonObject, member: 'tool_calls' | 'function_call', path: string): void {
-  if (!holdsCalls(message[member])) return
+  if (!hasCalls(message[member])) return
   throw invalidRequest(joinPath(path, member), `Only an assistant message can have '${member}'.`)
 }
 
@@ -81,7 +81,7 @@ function readAssistantMessage(message: JsonObject, path: string): NormalizedMess
   if (refusal !== undefined && refusal !== '') read.content.push({ type: 'refusal', text: refusal })
   const calls = readOptionalArray(message, 'tool_calls', path) ?? []
   for (const [index, call] of calls.entries()) read.content.push(readToolCall(call, `${path}.tool_calls[${index}]`))
-  // A message that carries both forms says the same call twice: the newer form has the id.
+  // A message with both forms repeats the same call; the newer form is read, because it has the id.
   const legacy = calls.length === 0 ? readOptionalObject(message, 'function_call', path) : undefined
   if (legacy !== undefined) {
     read.content.push(readFunctionCall(legacy, { id: readStateId(message), path: `${path}.function_call` }))
@@ -142,7 +142,7 @@ function readPart(part: JsonValue, path: string): ContentPart {
   }
 }
 
-/** A text that may be empty: clients do send empty parts. */
+/** Reads a text that may be empty, because clients send empty parts. */
 function readText(part: JsonObject, member: string, path: string): string {
   const text = part[member]
   if (typeof text !== 'string') throw wrongType(joinPath(path, member), 'a string', text)
@@ -150,7 +150,7 @@ function readText(part: JsonObject, member: string, path: string): string {
 }
 
 function readImage(part: JsonObject, path: string): ContentPart {
-  // Some clients write the URL without the object around it.
+  // Some clients send the URL itself instead of an object with a `url`.
   if (typeof part.image_url === 'string') {
     return { type: 'image', source: readMediaUrl(readString(part, 'image_url', path)), path }
   }
@@ -183,26 +183,26 @@ function readToolCall(call: JsonValue, path: string): ToolCallPart {
   return readFunctionCall(readObject(call, 'function', path), { id: readCallId(call), path: `${path}.function` })
 }
 
-/** Reads `{name, arguments}`, which stands at `place.path`. */
+/** Reads `{name, arguments}`, whose path in the body is `place.path`. */
 function readFunctionCall(call: JsonObject, place: { id: string | null; path: string }): ToolCallPart {
   const name = readString(call, 'name', place.path)
   return { type: 'tool-call', id: place.id, name, ...readToolArguments(call.arguments, `${place.path}.arguments`) }
 }
 
-function holdsCalls(value: JsonValue | undefined): boolean {
+function hasCalls(value: JsonValue | undefined): boolean {
   return Array.isArray(value) ? value.length > 0 : isJsonObject(value)
 }
 
 const STATE_ID_MEMBERS = ['tools_state_id', 'tool_state_id', 'functions_state_id', 'function_state_id']
-/** Where clients keep the id of a call, most telling first (completions.md 4.5). */
+/** The members in which clients send the id of a call; the first one with a text is used (completions.md 4.5). */
 const CALL_ID_MEMBERS = ['tool_call_id', ...STATE_ID_MEMBERS, 'call_id', 'id']
 
-/** The id of a call, or of the call that a result answers; null when there is none. */
+/** Reads the id of a call, or of the call that a result belongs to; null when there is none. */
 function readCallId(source: JsonObject): string | null {
   return findText(source, CALL_ID_MEMBERS)
 }
 
-/** The id of a legacy call is at best the state id beside it: the `id` there would be that of the message. */
+/** Reads the id of a legacy call, which is the state id next to it or null: the member `id` there is the id of the message. */
 function readStateId(source: JsonObject): string | null {
   return findText(source, STATE_ID_MEMBERS)
 }

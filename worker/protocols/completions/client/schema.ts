@@ -1,4 +1,4 @@
-// The wire of the completions family: what every parameter does, and the shapes of what we answer.
+// The wire of the completions family: the effect of every request parameter, and the types of the responses.
 
 import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
 import {
@@ -7,13 +7,14 @@ import {
   extraQuery,
   ignored,
   nativeFields,
+  providerDecides,
   sdkOptions,
   supported
 } from '../../shared/common-parameters.ts'
 import { toolParameters } from '../../shared/completions-family/tool-use.ts'
 import type { ParameterTable } from '../../shared/parameters.ts'
 
-/** Chat completions (completions.md 2). A name that is not here is an additional field for the native upstream. */
+/** Parameters of chat completions (completions.md 2). A parameter that is not listed becomes an additional field. */
 export const chatParameters = {
   model: supported,
   messages: supported,
@@ -21,47 +22,47 @@ export const chatParameters = {
   stream_options: { class: 'supported', note: 'include_usage is honoured, other members have no effect.' },
   temperature: supported,
   top_p: supported,
-  max_tokens: { class: 'supported', note: 'Wins over max_completion_tokens.' },
+  max_tokens: { class: 'supported', note: 'Has priority over max_completion_tokens.' },
   max_completion_tokens: supported,
-  max_output_tokens: { class: 'supported', note: 'Another name of max_tokens, over which it wins.' },
-  stop: { class: 'supported', note: 'Up to four strings; the gateway itself cuts the answer at the first match.' },
+  max_output_tokens: { class: 'supported', note: 'Another name of max_tokens, with priority over it.' },
+  stop: { class: 'supported', note: 'Up to four strings; the gateway cuts the response at the first match.' },
   ...toolParameters,
   response_format: { class: 'supported', note: 'text and json_schema; every other type is refused.' },
   reasoning_effort: supported,
-  reasoning: { class: 'supported', note: 'Its effort wins over reasoning_effort.' },
+  reasoning: { class: 'supported', note: 'Its effort has priority over reasoning_effort.' },
   ...extraMembers,
   ...nativeFields,
   audio: ignored,
   background: ignored,
   conversation: ignored,
-  frequency_penalty: ignored,
+  frequency_penalty: providerDecides,
   include: ignored,
   logit_bias: ignored,
   logprobs: ignored,
   max_tool_calls: ignored,
-  metadata: { class: 'accepted_ignored', note: 'Not echoed in the answer.' },
+  metadata: { ...providerDecides, note: `${providerDecides.note} Not repeated in the response.` },
   modalities: ignored,
   moderation: ignored,
-  n: { class: 'accepted_ignored', note: 'The answer always holds exactly one choice.' },
+  n: { class: 'accepted_ignored', note: 'The response always has exactly one choice.' },
   prediction: ignored,
-  presence_penalty: ignored,
+  presence_penalty: providerDecides,
   previous_response_id: ignored,
   prompt_cache_key: ignored,
   prompt_cache_options: ignored,
   prompt_cache_retention: ignored,
   safety_identifier: ignored,
-  seed: ignored,
+  seed: providerDecides,
   service_tier: ignored,
   store: ignored,
   top_logprobs: ignored,
   truncation: ignored,
-  user: ignored,
+  user: providerDecides,
   verbosity: ignored,
   web_search_options: ignored,
   ...sdkOptions
 } as const satisfies ParameterTable
 
-/** Embeddings (completions.md 10). A name that is not here is accepted and has no effect either. */
+/** Parameters of embeddings (completions.md 10). A parameter that is not listed is accepted and has no effect. */
 export const embeddingsParameters = {
   input: supported,
   model: supported,
@@ -74,9 +75,9 @@ export const embeddingsParameters = {
   ...sdkOptions
 } as const satisfies ParameterTable
 
-/** A chat body as it came: parsed JSON whose members nobody has looked at yet. */
+/** A chat body: parsed JSON whose members are not validated yet. */
 export type CompletionsRequest = JsonObject & { [Name in keyof typeof chatParameters]?: JsonValue | undefined }
-/** An embeddings body as it came. */
+/** An embeddings body: parsed JSON whose members are not validated yet. */
 export type EmbeddingsRequest = JsonObject & { [Name in keyof typeof embeddingsParameters]?: JsonValue | undefined }
 
 export type CompletionsFinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call'
@@ -85,7 +86,8 @@ export type CompletionsUsage = {
   prompt_tokens: number
   completion_tokens: number
   total_tokens: number
-  prompt_tokens_details: { cached_tokens: number }
+  /** `cache_write_tokens` only where the provider reports it. */
+  prompt_tokens_details: { cached_tokens: number; cache_write_tokens?: number }
   completion_tokens_details: { reasoning_tokens: number }
 }
 
@@ -103,7 +105,7 @@ export type CompletionsToolExecution = { name: string; status: string; seconds_l
 /** Extension: a file that the provider made; `content` is base64. */
 export type CompletionsFile = { id: string; mime?: string; target?: string; content?: string }
 
-/** Members beyond the family's own, present only when there is something in them. */
+/** Members that extend the family's message; empty ones are omitted. */
 export type CompletionsExtensions = {
   tool_executions?: CompletionsToolExecution[]
   files?: CompletionsFile[]
@@ -142,7 +144,7 @@ export type CompletionsDelta = CompletionsExtensions & {
   annotations?: CompletionsAnnotation[]
 }
 
-/** One frame of a stream; the one that only carries the usage has no choice. */
+/** One frame of a stream. A separate frame for the usage has no choice. */
 export type CompletionsChunk = {
   id: string
   object: 'chat.completion.chunk'

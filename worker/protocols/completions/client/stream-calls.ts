@@ -1,4 +1,5 @@
-// Tool calls of a stream as members of deltas: the head of a call once, then only pieces of its arguments (field lesson B5).
+// Writes the tool calls of a stream as members of deltas: the head of a call once, then only pieces of its arguments (field
+// lesson B5).
 
 import {
   flattenToolName,
@@ -8,22 +9,22 @@ import {
 } from '../../../normalized/index.ts'
 import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
 
-/** Every writing method returns '' when there is nothing to show. */
+/** Every writing method returns an empty text when there is nothing to write. */
 export interface CallDeltas {
-  /** How many calls a client was or will be shown. */
+  /** Number of started calls that the client's form can show. */
   readonly count: number
   start(event: ToolCallStartEvent): void
   writeArguments(event: ToolCallDeltaEvent): string
   writeEnd(event: ToolCallEndEvent): string
-  /** The head of a call whose arguments have yet to come. */
+  /** Writes the head of a call whose arguments have not arrived yet. */
   writePending(): string
 }
 
-/** @param usesLegacyFunctions the client is answered in the old form, which has no ids and room for one call only. */
+/** @param usesLegacyFunctions writes the legacy `function_call` form, which has no ids and only one call. */
 export function createCallDeltas(usesLegacyFunctions: boolean): CallDeltas {
   const tail = usesLegacyFunctions ? '}' : '}}]'
   let count = 0
-  /** Held for the first arguments, so that a call that arrives whole is one delta. */
+  /** Kept until the first arguments arrive, so that a call that arrives in one piece becomes one delta. */
   let head: string | undefined
   let hasArguments = false
 

@@ -1,5 +1,5 @@
-// The streamed answer in the family's form: one chunk per event that a client can see, then the usage, then `[DONE]`
-// (completions.md 6.4, 6.5). Nearly all chunks of a stream differ in one text only, so everything around it is made once.
+// Writes a streamed response in the family's form: one chunk per event that a client can see, then the usage, then `[DONE]`
+// (completions.md 6.4, 6.5). Most chunks of a stream differ only in one text, so the constant parts are built once per stream.
 
 import {
   assertNever,
@@ -31,7 +31,7 @@ const DONE = 'data: [DONE]\n\n'
 
 type ExtensionEvent = HostedToolStartEvent | HostedToolProgressEvent | HostedToolEndEvent | FileEvent
 
-/** Creates the writer of one streamed answer. Its text branch runs once per token and is kept short. */
+/** Creates the writer of one streamed response. Its text branch runs once per token and is kept short. */
 export function createCompletionsStreamWriter(context: ResponseContext): StreamWriter {
   const { usesLegacyFunctions, wantsStreamUsage } = context.request
   const head =
@@ -48,16 +48,16 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
 
   const calls = createCallDeltas(usesLegacyFunctions)
   const annotations: CompletionsAnnotation[] = []
-  /** Adds up what the provider's own tools did and made; most answers have none of it. */
+  /** Collects the hosted tool runs and the files; created with the first one, because most responses have none. */
   let extensions: ResponseAccumulator | undefined
   let contentLength = 0
-  /** Where the latest text block begins in the whole content, once there was one. */
+  /** Offset of the latest text block in the whole content; undefined before the first block. */
   let textOffset: number | undefined
   let hasReasoning = false
-  /** What joins the next piece of reasoning to the pieces before it. */
-  let reasoningJoint = ''
+  /** Written before the next reasoning delta: a newline after a reasoning block has ended, otherwise empty. */
+  let reasoningSeparator = ''
 
-  /** A chunk with `members` as its delta. Only the first one names the role: the SDK's helper throws without it. */
+  /** Writes a chunk with `members` as its delta. The first chunk also has the role, because the SDK's helper throws without it. */
   function chunk(members: string): string {
     if (hasChunk) return `${beforeDelta}${members}${afterDelta}}\n\n`
     hasChunk = true
@@ -72,7 +72,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
     return members === '' ? '' : chunk(members)
   }
 
-  /** Each list is whole every time, because the SDK's helper replaces members that it does not know. */
+  /** Every chunk has the complete lists, because the SDK's helper replaces members that it does not know with the latest value. */
   function writeExtension(event: ExtensionEvent): string {
     extensions ??= createResponseAccumulator()
     extensions.push(event)
@@ -90,7 +90,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
     isEnded = true
     const reason = mapFinishReason(event.reason, { callCount: calls.count, usesLegacyFunctions })
     const usageText = JSON.stringify(writeUsage(usage))
-    // An answer without any content still has a role and a content.
+    // A response without content still needs one chunk with the role and an empty content.
     const opening = hasChunk ? '' : chunk('"content":""')
     const sources = annotations.length === 0 ? '' : chunkOf({ annotations })
     const finish =
@@ -106,8 +106,8 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
         contentLength += event.text.length
         return chunk(`"content":${JSON.stringify(event.text)}`)
       case 'reasoning-delta': {
-        const text = reasoningJoint + event.text
-        reasoningJoint = ''
+        const text = reasoningSeparator + event.text
+        reasoningSeparator = ''
         hasReasoning = true
         return chunk(`"content":"","reasoning_content":${JSON.stringify(text)}`)
       }
@@ -135,7 +135,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
         if (textOffset !== undefined) annotations.push(writeAnnotation(event.citation, textOffset))
         return ''
       case 'reasoning-end':
-        if (hasReasoning) reasoningJoint = '\n'
+        if (hasReasoning) reasoningSeparator = '\n'
         return ''
       case 'usage':
         usage = event.usage
@@ -162,7 +162,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
         if (isEnded) return written
         written += writeEvent(event)
       }
-      // The name of a call is shown without waiting for its arguments (field lesson A18).
+      // The name of a call is written without waiting for its arguments (field lesson A18).
       return isEnded ? written : written + chunkUnlessEmpty(calls.writePending())
     }
   }

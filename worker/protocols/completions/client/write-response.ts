@@ -1,4 +1,4 @@
-// The whole answer in the family's form, and the pieces of it that the stream writer shows in the same form (completions.md 6).
+// Writes a non-streaming response in the family's form, and the parts of it that the stream writer shares (completions.md 6).
 
 import {
   type FinishReason,
@@ -24,7 +24,7 @@ import type {
   CompletionsUsage
 } from './schema.ts'
 
-/** Writes a whole answer. It is the sum of what the stream writer would have sent for the same events (field lesson B3). */
+/** Writes a response. It equals the accumulated chunks of the stream writer for the same events (field lesson B3). */
 export function writeCompletionsResponse(response: NormalizedResponse, context: ResponseContext): CompletionsResponse {
   const { usesLegacyFunctions } = context.request
   const calls = response.items.filter(item => item.type === 'tool-call')
@@ -58,20 +58,20 @@ export function writeFingerprint(context: ResponseContext): string {
 }
 
 /**
- * The family's finish word. A turn with a call must say so whatever the provider's reason was, because agents run tools only on
- * that word (field lesson A6), and a turn without one must not, for they would wait for it.
+ * Maps to the family's finish reason. Agents run tools only on the reason for calls (field lesson A6): a turn with a call gets it even
+ * when the provider reports a plain stop, and a turn without a call never gets it, because agents would wait for the call.
  */
 export function mapFinishReason(
   reason: FinishReason,
-  answer: { callCount: number; usesLegacyFunctions: boolean }
+  turn: { callCount: number; usesLegacyFunctions: boolean }
 ): CompletionsFinishReason {
   if (reason === 'length') return 'length'
   if (reason === 'content-filter') return 'content_filter'
-  if (answer.callCount === 0) return 'stop'
-  return answer.usesLegacyFunctions ? 'function_call' : 'tool_calls'
+  if (turn.callCount === 0) return 'stop'
+  return turn.usesLegacyFunctions ? 'function_call' : 'tool_calls'
 }
 
-/** null when the provider reported nothing. The details are numbers always: the SDK's type knows no null there. */
+/** Returns null when the provider reported no usage. The details are always numbers, because the SDK's types do not allow null there. */
 export function writeUsage(usage: NormalizedUsage | null): CompletionsUsage | null {
   if (usage === null) return null
   const promptTokens = usage.inputTokens ?? 0
@@ -80,18 +80,21 @@ export function writeUsage(usage: NormalizedUsage | null): CompletionsUsage | nu
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: usage.totalTokens ?? promptTokens + completionTokens,
-    prompt_tokens_details: { cached_tokens: usage.cachedInputTokens ?? 0 },
+    prompt_tokens_details: {
+      cached_tokens: usage.cacheReadTokens ?? 0,
+      ...(usage.cacheWriteTokens === null ? {} : { cache_write_tokens: usage.cacheWriteTokens })
+    },
     completion_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 }
   }
 }
 
-/** The metadata that the family can show; undefined when there is none. */
+/** Selects the metadata that the family's limits allow; undefined when there is none. */
 export function writeMetadata(metadata: Record<string, string>): Record<string, string> | undefined {
   const shown = selectMetadata(metadata)
   return Object.keys(shown).length === 0 ? undefined : shown
 }
 
-/** A citation of a text block that begins at `offset` of the whole content. */
+/** Writes a citation of a text block that begins at `offset` in the whole content. */
 export function writeAnnotation(citation: UrlCitation, offset: number): CompletionsAnnotation {
   return {
     type: 'url_citation',
@@ -104,7 +107,7 @@ export function writeAnnotation(citation: UrlCitation, offset: number): Completi
   }
 }
 
-/** What the provider's own tools did and made, as members beside the family's own; a list is absent when it would be empty. */
+/** Writes hosted tool runs and files as members that extend the family's message; empty members are omitted. */
 export function writeExtensions(items: readonly OutputItem[]): CompletionsExtensions {
   const executions: CompletionsToolExecution[] = []
   const files: CompletionsFile[] = []
@@ -144,7 +147,7 @@ function writeMessage(
     for (const citation of item.citations) annotations.push(writeAnnotation(citation, content.length))
     content += item.text
   }
-  // Nearly all answers are text alone.
+  // Fast path: most responses are a single text.
   if (items.length === 1 && annotations.length === 0 && items[0]?.type === 'text') {
     return { role: 'assistant', content, refusal: null }
   }
@@ -168,7 +171,7 @@ function writeCalls(
 ): Pick<CompletionsMessage, 'tool_calls' | 'function_call'> {
   const first = calls[0]
   if (first === undefined) return {}
-  // The legacy form has room for one call only.
+  // The legacy form can hold only one call.
   if (usesLegacyFunctions) return { function_call: writeFunctionCall(first) }
   return { tool_calls: calls.map(call => ({ id: call.id, type: 'function', function: writeFunctionCall(call) })) }
 }

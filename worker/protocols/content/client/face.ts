@@ -1,7 +1,7 @@
 // The content family as a client sees it: reads a generateContent body into the normalized form; the answer goes back through
 // `write-response.ts`, `stream.ts` and `errors.ts`, which this file puts together as the face of the family.
 
-import { NORMALIZED_VERSION, type NormalizedRequest } from '../../../normalized/index.ts'
+import { type FieldPaths, isJsonObject, NORMALIZED_VERSION, type NormalizedRequest } from '../../../normalized/index.ts'
 import type { ChatClientFace, ReadContext } from '../../face.ts'
 import { readOptionalObject } from '../../shared/field.ts'
 import { sortParameters } from '../../shared/parameters.ts'
@@ -24,6 +24,24 @@ export const contentFace: ChatClientFace = {
 /** The same family for a stream that was asked for as a JSON array (`alt=json`). */
 export const contentArrayFace: ChatClientFace = { ...contentFace, createStreamWriter: createContentArrayWriter }
 
+const fieldPaths: FieldPaths = Object.freeze({
+  model: 'model',
+  messages: 'contents',
+  tools: 'tools',
+  toolChoice: 'toolConfig.functionCallingConfig',
+  output: 'generationConfig.responseSchema',
+  reasoning: 'generationConfig.thinkingConfig',
+  metadata: 'labels',
+  temperature: 'generationConfig.temperature',
+  topP: 'generationConfig.topP',
+  topK: 'generationConfig.topK',
+  maxOutputTokens: 'generationConfig.maxOutputTokens',
+  stop: 'generationConfig.stopSequences',
+  seed: 'generationConfig.seed',
+  presencePenalty: 'generationConfig.presencePenalty',
+  frequencyPenalty: 'generationConfig.frequencyPenalty'
+})
+
 /**
  * Reads the parsed body of generateContent or streamGenerateContent (content.md 2 to 4 and 6). The model and which of the two it is
  * come from `context.path`. Raises `invalid_request` with the path of the member at fault.
@@ -43,17 +61,20 @@ export function readContentRequest(body: ContentRequest, context: ReadContext): 
   const request: NormalizedRequest = {
     version: NORMALIZED_VERSION,
     requestId: context.requestId,
-    protocol: 'content',
+    fieldPaths,
     isStream: context.path?.isStream ?? false,
     wantsStreamUsage: false,
+    carriesFileBytes: true,
     messages: readConversation(body),
     ...readToolUse(body, ignored),
     usesLegacyFunctions: false,
+    // The family has no parameter for it: several calls are its default.
+    parallelToolCalls: 'allowed',
     ...readGeneration(config, configMember),
-    providerOptions: {},
     ignored
   }
   if (context.path !== undefined) request.model = context.path.model
+  if (isJsonObject(body.labels)) request.metadata = body.labels
   const extraHeaders = readOptionalObject(body, 'extra_headers')
   if (extraHeaders !== undefined) request.extraHeaders = extraHeaders
   return request

@@ -23,12 +23,18 @@ export interface OperationPath {
  * slashes and colons. Raises `unknown_url` for another operation, for a tuned model, and where there is no model at all.
  */
 export function readOperationPath(rest: string): OperationPath {
-  const colon = rest.lastIndexOf(':')
-  const word = rest.slice(colon + 1)
-  const operation = operations.find(known => known === word)
-  const model = colon < 0 ? undefined : readModelId(rest.slice(0, colon))
+  const operation = findOperation(rest)
+  const model = operation === undefined ? undefined : readModelId(rest.slice(0, rest.lastIndexOf(':')))
   if (operation === undefined || model === undefined) throw new GatewayError('unknown_url')
   return { model, operation }
+}
+
+/** The operation behind the last colon of such a path; undefined when it names none. */
+export function findOperation(rest: string): ContentOperation | undefined {
+  const colon = rest.lastIndexOf(':')
+  return colon < 0
+    ? undefined
+    : operations.find(known => rest.endsWith(known) && rest.length === colon + 1 + known.length)
 }
 
 /**

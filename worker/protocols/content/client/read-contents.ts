@@ -9,6 +9,7 @@ import {
   type JsonValue,
   type MessageRole,
   type NormalizedMessage,
+  type ProviderState,
   type TextPart
 } from '../../../normalized/index.ts'
 import { readOptionalString, wrongType } from '../../shared/field.ts'
@@ -77,11 +78,18 @@ function readContents(contents: JsonValue | undefined): NormalizedMessage[] {
     const head = readRole(content, path)
     const parts = readParts(content, path, head.role)
     if (parts.length === 0) continue
-    const message: NormalizedMessage = { role: head.role, content: parts }
+    const message = createMessage(head.role, parts)
     if (head.sentRole !== undefined) message.sentRole = head.sentRole
     messages.push(message)
   }
   return messages
+}
+
+/** The texts of one content are one text that the SDK may have received in pieces (content.md 3). */
+function createMessage(role: MessageRole, content: ContentPart[]): NormalizedMessage {
+  const [first] = content
+  const isOneText = content.length === 1 && first?.type === 'text' && first.text !== ''
+  return isOneText ? { role, content } : { role, content, form: 'pieces' }
 }
 
 /** A list of turns with texts and nothing else, as nearly all are; undefined for any other, which is read content by content. */
@@ -93,7 +101,7 @@ function readPlainContents(contents: JsonValue | undefined): NormalizedMessage[]
     const role = content.role === 'user' ? 'user' : content.role === 'model' ? 'assistant' : undefined
     const parts = readPlainTexts(content.parts)
     if (role === undefined || parts === undefined) return undefined
-    messages.push({ role, content: parts })
+    messages.push(createMessage(role, parts))
   }
   return messages
 }
@@ -148,8 +156,10 @@ function joinStreamedTurns(messages: NormalizedMessage[]): NormalizedMessage[] {
   let runStart = 0
   for (const message of messages) {
     if (isEndOfRun(message)) {
-      const run = joined.splice(runStart)
-      if (run.length > 0) joined.push({ role: 'assistant', content: joinPieces(run.flatMap(({ content }) => content)) })
+      const run = joined.splice(runStart).flatMap(({ content }) => content)
+      // A signature that stands on the empty end belongs to the turn.
+      const pieces = joinPieces([...run, ...message.content.filter(part => partState(part) !== undefined)])
+      if (pieces.length > 0) joined.push(createMessage('assistant', pieces))
       runStart = joined.length
       continue
     }
@@ -167,12 +177,16 @@ function isEmptyText(part: ContentPart): boolean {
   return part.type === 'text' && part.text === ''
 }
 
-/** Neighbouring pieces of text, or of one thought, become one. */
+function partState(part: ContentPart): ProviderState | undefined {
+  return part.type === 'text' ? part.state : undefined
+}
+
+/** Neighbouring pieces of text, or of one thought, become one. A signature covers its own piece only, so signed texts stay apart. */
 function joinPieces(parts: readonly ContentPart[]): ContentPart[] {
   const joined: ContentPart[] = []
   for (const part of parts) {
     const last = joined.at(-1)
-    if (part.type === 'text' && last?.type === 'text') {
+    if (part.type === 'text' && last?.type === 'text' && last.state === undefined && part.state === undefined) {
       joined[joined.length - 1] = { ...last, text: last.text + part.text }
     } else if (part.type === 'reasoning' && last?.type === 'reasoning' && last.state === undefined) {
       joined[joined.length - 1] = { ...part, text: last.text + part.text }

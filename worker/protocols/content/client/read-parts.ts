@@ -3,6 +3,7 @@
 import {
   assertNever,
   type ContentPart,
+  createToolTurnState,
   invalidRequest,
   isJsonObject,
   type JsonObject,
@@ -73,9 +74,8 @@ function dropThought(part: JsonObject, read: ContentPart): ContentPart | undefin
 function readText(part: JsonObject, path: string): ContentPart {
   const { text } = part
   if (typeof text !== 'string') throw wrongType(joinPath(path, 'text'), 'a string', text)
-  if (part.thought !== true) return { type: 'text', text }
   const { state } = readThoughtSignature(readMember(part, 'thoughtSignature'))
-  return { type: 'reasoning', text, ...keepDefined({ state }) }
+  return { type: part.thought === true ? 'reasoning' : 'text', text, ...keepDefined({ state }) }
 }
 
 function readInlineData(part: JsonObject, path: string): ContentPart {
@@ -144,7 +144,7 @@ function readFunctionCall(part: JsonObject, path: string): ContentPart {
 /** The state id that stands in the signature: it is certain even where the client put an id of its own making beside it. */
 function readSignedState(callId: string | undefined): ProviderState | undefined {
   const toolStateId = callId === undefined ? undefined : readToolCallId(callId).stateId
-  return toolStateId === undefined ? undefined : { native: { toolStateId } }
+  return toolStateId === undefined ? undefined : createToolTurnState(toolStateId)
 }
 
 function readFunctionResponse(part: JsonObject, path: string): ContentPart {

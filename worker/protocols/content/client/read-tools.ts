@@ -62,8 +62,9 @@ function readTool(tool: JsonObject, path: string): NormalizedTool[] {
       return listDeclarations(tool, path).map(({ declaration, path: at }) => readFunction(declaration, at))
     }
     const kind = findHostedToolKind(member)
-    if (kind === undefined) return [{ type: 'unsupported', sentType: member, definition: value }]
-    return [{ type: 'hosted', kind, sentType: member, config: readConfig(value, member, kind) }]
+    const at = `${path}.${member}`
+    if (kind === undefined) return [{ type: 'unsupported', sentType: member, definition: value, path: at }]
+    return [{ type: 'hosted', kind, sentType: member, config: readConfig(value, member, kind), path: at }]
   })
 }
 

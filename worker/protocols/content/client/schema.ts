@@ -2,13 +2,9 @@
 // the snake-case spelling of each means the same.
 
 import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
-import { extraHeaders, extraQuery, ignored, supported } from '../../shared/common-parameters.ts'
+import { extraHeaders, extraQuery, ignored, providerDecides, supported } from '../../shared/common-parameters.ts'
 import type { Parameter, ParameterTable } from '../../shared/parameters.ts'
 
-const otherProviders: Parameter = {
-  class: 'supported',
-  note: 'For providers that have it; the native upstream has nothing like it.'
-}
 const model: Parameter = { class: 'accepted_ignored', note: 'The path names the model.' }
 
 /** generateContent and streamGenerateContent (content.md 2). A name that is not here is accepted and has no effect either. */
@@ -29,7 +25,7 @@ export const contentParameters = {
   extra_query: extraQuery,
   cachedContent: ignored,
   continuationToken: ignored,
-  labels: ignored,
+  labels: providerDecides,
   metadata: ignored,
   model,
   safetySettings: ignored,
@@ -50,10 +46,10 @@ export const generationParameters = {
   responseSchema: supported,
   responseJsonSchema: supported,
   thinkingConfig: supported,
-  topK: otherProviders,
-  seed: otherProviders,
-  presencePenalty: otherProviders,
-  frequencyPenalty: otherProviders,
+  topK: providerDecides,
+  seed: providerDecides,
+  presencePenalty: providerDecides,
+  frequencyPenalty: providerDecides,
   audioTimestamp: ignored,
   audioTranscriptionConfig: ignored,
   candidateCount: { class: 'accepted_ignored', note: 'The answer always holds exactly one candidate.' },
@@ -138,8 +134,8 @@ export type ContentCallPart = {
   thoughtSignature?: string
 }
 export type ContentFilePart =
-  | { inlineData: { mimeType: string; data: string } }
-  | { fileData: { fileUri: string; mimeType?: string } }
+  | { inlineData: { mimeType: string; data: string }; thoughtSignature?: string }
+  | { fileData: { fileUri: string; mimeType?: string }; thoughtSignature?: string }
 export type ContentAnswerPart = ContentTextPart | ContentCallPart | ContentFilePart
 
 export type ContentGrounding = { groundingChunks: Array<{ web: { uri: string; title: string } }> }

@@ -5,8 +5,10 @@ import {
   assertNever,
   flattenToolName,
   type HostedSource,
+  mergeProviderState,
   type NormalizedEvent,
   type NormalizedUsage,
+  type ProviderState,
   type ToolCallStartEvent,
   type UrlCitation
 } from '../../../normalized/index.ts'
@@ -138,9 +140,19 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
     return flushParts() + chunk(JSON.stringify({ text: '', thought: true, thoughtSignature: signature }))
   }
 
-  function endCall(): void {
+  /** State that the provider wants back with the text: it stands on an empty text, so that the text itself need not wait for it. */
+  function writeTextState(state: ProviderState | undefined): string {
+    const signature = writeThoughtSignature({ state })
+    if (signature === undefined) return ''
+    content.hasContent = true
+    isAfterThought = false
+    return flushParts() + chunk(JSON.stringify({ text: '', thoughtSignature: signature }))
+  }
+
+  function endCall(lateState: ProviderState | undefined): void {
     if (openCall === undefined) return
-    const { id, state } = openCall
+    const { id } = openCall
+    const state = lateState === undefined ? openCall.state : mergeProviderState(openCall.state, lateState)
     addParts([writeCall({ id, name: flattenToolName(openCall), arguments: openArguments, state })])
     content.hasCall = true
     openCall = undefined
@@ -203,25 +215,27 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
         openArguments = ''
         return ''
       case 'text-end': {
-        const text = isBare ? writeHeldText() : ''
+        const text = (isBare ? writeHeldText() : '') + writeTextState(event.state)
         endBlock()
         return text
       }
-      case 'refusal-end':
+      case 'refusal-end': {
+        const state = writeTextState(event.state)
         endBlock()
-        return ''
+        return state
+      }
       case 'reasoning-end': {
         const state = writeThoughtState(event)
         endBlock()
         return state
       }
       case 'tool-call-end':
-        endCall()
+        endCall(event.state)
         endBlock()
         return ''
       case 'file':
-        if (isBlockOpen) heldParts.push(writeFile(event.file))
-        else addParts([writeFile(event.file)])
+        if (isBlockOpen) heldParts.push(writeFile(event.file, event.state))
+        else addParts([writeFile(event.file, event.state)])
         return ''
       case 'citation':
         citations.push(event.citation)

@@ -1,7 +1,7 @@
 // The member `thoughtSignature` is this family's place for what a provider wants back untouched. Many clients replay parts whole but
 // leave out the id of a call, so the id goes into the signature as well (content.md 3).
 
-import { isJsonObject, type JsonValue, type ProviderState, readToolCallId } from '../../../normalized/index.ts'
+import { type JsonValue, type ProviderState, readProviderState, readToolCallId } from '../../../normalized/index.ts'
 
 /** Begins a signature that carries state which no id of ours carries. */
 const STATE_MARK = 'gateway-state:'
@@ -46,35 +46,12 @@ export function readThoughtSignature(signature: JsonValue | undefined): ReadSign
   return { state: state ?? { content_compatible: { thoughtSignature: signature } } }
 }
 
+/** State that was cut or altered on its way counts as a foreign signature. */
 function readState(text: string): ProviderState | undefined {
   try {
-    const state: unknown = JSON.parse(text)
-    return isJsonObject(state) ? keepKnownState(state) : undefined
+    return readProviderState(JSON.parse(text))
   } catch {
-    // Cut or altered on its way: then it is as good as a foreign one.
     return undefined
-  }
-}
-
-/** State comes back through clients, so only texts under known names are taken. */
-function keepKnownState(source: Record<string, unknown>): ProviderState {
-  const pick = <Name extends string>(kind: string, names: readonly Name[]): { [name in Name]?: string } | undefined => {
-    const members = source[kind]
-    if (!isJsonObject(members)) return undefined
-    const kept: { [name in Name]?: string } = {}
-    for (const name of names) {
-      const value = members[name]
-      if (typeof value === 'string') kept[name] = value
-    }
-    return kept
-  }
-  const native = pick('native', ['toolStateId', 'threadId', 'messageId'])
-  const chat = pick('chat_compatible', ['reasoningDetails'])
-  const messages = pick('messages_compatible', ['signature', 'redacted'])
-  return {
-    ...(native === undefined ? {} : { native }),
-    ...(chat === undefined ? {} : { chat_compatible: chat }),
-    ...(messages === undefined ? {} : { messages_compatible: messages })
   }
 }
 

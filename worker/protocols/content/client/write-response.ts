@@ -94,10 +94,10 @@ function writeParts(items: readonly OutputItem[], request: NormalizedRequest): C
   for (const item of items) {
     switch (item.type) {
       case 'text':
-        addText(parts, isBare ? unwrapString(item.text) : item.text)
+        addText(parts, isBare ? unwrapString(item.text) : item.text, item.state)
         break
       case 'refusal':
-        addText(parts, item.text)
+        addText(parts, item.text, item.state)
         break
       case 'reasoning':
         if (showsThoughts) addThought(parts, item)
@@ -106,7 +106,7 @@ function writeParts(items: readonly OutputItem[], request: NormalizedRequest): C
         parts.push(writeCall({ ...item, name: flattenToolName(item) }))
         break
       case 'file':
-        parts.push(writeFile(item.file))
+        parts.push(writeFile(item.file, item.state))
         break
       case 'hosted-tool':
         break
@@ -115,12 +115,19 @@ function writeParts(items: readonly OutputItem[], request: NormalizedRequest): C
   return parts
 }
 
-/** Neighbouring texts are one part; empty ones would be refused by an SDK (field lesson G2). */
-function addText(parts: ContentAnswerPart[], text: string): void {
-  if (text === '') return
+/**
+ * Neighbouring texts are one part, up to a signature, which covers its own part only. Empty texts without a signature would be
+ * refused by an SDK (field lesson G2).
+ */
+function addText(parts: ContentAnswerPart[], text: string, state: ProviderState | undefined): void {
+  const signature = writeThoughtSignature({ state })
+  if (text === '' && signature === undefined) return
+  const signed = signature === undefined ? {} : { thoughtSignature: signature }
   const last = parts.at(-1)
-  if (last !== undefined && 'text' in last && last.thought !== true) last.text += text
-  else parts.push({ text })
+  const isContinued =
+    last !== undefined && 'text' in last && last.thought !== true && last.thoughtSignature === undefined
+  if (isContinued) Object.assign(last, { text: last.text + text }, signed)
+  else parts.push({ text, ...signed })
 }
 
 /** What separates one thought from the next. */
@@ -133,7 +140,8 @@ function addThought(parts: ContentAnswerPart[], thought: { text: string; state?:
   const last = parts.at(-1)
   const isContinued =
     last !== undefined && 'text' in last && last.thought === true && last.thoughtSignature === undefined
-  if (isContinued) Object.assign(last, { text: last.text + THOUGHT_SEPARATOR + thought.text }, signed)
+  const added = thought.text === '' ? '' : THOUGHT_SEPARATOR + thought.text
+  if (isContinued) Object.assign(last, { text: last.text + added }, signed)
   else parts.push({ text: thought.text, thought: true, ...signed })
 }
 
@@ -170,10 +178,14 @@ function parseJson(text: string): JsonValue {
 const UNKNOWN_MEDIA_TYPE = 'application/octet-stream'
 
 /** A file with its bytes where somebody fetched them, else under the name by which a later request can refer to it. */
-export function writeFile(file: GeneratedFile): ContentFilePart {
+export function writeFile(file: GeneratedFile, state: ProviderState | undefined): ContentFilePart {
   const { fileId, mediaType, base64 } = file
-  if (base64 !== undefined) return { inlineData: { mimeType: mediaType ?? UNKNOWN_MEDIA_TYPE, data: base64 } }
-  return { fileData: { fileUri: `files/${fileId}`, ...(mediaType === undefined ? {} : { mimeType: mediaType }) } }
+  const signature = writeThoughtSignature({ state })
+  const signed = signature === undefined ? {} : { thoughtSignature: signature }
+  if (base64 !== undefined)
+    return { inlineData: { mimeType: mediaType ?? UNKNOWN_MEDIA_TYPE, data: base64 }, ...signed }
+  const fileData = { fileUri: `files/${fileId}`, ...(mediaType === undefined ? {} : { mimeType: mediaType }) }
+  return { fileData, ...signed }
 }
 
 /** Where the text comes from: what it cites, or what was found where it cites nothing. Each address once. */
@@ -191,13 +203,13 @@ export function writeGrounding(
 /** The counts that are known; undefined when none is. */
 export function writeUsage(usage: NormalizedUsage | null): ContentUsage | undefined {
   if (usage === null) return undefined
-  const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens, totalTokens } = usage
+  const { inputTokens, cacheReadTokens, outputTokens, reasoningTokens, totalTokens } = usage
   const written: ContentUsage = {}
   if (inputTokens !== null) written.promptTokenCount = inputTokens
   // This family counts thoughts beside the answer, not in it: prompt, candidates and thoughts add up to the total.
   if (outputTokens !== null) written.candidatesTokenCount = Math.max(0, outputTokens - (reasoningTokens ?? 0))
   if (totalTokens !== null) written.totalTokenCount = totalTokens
-  if (cachedInputTokens !== null) written.cachedContentTokenCount = cachedInputTokens
+  if (cacheReadTokens !== null) written.cachedContentTokenCount = cacheReadTokens
   if (reasoningTokens !== null) written.thoughtsTokenCount = reasoningTokens
   return Object.keys(written).length === 0 ? undefined : written
 }

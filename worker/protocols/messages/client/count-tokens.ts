@@ -10,11 +10,12 @@ import {
   type OutputFormat,
   selectCallableTools
 } from '../../../normalized/index.ts'
-import { coerceToolResult } from '../../native/tool-results.ts'
 import { readAdditionalFields } from '../../shared/additional-fields.ts'
 import { keepDefined, readOptionalObject } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
+import { coerceToolResult } from '../../shared/tool-result.ts'
+import { messagesFieldPaths } from './field-paths.ts'
 import { readMessages, readSystem } from './read-messages.ts'
 import { readOutputFormat } from './read-output.ts'
 import { readToolUse } from './read-tools.ts'
@@ -37,22 +38,22 @@ export function readCountTokensRequest(
   context: { requestId: string }
 ): CountTokensRequest {
   const { ignored, additional } = sortParameters(body, countTokensParameters)
-  const fields = readAdditionalFields(body, additional)
   const messages = readMessages(body, ignored)
   const request: NormalizedRequest = {
     version: NORMALIZED_VERSION,
     requestId: context.requestId,
-    protocol: 'messages',
+    fieldPaths: messagesFieldPaths,
     isStream: false,
     wantsStreamUsage: false,
+    carriesFileBytes: false,
     messages: [...readSystem(body, ignored), ...messages],
     ...readToolUse(body),
     sampling: {},
-    providerOptions: fields === undefined ? {} : { native: { fields } },
     ignored,
     ...keepDefined({
       model: readModel(body),
       output: readOutputFormat(body),
+      additionalFields: readAdditionalFields(body, additional),
       extraHeaders: readOptionalObject(body, 'extra_headers')
     })
   }

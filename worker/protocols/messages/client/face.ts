@@ -5,9 +5,9 @@ import {
   GatewayError,
   invalidRequest,
   isJsonObject,
+  type JsonObject,
   NORMALIZED_VERSION,
   type NormalizedRequest,
-  type ProviderOptions,
   type Reasoning,
   type Sampling
 } from '../../../normalized/index.ts'
@@ -25,6 +25,7 @@ import {
 import { readModel } from '../../shared/model.ts'
 import { type SortedParameters, sortParameters } from '../../shared/parameters.ts'
 import { writeMessagesError } from './errors.ts'
+import { messagesFieldPaths } from './field-paths.ts'
 import { readMessages, readSystem } from './read-messages.ts'
 import { readOutputFormat } from './read-output.ts'
 import { readReasoning } from './read-reasoning.ts'
@@ -57,19 +58,21 @@ export function readMessagesRequest(body: MessagesRequest, context: { requestId:
   return {
     version: NORMALIZED_VERSION,
     requestId: context.requestId,
-    protocol: 'messages',
+    fieldPaths: messagesFieldPaths,
     isStream: readOptionalBoolean(body, 'stream') ?? false,
     wantsStreamUsage: false,
+    carriesFileBytes: false,
     messages: [...readSystem(body, ignored), ...messages],
     ...readToolUse(body),
     sampling: readSampling(body),
-    providerOptions: readProviderOptions(body, parameters, reasoning),
     ignored,
     ...keepDefined({
       model: readModel(body),
       output: readOutputFormat(body),
       reasoning,
+      additionalFields: readExtraFields(body, parameters, reasoning),
       extraHeaders: readOptionalObject(body, 'extra_headers'),
+      user: readUser(body),
       metadata: isJsonObject(body.metadata) ? body.metadata : undefined
     })
   }
@@ -92,7 +95,7 @@ function readSampling(body: MessagesRequest): Sampling {
   return keepDefined({
     temperature: readOptionalNumber(body, 'temperature'),
     topP: readOptionalNumber(body, 'top_p'),
-    // Without effect on the native wire, so never a reason to refuse a request.
+    // Another type than the wire's is no reason to refuse a request: not every provider has this parameter.
     topK: typeof body.top_k === 'number' ? body.top_k : undefined,
     maxOutputTokens: readOptionalPositiveInteger(body, 'max_tokens'),
     stop: readStopSequences(body)
@@ -111,12 +114,17 @@ function readStopSequences(body: MessagesRequest): string[] | undefined {
   })
 }
 
-function readProviderOptions(
+/** The additional fields of the body; without those that ask for reasoning where the typed effort switches it off. */
+function readExtraFields(
   body: MessagesRequest,
   parameters: SortedParameters,
   reasoning: Reasoning | undefined
-): ProviderOptions {
+): JsonObject | undefined {
   const fields = readAdditionalFields(body, parameters.additional)
-  if (fields === undefined) return {}
-  return { native: { fields: reasoning?.effort === 'none' ? dropReasoningFields(fields) : fields } }
+  return fields !== undefined && reasoning?.effort === 'none' ? dropReasoningFields(fields) : fields
+}
+
+/** The family's only name for the end user. */
+function readUser({ metadata }: MessagesRequest): string | undefined {
+  return isJsonObject(metadata) && typeof metadata.user_id === 'string' ? metadata.user_id : undefined
 }

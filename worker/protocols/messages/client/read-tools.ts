@@ -11,6 +11,7 @@ import {
   type JsonValue,
   type NormalizedRequest,
   type NormalizedTool,
+  type ParallelToolCalls,
   type ToolChoice
 } from '../../../normalized/index.ts'
 import {
@@ -41,15 +42,20 @@ export function readToolUse(body: Pick<MessagesRequest, 'tools' | 'tool_choice'>
   const sent = readOptionalArray(body, 'tools') ?? []
   const declared = sent.flatMap((tool, index) => readTool(tool, `tools[${index}]`) ?? [])
   const choice = readOptionalObject(body, 'tool_choice')
-  const isParallelDisabled = choice && readOptionalBoolean(choice, 'disable_parallel_tool_use', 'tool_choice')
   return {
     tools: declared.map(({ tool }) => tool),
     usesLegacyFunctions: false,
     ...keepDefined({
       toolChoice: choice && readToolChoice(choice, declared),
-      parallelToolCalls: isParallelDisabled === undefined ? undefined : !isParallelDisabled
+      parallelToolCalls: readParallelToolCalls(choice)
     })
   }
+}
+
+function readParallelToolCalls(choice: JsonObject | undefined): ParallelToolCalls | undefined {
+  const isDisabled = choice && readOptionalBoolean(choice, 'disable_parallel_tool_use', 'tool_choice')
+  if (isDisabled === undefined) return undefined
+  return isDisabled ? 'refused' : 'requested'
 }
 
 /** Undefined for an entry that nobody could call: no object, or a function without a name. */
@@ -59,11 +65,13 @@ function readTool(tool: JsonValue, path: string): DeclaredTool | undefined {
   const name = readOptionalString(tool, 'name', path)
   const kind = type === 'custom' ? findNamedKind(tool, name) : findHostedToolKind(type)
   if (kind !== undefined) {
-    return { name: name ?? type, tool: readBuiltInTool(tool, type === 'custom' ? (name ?? type) : type, kind) }
+    const sentType = type === 'custom' ? (name ?? type) : type
+    const at = `${path}.${type === 'custom' ? 'name' : 'type'}`
+    return { name: name ?? type, tool: { ...readBuiltInTool(tool, sentType, kind), path: at } }
   }
   // A type that nobody here knows is a function all the same when it says what its arguments are.
   if (type !== 'custom' && !hasSchema(tool)) {
-    return { name: name ?? type, tool: { type: 'unsupported', sentType: type, definition: tool } }
+    return { name: name ?? type, tool: { type: 'unsupported', sentType: type, definition: tool, path: `${path}.type` } }
   }
   if (name === undefined || name.trim() === '') return undefined
   return { name, tool: readFunction(tool, name, path) }

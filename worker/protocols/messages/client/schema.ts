@@ -7,6 +7,7 @@ import {
   extraQuery,
   ignored,
   nativeFields,
+  providerDecides,
   sdkOption,
   sdkOptions,
   supported
@@ -64,9 +65,9 @@ export const messagesParameters = {
   fallback_credit_token: ignored,
   fallbacks: ignored,
   inference_geo: ignored,
-  metadata: ignored,
+  metadata: providerDecides,
   service_tier: ignored,
-  top_k: ignored,
+  top_k: providerDecides,
   ...serviceParameters
 } as const satisfies ParameterTable
 

@@ -72,7 +72,7 @@ export interface AnswerView {
  * to see thoughts gets their blocks without the text (messages.md 5).
  */
 export function viewAnswer(request: NormalizedRequest): AnswerView {
-  const allowsSeveralCalls = request.parallelToolCalls === true
+  const allowsSeveralCalls = request.parallelToolCalls === 'requested'
   return {
     showsReasoning: request.reasoning?.isVisible !== false,
     showsCall: index => allowsSeveralCalls || index === 0
@@ -111,8 +111,8 @@ export function writeDeltaUsage(usage: NormalizedUsage | null): MessagesDeltaUsa
   return {
     input_tokens: usage?.inputTokens ?? 0,
     output_tokens: usage?.outputTokens ?? 0,
-    cache_creation_input_tokens: 0,
-    cache_read_input_tokens: usage?.cachedInputTokens ?? 0,
+    cache_creation_input_tokens: usage?.cacheWriteTokens ?? 0,
+    cache_read_input_tokens: usage?.cacheReadTokens ?? 0,
     output_tokens_details: thinkingTokens === null ? null : { thinking_tokens: thinkingTokens },
     server_tool_use: null
   }

@@ -4,12 +4,12 @@ import { isJsonObject } from '../../../normalized/index.ts'
 import { hasOnlyMembers } from '../../../performance/repeated-frame.ts'
 import type { ResponseReader } from '../../face.ts'
 import { NativeReader, type PayloadReader } from '../reader.ts'
-import type { ReaderDependencies } from '../reading.ts'
+import type { NativeReaderOptions } from '../reading.ts'
 import { findStateId, type NativeResponseState, type Payload } from '../response-state.ts'
 import { readV1Usage } from '../usage.ts'
 
 /** A reader for one answer of v1; streams and whole answers give the same events. */
-export function createNativeV1Reader(dependencies: ReaderDependencies): ResponseReader {
+export function createNativeV1Reader(dependencies: NativeReaderOptions): ResponseReader {
   return new NativeReader(dependencies, 'v1', v1Payloads)
 }
 

@@ -1,12 +1,12 @@
 // Writes a request on the v1 wire of the native upstream: string contents, one call per message, functions at the top level.
 
 import { assertNever, type JsonObject, type NormalizedRequest } from '../../../normalized/index.ts'
-import type { WrittenRequest } from '../../face.ts'
+import type { ChatTarget, WrittenChat } from '../../face.ts'
 import { mergeV1Fields } from '../additional-fields.ts'
 import { selectEffort, writeResponseFormat, writeSampling } from '../generation.ts'
-import { finishRequest, type NativeWriteOptions, type PreparedRequest, prepareRequest } from '../prepare.ts'
+import type { NativeOptions } from '../options.ts'
+import { finishChat, type PreparedRequest, prepareRequest } from '../prepare.ts'
 import type { NativeReading } from '../reading.ts'
-import { refuseStorage } from '../stored-conversation.ts'
 import type { ToolNameMap } from '../tool-names.ts'
 import { writeFunction } from '../tools.ts'
 import type { CallTurn } from '../turns.ts'
@@ -17,15 +17,14 @@ import type { CallTurn } from '../turns.ts'
  * tool, `unsupported_semantic` for what v1 cannot express, `unsupported_parameter` for refused additional fields, and
  * `request_entity_too_large` or `unsupported_media_type` for attachments.
  */
-export function writeNativeV1Request(
+export function writeNativeV1Chat(
   request: NormalizedRequest,
-  options: NativeWriteOptions
-): WrittenRequest<NativeReading> {
-  refuseStorage(request)
-  const { settings } = options
-  const prepared = prepareRequest(request, settings, { hasHostedTools: false, canDemandSome: false })
+  target: ChatTarget,
+  options: NativeOptions
+): WrittenChat<NativeReading> {
+  const prepared = prepareRequest(request, options, { hasHostedTools: false, canDemandSome: false })
   const typed: JsonObject = {}
-  if (options.upstreamModel !== undefined) typed.model = options.upstreamModel
+  if (target.upstreamModel !== undefined) typed.model = target.upstreamModel
   typed.messages = writeMessages(prepared)
   Object.assign(typed, writeTools(request, prepared), writeSampling(request.sampling))
   const format = writeResponseFormat(request.output)
@@ -34,10 +33,14 @@ export function writeNativeV1Request(
   if (effort !== undefined) typed.reasoning_effort = effort
   if (request.isStream) typed.stream = true
   const body = mergeV1Fields(typed, prepared.fields)
-  if (settings.defaultMaxTokens !== undefined) body.max_tokens ??= settings.defaultMaxTokens
-  if (settings.profanityCheck !== undefined) body.profanity_check ??= settings.profanityCheck
-  if (settings.flags !== undefined) body.flags ??= settings.flags
-  return finishRequest(body, prepared, { responseFormat: body.response_format, buffersToolCalls: false })
+  if (options.defaultMaxTokens !== undefined) body.max_tokens ??= options.defaultMaxTokens
+  if (options.profanityCheck !== undefined) body.profanity_check ??= options.profanityCheck
+  if (options.flags !== undefined) body.flags ??= options.flags
+  return finishChat(body, prepared, {
+    base: options.v1Base,
+    responseFormat: body.response_format,
+    buffersToolCalls: false
+  })
 }
 
 function writeTools(request: NormalizedRequest, prepared: PreparedRequest): JsonObject {

@@ -8,11 +8,12 @@ import {
   type JsonValue,
   type NormalizedRequest
 } from '../../../normalized/index.ts'
-import type { TranslationSettings, WrittenRequest } from '../../face.ts'
+import type { ChatTarget, WrittenChat } from '../../face.ts'
 import { mergeV2Fields, readStorage } from '../additional-fields.ts'
 import { FORCED_TOOL_MODE, isLargestV2Model, PARALLEL_TOOL_CALLS_MEMBER } from '../constants.ts'
 import { selectEffort, writeResponseFormat, writeSampling } from '../generation.ts'
-import { finishRequest, type NativeWriteOptions, type PreparedRequest, prepareRequest } from '../prepare.ts'
+import type { NativeOptions } from '../options.ts'
+import { finishChat, type PreparedRequest, prepareRequest } from '../prepare.ts'
 import type { NativeReading } from '../reading.ts'
 import { hasThread, planStorage } from '../stored-conversation.ts'
 import type { ToolNameMap } from '../tool-names.ts'
@@ -25,16 +26,16 @@ import type { CallTurn } from '../turns.ts'
  * tool or a response id without a thread, `unsupported_semantic` for a demand that no tool can meet, `unsupported_parameter` for
  * refused additional fields, and `request_entity_too_large` or `unsupported_media_type` for attachments.
  */
-export function writeNativeV2Request(
+export function writeNativeV2Chat(
   request: NormalizedRequest,
-  options: NativeWriteOptions
-): WrittenRequest<NativeReading> {
-  const { settings } = options
-  const prepared = prepareRequest(request, settings, { hasHostedTools: true, canDemandSome: true })
+  target: ChatTarget,
+  options: NativeOptions
+): WrittenChat<NativeReading> {
+  const prepared = prepareRequest(request, options, { hasHostedTools: true, canDemandSome: true })
   const { storage: givenStorage, ...fields } = prepared.fields
   const storage = planStorage(request, readStorage(givenStorage))
   // A stored thread brings its model along; naming one as well is an error there.
-  const model = hasThread(storage) ? undefined : options.upstreamModel
+  const model = hasThread(storage) ? undefined : target.upstreamModel
   const typed: JsonObject = {}
   if (model !== undefined) typed.model = model
   typed.messages = writeMessages(prepared)
@@ -44,18 +45,19 @@ export function writeNativeV2Request(
   if (wantsParallelCalls(request, prepared.tools) && isLargestV2Model(model)) typed[PARALLEL_TOOL_CALLS_MEMBER] = true
   if (storage !== undefined) typed.storage = storage
   if (request.isStream) typed.stream = true
-  const body = withDefaults(mergeV2Fields(typed, fields), settings)
+  const body = withDefaults(mergeV2Fields(typed, fields), options)
   if (hasThread(storage)) delete body.model
-  return finishRequest(body, prepared, {
+  return finishChat(body, prepared, {
+    base: options.v2Base,
     responseFormat: isJsonObject(body.model_options) ? body.model_options.response_format : undefined,
     buffersToolCalls: body[PARALLEL_TOOL_CALLS_MEMBER] === true
   })
 }
 
-/** The content family has no word for it: there it is the rule wherever there is a choice between functions (content.md 4.4). */
-function wantsParallelCalls(request: NormalizedRequest, { functions, demand }: ToolPlan): boolean {
-  if (request.protocol !== 'content') return request.parallelToolCalls === true
-  return functions.length > 1 && demand?.type !== 'function'
+/** What is only allowed is asked for wherever there is a choice between functions (content.md 4.4). */
+function wantsParallelCalls({ parallelToolCalls }: NormalizedRequest, { functions, demand }: ToolPlan): boolean {
+  if (parallelToolCalls === 'allowed') return functions.length > 1 && demand?.type !== 'function'
+  return parallelToolCalls === 'requested'
 }
 
 function writeModelOptions(request: NormalizedRequest): JsonObject {
@@ -67,11 +69,10 @@ function writeModelOptions(request: NormalizedRequest): JsonObject {
   return options
 }
 
-function withDefaults(body: JsonObject, settings: TranslationSettings): JsonObject {
-  const { defaultMaxTokens, profanityCheck, flags } = settings
+function withDefaults(body: JsonObject, { defaultMaxTokens, profanityCheck, flags }: NativeOptions): JsonObject {
   if (defaultMaxTokens !== undefined) {
-    const options = isJsonObject(body.model_options) ? body.model_options : {}
-    body.model_options = { max_tokens: defaultMaxTokens, ...options }
+    const given = isJsonObject(body.model_options) ? body.model_options : {}
+    body.model_options = { max_tokens: defaultMaxTokens, ...given }
   }
   if (profanityCheck !== undefined) body.disable_filter ??= !profanityCheck
   if (flags !== undefined) body.flags ??= flags

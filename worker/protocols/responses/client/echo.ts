@@ -32,7 +32,7 @@ export function writeEcho(request: NormalizedRequest): ResponsesEcho {
   return {
     instructions: typeof instructions === 'string' ? instructions : null,
     max_output_tokens: sampling.maxOutputTokens ?? null,
-    parallel_tool_calls: request.parallelToolCalls ?? true,
+    parallel_tool_calls: request.parallelToolCalls !== 'refused',
     previous_response_id: conversation?.previousResponseId ?? null,
     reasoning: {
       ...(isJsonObject(reasoning) ? reasoning : {}),
@@ -67,7 +67,7 @@ function writeTool(tool: JsonValue): JsonObject[] {
 
 /** A tool of the provider asks what the user asked. Nothing else needs the text, so it is not kept for nothing. */
 function mayRunHostedTools(request: NormalizedRequest): boolean {
-  const brings = (member: string) => (request.providerOptions.native?.fields[member] ?? undefined) !== undefined
+  const brings = (member: string) => (request.additionalFields?.[member] ?? undefined) !== undefined
   return (
     request.tools.some(tool => tool.type === 'hosted') ||
     brings('assistant_id') ||

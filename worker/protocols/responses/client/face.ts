@@ -4,6 +4,7 @@
 import {
   type Conversation,
   type Diagnostics,
+  type FieldPaths,
   isJsonObject,
   NORMALIZED_VERSION,
   type NormalizedRequest,
@@ -11,7 +12,7 @@ import {
   type Sampling
 } from '../../../normalized/index.ts'
 import type { ChatClientFace, ReadContext } from '../../face.ts'
-import { readProviderOptions, readReasoning, readStop } from '../../shared/completions-family/members.ts'
+import { readExtraFields, readReasoning, readStop } from '../../shared/completions-family/members.ts'
 import { readOutputFormat } from '../../shared/completions-family/output-format.ts'
 import { readToolUse } from '../../shared/completions-family/tool-use.ts'
 import {
@@ -24,11 +25,12 @@ import {
 } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
-import { readAttachmentIds } from './attachment-ids.ts'
+import { ATTACHMENT_IDS_HEADER, readAttachmentIds } from './attachment-ids.ts'
 import { readEcho } from './echo.ts'
 import { refineResponsesError, writeResponsesError } from './errors.ts'
 import { readInput } from './read-input.ts'
 import { type ResponsesRequest, responsesParameters } from './schema.ts'
+import { readResponseId } from './stored-conversation.ts'
 import { createResponsesStreamWriter } from './stream.ts'
 import { writeResponsesResponse } from './write-response.ts'
 
@@ -39,6 +41,33 @@ export const responsesFace: ChatClientFace = {
   writeError: writeResponsesError,
   refineError: refineResponsesError
 }
+
+const fieldPaths: FieldPaths = Object.freeze({
+  model: 'model',
+  messages: 'input',
+  tools: 'tools',
+  toolChoice: 'tool_choice',
+  parallelToolCalls: 'parallel_tool_calls',
+  output: 'text.format',
+  reasoning: 'reasoning',
+  attachments: 'attachments',
+  uploadedFiles: ATTACHMENT_IDS_HEADER,
+  previousResponse: 'previous_response_id',
+  conversation: 'conversation',
+  store: 'store',
+  background: 'background',
+  include: 'include',
+  user: 'user',
+  metadata: 'metadata',
+  additionalFields: 'extra_body',
+  temperature: 'temperature',
+  topP: 'top_p',
+  maxOutputTokens: 'max_output_tokens',
+  stop: 'stop',
+  seed: 'seed',
+  presencePenalty: 'presence_penalty',
+  frequencyPenalty: 'frequency_penalty'
+})
 
 /**
  * Reads the parsed body of the Responses operation (responses.md 2, 3 and 6).
@@ -53,26 +82,25 @@ export function readResponsesRequest(body: ResponsesRequest, context: ReadContex
   const reasoning = readReasoning(body)
   const { messages, skipped } = readInput(body, toolUse.tools)
   if (skipped.length > 0) ignored.input = skipped
-  const attachmentIds = readAttachmentIds(context.attachmentIds)
-  const providerOptions = readProviderOptions(body, parameters, reasoning)
-  if (attachmentIds !== undefined) providerOptions.native = { fields: {}, ...providerOptions.native, attachmentIds }
   const request: NormalizedRequest = {
     version: NORMALIZED_VERSION,
     requestId: context.requestId,
-    protocol: 'responses',
+    fieldPaths,
     isStream: readOptionalBoolean(body, 'stream') ?? false,
     // The usage stands in the last event of every stream, asked for or not.
     wantsStreamUsage: false,
+    carriesFileBytes: true,
     messages,
     ...toolUse,
     sampling: readSampling(body),
-    providerOptions,
     ignored,
     ...keepDefined({
       model: readModel(body),
       output: readOutput(body, ignored),
       reasoning,
       conversation: readConversation(body, ignored),
+      additionalFields: readExtraFields(body, parameters, reasoning),
+      uploadedFileIds: readAttachmentIds(context.attachmentIds),
       extraHeaders: readOptionalObject(body, 'extra_headers'),
       user: typeof body.user === 'string' ? body.user : undefined,
       metadata: isJsonObject(body.metadata) ? body.metadata : undefined
@@ -88,7 +116,7 @@ function readSampling(body: ResponsesRequest): Sampling {
     topP: readOptionalNumber(body, 'top_p'),
     maxOutputTokens: readTokenLimit(body, 'max_output_tokens') ?? readTokenLimit(body, 'max_tokens'),
     stop: readStop(body),
-    // Parameters of other providers' wires: without effect on the native one, so never a reason to refuse a request.
+    // Another type than the wire's is no reason to refuse a request: not every provider has these parameters.
     seed: keepNumber(body.seed),
     presencePenalty: keepNumber(body.presence_penalty),
     frequencyPenalty: keepNumber(body.frequency_penalty)
@@ -120,8 +148,10 @@ function readConversation(body: ResponsesRequest, ignored: Diagnostics): Convers
   const { background, conversation, include, store } = body
   const conversationId = isJsonObject(conversation) ? conversation.id : conversation
   if (store !== null && store !== undefined && typeof store !== 'boolean') ignored.store = store
+  const previousResponseId = readOptionalString(body, 'previous_response_id')
   const wishes = keepDefined({
-    previousResponseId: readOptionalString(body, 'previous_response_id'),
+    previousResponseId,
+    storedConversationId: previousResponseId === undefined ? undefined : readResponseId(previousResponseId),
     conversationId: typeof conversationId === 'string' ? conversationId : undefined,
     store: typeof store === 'boolean' ? store : undefined,
     background: typeof background === 'boolean' ? background : undefined,

@@ -2,6 +2,7 @@
 // an item of its own here; the calls of one turn go into one message with the words before them, as the upstream wrote them.
 
 import {
+  createToolTurnState,
   flattenToolName,
   invalidRequest,
   isJsonObject,
@@ -139,7 +140,7 @@ function readCall(item: JsonObject, path: string): ToolCallPart {
     ...keepDefined({ namespace: readOptionalString(item, 'namespace', path) })
   }
   const toolStateId = findStateId(item, [...STATE_ID_MEMBERS, 'id', 'call_id'])
-  if (toolStateId !== undefined) call.state = { native: { toolStateId } }
+  if (toolStateId !== undefined) call.state = createToolTurnState(toolStateId)
   return call
 }
 
@@ -160,7 +161,7 @@ function readResult(item: JsonObject, output: JsonValue | undefined, path: strin
     result.name = flattenToolName({ name, ...keepDefined({ namespace: readOptionalString(item, 'namespace', path) }) })
   }
   const toolStateId = findStateId(item, STATE_ID_MEMBERS)
-  if (toolStateId !== undefined) result.state = { native: { toolStateId } }
+  if (toolStateId !== undefined) result.state = createToolTurnState(toolStateId)
   return result
 }
 

@@ -2,7 +2,14 @@
 // those of the official SDK as far as we write them; a test holds them to it.
 
 import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
-import { extraMembers, ignored, nativeFields, sdkOptions, supported } from '../../shared/common-parameters.ts'
+import {
+  extraMembers,
+  ignored,
+  nativeFields,
+  providerDecides,
+  sdkOptions,
+  supported
+} from '../../shared/common-parameters.ts'
 import { toolParameters } from '../../shared/completions-family/tool-use.ts'
 import type { Parameter, ParameterTable } from '../../shared/parameters.ts'
 
@@ -33,16 +40,16 @@ export const responsesParameters = {
     note: 'A prompt that another service stores cannot be resolved.'
   },
   ...nativeFields,
-  metadata: echoed,
+  metadata: { ...providerDecides, note: `${providerDecides.note} Repeated in the response.` },
   truncation: echoed,
-  user: echoed,
+  user: { ...providerDecides, note: `${providerDecides.note} Repeated in the response.` },
   access_programs: ignored,
   audio: ignored,
   background: { class: 'accepted_ignored', note: 'Nothing is ever queued.' },
   client_metadata: ignored,
   context_management: ignored,
   conversation: ignored,
-  frequency_penalty: ignored,
+  frequency_penalty: providerDecides,
   image: ignored,
   include: ignored,
   logit_bias: ignored,
@@ -52,12 +59,12 @@ export const responsesParameters = {
   moderation: ignored,
   n: ignored,
   prediction: ignored,
-  presence_penalty: ignored,
+  presence_penalty: providerDecides,
   prompt_cache_key: ignored,
   prompt_cache_options: ignored,
   prompt_cache_retention: ignored,
   safety_identifier: ignored,
-  seed: ignored,
+  seed: providerDecides,
   service_tier: ignored,
   stream_options: ignored,
   top_logprobs: ignored,

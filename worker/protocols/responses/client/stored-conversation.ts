@@ -5,23 +5,27 @@ import { isJsonObject, type NormalizedRequest } from '../../../normalized/index.
 
 const ID_PREFIX = 'resp_'
 
-/** @param threadId the thread the upstream named in its answer, if it did. */
-export function writeResponseId(request: NormalizedRequest, threadId: string | undefined): string {
-  return ID_PREFIX + (threadId ?? findRequestedThread(request) ?? request.requestId)
+/** @param conversationId the stored conversation that the provider named in its response, if it did. */
+export function writeResponseId(request: NormalizedRequest, conversationId: string | undefined): string {
+  return ID_PREFIX + (conversationId ?? findRequestedThread(request) ?? request.requestId)
+}
+
+/** The provider's stored conversation that a response id of the client stands for; clients may leave the prefix out. */
+export function readResponseId(responseId: string): string {
+  return responseId.startsWith(ID_PREFIX) ? responseId.slice(ID_PREFIX.length) : responseId
 }
 
 /** The thread that the request continues. A literal additional field wins over `previous_response_id`, as it does upstream. */
 export function findRequestedThread(request: NormalizedRequest): string | undefined {
-  const storage = request.providerOptions.native?.fields.storage
+  const storage = request.additionalFields?.storage
   const given = isJsonObject(storage) ? storage.thread_id : undefined
   if (typeof given === 'string' && given !== '') return given
-  const previous = request.conversation?.previousResponseId
-  return previous?.startsWith(ID_PREFIX) ? previous.slice(ID_PREFIX.length) : previous
+  return request.conversation?.storedConversationId
 }
 
 /** True when the upstream is asked to keep the conversation, whatever member asks for it. */
 export function isStored(request: NormalizedRequest): boolean {
   const { previousResponseId, store } = request.conversation ?? {}
-  const storage = request.providerOptions.native?.fields.storage
+  const storage = request.additionalFields?.storage
   return previousResponseId !== undefined || store === true || storage === true || isJsonObject(storage)
 }

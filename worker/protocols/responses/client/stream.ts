@@ -157,9 +157,7 @@ function mayGetThreadLate({ request }: ResponseContext): boolean {
 function findThread(events: readonly NormalizedEvent[]): string | undefined {
   for (const event of events) {
     if (event.type !== 'start' && event.type !== 'finish') continue
-    const stateThread = event.type === 'finish' ? event.state?.native?.threadId : undefined
-    const threadId = stateThread ?? event.metadata.upstream_thread_id
-    if (threadId !== undefined) return threadId
+    if (event.conversationId !== undefined) return event.conversationId
   }
   return undefined
 }

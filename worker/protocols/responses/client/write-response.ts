@@ -16,12 +16,12 @@ import { writeResponseId } from './stored-conversation.ts'
 
 /** Writes a whole answer. It is the response that the last event of a stream of the same events holds (field lesson F3). */
 export function writeResponsesResponse(response: NormalizedResponse, context: ResponseContext): ResponsesResponse {
-  const { finish, items, metadata, state, usage } = response
+  const { conversationId, finish, items, metadata, usage } = response
   const output = new OutputMachine(context.request)
   for (const event of replayItems(items)) output.push(event)
   output.finish(mapStatus(finish.reason))
   return createResponseWriter(context)({
-    id: writeResponseId(context.request, state?.native?.threadId ?? metadata.upstream_thread_id),
+    id: writeResponseId(context.request, conversationId),
     output: output.items,
     metadata,
     usage,
@@ -84,10 +84,10 @@ export function writeUsage(usage: NormalizedUsage | null): ResponsesUsage | null
   if (usage === null) return null
   const inputTokens = usage.inputTokens ?? 0
   const outputTokens = usage.outputTokens ?? 0
-  const cachedTokens = usage.cachedInputTokens ?? 0
+  const cachedTokens = usage.cacheReadTokens ?? 0
   return {
     input_tokens: inputTokens,
-    input_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: 0 },
+    input_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: usage.cacheWriteTokens ?? 0 },
     output_tokens: outputTokens,
     output_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },
     total_tokens: usage.totalTokens ?? inputTokens + outputTokens,

@@ -1,6 +1,6 @@
 // Members of a body that both operations of the family have in the same form (completions.md 2).
 
-import { invalidRequest, type JsonObject, type ProviderOptions, type Reasoning } from '../../../normalized/index.ts'
+import { invalidRequest, type JsonObject, type Reasoning } from '../../../normalized/index.ts'
 import { dropReasoningFields, readAdditionalFields } from '../additional-fields.ts'
 import { keepDefined, readOptionalObject, readOptionalString, wrongType } from '../field.ts'
 import type { SortedParameters } from '../parameters.ts'
@@ -40,13 +40,12 @@ export function readReasoning(body: JsonObject): Reasoning | undefined {
   return Object.keys(reasoning).length === 0 ? undefined : reasoning
 }
 
-/** The additional fields of the body; without any wish for reasoning where the typed effort switches it off. */
-export function readProviderOptions(
+/** The additional fields of the body; without those that ask for reasoning where the typed effort switches it off. */
+export function readExtraFields(
   body: JsonObject,
   parameters: SortedParameters,
   reasoning: Reasoning | undefined
-): ProviderOptions {
+): JsonObject | undefined {
   const fields = readAdditionalFields(body, parameters.additional)
-  if (fields === undefined) return {}
-  return { native: { fields: reasoning?.effort === 'none' ? dropReasoningFields(fields) : fields } }
+  return fields !== undefined && reasoning?.effort === 'none' ? dropReasoningFields(fields) : fields
 }

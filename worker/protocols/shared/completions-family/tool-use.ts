@@ -58,7 +58,7 @@ export function readToolUse(body: JsonObject, ignored: Diagnostics): ToolUse {
   const parallelToolCalls = readOptionalBoolean(body, 'parallel_tool_calls')
   const toolUse: ToolUse = { tools, usesLegacyFunctions }
   if (toolChoice !== undefined) toolUse.toolChoice = toolChoice
-  if (parallelToolCalls !== undefined) toolUse.parallelToolCalls = parallelToolCalls
+  if (parallelToolCalls !== undefined) toolUse.parallelToolCalls = parallelToolCalls ? 'requested' : 'refused'
   return toolUse
 }
 
@@ -69,8 +69,9 @@ function readTool(tool: JsonValue, path: string): NormalizedTool[] {
   if (type === undefined || type === 'function') return readFunctionTool(tool, { path })
   if (type === 'namespace') return readNamespace(tool, path)
   const kind = findHostedToolKind(type)
-  if (kind !== undefined) return [readHostedTool(tool, type, kind)]
-  return [{ type: 'unsupported', sentType: type, definition: tool }]
+  const typePath = `${path}.type`
+  if (kind !== undefined) return [{ ...readHostedTool(tool, type, kind), path: typePath }]
+  return [{ type: 'unsupported', sentType: type, definition: tool, path: typePath }]
 }
 
 function readNamespace(tool: JsonObject, path: string): NormalizedTool[] {

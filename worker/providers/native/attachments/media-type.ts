@@ -1,14 +1,14 @@
-// What a file is called on the upstream's wire: by its own media type, else by the extension of its name.
+// Which media type a file has on the upstream's wire: its own, else the one of its name's extension.
 
 import { findMediaKind, type MediaKind } from '../../../protocols/native/media-types.ts'
 
 export interface AttachmentType {
   kind: MediaKind
-  /** What the upstream is told the file is. */
+  /** The media type that goes to the upstream. */
   mediaType: string
 }
 
-/** Names for files that say nothing usable about themselves but their extension (completions contract, section 4.4). */
+/** Media types for files that have nothing usable but their extension (completions contract, section 4.4). */
 const MEDIA_TYPE_BY_EXTENSION: Readonly<Record<string, string>> = Object.assign(Object.create(null), {
   txt: 'text/plain',
   doc: 'application/msword',
@@ -33,8 +33,8 @@ const MEDIA_TYPE_BY_EXTENSION: Readonly<Record<string, string>> = Object.assign(
 })
 
 /**
- * What a file is. A known media type decides; else the first of the names that has a known extension. Undefined when the upstream
- * takes no such file.
+ * Classifies a file by its media type if that is known, else by the first of the names that has a known extension. Undefined when
+ * the upstream takes no such file.
  */
 export function classifyAttachment(
   mediaType: string,
@@ -53,7 +53,7 @@ export function classifyAttachment(
   return undefined
 }
 
-/** The part behind the slash, as the extension of a name that we give. */
+/** The part behind the slash, as the extension of a generated file name. */
 export function mediaSubtype(mediaType: string): string {
   return mediaType.slice(mediaType.indexOf('/') + 1)
 }

@@ -1,12 +1,12 @@
-// Remembers which files are with the upstream already, and lets everybody who asks for the same file at the same time wait for
-// one upload. A file belongs to the credential that uploaded it, so the key must name the credential.
+// Remembers which files the upstream already stores, and shares one upload among the requests that need the same file at the same
+// time. A file belongs to the credential that uploaded it, so the key must name the credential.
 
 import type { CancelSignal } from '../../../performance/cancel-source.ts'
 import { abortError } from '../../http/abort.ts'
 
 export interface UploadedFile<Kind> {
   fileId: string
-  /** What the file counts against the limits of a request that uses it again. */
+  /** Counts against the limits of every request that uses the file. */
   bytes: number
   kind: Kind
 }
@@ -18,8 +18,8 @@ export interface UploadCacheOptions {
 
 export interface UploadCache<Kind> {
   /**
-   * The remembered file of a key, or the result of `produce`, which is shared by all who wait for it. It is aborted only when
-   * the last of them gives up. Rejects with what `produce` throws, and with the signal's error for whoever gave up.
+   * Resolves with the remembered file of a key, or with the result of `produce`, which all callers that wait for it share. `produce` is
+   * aborted only when the last of them is aborted. Rejects with the error of `produce`, and for an aborted caller with its signal's.
    */
   getOrProduce(
     key: string,
@@ -45,7 +45,7 @@ export function createUploadCache<Kind>(options: UploadCacheOptions): UploadCach
     if (entry === undefined) return undefined
     entries.delete(key)
     if (options.now() >= entry.untilMs) return undefined
-    // Back to the end: the first entry is always the one that was used the longest ago.
+    // Moved to the end: the first entry is always the least recently used one.
     entries.set(key, entry)
     return entry.file
   }
@@ -57,7 +57,7 @@ export function createUploadCache<Kind>(options: UploadCacheOptions): UploadCach
     if (oldest.done !== true) entries.delete(oldest.value)
   }
 
-  function takeOff(
+  function startFlight(
     key: string,
     keptMs: number,
     produce: (signal: AbortSignal) => Promise<UploadedFile<Kind>>
@@ -81,13 +81,13 @@ export function createUploadCache<Kind>(options: UploadCacheOptions): UploadCach
       if (signal.aborted) return Promise.reject(abortError(signal))
       const known = find(key)
       if (known !== undefined) return Promise.resolve(known)
-      const flight = flights.get(key) ?? takeOff(key, keptMs, produce)
+      const flight = flights.get(key) ?? startFlight(key, keptMs, produce)
       flight.waiters += 1
       return new Promise((resolve, reject) => {
         const onAbort = (): void => {
           flight.waiters -= 1
           if (flight.waiters === 0) {
-            // Nobody who comes later may wait for a flight that is being called off.
+            // A later caller must not wait for a flight that is being aborted.
             if (flights.get(key) === flight) flights.delete(key)
             flight.abort.abort(abortError(signal))
           }

@@ -2,10 +2,11 @@
 // the limits and uploaded (completions contract, section 4.4). An attachment is never silently missing.
 
 import { createHash, randomUUID } from 'node:crypto'
-import { type ClientProtocol, GatewayError } from '../../../normalized/index.ts'
+import { GatewayError } from '../../../normalized/index.ts'
 import { toAbortSignal } from '../../../performance/cancel-source.ts'
-import type { AttachmentLimits, PendingAttachment } from '../../../protocols/face.ts'
+import type { PendingAttachment } from '../../../protocols/face.ts'
 import type { MediaKind } from '../../../protocols/native/media-types.ts'
+import type { AttachmentLimits } from '../../../protocols/native/options.ts'
 import type { GuardedDownload } from '../../egress/guarded-download.ts'
 import type { Gate } from '../../http/gate.ts'
 import type { CallContext } from '../../types.ts'
@@ -19,11 +20,7 @@ export interface AttachmentUploader {
    * `attachment_download_failed`, `request_entity_too_large` and `unsupported_media_type` with the attachment's own path, or the
    * upstream's error about the upload.
    */
-  upload(
-    attachments: readonly PendingAttachment[],
-    context: CallContext,
-    protocol: ClientProtocol
-  ): Promise<Map<string, string>>
+  upload(attachments: readonly PendingAttachment[], context: CallContext): Promise<Map<string, string>>
 }
 
 export interface UploaderDependencies {
@@ -33,26 +30,22 @@ export interface UploaderDependencies {
   cache: UploadCache<MediaKind>
   /** Bounds how many files are held in memory at once, over all requests. */
   gate: Gate
-  /** Names the credential: a file of one account is invisible to another. */
+  /** Names the credential: a file of one account is not visible to another. */
   credentialIdentity: string
   limits: AttachmentLimits
 }
 
-/** How long an uploaded file is remembered. What stands behind a URL may change; bytes cannot. */
+/** How long an uploaded file is remembered. The content of a URL may change; bytes cannot. */
 const BYTES_KEPT_MS = 3_600_000
 const URL_KEPT_MS = 300_000
 
 export function createAttachmentUploader(dependencies: UploaderDependencies): AttachmentUploader {
   const { limits } = dependencies
 
-  function uploadOne(
-    attachment: PendingAttachment,
-    context: CallContext,
-    protocol: ClientProtocol
-  ): Promise<UploadedFile<MediaKind>> {
+  function uploadOne(attachment: PendingAttachment, context: CallContext): Promise<UploadedFile<MediaKind>> {
     const keptMs = attachment.source.kind === 'url' ? URL_KEPT_MS : BYTES_KEPT_MS
     const file = dependencies.cache.getOrProduce(cacheKey(attachment), keptMs, context.signal, async signal => {
-      const release = dependencies.gate.tryEnter() ?? (await dependencies.gate.enter(signal))
+      const release = await dependencies.gate.enter(signal)
       try {
         const { type, bytes } = await load(attachment, signal)
         const filename = attachment.filename ?? `${randomUUID()}.${mediaSubtype(type.mediaType)}`
@@ -64,7 +57,7 @@ export function createAttachmentUploader(dependencies: UploaderDependencies): At
       }
     })
     return file.catch((thrown: unknown) => {
-      throw toOwnError(thrown, attachment.path, protocol)
+      throw withOwnPath(thrown, attachment.path)
     })
   }
 
@@ -80,7 +73,7 @@ export function createAttachmentUploader(dependencies: UploaderDependencies): At
     }
     if (source.kind === 'bytes') {
       const type = classify(source.mediaType)
-      // Base64 says its size before it is decoded.
+      // The size of base64 is known before it is decoded.
       if (Buffer.byteLength(source.base64, 'base64') > limitOf(type.kind) + 2) throw tooLarge(attachment)
       const bytes = decodeBase64(source.base64, path)
       if (bytes.byteLength > limitOf(type.kind)) throw tooLarge(attachment)
@@ -90,7 +83,7 @@ export function createAttachmentUploader(dependencies: UploaderDependencies): At
       url: source.url,
       param: path,
       signal,
-      limitFor: answer => limitOf(classify(answer.mediaType, answer.urlPath).kind),
+      limitFor: response => limitOf(classify(response.mediaType, response.urlPath).kind),
       tooLarge: () => tooLarge(attachment)
     })
     return { type: classify(downloaded.mediaType, downloaded.urlPath), bytes: downloaded.bytes }
@@ -111,7 +104,7 @@ export function createAttachmentUploader(dependencies: UploaderDependencies): At
     const hash = createHash('sha256').update(dependencies.credentialIdentity).update('\0')
     if (source.kind === 'url') hash.update('url\0').update(source.url)
     else hash.update('bytes\0').update(source.mediaType).update('\0').update(source.base64)
-    // The name decides what a file of an unknown type is, and the upstream shows it.
+    // The name decides the type of a file whose media type is unknown, and the upstream shows it.
     return hash
       .update('\0')
       .update(filename ?? '')
@@ -119,9 +112,9 @@ export function createAttachmentUploader(dependencies: UploaderDependencies): At
   }
 
   return {
-    async upload(attachments, context, protocol) {
+    async upload(attachments, context) {
       const fileIds = new Map<string, string>()
-      // The first failure answers the request; the others need not finish.
+      // The first failure ends the request, so the other uploads are aborted.
       const others = new AbortController()
       const shared: CallContext = {
         ...context,
@@ -131,7 +124,7 @@ export function createAttachmentUploader(dependencies: UploaderDependencies): At
       try {
         await Promise.all(
           attachments.map(async attachment => {
-            const file = await uploadOne(attachment, shared, protocol)
+            const file = await uploadOne(attachment, shared)
             if (file.kind !== 'text') totals.audioAndImage += file.bytes
             if (totals.audioAndImage > limits.audioAndImageBytesMax) throw tooLarge(attachment)
             fileIds.set(attachment.placeholder, file.fileId)
@@ -146,15 +139,9 @@ export function createAttachmentUploader(dependencies: UploaderDependencies): At
   }
 }
 
-/**
- * The error in the words of the request that gets it: requests with the same file wait for one upload, and share its failure. The
- * SDKs of two families know no status for an unsupported type; there it is a field with a wrong value.
- */
-function toOwnError(thrown: unknown, path: string, protocol: ClientProtocol): unknown {
-  if (!GatewayError.is(thrown) || thrown.param === undefined) return thrown
-  const hasStatus = protocol === 'completions' || protocol === 'responses'
-  if (thrown.code !== 'unsupported_media_type' || hasStatus) return thrown.with({ param: path })
-  return new GatewayError('invalid_request', { param: path, message: thrown.message })
+/** The error with the path of this request: requests with the same file share one upload, and its failure. */
+function withOwnPath(thrown: unknown, path: string): unknown {
+  return GatewayError.is(thrown) && thrown.param !== undefined ? thrown.with({ param: path }) : thrown
 }
 
 function unsupportedType(param: string): GatewayError {
@@ -166,7 +153,7 @@ function unsupportedType(param: string): GatewayError {
 
 function decodeBase64(base64: string, param: string): Buffer {
   const bytes = Buffer.from(base64, 'base64')
-  // Decoding skips what is not base64: bytes that are missing afterwards were never there.
+  // Decoding skips characters that are not base64: fewer bytes than announced mean that the text was invalid.
   if (bytes.byteLength === 0 || Math.abs(Buffer.byteLength(base64, 'base64') - bytes.byteLength) > 2) {
     throw new GatewayError('attachment_download_failed', { param, message: 'An attachment is not valid base64.' })
   }

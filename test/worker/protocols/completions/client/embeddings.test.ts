@@ -52,14 +52,14 @@ t.test('the model is read as sent and without the blanks around it', async t => 
   for (const model of ['', ' ', 3]) t.equal(failure(() => readEmbeddingsRequest({ input: 'a', model })).param, 'model')
 })
 
-t.test('the encoding is base64 only when asked for', async t => {
+t.test('the encoding is base64 only when the client requests it', async t => {
   t.equal(readEmbeddingsRequest({ input: 'a', encoding_format: 'base64' }).encoding, 'base64')
   for (const format of ['float', 'hex', null, 3]) {
     t.equal(readEmbeddingsRequest({ input: 'a', encoding_format: format }).encoding, 'float')
   }
 })
 
-t.test('everything else has no effect, whatever its type (E1)', async t => {
+t.test('every other parameter of any type is accepted and has no effect (E1)', async t => {
   const extras = { dimensions: 3, user: 'u', extra_body: 's', extra_query: 1, tenant_hint: 'a', flags: [] }
   const request = readEmbeddingsRequest({ input: 'a', ...extras, extra_headers: { 'x-a': '1' }, api_key: 'k' })
   t.strictSame(request.ignored, { ...extras, api_key: null })
@@ -99,7 +99,7 @@ t.test('base64 vectors are little-endian 32-bit floats (E4)', async t => {
   }
 })
 
-t.test('unknown usage is zero and metadata stands only where there is some', async t => {
+t.test('unknown usage is written as zero, and metadata is written when there is some', async t => {
   const written = writeEmbeddingsResponse(
     { vectors: [], promptTokens: null, metadata: { upstream_x_request_id: 'x' } },
     { model: 'e', encoding: 'float' }

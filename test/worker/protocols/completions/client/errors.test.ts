@@ -5,7 +5,7 @@ import {
   writeCompletionsStreamError
 } from '../../../../../worker/protocols/completions/client/errors.ts'
 
-/** Status, type, param and code that a client gets where the place that raised the error said nothing more. */
+/** Status, type, param and code that a client gets when the raised error has a code and no other member. */
 type Row = [status: number, type: string, param: string | null, code: string | null]
 
 const invalid = 'invalid_request_error'
@@ -70,40 +70,40 @@ t.test('an error body is the top-level envelope and nothing else', async t => {
   }
 })
 
-t.test('the path of the field at fault is the param', async t => {
+t.test('the path of the invalid field is the param', async t => {
   const error = new GatewayError('invalid_request', { param: 'messages[0].role', message: 'm' })
   t.strictSame(writeCompletionsError(error).body, {
     error: { message: 'm', type: invalid, param: 'messages[0].role', code: 'invalid_request' }
   })
 })
 
-t.test('whatever is wrong with an attachment is said of the attachments', async t => {
+t.test('every error of an attachment has attachments as its param', async t => {
   const param = 'messages[0].content[1]'
   for (const code of ['invalid_url', 'unsupported_media_type', 'request_entity_too_large'] as const) {
     t.match(writeCompletionsError(new GatewayError(code, { param })).body, { error: { param: 'attachments', code } })
   }
 })
 
-t.test('statuses of the upstream that the family has too are answered without a code, others with one', async t => {
-  const answer = (code: ErrorCode, status: number) => {
+t.test('an upstream status that the family defines gets no code, any other gets provider_failure', async t => {
+  const writtenFor = (code: ErrorCode, status: number) => {
     const { status: written, body } = writeCompletionsError(new GatewayError(code, { status }))
     return [written, body.error]
   }
   for (const status of [400, 413, 422]) {
-    t.match(answer('upstream_rejected', status), [status, { type: invalid, code: null }])
+    t.match(writtenFor('upstream_rejected', status), [status, { type: invalid, code: null }])
   }
   for (const status of [402, 409, 418]) {
-    t.match(answer('upstream_rejected', status), [status, { type: invalid, code: 'provider_failure' }])
-    t.match(answer('provider_failure', status), [status, { type: invalid, code: 'provider_failure' }])
+    t.match(writtenFor('upstream_rejected', status), [status, { type: invalid, code: 'provider_failure' }])
+    t.match(writtenFor('provider_failure', status), [status, { type: invalid, code: 'provider_failure' }])
   }
   for (const status of [502, 503, 504]) {
     for (const code of ['upstream_error', 'provider_failure'] as const) {
-      t.match(answer(code, status), [status, { type: 'server_error', code: 'provider_failure' }])
+      t.match(writtenFor(code, status), [status, { type: 'server_error', code: 'provider_failure' }])
     }
   }
 })
 
-t.test('retry-after goes with 429 and 503 only, and our own refusals bring one', async t => {
+t.test('retry-after is sent only with 429 and 503, and with every refusal of the gateway itself', async t => {
   const retryAfter = (code: ErrorCode, options = {}) =>
     writeCompletionsError(new GatewayError(code, options)).headers['retry-after']
   t.equal(retryAfter('rate_limited', { retryAfter: '7' }), '7')
@@ -119,7 +119,7 @@ t.test('retry-after goes with 429 and 503 only, and our own refusals bring one',
   }
 })
 
-t.test('other headers go with the one error that they are for', async t => {
+t.test('each other header is sent only with the error that it belongs to', async t => {
   for (const code of codes) {
     const { headers } = writeCompletionsError(new GatewayError(code))
     t.equal(headers['x-should-retry'], code === 'upstream_generation_error' ? 'false' : undefined)
@@ -129,7 +129,7 @@ t.test('other headers go with the one error that they are for', async t => {
   t.strictSame(writeCompletionsError(wrongMethod).headers, { allow: 'POST' })
 })
 
-t.test('the answer while draining is the machine document and the envelope in one', async t => {
+t.test('the response during a drain is the machine document and the envelope in one body', async t => {
   const error = new GatewayError('gateway_not_ready', { reason: 'gateway_shutting_down' })
   t.strictSame(writeCompletionsError(error), {
     status: 503,
@@ -148,7 +148,7 @@ t.test('the answer while draining is the machine document and the envelope in on
   t.match(writeCompletionsError(new GatewayError('gateway_not_ready')).body, { error: { details: [] } })
 })
 
-t.test("in a stream the upstream's failures have one code and everything else its own (A14)", async t => {
+t.test("in a stream the upstream's failures share one code and every other error keeps its own (A14)", async t => {
   const streamCode = (code: ErrorCode) => writeCompletionsStreamError(new GatewayError(code, { message: 'm' })).error
   const failures: ErrorCode[] = [
     'upstream_rejected',

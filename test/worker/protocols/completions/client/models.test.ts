@@ -40,7 +40,7 @@ t.test('the list keeps the order of the catalog and the time of its discovery', 
   })
 })
 
-t.test('an announced end of a model is shown', async t => {
+t.test('an announced shutdown date of a model is shown', async t => {
   const { models: announced } = createCatalogSnapshot(readCatalogModels([{ id: 'm', shutdown_date: '2027-01-01' }]), {
     providerProfileId: 'native-upstream',
     nowMs: 0
@@ -56,7 +56,7 @@ const alias: AliasModel = {
   canCountTokens: true
 }
 
-t.test('an alias is listed beside them with what its profile declares', async t => {
+t.test('an alias is listed with the members that its profile declares', async t => {
   const plain = {
     id: 'team/large',
     object: 'model',
@@ -85,7 +85,7 @@ t.test('an alias is listed beside them with what its profile declares', async t 
   })
 })
 
-t.test('model info has a list form and a bare form', async t => {
+t.test('model info is written as a list and for a single model', async t => {
   const info = { model_name: 'team/large', litellm_params: { model: 'team/large' }, model_info: { id: 'team/large' } }
   t.strictSame(writeModelInfo(alias), info)
   t.strictSame(writeModelInfoList([alias]), { data: [info] })

@@ -20,7 +20,7 @@ t.test('a message needs a role', async t => {
     t.equal(refusedAt({ messages: [{ role, content: 'x' }] }), 'messages[0].role')
 })
 
-t.test('every role is kept, and a word that is only our reading of it stands beside', async t => {
+t.test('every role is read, and a role without a normalized counterpart is also kept as sent', async t => {
   const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function', 'critic']
   const { messages } = read({ messages: roles.map(role => ({ role, content: 'x', name: 'n' })) })
   t.strictSame(
@@ -37,7 +37,7 @@ t.test('every role is kept, and a word that is only our reading of it stands bes
   )
 })
 
-t.test('content that is a string, null or absent is told apart', async t => {
+t.test('the form of the content is kept: a string, null or absent', async t => {
   t.strictSame(readOne({ role: 'user', content: '', name: 'n' }), {
     role: 'user',
     content: [{ type: 'text', text: '' }],
@@ -131,7 +131,7 @@ t.test('several calls of one message keep their order, ids and argument text', a
 })
 
 t.test(
-  'completions 37: call arguments that are no JSON object are refused with the index of the call (B12)',
+  'completions 37: call arguments that are not a JSON object are refused with the index of the call (B12)',
   async t => {
     for (const text of ['not json', '[1]', 'null']) {
       const calls = [
@@ -151,7 +151,7 @@ t.test(
   }
 )
 
-t.test('a call that names no function is refused', async t => {
+t.test('a call without a function name is refused', async t => {
   const refusedCall = (call: JsonValue) => refusedAt({ messages: [{ role: 'assistant', tool_calls: [call] }] })
   t.equal(refusedCall('f'), 'messages[0].tool_calls[0]')
   t.equal(refusedCall({ id: 'a', type: 'custom', custom: { name: 'f' } }), 'messages[0].tool_calls[0].function')
@@ -159,7 +159,7 @@ t.test('a call that names no function is refused', async t => {
   t.equal(refusedAt({ messages: [{ role: 'assistant', tool_calls: {} }] }), 'messages[0].tool_calls')
 })
 
-t.test('the id of a call is the most telling of those that clients write', async t => {
+t.test('the id of a call is read from the first member that has one', async t => {
   const members = [
     'tool_call_id',
     'tools_state_id',
@@ -178,7 +178,7 @@ t.test('the id of a call is the most telling of those that clients write', async
   t.match(readOne({ role: 'assistant', tool_calls: [{ function: { name: 'f' } }] })?.content[0], { id: null })
 })
 
-t.test('the legacy call has no id but the state that stands beside it', async t => {
+t.test('the id of a legacy call is the state id next to it, or null', async t => {
   const legacy = { name: 'f', arguments: '{"x":1}' }
   const call = { type: 'tool-call', name: 'f', arguments: { x: 1 }, argumentsText: '{"x":1}' }
   const plain = readOne({ role: 'assistant', id: 'msg_1', content: null, function_call: legacy })
@@ -196,7 +196,7 @@ t.test('the legacy call has no id but the state that stands beside it', async t 
   )
 })
 
-t.test('a call that a message says in both forms is read once', async t => {
+t.test('a call that a message has in both forms is read once', async t => {
   const message = readOne({
     role: 'assistant',
     tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{}' } }],
@@ -205,7 +205,7 @@ t.test('a call that a message says in both forms is read once', async t => {
   t.equal(message?.content.length, 1)
 })
 
-t.test('calls of any role but the assistant are refused rather than lost', async t => {
+t.test('calls in a message of any role except assistant are refused', async t => {
   const call = { id: 'a', function: { name: 'f', arguments: '{}' } }
   t.equal(refusedAt({ messages: [{ role: 'user', tool_calls: [call] }] }), 'messages[0].tool_calls')
   t.equal(refusedAt({ messages: [{ role: 'user', function_call: { name: 'f' } }] }), 'messages[0].function_call')
@@ -213,10 +213,10 @@ t.test('calls of any role but the assistant are refused rather than lost', async
     refusedAt({ messages: [{ role: 'user', content: [{ function_call: { name: 'f' } }] }] }),
     'messages[0].content[0]'
   )
-  t.ok(readOne({ role: 'user', content: 'x', tool_calls: [], function_call: null }), 'empty members say nothing')
+  t.ok(readOne({ role: 'user', content: 'x', tool_calls: [], function_call: null }), 'empty members have no effect')
 })
 
-t.test('a tool result keeps its call id, name, content and the path of what places it', async t => {
+t.test('a tool result keeps its call id, name and content, and the path of its call id', async t => {
   const result = { type: 'tool-result', isError: false, path: 'messages[0].tool_call_id' }
   t.strictSame(readOne({ role: 'tool', tool_call_id: 'a', content: '{"k":1}' }), {
     role: 'tool',
@@ -239,7 +239,7 @@ t.test('a tool result keeps its call id, name, content and the path of what plac
   })
 })
 
-t.test('a refusal and replayed reasoning of the assistant are parts of their own kind (C1)', async t => {
+t.test('a refusal and the repeated reasoning of the assistant become separate parts (C1)', async t => {
   const message = readOne({
     role: 'assistant',
     content: 'a',

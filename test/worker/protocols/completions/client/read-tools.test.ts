@@ -30,7 +30,7 @@ t.test('a function is read from its nested, flat and typeless form', async t => 
   t.strictSame(toolsOf({ name: 'f', description: 'd', input_schema: schema, strict: true }), expected)
 })
 
-t.test('a schema is the very object that the client sent (B10)', async t => {
+t.test('a schema is the same object that the client sent (B10)', async t => {
   const [tool] = toolsOf({ type: 'function', function: { name: 'f', parameters: schema } })
   t.equal(tool?.type === 'function' && tool.parameters, schema)
 })
@@ -46,7 +46,7 @@ t.test('only a missing schema is replaced', async t => {
   ])
 })
 
-t.test('a schema that is no object is refused where it stands', async t => {
+t.test('a schema that is not an object is refused with its path', async t => {
   for (const parameters of [true, 'x', []]) {
     t.equal(
       refusedAt({ tools: [{ name: 'g' }, { type: 'function', function: { name: 'f', parameters } }] }),
@@ -71,7 +71,7 @@ t.test('examples and return parameters of a function are kept', async t => {
   ])
 })
 
-t.test('entries without a name and entries that are no object are dropped', async t => {
+t.test('entries without a name and entries that are not objects are dropped', async t => {
   t.strictSame(
     toolsOf('f', null, 3, {}, { type: 'function' }, { type: 'function', function: { name: '' } }, { name: ' ' }),
     []
@@ -80,7 +80,7 @@ t.test('entries without a name and entries that are no object are dropped', asyn
   t.equal(refusedAt({ tools: [{ type: 3, name: 'f' }] }), 'tools[0].type')
 })
 
-t.test('a namespace gives its functions its name', async t => {
+t.test('the functions of a namespace get its name', async t => {
   const tools = toolsOf({
     type: 'namespace',
     name: 'files',
@@ -103,12 +103,23 @@ t.test('a namespace gives its functions its name', async t => {
 
 t.test('hosted tools are recognised and tools of other kinds are kept for diagnostics', async t => {
   t.strictSame(toolsOf({ type: 'web_search_preview', indexes: ['w'] }, { type: 'mcp', server_label: 's' }), [
-    { type: 'hosted', kind: 'web_search', sentType: 'web_search_preview', config: { indexes: ['w'] } },
-    { type: 'unsupported', sentType: 'mcp', definition: { type: 'mcp', server_label: 's' } }
+    {
+      type: 'hosted',
+      kind: 'web_search',
+      sentType: 'web_search_preview',
+      config: { indexes: ['w'] },
+      path: 'tools[0].type'
+    },
+    {
+      type: 'unsupported',
+      sentType: 'mcp',
+      definition: { type: 'mcp', server_label: 's' },
+      path: 'tools[1].type'
+    }
   ])
 })
 
-t.test('legacy functions count only where there are no tools', async t => {
+t.test('legacy functions are read only when there are no tools', async t => {
   const functions = [{ name: 'f', description: 'd', parameters: schema }]
   const legacy = read({ functions, tools: [] })
   t.equal(legacy.usesLegacyFunctions, true)
@@ -143,7 +154,7 @@ t.test('every form of tool choice has one meaning (B6)', async t => {
   t.equal(read({ tools: declared, tool_choice: null }).toolChoice, undefined)
 })
 
-t.test('a choice that means nothing here has no effect and is kept for diagnostics', async t => {
+t.test('an unknown tool choice has no effect and is kept for diagnostics', async t => {
   for (const choice of ['any', { type: 'custom', custom: { name: 'c' } }, { type: 'mcp' }, {}]) {
     const request = read({ tools: declared, tool_choice: choice })
     t.notOk('toolChoice' in request)
@@ -152,7 +163,7 @@ t.test('a choice that means nothing here has no effect and is kept for diagnosti
   t.equal(refusedAt({ tools: declared, tool_choice: 3 }), 'tool_choice')
 })
 
-t.test('the legacy choice is read where there is no other', async t => {
+t.test('the legacy function_call is read only without a tool_choice', async t => {
   const functions = [{ name: 'f' }]
   const choice = (body: JsonObject) => read({ functions, ...body }).toolChoice
   t.strictSame(choice({ function_call: { name: 'f' } }), { type: 'function', name: 'f' })
@@ -185,7 +196,7 @@ t.test('a chosen function that is not declared is refused', async t => {
   t.equal(refusedAt({ tools: declared, tool_choice: { type: 'function', function: {} } }), 'tool_choice.function.name')
 })
 
-t.test('a hosted tool that is not declared is left to the wire to judge', async t => {
+t.test('a chosen hosted tool that is not declared is read; only a provider can refuse it', async t => {
   t.strictSame(choose({ type: 'image_generation' }), { type: 'hosted', kind: 'image_generate' })
 })
 
@@ -214,8 +225,8 @@ t.test('an allow-list is read from both forms with its mode, functions and hoste
 })
 
 t.test('the wish for parallel calls has two polarities and a silence (B7)', async t => {
-  t.equal(read({ parallel_tool_calls: true }).parallelToolCalls, true)
-  t.equal(read({ parallel_tool_calls: false }).parallelToolCalls, false)
+  t.equal(read({ parallel_tool_calls: true }).parallelToolCalls, 'requested')
+  t.equal(read({ parallel_tool_calls: false }).parallelToolCalls, 'refused')
   t.notOk('parallelToolCalls' in read({ parallel_tool_calls: null }))
   t.equal(refusedAt({ parallel_tool_calls: 'yes' }), 'parallel_tool_calls')
 })

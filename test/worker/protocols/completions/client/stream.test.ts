@@ -13,7 +13,7 @@ t.test('events that a client cannot see write nothing', async t => {
   t.equal(writer.write([]), '')
 })
 
-t.test('the events of one read are one text (A18)', async t => {
+t.test('the events of one read are written as one text (A18)', async t => {
   const writer = createCompletionsStreamWriter(responseContext())
   const written = writer.write([
     { type: 'text-start' },
@@ -23,7 +23,7 @@ t.test('the events of one read are one text (A18)', async t => {
   t.equal(written.split('\n\n').length, 3)
 })
 
-t.test('nothing is written after the end, whatever comes (A2, A5)', async t => {
+t.test('events after the end write nothing (A2, A5)', async t => {
   for (const end of [
     finish,
     { type: 'error', error: new GatewayError('provider_failure') } satisfies NormalizedEvent
@@ -34,7 +34,7 @@ t.test('nothing is written after the end, whatever comes (A2, A5)', async t => {
   }
 })
 
-t.test('the time and the id stay the same over the stream and are those of the request', async t => {
+t.test('every chunk has the time and the id of the request', async t => {
   const writer = createCompletionsStreamWriter(responseContext())
   const frames = writer
     .write(eventsOf(assembler => assembler.text('a')))
@@ -46,7 +46,7 @@ t.test('the time and the id stay the same over the stream and are those of the r
   }
 })
 
-t.test('a reasoning block without text leaves no trace in the stream nor in the whole answer', async t => {
+t.test('a reasoning block without text adds nothing to the stream or the response', async t => {
   const events: NormalizedEvent[] = [
     { type: 'reasoning-start' },
     { type: 'reasoning-end', state: { messages_compatible: { redacted: 'x' } } },

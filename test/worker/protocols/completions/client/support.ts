@@ -1,4 +1,4 @@
-// Small words for the tests of the completions codec: a body read, an error caught, an answer written.
+// Helpers for the tests of the completions codec: they read a body, catch an error and write a response.
 
 import {
   accumulateEvents,
@@ -14,12 +14,12 @@ import { eventsOf, failure, requestId } from '../../../../support/codec.ts'
 
 export { eventsOf, failure, requestId }
 
-/** Reads a body that has the smallest valid conversation unless it brings its own. */
+/** Reads a body. The smallest valid conversation is added when the body has no `messages`. */
 export function read(body: JsonObject): NormalizedRequest {
   return readCompletionsRequest({ messages: [{ role: 'user', content: 'hi' }], ...body }, { requestId })
 }
 
-/** The path that an invalid body is refused with. */
+/** Returns the path in the error that an invalid body raises. */
 export function refusedAt(body: JsonObject): string | undefined {
   return failure(() => read(body)).param
 }
@@ -28,6 +28,7 @@ export function responseContext(body: JsonObject = {}): ResponseContext {
   return { requestId, createdAt: 1_795_187_162, model: 'GigaChat-2', request: read(body) }
 }
 
-export function writeAnswer(events: readonly NormalizedEvent[], body: JsonObject = {}): CompletionsResponse {
+/** Writes the response that the events add up to, for a request with the given body. */
+export function writeResponse(events: readonly NormalizedEvent[], body: JsonObject = {}): CompletionsResponse {
   return writeCompletionsResponse(accumulateEvents(events), responseContext(body))
 }

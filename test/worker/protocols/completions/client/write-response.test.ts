@@ -5,18 +5,19 @@ import {
   writeMetadata,
   writeUsage
 } from '../../../../../worker/protocols/completions/client/write-response.ts'
-import { eventsOf, requestId, writeAnswer } from './support.ts'
+import { eventsOf, requestId, writeResponse } from './support.ts'
 
 const message = (build: (assembler: EventAssembler) => void, body = {}) =>
-  writeAnswer(eventsOf(build), body).choices[0].message
+  writeResponse(eventsOf(build), body).choices[0].message
 
-t.test('an answer has every member that the family requires, and one choice', async t => {
-  const answer = writeAnswer(
+t.test('a response has every member that the family requires, and one choice', async t => {
+  const response = writeResponse(
     eventsOf(assembler => {
       assembler.text('Hello')
       const usage = {
         inputTokens: 17,
-        cachedInputTokens: 2,
+        cacheReadTokens: 2,
+        cacheWriteTokens: null,
         outputTokens: 3,
         reasoningTokens: null,
         totalTokens: 20
@@ -24,7 +25,7 @@ t.test('an answer has every member that the family requires, and one choice', as
       assembler.finish({ reason: 'stop', providerReason: 'stop', metadata: { upstream_x_request_id: 'x' } }, usage)
     })
   )
-  t.strictSame(answer, {
+  t.strictSame(response, {
     id: `chatcmpl-${requestId}`,
     object: 'chat.completion',
     created: 1_795_187_162,
@@ -49,7 +50,7 @@ t.test('an answer has every member that the family requires, and one choice', as
   })
 })
 
-t.test('an empty answer has an empty content, and one with a call or a refusal has none', async t => {
+t.test('an empty response has an empty content, and a response with only a call or a refusal has null', async t => {
   t.equal(message(() => undefined).content, '')
   t.equal(message(assembler => assembler.toolCall({ id: 'a', name: 'f' }, '{}')).content, null)
   t.strictSame(
@@ -64,7 +65,7 @@ t.test('an empty answer has an empty content, and one with a call or a refusal h
   t.equal(both.content, 'let me see')
 })
 
-t.test('calls keep their order and ids, whatever their names (B1, B2)', async t => {
+t.test('calls keep their order and ids, also with equal names (B1, B2)', async t => {
   const { tool_calls: calls } = message(assembler => {
     assembler.toolCall({ id: 'a', name: 'f' }, '{"x": 1}')
     assembler.toolCall({ id: 'b', name: 'f', namespace: 'n' }, '{"x": 2}')
@@ -77,12 +78,12 @@ t.test('calls keep their order and ids, whatever their names (B1, B2)', async t 
   ])
 })
 
-t.test('legacy functions are answered with one legacy call', async t => {
+t.test('a request with legacy functions gets one legacy call', async t => {
   const events = eventsOf(assembler => {
     assembler.toolCall({ id: 'a', name: 'f' }, '{"x":1}')
     assembler.toolCall({ id: 'b', name: 'f' }, '{"x":2}')
   })
-  const [choice] = writeAnswer(events, { functions: [{ name: 'f' }] }).choices
+  const [choice] = writeResponse(events, { functions: [{ name: 'f' }] }).choices
   t.strictSame(choice.message, {
     role: 'assistant',
     content: null,
@@ -92,7 +93,7 @@ t.test('legacy functions are answered with one legacy call', async t => {
   t.equal(choice.finish_reason, 'function_call')
 })
 
-t.test('the finish word follows from the reason and from what was said (A6)', async t => {
+t.test("the finish reason depends on the provider's reason and on the calls (A6)", async t => {
   const cases: Array<[FinishReason, number, string, string]> = [
     ['stop', 0, 'stop', 'stop'],
     ['stop', 1, 'tool_calls', 'function_call'],
@@ -109,7 +110,7 @@ t.test('the finish word follows from the reason and from what was said (A6)', as
   }
 })
 
-t.test('reasoning blocks are one text beside the content', async t => {
+t.test('reasoning blocks are joined to one text, separate from the content', async t => {
   const { content, reasoning_content: reasoning } = message(assembler => {
     assembler.reasoning('first')
     assembler.text('a')
@@ -120,7 +121,7 @@ t.test('reasoning blocks are one text beside the content', async t => {
   t.equal(reasoning, 'first\nsecond')
 })
 
-t.test('citations point into the whole content', async t => {
+t.test('the positions of citations refer to the whole content', async t => {
   const { annotations } = message(assembler => {
     assembler.text('one ')
     assembler.reasoning('hm')
@@ -132,7 +133,7 @@ t.test('citations point into the whole content', async t => {
   ])
 })
 
-t.test('what hosted tools did and made stands beside the text, and only then', async t => {
+t.test('hosted tool runs and files are written in members next to the content', async t => {
   const written = message(assembler => {
     const run = assembler.startHostedTool({ kind: 'web_search', name: 'web_search' })
     assembler.hostedToolProgress(run, { status: 'in-progress', secondsLeft: 3, isCensored: false })
@@ -155,27 +156,50 @@ t.test('what hosted tools did and made stands beside the text, and only then', a
   })
 })
 
-t.test('completions 61: token details are numbers even where the provider says nothing (D3)', async t => {
+t.test('tokens written to a cache are shown where the provider reports them', async t => {
+  const usage = {
+    inputTokens: 9,
+    cacheReadTokens: 4,
+    cacheWriteTokens: 3,
+    outputTokens: 1,
+    reasoningTokens: null,
+    totalTokens: 10
+  }
+  t.strictSame(writeUsage(usage)?.prompt_tokens_details, { cached_tokens: 4, cache_write_tokens: 3 })
+})
+
+t.test('completions 61: token details are numbers even when the provider reports none (D3)', async t => {
   const unknown = {
     inputTokens: null,
-    cachedInputTokens: null,
+    cacheReadTokens: null,
+    cacheWriteTokens: null,
     outputTokens: null,
     reasoningTokens: null,
     totalTokens: null
   }
   t.equal(writeUsage(null), null)
   t.match(writeUsage(unknown), { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 })
-  t.strictSame(writeUsage({ ...unknown, inputTokens: 10, cachedInputTokens: 4, outputTokens: 5, reasoningTokens: 2 }), {
-    prompt_tokens: 10,
-    completion_tokens: 5,
-    total_tokens: 15,
-    prompt_tokens_details: { cached_tokens: 4 },
-    completion_tokens_details: { reasoning_tokens: 2 }
-  })
+  t.strictSame(
+    writeUsage({
+      ...unknown,
+      inputTokens: 10,
+      cacheReadTokens: 4,
+      cacheWriteTokens: null,
+      outputTokens: 5,
+      reasoningTokens: 2
+    }),
+    {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 15,
+      prompt_tokens_details: { cached_tokens: 4 },
+      completion_tokens_details: { reasoning_tokens: 2 }
+    }
+  )
 })
 
-t.test('metadata values that are too long are left out, and empty metadata with them', async t => {
+t.test('metadata values that are too long are omitted, and so is empty metadata', async t => {
   t.strictSame(writeMetadata({ a: 'x'.repeat(512), b: 'y'.repeat(513) }), { a: 'x'.repeat(512) })
   t.equal(writeMetadata({ b: 'y'.repeat(513) }), undefined)
-  t.notOk('metadata' in writeAnswer(eventsOf(() => undefined)))
+  t.notOk('metadata' in writeResponse(eventsOf(() => undefined)))
 })

@@ -6,17 +6,20 @@ const generation = (generationConfig: JsonObject) => read({ generationConfig })
 const refused = (generationConfig: JsonObject) => refusedAt({ generationConfig })
 
 t.test('the smallest request says nothing that the client did not say', async t => {
-  t.strictSame(read({}), {
+  const { fieldPaths, ...request } = read({})
+  t.match(fieldPaths, { model: 'model', toolChoice: 'toolConfig.functionCallingConfig' })
+  t.ok(Object.isFrozen(fieldPaths), 'one constant for all requests')
+  t.strictSame(request, {
     version: 'gateway.normalized.v1',
     requestId,
-    protocol: 'content',
     isStream: false,
     wantsStreamUsage: false,
+    carriesFileBytes: true,
     messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }],
     tools: [],
     usesLegacyFunctions: false,
+    parallelToolCalls: 'allowed',
     sampling: {},
-    providerOptions: {},
     ignored: {},
     model: 'gemini-2.5-pro'
   })
@@ -64,7 +67,6 @@ t.test('what has no effect is accepted and noted (E1)', async t => {
     cachedContent: 'c',
     serviceTier: 'flex',
     store: true,
-    labels: { a: 'b' },
     continuationToken: 't',
     metadata: {},
     extra_query: { a: 1 },
@@ -72,10 +74,11 @@ t.test('what has no effect is accepted and noted (E1)', async t => {
     somethingNew: 1
   }
   const config = { candidateCount: 2, responseModalities: ['TEXT'], speechConfig: {}, someNewOption: 1 }
-  const { ignored, providerOptions } = read({ ...body, generationConfig: config })
+  const { ignored, additionalFields, metadata } = read({ ...body, labels: { a: 'b' }, generationConfig: config })
+  t.strictSame(metadata, { a: 'b' })
   const noted = Object.fromEntries(Object.entries(config).map(([name, value]) => [`generationConfig.${name}`, value]))
   t.strictSame(ignored, { ...body, ...noted })
-  t.strictSame(providerOptions, {}, 'nothing of a body goes upstream under its own name')
+  t.equal(additionalFields, undefined, 'no member of a body goes upstream under its own name')
 })
 
 t.test('extra_body and extra_headers must be objects', async t => {

@@ -316,7 +316,8 @@ t.test('a streamed turn that was recorded chunk by chunk is one turn again', asy
           { type: 'reasoning', text: 'I see' },
           { type: 'text', text: 'Hello' },
           { type: 'tool-call', id: null, name: 'f', arguments: {} }
-        ]
+        ],
+        form: 'pieces'
       },
       { role: 'user', content: [{ type: 'text', text: 'more' }] },
       { role: 'assistant', content: [{ type: 'text', text: 'A' }] }
@@ -333,3 +334,31 @@ t.test('turns of a model that no stream took apart stay turns of their own', asy
     'only an empty turn of the model says nothing'
   )
 })
+
+t.test(
+  'signatures on texts are kept: signed texts stay apart, and a signature on the empty end belongs to the turn',
+  async t => {
+    const model = (...parts: JsonObject[]) => ({ role: 'model', parts })
+    const state = (thoughtSignature: string) => ({ content_compatible: { thoughtSignature } })
+    t.strictSame(
+      readMessages([
+        model({ text: 'a' }),
+        model({ text: 'b', thoughtSignature: 'sB' }),
+        model({ text: 'c' }),
+        model({ text: '', thoughtSignature: 'sEnd' })
+      ]),
+      [
+        {
+          role: 'assistant',
+          content: [
+            { type: 'text', text: 'a' },
+            { type: 'text', text: 'b', state: state('sB') },
+            { type: 'text', text: 'c' },
+            { type: 'text', text: '', state: state('sEnd') }
+          ],
+          form: 'pieces'
+        }
+      ]
+    )
+  }
+)

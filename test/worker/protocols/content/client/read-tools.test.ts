@@ -84,7 +84,9 @@ t.test('tools of the provider are known by the words of the family and of the up
     ['model_3d_generate', 'model_3d_generate']
   ]
   for (const [word, kind] of words) {
-    t.strictSame(read({ tools: [{ [word]: {} }] }).tools, [{ type: 'hosted', kind, sentType: word, config: {} }])
+    t.strictSame(read({ tools: [{ [word]: {} }] }).tools, [
+      { type: 'hosted', kind, sentType: word, config: {}, path: `tools[0].${word}` }
+    ])
   }
 })
 
@@ -101,7 +103,7 @@ t.test('tools that nothing here can run are kept for diagnostics', async t => {
   ]
   for (const word of words) {
     t.strictSame(read({ tools: [{ [word]: { a: 1 } }] }).tools, [
-      { type: 'unsupported', sentType: word, definition: { a: 1 } }
+      { type: 'unsupported', sentType: word, definition: { a: 1 }, path: `tools[0].${word}` }
     ])
   }
 })

@@ -82,7 +82,14 @@ t.test('the text that the SDK reads leaves thoughts out', async t => {
 })
 
 t.test('content 56: the SDK reads two chunks of text, and a last one with reason, usage and content', async t => {
-  const usage = { inputTokens: 3, cachedInputTokens: null, outputTokens: 2, reasoningTokens: null, totalTokens: 5 }
+  const usage = {
+    inputTokens: 3,
+    cacheReadTokens: null,
+    cacheWriteTokens: null,
+    outputTokens: 2,
+    reasoningTokens: null,
+    totalTokens: 5
+  }
   const { sdk } = createExchange([
     piecewise(assembler => {
       assembler.text('Hel')

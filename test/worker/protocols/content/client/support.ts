@@ -10,10 +10,11 @@ import {
 import { readContentRequest } from '../../../../../worker/protocols/content/client/face.ts'
 import type { ContentResponse } from '../../../../../worker/protocols/content/client/schema.ts'
 import { writeContentResponse } from '../../../../../worker/protocols/content/client/write-response.ts'
-import type { ResponseContext, TranslationSettings, WrittenRequest } from '../../../../../worker/protocols/face.ts'
+import type { ResponseContext, WrittenChat } from '../../../../../worker/protocols/face.ts'
+import type { NativeOptions } from '../../../../../worker/protocols/native/options.ts'
 import type { NativeReading } from '../../../../../worker/protocols/native/reading.ts'
-import { writeNativeV1Request } from '../../../../../worker/protocols/native/v1/request.ts'
-import { writeNativeV2Request } from '../../../../../worker/protocols/native/v2/request.ts'
+import { nativeV1Face } from '../../../../../worker/protocols/native/v1/face.ts'
+import { nativeV2Face } from '../../../../../worker/protocols/native/v2/face.ts'
 import { eventsOf, failure, requestId } from '../../../../support/codec.ts'
 
 export { eventsOf, failure, requestId }
@@ -39,8 +40,9 @@ export function refusedAt(body: JsonObject): string | undefined {
   return code === 'invalid_request' ? param : `${code} ${param}`
 }
 
-export const settings: TranslationSettings = {
-  passModel: true,
+export const settings: NativeOptions = {
+  v1Base: '/api/v1',
+  v2Base: '/api/v2',
   isImageInputEnabled: true,
   attachmentLimits: {
     audioBytesMax: 1000,
@@ -53,12 +55,12 @@ export const settings: TranslationSettings = {
 /** The largest v2 model, the only one that takes parallel calls. */
 export const largestModel = 'GigaChat-2-Max'
 
-export function writeV1(body: JsonObject, upstreamModel = model): WrittenRequest<NativeReading> {
-  return writeNativeV1Request(read(body), { upstreamModel, settings })
+export function writeV1(body: JsonObject, upstreamModel = model): WrittenChat<NativeReading> {
+  return nativeV1Face.writeChat(read(body), { upstreamModel }, settings)
 }
 
-export function writeV2(body: JsonObject, upstreamModel = model): WrittenRequest<NativeReading> {
-  return writeNativeV2Request(read(body), { upstreamModel, settings })
+export function writeV2(body: JsonObject, upstreamModel = model): WrittenChat<NativeReading> {
+  return nativeV2Face.writeChat(read(body), { upstreamModel }, settings)
 }
 
 /** What the native upstream gets, without the model. */

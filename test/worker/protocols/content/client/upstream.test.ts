@@ -1,16 +1,24 @@
 // What a request of this family is on the wire of the native upstream: the client face and the provider faces together.
 
 import t from 'tap'
-import { accumulateEvents, type JsonObject, writeToolCallId } from '../../../../../worker/normalized/index.ts'
+import {
+  accumulateEvents,
+  GatewayError,
+  type JsonObject,
+  writeToolCallId
+} from '../../../../../worker/normalized/index.ts'
+import { writeContentError } from '../../../../../worker/protocols/content/client/errors.ts'
 import type { ContentResponse } from '../../../../../worker/protocols/content/client/schema.ts'
 import { createContentStreamWriter } from '../../../../../worker/protocols/content/client/stream.ts'
 import { writeThoughtSignature } from '../../../../../worker/protocols/content/client/thought-signature.ts'
 import { writeContentResponse } from '../../../../../worker/protocols/content/client/write-response.ts'
-import { createNativeV1Reader } from '../../../../../worker/protocols/native/v1/reader.ts'
-import { writeNativeV1Request } from '../../../../../worker/protocols/native/v1/request.ts'
-import { createNativeV2Reader } from '../../../../../worker/protocols/native/v2/reader.ts'
-import { writeNativeV2Request } from '../../../../../worker/protocols/native/v2/request.ts'
+import type { ResponseReader } from '../../../../../worker/protocols/face.ts'
+import type { NativeReading } from '../../../../../worker/protocols/native/reading.ts'
+import { nativeV1Face } from '../../../../../worker/protocols/native/v1/face.ts'
+import { nativeV2Face } from '../../../../../worker/protocols/native/v2/face.ts'
 import { readEventStream } from '../../../../properties/content-chunks.ts'
+import { catchError } from '../../../../support/codec.ts'
+import type { NativeFace } from '../../native/support.ts'
 import { failure, largestModel, onV1, onV2, read, responseContext, settings, writeV1, writeV2 } from './support.ts'
 
 const v1Hi = [{ role: 'user', content: 'hi' }]
@@ -302,12 +310,17 @@ t.test('inline data is uploaded and stands with its message', async t => {
   }
 })
 
-t.test('a media type that the upstream does not take is an invalid argument', async t => {
+t.test('a media type that the upstream does not take is an invalid argument for the client', async t => {
   const contents = [user({ inlineData: { mimeType: 'image/webp', data: 'AAEC' } })]
-  t.strictSame(
-    failure(() => writeV1({ contents })),
-    { code: 'invalid_request', param: 'contents[0].parts[0].inlineData', status: 400 }
-  )
+  const param = 'contents[0].parts[0].inlineData'
+  const error = catchError(() => writeV1({ contents }))
+  t.match(error, { code: 'unsupported_media_type', param })
+  t.ok(GatewayError.is(error))
+  if (!GatewayError.is(error)) return
+  t.match(writeContentError(error, { requestId: 'r' }), {
+    status: 400,
+    body: { error: { code: 400, status: 'INVALID_ARGUMENT', details: [{ fieldViolations: [{ field: param }] }] } }
+  })
 })
 
 t.test('a file at an address is downloaded, an uploaded one is named', async t => {
@@ -401,34 +414,34 @@ t.test('content 55: an array is a schema too, and a function beside it is not fo
 
 t.test('a stream asks the upstream for one', async t => {
   const request = read({}, { model: 'm', isStream: true })
-  for (const write of [writeNativeV1Request, writeNativeV2Request]) {
-    t.equal(write(request, { upstreamModel: 'm', settings }).body.stream, true)
+  for (const write of [nativeV1Face.writeChat, nativeV2Face.writeChat]) {
+    t.equal(write(request, { upstreamModel: 'm' }, settings).body.stream, true)
   }
   t.notOk('stream' in onV1({}))
 })
 
 // The other direction: answers of the upstream in the family's form.
 
-const dependencies = {
-  reading: {
-    toolNames: new Map(),
-    buffersToolCalls: false,
-    expectsToolCall: false,
-    isStructuredOutput: false,
-    droppedAttachments: 0,
-    droppedToolCalls: 0
-  },
-  head: {},
-  createNonce: () => 'n'
+const reading: NativeReading = {
+  toolNames: new Map(),
+  buffersToolCalls: false,
+  expectsToolCall: false,
+  isStructuredOutput: false,
+  droppedAttachments: 0,
+  droppedToolCalls: 0
+}
+
+function openReader(face: NativeFace): ResponseReader {
+  return face.createReader(reading, { status: 200, headers: {} }, { createNonce: () => 'n' })
 }
 
 function answerV1(body: JsonObject, request: JsonObject = {}): ContentResponse {
-  const events = createNativeV1Reader(dependencies).readBody(Buffer.from(JSON.stringify(body)))
+  const events = openReader(nativeV1Face).readBody(Buffer.from(JSON.stringify(body)))
   return writeContentResponse(accumulateEvents(events), responseContext(request))
 }
 
 function answerV2(body: JsonObject, request: JsonObject = {}): ContentResponse {
-  const events = createNativeV2Reader(dependencies).readBody(Buffer.from(JSON.stringify(body)))
+  const events = openReader(nativeV2Face).readBody(Buffer.from(JSON.stringify(body)))
   return writeContentResponse(accumulateEvents(events), responseContext(request))
 }
 
@@ -498,7 +511,7 @@ t.test('content 24: reasoning in tags disappears where nobody asked for it', asy
   const answer = answerV1({ choices: [{ message: { content }, finish_reason: 'stop' }] })
   t.strictSame(answer.candidates[0].content.parts, [{ text: 'Yes.' }])
   const frames = ['<thi', 'nk>Hm.</th', 'ink>Yes.'].map(content => v1Frame({ content }))
-  const chunks = streamOf(createNativeV1Reader, [...frames, v1Frame({ content: '' }, { finish_reason: 'stop' })])
+  const chunks = streamOf(nativeV1Face, [...frames, v1Frame({ content: '' }, { finish_reason: 'stop' })])
   t.strictSame(
     chunks.flatMap(chunk => chunk.parts),
     [{ text: 'Yes.' }, { text: '' }]
@@ -506,8 +519,8 @@ t.test('content 24: reasoning in tags disappears where nobody asked for it', asy
 })
 
 /** The stream that a client gets for these bytes of the upstream. */
-function streamOf(createReader: typeof createNativeV1Reader, frames: readonly string[], request: JsonObject = {}) {
-  const reader = createReader(dependencies)
+function streamOf(face: NativeFace, frames: readonly string[], request: JsonObject = {}) {
+  const reader = openReader(face)
   const writer = createContentStreamWriter(responseContext(request))
   const written = frames.map(frame => writer.write(reader.push(Buffer.from(frame))))
   const { chunks, error } = readEventStream(written.join('') + writer.write(reader.end()))
@@ -521,7 +534,7 @@ const v2Frame = (name: string, payload: JsonObject) => `event: ${name}\ndata: ${
 
 t.test('content 59: a call in a v1 stream is one chunk, followed by STOP', async t => {
   const delta = { content: '', function_call: { name: 'f', arguments: { a: 1 } }, functions_state_id: 'ts-1' }
-  const chunks = streamOf(createNativeV1Reader, [
+  const chunks = streamOf(nativeV1Face, [
     v1Frame({ role: 'assistant', content: 'Look.' }),
     v1Frame(delta, { finish_reason: 'function_call' }),
     'data: [DONE]\n\n'
@@ -535,7 +548,7 @@ t.test('content 59: a call in a v1 stream is one chunk, followed by STOP', async
 })
 
 t.test('content 60: a call in a v2 stream is there although its reason comes later', async t => {
-  const chunks = streamOf(createNativeV2Reader, [
+  const chunks = streamOf(nativeV2Face, [
     v2Frame('response.message.delta', {
       messages: [{ role: 'assistant', tool_state_id: 'ts-1', content: [v2Call('f', { a: 1 })] }]
     }),
@@ -552,7 +565,7 @@ t.test('content 63: a structured stream is nothing but the JSON text', async t =
     generationConfig: { responseMimeType: 'application/json', responseSchema: { type: 'OBJECT', properties: {} } }
   }
   const chunks = streamOf(
-    createNativeV1Reader,
+    nativeV1Face,
     [v1Frame({ content: '{"a"' }), v1Frame({ content: ': 1}' }), v1Frame({ content: '' }, { finish_reason: 'stop' })],
     request
   )

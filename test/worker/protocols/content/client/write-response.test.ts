@@ -8,7 +8,14 @@ const parts = (build: (assembler: EventAssembler) => void, body = {}) =>
   writeAnswer(eventsOf(build), body).candidates[0].content.parts
 
 t.test('an answer has every member of the family, and one candidate', async t => {
-  const usage = { inputTokens: 19, cachedInputTokens: 5, outputTokens: 8, reasoningTokens: null, totalTokens: 27 }
+  const usage = {
+    inputTokens: 19,
+    cacheReadTokens: 5,
+    cacheWriteTokens: null,
+    outputTokens: 8,
+    reasoningTokens: null,
+    totalTokens: 27
+  }
   const answer = writeAnswer(
     eventsOf(assembler => {
       assembler.text('Hello')
@@ -69,7 +76,7 @@ t.test('thoughts are shown to those who asked for them, one below the other', as
     assembler.reasoning('two')
     assembler.text('a')
     assembler.reasoning('three')
-    assembler.reasoningState({ messages_compatible: { signature: 's' } })
+    assembler.blockState({ messages_compatible: { signature: 's' } })
     assembler.closeBlock()
     assembler.reasoning('four')
   }
@@ -79,6 +86,26 @@ t.test('thoughts are shown to those who asked for them, one below the other', as
   t.match(signed, { text: 'three', thought: true, thoughtSignature: /^[A-Za-z0-9+/]+=*$/ })
   t.strictSame(last, { text: 'four', thought: true })
   t.strictSame(parts(build), [{ text: 'a' }])
+})
+
+t.test('a signature ends the part that it stands on, in texts, calls and files', async t => {
+  const sign = (thoughtSignature: string) => ({ content_compatible: { thoughtSignature } })
+  const build = (assembler: EventAssembler) => {
+    assembler.text('a')
+    assembler.blockState(sign('s1'))
+    assembler.text('b')
+    assembler.opaqueText(sign('s2'))
+    assembler.startToolCall({ id: '1', name: 'f' })
+    assembler.blockState(sign('s3'))
+    assembler.closeBlock()
+    assembler.file({ fileId: 'f1' }, sign('s4'))
+  }
+  t.strictSame(parts(build), [
+    { text: 'a', thoughtSignature: 's1' },
+    { text: 'b', thoughtSignature: 's2' },
+    { functionCall: { id: '1', name: 'f', args: {} }, thoughtSignature: 's3' },
+    { fileData: { fileUri: 'files/f1' }, thoughtSignature: 's4' }
+  ])
 })
 
 t.test('arguments are always an object', async t => {
@@ -158,7 +185,8 @@ t.test('counts that nobody reported are absent, and thoughts stand beside the an
   const usage = (counts: Partial<NormalizedUsage>) =>
     writeUsage({
       inputTokens: null,
-      cachedInputTokens: null,
+      cacheReadTokens: null,
+      cacheWriteTokens: null,
       outputTokens: null,
       reasoningTokens: null,
       totalTokens: null,

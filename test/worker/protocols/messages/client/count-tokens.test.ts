@@ -100,7 +100,7 @@ t.test('what selects the model is read, everything else has no effect', async t 
     extra_headers: { 'x-a': '1' }
   })
   t.notOk('model' in request)
-  t.strictSame(request.providerOptions.native?.fields, { storage: { thread_id: 't' } })
+  t.strictSame(request.additionalFields, { storage: { thread_id: 't' } })
   t.strictSame(request.ignored, { thinking: { type: 'enabled' }, context_management: {} })
   t.strictSame(request.extraHeaders, { 'x-a': '1' })
   t.equal(request.isStream, false)

@@ -6,7 +6,7 @@ import {
   invalidRequest
 } from '../../../../../worker/normalized/index.ts'
 import { writeMessagesError } from '../../../../../worker/protocols/messages/client/errors.ts'
-import { mapUpstreamError } from '../../../../../worker/protocols/native/errors.ts'
+import { readResponseError } from '../../../../../worker/protocols/native/errors.ts'
 
 const context = { requestId: 'r1' }
 const codes = Object.keys(errorDefinitions) as ErrorCode[]
@@ -150,7 +150,10 @@ t.test('the upstream status decides the type, and 429 and 503 say when to come b
     [418, 'invalid_request_error']
   ]
   for (const [status, type] of cases) {
-    const written = writeMessagesError(mapUpstreamError(status, '{"message":"Told."}', '7'), context)
+    const written = writeMessagesError(
+      readResponseError({ status, headers: { 'retry-after': '7' } }, Buffer.from('{"message":"Told."}')),
+      context
+    )
     t.equal(written.status, status === 599 ? 500 : status)
     t.match(written.body, { error: { type, message: 'Told.' } }, String(status))
     t.equal(written.headers['retry-after'], status === 429 || status === 503 ? '7' : undefined)

@@ -3,17 +3,19 @@ import { writeMessagesError } from '../../../../../worker/protocols/messages/cli
 import { catchError, failure, read, refusedAt, requestId } from './support.ts'
 
 t.test('a plain request says only what the client said', async t => {
-  t.strictSame(read({ model: 'claude-sonnet-4-5', max_tokens: 50 }), {
+  const { fieldPaths, ...request } = read({ model: 'claude-sonnet-4-5', max_tokens: 50 })
+  t.match(fieldPaths, { model: 'model', toolChoice: 'tool_choice' })
+  t.ok(Object.isFrozen(fieldPaths), 'one constant for all requests')
+  t.strictSame(request, {
     version: 'gateway.normalized.v1',
     requestId,
-    protocol: 'messages',
     isStream: false,
     wantsStreamUsage: false,
+    carriesFileBytes: false,
     messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }], form: 'text' }],
     tools: [],
     usesLegacyFunctions: false,
     sampling: { maxOutputTokens: 50 },
-    providerOptions: {},
     ignored: {},
     model: 'claude-sonnet-4-5'
   })
@@ -56,8 +58,6 @@ t.test('any number of stop strings is read, and an empty one is refused', async 
 
 t.test('known parameters without effect are kept for diagnostics only (E1)', async t => {
   const ignored = {
-    top_k: 3,
-    metadata: { user_id: 'u' },
     service_tier: 'auto',
     container: 'c',
     mcp_servers: [],
@@ -73,17 +73,19 @@ t.test('known parameters without effect are kept for diagnostics only (E1)', asy
     workspace_id: 'w',
     extra_query: { a: 1 }
   }
-  const request = read(ignored)
+  const request = read({ ...ignored, top_k: 3, metadata: { user_id: 'u' } })
   t.strictSame(request.ignored, ignored)
-  t.strictSame(request.providerOptions, {})
+  t.equal(request.sampling.topK, 3)
+  t.equal(request.user, 'u')
+  t.notOk('additionalFields' in request)
   t.strictSame(request.metadata, { user_id: 'u' })
-  t.strictSame(read({ top_k: 'x' }).sampling, {}, "and their types are nobody's business")
+  t.strictSame(read({ top_k: 'x' }).sampling, {}, 'a wrong type refuses nothing')
 })
 
 t.test('SDK options in the body are neither sent on nor kept', async t => {
   const request = read({ api_key: 'k', auth_token: 'k', base_url: 'https://example.test', timeout: 3 })
   t.strictSame(request.ignored, { api_key: null, auth_token: null, base_url: null, timeout: null })
-  t.strictSame(request.providerOptions, {})
+  t.notOk('additionalFields' in request)
 })
 
 t.test('unknown members become additional fields and a literal extra_body wins over them', async t => {
@@ -94,7 +96,7 @@ t.test('unknown members become additional fields and a literal extra_body wins o
     extra_body: { flags: ['y'], top_k: 3, stream: true }
   })
   t.equal(request.isStream, false)
-  t.strictSame(request.providerOptions.native?.fields, {
+  t.strictSame(request.additionalFields, {
     repetition_penalty: 1.1,
     tenant_hint: 'a',
     flags: ['y'],
@@ -172,8 +174,8 @@ t.test('thinking that leaves it to the model asks for nothing', async t => {
 t.test('thinking that is off takes reasoning out of the additional fields too (C5)', async t => {
   const extra = { reasoning_effort: 'high', model_options: { reasoning: { effort: 'low' }, preset: 'p' } }
   const off = read({ thinking: { type: 'disabled' }, extra_body: extra })
-  t.strictSame(off.providerOptions.native?.fields, { model_options: { preset: 'p' } })
-  t.strictSame(read({ thinking: { type: 'adaptive' }, extra_body: extra }).providerOptions.native?.fields, extra)
+  t.strictSame(off.additionalFields, { model_options: { preset: 'p' } })
+  t.strictSame(read({ thinking: { type: 'adaptive' }, extra_body: extra }).additionalFields, extra)
 })
 
 t.test('a client can ask not to see the thoughts', async t => {

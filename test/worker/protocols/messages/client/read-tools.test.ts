@@ -52,7 +52,9 @@ t.test('tools of the service become those of the provider', async t => {
     ['code_interpreter', 'code_interpreter']
   ]
   for (const [type, kind] of cases) {
-    t.strictSame(toolsOf({ type, name: 'n' }), [{ type: 'hosted', kind, sentType: type, config: {} }])
+    t.strictSame(toolsOf({ type, name: 'n' }), [
+      { type: 'hosted', kind, sentType: type, config: {}, path: 'tools[0].type' }
+    ])
   }
 })
 
@@ -70,13 +72,20 @@ t.test('of a built-in tool only what the provider knows is kept', async t => {
     allowed_callers: ['direct']
   }
   t.strictSame(toolsOf({ ...search, indexes: ['i'], flags: ['f'] }), [
-    { type: 'hosted', kind: 'web_search', sentType: 'web_search_20250305', config: { indexes: ['i'], flags: ['f'] } }
+    {
+      type: 'hosted',
+      kind: 'web_search',
+      sentType: 'web_search_20250305',
+      config: { indexes: ['i'], flags: ['f'] },
+      path: 'tools[0].type'
+    }
   ])
   t.strictSame(toolsOf(search)[0], {
     type: 'hosted',
     kind: 'web_search',
     sentType: 'web_search_20250305',
-    config: {}
+    config: {},
+    path: 'tools[0].type'
   })
   t.match(
     toolsOf({ type: 'web_search', web_search: { type: 'actual_info_web_search', size: 2 } })[0],
@@ -84,7 +93,8 @@ t.test('of a built-in tool only what the provider knows is kept', async t => {
     'and what is written for the provider, whole'
   )
   t.match(toolsOf({ type: 'code_execution_20250522', name: 'code_execution', max_uses: 1, indexes: [] })[0], {
-    config: {}
+    config: {},
+    path: 'tools[0].type'
   })
 })
 
@@ -94,7 +104,7 @@ t.test('names of coding agents mean built-in tools only where the client does no
     ['WebFetch', 'url_content_extraction'],
     ['CodeExecution', 'code_interpreter']
   ] as const) {
-    t.match(toolsOf({ name })[0], { type: 'hosted', kind, sentType: name }, name)
+    t.match(toolsOf({ name })[0], { type: 'hosted', kind, sentType: name, path: 'tools[0].name' }, name)
     t.match(toolsOf({ name, input_schema: { type: 'object', properties: {} } })[0], { type: 'hosted', kind })
     t.match(toolsOf({ name, input_schema: schema })[0], { type: 'function', name })
   }
@@ -108,7 +118,7 @@ t.test('tools that nothing here can run are kept for diagnostics only', async t 
   ]
   for (const type of types) {
     t.strictSame(toolsOf({ type, name: 'n' }), [
-      { type: 'unsupported', sentType: type, definition: { type, name: 'n' } }
+      { type: 'unsupported', sentType: type, definition: { type, name: 'n' }, path: 'tools[0].type' }
     ])
   }
   t.match(toolsOf({ type: 'function', name: 'f', parameters: schema })[0], { type: 'function', name: 'f' })
@@ -151,8 +161,8 @@ t.test('a choice that cannot be met is refused', async t => {
 
 t.test('the wish for parallel calls is read in both polarities (B7)', async t => {
   const wish = (value: JsonValue) => read({ tool_choice: { type: 'auto', disable_parallel_tool_use: value } })
-  t.equal(wish(false).parallelToolCalls, true)
-  t.equal(wish(true).parallelToolCalls, false)
+  t.equal(wish(false).parallelToolCalls, 'requested')
+  t.equal(wish(true).parallelToolCalls, 'refused')
   t.notOk('parallelToolCalls' in wish(null))
   t.equal(
     refusedAt({ tool_choice: { type: 'auto', disable_parallel_tool_use: 'no' } }),

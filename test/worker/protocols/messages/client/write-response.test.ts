@@ -13,7 +13,14 @@ t.test('an answer has every member that the SDK requires', async t => {
       assembler.reasoning('hm')
       assembler.text('Hello')
       assembler.toolCall({ id: 'call_gw_A', name: 'get_weather' }, '{"city": "Paris"}')
-      const usage = { inputTokens: 19, cachedInputTokens: 5, outputTokens: 8, reasoningTokens: null, totalTokens: 27 }
+      const usage = {
+        inputTokens: 19,
+        cacheReadTokens: 5,
+        cacheWriteTokens: null,
+        outputTokens: 8,
+        reasoningTokens: null,
+        totalTokens: 27
+      }
       assembler.finish({ reason: 'tool-calls', providerReason: 'function_call', metadata: { a: 'b' } }, usage)
     })
   )
@@ -175,7 +182,8 @@ t.test('a refusal in words is a text with the reason of a refusal', async t => {
 t.test('counts that nobody reported are zero (D3)', async t => {
   const unknown = {
     inputTokens: null,
-    cachedInputTokens: null,
+    cacheReadTokens: null,
+    cacheWriteTokens: null,
     outputTokens: null,
     reasoningTokens: null,
     totalTokens: null
@@ -190,5 +198,9 @@ t.test('counts that nobody reported are zero (D3)', async t => {
   }
   t.strictSame(writeDeltaUsage(null), zeros)
   t.strictSame(writeDeltaUsage(unknown), zeros)
+  t.match(writeDeltaUsage({ ...unknown, cacheReadTokens: 4, cacheWriteTokens: 3 }), {
+    cache_creation_input_tokens: 3,
+    cache_read_input_tokens: 4
+  })
   t.match(writeDeltaUsage({ ...unknown, reasoningTokens: 0 }), { output_tokens_details: { thinking_tokens: 0 } })
 })

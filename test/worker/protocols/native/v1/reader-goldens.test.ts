@@ -1,4 +1,4 @@
-import { createNativeV1Reader } from '../../../../../worker/protocols/native/v1/face.ts'
+import { nativeV1Face } from '../../../../../worker/protocols/native/v1/face.ts'
 import { testGoldens } from '../goldens.ts'
 
-testGoldens('native-v1', createNativeV1Reader)
+testGoldens('native-v1', nativeV1Face)

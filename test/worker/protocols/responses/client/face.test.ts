@@ -3,17 +3,19 @@ import type { JsonValue } from '../../../../../worker/normalized/index.ts'
 import { failure, read, refusedAt } from './support.ts'
 
 t.test('a plain request says only what the client said', async t => {
-  t.strictSame(read({ model: 'GigaChat-2' }), {
+  const { fieldPaths, ...request } = read({ model: 'GigaChat-2' })
+  t.match(fieldPaths, { model: 'model', toolChoice: 'tool_choice' })
+  t.ok(Object.isFrozen(fieldPaths), 'one constant for all requests')
+  t.strictSame(request, {
     version: 'gateway.normalized.v1',
     requestId: '6f3f0f0e-9d5e-4c1b-8a53-1f2b7f6c0d11',
-    protocol: 'responses',
     isStream: false,
     wantsStreamUsage: false,
+    carriesFileBytes: true,
     messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }], form: 'text' }],
     tools: [],
     usesLegacyFunctions: false,
     sampling: {},
-    providerOptions: {},
     ignored: {},
     model: 'GigaChat-2',
     echo: { members: {} }
@@ -56,7 +58,7 @@ t.test('the effort of reasoning wins over the plain one, and none is not absent 
 
 t.test('effort none takes every wish for reasoning out of the additional fields', async t => {
   const extra_body = { reasoning_effort: 'high', model_options: { reasoning: {}, preset: 'p' } }
-  t.strictSame(read({ reasoning: { effort: 'none' }, extra_body }).providerOptions.native?.fields, {
+  t.strictSame(read({ reasoning: { effort: 'none' }, extra_body }).additionalFields, {
     model_options: { preset: 'p' }
   })
 })
@@ -109,7 +111,7 @@ t.test('a malformed output format is refused at the member at fault', async t =>
   t.equal(at({ type: 'json_schema', schema: {}, strict: 'yes' }), 'text.format.strict')
 })
 
-t.test('wishes for state are kept, whatever the wire makes of them (F4)', async t => {
+t.test('what asks for stored state is kept, with the conversation that a response id stands for (F4)', async t => {
   t.strictSame(
     read({
       previous_response_id: 'resp_th',
@@ -120,6 +122,7 @@ t.test('wishes for state are kept, whatever the wire makes of them (F4)', async 
     }).conversation,
     {
       previousResponseId: 'resp_th',
+      storedConversationId: 'th',
       conversationId: 'conv_1',
       store: true,
       background: false,
@@ -152,12 +155,12 @@ t.test('responses 20, 21: known parameters without effect are noted and never ad
   }
   const request = read(body)
   t.strictSame(request.ignored, body)
-  t.strictSame(request.providerOptions, {})
+  t.notOk('additionalFields' in request)
 })
 
 t.test('responses 22: unknown and vendor members are additional fields (E5)', async t => {
   const request = read({ foo: 1, profanity_check: false, extra_body: { zz: 2 }, additional_fields: { zz: 3 } })
-  t.strictSame(request.providerOptions.native?.fields, { foo: 1, profanity_check: false, zz: 3 })
+  t.strictSame(request.additionalFields, { foo: 1, profanity_check: false, zz: 3 })
 })
 
 t.test('responses 23: an extra_body that is no object is refused', async t => {
@@ -213,13 +216,10 @@ t.test('the choice of a tool is read in its flat form, with or without a namespa
 })
 
 t.test('ids of files that were uploaded before come in a header', async t => {
-  const ids = (attachmentIds: string | undefined) => read({}, { attachmentIds }).providerOptions
-  t.strictSame(ids(undefined), {})
-  t.strictSame(ids('f1, f2'), { native: { fields: {}, attachmentIds: ['f1', 'f2'] } })
-  t.strictSame(read({ foo: 1 }, { attachmentIds: 'f1' }).providerOptions, {
-    native: { fields: { foo: 1 }, attachmentIds: ['f1'] }
-  })
-  t.equal(ids(Array.from({ length: 10 }, (_, index) => `f${index}`).join(',')).native?.attachmentIds?.length, 10)
+  const ids = (attachmentIds: string | undefined) => read({}, { attachmentIds }).uploadedFileIds
+  t.equal(ids(undefined), undefined)
+  t.strictSame(ids('f1, f2'), ['f1', 'f2'])
+  t.equal(ids(Array.from({ length: 10 }, (_, index) => `f${index}`).join(','))?.length, 10)
 })
 
 t.test('responses 38: a header that is no list of different ids is refused', async t => {

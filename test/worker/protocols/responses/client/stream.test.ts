@@ -11,7 +11,7 @@ const finish = (threadId?: string): NormalizedEvent => ({
   reason: 'stop',
   providerReason: 'stop',
   metadata: {},
-  ...(threadId === undefined ? {} : { state: { native: { threadId } } })
+  ...(threadId === undefined ? {} : { conversationId: threadId })
 })
 
 function ids(text: string): unknown[] {
@@ -56,7 +56,7 @@ t.test(
 )
 
 t.test('responses 62: a thread that is known at first is in the id from the first event on', async t => {
-  const known: NormalizedEvent = { ...start, metadata: { upstream_thread_id: 'th' } }
+  const known: NormalizedEvent = { ...start, conversationId: 'th' }
   t.strictSame(ids(writeStream([[known], text, [finish('th')]], responseContext({ store: true }))), ['resp_th'])
 })
 
@@ -87,7 +87,7 @@ t.test('for an SDK that refuses a changing id the stream waits until the id is k
   t.strictSame(ids(written), ['resp_th'])
   t.equal((await accumulateWithSdk(written)).id, 'resp_th')
 
-  const known: NormalizedEvent = { ...start, metadata: { upstream_thread_id: 'th' } }
+  const known: NormalizedEvent = { ...start, conversationId: 'th' }
   t.not(createResponsesStreamWriter(context).write([known]), '', 'the thread is known')
   const unstored = { ...responseContext(), needsFinalId: true }
   t.not(createResponsesStreamWriter(unstored).write([start]), '', 'there will be no thread')
@@ -150,7 +150,14 @@ t.test('a call is told to be whole as soon as something follows it, and never be
 t.test('the usage stands in the last event, and the metadata of the end with it (D1)', async t => {
   const events = eventsOf(assembler => {
     assembler.text('ok')
-    const usage = { inputTokens: 3, cachedInputTokens: 0, outputTokens: 2, reasoningTokens: 0, totalTokens: 5 }
+    const usage = {
+      inputTokens: 3,
+      cacheReadTokens: 0,
+      cacheWriteTokens: null,
+      outputTokens: 2,
+      reasoningTokens: 0,
+      totalTokens: 5
+    }
     assembler.finish({ reason: 'stop', providerReason: null, metadata: { upstream_message_id: 'm' } }, usage)
   })
   const { response } = readResponsesStrictly(writeStream([events], responseContext({ metadata: { k: 'v' } })))

@@ -17,7 +17,8 @@ t.test('a plain answer has every member of a response, with the defaults of the 
       assembler.text('Hello')
       const usage = {
         inputTokens: 17,
-        cachedInputTokens: 4,
+        cacheReadTokens: 4,
+        cacheWriteTokens: null,
         outputTokens: 3,
         reasoningTokens: null,
         totalTokens: 20
@@ -152,10 +153,10 @@ t.test('responses 25, 26, 27: store says whether the upstream was asked to keep 
 })
 
 t.test('the id is that of the thread, asked for or given, and otherwise that of the request (F4)', async t => {
-  const id = (body: JsonObject, threadId?: string) => {
+  const id = (body: JsonObject, conversationId?: string) => {
     const events = eventsOf(assembler => {
-      const state = threadId === undefined ? {} : { state: { native: { threadId } } }
-      assembler.finish({ reason: 'stop', providerReason: null, metadata: {}, ...state }, null)
+      const stored = conversationId === undefined ? {} : { conversationId }
+      assembler.finish({ reason: 'stop', providerReason: null, metadata: {}, ...stored }, null)
     })
     return writeAnswer(events, body).id
   }
@@ -263,17 +264,29 @@ t.test('an empty answer is an empty message', async t => {
 t.test('responses 57: token details are numbers even where the provider says nothing (D3)', async t => {
   const unknown = {
     inputTokens: null,
-    cachedInputTokens: null,
+    cacheReadTokens: null,
+    cacheWriteTokens: null,
     outputTokens: null,
     reasoningTokens: null,
     totalTokens: null
   }
   t.equal(writeUsage(null), null)
-  t.match(writeUsage({ ...unknown, inputTokens: 10, cachedInputTokens: 4, outputTokens: 5, reasoningTokens: 2 }), {
-    input_tokens_details: { cached_tokens: 4, cache_write_tokens: 0 },
-    output_tokens_details: { reasoning_tokens: 2 },
-    total_tokens: 15
-  })
+  t.match(
+    writeUsage({
+      ...unknown,
+      inputTokens: 10,
+      cacheReadTokens: 4,
+      cacheWriteTokens: null,
+      outputTokens: 5,
+      reasoningTokens: 2
+    }),
+    {
+      input_tokens_details: { cached_tokens: 4, cache_write_tokens: 0 },
+      output_tokens_details: { reasoning_tokens: 2 },
+      total_tokens: 15
+    }
+  )
+  t.match(writeUsage({ ...unknown, cacheWriteTokens: 3 }), { input_tokens_details: { cache_write_tokens: 3 } })
   t.match(writeUsage(unknown), { input_tokens: 0, input_tokens_details: { cached_tokens: 0 }, total_tokens: 0 })
 })
 

@@ -1,4 +1,4 @@
-// Reads a multipart body with the platform's own parser, as a second opinion on ours.
+// Reads a multipart body with Node's own parser, which is independent of the writer under test.
 
 export function parseForm(contentType: string, body: Uint8Array): Promise<FormData> {
   return new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData()

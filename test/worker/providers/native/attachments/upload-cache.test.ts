@@ -9,7 +9,7 @@ import { rejection } from '../../support/rejection.ts'
 const never = new AbortController().signal
 const file = (fileId: string): UploadedFile<string> => ({ fileId, bytes: 1, kind: 'image' })
 
-t.test('a file is produced once until its time is over', async t => {
+t.test('a file is uploaded once until its entry expires', async t => {
   const clock = { nowMs: 0 }
   const cache = createUploadCache<string>({ entriesMax: 10, now: () => clock.nowMs })
   let produced = 0
@@ -21,7 +21,7 @@ t.test('a file is produced once until its time is over', async t => {
   t.equal((await get()).fileId, 'f2')
 })
 
-t.test('the least recently used file leaves first', async t => {
+t.test('the least recently used file is forgotten first', async t => {
   const cache = createUploadCache<string>({ entriesMax: 2, now: () => 0 })
   const produced: string[] = []
   const get = (key: string) =>
@@ -34,7 +34,7 @@ t.test('the least recently used file leaves first', async t => {
   t.equal(cache.size, 2)
 })
 
-t.test('those who ask at the same time share one upload, and a failure is not kept', async t => {
+t.test('requests at the same time share one upload, and a failure is not kept', async t => {
   const cache = createUploadCache<string>({ entriesMax: 2, now: () => 0 })
   const upload = Promise.withResolvers<UploadedFile<string>>()
   let produced = 0
@@ -49,7 +49,7 @@ t.test('those who ask at the same time share one upload, and a failure is not ke
   t.equal((await cache.getOrProduce('k', 1, never, async () => file('f'))).fileId, 'f')
 })
 
-t.test('an upload goes on while anybody waits for it, and is called off when nobody does', async t => {
+t.test('an upload is aborted when the last of its waiting requests is', async t => {
   const cache = createUploadCache<string>({ entriesMax: 2, now: () => 0 })
   const signals: AbortSignal[] = []
   const produce = (signal: AbortSignal) => {

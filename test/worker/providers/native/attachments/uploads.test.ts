@@ -48,8 +48,8 @@ function startFiles(): Promise<StubServer> {
 t.test('completions 38, 39: bytes are uploaded with purpose general and their id stands in the body', async t => {
   const emulator = await createEmulator({ strictFiles: true })
   t.teardown(() => emulator.close())
-  const { provider } = startPool(t, emulatorEnv(emulator))
-  await provider.complete(chatCall('see', { attachments: [bytesOf(PNG)] }), contextOf())
+  const { executor } = startPool(t, emulatorEnv(emulator))
+  await executor.complete(chatCall('see', { attachments: [bytesOf(PNG)] }), contextOf())
   const [upload] = uploadsOf(emulator)
   t.match(upload?.headers['content-type'], /^multipart\/form-data; boundary=/)
   t.match(JSON.stringify(upload?.body), /general/)
@@ -60,12 +60,12 @@ t.test('completions 38, 39: bytes are uploaded with purpose general and their id
   t.match(sent, /"attachments":\["[0-9a-f-]{36}"\]/)
 
   const v2 = chatCall('see', {
-    wire: 'native-v2',
+    apiMode: 'v2',
     isStream: true,
     attachments: [{ ...bytesOf(PNG), filename: 'my.png' }]
   })
   const sink = createSink()
-  await provider.stream(v2, contextOf(), sink)
+  await executor.stream(v2, contextOf(), sink)
   t.match(JSON.stringify(emulator.requests.at(-1)?.body), /"files":\[{"id":"[0-9a-f-]{36}"}\]/)
   t.match(JSON.stringify(uploadsOf(emulator).at(-1)?.body), /my\.png/)
 })
@@ -73,13 +73,13 @@ t.test('completions 38, 39: bytes are uploaded with purpose general and their id
 t.test('completions 43: the same image twice is one upload, per credential', async t => {
   const emulator = await createEmulator({ strictFiles: true, accessTokens: ['abc'] })
   t.teardown(() => emulator.close())
-  const { pool, provider } = startPool(t, emulatorEnv(emulator))
+  const { pool, executor } = startPool(t, emulatorEnv(emulator))
   const call = chatCall('see', { attachments: [bytesOf(PNG)] })
-  await Promise.all([provider.complete(call, contextOf()), provider.complete(call, contextOf())])
-  await provider.complete(call, contextOf())
+  await Promise.all([executor.complete(call, contextOf()), executor.complete(call, contextOf())])
+  await executor.complete(call, contextOf())
   t.equal(uploadsOf(emulator).length, 1)
   const other = pool.acquire({ type: 'access-token', accessToken: new Secret('abc') })
-  await other.provider.complete(call, contextOf())
+  await other.executor.complete(call, contextOf())
   other.release()
   t.equal(uploadsOf(emulator).length, 2)
 })
@@ -89,12 +89,12 @@ t.test('bytes are remembered for an hour and URLs for five minutes', async t => 
   const emulator = await createEmulator()
   const files = await startFiles()
   t.teardown(() => Promise.all([emulator.close(), files.close()]))
-  const { provider } = startPool(t, emulatorEnv(emulator), { now: () => clock.nowMs, downloadDependencies })
+  const { executor } = startPool(t, emulatorEnv(emulator), { now: () => clock.nowMs, downloadDependencies })
   const bytes = chatCall('see', { attachments: [bytesOf(PNG)] })
   const url = chatCall('see', { attachments: [urlOf(files, '/png/10')] })
   const run = async () => {
-    await provider.complete(bytes, contextOf())
-    await provider.complete(url, contextOf())
+    await executor.complete(bytes, contextOf())
+    await executor.complete(url, contextOf())
     return [uploadsOf(emulator).length, files.requests.length]
   }
   t.same(await run(), [2, 1])
@@ -110,8 +110,8 @@ t.test('a URL is fetched and uploaded with the type it turned out to have', asyn
   const emulator = await createEmulator({ strictFiles: true })
   const files = await startFiles()
   t.teardown(() => Promise.all([emulator.close(), files.close()]))
-  const { provider } = startPool(t, emulatorEnv(emulator), { downloadDependencies })
-  await provider.complete(chatCall('see', { attachments: [urlOf(files, '/bin/5/report.pdf')] }), contextOf())
+  const { executor } = startPool(t, emulatorEnv(emulator), { downloadDependencies })
+  await executor.complete(chatCall('see', { attachments: [urlOf(files, '/bin/5/report.pdf')] }), contextOf())
   t.match(JSON.stringify(uploadsOf(emulator)[0]?.body), /\.pdf/)
   t.match(files.requests[0]?.headers, { 'user-agent': 'llm-gateway/1.2.3' })
   t.equal(files.requests[0]?.headers['x-request-id'], undefined)
@@ -127,10 +127,10 @@ t.test('each kind has its own largest size, and images and audio have one togeth
     GATEWAY_MAX_TEXT_FILE_SIZE_BYTES: '300',
     GATEWAY_MAX_AUDIO_IMAGE_TOTAL_SIZE_BYTES: '250'
   }
-  const { provider } = startPool(t, emulatorEnv(emulator, limits), { downloadDependencies })
+  const { executor } = startPool(t, emulatorEnv(emulator, limits), { downloadDependencies })
   const run = (...paths: string[]) => {
     const attachments = paths.map((path, number) => urlOf(files, path, number))
-    return provider.complete(chatCall('see', { attachments }), contextOf())
+    return executor.complete(chatCall('see', { attachments }), contextOf())
   }
   await run('/png/100')
   await run('/wav/200')
@@ -144,48 +144,37 @@ t.test('each kind has its own largest size, and images and audio have one togeth
   t.match(await rejection(run('/png/100', '/png/100/a', '/png/100/b')), { code: 'request_entity_too_large' })
 
   const bytes = (size: number, mediaType: string, number: number) => bytesOf(Buffer.alloc(size, 'b'), mediaType, number)
-  const large = provider.complete(chatCall('see', { attachments: [bytes(101, 'image/png', 0)] }), contextOf())
+  const large = executor.complete(chatCall('see', { attachments: [bytes(101, 'image/png', 0)] }), contextOf())
   t.match(await rejection(large), { code: 'request_entity_too_large' })
   const exact = chatCall('see', { attachments: [bytes(100, 'image/png', 0), bytes(150, 'audio/wav', 1)] })
-  await provider.complete(exact, contextOf())
+  await executor.complete(exact, contextOf())
 })
 
-t.test('a type that the upstream does not take is refused in the words of the family', async t => {
+t.test('a type that the upstream does not take is refused with the path of the attachment', async t => {
   const emulator = await createEmulator()
   const files = await startFiles()
   t.teardown(() => Promise.all([emulator.close(), files.close()]))
-  const { provider } = startPool(t, emulatorEnv(emulator), { downloadDependencies })
+  const { executor } = startPool(t, emulatorEnv(emulator), { downloadDependencies })
   const gif = [urlOf(files, '/gif/5')]
-  const rows = [
-    ['completions', 'unsupported_media_type', 415],
-    ['responses', 'unsupported_media_type', 415],
-    ['messages', 'invalid_request', 400],
-    ['content', 'invalid_request', 400]
-  ] as const
-  for (const [protocol, code, status] of rows) {
-    const failed = provider.complete(chatCall('see', { protocol, attachments: gif }), contextOf())
-    t.match(await rejection(failed), { code, status, param: 'attachments' }, protocol)
-  }
+  const failed = executor.complete(chatCall('see', { attachments: gif }), contextOf())
+  t.match(await rejection(failed), { code: 'unsupported_media_type', status: 415, param: 'attachments' })
   const bytes = chatCall('see', { attachments: [bytesOf(PNG, 'image/gif')] })
-  t.match(await rejection(provider.complete(bytes, contextOf())), { code: 'unsupported_media_type' })
+  t.match(await rejection(executor.complete(bytes, contextOf())), { code: 'unsupported_media_type' })
   t.equal(uploadsOf(emulator).length, 0)
 })
 
-t.test('requests that wait for one file are each told in their own words that it cannot be had', async t => {
+t.test('requests that wait for one upload get its failure, each with its own path', async t => {
   const emulator = await createEmulator()
   const files = await startFiles()
   t.teardown(() => Promise.all([emulator.close(), files.close()]))
-  const { provider } = startPool(t, emulatorEnv(emulator), { downloadDependencies })
-  const ask = (protocol: 'completions' | 'messages', path: string) => {
+  const { executor } = startPool(t, emulatorEnv(emulator), { downloadDependencies })
+  const ask = (path: string) => {
     const attachments = [{ ...urlOf(files, '/odd/1'), path }]
-    return rejection(provider.complete(chatCall('see', { protocol, attachments }), contextOf()))
+    return rejection(executor.complete(chatCall('see', { attachments }), contextOf()))
   }
-  const [first, second] = await Promise.all([
-    ask('messages', 'messages[0].content[7]'),
-    ask('completions', 'attachments')
-  ])
+  const [first, second] = await Promise.all([ask('messages[0].content[7]'), ask('attachments')])
   t.equal(files.requests.length, 1)
-  t.match(first, { code: 'invalid_request', status: 400, param: 'messages[0].content[7]' })
+  t.match(first, { code: 'unsupported_media_type', status: 415, param: 'messages[0].content[7]' })
   t.match(second, { code: 'unsupported_media_type', status: 415, param: 'attachments' })
 })
 
@@ -193,9 +182,9 @@ t.test('an attachment is never silently missing', async t => {
   const emulator = await createEmulator()
   const files = await startStub((_request, response) => void response.writeHead(404).end())
   t.teardown(() => Promise.all([emulator.close(), files.close()]))
-  const { provider } = startPool(t, emulatorEnv(emulator), { downloadDependencies })
+  const { executor } = startPool(t, emulatorEnv(emulator), { downloadDependencies })
   const run = (attachment: PendingAttachment) =>
-    rejection(provider.complete(chatCall('see', { attachments: [attachment] }), contextOf()))
+    rejection(executor.complete(chatCall('see', { attachments: [attachment] }), contextOf()))
   t.match(await run(urlOf(files, '/gone')), { code: 'attachment_download_failed', status: 400 })
   t.match(await run({ ...bytesOf(PNG), source: { kind: 'bytes', mediaType: 'image/png', base64: '' } }), {
     code: 'attachment_download_failed'
@@ -205,7 +194,7 @@ t.test('an attachment is never silently missing', async t => {
   })
   emulator.failNext({ path: '/files', status: 429, retryAfter: '3' })
   t.match(await run(bytesOf(PNG)), { code: 'rate_limited', status: 429, retryAfter: '3' })
-  emulator.answerNext({ path: '/api/v1/files', body: '{"object":"file"}' })
+  emulator.respondNext({ path: '/api/v1/files', body: '{"object":"file"}' })
   t.match(await run(bytesOf(PNG)), { code: 'provider_protocol_error' })
   t.equal(emulator.requests.filter(request => request.path.includes('chat')).length, 0)
 })
@@ -214,10 +203,10 @@ t.test('completions 41: the product itself fetches nothing from loopback', async
   const emulator = await createEmulator()
   const files = await startFiles()
   t.teardown(() => Promise.all([emulator.close(), files.close()]))
-  const { provider } = startPool(t, emulatorEnv(emulator))
+  const { executor } = startPool(t, emulatorEnv(emulator))
   const source = { kind: 'url', url: `${files.origin}/png/5` } as const
   const call = chatCall('see', { attachments: [{ ...urlOf(files, ''), source, path: 'contents[0].parts[1]' }] })
-  t.match(await rejection(provider.complete(call, contextOf())), {
+  t.match(await rejection(executor.complete(call, contextOf())), {
     code: 'invalid_url',
     status: 400,
     param: 'contents[0].parts[1]'
@@ -225,31 +214,31 @@ t.test('completions 41: the product itself fetches nothing from loopback', async
   t.equal(files.requests.length, 0)
 })
 
-t.test('a client that leaves during a download or an upload ends it', async t => {
+t.test('a client disconnect during a download or an upload ends it', async t => {
   const emulator = await createEmulator()
   const files = await startStub((_request, response) => {
     response.writeHead(200, { 'content-type': 'image/png' }).write('x')
   })
   t.teardown(() => Promise.all([emulator.close(), files.close()]))
-  const { provider } = startPool(t, emulatorEnv(emulator), { downloadDependencies })
-  await provider.complete(chatCall('warm the token'), contextOf())
+  const { executor } = startPool(t, emulatorEnv(emulator), { downloadDependencies })
+  await executor.complete(chatCall('warm the token'), contextOf())
 
   const downloading = new AbortController()
-  const download = provider.stream(
+  const download = executor.stream(
     chatCall('see', { isStream: true, attachments: [urlOf(files, '/slow.png')] }),
     contextOf({ signal: downloading.signal }),
     createSink()
   )
   await files.arrived(1)
-  const gone = files.nextAbort()
+  const aborted = files.nextAbort()
   downloading.abort(new GatewayError('client_disconnected'))
   t.match(await rejection(download), { code: 'client_disconnected' })
-  await gone
+  await aborted
 
   emulator.reset()
   emulator.failNext({ path: '/files', hang: true })
   const uploading = new AbortController()
-  const upload = provider.complete(
+  const upload = executor.complete(
     chatCall('see', { attachments: [bytesOf(PNG)] }),
     contextOf({ signal: uploading.signal })
   )
@@ -262,12 +251,13 @@ t.test('a client that leaves during a download or an upload ends it', async t =>
 t.test('a large file travels whole', async t => {
   const emulator = await createEmulator({ strictFiles: true })
   t.teardown(() => emulator.close())
-  const { provider } = startPool(t, emulatorEnv(emulator))
+  const { executor } = startPool(t, emulatorEnv(emulator))
   const content = Buffer.alloc(5_000_000)
   for (let index = 0; index < content.length; index += 1) content[index] = index % 251
-  await provider.complete(chatCall('see', { attachments: [bytesOf(content)] }), contextOf())
+  await executor.complete(chatCall('see', { attachments: [bytesOf(content)] }), contextOf())
   const chat = JSON.stringify(emulator.requests.at(-1)?.body)
   const fileId = /"attachments":\["([^"]+)"\]/.exec(chat)?.[1] ?? ''
-  const stored = await provider.downloadFile(fileId, contextOf())
-  t.ok(Buffer.from(stored.bytes).equals(content))
+  const authorization = emulator.requests.at(-1)?.headers.authorization ?? ''
+  const stored = await fetch(`${emulator.baseUrl}/files/${fileId}/content`, { headers: { authorization } })
+  t.ok(Buffer.from(await stored.arrayBuffer()).equals(content))
 })

@@ -1,0 +1,73 @@
+// Measures lanes in turn, round by round, so that a slow moment of the machine meets all of them.
+
+import type { FamilyRequest } from './bodies.ts'
+import { runLoad } from './load.ts'
+import type { Scenario } from './scenarios.ts'
+import type { Instance, Target } from './targets.ts'
+
+/** A request that is sent to every start of a target. */
+export interface Lane {
+  name: string
+  target: Target
+  request: FamilyRequest
+}
+
+/** For each lane and each start of its program the values of all rounds. */
+export type Samples = Map<string, number[][]>
+
+/** Warms up every start of every lane, then measures them in turn; every other round in reverse order. Rejects on a failed request. */
+export async function sample(scenario: Scenario, lanes: Lane[], rounds: number): Promise<Samples> {
+  const samples: Samples = new Map(lanes.map(({ name, target }) => [name, target.instances.map(() => [])]))
+  for (const lane of lanes) {
+    for (const instance of lane.target.instances) {
+      await measure(lane, instance, { ...scenario, requests: scenario.warmUpRequests })
+    }
+  }
+  const startCount = Math.max(...lanes.map(({ target }) => target.instances.length))
+  for (let round = 0; round < rounds; round++) {
+    for (let start = 0; start < startCount; start++) {
+      for (const lane of round % 2 === 0 ? lanes : lanes.toReversed()) {
+        const instance = lane.target.instances[start]
+        if (instance !== undefined) samples.get(lane.name)?.[start]?.push(await measure(lane, instance, scenario))
+      }
+    }
+  }
+  return samples
+}
+
+async function measure({ name, request }: Lane, instance: Instance, scenario: Scenario): Promise<number> {
+  const before = instance.cpuSeconds()
+  const { connections, requests } = scenario
+  const result = await runLoad({ connections, requests, port: instance.port, ...request })
+  if (result.failures > 0) throw new Error(`${name} refused ${result.failures} of ${result.requests} requests.`)
+  if (scenario.measure === 'first-content') return median(result.firstContentMs)
+  return ((instance.cpuSeconds() - before) * 1e6) / (result.requests * scenario.events)
+}
+
+/** One value for each start of a lane's program: the dearest and the cheapest quarter of its rounds do not count. */
+export function valuesOf(samples: Samples, name: string): number[] {
+  return (samples.get(name) ?? []).map(values => {
+    const sorted = values.toSorted((left, right) => left - right)
+    const quarter = sorted.length >> 2
+    return mean(sorted.slice(quarter, sorted.length - quarter))
+  })
+}
+
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
+/** The standard error of the mean; 0 for a single value. */
+export function standardError(values: readonly number[]): number {
+  if (values.length < 2) return 0
+  const center = mean(values)
+  const variance = values.reduce((sum, value) => sum + (value - center) ** 2, 0) / (values.length - 1)
+  return Math.sqrt(variance / values.length)
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((left, right) => left - right)
+  const middle = sorted.length >> 1
+  const upper = sorted[middle] ?? Number.NaN
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2
+}

@@ -1,0 +1,74 @@
+// What is measured, and the goals of the product.
+
+import type { BodyShape, Family } from './bodies.ts'
+
+export interface Scenario {
+  name: string
+  unit: string
+  shape: BodyShape
+  connections: number
+  requests: number
+  /** Requests to each target before anything is measured. */
+  warmUpRequests: number
+  /** Events per response; 1 where the response is whole. */
+  events: number
+  measure: 'cpu' | 'first-content'
+  /** The most that the product may be of the relay. */
+  ratioMax?: number
+  /** The most that each other family may be of completions; absent: only completions is measured. */
+  familyRatioMax?: Record<OtherFamily, number>
+}
+
+export type OtherFamily = Exclude<Family, 'completions'>
+export const otherFamilies: OtherFamily[] = ['responses', 'messages', 'content']
+
+export const scenarios: Scenario[] = [
+  {
+    name: 'whole response, 2 KB in, 1 KB out, 32 connections',
+    unit: 'CPU µs per request',
+    shape: { model: 'bench-L0-N1-G0', bytes: 2048, isStream: false },
+    connections: 32,
+    requests: 3_000,
+    // The compiler is at work for that long in the larger of the programs; a tenth of it would show mostly the compiler.
+    warmUpRequests: 24_000,
+    events: 1,
+    measure: 'cpu',
+    ratioMax: 1.7,
+    // A Responses object repeats the members of the request and carries more of its own.
+    familyRatioMax: { responses: 1.2, messages: 1.1, content: 1.1 }
+  },
+  {
+    name: 'stream of 200 events without pause, each in a chunk as upstreams send them, 16 connections',
+    unit: 'CPU µs per event',
+    shape: { model: 'bench-L0-N200-G0', bytes: 2048, isStream: true },
+    connections: 16,
+    requests: 250,
+    warmUpRequests: 2_000,
+    events: 201,
+    measure: 'cpu',
+    ratioMax: 1.5,
+    // Every event of a Responses stream carries a type, a sequence number and the ids of its item.
+    familyRatioMax: { responses: 1.25, messages: 1.1, content: 1.1 }
+  },
+  {
+    // Without a goal: a relay does nothing per event, so here it has a tenth of the work and the product all of it.
+    name: 'the same with ten events in a chunk',
+    unit: 'CPU µs per event',
+    shape: { model: 'bench-L0-N200-G0-P10', bytes: 2048, isStream: true },
+    connections: 16,
+    requests: 250,
+    warmUpRequests: 500,
+    events: 201,
+    measure: 'cpu'
+  },
+  {
+    name: 'first content of a paced stream, upstream latency 20 ms',
+    unit: 'ms',
+    shape: { model: 'bench-L20-N10-G5', bytes: 2048, isStream: true },
+    connections: 2,
+    requests: 25,
+    warmUpRequests: 50,
+    events: 11,
+    measure: 'first-content'
+  }
+]

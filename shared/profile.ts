@@ -1,0 +1,103 @@
+// Provider profiles of every kind, and their revisions (bridge contract, 4.9 and 5.1).
+import type { JsonObject } from './json.ts'
+import { revisionOf } from './revision.ts'
+import type { ProviderKind, SupportStatus } from './support-matrix.ts'
+
+export const PROFILE_SCHEMA_VERSIONS = [
+  'gateway.provider-profiles.v1',
+  'gateway.provider-profiles.v2',
+  'gateway.provider-profiles.v3'
+] as const
+export type ProfileSchemaVersion = (typeof PROFILE_SCHEMA_VERSIONS)[number]
+
+export interface ModelAlias {
+  readonly publicAlias: string
+  readonly upstreamModel: string
+  readonly capabilityProfile: string
+  /** Only where the file declares them. */
+  readonly capabilities?: {
+    readonly features: readonly string[]
+    readonly limits: {
+      readonly contextWindow: number
+      readonly maxInputTokens?: number
+      readonly maxOutputTokens?: number
+    }
+  }
+  readonly supportStatus: SupportStatus
+  readonly enabled: boolean
+  readonly deprecated: boolean
+}
+
+export interface ProviderProfile {
+  readonly profileId: string
+  readonly providerKind: ProviderKind
+  /** In canonical form. */
+  readonly baseUrl: string
+  /** Name of the variable that holds the credential; absent for a keyless profile. */
+  readonly credentialEnv?: string
+  readonly networkPolicyRef: string
+  readonly tlsPolicyRef: string
+  readonly allowLoopback: boolean
+  /** Only where the file writes it. */
+  readonly modelInventory?: 'static' | 'dynamic'
+  /** Only where the file writes it. */
+  readonly tokenCounting?: 'local' | 'off'
+  readonly models: readonly ModelAlias[]
+}
+
+export interface ProfileSet {
+  readonly schemaVersion: ProfileSchemaVersion
+  readonly profiles: readonly ProviderProfile[]
+}
+
+/** Hash of one profile's content. Credential values are no part of a profile, so they never change it. */
+export function computeProfileRevision(profile: ProviderProfile): string {
+  return revisionOf(writeProfileContent(profile), { keepNulls: false })
+}
+
+/** Hash of all profiles in their order: equal in every process that runs the same configuration. */
+export function computeConfigRevision(set: ProfileSet): string {
+  const content = { profiles: set.profiles.map(writeProfileContent), schema_version: set.schemaVersion }
+  return revisionOf(content, { keepNulls: false })
+}
+
+/** An alias under the names that documents and revisions use, with features in sorted order. */
+export function writeAlias(alias: ModelAlias): JsonObject {
+  const { capabilities } = alias
+  return {
+    public_alias: alias.publicAlias,
+    upstream_model: alias.upstreamModel,
+    capability_profile: alias.capabilityProfile,
+    ...(capabilities !== undefined && { capabilities: writeCapabilities(capabilities) }),
+    support_status: alias.supportStatus,
+    enabled: alias.enabled,
+    deprecated: alias.deprecated
+  }
+}
+
+function writeCapabilities(capabilities: NonNullable<ModelAlias['capabilities']>): JsonObject {
+  const { contextWindow, maxInputTokens, maxOutputTokens } = capabilities.limits
+  return {
+    features: [...capabilities.features].sort(),
+    limits: {
+      context_window: contextWindow,
+      ...(maxInputTokens !== undefined && { max_input_tokens: maxInputTokens }),
+      ...(maxOutputTokens !== undefined && { max_output_tokens: maxOutputTokens })
+    }
+  }
+}
+
+function writeProfileContent(profile: ProviderProfile): JsonObject {
+  return {
+    profile_id: profile.profileId,
+    provider_kind: profile.providerKind,
+    base_url: profile.baseUrl,
+    ...(profile.credentialEnv !== undefined && { credential_env: profile.credentialEnv }),
+    network_policy_ref: profile.networkPolicyRef,
+    tls_policy_ref: profile.tlsPolicyRef,
+    allow_loopback: profile.allowLoopback,
+    ...(profile.modelInventory !== undefined && { model_inventory: profile.modelInventory }),
+    ...(profile.tokenCounting !== undefined && { token_counting: profile.tokenCounting }),
+    models: profile.models.map(writeAlias)
+  }
+}

@@ -1,0 +1,119 @@
+import t from 'tap'
+import { get, post } from '../../support/client.ts'
+import { emulatorVariables, startGateway } from '../../support/gateway.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
+
+const { emulator, gateway } = await startSharedGateway()
+const url = `${gateway.url}/v1/embeddings`
+
+function lastUpstreamEmbeddings() {
+  return emulator.requests.findLast(({ path }) => path === '/api/v1/embeddings')
+}
+
+t.test('completions 77: embeddings come back as base64 and as numbers (E4)', async t => {
+  const body = { input: ['a', 'b'], model: 'Embeddings' }
+  for (const prefix of ['', '/v1', '/v2']) {
+    const numbers = await post(`${gateway.url}${prefix}/embeddings`, body)
+    t.equal(numbers.status, 200)
+    t.strictSame(lastUpstreamEmbeddings()?.body, body)
+    t.equal(numbers.json.model, 'Embeddings')
+    t.match(numbers.json.usage, { prompt_tokens: Number, total_tokens: Number })
+    const packed = await post(`${gateway.url}${prefix}/embeddings`, { ...body, encoding_format: 'base64' })
+    for (const [index, item] of packed.json.data.entries()) {
+      const bytes = Buffer.from(item.embedding, 'base64')
+      const floats = [...new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)]
+      t.strictSame(floats, numbers.json.data[index].embedding.map(Math.fround))
+      t.equal(item.index, index)
+    }
+  }
+})
+
+t.test('the default embeddings model is used where the client names none', async t => {
+  const answer = await post(url, { input: 'a' })
+  t.equal(answer.status, 200)
+  t.strictSame(lastUpstreamEmbeddings()?.body, { input: ['a'], model: 'EmbeddingsGigaR' })
+  t.equal(answer.json.model, 'EmbeddingsGigaR')
+})
+
+t.test('token ids are decoded to text before they go upstream', async t => {
+  const unknown = await post(url, { input: [15339, 1917], model: 'Embeddings' })
+  t.equal(unknown.status, 400)
+  t.equal(unknown.json.error.param, 'model')
+  const known = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_PASS_MODEL: 'false' } })
+  const answer = await post(`${known.url}/v1/embeddings`, {
+    input: [[15339, 1917], [15339]],
+    model: 'text-embedding-3-small'
+  })
+  t.equal(answer.status, 200)
+  t.strictSame(lastUpstreamEmbeddings()?.body, { input: ['hello world', 'hello'], model: 'EmbeddingsGigaR' })
+  t.equal(answer.json.model, 'text-embedding-3-small')
+})
+
+t.test('completions 78: embedding inputs of the wrong form are refused', async t => {
+  const before = emulator.requests.filter(({ path }) => path === '/api/v1/embeddings').length
+  const inputs = [
+    [],
+    '',
+    undefined,
+    ['a', 1],
+    [''],
+    [[]],
+    [[-1]],
+    [1.5],
+    null,
+    {},
+    Array.from({ length: 2049 }, () => 'a')
+  ]
+  for (const input of inputs) {
+    const answer = await post(url, { input, model: 'Embeddings' })
+    t.equal(answer.status, 400)
+    t.match(answer.json.error, { param: 'input', type: 'invalid_request_error', code: null })
+  }
+  for (const model of [' ', 5]) {
+    const answer = await post(url, { input: 'a', model })
+    t.equal(answer.status, 400)
+    t.equal(answer.json.error.param, 'model')
+  }
+  t.equal(emulator.requests.filter(({ path }) => path === '/api/v1/embeddings').length, before)
+})
+
+t.test('completions 79: embedding options without effect are not sent', async t => {
+  const more = { extra_body: 's', dimensions: 3, user: 'u', anything: 1 }
+  t.equal((await post(url, { input: 'a', model: 'Embeddings', ...more })).status, 200)
+  t.strictSame(lastUpstreamEmbeddings()?.body, { input: ['a'], model: 'Embeddings' })
+})
+
+t.test('completions 80: models are listed from one discovery and an unknown one is not found', async t => {
+  emulator.reset()
+  const answers = await Promise.all(
+    ['/v1/models', '/models', '/v2/models', '/v1/models'].map(path => get(gateway.url + path))
+  )
+  for (const answer of answers) {
+    t.equal(answer.status, 200)
+    t.equal(answer.json.object, 'list')
+    const chat = answer.json.data.find((model: { id: string }) => model.id === 'GigaChat-2-Max')
+    t.match(chat, { object: 'model', created: Number, owned_by: String, metadata: { type: 'chat' } })
+    t.equal(answer.json.data.find((model: { id: string }) => model.id === 'Embeddings').metadata.type, 'embedder')
+  }
+  t.ok(emulator.requests.filter(({ path }) => path === '/api/v1/models').length <= 1)
+  t.equal((await get(`${gateway.url}/v1/models/GigaChat-2-Max`)).json.id, 'GigaChat-2-Max')
+  for (const id of ['NOPE', 'team/large', 'team%2Flarge']) {
+    const unknown = await get(`${gateway.url}/models/${id}`)
+    t.equal(unknown.status, 404, id)
+    t.match(unknown.json.error, { type: 'not_found_error', param: 'model', code: 'model_not_found' }, id)
+  }
+})
+
+t.test('completions 81: model info is served in both shapes', async t => {
+  for (const prefix of ['', '/v1', '/v2']) {
+    const list = await get(`${gateway.url}${prefix}/model/info`)
+    t.match(list.json.data[0], { model_name: String, litellm_params: { model: String }, model_info: { id: String } })
+    const one = await get(`${gateway.url}${prefix}/model/info?model=GigaChat-2`)
+    t.strictSame(one.json, {
+      model_name: 'GigaChat-2',
+      litellm_params: { model: 'GigaChat-2' },
+      model_info: { id: 'GigaChat-2' }
+    })
+    t.equal((await get(`${gateway.url}${prefix}/model/info?model=nope`)).status, 404)
+  }
+})

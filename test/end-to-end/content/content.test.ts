@@ -1,0 +1,8 @@
+// All cases of the folder that need no settings of their own, in one process against one gateway.
+
+import './attachments.cases.ts'
+import './count-embed-models.cases.ts'
+import './output.cases.ts'
+import './request.cases.ts'
+import './stream.cases.ts'
+import './tools.cases.ts'

@@ -1,0 +1,97 @@
+import t from 'tap'
+import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
+import { createPicture, listUploads } from '../../support/upstream.ts'
+import { ask, versions } from './support.ts'
+
+const { emulator, gateway } = await startSharedGateway()
+
+const FILE_ID = /^[0-9a-f-]{36}$/
+const look = { type: 'text', text: 'look' }
+
+function image(media_type: string | undefined = 'image/png') {
+  return { type: 'image', source: { type: 'base64', media_type, data: createPicture() } }
+}
+
+function sentMessages() {
+  return lastUpstreamChat(emulator).body.messages
+}
+
+t.test('messages 44: a picture on v1 is uploaded and attached to its message', async t => {
+  const before = listUploads(emulator).length
+  t.equal((await ask(gateway, 'v1', [look, image()])).status, 200)
+  const uploads = listUploads(emulator).slice(before)
+  t.equal(uploads.length, 1)
+  t.match(uploads[0]?.headers['content-type'], /^multipart\/form-data/)
+  t.match(uploads[0]?.body, { purpose: 'general' })
+  t.match(sentMessages(), [{ role: 'user', content: 'look', attachments: [FILE_ID] }])
+  t.equal(sentMessages()[0].attachments.length, 1)
+})
+
+t.test('messages 45: a picture on v2 is a files part behind the text', async t => {
+  t.equal((await ask(gateway, 'v2', [image(), look])).status, 200)
+  t.match(sentMessages()[0].content, [{ text: 'look' }, { files: [{ id: FILE_ID }] }])
+})
+
+t.test('a picture may be without its type, or named by the id of a file', async t => {
+  const before = listUploads(emulator).length
+  const { media_type: _type, ...source } = image().source
+  t.equal((await ask(gateway, 'v1', [look, { type: 'image', source }])).status, 200)
+  t.equal(listUploads(emulator).length, before + 1)
+  const stored = { type: 'image', source: { type: 'file', file_id: 'f-1' } }
+  t.equal((await ask(gateway, 'v1', [look, stored])).status, 200)
+  t.strictSame(sentMessages()[0].attachments, ['f-1'])
+  t.equal(listUploads(emulator).length, before + 1, 'and is not uploaded then')
+})
+
+t.test('messages 46: a picture of an unsupported type is refused, naming its block', async t => {
+  const chats = upstreamChats(emulator).length
+  const uploads = listUploads(emulator).length
+  for (const type of ['image/webp', 'image/gif']) {
+    for (const version of versions) {
+      const answer = await ask(gateway, version, [look, image(type)])
+      t.equal(answer.status, 400)
+      t.match(answer.json.error, { type: 'invalid_request_error', message: /messages\.0\.content\.1/ })
+    }
+  }
+  t.equal(upstreamChats(emulator).length, chats)
+  t.equal(listUploads(emulator).length, uploads)
+})
+
+t.test('messages 47: documents and search results are dropped and the text beside them stays', async t => {
+  const document = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'a document' } }
+  const found = { type: 'search_result', source: 's', title: 't', content: [{ type: 'text', text: 'found' }] }
+  for (const block of [document, found, { type: 'container_upload', file_id: 'x' }, { type: 'of_tomorrow' }]) {
+    t.equal((await ask(gateway, 'v1', [block, look])).status, 200)
+    t.strictSame(sentMessages(), [{ role: 'user', content: 'look' }])
+    t.equal((await ask(gateway, 'v2', [block, look])).status, 200)
+    t.strictSame(sentMessages(), [{ role: 'user', content: [{ text: 'look' }] }])
+  }
+})
+
+t.test('a picture inside a tool result goes with the user’s next words', async t => {
+  const messages = [
+    { role: 'user', content: 'go' },
+    { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'shoot', input: {} }] },
+    {
+      role: 'user',
+      content: [
+        { type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'text', text: 'done' }, image()] },
+        look
+      ]
+    }
+  ]
+  t.equal((await ask(gateway, 'v1', '', { messages })).status, 200)
+  t.match(sentMessages().slice(2), [
+    { role: 'function', content: '{"result":"done"}' },
+    { role: 'user', content: 'look', attachments: [FILE_ID] }
+  ])
+})
+
+t.test('a picture on a private address is refused', async t => {
+  const source = { type: 'url', url: `http://127.0.0.1:${emulator.port}/x.png` }
+  const answer = await ask(gateway, 'v1', [look, { type: 'image', source }])
+  t.equal(answer.status, 400)
+  t.match(answer.json.error, { type: 'invalid_request_error' })
+  t.notMatch(answer.text, /127\.0\.0\.1/)
+})

@@ -1,0 +1,123 @@
+import Anthropic from '@anthropic-ai/sdk'
+import t from 'tap'
+import { lastUpstreamChat } from '../../support/client.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
+import { listSentFunctions } from '../../support/upstream.ts'
+import { addUp, ask, model, stream, versions } from './support.ts'
+
+const { emulator, gateway } = await startSharedGateway()
+
+const schema = {
+  type: 'object',
+  properties: { name: { type: 'string' }, count: { type: 'integer' } },
+  required: ['name', 'count'],
+  additionalProperties: false
+}
+const output_config = { format: { type: 'json_schema', schema } }
+const tool = { name: 'look_up', input_schema: { type: 'object' } }
+
+function sentFormat() {
+  const { body } = lastUpstreamChat(emulator)
+  return body.response_format ?? body.model_options?.response_format
+}
+
+t.test('messages 48: former thinking blocks do not reach the upstream', async t => {
+  const messages = [
+    { role: 'user', content: 'a' },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: 'secret thought', signature: 'c2ln' },
+        { type: 'redacted_thinking', data: 'cmVkYWN0ZWQ=' },
+        { type: 'text', text: 'b' }
+      ]
+    },
+    { role: 'user', content: 'c' }
+  ]
+  for (const version of versions) {
+    t.equal((await ask(gateway, version, '', { messages })).status, 200)
+    const { body } = lastUpstreamChat(emulator)
+    t.notMatch(JSON.stringify(body), /secret thought|c2ln|cmVk|thinking|reasoning/)
+    t.equal(body.messages.length, 3)
+  }
+})
+
+t.test('messages 49: a schema on v1 is the upstream’s own response format and the answer one text block', async t => {
+  const answer = await ask(gateway, 'v1', 'hi', { output_config })
+  const { body } = lastUpstreamChat(emulator)
+  t.strictSame(body.response_format, { type: 'json_schema', schema })
+  t.notOk('functions' in body || 'function_call' in body)
+  t.equal(answer.json.content.length, 1)
+  t.match(JSON.parse(answer.json.content[0].text), { name: String, count: Number })
+  t.equal(answer.json.stop_reason, 'end_turn')
+
+  const client = new Anthropic({ baseURL: gateway.url, apiKey: 'unused', maxRetries: 0 })
+  const parsed = await client.messages.parse({
+    model,
+    max_tokens: 100,
+    messages: [{ role: 'user', content: 'hi' }],
+    output_config: { format: { type: 'json_schema', schema } }
+  })
+  t.match(parsed.parsed_output, { name: String, count: Number })
+})
+
+t.test('messages 50: the same schema streamed is text with counts and an ordinary end', async t => {
+  for (const version of versions) {
+    const { events } = await stream(gateway, version, 'hi', { output_config })
+    const { blocks, stop } = addUp(events)
+    t.equal(blocks.length, 1)
+    t.match(JSON.parse(blocks[0]?.replace(/^text:/, '') ?? ''), { name: String, count: Number })
+    t.equal(stop, 'end_turn')
+    t.ok(events.find(event => event.type === 'message_delta').usage.output_tokens > 0)
+  }
+})
+
+t.test('messages 51: a strict schema beside a tool on v2 forces nothing', async t => {
+  const strict = { format: { type: 'json_schema', schema, name: 'out', strict: true } }
+  const text = await ask(gateway, 'v2', 'hi', { output_config: strict, tools: [tool] })
+  const { body } = lastUpstreamChat(emulator)
+  t.strictSame(body.model_options.response_format, { type: 'json_schema', schema, strict: true })
+  t.equal(listSentFunctions(body)[0]?.name, tool.name)
+  t.notOk('tool_config' in body)
+  t.match(text.json, { content: [{ type: 'text' }], stop_reason: 'end_turn' })
+  const called = await ask(gateway, 'v2', '[[tool:look_up {"a":1}]]', { output_config: strict, tools: [tool] })
+  t.match(called.json, { content: [{ type: 'tool_use', input: { a: 1 } }], stop_reason: 'tool_use' })
+})
+
+t.test('messages 52: schemas of tools and of the output arrive exactly as sent', async t => {
+  const nested = {
+    type: 'object',
+    properties: {
+      tree: { $ref: '#/$defs/Node' },
+      note: { type: ['string', 'null'] },
+      mail: { type: 'string', format: 'email' },
+      either: { anyOf: [{ type: 'integer' }, { type: 'null' }] },
+      level: { type: 'integer', enum: [1, 2, 3] },
+      anything: true,
+      never: { not: {} },
+      list: { type: 'array', items: { oneOf: [{ const: 'a' }, { const: 'b' }] }, minItems: 1 }
+    },
+    required: ['tree'],
+    additionalProperties: false,
+    $defs: { Node: { type: 'object', properties: { next: { $ref: '#/$defs/Node' } }, required: [] } }
+  }
+  for (const version of versions) {
+    const tools = [{ name: 'f', strict: true, cache_control: { type: 'ephemeral' }, input_schema: nested }]
+    const answer = await ask(gateway, version, 'hi', {
+      tools,
+      output_config: { format: { type: 'json_schema', schema: nested } }
+    })
+    t.equal(answer.status, 200)
+    t.strictSame(listSentFunctions(lastUpstreamChat(emulator).body), [{ name: 'f', parameters: nested }])
+    t.strictSame(sentFormat(), { type: 'json_schema', schema: nested })
+    const older = await ask(gateway, version, 'hi', { output_format: { type: 'json_schema', schema: nested } })
+    t.equal(older.status, 200)
+    t.strictSame(sentFormat(), { type: 'json_schema', schema: nested })
+  }
+})
+
+t.test('an output format of another type is refused', async t => {
+  const answer = await ask(gateway, 'v1', 'hi', { output_config: { format: { type: 'json_object' } } })
+  t.equal(answer.status, 400)
+  t.match(answer.json.error, { type: 'invalid_request_error', message: /output_config\.format\.type/ })
+})

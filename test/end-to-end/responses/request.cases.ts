@@ -1,0 +1,225 @@
+import t from 'tap'
+import { z } from 'zod'
+import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
+import { listSentFunctions } from '../../support/upstream.ts'
+import { ask, callsOf, createClient, model, schema, stream, textOf, tool, type Version, versions } from './support.ts'
+
+const { emulator, gateway } = await startSharedGateway()
+
+/** What the upstream was sent with these members, besides model and messages, and what came back. */
+async function send(version: Version, more: object, input: unknown = 'x') {
+  const answer = await ask(gateway, version, input, more)
+  if (answer.status !== 200) throw new Error(answer.text)
+  const { model: _model, messages, ...rest } = lastUpstreamChat(emulator).body
+  return { messages, rest, response: answer.json }
+}
+
+t.test('responses 4, 5, 6: instructions and leading developer items are one system message', async t => {
+  const be = await send('v2', { instructions: 'be' })
+  t.strictSame(be.messages, [
+    { role: 'system', content: [{ text: 'be' }] },
+    { role: 'user', content: [{ text: 'x' }] }
+  ])
+  t.equal(be.response.instructions, 'be')
+  for (const nothing of [null, '']) {
+    const none = await send('v2', { instructions: nothing })
+    t.equal(none.messages.length, 1)
+    t.equal(none.response.instructions, nothing === null ? null : '')
+  }
+  const both = await send('v1', { instructions: 'be' }, [
+    { role: 'developer', content: 'kind' },
+    { role: 'user', content: 'x' }
+  ])
+  t.strictSame(both.messages, [
+    { role: 'system', content: 'be\n\nkind' },
+    { role: 'user', content: 'x' }
+  ])
+})
+
+t.test('responses 7, 8: a missing, empty or malformed input is refused with its path', async t => {
+  const before = upstreamChats(emulator).length
+  for (const [input, param] of [
+    [undefined, 'input'],
+    [null, 'input'],
+    [[], 'input'],
+    [5, 'input'],
+    [['x'], 'input[0]'],
+    [[{ role: 'user', content: [{ type: 'input_text' }] }], 'input[0].content[0].text']
+  ] as const) {
+    const answer = await ask(gateway, 'v2', input)
+    t.equal(answer.status, 400)
+    t.match(answer.json.error, { code: 'invalid_request', param, type: 'invalid_request_error' })
+  }
+  t.equal(upstreamChats(emulator).length, before)
+})
+
+t.test('responses 11, 12: sampling goes to its place and comes back as it was sent', async t => {
+  const one = await send('v2', { max_output_tokens: 9, temperature: 0.3 })
+  t.strictSame(one.rest, { model_options: { temperature: 0.3, max_tokens: 9 } })
+  t.match(one.response, { max_output_tokens: 9, temperature: 0.3, top_p: 1 })
+  t.strictSame((await send('v1', { max_output_tokens: 9, top_p: 0.5 })).rest, { top_p: 0.5, max_tokens: 9 })
+  const zero = await send('v2', { temperature: 0 })
+  t.strictSame(zero.rest, { model_options: { top_p: 0 } })
+  t.match(zero.response, { temperature: 0, top_p: 1 })
+})
+
+t.test(
+  'responses 13, 14: an effort is sent as it was given, none sends nothing, a summary is only repeated',
+  async t => {
+    const high = await send('v2', { reasoning: { effort: 'high', summary: 'auto' } })
+    t.strictSame(high.rest, { model_options: { reasoning: { effort: 'high' } } })
+    t.strictSame(high.response.reasoning, { effort: 'high', summary: 'auto' })
+    for (const version of versions) {
+      const none = await send(version, { reasoning: { effort: 'none', summary: 'auto' } })
+      t.strictSame(none.rest, {})
+      t.strictSame(none.response.reasoning, { effort: 'none', summary: 'auto' })
+    }
+    const xhigh = await send('v1', { reasoning: { effort: 'xhigh' } })
+    t.strictSame(xhigh.rest, { reasoning_effort: 'xhigh' })
+    t.strictSame(xhigh.response.reasoning, { effort: 'xhigh', summary: null })
+  }
+)
+
+t.test('responses 15: a verbosity alone sends no output format and comes back with one', async t => {
+  for (const version of versions) {
+    const { rest, response } = await send(version, { text: { verbosity: 'low' } })
+    t.strictSame(rest, {})
+    t.strictSame(response.text, { format: { type: 'text' }, verbosity: 'low' })
+    t.strictSame((await send(version, { text: { format: { type: 'text' } } })).rest, {})
+  }
+})
+
+const text = { format: { type: 'json_schema', name: 'out', schema, strict: true } }
+
+t.test('responses 16: a schema goes to v1 as it is and the JSON is the text of a message', async t => {
+  const { rest, response } = await send('v1', { text })
+  t.strictSame(rest, { response_format: { type: 'json_schema', schema, strict: true } })
+  t.equal(response.output.length, 1)
+  t.match(response.output[0], { type: 'message', content: [{ type: 'output_text' }] })
+  t.type(JSON.parse(textOf(response)), 'object')
+  t.strictSame(response.text, text)
+  const parsed = await createClient(gateway, 'v1').responses.parse({
+    model,
+    input: 'x',
+    text: { format: { type: 'json_schema', name: 'out', schema, strict: true } }
+  })
+  t.ok(z.object({ a: z.object({}) }).safeParse(parsed.output_parsed).success)
+})
+
+t.test('responses 17: a schema goes to v2 beside a function without parameters, whose calls stay calls', async t => {
+  const tools = [{ type: 'function', name: 'g' }]
+  const { rest, response } = await send('v2', { text, tools })
+  t.strictSame(rest.model_options, { response_format: { type: 'json_schema', schema, strict: true } })
+  t.strictSame(listSentFunctions(rest), [{ name: 'g', parameters: { type: 'object', properties: {} } }])
+  t.notOk('tool_config' in rest)
+  t.match(response.output, [{ type: 'message' }])
+  const called = await send('v2', { text, tools }, '[[tool:g {"a":1}]]')
+  t.match(callsOf(called.response), [{ name: 'g', arguments: '{"a":1}' }])
+})
+
+t.test(
+  'responses 18: the schema-less JSON mode, unknown formats and a format without its schema are refused',
+  async t => {
+    for (const [format, code, param] of [
+      [{ type: 'json_object' }, 'unsupported_response_format', 'text.format.type'],
+      [{ type: 'xml' }, 'unsupported_response_format', 'text.format.type'],
+      [{ type: 'json_schema', name: 'n' }, 'invalid_request', 'text.format.schema']
+    ] as const) {
+      const answer = await ask(gateway, 'v2', 'x', { text: { format } })
+      t.equal(answer.status, 400)
+      t.match(answer.json.error, { code, param })
+    }
+  }
+)
+
+t.test('responses 19: metadata stay here and come back with those of the upstream', async t => {
+  for (const version of versions) {
+    const { rest, response } = await send(version, { metadata: { k: 'v' } })
+    t.strictSame(rest, {})
+    t.equal(response.metadata.k, 'v')
+    t.ok(Object.keys(response.metadata).some(name => name.startsWith('upstream_')))
+    for (const value of Object.values(response.metadata)) t.type(value, 'string')
+  }
+})
+
+t.test('responses 20, 21: parameters without effect are accepted and stay here, some come back', async t => {
+  const ignored = {
+    include: ['reasoning.encrypted_content'],
+    truncation: 'auto',
+    background: true,
+    service_tier: 'auto',
+    conversation: 'conv_1',
+    max_tool_calls: 3,
+    user: 'u',
+    safety_identifier: 's',
+    prompt_cache_key: 'k',
+    prompt_cache_retention: '24h',
+    top_logprobs: 2,
+    stream_options: { include_obfuscation: false },
+    prompt_cache_options: { ttl: '1h' },
+    context_management: [{ type: 'compaction' }],
+    client_metadata: { a: 'b' },
+    moderation: {},
+    seed: 1,
+    n: 2
+  }
+  for (const version of versions) {
+    const { rest, response } = await send(version, ignored)
+    t.strictSame(rest, {}, version)
+    t.match(response, { status: 'completed', truncation: 'auto', user: 'u' })
+    const streamed = await stream(gateway, version, 'x', ignored)
+    t.match(streamed.response, { truncation: 'auto', user: 'u' }, 'streams repeat the same')
+  }
+})
+
+t.test('responses 22: an unknown member travels at the top level', async t => {
+  for (const version of versions) {
+    t.strictSame((await send(version, { foo: 1 })).rest, { foo: 1 })
+    const { rest } = await send(version, { foo: 1, extra_body: { foo: 2, model: 'evil', messages: [] } })
+    t.strictSame(rest, { foo: 2 })
+    t.equal(lastUpstreamChat(emulator).body.model, model)
+  }
+})
+
+t.test('responses 23: an extra_body that is no object is refused', async t => {
+  for (const extra_body of ['x', [], 1]) {
+    const answer = await ask(gateway, 'v2', 'x', { extra_body })
+    t.equal(answer.status, 400)
+    t.match(answer.json.error, { code: 'unsupported_parameter', param: 'extra_body' })
+  }
+})
+
+t.test('responses 24: a prompt that another service stores is refused', async t => {
+  const answer = await ask(gateway, 'v2', undefined, { prompt: { id: 'p' } })
+  t.equal(answer.status, 400)
+  t.match(answer.json.error, { code: 'unsupported_semantic', param: 'prompt' })
+})
+
+t.test('a stop string cuts the answer', async t => {
+  for (const version of versions) {
+    t.equal(textOf((await send(version, { stop: ['END'] }, '[[text:abENDcd]]')).response), 'ab')
+    t.equal(textOf((await stream(gateway, version, '[[chunks:a|bE|N|Dcd]]', { stop: 'END' })).response), 'ab')
+  }
+})
+
+t.test('what an answer repeats of its request is the same streamed and whole', async t => {
+  const more = {
+    instructions: 'be',
+    temperature: 0.2,
+    max_output_tokens: 50,
+    metadata: { k: 'v' },
+    tools: [tool('g')],
+    tool_choice: 'auto',
+    parallel_tool_calls: false,
+    text: { format: { type: 'text' }, verbosity: 'high' },
+    reasoning: { effort: 'low' }
+  }
+  for (const version of versions) {
+    const whole = (await send(version, more)).response
+    const streamed = (await stream(gateway, version, 'x', more)).response
+    const varying = { id: '', created_at: 0, completed_at: 0, output: [], metadata: {}, usage: null }
+    t.strictSame({ ...streamed, ...varying }, { ...whole, ...varying })
+    t.match(whole.tools, [{ type: 'function', name: 'g', strict: null }])
+  }
+})

@@ -1,0 +1,256 @@
+import { zodTextFormat } from 'openai/helpers/zod'
+import t from 'tap'
+import { z } from 'zod'
+import { picture } from '../../../ops/emulator/builtins.ts'
+import { readToolCallId } from '../../../worker/normalized/index.ts'
+import { lastUpstreamChat } from '../../support/client.ts'
+import { startSharedGateway } from '../../support/shared-gateway.ts'
+import {
+  accumulate,
+  callsOf,
+  createClient,
+  type Loose,
+  model,
+  schema,
+  stream,
+  textOf,
+  tool,
+  versions
+} from './support.ts'
+
+const { emulator, gateway } = await startSharedGateway()
+
+const MESSAGE_HEAD = ['response.output_item.added', 'response.content_part.added']
+const MESSAGE_TAIL = ['response.output_text.done', 'response.content_part.done', 'response.output_item.done']
+const HEAD = ['response.created', 'response.in_progress']
+const REASONING = [
+  'response.output_item.added',
+  'response.reasoning_summary_part.added',
+  'response.reasoning_summary_text.delta',
+  'response.reasoning_summary_text.done',
+  'response.reasoning_summary_part.done',
+  'response.output_item.done'
+]
+const CALL = [
+  'response.output_item.added',
+  'response.function_call_arguments.delta',
+  'response.function_call_arguments.done',
+  'response.output_item.done'
+]
+const DELTA = 'response.output_text.delta'
+
+/** The types of events without their repetition: how many deltas there are is the upstream's business. */
+function fold(types: string[]): string[] {
+  return types.filter((type, index) => !type.endsWith('.delta') || type !== types[index - 1])
+}
+
+t.test('responses 61: a text stream has the whole ladder of events and no end mark', async t => {
+  for (const version of versions) {
+    const { answer, events, types, response } = await stream(gateway, version, '[[chunks:Hel|lo]]')
+    t.equal(lastUpstreamChat(emulator).body.stream, true)
+    t.match(answer.headers.get('content-type'), /^text\/event-stream/)
+    t.notMatch(answer.text, /\[DONE\]/)
+    t.strictSame(types, [...HEAD, ...MESSAGE_HEAD, DELTA, DELTA, ...MESSAGE_TAIL, 'response.completed'])
+    t.strictSame(
+      events.map(event => event.sequence_number),
+      [...events.keys()]
+    )
+    const [created, , added, part, first] = events
+    t.match(created.response, { status: 'in_progress', output: [], usage: null, model })
+    t.match(added, {
+      output_index: 0,
+      item: { type: 'message', status: 'in_progress', role: 'assistant', content: [] }
+    })
+    t.strictSame(part.part, { type: 'output_text', text: '', annotations: [], logprobs: [] })
+    t.strictSame(first, {
+      type: DELTA,
+      sequence_number: 4,
+      item_id: added.item.id,
+      output_index: 0,
+      content_index: 0,
+      delta: 'Hel',
+      logprobs: []
+    })
+    t.match(response, { status: 'completed', id: created.response.id, usage: { total_tokens: Number } })
+    t.equal((await accumulate(gateway, version, '[[chunks:Hel|lo]]')).output_text, 'Hello')
+  }
+})
+
+t.test('responses 64: reasoning and text are two items, one after the other', async t => {
+  for (const version of versions) {
+    for (const prompt of ['[[reason:because]][[text:so]]', '[[chunks:<thi|nk>because</th|ink>so]]']) {
+      const { events, types, response } = await stream(gateway, version, prompt)
+      t.strictSame(fold(types), [...HEAD, ...REASONING, ...MESSAGE_HEAD, DELTA, ...MESSAGE_TAIL, 'response.completed'])
+      const done = events.filter(event => event.type === 'response.output_item.done')
+      t.strictSame(
+        done.map(event => event.output_index),
+        [0, 1]
+      )
+      t.strictSame(
+        done.map(event => event.item),
+        response.output,
+        'the final output is the accumulated items'
+      )
+      t.equal(response.output[0].summary[0].text, 'because')
+      const final = await accumulate(gateway, version, prompt)
+      t.strictSame(
+        final.output.map(({ type }) => type),
+        ['reasoning', 'message']
+      )
+      t.equal(final.output_text, 'so')
+    }
+  }
+})
+
+t.test('responses 65: a call alone has its own ladder and ids that carry its state', async t => {
+  for (const version of versions) {
+    for (const form of ['', '[[callsplit]]', version === 'v1' ? '[[argfrag:2]]' : '[[msgcall]]']) {
+      const prompt = `${form}[[tool:g {"a":1}]]`
+      const { events, types, response } = await stream(gateway, version, prompt, { tools: [tool('g')] })
+      t.strictSame(fold(types), [...HEAD, ...CALL, 'response.completed'], form)
+      const { item } = events.find(event => event.type === 'response.output_item.added')
+      t.match(item, { type: 'function_call', status: 'in_progress', name: 'g', arguments: '' })
+      t.equal(item.id, `fc_${item.call_id}`)
+      t.match(readToolCallId(item.call_id), { stateId: String, name: 'g', isOwn: true })
+      t.match(callsOf(response), [{ id: item.id, call_id: item.call_id, arguments: '{"a":1}', status: 'completed' }])
+      const final = await accumulate(gateway, version, prompt, { tools: [tool('g')] })
+      t.match(final.output, [{ type: 'function_call', name: 'g', arguments: '{"a":1}' }])
+    }
+  }
+})
+
+t.test('responses 66: text is closed before the call that follows it (A6)', async t => {
+  for (const version of versions) {
+    const prompt = '[[text:One moment.]][[tool:g {"a":1}]]'
+    const { events, types, response } = await stream(gateway, version, prompt, { tools: [tool('g')] })
+    t.strictSame(fold(types), [...HEAD, ...MESSAGE_HEAD, DELTA, ...MESSAGE_TAIL, ...CALL, 'response.completed'])
+    t.strictSame(
+      events.filter(event => event.type === 'response.output_item.added').map(event => event.output_index),
+      [0, 1]
+    )
+    t.match(response.output, [{ type: 'message' }, { type: 'function_call' }])
+    const final = await accumulate(gateway, version, prompt, { tools: [tool('g')] })
+    t.match(final.output, [{ type: 'message' }, { type: 'function_call', arguments: '{"a":1}' }])
+  }
+})
+
+t.test('responses 67: a structured stream is a message whose text is the JSON', async t => {
+  for (const version of versions) {
+    const text = { format: { type: 'json_schema', name: 'out', schema, strict: true } }
+    const { types, response } = await stream(gateway, version, 'x', { text })
+    t.strictSame(fold(types), [...HEAD, ...MESSAGE_HEAD, DELTA, ...MESSAGE_TAIL, 'response.completed'])
+    t.type(JSON.parse(textOf(response)), 'object')
+    const { body } = lastUpstreamChat(emulator)
+    t.strictSame((body.response_format ?? body.model_options.response_format).schema, schema)
+    t.type(JSON.parse((await accumulate(gateway, version, 'x', { text })).output_text), 'object')
+    const Answer = z.object({ name: z.string(), tags: z.array(z.string()) })
+    const parsed = await createClient(gateway, version)
+      .responses.stream({ model, input: 'x', text: { format: zodTextFormat(Answer, 'answer') } })
+      .finalResponse()
+    t.ok(Answer.safeParse(parsed.output_parsed).success)
+  }
+})
+
+t.test('responses 68: a search is told while it runs, completed once, and stands before the message', async t => {
+  const tools = [{ type: 'web_search' }]
+  const { events, types, response } = await stream(gateway, 'v2', '[[builtin:web_search]]', { tools })
+  const searched = types.filter(type => type.startsWith('response.web_search_call.'))
+  t.equal(searched[0], 'response.web_search_call.in_progress')
+  t.equal(searched.filter(type => type === 'response.web_search_call.completed').length, 1)
+  t.ok(types.indexOf(searched[0] ?? '') < types.indexOf('response.web_search_call.completed'))
+  const done = events.filter(event => event.type === 'response.output_item.done')
+  t.match(done, [
+    { output_index: 0, item: { type: 'web_search_call', status: 'completed', action: { sources: [{}, {}] } } },
+    { output_index: 1, item: { type: 'message' } }
+  ])
+  t.match(response.output, [{ type: 'web_search_call', status: 'completed' }, { type: 'message' }])
+  t.ok(types.includes('response.output_text.annotation.added'))
+  t.notMatch(textOf(response), /\[sources=/)
+  const final = await accumulate(gateway, 'v2', '[[builtin:web_search]]', { tools })
+  t.strictSame(
+    final.output.map(({ type }) => type),
+    ['web_search_call', 'message']
+  )
+})
+
+t.test('responses 69: a picture is told while it is made, comes with its bytes and is the only item', async t => {
+  const tools = [{ type: 'image_generation' }]
+  const tells = (status?: string) => ({
+    tool_execution: { name: 'image_generate', ...(status === undefined ? {} : { status }) }
+  })
+  // The file is one that the embedded upstream really has.
+  const { response: made } = await stream(gateway, 'v2', '[[builtin:image_generate]]', { tools })
+  const file = made.output.find((item: Loose) => item.type === 'image_generation_call').file_id
+  const frame = (event: string, data: object) =>
+    `event: ${event}\ndata: ${JSON.stringify({ model: 'GigaChat-2:2.0.28.2', created_at: 1, ...data })}\n\n`
+  const part = (content: object) => ({ messages: [{ role: 'assistant', content: [content] }] })
+  const chunks = [
+    frame('response.tool.in_progress', part(tells())),
+    frame('response.tool.in_progress', part(tells('generating'))),
+    frame('response.tool.completed', part(tells('success'))),
+    frame('response.message.delta', part({ files: [{ id: file, mime: 'image/jpeg', target: 'image' }] })),
+    frame('response.message.done', { finish_reason: 'stop' })
+  ]
+  emulator.respondNext({ chunks })
+  const { types, response } = await stream(gateway, 'v2', 'draw', { tools })
+  t.strictSame(types, [
+    ...HEAD,
+    'response.output_item.added',
+    'response.image_generation_call.in_progress',
+    'response.image_generation_call.generating',
+    'response.image_generation_call.completed',
+    'response.output_item.done',
+    'response.completed'
+  ])
+  t.match(response.output, [{ type: 'image_generation_call', status: 'completed' }])
+  t.equal(response.output[0].result, picture.toString('base64'))
+  emulator.respondNext({ chunks })
+  const final = await accumulate(gateway, 'v2', 'draw', { tools })
+  t.match(final.output, [{ type: 'image_generation_call', result: picture.toString('base64') }])
+})
+
+t.test('responses 70: a stream that was cut ends with response.incomplete', async t => {
+  for (const version of versions) {
+    const { types, response } = await stream(gateway, version, '[[finish:length]][[text:half]]')
+    t.equal(types.at(-1), 'response.incomplete')
+    t.match(response, {
+      status: 'incomplete',
+      incomplete_details: { reason: 'max_output_tokens' },
+      output: [{ type: 'message', status: 'incomplete' }],
+      usage: { output_tokens: Number }
+    })
+    t.equal((await accumulate(gateway, version, '[[finish:length]][[text:half]]')).status, 'incomplete')
+  }
+})
+
+t.test('responses 72: a stream that breaks ends with what there is of it, and nothing follows (A14)', async t => {
+  for (const version of versions) {
+    for (const directive of ['[[die]]', '[[noeof]]', '[[badframe]]', '[[errframe]]']) {
+      const { answer, types, response } = await stream(gateway, version, `${directive}[[chunks:one|two|three]]`)
+      t.equal(types.at(-1), 'response.failed', directive)
+      t.match(response, { status: 'failed', error: { code: 'server_error', message: String } })
+      t.match(textOf(response), /^one/, 'the partial output is there')
+      t.notMatch(answer.text, /127\.0\.0\.1|api\/v[12]/)
+    }
+    const limited = await stream(gateway, version, '[[errframe:429 message=slow down]][[chunks:one|two]]')
+    t.match(limited.response.error, { code: 'rate_limit_exceeded' })
+  }
+})
+
+t.test('responses 80: an empty answer has every event but a delta', async t => {
+  for (const version of versions) {
+    const { types, response } = await stream(gateway, version, '[[text:""]]')
+    t.strictSame(types, [...HEAD, ...MESSAGE_HEAD, ...MESSAGE_TAIL, 'response.completed'])
+    t.match(response, { status: 'completed', output: [{ type: 'message', content: [{ text: '' }] }] })
+    t.equal((await accumulate(gateway, version, '[[text:""]]')).output_text, '')
+  }
+})
+
+t.test('characters split between writes arrive whole, with any line ending and with comments (A12, A13)', async t => {
+  for (const version of versions) {
+    for (const directive of ['[[split:1]]', '[[crlf]]', '[[ping]]']) {
+      const { response } = await stream(gateway, version, `${directive}[[text:Привет, мир 🌍]]`)
+      t.equal(textOf(response), 'Привет, мир 🌍', directive)
+    }
+  }
+})

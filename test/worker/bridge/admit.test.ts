@@ -1,0 +1,98 @@
+import t from 'tap'
+import { admitRequest } from '../../../worker/bridge/admit.ts'
+import {
+  type NormalizedRequest,
+  type ProviderAcceptance,
+  type RequestFeature,
+  requestFeatures
+} from '../../../worker/normalized/index.ts'
+import { nativeV1Acceptance, nativeV2Acceptance } from '../../../worker/protocols/native/acceptance.ts'
+import { fieldPaths, makeRequest } from '../protocols/native/support.ts'
+
+const image = { type: 'image' as const, source: { kind: 'url' as const, url: 'https://a.test' }, path: 'messages[0].x' }
+const file = { type: 'file' as const, source: { kind: 'file-id' as const, fileId: 'f' }, path: 'messages[0].y' }
+
+/** For every feature a request that uses it, and the field that an error about it names. */
+const uses: Record<RequestFeature, readonly [Partial<NormalizedRequest>, string]> = {
+  topK: [{ sampling: { topK: 1 } }, 'k'],
+  seed: [{ sampling: { seed: 0 } }, 'seed'],
+  presencePenalty: [{ sampling: { presencePenalty: 0 } }, 'presence_penalty'],
+  frequencyPenalty: [{ sampling: { frequencyPenalty: 0 } }, 'frequency_penalty'],
+  user: [{ user: '' }, 'user'],
+  metadata: [{ metadata: {} }, 'metadata'],
+  additionalFields: [{ additionalFields: { a: 1 } }, 'extra_body'],
+  uploadedFiles: [{ uploadedFileIds: ['f'] }, 'x-ids'],
+  storedConversation: [{ conversation: { previousResponseId: 'resp_a', store: true } }, 'previous_response_id'],
+  hostedTools: [
+    { tools: [{ type: 'hosted', kind: 'web_search', sentType: 'web_search', config: {}, path: 'tools[0].type' }] },
+    'tools[0].type'
+  ],
+  images: [{ messages: [{ role: 'user', content: [file, image] }] }, 'messages[0].x'],
+  files: [
+    {
+      messages: [
+        { role: 'tool', content: [{ type: 'tool-result', callId: 'c', content: [file], isError: false, path: 'p' }] }
+      ]
+    },
+    'messages[0].y'
+  ]
+}
+
+const paths = {
+  ...fieldPaths,
+  topK: 'k',
+  seed: 'seed',
+  presencePenalty: 'presence_penalty',
+  frequencyPenalty: 'frequency_penalty',
+  user: 'user',
+  metadata: 'metadata',
+  additionalFields: 'extra_body',
+  uploadedFiles: 'x-ids'
+}
+
+function accept(all: 'sent' | 'ignored' | 'refused', except: Partial<ProviderAcceptance['features']> = {}) {
+  const features = Object.fromEntries(requestFeatures.map(feature => [feature, all]))
+  return { features: { ...(features as ProviderAcceptance['features']), ...except } }
+}
+
+for (const feature of requestFeatures) {
+  t.test(`${feature} is sent, ignored or refused with the client's own field`, async t => {
+    const [members, param] = uses[feature]
+    const request = makeRequest({ fieldPaths: paths, ...members })
+    t.strictSame(admitRequest(request, accept('refused', { [feature]: 'sent', files: 'sent' })), [])
+    t.strictSame(admitRequest(request, accept('sent', { [feature]: 'ignored' })), [feature])
+    t.throws(() => admitRequest(request, accept('sent', { [feature]: 'refused' })), {
+      code: 'unsupported_semantic',
+      status: 400,
+      param
+    })
+  })
+}
+
+t.test('a request that uses no feature is admitted everywhere', async t => {
+  t.strictSame(admitRequest(makeRequest({ conversation: { store: false } }), accept('refused')), [])
+})
+
+t.test('an error about a field that the protocol cannot name has no field', async t => {
+  const request = makeRequest({ sampling: { topK: 1 } })
+  t.throws(() => admitRequest(request, accept('refused')), { code: 'unsupported_semantic', param: undefined })
+})
+
+t.test('native v1 refuses a stored conversation in its own words and v2 sends it (F4)', async t => {
+  const message = 'The v1 contract of the upstream stores no conversations.'
+  const continued = makeRequest({ conversation: { previousResponseId: 'resp_T', storedConversationId: 'T' } })
+  const stored = makeRequest({ conversation: { store: true } })
+  t.throws(() => admitRequest(continued, nativeV1Acceptance), { param: 'previous_response_id', message, status: 400 })
+  t.throws(() => admitRequest(stored, nativeV1Acceptance), { param: 'store', message, status: 400 })
+  for (const request of [continued, stored]) t.strictSame(admitRequest(request, nativeV2Acceptance), [])
+  t.strictSame(
+    admitRequest(makeRequest({ conversation: { store: false, conversationId: 'c' } }), nativeV1Acceptance),
+    []
+  )
+})
+
+t.test('native ignores the parameters of other vendors and says so', async t => {
+  const request = makeRequest({ sampling: { seed: 1, topK: 2, temperature: 1 }, user: 'u' })
+  t.strictSame(admitRequest(request, nativeV1Acceptance), ['topK', 'seed', 'user'])
+  t.strictSame(admitRequest(request, nativeV2Acceptance), ['topK', 'seed', 'user'])
+})

@@ -1,0 +1,208 @@
+import t from 'tap'
+import { type CatalogModels, createCatalogSnapshot, readCatalogModels } from '../../../shared/catalog.ts'
+import { createMessage, type WorkerMessageContent } from '../../../shared/ipc/messages.ts'
+import { parseSettings } from '../../../shared/settings.ts'
+import { createControlChannel, createLocalControlChannel } from '../../../worker/control/control-channel.ts'
+import { GatewayError } from '../../../worker/normalized/index.ts'
+
+const limited = parseSettings({ GATEWAY_MODEL_MAX_CONNECTIONS: '{"one":1}' })
+const models = readCatalogModels([{ id: 'one' }])
+const snapshot = createCatalogSnapshot(models, { providerProfileId: 'native-upstream', nowMs: Date.now() })
+const never = new AbortController().signal
+
+function createRemote() {
+  const sent: WorkerMessageContent[] = []
+  const channel = createControlChannel(
+    { send: message => sent.push(message) },
+    { settings: limited, catalog: undefined }
+  )
+  return { sent, channel }
+}
+
+t.test('a model without a limit sends no message', async t => {
+  const { channel, sent } = createRemote()
+  const release = await channel.acquireSlot('free', never)
+  t.type(release, 'function')
+  release?.()
+  t.same(sent, [])
+})
+
+t.test('a granted slot is given back once, however often it is released', async t => {
+  const { channel, sent } = createRemote()
+  const acquiring = channel.acquireSlot('one', never)
+  t.same(sent, [{ kind: 'slot-acquire', requestId: 1, key: 'one' }])
+  channel.receive(createMessage({ kind: 'slot-granted', requestId: 1 }))
+  const release = await acquiring
+  release?.()
+  release?.()
+  t.same(sent.slice(1), [{ kind: 'slot-release', requestId: 1 }])
+})
+
+t.test('a refused slot is null', async t => {
+  const { channel } = createRemote()
+  const acquiring = channel.acquireSlot('one', never)
+  channel.receive(createMessage({ kind: 'slot-refused', requestId: 1 }))
+  t.equal(await acquiring, null)
+})
+
+t.test('an aborted wait sends a cancel, and a grant that crosses it is ignored', async t => {
+  const { channel, sent } = createRemote()
+  const leaving = new AbortController()
+  const acquiring = channel.acquireSlot('one', leaving.signal)
+  leaving.abort()
+  t.equal(await acquiring, null)
+  t.same(sent.at(-1), { kind: 'slot-cancel', requestId: 1 })
+  channel.receive(createMessage({ kind: 'slot-granted', requestId: 1 }))
+  t.equal(sent.length, 2)
+  t.equal(await channel.acquireSlot('one', leaving.signal), null, 'an aborted caller asks nothing')
+  t.equal(sent.length, 2)
+})
+
+t.test('a lease fetches once, and its snapshot is the result of all callers', async t => {
+  const { channel, sent } = createRemote()
+  let fetched = 0
+  const fetchModels = async (): Promise<CatalogModels> => {
+    fetched += 1
+    return models
+  }
+  const refreshes = [1, 2, 3].map(() => channel.refreshCatalog(fetchModels, { force: false }))
+  t.same(sent, [{ kind: 'catalog-refresh', requestId: 1, force: false }])
+  channel.receive(createMessage({ kind: 'catalog-lease', requestId: 1 }))
+  await new Promise(resolve => setImmediate(resolve))
+  t.same(sent.at(-1), { kind: 'catalog-fetched', requestId: 1, models })
+  channel.receive(createMessage({ kind: 'catalog-published', snapshot }))
+  channel.receive(createMessage({ kind: 'catalog-result', requestId: 1, snapshot }))
+  t.same(await Promise.all(refreshes), [snapshot, snapshot, snapshot])
+  t.equal(fetched, 1)
+  t.same(channel.catalogSnapshot(), snapshot)
+})
+
+t.test('a forced refresh does not join an unforced one', async t => {
+  const { channel, sent } = createRemote()
+  void channel.refreshCatalog(async () => models, { force: false })
+  void channel.refreshCatalog(async () => models, { force: true })
+  void channel.refreshCatalog(async () => models, { force: false })
+  t.same(
+    sent.map(message => message.kind === 'catalog-refresh' && message.force),
+    [false, true]
+  )
+})
+
+t.test('a failed discovery is the same error for the caller that fetched and for those of other workers', async t => {
+  const failing = createRemote()
+  const error = new GatewayError('provider_failure', {
+    status: 402,
+    kind: 'invalid-request',
+    message: 'Pay first.',
+    param: 'model',
+    reason: 'unpaid',
+    retryAfter: '7',
+    cause: 'upstream status 402'
+  })
+  const fetched = failing.channel.refreshCatalog(() => Promise.reject(error), { force: false })
+  failing.channel.receive(createMessage({ kind: 'catalog-lease', requestId: 1 }))
+  await new Promise(resolve => setImmediate(resolve))
+  const reported = failing.sent.at(-1)
+  if (reported?.kind !== 'catalog-failed') throw new Error('The failure is not reported to the supervisor.')
+  failing.channel.receive(createMessage({ kind: 'catalog-unavailable', requestId: 1, failure: reported.failure }))
+  t.equal(await fetched.catch((thrown: unknown) => thrown), error)
+
+  const waiting = createRemote()
+  const waited = waiting.channel.refreshCatalog(async () => models, { force: false })
+  waiting.channel.receive(createMessage({ kind: 'catalog-unavailable', requestId: 1, failure: reported.failure }))
+  const copy: unknown = await waited.catch((thrown: unknown) => thrown)
+  t.ok(GatewayError.is(copy))
+  t.strictSame({ ...(copy as GatewayError) }, { ...error })
+  t.match(copy, { message: error.message, cause: error.cause })
+})
+
+t.test(
+  'an internal fault of the worker that fetched reaches the others as an internal error without its message',
+  async t => {
+    const { channel, sent } = createRemote()
+    const failing = channel.refreshCatalog(() => Promise.reject(new TypeError('canary')), { force: false })
+    channel.receive(createMessage({ kind: 'catalog-lease', requestId: 1 }))
+    await new Promise(resolve => setImmediate(resolve))
+    const reported = sent.at(-1)
+    t.match(reported, {
+      kind: 'catalog-failed',
+      failure: { code: 'internal_error', status: 500, message: 'Internal server error', cause: 'TypeError: canary' }
+    })
+    if (reported?.kind !== 'catalog-failed') return
+    channel.receive(createMessage({ kind: 'catalog-unavailable', requestId: 1, failure: reported.failure }))
+    await t.rejects(failing, TypeError)
+  }
+)
+
+t.test('an aborted caller stops waiting, the discovery goes on', async t => {
+  const { channel } = createRemote()
+  const leaving = new AbortController()
+  const left = channel.refreshCatalog(async () => models, { force: false, signal: leaving.signal })
+  const stayed = channel.refreshCatalog(async () => models, { force: false })
+  leaving.abort(new Error('left'))
+  await t.rejects(left, { message: 'left' })
+  channel.receive(createMessage({ kind: 'catalog-result', requestId: 1, snapshot }))
+  t.same(await stayed, snapshot)
+})
+
+t.test('listeners are called for publications and for wanted refreshes', async t => {
+  const { channel } = createRemote()
+  const heard: string[] = []
+  channel.onCatalogPublished(published => heard.push(published.inventoryRevision))
+  channel.onRefreshWanted(() => heard.push('wanted'))
+  channel.receive(createMessage({ kind: 'catalog-published', snapshot }))
+  channel.receive(createMessage({ kind: 'catalog-refresh-wanted' }))
+  t.same(heard, [snapshot.inventoryRevision, 'wanted'])
+})
+
+t.test('a respawned worker shows the catalog that it was configured with', async t => {
+  const channel = createControlChannel({ send: () => undefined }, { settings: limited, catalog: snapshot })
+  t.same(channel.catalogSnapshot(), snapshot)
+})
+
+t.test('a closed channel ends every wait: a slot is null, a refresh is not ready', async t => {
+  const { channel } = createRemote()
+  const acquiring = channel.acquireSlot('one', never)
+  const refreshing = channel.refreshCatalog(async () => models, { force: false })
+  channel.close()
+  t.equal(await acquiring, null)
+  await t.rejects(refreshing, { code: 'gateway_not_ready' })
+  t.equal(await channel.acquireSlot('one', never), null, 'nothing is asked afterwards')
+})
+
+t.test('without a supervisor the limits hold too', async t => {
+  const channel = createLocalControlChannel(limited)
+  const first = await channel.acquireSlot('one', never)
+  const second = channel.acquireSlot('one', never)
+  first?.()
+  t.type(await second, 'function')
+})
+
+t.test(
+  'without a supervisor a fresh catalog is not fetched again and a failed refresh shows the stale one',
+  async t => {
+    const clock = { nowMs: 0 }
+    const channel = createLocalControlChannel(limited, { nowMs: () => clock.nowMs })
+    let fetched = 0
+    const fetchModels = async () => {
+      fetched += 1
+      if (fetched > 1) throw new Error('down')
+      return models
+    }
+    t.equal((await channel.refreshCatalog(fetchModels, { force: false })).stale, false)
+    clock.nowMs = 29_999
+    await channel.refreshCatalog(fetchModels, { force: false })
+    t.equal(fetched, 1)
+    clock.nowMs = 30_000
+    t.equal((await channel.refreshCatalog(fetchModels, { force: false })).stale, true)
+    t.equal(channel.catalogSnapshot()?.stale, true)
+  }
+)
+
+t.test('without a supervisor and without a catalog the error of the discovery reaches the caller', async t => {
+  const channel = createLocalControlChannel(limited)
+  await t.rejects(
+    channel.refreshCatalog(() => Promise.reject(new Error('no route')), { force: false }),
+    { message: 'no route' }
+  )
+})

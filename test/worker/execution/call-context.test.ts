@@ -1,0 +1,31 @@
+import { pino } from 'pino'
+import t from 'tap'
+import { createCallContext } from '../../../worker/execution/call-context.ts'
+import { sendJson } from '../../../worker/http/respond.ts'
+import { mountOperation } from '../../../worker/http/route-traits.ts'
+import { startApplication } from '../http/support.ts'
+
+t.test('headers that are too many are dropped with one debug line', async t => {
+  const logged: Array<Record<string, unknown>> = []
+  const log = pino({ level: 'debug' }, { write: line => logged.push(JSON.parse(line)) })
+  const { url } = await startApplication(t, {
+    routes: app =>
+      mountOperation(app, {
+        method: 'POST',
+        path: '/messages',
+        family: 'messages',
+        isModelRequest: true,
+        handler(request, reply) {
+          const { headers } = createCallContext({ log }, request.context, {})
+          sendJson(reply, 200, {}, JSON.stringify(headers.length))
+        }
+      })
+  })
+  const headers = Object.fromEntries(Array.from({ length: 70 }, (_, index) => [`x-h${index}`, 'v']))
+  const response = await fetch(`${url}/v1/messages`, { method: 'POST', headers, body: '{}' })
+  t.equal(await response.json(), 2 * 66)
+  t.same(
+    logged.map(({ event, count, level }) => ({ event, count, level })),
+    [{ event: 'headers_dropped', count: 6, level: 20 }]
+  )
+})

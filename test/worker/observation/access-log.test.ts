@@ -1,0 +1,111 @@
+import t from 'tap'
+import { startEventStream } from '../../../worker/http/event-stream.ts'
+import { sendJson } from '../../../worker/http/respond.ts'
+import { mountOperation } from '../../../worker/http/route-traits.ts'
+import { get, post } from '../../support/client.ts'
+import { type Handler, openConnection, signalled, startApplication } from '../http/support.ts'
+
+const noUsage = { cacheReadTokens: null, cacheWriteTokens: null, reasoningTokens: null, totalTokens: null }
+
+const on = { GATEWAY_ACCESS_LOG: 'true' }
+
+async function start(t: Parameters<typeof startApplication>[0], handler: Handler, env: Record<string, string> = on) {
+  const started = await startApplication(t, {
+    env,
+    routes: app =>
+      mountOperation(app, { method: 'POST', path: '/messages', family: 'messages', isModelRequest: true, handler })
+  })
+  return { ...started, lines: () => started.logged.filter(line => line.event === 'http_access') }
+}
+
+t.test('every finished request is one line of named facts, without query, headers or content (M2)', async t => {
+  const { url, drainGate, lines, logged } = await start(t, (request, reply) => {
+    request.context.planned({ model: 'm1', providerKind: 'native', profileId: 'p1', isStream: false })
+    request.context.usage({ ...noUsage, inputTokens: 3, outputTokens: 2 })
+    sendJson(reply, 200, {}, '{"text":"hush"}')
+  })
+  const answer = await post(`${url}/api/v1/messages?key=hush`, '{"a":"hush"}', { 'x-api-key': 'hush', 'x-foo': 'hush' })
+  await drainGate.whenIdle()
+  const [line] = lines()
+  t.match(line, {
+    level: 30,
+    request_id: answer.headers.get('x-request-id'),
+    trace_id: /^[0-9a-f-]{36}$/,
+    method: 'POST',
+    route: '/v1/messages',
+    path: '/v1/messages',
+    status: 200,
+    lifecycle: 'request_completed',
+    latency_ms: Number,
+    bytes: Number,
+    protocol: 'anthropic',
+    provider: 'native',
+    model: 'm1',
+    input_tokens: 3,
+    output_tokens: 2,
+    caller: /^hmac-sha256:[0-9a-f]{16}$/
+  })
+  t.ok(Number(line?.bytes) > 15)
+  t.notMatch(JSON.stringify(logged), /hush/)
+})
+
+t.test('refused requests and unknown paths have their line', async t => {
+  const { url, lines } = await start(t, () => undefined, {
+    ...on,
+    GATEWAY_ENABLE_API_KEY_AUTH: 'true',
+    GATEWAY_API_KEY: 'k1'
+  })
+  await post(`${url}/v1/messages`, '{}')
+  await get(`${url}/v1/nope`)
+  await get(`${url}/nope?a=b`)
+  t.match(lines(), [
+    { status: 401, lifecycle: 'request_error', route: '/v1/messages', protocol: 'anthropic' },
+    { status: 404, route: 'unmatched', path: '/v1/nope', protocol: 'system', error_type: 'http_404' },
+    { status: 404, route: 'unmatched', path: '/nope', protocol: 'system' }
+  ])
+})
+
+t.test('probes have no line, and nothing has one unless it is switched on', async t => {
+  const { url, logged } = await start(t, (_request, reply) => sendJson(reply, 200, {}, '{}'))
+  for (const path of ['/health', '/ping', '/livez', '/ready', '/readyz', '/a/health']) await get(url + path)
+  t.same(logged, [])
+  const off = await start(t, (_request, reply) => sendJson(reply, 200, {}, '{}'), {})
+  await post(`${off.url}/v1/messages`, '{}')
+  t.same(off.logged, [])
+})
+
+t.test('a client disconnect within a stream is 499', async t => {
+  const { promise, resolve } = signalled<void>()
+  const { port, drainGate, lines } = await start(t, (_request, reply) => {
+    startEventStream(reply).write('data: 1\n\n')
+    resolve()
+  })
+  const { socket, waitFor } = await openConnection(t, port)
+  socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n')
+  await promise
+  await waitFor(/data: 1/)
+  socket.destroy()
+  await drainGate.whenIdle()
+  t.match(lines(), [{ status: 499, lifecycle: 'streaming_aborted' }])
+})
+
+t.test('equal callers have equal fingerprints, and different callers different ones', async t => {
+  const { url, lines } = await start(t, (_request, reply) => sendJson(reply, 200, {}, '{}'))
+  for (const authorization of ['Bearer a', 'Bearer a', 'Bearer b', 'Basic a']) {
+    await post(`${url}/v1/messages`, '{}', { authorization })
+  }
+  await post(`${url}/v1/messages?x-api-key=a`, '{}')
+  await post(`${url}/v1/messages`, '{}')
+  const callers = lines().map(line => line.caller)
+  t.equal(callers[0], callers[1])
+  t.equal(callers[0], callers[4])
+  t.equal(new Set(callers).size, 4)
+  t.equal(callers[5], undefined)
+})
+
+t.test('a client cannot forge a line', async t => {
+  const { url, lines } = await start(t, (_request, reply) => sendJson(reply, 200, {}, '{}'))
+  await get(`${url}/nope%0A%7B%22event%22:%22forged%22%7D`)
+  t.match(lines(), [{ event: 'http_access', path: '/nope%0A%7B%22event%22:%22forged%22%7D' }])
+  t.equal(lines().length, 1)
+})

@@ -1,0 +1,145 @@
+import { pino } from 'pino'
+import t from 'tap'
+import { parseSettings } from '../../../shared/settings.ts'
+import { createObservers } from '../../../worker/observation/create-observers.ts'
+import { createObservation } from '../../../worker/observation/observation.ts'
+import { ObservedRequest, refusedOutcome } from '../../../worker/observation/observed-request.ts'
+import type { RequestObserver } from '../../../worker/observation/observer.ts'
+import { post } from '../../support/client.ts'
+import { sendJson } from '../providers/support/stub-upstream.ts'
+import { createRecorder, startObservedWorker } from './recorder.ts'
+
+const silent = pino({ level: 'silent' })
+
+class TestRequest extends ObservedRequest {
+  readonly traceId = 't'
+  readonly spanId = undefined
+  readonly method = 'GET'
+  readonly route = '/x'
+  readonly path = '/x'
+  readonly protocol = 'system'
+  readonly caller = undefined
+
+  outcome() {
+    return refusedOutcome(404)
+  }
+
+  open(): void {
+    this.opened()
+  }
+
+  end(isComplete: boolean): void {
+    this.closed(1, isComplete)
+  }
+}
+
+function startRequest() {
+  const recorder = createRecorder()
+  const request = new TestRequest(createObservation([recorder.observer], silent))
+  request.open()
+  return { request, names: () => recorder.lives[0]?.moments.map(([name]) => name) }
+}
+
+const report = { operation: 'chat', attempt: 0, status: '200', durationMs: 1 } as const
+const usage = {
+  inputTokens: 1,
+  cacheReadTokens: null,
+  cacheWriteTokens: null,
+  outputTokens: null,
+  reasoningTokens: null,
+  totalTokens: null
+}
+
+t.test('nothing observes unless a setting asks for it', async t => {
+  const settings = parseSettings({})
+  t.same(await createObservers({ settings, log: silent }), [])
+  t.equal(createObservation([], silent), undefined)
+  const on = parseSettings({ GATEWAY_ACCESS_LOG: 'true' })
+  t.same(
+    (await createObservers({ settings: on, log: silent })).map(({ name }) => name),
+    ['access-log']
+  )
+})
+
+t.test('a request without observers collects its facts all the same', async t => {
+  const request = new TestRequest(undefined)
+  request.open()
+  request.planned({ model: 'm', providerKind: 'k', profileId: 'p', isStream: true })
+  request.usage(usage)
+  request.firstByte()
+  request.end(true)
+  t.notOk(request.isObserved)
+  t.same(request.facts, { model: 'm', providerKind: 'k', profileId: 'p', isStream: true, inputTokens: 1 })
+})
+
+t.test('later token counts replace earlier ones, and a count that is missing keeps the earlier one', async t => {
+  const { request } = startRequest()
+  request.usage({ ...usage, outputTokens: 2 })
+  request.usage({ ...usage, inputTokens: null, outputTokens: 3 })
+  t.same(request.facts, { inputTokens: 1, outputTokens: 3 })
+})
+
+t.test('the first byte and the first token are seen once', async t => {
+  const { request, names } = startRequest()
+  for (let call = 0; call < 3; call += 1) {
+    request.firstByte()
+    request.firstToken()
+  }
+  t.same(names(), ['opened', 'firstByte', 'firstToken'])
+})
+
+t.test('a complete request closes after the last upstream call that still runs', async t => {
+  const { request, names } = startRequest()
+  request.upstreamCallStarted()
+  request.upstreamCallStarted()
+  request.end(true)
+  request.upstreamCall(report)
+  t.same(names(), ['opened', 'upstreamCall'])
+  request.upstreamCall(report)
+  t.same(names(), ['opened', 'upstreamCall', 'upstreamCall', 'closed'])
+})
+
+t.test('a request whose client disconnected closes at once, and nothing follows', async t => {
+  const { request, names } = startRequest()
+  request.upstreamCallStarted()
+  request.end(false)
+  request.upstreamCall(report)
+  request.planned({ model: 'm', providerKind: 'k', profileId: 'p', isStream: true })
+  request.usage(usage)
+  request.anomaly('odd')
+  request.firstByte()
+  request.firstToken()
+  t.same(names(), ['opened', 'closed'])
+})
+
+t.test('an observer that throws harms neither the request nor other observers, and leaves a warning', async t => {
+  const fail = (): never => {
+    throw new Error('broken observer')
+  }
+  const broken: RequestObserver = {
+    name: 'broken',
+    opened: fail,
+    planned: fail,
+    upstreamCall: fail,
+    firstByte: fail,
+    usage: fail,
+    closed: fail
+  }
+  const respond = { choices: [{ index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' }] }
+  const worker = await startObservedWorker(
+    t,
+    (_request, response) => sendJson(response, 200, { ...respond, model: 'm', usage: { prompt_tokens: 1 } }),
+    { observers: [broken] }
+  )
+  const { status, headers } = await post(`${worker.url}/v1/chat/completions`, {
+    model: 'GigaChat-2',
+    messages: [{ role: 'user', content: 'hi' }]
+  })
+  t.equal(status, 200)
+  const [life] = await worker.recorder.whenClosed(1)
+  const moments = life?.moments.map(([name]) => name) ?? []
+  t.same(moments, ['opened', 'planned', 'upstreamCall', 'usage', 'firstByte', 'closed'])
+  const warnings = worker.logged.filter(line => line.event === 'observer_failed')
+  t.equal(warnings.length, moments.length, 'one per moment')
+  t.match(warnings[0], { level: 40, observer: 'broken', request_id: headers.get('x-request-id') })
+})

@@ -1,0 +1,203 @@
+// The generic executor with a small made-up face: nothing of it depends on a provider kind of the product.
+
+import t from 'tap'
+import type { NormalizedEvent } from '../../../../worker/normalized/index.ts'
+import { createErrorRedaction } from '../../../../worker/providers/http/redaction.ts'
+import type { ByteSink, RelayHead, ResponseSink } from '../../../../worker/providers/types.ts'
+import { createWordExecutor, KEY, wordCall, wordFace } from '../support/http.ts'
+import { contextOf, createSink, refuseRelay } from '../support/native.ts'
+import { rejection } from '../support/rejection.ts'
+import { sendJson, startStub } from '../support/stub-upstream.ts'
+
+t.test('a whole chat is one push, with the body, the headers and the credential of its kind', async t => {
+  const stub = await startStub((_request, response) => sendJson(response, 200, { words: ['a', 'b'] }))
+  t.teardown(() => stub.close())
+  const { executor } = createWordExecutor(t, stub.origin)
+  const sink = createSink()
+  await executor.chat(wordCall(), contextOf({ headers: ['x-custom', 'c1'] }), sink)
+  t.equal(sink.batches.length, 1)
+  t.equal(sink.text(), 'ab')
+  const [request] = stub.requests
+  t.match(request, { method: 'POST', url: '/say' })
+  t.match(request?.headers, {
+    'user-agent': 'gateway/test',
+    'x-api-key': KEY,
+    'accept-encoding': 'gzip, deflate',
+    'content-type': 'application/json'
+  })
+  t.equal(request?.body.toString(), '{"say":true}')
+  // A kind may keep the headers of the client's request and its id to itself (bridge contract, section 8.2).
+  t.equal(request?.headers['x-custom'], undefined)
+  t.equal(request?.headers['x-request-id'], undefined)
+})
+
+t.test('the headers of the request go along for a kind that sends them', async t => {
+  const stub = await startStub((_request, response) => sendJson(response, 200, { words: [] }))
+  t.teardown(() => stub.close())
+  const { executor } = createWordExecutor(t, stub.origin, { client: { sendsRequestHeaders: true } })
+  await executor.chat(wordCall(), contextOf({ headers: ['x-custom', 'c1'] }), createSink())
+  t.match(stub.requests[0]?.headers, { 'x-custom': 'c1', 'x-request-id': 'r1' })
+})
+
+t.test('a streamed chat is a push per read, and a wire may have its own accept header', async t => {
+  const stub = await startStub((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end('data: BEGIN\n\ndata: a\n\ndata: b\n\n')
+  })
+  t.teardown(() => stub.close())
+  const { executor } = createWordExecutor(t, stub.origin)
+  const sink = createSink()
+  await executor.chat(wordCall({ isStream: true }), contextOf(), sink)
+  t.equal(sink.text(), 'ab')
+  t.equal(sink.events().at(-1)?.type, 'finish')
+  t.match(stub.requests[0]?.headers, { accept: 'text/event-stream', 'cache-control': 'no-store' })
+  await executor.chat(wordCall({ isStream: true, headers: ['accept', 'x/stream'] }), contextOf(), createSink())
+  t.match(stub.requests[1]?.headers, { accept: 'x/stream' })
+  t.equal(stub.requests[1]?.headers['cache-control'], undefined)
+})
+
+t.test('errors are read by the face, in every place where a provider reports one', async t => {
+  const bodies: Array<[status: number, body: string, type: string]> = []
+  const stub = await startStub((_request, response) => {
+    const [status, body, type] = bodies.shift() ?? [500, '', '']
+    response.writeHead(status, { 'content-type': type })
+    response.end(body)
+  })
+  t.teardown(() => stub.close())
+  const { executor, memory } = createWordExecutor(t, stub.origin)
+  const rows: Array<[body: (typeof bodies)[number], isStream: boolean, error: object]> = [
+    [[502, 'away', 'text/plain'], false, { code: 'provider_failure', status: 502, message: 'away' }],
+    [[502, 'away', 'text/plain'], true, { code: 'provider_failure', status: 502, message: 'away' }],
+    [[200, '{"oops":"slow"}', 'application/json'], false, { code: 'rate_limited', message: 'slow' }],
+    [[200, '{"oops":"slow"}', 'application/json'], true, { code: 'rate_limited', message: 'slow' }],
+    [[200, 'data: oops slow\n\n', 'text/event-stream'], true, { code: 'rate_limited', message: 'slow' }],
+    [[200, `{"oops":"not ${KEY}"}`, 'application/json'], false, { code: 'rate_limited', message: 'not ***' }]
+  ]
+  for (const [body, isStream, error] of rows) {
+    bodies.push(body)
+    memory.lines.length = 0
+    const sink = createSink()
+    t.match(await rejection(executor.chat(wordCall({ isStream }), contextOf(), sink)), error, body[1])
+    t.equal(sink.batches.length, 0)
+    t.equal(memory.lines.filter(line => line.event === 'upstream_call_failed').length, 1, body[1])
+  }
+})
+
+t.test('stop strings are applied to whole and streamed chats', async t => {
+  const stub = await startStub((request, response) => {
+    if (request.headers.accept === undefined) return sendJson(response, 200, { words: ['ab', 'END', 'c'] })
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end('data: BEGIN\n\ndata: ab\n\ndata: END\n\ndata: c\n\n')
+  })
+  t.teardown(() => stub.close())
+  const { executor } = createWordExecutor(t, stub.origin)
+  for (const isStream of [false, true]) {
+    const sink = createSink()
+    await executor.chat(wordCall({ isStream, stop: ['END', ''] }), contextOf(), sink)
+    t.equal(sink.text(), 'ab')
+    t.match(sink.events().at(-1), { type: 'finish', stopSequence: 'END' })
+  }
+})
+
+t.test('the hooks prepare the body and complete the events, whole and streamed', async t => {
+  const stub = await startStub((request, response) => {
+    if (request.headers.accept === undefined) return sendJson(response, 200, { words: ['a'] })
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end('data: BEGIN\n\ndata: a\n\n')
+  })
+  t.teardown(() => stub.close())
+  const shout = (event: NormalizedEvent): NormalizedEvent =>
+    event.type === 'text-delta' ? { ...event, text: event.text.toUpperCase() } : event
+  const { executor } = createWordExecutor(t, stub.origin, {
+    executor: {
+      hooks: {
+        prepareBody: async call => Buffer.from(`prepared ${call.body.byteLength}`),
+        eventCompleter: {
+          isNeeded: (events, context) =>
+            context.wantsFileBytes === true && events.some(event => event.type === 'text-delta'),
+          complete: async events => events.map(shout)
+        }
+      }
+    }
+  })
+  for (const isStream of [false, true]) {
+    const sink = createSink()
+    await executor.chat(wordCall({ isStream }), contextOf({ wantsFileBytes: true }), sink)
+    t.equal(sink.text(), 'A')
+    const plain = createSink()
+    await executor.chat(wordCall({ isStream }), contextOf(), plain)
+    t.equal(plain.text(), 'a')
+  }
+  t.ok(stub.requests.every(request => request.body.toString() === 'prepared 12'))
+})
+
+t.test('an executor has a method for each codec of its face', async t => {
+  const stub = await startStub((_request, response) => sendJson(response, 200, [[1], [2]], { server: 'words/1' }))
+  t.teardown(() => stub.close())
+  const { executor, memory } = createWordExecutor(t, stub.origin)
+  t.equal(executor.countTokens, undefined)
+  t.equal(executor.listModels, undefined)
+  const { embed } = executor
+  if (embed === undefined) throw new Error('The face has embeddings.')
+  t.same(await embed({ model: 'm', input: ['x', 'y'] }, contextOf()), {
+    vectors: [[1], [2]],
+    promptTokens: null,
+    metadata: { server: 'words/1' }
+  })
+  t.match(stub.requests[0], { method: 'POST', url: '/embed', headers: { 'content-type': 'x/y' } })
+  t.equal(stub.requests[0]?.body.toString(), '{"input":["x","y"]}')
+  t.match(await rejection(embed({ model: 'm', input: ['x'] }, contextOf())), { code: 'provider_protocol_error' })
+  t.match(
+    memory.lines.filter(line => line.event === 'upstream_call_failed'),
+    [{ operation: 'embeddings', error_type: 'protocol_error' }]
+  )
+  const { embeddings: _embeddings, ...bare } = wordFace
+  const without = createWordExecutor(t, stub.origin, { executor: { faces: { words: { v1: bare, v2: bare } } } })
+  t.equal(without.executor.embed, undefined)
+})
+
+t.test('a closed executor retries nothing and closes the connections that it owns', async t => {
+  const closed: string[] = []
+  const stub = await startStub((_request, response) => void response.writeHead(503).end())
+  t.teardown(() => stub.close())
+  const connections = { close: async () => void closed.push('close'), destroy: async () => void closed.push('destroy') }
+  const { executor } = createWordExecutor(t, stub.origin, {
+    client: { retryPolicy: { retriesMax: 3, backoffSeconds: 0, statuses: [503] } },
+    executor: { connections }
+  })
+  t.match(await rejection(executor.chat(wordCall(), contextOf(), createSink())), { status: 503 })
+  t.equal(stub.requests.length, 4)
+  await executor.close()
+  t.match(await rejection(executor.chat(wordCall(), contextOf(), createSink())), { status: 503 })
+  t.equal(stub.requests.length, 5)
+  await executor.destroy()
+  t.same(closed, ['close', 'destroy'])
+})
+
+t.test('a redacted sink passes relayed bytes on as they are', async t => {
+  const heads: RelayHead[] = []
+  const written: string[] = []
+  const bytes: ByteSink = {
+    write(chunk) {
+      written.push(Buffer.from(chunk).toString())
+      return written.length < 2
+    },
+    end: () => void written.push('END')
+  }
+  const sink: ResponseSink = {
+    push: () => refuseRelay(),
+    relay(head) {
+      heads.push(head)
+      return bytes
+    },
+    whenDrained: () => Promise.resolve()
+  }
+  const relayed = createErrorRedaction([KEY])
+    .around(sink)
+    .relay({ contentType: 'x/words', headers: ['x-a', '1'] })
+  t.equal(relayed.write(Buffer.from('a')), true)
+  t.equal(relayed.write(Buffer.from('b')), false)
+  relayed.end()
+  t.same(written, ['a', 'b', 'END'])
+  t.same(heads, [{ contentType: 'x/words', headers: ['x-a', '1'] }])
+})

@@ -1,0 +1,48 @@
+// Compares what a request asks for with what its provider declares, before any I/O (contracts/bridge.md 7.3).
+
+import {
+  findFeatureUse,
+  GatewayError,
+  type NormalizedRequest,
+  type ProviderAcceptance,
+  type RequestFeature,
+  requestFeatures
+} from '../normalized/index.ts'
+
+/** Nearly all requests use nothing that their provider ignores. */
+const NOTHING_IGNORED: readonly RequestFeature[] = Object.freeze([])
+
+const unsentFeatures = new WeakMap<ProviderAcceptance, readonly RequestFeature[]>()
+
+/**
+ * Admits a request to a provider. Raises `unsupported_semantic` with the client's own field for a feature that the provider refuses.
+ * @returns the features that the request uses and the provider ignores.
+ */
+export function admitRequest(request: NormalizedRequest, acceptance: ProviderAcceptance): readonly RequestFeature[] {
+  let ignored: RequestFeature[] | undefined
+  for (const feature of listUnsent(acceptance)) {
+    const path = findFeatureUse(request, feature)
+    if (path === undefined) continue
+    if (acceptance.features[feature] === 'refused') throw refuse(feature, path, acceptance)
+    ignored ??= []
+    ignored.push(feature)
+  }
+  return ignored ?? NOTHING_IGNORED
+}
+
+/** The features that a provider does not send: the only ones worth looking for, known once per provider. */
+function listUnsent(acceptance: ProviderAcceptance): readonly RequestFeature[] {
+  const known = unsentFeatures.get(acceptance)
+  if (known !== undefined) return known
+  const unsent = requestFeatures.filter(feature => acceptance.features[feature] !== 'sent')
+  unsentFeatures.set(acceptance, unsent)
+  return unsent
+}
+
+function refuse(feature: RequestFeature, path: string, acceptance: ProviderAcceptance): GatewayError {
+  const message = acceptance.refusals?.[feature]
+  return new GatewayError('unsupported_semantic', {
+    param: path === '' ? undefined : path,
+    ...(message === undefined ? {} : { message })
+  })
+}

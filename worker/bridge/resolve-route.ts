@@ -1,0 +1,110 @@
+// The frozen decision where a request goes. It is made before any provider I/O and never changed afterwards
+// (specification 1.1, rules 1 and 2).
+
+import { GatewayError } from '../normalized/index.ts'
+import type { ApiMode, ModelRequest } from '../protocols/face.ts'
+import type { ProviderFaces } from '../protocols/registry.ts'
+
+/** The profile that serves every model that no alias names. */
+export interface DynamicRoute {
+  profileId: string
+  providerKind: string
+  /** Whether the client's model is sent; otherwise always the default model. */
+  passModel: boolean
+  defaultModel?: string
+  /** For embeddings requests that name no model. */
+  defaultEmbeddingsModel: string
+}
+
+/** One public alias of a profile. */
+export interface AliasRoute {
+  profileId: string
+  providerKind: string
+  upstreamModel: string
+}
+
+/** Every route of the gateway: plain data, the same in all workers and their threads. */
+export interface RouteTable {
+  /** By public alias. */
+  aliases: Readonly<Record<string, AliasRoute>>
+  dynamic?: DynamicRoute
+}
+
+export interface ExecutionPlan {
+  profileId: string
+  providerKind: string
+  apiMode: ApiMode
+  /** Absent only where an assistant or a stored thread of the provider decides. */
+  upstreamModel?: string
+  /** The model that every response names: what the client asked for, else the default that was used. */
+  publicModel: string
+  /** What the per-model concurrency limit counts. */
+  slotKey: string
+}
+
+/**
+ * Resolves the route of a chat or a token count (completions.md 2.1). An alias goes to its own profile and model; every other
+ * model goes to the dynamic profile. Raises `model_required` when neither the client nor the settings name a model and no assistant
+ * or thread implies one, and `unknown_model_alias` where no profile serves the model.
+ */
+export function resolveRoute(
+  request: ModelRequest,
+  apiMode: ApiMode,
+  { routes, faces }: { routes: RouteTable; faces: ProviderFaces }
+): ExecutionPlan {
+  const alias = findAlias(routes, request.model)
+  if (alias !== undefined) return planAlias(alias, request.model ?? '', apiMode)
+  const { dynamic } = routes
+  if (dynamic === undefined) throw unroutable(request.model)
+  const { profileId, providerKind, passModel, defaultModel } = dynamic
+  const upstreamModel = (passModel ? request.model : undefined) ?? defaultModel
+  const slotKey = upstreamModel ?? faces[providerKind]?.[apiMode].findImpliedModel?.(request)
+  if (slotKey === undefined) throw new GatewayError('model_required', { param: 'model' })
+  const plan: ExecutionPlan = {
+    profileId,
+    providerKind,
+    apiMode,
+    publicModel: request.model ?? upstreamModel ?? '',
+    slotKey
+  }
+  if (upstreamModel !== undefined) plan.upstreamModel = upstreamModel
+  return plan
+}
+
+/** An embeddings plan always names its model: no assistant or thread brings one. */
+export type EmbeddingsPlan = ExecutionPlan & { upstreamModel: string }
+
+/** Resolves the route of an embeddings request. Raises `unknown_model_alias` where no profile serves the model. */
+export function resolveEmbeddingsRoute(
+  model: string | undefined,
+  apiMode: ApiMode,
+  routes: RouteTable
+): EmbeddingsPlan {
+  const alias = findAlias(routes, model)
+  if (alias !== undefined) return planAlias(alias, model ?? '', apiMode)
+  const { dynamic } = routes
+  if (dynamic === undefined) throw unroutable(model)
+  const { profileId, providerKind, passModel, defaultEmbeddingsModel } = dynamic
+  const upstreamModel = (passModel ? model : undefined) ?? defaultEmbeddingsModel
+  return {
+    profileId,
+    providerKind,
+    apiMode,
+    upstreamModel,
+    publicModel: model ?? upstreamModel,
+    slotKey: upstreamModel
+  }
+}
+
+function findAlias({ aliases }: RouteTable, model: string | undefined): AliasRoute | undefined {
+  return model !== undefined && Object.hasOwn(aliases, model) ? aliases[model] : undefined
+}
+
+function planAlias(alias: AliasRoute, publicModel: string, apiMode: ApiMode): EmbeddingsPlan {
+  const { profileId, providerKind, upstreamModel } = alias
+  return { profileId, providerKind, apiMode, upstreamModel, publicModel, slotKey: upstreamModel }
+}
+
+function unroutable(model: string | undefined): GatewayError {
+  return new GatewayError(model === undefined ? 'model_required' : 'unknown_model_alias', { param: 'model' })
+}

@@ -1,0 +1,223 @@
+// What a worker asks of the supervisor while it serves: host-wide concurrency slots and the one shared model catalog.
+import type { CatalogModels, CatalogSnapshot } from '../../shared/catalog.ts'
+import { createCatalogRecord } from '../../shared/catalog-record.ts'
+import { writeCatalogReply } from '../../shared/ipc/catalog-reply.ts'
+import { handleMessage, type SupervisorMessageHandlers, type WorkerMessageHandlers } from '../../shared/ipc/handlers.ts'
+import {
+  type ContentOf,
+  createMessage,
+  type MessageOf,
+  type SupervisorMessageFields,
+  type WorkerMessageFields
+} from '../../shared/ipc/messages.ts'
+import { createWorkerAsker } from '../../shared/ipc/worker-requests.ts'
+import { createSlotPool, limitOf, type SlotSettings, slotLimitsFrom } from '../../shared/model-slots.ts'
+import { NATIVE_PROFILE_ID } from '../../shared/native-profile.ts'
+import { GatewayError } from '../normalized/index.ts'
+import type { CancelSignal } from '../performance/cancel-source.ts'
+import { readCatalogFailure, writeCatalogFailure } from './catalog-failure.ts'
+
+export interface RefreshCatalogOptions {
+  /** Ask the upstream even when the current snapshot is fresh. */
+  readonly force: boolean
+  /** Ends the wait of this caller; the discovery itself goes on for the others. */
+  readonly signal?: CancelSignal
+}
+
+/** Gives the slot back; null when no slot was granted. */
+export type SlotGrant = (() => void) | null
+
+export interface ControlChannel {
+  /**
+   * Takes a host-wide slot for a model: resolves with a function that gives it back, or with null when the wait ended without one
+   * (timeout, full queue, or `signal`). For a model without a limit no message is sent.
+   */
+  acquireSlot(key: string, signal: CancelSignal): Promise<SlotGrant>
+  /** The catalog that all workers show now, or undefined before the first discovery. */
+  catalogSnapshot(): CatalogSnapshot | undefined
+  /** Calls the listener for each snapshot that replaces the current one. */
+  onCatalogPublished(listener: (snapshot: CatalogSnapshot) => void): void
+  /**
+   * Calls the listener when the supervisor asks this worker to bring the catalog up to date (the warm-up from boot on). The
+   * listener is expected to call `refreshCatalog`; after a failed refresh the supervisor asks again.
+   */
+  onRefreshWanted(listener: () => void): void
+  /**
+   * Brings the catalog up to date. One caller on the host fetches, all others wait for its result. With an earlier snapshot a
+   * failed fetch resolves with that snapshot, marked stale. Without one it rejects: with the error of `fetchModels` in the worker
+   * that fetched, with an equal `GatewayError` in the others. An aborted `signal` rejects with its reason, a closed channel with
+   * `gateway_not_ready`.
+   */
+  refreshCatalog(fetchModels: () => Promise<CatalogModels>, options: RefreshCatalogOptions): Promise<CatalogSnapshot>
+}
+
+/** The messages of the supervisor that concern slots and the catalog. */
+type ChannelKind =
+  | 'slot-granted'
+  | 'slot-refused'
+  | 'catalog-lease'
+  | 'catalog-result'
+  | 'catalog-unavailable'
+  | 'catalog-published'
+  | 'catalog-refresh-wanted'
+/** The messages of the channel to the supervisor. */
+type ChannelRequestKind =
+  | 'slot-acquire'
+  | 'slot-cancel'
+  | 'slot-release'
+  | 'catalog-refresh'
+  | 'catalog-fetched'
+  | 'catalog-failed'
+type ChannelRequest = ContentOf<WorkerMessageFields, ChannelRequestKind>
+
+export type ChannelMessage = MessageOf<SupervisorMessageFields, ChannelKind>
+
+export interface RemoteControlChannel extends ControlChannel {
+  /** Takes in a message of the supervisor. */
+  receive(message: ChannelMessage): void
+  /** Ends every wait: the worker exits. */
+  close(): void
+}
+
+/** The channel of a worker: requests go out through `send`, replies come in through `receive`. */
+export function createControlChannel(
+  { send }: { send: (message: ChannelRequest) => void },
+  options: { settings: SlotSettings; catalog: CatalogSnapshot | undefined }
+): RemoteControlChannel {
+  const limits = slotLimitsFrom(options.settings)
+  const asker = createWorkerAsker(send)
+  const publishedListeners: Array<(snapshot: CatalogSnapshot) => void> = []
+  const wantedListeners: Array<() => void> = []
+  let snapshot = options.catalog
+  const running: { forced?: Promise<CatalogSnapshot> | undefined; unforced?: Promise<CatalogSnapshot> | undefined } = {}
+
+  async function waitForSlot(key: string, signal: CancelSignal): Promise<SlotGrant> {
+    const onAbandoned = (requestId: number) => send({ kind: 'slot-cancel', requestId })
+    const reply = await asker.ask({ kind: 'slot-acquire', key }, { signal, onAbandoned })
+    if (reply.kind !== 'slot-granted') return null
+    const { requestId } = reply
+    let isReleased = false
+    return () => {
+      if (isReleased) return
+      isReleased = true
+      send({ kind: 'slot-release', requestId })
+    }
+  }
+
+  function startRefresh(fetchModels: () => Promise<CatalogModels>, force: boolean): Promise<CatalogSnapshot> {
+    const kind = force ? 'forced' : 'unforced'
+    const refresh = requestRefresh(fetchModels, force).finally(() => {
+      running[kind] = undefined
+    })
+    running[kind] = refresh
+    return refresh
+  }
+
+  async function requestRefresh(fetchModels: () => Promise<CatalogModels>, force: boolean): Promise<CatalogSnapshot> {
+    let failure: unknown
+    async function fetchUnderLease(requestId: number): Promise<void> {
+      try {
+        send({ kind: 'catalog-fetched', requestId, models: await fetchModels() })
+      } catch (error) {
+        failure = error
+        send({ kind: 'catalog-failed', requestId, failure: writeCatalogFailure(error) })
+      }
+    }
+    const onInterim = ({ requestId }: { requestId: number }) => void fetchUnderLease(requestId)
+    const reply = await asker.ask({ kind: 'catalog-refresh', force }, { onInterim })
+    switch (reply.kind) {
+      case 'catalog-result':
+        return reply.snapshot
+      case 'catalog-unavailable':
+        throw failure ?? readCatalogFailure(reply.failure)
+      case 'unanswered':
+        throw new GatewayError('gateway_not_ready')
+    }
+  }
+
+  const handlers: SupervisorMessageHandlers<ChannelKind> = {
+    'slot-granted': asker.receive,
+    'slot-refused': asker.receive,
+    'catalog-lease': asker.receive,
+    'catalog-result': asker.receive,
+    'catalog-unavailable': asker.receive,
+    'catalog-published'(message) {
+      snapshot = message.snapshot
+      for (const listener of publishedListeners) listener(message.snapshot)
+    },
+    'catalog-refresh-wanted'() {
+      for (const listener of wantedListeners) listener()
+    }
+  }
+
+  return {
+    async acquireSlot(key, signal) {
+      if (limitOf(limits, key) === undefined) return releaseNothing
+      return signal.aborted ? null : waitForSlot(key, signal)
+    },
+    catalogSnapshot: () => snapshot,
+    onCatalogPublished(listener) {
+      publishedListeners.push(listener)
+    },
+    onRefreshWanted(listener) {
+      wantedListeners.push(listener)
+    },
+    async refreshCatalog(fetchModels, { force, signal }) {
+      if (signal?.aborted) throw signal.reason
+      // An unforced refresh may be answered without asking the upstream, so a forced one only joins its own kind.
+      const shared = force ? running.forced : (running.forced ?? running.unforced)
+      return waitUnlessAborted(shared ?? startRefresh(fetchModels, force), signal)
+    },
+    receive: message => handleMessage(handlers, message, undefined),
+    close: asker.close
+  }
+}
+
+/** A channel without a supervisor, for one process: the same messages, handled by a slot pool and a catalog of its own. */
+export function createLocalControlChannel(
+  settings: SlotSettings,
+  dependencies: { nowMs: () => number } = { nowMs: Date.now }
+): ControlChannel {
+  const slots = createSlotPool(slotLimitsFrom(settings))
+  const record = createCatalogRecord({
+    providerProfileId: NATIVE_PROFILE_ID,
+    nowMs: dependencies.nowMs,
+    publish: snapshot => reply({ kind: 'catalog-published', snapshot })
+  })
+  const ticket = ({ requestId }: { requestId: number }) => ({ owner: 0, requestId })
+  const handlers: WorkerMessageHandlers<ChannelRequestKind> = {
+    'slot-acquire': message =>
+      slots.acquire(ticket(message), message.key, outcome =>
+        reply({ kind: outcome === 'granted' ? 'slot-granted' : 'slot-refused', requestId: message.requestId })
+      ),
+    'slot-cancel': message => slots.release(ticket(message)),
+    'slot-release': message => slots.release(ticket(message)),
+    'catalog-refresh': ({ requestId, force }) =>
+      record.request(ticket({ requestId }), { force }, result => reply(writeCatalogReply(requestId, result))),
+    'catalog-fetched': message => record.complete(ticket(message), message.models),
+    'catalog-failed': message => record.fail(ticket(message), message.failure)
+  }
+  const channel = createControlChannel(
+    { send: message => handleMessage(handlers, createMessage(message), undefined) },
+    { settings, catalog: undefined }
+  )
+  const reply = (message: ContentOf<SupervisorMessageFields, ChannelKind>) => channel.receive(createMessage(message))
+  return channel
+}
+
+/** Resolves with the work, or rejects with the signal's reason if that comes first. The work goes on either way. */
+async function waitUnlessAborted<T>(work: Promise<T>, signal: CancelSignal | undefined): Promise<T> {
+  if (signal === undefined) return work
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = () => reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+function releaseNothing(): void {
+  // A model without a limit has nothing to give back.
+}

@@ -1,0 +1,37 @@
+// What an executor is told of the request that it works for.
+
+import type { Logger } from '../../shared/logging.ts'
+import type { RequestContext } from '../http/request-context.ts'
+import type { JsonObject } from '../normalized/index.ts'
+import type { CallContext } from '../providers/types.ts'
+import { planUpstreamHeaders } from './upstream-headers.ts'
+
+export interface CallContextOptions {
+  /** The `extra_headers` member of the body (operations.md 6). */
+  extraHeaders?: JsonObject | undefined
+  /** The client's protocol has a place for the bytes of generated files. */
+  wantsFileBytes?: boolean
+}
+
+/** The call context of a request: its headers are filtered once, and reports of executors become its moments where it is observed. */
+export function createCallContext(
+  { log }: { log: Logger },
+  context: RequestContext,
+  { extraHeaders, wantsFileBytes = false }: CallContextOptions
+): CallContext {
+  const { requestId, signal, incoming } = context
+  const { headers, droppedCount } = planUpstreamHeaders({ headers: incoming.headers, extraHeaders, requestId })
+  if (droppedCount > 0) {
+    const fields = { event: 'headers_dropped', request_id: requestId, count: droppedCount }
+    log.debug(fields, 'Not all headers of the request were forwarded')
+  }
+  const call = { requestId, signal, headers, wantsFileBytes }
+  if (!context.isObserved) return call
+  return {
+    ...call,
+    onUpstreamCallStarted: () => context.upstreamCallStarted(),
+    onUpstreamCall: report => context.upstreamCall(report),
+    onUpstreamFailure: errorType => context.upstreamFailed(errorType),
+    onAnomaly: (name, details) => context.anomaly(name, details)
+  }
+}

@@ -1,0 +1,45 @@
+// The way of every planned request to its provider: facts, model slot, executor, call context. Chat, embeddings and token counts
+// all go through here, so that whatever is taken is given back on every path.
+
+import type { ExecutionPlan } from '../bridge/resolve-route.ts'
+import type { RequestContext } from '../http/request-context.ts'
+import type { CallContext, Executor } from '../providers/types.ts'
+import { type CallContextOptions, createCallContext } from './call-context.ts'
+import type { ExecutionRuntime } from './execution-runtime.ts'
+import { acquireModelSlot } from './model-slot.ts'
+
+export interface ExecutionOptions extends CallContextOptions {
+  isStream?: boolean
+  /** False for calls that the per-model concurrency limit does not count. */
+  takesSlot?: boolean
+}
+
+/**
+ * Runs `work` with the executor of the plan's profile and the request's credential. Raises `model_concurrency_limit`,
+ * `invalid_upstream_authorization`, `gateway_not_ready` and what `work` raises.
+ */
+export async function execute<Result>(
+  runtime: ExecutionRuntime,
+  { context, plan }: { context: RequestContext; plan: ExecutionPlan },
+  options: ExecutionOptions,
+  work: (executor: Executor, call: CallContext) => Promise<Result>
+): Promise<Result> {
+  notePlan(context, plan, options.isStream)
+  const releaseSlot = options.takesSlot === false ? undefined : await acquireModelSlot(runtime, plan, context)
+  try {
+    const { executor, release } = runtime.executors.acquire(plan.profileId, context.authorization)
+    try {
+      return await work(executor, createCallContext(runtime, context, options))
+    } finally {
+      release()
+    }
+  } finally {
+    releaseSlot?.()
+  }
+}
+
+/** Sets the facts of a plan once; every observer sees the same. */
+export function notePlan(context: RequestContext, plan: ExecutionPlan, isStream = false): void {
+  const { providerKind, profileId, publicModel } = plan
+  context.planned({ model: publicModel, providerKind, profileId, isStream })
+}

@@ -1,0 +1,14 @@
+// What the execution of a planned request works with, besides what its HTTP side has.
+
+import type { RouteTable } from '../bridge/resolve-route.ts'
+import type { ControlChannel } from '../control/control-channel.ts'
+import type { HttpRuntime } from '../http/http-runtime.ts'
+import type { ProviderFaces } from '../protocols/registry.ts'
+import type { Executors } from '../providers/types.ts'
+
+export interface ExecutionRuntime extends HttpRuntime {
+  readonly control: ControlChannel
+  readonly routes: RouteTable
+  readonly faces: ProviderFaces
+  readonly executors: Executors
+}

@@ -1,0 +1,18 @@
+// What the HTTP side of a worker works with: made once when the worker starts.
+
+import type { Clock } from '../../shared/clock.ts'
+import type { Logger } from '../../shared/logging.ts'
+import type { Settings } from '../../shared/settings.ts'
+import type { Observation } from '../observation/observation.ts'
+import type { DrainGate } from './drain-gate.ts'
+import type { Fingerprint } from './fingerprint.ts'
+
+export interface HttpRuntime {
+  readonly settings: Settings
+  readonly log: Logger
+  readonly drainGate: DrainGate
+  readonly fingerprint: Fingerprint
+  /** Undefined where nothing observes requests. */
+  readonly observation: Observation | undefined
+  readonly clock: Clock
+}

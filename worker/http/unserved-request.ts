@@ -1,0 +1,75 @@
+// Requests that never reach the router: heads that are no HTTP, and requests whose connection closed before they were looked at.
+// Observers are told of them like of any other.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Observation } from '../observation/observation.ts'
+import { ObservedRequest, type RequestOutcome, refusedOutcome } from '../observation/observed-request.ts'
+import { findContext, withoutQuery } from './request-context.ts'
+import { readSpanId, readTraceId } from './trace-context.ts'
+
+export interface UnservedRequests {
+  /**
+   * The listener is about to refuse on the socket itself. Takes the response that the connection has open, if any: its request is the
+   * one that is refused. Returns the id for the header `x-request-id`.
+   */
+  refuse(status: number, socket: Socket, current: ServerResponse | undefined): string
+  /** The connection of a request that was read closed before the request was handled. */
+  skip(outgoing: ServerResponse): void
+}
+
+export function createUnservedRequests(observation: Observation | undefined): UnservedRequests {
+  const refused = new WeakSet<ServerResponse>()
+  return {
+    refuse(status, socket, current) {
+      const context = current === undefined ? undefined : findContext(current)
+      if (context !== undefined) {
+        context.refusedOnSocket(status)
+        return context.requestId
+      }
+      if (current !== undefined) refused.add(current)
+      const request = new UnservedRequest(observation, { incoming: current?.req, outcome: refusedOutcome(status) })
+      const sentBefore = socket.bytesWritten
+      request.firstByte()
+      socket.once('close', () => request.end(socket.bytesWritten - sentBefore))
+      return request.requestId
+    },
+    skip(outgoing) {
+      if (observation === undefined || refused.has(outgoing)) return
+      const outcome = { status: 499, lifecycle: 'request_aborted', errorType: 'request_cancelled' } as const
+      new UnservedRequest(observation, { incoming: outgoing.req, outcome }).end(0)
+    }
+  }
+}
+
+class UnservedRequest extends ObservedRequest {
+  readonly traceId: string
+  readonly spanId: string | undefined
+  readonly method: string
+  readonly route = 'unmatched'
+  readonly path: string
+  readonly protocol = 'system'
+  readonly caller = undefined
+  readonly #outcome: RequestOutcome
+
+  constructor(
+    observation: Observation | undefined,
+    { incoming, outcome }: { incoming: IncomingMessage | undefined; outcome: RequestOutcome }
+  ) {
+    super(observation)
+    const headers = incoming?.headers ?? {}
+    this.traceId = readTraceId(headers, this.requestId)
+    this.spanId = readSpanId(headers)
+    this.method = incoming?.method ?? 'OTHER'
+    this.path = withoutQuery(incoming?.url ?? '')
+    this.#outcome = outcome
+    this.opened()
+  }
+
+  outcome(): RequestOutcome {
+    return this.#outcome
+  }
+
+  end(bytesSent: number): void {
+    this.closed(bytesSent, true)
+  }
+}

@@ -1,0 +1,71 @@
+// What a provider does with the parts of a request that not every wire has, as a declaration that admission compares with the
+// request before any I/O.
+
+import type { ContentPart } from './content.ts'
+import type { FieldName } from './field-paths.ts'
+import type { NormalizedRequest } from './request.ts'
+
+/** The path of the client's field that asks for a feature; undefined where the request does not ask for it. */
+type FindUse = (request: NormalizedRequest) => string | undefined
+
+const featureUses = {
+  topK: request => useOf(request, 'topK', request.sampling.topK),
+  seed: request => useOf(request, 'seed', request.sampling.seed),
+  presencePenalty: request => useOf(request, 'presencePenalty', request.sampling.presencePenalty),
+  frequencyPenalty: request => useOf(request, 'frequencyPenalty', request.sampling.frequencyPenalty),
+  user: request => useOf(request, 'user', request.user),
+  metadata: request => useOf(request, 'metadata', request.metadata),
+  additionalFields: request => useOf(request, 'additionalFields', request.additionalFields),
+  uploadedFiles: request => useOf(request, 'uploadedFiles', request.uploadedFileIds),
+  storedConversation: ({ conversation, fieldPaths }) => {
+    if (conversation?.previousResponseId !== undefined) return fieldPaths.previousResponse ?? ''
+    return conversation?.store === true ? (fieldPaths.store ?? '') : undefined
+  },
+  hostedTools: ({ tools, fieldPaths }) => {
+    const hosted = tools.find(tool => tool.type === 'hosted')
+    return hosted === undefined ? undefined : (hosted.path ?? fieldPaths.tools)
+  },
+  images: request => findPartPath(request, 'image'),
+  files: request => findPartPath(request, 'file')
+} satisfies Record<string, FindUse>
+
+/** A part of a request that some wires have and others do not. */
+export type RequestFeature = keyof typeof featureUses
+
+export const requestFeatures = Object.keys(featureUses) as readonly RequestFeature[]
+
+/** `sent` upstream, `ignored` without effect, or `refused` with an error that names the client's field. */
+export type FeatureAcceptance = 'sent' | 'ignored' | 'refused'
+
+/** What one provider face does with every feature. One frozen constant per face. */
+export interface ProviderAcceptance {
+  readonly features: Readonly<Record<RequestFeature, FeatureAcceptance>>
+  /** What the client is told about a refused feature, where there is more to say than that the route cannot express it. */
+  readonly refusals?: Readonly<Partial<Record<RequestFeature, string>>>
+}
+
+/** @returns the path of the client's field that asks for the feature, '' where its name is unknown; undefined without such a wish. */
+export function findFeatureUse(request: NormalizedRequest, feature: RequestFeature): string | undefined {
+  return featureUses[feature](request)
+}
+
+function useOf(request: NormalizedRequest, field: FieldName, value: unknown): string | undefined {
+  return value === undefined ? undefined : (request.fieldPaths[field] ?? '')
+}
+
+function findPartPath({ messages }: NormalizedRequest, type: 'image' | 'file'): string | undefined {
+  for (const message of messages) {
+    const path = findPart(message.content, type)
+    if (path !== undefined) return path
+  }
+  return undefined
+}
+
+function findPart(parts: readonly ContentPart[], type: 'image' | 'file'): string | undefined {
+  for (const part of parts) {
+    if (part.type === type) return part.path
+    const nested = part.type === 'tool-result' ? findPart(part.content, type) : undefined
+    if (nested !== undefined) return nested
+  }
+  return undefined
+}

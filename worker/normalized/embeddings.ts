@@ -1,0 +1,16 @@
+// Embeddings between all client families and all providers.
+
+export interface EmbeddingsCall {
+  /** The model as the provider knows it. */
+  model: string
+  input: string[]
+}
+
+export interface EmbeddingsResult {
+  /** In the order of the input. */
+  vectors: number[][]
+  /** null when the provider reported none. */
+  promptTokens: number | null
+  /** Facts about the exchange that a client may be shown, as text. */
+  metadata: Record<string, string>
+}

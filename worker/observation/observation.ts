@@ -1,0 +1,66 @@
+// Hands the moments of a request's life to every observer, and keeps a failing observer away from the request.
+import type { Logger } from '../../shared/logging.ts'
+import type { NormalizedUsage } from '../normalized/index.ts'
+import type { UpstreamCallReport } from '../providers/types.ts'
+import type { AnomalyDetails, ClosedFacts, PlannedFacts, RequestObserver, RequestView } from './observer.ts'
+
+/** All observers of a worker as one. No method throws. */
+export type Observation = Required<Omit<RequestObserver, 'name'>>
+
+/** Undefined without observers: the requests then emit nothing, at the cost of one comparison per moment. */
+export function createObservation(observers: readonly RequestObserver[], log: Logger): Observation | undefined {
+  return observers.length === 0 ? undefined : new ObserverList(observers, log)
+}
+
+class ObserverList implements Observation {
+  readonly #observers: readonly RequestObserver[]
+  readonly #log: Logger
+
+  constructor(observers: readonly RequestObserver[], log: Logger) {
+    this.#observers = observers
+    this.#log = log
+  }
+
+  opened(request: RequestView): void {
+    this.#notify(request, observer => observer.opened?.(request))
+  }
+
+  planned(request: RequestView, facts: PlannedFacts): void {
+    this.#notify(request, observer => observer.planned?.(request, facts))
+  }
+
+  upstreamCall(request: RequestView, report: UpstreamCallReport): void {
+    this.#notify(request, observer => observer.upstreamCall?.(request, report))
+  }
+
+  firstByte(request: RequestView, afterMs: number): void {
+    this.#notify(request, observer => observer.firstByte?.(request, afterMs))
+  }
+
+  firstToken(request: RequestView, afterMs: number): void {
+    this.#notify(request, observer => observer.firstToken?.(request, afterMs))
+  }
+
+  usage(request: RequestView, usage: NormalizedUsage): void {
+    this.#notify(request, observer => observer.usage?.(request, usage))
+  }
+
+  anomaly(request: RequestView, name: string, details: AnomalyDetails | undefined): void {
+    this.#notify(request, observer => observer.anomaly?.(request, name, details))
+  }
+
+  closed(request: RequestView, facts: ClosedFacts): void {
+    this.#notify(request, observer => observer.closed?.(request, facts))
+  }
+
+  #notify(request: RequestView, call: (observer: RequestObserver) => void): void {
+    for (const observer of this.#observers) {
+      try {
+        call(observer)
+      } catch (thrown) {
+        const fields = { event: 'observer_failed', observer: observer.name, request_id: request.requestId, err: thrown }
+        this.#log.warn(fields, 'An observer of requests failed')
+      }
+    }
+  }
+}

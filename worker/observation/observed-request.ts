@@ -1,0 +1,141 @@
+// The part of a request that observers see: it collects the facts and emits each moment in order, nothing after `closed`.
+import { randomUUID } from 'node:crypto'
+import type { NormalizedUsage } from '../normalized/index.ts'
+import type { UpstreamCallReport } from '../providers/types.ts'
+import type { Observation } from './observation.ts'
+import type {
+  AnomalyDetails,
+  ClosedFacts,
+  Lifecycle,
+  PlannedFacts,
+  Protocol,
+  RequestFacts,
+  RequestView
+} from './observer.ts'
+
+export interface RequestOutcome {
+  /** The status that was sent, or 499 when the client disconnected or the drain deadline came first. */
+  status: number
+  lifecycle: Lifecycle
+  /** In the words of `ClosedFacts`. */
+  errorType: string | undefined
+}
+
+/** The outcome of a request that was answered with an error status. */
+export function refusedOutcome(status: number): RequestOutcome {
+  return { status, lifecycle: 'request_error', errorType: `http_${status}` }
+}
+
+export abstract class ObservedRequest implements RequestView {
+  readonly requestId: string = randomUUID()
+  readonly startedAtMs: number = performance.now()
+  abstract readonly traceId: string
+  abstract readonly spanId: string | undefined
+  abstract readonly method: string
+  abstract readonly route: string
+  abstract readonly path: string
+  abstract readonly protocol: Protocol
+  abstract readonly caller: string | undefined
+
+  /** Undefined where nothing observes, and after `closed`. */
+  #observation: Observation | undefined
+  #facts: RequestFacts = {}
+  #runningUpstreamCalls = 0
+  #hasFirstByte = false
+  #hasFirstToken = false
+  /** What `closed` will say, while it waits for an upstream call to end. */
+  #pendingEnd: ClosedFacts | undefined
+
+  constructor(observation: Observation | undefined) {
+    this.#observation = observation
+  }
+
+  /** How the request ended; meaningful once its response is over. */
+  abstract outcome(): RequestOutcome
+
+  get startedAtEpochMs(): number {
+    return Math.round(performance.timeOrigin + this.startedAtMs)
+  }
+
+  /** What has been learned so far; never changed in place. */
+  get facts(): RequestFacts {
+    return this.#facts
+  }
+
+  /** Whether anything is told what the methods below take. */
+  get isObserved(): boolean {
+    return this.#observation !== undefined
+  }
+
+  /** The request is complete enough to be looked at. Call it once, last in the constructor. */
+  protected opened(): void {
+    this.#observation?.opened(this)
+  }
+
+  /** Model and provider are chosen. Call it once, before the provider is called. */
+  planned(facts: PlannedFacts): void {
+    this.#facts = { ...this.#facts, ...facts }
+    this.#observation?.planned(this, facts)
+  }
+
+  /** An exchange with the provider begins; `upstreamCall` follows. */
+  upstreamCallStarted(): void {
+    this.#runningUpstreamCalls += 1
+  }
+
+  /** An exchange with the provider has ended. */
+  upstreamCall(report: UpstreamCallReport): void {
+    this.#runningUpstreamCalls = Math.max(0, this.#runningUpstreamCalls - 1)
+    this.#observation?.upstreamCall(this, report)
+    if (this.#runningUpstreamCalls === 0 && this.#pendingEnd !== undefined) this.#emitClosed(this.#pendingEnd)
+  }
+
+  /** The first byte of the response was handed to the connection; later calls do nothing. */
+  firstByte(): void {
+    if (this.#hasFirstByte) return
+    this.#hasFirstByte = true
+    this.#observation?.firstByte(this, performance.now() - this.startedAtMs)
+  }
+
+  /** The first text, reasoning or tool call of a stream was handed to the connection; later calls do nothing. */
+  firstToken(): void {
+    if (this.#hasFirstToken) return
+    this.#hasFirstToken = true
+    this.#observation?.firstToken(this, performance.now() - this.startedAtMs)
+  }
+
+  /** The provider's token counts; a count that it did not report leaves an earlier one in place. */
+  usage(usage: NormalizedUsage): void {
+    const { inputTokens, outputTokens } = usage
+    this.#facts = {
+      ...this.#facts,
+      ...(inputTokens !== null && { inputTokens }),
+      ...(outputTokens !== null && { outputTokens })
+    }
+    this.#observation?.usage(this, usage)
+  }
+
+  /** The provider's response was odd and yet usable. `name` is a stable word. */
+  anomaly(name: string, details?: AnomalyDetails): void {
+    this.#observation?.anomaly(this, name, details)
+  }
+
+  /**
+   * The response is over and `bytesSent` bytes were written. `closed` is emitted now, or after the upstream calls that still run:
+   * a provider may keep its connection open for a moment after its last event. After a client disconnect (`isComplete` false) nothing
+   * is waited for; a call that others share is no longer part of this request.
+   */
+  protected closed(bytesSent: number, isComplete: boolean): void {
+    if (this.#observation === undefined) return
+    const durationMs = performance.now() - this.startedAtMs
+    const end = { ...this.outcome(), durationMs, bytesSent, facts: this.#facts }
+    if (isComplete && this.#runningUpstreamCalls > 0) this.#pendingEnd = end
+    else this.#emitClosed(end)
+  }
+
+  #emitClosed(end: ClosedFacts): void {
+    this.#pendingEnd = undefined
+    this.#observation?.closed(this, { ...end, facts: this.#facts })
+    this.#observation = undefined
+  }
+}

@@ -1,0 +1,22 @@
+// What the operator configured for the native upstream, as plain data that may cross a thread boundary.
+
+export interface NativeOptions {
+  /** Path of v1 chat and of every call that is not chat; '' or beginning with a slash, never ending with one. */
+  v1Base: string
+  /** Path of v2 chat; equal to `v1Base` where the configured base names no version. */
+  v2Base: string
+  isImageInputEnabled: boolean
+  /** Output limit for requests that carry none. */
+  defaultMaxTokens?: number
+  /** v1 `profanity_check`; v2 `disable_filter` is its opposite. */
+  profanityCheck?: boolean
+  flags?: string[]
+  attachmentLimits: AttachmentLimits
+}
+
+export interface AttachmentLimits {
+  audioBytesMax: number
+  imageBytesMax: number
+  textBytesMax: number
+  audioAndImageBytesMax: number
+}

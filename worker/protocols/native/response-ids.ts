@@ -1,0 +1,28 @@
+// The ids that the upstream gives an exchange in the head of its response (upstream.md 1.5).
+
+import type { ResponseHead } from '../face.ts'
+import { readHeader } from '../shared/response-header.ts'
+
+export interface ResponseIds {
+  /** `x-request-id` */
+  upstreamRequestId?: string
+  /** `x-session-id` */
+  upstreamSessionId?: string
+}
+
+export function readResponseIds({ headers }: ResponseHead): ResponseIds {
+  const ids: ResponseIds = {}
+  const requestId = readHeader(headers, 'x-request-id')
+  const sessionId = readHeader(headers, 'x-session-id')
+  if (requestId !== undefined) ids.upstreamRequestId = requestId
+  if (sessionId !== undefined) ids.upstreamSessionId = sessionId
+  return ids
+}
+
+/** The same ids as metadata that a client may be shown. */
+export function writeIdMetadata({ upstreamRequestId, upstreamSessionId }: ResponseIds): Record<string, string> {
+  const metadata: Record<string, string> = {}
+  if (upstreamRequestId !== undefined) metadata.upstream_x_request_id = upstreamRequestId
+  if (upstreamSessionId !== undefined) metadata.upstream_x_session_id = upstreamSessionId
+  return metadata
+}

@@ -1,0 +1,9 @@
+// Reads single headers of a provider's response.
+
+import type { ResponseHeaders } from '../face.ts'
+
+/** The value of a header; of a repeated header the first. */
+export function readHeader(headers: ResponseHeaders, name: string): string | undefined {
+  const value = headers[name]
+  return Array.isArray(value) ? value[0] : value
+}

@@ -1,0 +1,87 @@
+// The attempts of one call: which credential each of them has, and whether another one follows a failure. A held credential that is
+// refused is renewed once; around that stand the retries with their own numbers (upstream contract, sections 1.6 and 2.3).
+
+import type { Logger } from '../../../shared/logging.ts'
+import { toGatewayError } from '../../normalized/index.ts'
+import type { CallContext, UpstreamOperation } from '../types.ts'
+import { delay, throwIfAborted } from './abort.ts'
+import { CallFailure } from './call-failure.ts'
+import type { Credential, CredentialSource } from './credential.ts'
+import { reportCallFailure } from './failure-report.ts'
+import { decideRetry, type RetryPolicy } from './retry.ts'
+
+export interface AttemptsOptions {
+  credentials: CredentialSource
+  retryPolicy: RetryPolicy
+  /** Aborted when the executor closes: no call that fails afterwards is retried. */
+  lifetime: AbortSignal
+  log: Logger
+  /** Milliseconds since the epoch. */
+  now: () => number
+  /** 0 up to 1. */
+  random: () => number
+}
+
+export interface Attempt {
+  readonly credential: Credential
+  /** Retries before this attempt. An attempt with a renewed credential has the number of the one before it. */
+  readonly number: number
+}
+
+/** Counts the attempts of one call. The caller loops: `begin`, send, and after any failure `recover`. */
+export class Attempts {
+  readonly #options: AttemptsOptions
+  readonly #context: CallContext
+  readonly #operation: UpstreamOperation
+  #number = 0
+  /** Of the attempt that runs; undefined until it has one. */
+  #credential: Credential | undefined
+  #isRenewed = false
+
+  constructor(options: AttemptsOptions, context: CallContext, operation: UpstreamOperation) {
+    this.#options = options
+    this.#context = context
+    this.#operation = operation
+  }
+
+  /** Acquires the credential of the next attempt. What it throws goes through `recover` like the failure of an exchange. */
+  async begin(): Promise<Attempt> {
+    this.#credential = undefined
+    throwIfAborted(this.#context.signal)
+    this.#credential = await this.#options.credentials.acquire(this.#context)
+    return { credential: this.#credential, number: this.#number }
+  }
+
+  /**
+   * Resolves when another attempt is to be made: at once with a renewed credential, or after the delay of a retry. Otherwise rejects
+   * with the `GatewayError` of the call, after the one log line of a failed call.
+   * @param canRetry false once the client has seen something of the response.
+   */
+  async recover(thrown: unknown, { canRetry }: { canRetry: boolean }): Promise<void> {
+    if (!(thrown instanceof CallFailure)) throw toGatewayError(thrown)
+    if (this.#canRenew(thrown)) {
+      this.#isRenewed = true
+      return
+    }
+    const retry = canRetry ? this.#decideRetry(thrown) : undefined
+    if (retry === undefined) {
+      reportCallFailure(this.#options.log, thrown, this.#context, this.#operation)
+      throw thrown.error
+    }
+    await delay(retry.delayMs, this.#context.signal)
+    this.#number += 1
+    this.#isRenewed = false
+  }
+
+  /** Whether a refusal was about a held credential that can be replaced: once for each number. */
+  #canRenew({ status }: CallFailure): boolean {
+    const credential = this.#credential
+    if (status !== 401 || credential === undefined || this.#isRenewed) return false
+    return this.#options.credentials.reject(credential) && !credential.isFresh
+  }
+
+  #decideRetry(failure: CallFailure): { delayMs: number } | undefined {
+    const { retryPolicy, lifetime, now, random } = this.#options
+    return lifetime.aborted ? undefined : decideRetry(failure, this.#number, retryPolicy, { nowMs: now(), random })
+  }
+}

@@ -1,0 +1,74 @@
+// What whole and streamed chats have in common: the call with its final body, the reader of the response, and the stop strings.
+
+import { randomUUID } from 'node:crypto'
+import type { Logger } from '../../../shared/logging.ts'
+import { createStopSequenceFilter, type StopSequenceFilter } from '../../normalized/index.ts'
+import type { ProviderFace, ResponseHead, ResponseReader } from '../../protocols/face.ts'
+import { findProviderFace, type ProviderFaces } from '../../protocols/registry.ts'
+import type { CallContext, ChatCall } from '../types.ts'
+import type { ProviderCall, ProviderClient } from './client.ts'
+import type { ExecutorHooks } from './hooks.ts'
+
+export interface ChatDependencies {
+  client: ProviderClient
+  faces: ProviderFaces
+  hooks: ExecutorHooks
+  log: Logger
+  /** Whether bodies of requests may appear in the log at its debug level. */
+  logsPayloads: boolean
+}
+
+/** The chat as a call to its provider, with the body that the hook prepared. Rejects with `GatewayError` of the hook. */
+export async function prepareChatCall(
+  dependencies: ChatDependencies,
+  call: ChatCall,
+  context: CallContext
+): Promise<ProviderCall> {
+  const body = (await dependencies.hooks.prepareBody?.(call, context)) ?? call.body
+  logPayload(dependencies, body, context)
+  return { operation: 'chat', method: 'POST', path: call.path, headers: call.headers, body }
+}
+
+/** The face that wrote the call and reads its response. */
+export function findChatFace({ faces }: ChatDependencies, call: ChatCall): ProviderFace {
+  return findProviderFace(faces, call.plan)
+}
+
+/** The reader for one response to a chat. */
+export function openChatReader(
+  dependencies: ChatDependencies,
+  call: ChatCall,
+  context: CallContext,
+  head: ResponseHead
+): ResponseReader {
+  return findChatFace(dependencies, call).createReader(call.reading, head, {
+    createNonce: randomUUID,
+    onAnomaly(anomaly, details) {
+      dependencies.log.warn(
+        { event: 'upstream_anomaly', request_id: context.requestId, anomaly, ...details },
+        'A response of the upstream has an anomaly'
+      )
+      context.onAnomaly?.(anomaly, details)
+    }
+  })
+}
+
+/** A filter for the stop strings that the gateway applies itself; undefined for a request without any. */
+export function openStopFilter({ request }: ChatCall): StopSequenceFilter | undefined {
+  const stops = request.sampling.stop?.filter(stop => stop !== '')
+  return stops === undefined || stops.length === 0 ? undefined : createStopSequenceFilter(stops)
+}
+
+/** Enough of a body to see what was sent, and little enough to keep a debug log small. */
+const LOGGED_BYTES_MAX = 64 * 1024
+
+function logPayload({ log, logsPayloads }: ChatDependencies, body: Uint8Array, context: CallContext): void {
+  if (!log.isLevelEnabled('debug')) return
+  const payload = logsPayloads
+    ? Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, LOGGED_BYTES_MAX)).toString('utf8')
+    : '(payload omitted in PROD)'
+  log.debug(
+    { event: 'upstream_chat_completion_request', request_id: context.requestId, payload },
+    'Upstream chat request'
+  )
+}

@@ -1,0 +1,41 @@
+// A chat whose response is taken whole: one exchange, one reader, the stop strings, and one push.
+
+import { GatewayError, type NormalizedEvent } from '../../normalized/index.ts'
+import type { CallContext, ChatCall, ResponseSink } from '../types.ts'
+import { contentFailure } from './call-failure.ts'
+import { type ChatDependencies, openChatReader, openStopFilter, prepareChatCall } from './chat-call.ts'
+import { reportCallFailure } from './failure-report.ts'
+import type { BufferedResponse } from './whole-response.ts'
+
+/** Runs a chat and pushes all events of its response at once. Rejects with `GatewayError`; nothing was pushed then. */
+export async function completeChat(
+  dependencies: ChatDependencies,
+  call: ChatCall,
+  context: CallContext,
+  sink: ResponseSink
+): Promise<void> {
+  const response = await dependencies.client.fetch(await prepareChatCall(dependencies, call, context), context)
+  const events = cutAtStop(call, readEvents(dependencies, call, context, response))
+  const completer = dependencies.hooks.eventCompleter
+  const isIncomplete = completer?.isNeeded(events, context) === true
+  sink.push(isIncomplete ? await completer.complete(events, context) : events)
+}
+
+function readEvents(
+  dependencies: ChatDependencies,
+  call: ChatCall,
+  context: CallContext,
+  response: BufferedResponse
+): NormalizedEvent[] {
+  try {
+    return openChatReader(dependencies, call, context, response).readBody(response.bytes)
+  } catch (thrown) {
+    if (GatewayError.is(thrown)) reportCallFailure(dependencies.log, contentFailure(thrown), context, 'chat')
+    throw thrown
+  }
+}
+
+function cutAtStop(call: ChatCall, events: NormalizedEvent[]): NormalizedEvent[] {
+  const filter = openStopFilter(call)
+  return filter === undefined ? events : [...filter.push(events), ...filter.finish()]
+}

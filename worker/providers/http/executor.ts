@@ -1,0 +1,88 @@
+// The executor of one provider profile for one credential, for every kind whose calls are a face plus an authorization header.
+
+import { CATALOG_SERIALIZED_BYTES_MAX } from '../../../shared/catalog.ts'
+import { GatewayError } from '../../normalized/index.ts'
+import type { WrittenCall } from '../../protocols/face.ts'
+import { findProviderFace } from '../../protocols/registry.ts'
+import type { Executor, UpstreamOperation } from '../types.ts'
+import type { ChatDependencies } from './chat-call.ts'
+import { streamChat } from './chat-stream.ts'
+import { completeChat } from './chat-whole.ts'
+import type { ProviderCall } from './client.ts'
+import type { ErrorRedaction } from './redaction.ts'
+
+export interface HttpExecutorOptions extends ChatDependencies {
+  providerKind: string
+  /** The options of the profile, for the codecs of its face. */
+  faceOptions: unknown
+  redaction: ErrorRedaction
+  /** Aborted by `close` and `destroy`. */
+  lifetime: AbortController
+  /** What ends with the executor; absent where other executors use the connections too. */
+  connections?: { close(): Promise<void>; destroy(): Promise<void> } | undefined
+}
+
+/** A model list may hold members that the catalog drops; a list that is far beyond the catalog's bound is not read to its end. */
+const MODEL_LIST_BYTES_MAX = 4 * CATALOG_SERIALIZED_BYTES_MAX
+
+/** Creates an executor. It has a method for each codec that its face has. */
+export function createHttpExecutor(options: HttpExecutorOptions): Executor {
+  const { client, faceOptions, providerKind, lifetime, connections } = options
+  const { around, rethrow } = options.redaction
+  // Only chat has a contract for each API mode.
+  const { embeddings, countTokens, models } = findProviderFace(options.faces, { providerKind, apiMode: 'v1' })
+
+  function endLifetime(): void {
+    lifetime.abort(new GatewayError('gateway_not_ready', { reason: 'gateway_shutting_down' }))
+  }
+
+  const executor: Executor = {
+    chat(call, context, sink) {
+      const run = call.request.isStream ? streamChat : completeChat
+      return run(options, call, context, around(sink)).catch(rethrow)
+    },
+    async close() {
+      endLifetime()
+      await connections?.close()
+    },
+    async destroy() {
+      endLifetime()
+      await connections?.destroy()
+    }
+  }
+  if (embeddings !== undefined) {
+    executor.embed = async (call, context) => {
+      const count = call.input.length
+      const written = embeddings.write(call, faceOptions)
+      return client
+        .fetchJson(toProviderCall('embeddings', written), context, (body, head) =>
+          embeddings.read(body, { count, head })
+        )
+        .catch(rethrow)
+    }
+  }
+  if (countTokens !== undefined) {
+    executor.countTokens = async (call, context) => {
+      const count = call.input.length
+      if (count === 0) return []
+      const written = countTokens.write(call, faceOptions)
+      return client
+        .fetchJson(toProviderCall('tokens', written), context, body => countTokens.read(body, { count }))
+        .catch(rethrow)
+    }
+  }
+  if (models !== undefined) {
+    executor.listModels = async context => {
+      const written = models.write(faceOptions)
+      return client
+        .fetchJson(toProviderCall('models', written), context, body => models.read(body), MODEL_LIST_BYTES_MAX)
+        .catch(rethrow)
+    }
+  }
+  return executor
+}
+
+function toProviderCall(operation: UpstreamOperation, { method, path, headers, body }: WrittenCall): ProviderCall {
+  const call = { operation, method, path, headers }
+  return body === undefined ? call : { ...call, body: Buffer.from(JSON.stringify(body)) }
+}

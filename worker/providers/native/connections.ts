@@ -1,0 +1,123 @@
+// The connections to the native upstream: one set for the API and two for tokens, as the settings say (upstream contract, 1.3).
+
+import { readFileSync } from 'node:fs'
+import type { Settings } from '../../../shared/settings.ts'
+import { type AddressPolicy, createCheckedLookup } from '../egress/checked-lookup.ts'
+import { openOrigin, type ProviderOrigin, type TlsOptions } from '../http/connections.ts'
+import { type NativeEndpoints, resolveEndpoints } from './endpoints.ts'
+
+export interface NativeConnections {
+  endpoints: NativeEndpoints
+  /** Everything but tokens. */
+  api: ProviderOrigin
+  /** The OAuth server: no client certificate is shown to it. */
+  oauth: ProviderOrigin
+  /** Password tokens: the API's origin on separate connections, so that a full API pool cannot delay a token it waits for. */
+  passwordToken: ProviderOrigin
+  close(): Promise<void>
+  destroy(): Promise<void>
+}
+
+/**
+ * Connections of one worker to the API when `UPSTREAM_MAX_CONNECTIONS` is unset. The usual default of 100 would let the
+ * hundred-and-first stream wait for another one to end, although an open stream costs next to nothing (ADR of 2026-11-21 on
+ * upstream connections and timeouts).
+ */
+export const API_CONNECTIONS_MAX_DEFAULT = 1024
+
+/** Requests that wait for a connection when all are in use; each holds its body, so the number is bounded. */
+const API_WAITERS_MAX = 1024
+
+/** Token calls are single flight per credential; this many at once is generous even with the credentials of clients. */
+const TOKEN_CONNECTIONS_MAX = 8
+
+/** A setting that names a file, or the content of that file, cannot be used. The message names the setting only. */
+export class TransportConfigurationError extends Error {
+  readonly setting: string
+
+  constructor(setting: string, cause: unknown) {
+    super(`${setting} cannot be read.`, { cause })
+    this.name = 'TransportConfigurationError'
+    this.setting = setting
+  }
+}
+
+export type ConnectionSettings = Pick<Settings, 'upstream' | 'proxy' | 'streamIdleTimeoutSeconds'>
+
+export interface NativeConnectionsOptions {
+  settings: ConnectionSettings
+  /** The API base, already checked as a URL. */
+  baseUrl: string
+  /** Which addresses the API may have; absent where private hosts are legitimate. A proxy resolves by itself. */
+  addressPolicy?: AddressPolicy | undefined
+}
+
+/** Prepares the connections; none is opened before the first call. Raises `TransportConfigurationError` for unreadable TLS files. */
+export function openNativeConnections({
+  settings,
+  baseUrl,
+  addressPolicy
+}: NativeConnectionsOptions): NativeConnections {
+  const { upstream, proxy } = settings
+  const endpoints = resolveEndpoints(baseUrl, upstream.authUrl)
+  const trust = readTrust(upstream)
+  const common = {
+    proxy,
+    timeouts: {
+      callMs: Math.ceil(upstream.timeout * 1000),
+      streamIdleMs: Math.ceil(settings.streamIdleTimeoutSeconds * 1000)
+    }
+  }
+  const toApi = {
+    ...common,
+    origin: endpoints.apiOrigin,
+    tls: { ...trust, ...readClientCertificate(upstream) },
+    ...(addressPolicy === undefined ? {} : { lookup: createCheckedLookup(addressPolicy) })
+  }
+  const connectionsMax = upstream.maxConnections ?? API_CONNECTIONS_MAX_DEFAULT
+  const api = openOrigin({ ...toApi, connectionsMax, waitersMax: API_WAITERS_MAX })
+  const passwordToken = openOrigin({ ...toApi, connectionsMax: TOKEN_CONNECTIONS_MAX })
+  const oauth = openOrigin({
+    ...common,
+    origin: endpoints.oauth.origin,
+    tls: trust,
+    connectionsMax: TOKEN_CONNECTIONS_MAX
+  })
+  const all = [api, oauth, passwordToken]
+  return {
+    endpoints,
+    api,
+    oauth,
+    passwordToken,
+    async close() {
+      await Promise.all(all.map(origin => origin.close()))
+    },
+    async destroy() {
+      await Promise.all(all.map(origin => origin.destroy()))
+    }
+  }
+}
+
+/** A bundle of authorities wins over switched-off verification: naming authorities asks for them to be checked. */
+function readTrust(upstream: Settings['upstream']): TlsOptions {
+  if (upstream.caBundleFile !== undefined) {
+    return { ca: readSettingFile('UPSTREAM_CA_BUNDLE_FILE', upstream.caBundleFile), rejectUnauthorized: true }
+  }
+  return upstream.verifySslCerts ? {} : { rejectUnauthorized: false }
+}
+
+function readClientCertificate(upstream: Settings['upstream']): TlsOptions {
+  if (upstream.certFile === undefined) return {}
+  const cert = readSettingFile('UPSTREAM_CERT_FILE', upstream.certFile)
+  const key = upstream.keyFile === undefined ? cert : readSettingFile('UPSTREAM_KEY_FILE', upstream.keyFile)
+  const passphrase = upstream.keyFilePassword?.reveal()
+  return { cert, key, ...(passphrase === undefined ? {} : { passphrase }) }
+}
+
+function readSettingFile(setting: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (thrown) {
+    throw new TransportConfigurationError(setting, thrown)
+  }
+}

@@ -1,0 +1,157 @@
+// The native upstream for one credential: the generic executor with tokens, uploads and generated files, over connections that it
+// may share with other credentials.
+
+import type { Secret } from '../../../shared/secret.ts'
+import { assertNever } from '../../normalized/assert.ts'
+import { toGatewayError } from '../../normalized/index.ts'
+import type { MediaKind } from '../../protocols/native/media-types.ts'
+import type { NativeOptions } from '../../protocols/native/options.ts'
+import type { GuardedDownload } from '../egress/guarded-download.ts'
+import { CallFailure, describeCause } from '../http/call-failure.ts'
+import { ProviderClient } from '../http/client.ts'
+import { type CredentialSource, createFixedCredential } from '../http/credential.ts'
+import { createHttpExecutor } from '../http/executor.ts'
+import type { Gate } from '../http/gate.ts'
+import type { ErrorRedaction } from '../http/redaction.ts'
+import type { ReadError } from '../http/response-head.ts'
+import type { ExecutorDependencies } from '../provider-kind.ts'
+import type { CallContext, ChatCall, Executor } from '../types.ts'
+import type { UploadCache } from './attachments/upload-cache.ts'
+import { type AttachmentUploader, createAttachmentUploader } from './attachments/uploader.ts'
+import type { NativeConnections } from './connections.ts'
+import { createFileCalls } from './files.ts'
+import { createImageCompleter } from './generated-images.ts'
+import { substitutePlaceholders } from './placeholders.ts'
+import { fetchOAuthToken, fetchPasswordToken, type TokenFetchOptions } from './token-fetch.ts'
+import { createTokenSource, writeBearer } from './token-source.ts'
+
+/** How calls are authorized. A given token is used first where another one can be fetched. */
+export type NativeCredential =
+  | { type: 'oauth'; credentials: Secret; scope: string; givenToken?: Secret }
+  | { type: 'password'; user: string; password: Secret; givenToken?: Secret }
+  /** Nothing can be renewed; null sends no authorization at all. */
+  | { type: 'fixed'; accessToken: Secret | null }
+
+/** What all executors of a profile have in common. */
+export interface SharedDependencies extends ExecutorDependencies {
+  userAgent: string
+  faceOptions: NativeOptions
+  readError: ReadError
+  download: GuardedDownload
+  uploads: UploadCache<MediaKind>
+  uploadGate: Gate
+  redaction: ErrorRedaction
+}
+
+export interface NativeExecutorOptions {
+  shared: SharedDependencies
+  connections: NativeConnections
+  /** Whether `close` and `destroy` end the connections: false when other executors use them. */
+  ownsConnections: boolean
+  credential: NativeCredential
+  /** Names the credential without revealing it. */
+  identity: string
+}
+
+export function createNativeExecutor(options: NativeExecutorOptions): Executor {
+  const { shared, connections } = options
+  const { settings, log } = shared
+  // Its abort also ends a pending token fetch: no caller waits for it, and it would delay closing the connections.
+  const lifetime = new AbortController()
+  const client = new ProviderClient({
+    origin: connections.api,
+    credentials: createCredentials(options, lifetime.signal),
+    readError: shared.readError,
+    retryPolicy: {
+      retriesMax: settings.upstream.maxRetries,
+      backoffSeconds: settings.upstream.retryBackoffFactor,
+      statuses: settings.upstream.retryOnStatusCodes
+    },
+    userAgent: shared.userAgent,
+    sendsRequestHeaders: true,
+    lifetime: lifetime.signal,
+    log,
+    now: shared.now,
+    random: shared.random
+  })
+  const files = createFileCalls(client, shared.faceOptions)
+  const uploader = createAttachmentUploader({
+    files,
+    download: shared.download,
+    cache: shared.uploads,
+    gate: shared.uploadGate,
+    credentialIdentity: options.identity,
+    limits: shared.faceOptions.attachmentLimits
+  })
+  return createHttpExecutor({
+    providerKind: 'native',
+    faces: shared.faces,
+    faceOptions: shared.faceOptions,
+    client,
+    hooks: {
+      prepareBody: (call, context) => uploadAttachments(uploader, call, context),
+      eventCompleter: createImageCompleter({ download: files.download, log })
+    },
+    redaction: shared.redaction,
+    lifetime,
+    connections: options.ownsConnections ? connections : undefined,
+    log,
+    logsPayloads: settings.mode === 'DEV'
+  })
+}
+
+/** The body of a chat with its attachments uploaded and their ids in place of the placeholders. */
+async function uploadAttachments(
+  uploader: AttachmentUploader,
+  { attachments, body }: ChatCall,
+  context: CallContext
+): Promise<Uint8Array> {
+  if (attachments.length === 0) return body
+  return substitutePlaceholders(body, await uploader.upload(attachments, context))
+}
+
+function createCredentials(
+  { shared, connections, credential }: NativeExecutorOptions,
+  lifetime: AbortSignal
+): CredentialSource {
+  if (credential.type === 'fixed') {
+    const { accessToken } = credential
+    return accessToken === null ? createFixedCredential() : createFixedCredential(writeBearer(accessToken))
+  }
+  const fetchOptions: TokenFetchOptions = {
+    connections,
+    userAgent: shared.userAgent,
+    readError: shared.readError,
+    signal: lifetime
+  }
+  return createTokenSource({
+    fetchToken(headers) {
+      switch (credential.type) {
+        case 'oauth':
+          return fetchOAuthToken(fetchOptions, credential)
+        case 'password':
+          return fetchPasswordToken(fetchOptions, credential, headers)
+        default:
+          return assertNever(credential)
+      }
+    },
+    givenToken: credential.givenToken,
+    expiryBufferMs: shared.settings.upstream.tokenExpiryBufferMs,
+    now: shared.now,
+    random: shared.random,
+    onFetched(failure) {
+      shared.onTokenFetched?.(failure !== undefined)
+      if (failure === undefined) shared.log.debug({ event: 'upstream_token_fetched' }, 'Got an upstream access token')
+      // A fetch that ended because the executor closes is no failure.
+      else if (!lifetime.aborted) logTokenFailure(shared, failure)
+    }
+  })
+}
+
+function logTokenFailure({ log }: SharedDependencies, thrown: unknown): void {
+  const error = thrown instanceof CallFailure ? thrown.error : toGatewayError(thrown)
+  log.warn(
+    { event: 'upstream_token_failed', code: error.code, status: error.status, cause: describeCause(error) },
+    'No upstream access token could be fetched'
+  )
+}

@@ -1,0 +1,30 @@
+// What a provider kind registers: how its options are read, and how its executors are made.
+
+import type { Logger } from '../../shared/logging.ts'
+import type { ProviderProfile } from '../../shared/profile.ts'
+import type { Settings } from '../../shared/settings.ts'
+import type { ProviderFaces } from '../protocols/registry.ts'
+import type { ExecutorPool } from './types.ts'
+
+/** What every kind gets for its executors. */
+export interface ExecutorDependencies {
+  settings: Settings
+  /** The faces of all kinds; a chat finds its own by the plan. */
+  faces: ProviderFaces
+  log: Logger
+  /** The product's version, for the user agent. */
+  version: string
+  /** Milliseconds since the epoch. */
+  now: () => number
+  /** 0 up to 1. */
+  random: () => number
+  /** Called after each token call, for the metrics. */
+  onTokenFetched?: ((hasFailed: boolean) => void) | undefined
+}
+
+export interface ProviderKindRegistration {
+  /** What the operator configured for the profile, for the faces of the kind: plain data that may cross a thread boundary. */
+  readOptions(profile: ProviderProfile, settings: Settings): unknown
+  /** Creates the executors of a profile. Opens no connection; raises an error for a file of the settings that cannot be read. */
+  createPool(profile: ProviderProfile, dependencies: ExecutorDependencies): ExecutorPool
+}

@@ -1,0 +1,75 @@
+// Every provider kind that has executors, one line each, and the executors of all profiles. A further kind adds its line here and
+// one in `protocols/registry.ts`.
+
+import type { ProfileSet } from '../../shared/profile.ts'
+import type { Settings } from '../../shared/settings.ts'
+import { nativeKind } from './native/index.ts'
+import type { ExecutorDependencies, ProviderKindRegistration } from './provider-kind.ts'
+import type { ExecutorPool, Executors } from './types.ts'
+
+export type { ExecutorDependencies, ProviderKindRegistration } from './provider-kind.ts'
+
+export type ProviderKinds = Readonly<Record<string, ProviderKindRegistration>>
+
+export const providerKinds: ProviderKinds = {
+  native: nativeKind
+}
+
+export interface ExecutorsOptions extends Omit<ExecutorDependencies, 'now' | 'random'> {
+  profiles: ProfileSet
+  kinds?: ProviderKinds
+  /** The system's clock unless given, in milliseconds since the epoch. */
+  now?: () => number
+  /** `Math.random` unless given. */
+  random?: () => number
+}
+
+/**
+ * Creates a pool for each profile. Raises an `Error` for a kind that is not registered, which preflight refuses, and what the kind
+ * raises for a file of the settings that cannot be read.
+ */
+export function createExecutors(options: ExecutorsOptions): Executors {
+  const { profiles, kinds = providerKinds, now = Date.now, random = Math.random, ...dependencies } = options
+  const pools = new Map<string, ExecutorPool>()
+  for (const profile of profiles.profiles) {
+    const kind = findKind(kinds, profile.providerKind)
+    pools.set(profile.profileId, kind.createPool(profile, { ...dependencies, now, random }))
+  }
+  return {
+    acquire(profileId, authorization) {
+      const pool = pools.get(profileId)
+      if (pool === undefined) throw new Error(`No profile has the id ${profileId}.`)
+      return pool.acquire(authorization)
+    },
+    async close() {
+      await Promise.all([...pools.values()].map(pool => pool.close()))
+    },
+    async destroy() {
+      await Promise.all([...pools.values()].map(pool => pool.destroy()))
+    }
+  }
+}
+
+/** The options of every profile for the faces of its kind, by profile id. Raises an `Error` for a kind that is not registered. */
+export function readProviderOptions({
+  profiles,
+  kinds = providerKinds,
+  settings
+}: {
+  profiles: ProfileSet
+  kinds?: ProviderKinds
+  settings: Settings
+}): Record<string, unknown> {
+  return Object.fromEntries(
+    profiles.profiles.map(profile => [
+      profile.profileId,
+      findKind(kinds, profile.providerKind).readOptions(profile, settings)
+    ])
+  )
+}
+
+function findKind(kinds: ProviderKinds, providerKind: string): ProviderKindRegistration {
+  const kind = kinds[providerKind]
+  if (kind === undefined) throw new Error(`The provider kind ${providerKind} is not registered.`)
+  return kind
+}

@@ -1,0 +1,146 @@
+// Takes what an executor delivers and writes it to the client: a whole response at its end, a stream as it comes.
+
+import type { FastifyReply } from 'fastify'
+import { type EventStreamWriter, startEventStream } from '../http/event-stream.ts'
+import type { RequestContext } from '../http/request-context.ts'
+import { sendJson, sendWhole } from '../http/respond.ts'
+import {
+  accumulateEvents,
+  type GatewayError,
+  type NormalizedEvent,
+  type NormalizedResponse
+} from '../normalized/index.ts'
+import type { ChatClientFace, ResponseContext, StreamWriter } from '../protocols/face.ts'
+import type { ByteSink, RelayHead, ResponseSink } from '../providers/types.ts'
+
+/** A sink with its ends, which the route that made it calls. */
+export interface ClientSink extends ResponseSink {
+  /** Ends the response. */
+  finish(): void
+  /** Ends a response that has begun with an error in the client's form. False where nothing was sent yet: raise it instead. */
+  fail(error: GatewayError): boolean
+}
+
+export interface SinkOptions {
+  reply: FastifyReply
+  face: ChatClientFace
+  responseContext: ResponseContext
+}
+
+export interface StreamOptions {
+  /** Keeps proxies from closing a silent stream; null sends nothing. */
+  keepAliveText: string | null
+  contentType: string | undefined
+}
+
+/** The sink of a response that is sent as one body. */
+export class WholeResponseSink implements ClientSink {
+  readonly #options: SinkOptions
+  #response: NormalizedResponse | undefined
+  #relayed: { head: RelayHead; pieces: Uint8Array[] } | undefined
+
+  constructor(options: SinkOptions) {
+    this.#options = options
+  }
+
+  push(events: readonly NormalizedEvent[]): boolean {
+    this.#response = accumulateEvents(events)
+    return true
+  }
+
+  relay(head: RelayHead): ByteSink {
+    const pieces: Uint8Array[] = []
+    this.#relayed = { head, pieces }
+    return { write: bytes => pieces.push(bytes) > 0, end: () => undefined }
+  }
+
+  whenDrained(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  finish(): void {
+    const { reply, face, responseContext } = this.#options
+    if (this.#relayed !== undefined) {
+      const { head, pieces } = this.#relayed
+      sendWhole(reply, {
+        status: 200,
+        contentType: head.contentType,
+        headers: head.headers,
+        body: Buffer.concat(pieces)
+      })
+    } else if (this.#response !== undefined) {
+      if (this.#response.usage !== null) reply.request.context.usage(this.#response.usage)
+      sendJson(reply, 200, {}, JSON.stringify(face.writeResponse(this.#response, responseContext)))
+    }
+  }
+
+  fail(): boolean {
+    return false
+  }
+}
+
+/** The sink of a streamed response. Its head goes out with the first event: until then a failure is still an HTTP status. */
+export class StreamSink implements ClientSink {
+  readonly #reply: FastifyReply
+  readonly #context: RequestContext
+  readonly #writer: StreamWriter
+  readonly #options: StreamOptions
+  #stream: EventStreamWriter | undefined
+
+  constructor({ reply, face, responseContext }: SinkOptions, options: StreamOptions) {
+    this.#reply = reply
+    this.#context = reply.request.context
+    this.#writer = face.createStreamWriter(responseContext)
+    this.#options = options
+  }
+
+  push(events: readonly NormalizedEvent[]): boolean {
+    this.#stream ??= startEventStream(this.#reply, this.#options)
+    const hasRoom = this.#stream.write(this.#writer.write(events))
+    for (const event of events) this.#observe(event)
+    return hasRoom
+  }
+
+  relay({ contentType, headers }: RelayHead): ByteSink {
+    const stream = startEventStream(this.#reply, { ...this.#options, contentType, headers })
+    this.#stream = stream
+    return { write: bytes => stream.write(bytes), end: () => undefined }
+  }
+
+  whenDrained(): Promise<void> {
+    return this.#stream?.whenDrained() ?? Promise.resolve()
+  }
+
+  finish(): void {
+    // Cut at the drain deadline: a client that still listens is told so in the form of the stream.
+    if (this.#stream !== undefined && this.#context.isAborted) throw this.#context.signal.reason
+    this.#stream?.end()
+  }
+
+  fail(error: GatewayError): boolean {
+    if (this.#stream === undefined) return false
+    try {
+      this.#stream.end(this.#writer.write([{ type: 'error', error }]))
+    } catch {
+      this.#context.cut(error)
+    }
+    return true
+  }
+
+  #observe(event: NormalizedEvent): void {
+    switch (event.type) {
+      case 'text-delta':
+      case 'reasoning-delta':
+      case 'refusal-delta':
+      case 'tool-call-start':
+        this.#context.firstToken()
+        break
+      case 'usage':
+        this.#context.usage(event.usage)
+        break
+      case 'error':
+        this.#context.failed(event.error)
+        break
+    }
+  }
+}
