@@ -1,11 +1,11 @@
-// What an SDK may rely on in a content stream, checked on the bytes in both forms: the members of its types, and the rules that its
-// chat and its error handling depend on.
+// Checks the bytes of a content stream in both forms: the members of the SDK's types, and the rules that the SDK's chat and error
+// handling depend on.
 
 import { FinishReason } from '@google/genai'
 import type {
-  ContentAnswerPart,
   ContentCandidate,
   ContentResponse,
+  ContentResponsePart,
   ContentTextPart
 } from '../../worker/protocols/content/client/schema.ts'
 
@@ -20,7 +20,7 @@ export interface ReadStream {
   error: StreamError | undefined
 }
 
-/** Reads a whole stream of server-sent events and throws with a sentence on the first rule that is broken. */
+/** Reads a whole stream of server-sent events. Throws an error with the first rule that the stream breaks. */
 export function readEventStream(text: string): ReadStream {
   check(text.endsWith('\n\n'), 'the stream ends with a blank line')
   const frames = text.slice(0, -2).split('\n\n')
@@ -28,13 +28,13 @@ export function readEventStream(text: string): ReadStream {
   return readDocuments(frames.map(frame => JSON.parse(frame.slice('data: '.length))))
 }
 
-/** The same for a stream in the form of a JSON array. */
+/** Reads and checks a stream that is a JSON array. */
 export function readArrayStream(text: string): ReadStream {
   check(text.startsWith('[{') && text.endsWith('}]'), 'the stream is one array')
   const documents = JSON.parse(text)
   check(
     text === `[${documents.map((document: unknown) => JSON.stringify(document)).join(',\r\n')}]`,
-    'elements stand on lines'
+    'each element is on a line'
   )
   return readDocuments(documents)
 }
@@ -69,7 +69,7 @@ function checkChunk(
     chunk.responseId === first?.responseId && chunk.modelVersion === first?.modelVersion,
     'ids are the same in every chunk'
   )
-  check(!hasNull(chunk.candidates.map(({ content, ...rest }) => [rest, content.role])), 'nothing of a chunk is null')
+  check(!hasNull(chunk.candidates.map(({ content, ...rest }) => [rest, content.role])), 'no member of a chunk is null')
   check(chunk.candidates.length === 1, 'there is one candidate')
   checkCandidate(chunk.candidates[0], isLast)
   for (const count of Object.values(chunk.usageMetadata ?? {}))
@@ -78,23 +78,23 @@ function checkChunk(
 
 function checkCandidate(candidate: ContentCandidate, isLast: boolean): void {
   check(candidate.index === 0, 'the candidate has index 0')
-  check(!('safetyRatings' in candidate), 'ratings are in whole answers only')
+  check(!('safetyRatings' in candidate), 'ratings are in whole responses only')
   check(isLast || !('groundingMetadata' in candidate), 'sources are on the last chunk')
   const { role, parts } = candidate.content
-  check(role === 'model', 'the model speaks')
+  check(role === 'model', 'the role is model')
   check(parts.length > 0, 'a content without parts is invalid for the SDK')
   for (const part of parts) checkPart(part, isLast)
   if (!isLast) {
     check(!('finishReason' in candidate), 'only the last chunk has a reason')
     return
   }
-  check(candidate.finishReason !== undefined && candidate.finishReason in FinishReason, 'the reason is one of the SDK')
-  check((candidate.finishReason as string) !== 'CONTINUATION', 'the SDK is not told to ask again')
+  check(candidate.finishReason !== undefined && candidate.finishReason in FinishReason, 'the SDK knows the reason')
+  check((candidate.finishReason as string) !== 'CONTINUATION', 'the reason does not make the SDK repeat the request')
 }
 
 const PART_KINDS = ['text', 'functionCall', 'inlineData', 'fileData']
 
-function checkPart(part: ContentAnswerPart, isLast: boolean): void {
+function checkPart(part: ContentResponsePart, isLast: boolean): void {
   const kinds = Object.keys(part).filter(name => PART_KINDS.includes(name))
   check(kinds.length === 1, 'a part is of one kind')
   if ('text' in part) {
@@ -119,9 +119,9 @@ function hasNull(value: unknown): boolean {
   return typeof value === 'object' && Object.values(value).some(hasNull)
 }
 
-/** The parts that the chunks add up to for a client that joins texts and thoughts: those of the whole answer. */
-export function joinParts(chunks: readonly ContentResponse[]): ContentAnswerPart[] {
-  const joined: ContentAnswerPart[] = []
+/** The parts for a client that joins the texts and thoughts of the chunks; they equal those of the whole response. */
+export function joinParts(chunks: readonly ContentResponse[]): ContentResponsePart[] {
+  const joined: ContentResponsePart[] = []
   for (const part of chunks.flatMap(chunk => chunk.candidates[0].content.parts)) {
     const last = joined.at(-1)
     if ('text' in part && isContinued(last, part)) Object.assign(last, { ...part, text: last.text + part.text })
@@ -130,7 +130,7 @@ export function joinParts(chunks: readonly ContentResponse[]): ContentAnswerPart
   return joined.length === 0 ? [{ text: '' }] : joined
 }
 
-function isContinued(last: ContentAnswerPart | undefined, part: ContentTextPart): last is ContentTextPart {
+function isContinued(last: ContentResponsePart | undefined, part: ContentTextPart): last is ContentTextPart {
   if (last === undefined || !('text' in last)) return false
   return part.thought === last.thought && last.thoughtSignature === undefined
 }

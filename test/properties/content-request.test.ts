@@ -52,7 +52,7 @@ const memberNames = [
   ...['__proto__', 'constructor']
 ]
 
-/** Values that look like what belongs there, so that the readers get past their first check. */
+/** Values that resemble valid ones, so that the readers get past their first check. */
 const { value: likely } = fc.letrec<{ value: JsonValue }>(tie => ({
   value: fc.oneof(
     { depthSize: 'small' },
@@ -73,7 +73,7 @@ const bodyOf = (...tables: object[]): fc.Arbitrary<JsonObject> => {
   return fc.dictionary(names, likely, { maxKeys: 8 })
 }
 
-/** Reads as the gateway does, from text: only parsing makes members such as `__proto__`. */
+/** Reads a body from text, as the gateway does: only parsing creates members such as `__proto__`. */
 function readOrRefuse(body: JsonObject, read: (body: JsonObject) => unknown): GatewayError | undefined {
   try {
     read(JSON.parse(JSON.stringify(body)))
@@ -88,7 +88,7 @@ function assertRefusal(error: GatewayError): void {
   assert.match(`${error.status} ${error.param}`, /^400 \w+(\.\w+|\[\d+\])*$/)
 }
 
-t.test('any body is read or refused with the path of a member', async t => {
+t.test('every body is read or refused with the path of a member', async t => {
   let readCount = 0
   fc.assert(
     fc.property(
@@ -109,7 +109,7 @@ t.test('any body is read or refused with the path of a member', async t => {
   t.equal(({} as JsonObject).polluted, undefined)
 })
 
-t.test('any other body of the family is read or refused with the path of a member', async () => {
+t.test('every body of the other operations is read or refused with the path of a member', async () => {
   const operations: Array<[object, (body: JsonObject) => unknown]> = [
     [countTokensParameters, readCountTokensRequest],
     [embedContentParameters, readEmbedContentRequest],
@@ -126,7 +126,7 @@ t.test('any other body of the family is read or refused with the path of a membe
   }
 })
 
-// Conversations as clients send them, in any order and any spelling of an id.
+// Conversations with parts in any order and ids in any form.
 
 const id = fc.option(fc.constantFrom('ts-1', 'ts-1#1', 'call_x', 'ts-2'), { nil: undefined })
 const part: fc.Arbitrary<JsonObject> = fc.oneof(
@@ -145,7 +145,7 @@ const content: fc.Arbitrary<JsonObject> = fc.oneof(
 )
 
 t.test(
-  'any conversation that is read can be written for both contracts, and never holds a thought (B8, B13, C1)',
+  'every conversation that is read can be written for both contracts, without thoughts (B8, B13, C1)',
   async () => {
     fc.assert(
       fc.property(fc.array(content, { minLength: 1, maxLength: 6 }), contents => {
@@ -166,7 +166,7 @@ t.test(
   }
 )
 
-t.test('converting a schema twice changes nothing more', async () => {
+t.test('converting a converted schema changes nothing', async () => {
   const plain = {
     type: fc.constantFrom('STRING', 'object', 'TYPE_UNSPECIFIED', 'NULL'),
     nullable: fc.boolean(),

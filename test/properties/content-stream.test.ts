@@ -17,22 +17,22 @@ import { responseContext, withEnum, withThoughts } from '../worker/protocols/con
 import { joinParts, readArrayStream, readEventStream } from './content-chunks.ts'
 import { playAnswer, type RandomAnswer, randomAnswer } from './random-answers.ts'
 
-/** What a provider may say beyond the shared random answers: its own reason, and state that goes with a thought. */
+/** Adds to the shared random responses: the provider's finish reason, and state on a thought. */
 const extras = fc.record({
-  answer: randomAnswer,
+  response: randomAnswer,
   providerReason: fc.constantFrom(null, 'stop', 'blacklist', 'request_filter', 'weird', 'RECITATION', 'CONTINUATION'),
   thoughtSignature: fc.option(fc.constant('c2ln')),
   showsThoughts: fc.boolean()
 })
 type Extras = typeof extras extends fc.Arbitrary<infer Value> ? Value : never
 
-function play({ answer, providerReason, thoughtSignature }: Extras, error?: GatewayError): NormalizedEvent[][] {
+function play({ response, providerReason, thoughtSignature }: Extras, error?: GatewayError): NormalizedEvent[][] {
   const decorate = (event: NormalizedEvent): NormalizedEvent => {
     if (event.type === 'finish') return { ...event, providerReason }
     if (event.type !== 'reasoning-end' || thoughtSignature === null) return event
     return { ...event, state: { content_compatible: { thoughtSignature } } }
   }
-  return playAnswer(answer, error).map(read => read.map(decorate))
+  return playAnswer(response, error).map(read => read.map(decorate))
 }
 
 const bodyOf = ({ showsThoughts }: Extras): JsonObject => (showsThoughts ? withThoughts : {})
@@ -44,7 +44,7 @@ function write(createWriter: typeof createContentStreamWriter, reads: Normalized
   return text
 }
 
-/** The bytes of a stream, cut anywhere, as the SDK reads them. */
+/** Reads the bytes of a stream, cut at one place, with the SDK. */
 async function readWithSdk(text: string, cut: number) {
   const bytes = Buffer.from(text)
   const at = bytes.length === 0 ? 0 : cut % bytes.length
@@ -61,7 +61,7 @@ async function readWithSdk(text: string, cut: number) {
   return { chunks, history: chat.getHistory(true) }
 }
 
-t.test('any answer is a stream that an SDK can rely on, in both forms (A7, A17, A21, G1, G2)', async () => {
+t.test('every response is a valid stream for the SDK, in both forms (A7, A17, A21, G1, G2)', async () => {
   fc.assert(
     fc.property(extras, extras => {
       const reads = play(extras)
@@ -74,7 +74,7 @@ t.test('any answer is a stream that an SDK can rely on, in both forms (A7, A17, 
   )
 })
 
-t.test('any stream adds up to the whole answer (A2, A6, B1, B2, B3)', async () => {
+t.test('the chunks of every stream add up to the whole response (A2, A6, B1, B2, B3)', async () => {
   fc.assert(
     fc.property(extras, extras => {
       const reads = play(extras)
@@ -92,7 +92,7 @@ t.test('any stream adds up to the whole answer (A2, A6, B1, B2, B3)', async () =
   )
 })
 
-t.test('where the upstream cuts its answer has no influence on what it adds up to (B3)', async () => {
+t.test('the chunks add up to the same response wherever the upstream cuts it (B3)', async () => {
   fc.assert(
     fc.property(extras, extras => {
       const reads = play(extras)
@@ -104,7 +104,7 @@ t.test('where the upstream cuts its answer has no influence on what it adds up t
   )
 })
 
-t.test('any stream is read by the official SDK, whose chat keeps the turn (A12, A13)', async () => {
+t.test('the official SDK reads every stream, and its chat keeps the turn (A12, A13)', async () => {
   await fc.assert(
     fc.asyncProperty(extras, fc.nat(), async (extras, cut) => {
       const text = write(createContentStreamWriter, play(extras), bodyOf(extras))
@@ -121,7 +121,7 @@ t.test('any stream is read by the official SDK, whose chat keeps the turn (A12, 
   )
 })
 
-t.test('an error anywhere is the last thing of a stream, and the official SDK throws it (A14, G5)', async () => {
+t.test('an error at any place ends the stream, and the official SDK throws it (A14, G5)', async () => {
   await fc.assert(
     fc.asyncProperty(extras, fc.nat(), async (extras, cut) => {
       const error = new GatewayError('provider_timeout')
@@ -140,7 +140,7 @@ t.test('an error anywhere is the last thing of a stream, and the official SDK th
   )
 })
 
-t.test('an answer that is cut at a stop string is a valid stream, and the same as the whole one', async () => {
+t.test('a response that is cut at a stop string is a valid stream, equal to the whole response', async () => {
   const stop = fc.constantFrom('a', 'e', ' ', 'ab')
   fc.assert(
     fc.property(extras, stop, (extras, stop) => {
@@ -152,7 +152,7 @@ t.test('an answer that is cut at a stop string is a valid stream, and the same a
       assert.deepEqual(joinParts(chunks), whole.candidates[0].content.parts)
       assert.equal(chunks.at(-1)?.candidates[0].finishReason, whole.candidates[0].finishReason)
       if (filter.match === undefined) return
-      // What was refused before the stop string was met stays refused.
+      // A refusal before the stop string keeps its finish reason.
       const isRefused = events.some(event => event.type === 'refusal-delta')
       assert.equal(whole.candidates[0].finishReason, isRefused ? 'SAFETY' : 'STOP')
     }),
@@ -160,7 +160,7 @@ t.test('an answer that is cut at a stop string is a valid stream, and the same a
   )
 })
 
-t.test('an enum is shown bare however its JSON text is cut', async () => {
+t.test('an enum is a bare string wherever its JSON text is cut', async () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), fc.array(fc.nat(), { maxLength: 4 }), (value, cuts) => {
       const json = ` ${JSON.stringify(value)}\n`
@@ -183,34 +183,31 @@ t.test('an enum is shown bare however its JSON text is cut', async () => {
   )
 })
 
-t.test('an answer that has nothing to say is one valid chunk (G5)', async () => {
+t.test('an empty response is one valid chunk (G5)', async () => {
   const empty: RandomAnswer = { steps: [], start: {}, end: { reason: 'stop', metadata: {}, usage: null } }
   const { chunks } = readEventStream(write(createContentStreamWriter, playAnswer(empty), {}))
   assert.equal(chunks.length, 1)
 })
 
-t.test(
-  'runs that end in another order than they began give their sources in the same order as the whole answer',
-  async () => {
-    const end = (index: number, url: string): NormalizedEvent => ({
-      type: 'hosted-tool-end',
-      index,
-      status: 'completed',
-      sources: [{ id: '1', url, title: 'T' }]
-    })
-    const assembler = new EventAssembler()
-    assembler.start({ providerModel: null, metadata: {} })
-    const started = assembler.take()
-    const runs: NormalizedEvent[] = [0, 1].map(index => ({
-      type: 'hosted-tool-start',
-      index,
-      kind: 'web_search',
-      name: 'web_search'
-    }))
-    assembler.finish({ reason: 'stop', providerReason: 'stop', metadata: {} }, null)
-    const reads = [started, runs, [end(1, 'http://b.example/'), end(0, 'http://a.example/')], assembler.take()]
-    const { chunks } = readEventStream(write(createContentStreamWriter, reads, {}))
-    const whole = writeContentResponse(accumulateEvents(reads.flat()), responseContext({}))
-    assert.deepEqual(chunks.at(-1)!.candidates[0].groundingMetadata, whole.candidates[0].groundingMetadata)
-  }
-)
+t.test('the sources of runs that end in another order have the same order as in the whole response', async () => {
+  const end = (index: number, url: string): NormalizedEvent => ({
+    type: 'hosted-tool-end',
+    index,
+    status: 'completed',
+    sources: [{ id: '1', url, title: 'T' }]
+  })
+  const assembler = new EventAssembler()
+  assembler.start({ providerModel: null, metadata: {} })
+  const started = assembler.take()
+  const runs: NormalizedEvent[] = [0, 1].map(index => ({
+    type: 'hosted-tool-start',
+    index,
+    kind: 'web_search',
+    name: 'web_search'
+  }))
+  assembler.finish({ reason: 'stop', providerReason: 'stop', metadata: {} }, null)
+  const reads = [started, runs, [end(1, 'http://b.example/'), end(0, 'http://a.example/')], assembler.take()]
+  const { chunks } = readEventStream(write(createContentStreamWriter, reads, {}))
+  const whole = writeContentResponse(accumulateEvents(reads.flat()), responseContext({}))
+  assert.deepEqual(chunks.at(-1)!.candidates[0].groundingMetadata, whole.candidates[0].groundingMetadata)
+})

@@ -6,7 +6,7 @@ import { nativeV2Face } from '../../worker/protocols/native/v2/face.ts'
 import { checkGrammar } from '../worker/normalized/grammar.ts'
 import { type NativeFace, readStream, readWhole, writeLines } from '../worker/protocols/native/support.ts'
 
-/** Text with what the readers look for, whole and in pieces. */
+/** Text that contains tags and markers, complete and incomplete. */
 const text = fc
   .array(
     fc.oneof(
@@ -170,7 +170,7 @@ for (const [name, face, stream, payload] of contracts) {
   for (const buffersToolCalls of [false, true]) {
     const setup = { reading: { buffersToolCalls } }
     t.test(
-      `${name}: whatever the frames, the events obey the grammar wherever they are cut (${buffersToolCalls})`,
+      `${name}: the events of any frames obey the grammar wherever the bytes are cut (buffered calls: ${buffersToolCalls})`,
       async t => {
         fc.assert(
           fc.property(stream, fc.array(fc.nat(), { maxLength: 6 }), (text, cuts) => {
@@ -189,7 +189,7 @@ for (const [name, face, stream, payload] of contracts) {
     )
   }
 
-  t.test(`${name}: a whole answer is read or refused, never half`, async t => {
+  t.test(`${name}: a whole response is read or refused, never partly read`, async t => {
     fc.assert(
       fc.property(payload, payload => {
         const body = Buffer.from(JSON.stringify(payload).replaceAll('"delta"', '"message"'))
@@ -201,7 +201,7 @@ for (const [name, face, stream, payload] of contracts) {
   })
 }
 
-const answer = fc.record({
+const response = fc.record({
   reasoning: fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 5 }), { maxLength: 3 }),
   text: fc.array(text, { maxLength: 5 }),
   calls: fc.array(
@@ -216,7 +216,7 @@ const answer = fc.record({
   isCallInDone: fc.boolean()
 })
 
-/** What an answer is to a client: the same, however it travelled. */
+/** The response as a client sees it, streamed or whole. */
 function summarise(events: readonly NormalizedEvent[]): string {
   const { items, usage, finish, state, metadata } = accumulateEvents(events)
   return JSON.stringify({ items, usage, finish, state, metadata })
@@ -226,10 +226,10 @@ function assertSame(streamed: NormalizedEvent[], whole: NormalizedEvent[]): void
   if (summarise(streamed) !== summarise(whole)) throw new Error(`${summarise(streamed)}\n${summarise(whole)}`)
 }
 
-t.test('v1: a streamed answer and a whole one are the same (B3)', async t => {
+t.test('v1: a streamed response and the whole one are the same (B3)', async t => {
   const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7, precached_prompt_tokens: 1 }
   fc.assert(
-    fc.property(answer, ({ reasoning, text, calls, reason, isCallInDone }) => {
+    fc.property(response, ({ reasoning, text, calls, reason, isCallInDone }) => {
       const [call] = calls
       const withCall = call === undefined ? {} : { function_call: call, functions_state_id: 's-1' }
       const message = { role: 'assistant', reasoning_content: reasoning.join(''), content: text.join(''), ...withCall }
@@ -256,7 +256,7 @@ t.test('v1: a streamed answer and a whole one are the same (B3)', async t => {
   t.pass()
 })
 
-t.test('v2: a streamed answer and a whole one are the same (B3)', async t => {
+t.test('v2: a streamed response and the whole one are the same (B3)', async t => {
   const usage = { input_tokens: 3, input_tokens_details: { cached_tokens: 1 }, output_tokens: 4, total_tokens: 7 }
   const inline = {
     inline_data: {
@@ -265,7 +265,7 @@ t.test('v2: a streamed answer and a whole one are the same (B3)', async t => {
     }
   }
   fc.assert(
-    fc.property(answer, ({ reasoning, text, calls, hasSources, reason, isCallInDone }) => {
+    fc.property(response, ({ reasoning, text, calls, hasSources, reason, isCallInDone }) => {
       const sources = hasSources ? [inline] : []
       const parts = calls.map((call, index) => ({ function_call: call, id: `p-${index}` }))
       const why = reasoning.length === 0 ? [] : [{ role: 'reasoning', content: [{ text: reasoning.join('') }] }]

@@ -25,7 +25,7 @@ const toolName = fc.oneof(
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 90 })
 )
 const namespace = fc.option(fc.constantFrom('n', 'n__', 'm.m'), { nil: undefined })
-const ownId = fc
+const issuedId = fc
   .record({
     stateId: fc.option(fc.uuid(), { nil: undefined }),
     name: toolName,
@@ -33,7 +33,7 @@ const ownId = fc
     nonce: fc.uuid()
   })
   .map(writeToolCallId)
-const callId = fc.option(fc.oneof(fc.constantFrom('c1', 'c2', 'call_c1', 'toolu_1'), ownId), { nil: null })
+const callId = fc.option(fc.oneof(fc.constantFrom('c1', 'c2', 'call_c1', 'toolu_1'), issuedId), { nil: null })
 const source = fc.oneof(
   fc.record({ kind: fc.constant('url' as const), url: fc.constantFrom('https://a.test/1', 'https://a.test/2') }),
   fc.record({ kind: fc.constant('file-id' as const), fileId: fc.constantFrom('f1', 'f2') }),
@@ -153,9 +153,9 @@ const request: fc.Arbitrary<NormalizedRequest> = fc
     return makeRequest({ ...given, additionalFields: fields as JsonObject })
   })
 
-/** Members whose values are the client's own JSON: what is null there is meant. */
+/** Members whose values are JSON of the client: a null in them is kept. */
 const OPAQUE = new Set(['parameters', 'return_parameters', 'arguments', 'result', 'schema', 'content'])
-/** Additional fields keep what stands inside them. */
+/** Additional fields, whose values are kept unchanged. */
 const GIVEN = new Set([
   'preset',
   'zz',
@@ -182,8 +182,8 @@ function check(condition: boolean, message: string): void {
   if (!condition) throw new Error(message)
 }
 
-/** The written request, or undefined where it was refused with a field and a 4xx. */
-function attempt<Written>(write: () => Written): Written | undefined {
+/** The written request; undefined when it was refused with a field and a 4xx status. */
+function writeOrRefuse<Written>(write: () => Written): Written | undefined {
   try {
     return write()
   } catch (thrown) {
@@ -222,10 +222,10 @@ function checkNames(
   check(new Set(back).size === back.length, 'two functions came back as one')
 }
 
-t.test('whatever the request, the v1 body obeys the contract', async t => {
+t.test('the v1 body of any request obeys the contract', async t => {
   fc.assert(
     fc.property(request, request => {
-      const written = attempt(() => nativeV1Face.writeChat(request, { upstreamModel: 'm' }, plainOptions))
+      const written = writeOrRefuse(() => nativeV1Face.writeChat(request, { upstreamModel: 'm' }, plainOptions))
       if (written === undefined) return
       const { body, reading } = written
       const declared = (body.functions ?? []) as JsonObject[]
@@ -247,11 +247,11 @@ t.test('whatever the request, the v1 body obeys the contract', async t => {
   t.pass()
 })
 
-t.test('whatever the request, the v2 body obeys the contract', async t => {
+t.test('the v2 body of any request obeys the contract', async t => {
   fc.assert(
     fc.property(request, request => {
       const model = 'GigaChat-2-Max'
-      const written = attempt(() => nativeV2Face.writeChat(request, { upstreamModel: model }, plainOptions))
+      const written = writeOrRefuse(() => nativeV2Face.writeChat(request, { upstreamModel: model }, plainOptions))
       if (written === undefined) return
       const { body, reading } = written
       const entries = (body.tools ?? []) as JsonObject[]
@@ -279,7 +279,7 @@ t.test('whatever the request, the v2 body obeys the contract', async t => {
 t.test('every call is sent or counted as dropped', async t => {
   fc.assert(
     fc.property(request, request => {
-      const written = attempt(() => nativeV1Face.writeChat(request, { upstreamModel: 'm' }, plainOptions))
+      const written = writeOrRefuse(() => nativeV1Face.writeChat(request, { upstreamModel: 'm' }, plainOptions))
       const messages = (written?.body.messages ?? []) as JsonObject[]
       const calls = messages.filter(message => message.function_call !== undefined).length
       const given = request.messages

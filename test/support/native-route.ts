@@ -1,5 +1,5 @@
-// A chat request on the native route as pure steps: read, plan, write; then the upstream's bytes, read and written back. No
-// connection is opened, so a test says both sides of an exchange in a few lines.
+// A chat request on the native route as pure steps: read, plan, write; then the upstream's bytes are read and written for the
+// client. No connection is opened, so a test states both sides of an exchange in a few lines.
 
 import { admitRequest } from '../../worker/bridge/admit.ts'
 import { resolveRoute } from '../../worker/bridge/resolve-route.ts'
@@ -38,37 +38,37 @@ const plainOptions: NativeOptions = {
   }
 }
 
-/** The codec of a client family. */
-export interface RouteFace<Answer> {
-  /** Members of every body that does not bring its own. */
+/** The codec of a client protocol. */
+export interface RouteFace<Written> {
+  /** Members of the smallest valid body; those of a test's body win. */
   smallest: JsonObject
   read(body: JsonObject, context: ReadContext): NormalizedRequest
-  writeResponse(response: NormalizedResponse, context: ResponseContext): Answer
+  writeResponse(response: NormalizedResponse, context: ResponseContext): Written
   createStreamWriter(context: ResponseContext): StreamWriter
 }
 
 export interface SendOptions extends Partial<NativeOptions> {
-  /** False sends the default model, whatever the client asks for. */
+  /** False sends the default model, whichever model the client names. */
   passModel?: boolean
   defaultModel?: string
-  /** The header with the ids of files that were uploaded before. */
+  /** The header with the ids of files that were uploaded earlier. */
   attachmentIds?: string
 }
 
-export interface Exchange<Answer> {
+export interface Exchange<Written> {
   request: NormalizedRequest
   /** The body that goes to the upstream. */
   upstream: JsonObject
   written: WrittenChat<NativeReading>
-  /** The client's answer to a whole answer of the upstream. */
-  answer(upstream: JsonObject): Answer
-  /** The client's stream for the upstream's frames, each a read of its own. */
+  /** The client's response for a whole response of the upstream. */
+  answer(upstream: JsonObject): Written
+  /** The client's stream for the upstream's frames, each of which is one read. */
   stream(frames: readonly string[]): string
 }
 
-/** A function that sends a body of the family on a contract. */
-export function createSend<Answer>(face: RouteFace<Answer>) {
-  return (mode: ApiMode, body: JsonObject, options: SendOptions = {}): Exchange<Answer> => {
+/** Creates a function that sends a body of the protocol on a contract. */
+export function createSend<Written>(face: RouteFace<Written>) {
+  return (mode: ApiMode, body: JsonObject, options: SendOptions = {}): Exchange<Written> => {
     const { attachmentIds, passModel = true, defaultModel, ...changes } = options
     const request = face.read({ ...face.smallest, ...body }, { requestId, attachmentIds })
     const dynamic = {
@@ -84,7 +84,7 @@ export function createSend<Answer>(face: RouteFace<Answer>) {
     admitRequest(request, nativeFace.accepts)
     const target = { upstreamModel: plan.upstreamModel }
     const written = nativeFace.writeChat(request, target, { ...plainOptions, ...changes })
-    // What comes back from a thread of the pool has no messages.
+    // A request that a pool thread returns has no messages.
     const context = { requestId, createdAt: 0, model: plan.publicModel, request: { ...request, messages: [] } }
     const openReader = (): ResponseReader =>
       nativeFace.createReader(written.reading, { status: 200, headers: {} }, { createNonce: () => requestId })
@@ -97,8 +97,8 @@ export function createSend<Answer>(face: RouteFace<Answer>) {
       request,
       upstream: written.body,
       written,
-      answer: answer => {
-        const events = openReader().readBody(Buffer.from(JSON.stringify(answer)))
+      answer: upstream => {
+        const events = openReader().readBody(Buffer.from(JSON.stringify(upstream)))
         return face.writeResponse(accumulateEvents(openFilter()(events)), context)
       },
       stream: frames => {
@@ -120,7 +120,7 @@ const usageV2 = {
   total_tokens: 27
 }
 
-/** A whole answer of v1. */
+/** A whole response of v1. */
 export function answerV1(message: JsonObject, finishReason = 'stop'): JsonObject {
   return {
     choices: [{ index: 0, message: { role: 'assistant', content: '', ...message }, finish_reason: finishReason }],
@@ -129,7 +129,7 @@ export function answerV1(message: JsonObject, finishReason = 'stop'): JsonObject
   }
 }
 
-/** A whole answer of v2. */
+/** A whole response of v2. */
 export function answerV2(messages: JsonObject[], finishReason = 'stop'): JsonObject {
   return { model: 'GigaChat-2-Max:2.0', messages, finish_reason: finishReason, usage: usageV2 }
 }
@@ -142,7 +142,7 @@ export function framesV1(deltas: JsonObject[], finishReason: string | undefined 
   return [...deltas.map(delta => chunk({ delta })), end, 'data: [DONE]\n\n']
 }
 
-/** The frames of a v2 stream: a frame per list of messages, then the one that says why it ended. */
+/** The frames of a v2 stream: a frame per message, then the frame with the finish reason. */
 export function framesV2(messages: JsonObject[], finishReason = 'stop'): string[] {
   const frame = (name: string, data: JsonObject) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
   return [

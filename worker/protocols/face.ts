@@ -1,5 +1,5 @@
-// The two sides of a codec. Everything here is pure: bytes or plain objects in, bytes or plain objects out; no I/O, no clock,
-// no randomness that is not passed in. What crosses between the two sides is the normalized form only.
+// The two sides of a codec, the client face and the provider face. Both are pure: bytes or plain objects in, bytes or plain
+// objects out; no I/O, no clock, and no randomness that is not passed in. Only the normalized form passes between them.
 
 import type { CatalogModels } from '../../shared/catalog.ts'
 import type {
@@ -15,40 +15,40 @@ import type {
 
 // The client side.
 
-/** What a client face knows of a request besides its body. */
+/** The parts of a request besides its body that a client face reads. */
 export interface ReadContext {
   requestId: string
-  /** What the URL says, in the protocol that keeps the model and the form of the response there. */
+  /** Model and streaming from the URL, in the protocol whose URL contains them. */
   path?: { model: string; isStream: boolean }
-  /** The header `x-gateway-attachment-ids` as it came, for the protocol that has it. */
+  /** The unparsed header `x-gateway-attachment-ids`, in the protocol that has it. */
   attachmentIds?: string | undefined
 }
 
-/** What a client face knows when it writes a response. */
+/** The data that a client face needs to write a response. */
 export interface ResponseContext {
   requestId: string
   /** Seconds since the epoch. */
   createdAt: number
   /** The model that the client sees. */
   model: string
-  /** The request of this response. The messages of a very large one may be missing. */
+  /** The request of this response. Its messages may be missing when the request was very large. */
   request: NormalizedRequest
-  /** Seconds since the epoch at the time of the call, for protocols that say when a response was complete. */
+  /** Seconds since the epoch at the time of the call, for protocols that report when a response was completed. */
   now?: () => number
   /**
-   * The client's SDK refuses a stream whose response changes its id: where the id is not known from the start, the stream is
-   * held back until it is, instead of naming it only at the end.
+   * True when the client's SDK refuses a stream whose response id changes: the stream is then held back until the final id is
+   * known.
    */
   needsFinalId?: boolean
 }
 
-/** Writes one streamed response: SSE, or what else the family streams. '' means that nothing is to be sent. */
+/** Writes one streamed response, as SSE or in another form of the protocol. '' means that there is nothing to send. */
 export interface StreamWriter {
   /** The frames for the events of one upstream read. After the terminal event it returns '' for everything. */
   write(events: readonly NormalizedEvent[]): string
 }
 
-/** An error as a family sends it. */
+/** An error response of a client protocol. */
 export interface WrittenError {
   status: number
   headers: Record<string, string>
@@ -64,13 +64,13 @@ export interface ChatClientFace {
   writeResponse(response: NormalizedResponse, context: ResponseContext): JsonObject
   createStreamWriter(context: ResponseContext): StreamWriter
   writeError: WriteError
-  /** What an error means for this request, where the family can say more than the place that raised it. */
+  /** Returns a more exact error, where the protocol knows more about the request than the code that raised the error. */
   refineError?(error: GatewayError, request: NormalizedRequest): GatewayError
 }
 
 // The provider side.
 
-/** Which contract of a provider a route prefix selects, where the provider has more than one. */
+/** The provider's contract that a route prefix selects, when the provider has more than one. */
 export type ApiMode = 'v1' | 'v2'
 
 /** Response headers by lower-case name; a repeated header is a list. */
@@ -91,9 +91,9 @@ export interface WrittenCall {
   body?: JsonObject
 }
 
-/** A file that must be stored with the provider before the body can be sent. */
+/** A file that must be uploaded to the provider before the body can be sent. */
 export interface PendingAttachment {
-  /** Stands in the body where the provider's file id belongs. */
+  /** The text in the body that the provider's file id replaces. */
   placeholder: string
   source: { kind: 'url'; url: string } | { kind: 'bytes'; mediaType: string; base64: string }
   filename?: string
@@ -105,20 +105,20 @@ export interface PendingAttachment {
 export interface WrittenChat<Reading> extends WrittenCall {
   body: JsonObject
   attachments: PendingAttachment[]
-  /** What the reader of the response needs: plain data, because it may cross a thread boundary. */
+  /** Data for the reader of the response: plain, because it may cross a thread boundary. */
   reading: Reading
 }
 
-/** Which model of the provider a chat goes to. */
+/** The provider's model for a chat. */
 export interface ChatTarget {
-  /** Absent only where an assistant or a stored thread of the provider decides. */
+  /** Undefined only when an assistant or a stored thread of the provider determines the model. */
   upstreamModel: string | undefined
 }
 
 export interface ReaderDependencies {
-  /** Makes the id of a tool call unique where the provider gives none: a uuid, or any other text. */
+  /** Creates the text that makes a tool call's id unique when the provider sends no id, such as a uuid. */
   createNonce: () => string
-  /** Called for what is odd in a response and yet no failure. `name` is a word that a metric can carry. */
+  /** Called for an anomaly of a response that is no failure. `name` is a fixed word, so that a metric can count it. */
   onAnomaly?: (name: string, details: Readonly<Record<string, string | number>>) => void
 }
 
@@ -126,31 +126,31 @@ export interface ReaderDependencies {
 export interface ResponseReader {
   /** Reads a whole response. Raises `provider_protocol_error` for a body that cannot be used, or the provider's error in it. */
   readBody(bytes: Uint8Array): NormalizedEvent[]
-  /** Takes the bytes of one read of a stream, cut anywhere. What is wrong with them becomes a final `error` event. */
+  /** Reads the bytes of one read of a stream, cut anywhere. An error in them becomes a final `error` event. */
   push(bytes: Uint8Array): NormalizedEvent[]
-  /** The stream's bytes ended: returns the terminal event, unless it came already. */
+  /** Ends the stream: returns the terminal event, unless `push` has returned it already. */
   end(): NormalizedEvent[]
 }
 
-/** The members of a request that decide which model serves it. */
+/** The members of a request that determine its model. */
 export type ModelRequest = Pick<NormalizedRequest, 'model' | 'additionalFields' | 'conversation'>
 
 /**
- * The provider's side of a protocol. `Options` is plain data made once per profile (`providers/<kind>/options.ts`), `Reading` what
- * `writeChat` leaves for the reader; both may cross a thread boundary. Method syntax keeps the faces of all kinds assignable to
- * one table.
+ * The provider's side of a protocol. `Options` is plain data made once per profile (`providers/<kind>/options.ts`), `Reading` the
+ * data that `writeChat` passes to the reader; both may cross a thread boundary. Method syntax keeps the faces of all kinds
+ * assignable to one table.
  */
 export interface ProviderFace<Options = unknown, Reading = unknown> {
-  /** What this wire does with the parts of a request that not every wire has; `bridge/admit.ts` applies it. */
+  /** How this wire treats the parts of a request that not every wire has; `bridge/admit.ts` applies it. */
   readonly accepts: ProviderAcceptance
   /** Writes a chat request. Raises `GatewayError` with the client's field for what this wire cannot express. */
   writeChat(request: NormalizedRequest, target: ChatTarget, options: Options): WrittenChat<Reading>
   createReader(reading: Reading, head: ResponseHead, dependencies: ReaderDependencies): ResponseReader
-  /** The error that a response without success stands for. Of the provider's words only its message may be in it. */
+  /** Reads the error of an unsuccessful response. Of the provider's text it may contain only the message. */
   readError(head: ResponseHead, body: Uint8Array): GatewayError
-  /** The provider's error in a body that came with status 200; undefined for an ordinary body. */
+  /** Finds the provider's error in a body with status 200; undefined for an ordinary body. */
   findError(body: JsonObject): GatewayError | undefined
-  /** Names the assistant or the stored conversation that brings its own model, as a key for the concurrency limit. */
+  /** Names the assistant or the stored conversation that determines the model, as a key for the concurrency limit. */
   findImpliedModel?(request: ModelRequest): string | undefined
   readonly embeddings?: EmbeddingsCodec<Options>
   readonly countTokens?: TokenCountCodec<Options>
@@ -163,7 +163,7 @@ export interface EmbeddingsCodec<Options> {
   read(body: unknown, context: { count: number; head: ResponseHead }): EmbeddingsResult
 }
 
-/** Texts to count. Without a model an assistant or a stored thread of the provider decides. */
+/** Texts to count. The model is undefined when an assistant or a stored thread of the provider determines it. */
 export interface TokenCountCall {
   model: string | undefined
   input: string[]
@@ -171,7 +171,7 @@ export interface TokenCountCall {
 
 export interface TokenCountCodec<Options> {
   write(call: TokenCountCall, options: Options): WrittenCall
-  /** The tokens of each of `count` texts, in order. Raises `provider_protocol_error` for anything else. */
+  /** Reads the tokens of each of `count` texts, in order. Raises `provider_protocol_error` for any other body. */
   read(body: unknown, context: { count: number }): number[]
 }
 

@@ -1,5 +1,5 @@
-// Every client protocol and every provider kind, one line each: the only list of them. A further kind adds its line here and one
-// in `providers/registry.ts`.
+// The only list of client protocols and provider kinds, one line each. A further provider kind adds its line here and one in
+// `providers/registry.ts`.
 
 import type { ClientProtocol } from '../normalized/index.ts'
 import { completionsFace } from './completions/client/face.ts'
@@ -24,7 +24,7 @@ export const providerFaces: ProviderFaces = {
   native: { v1: nativeV1Face, v2: nativeV2Face }
 }
 
-/** The face for a plan's kind and API mode. Raises an `Error` for a kind that is not registered, which preflight refuses. */
+/** Finds the face for a plan's kind and API mode. Raises an `Error` for an unregistered kind, which preflight refuses. */
 export function findProviderFace(
   faces: ProviderFaces,
   { providerKind, apiMode }: { providerKind: string; apiMode: ApiMode }

@@ -1,5 +1,5 @@
-// The additional fields of a request: vendor members and everything else that nobody here knows. They travel whole, but they
-// never override what the request itself says (completions.md 2.4).
+// The additional fields of a request: vendor members and members that the gateway does not know. They are sent unchanged, but a
+// member that the request itself sets always wins (completions.md 2.4).
 
 import {
   GatewayError,
@@ -11,16 +11,16 @@ import {
 import { V2_MODEL_OPTIONS } from './constants.ts'
 import { isReasoningOff } from './generation.ts'
 
-/** Members that are the gateway's alone: how an answer travels, and the wrappers that were opened already. */
+/** Members for the gateway only: the switch for streaming, and the wrappers whose contents are merged already. */
 const NEVER_SENT: ReadonlySet<string> = new Set(['stream', 'extra_body', 'additional_fields'])
 
-/** Names that act on the object they are assigned to. */
+/** Names that would change the prototype of the object they are assigned to. */
 const REFUSED: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 const REASONING_MEMBERS: readonly string[] = ['reasoning', 'reasoning_effort']
 
 /**
- * The fields that may travel. Null says nothing on this wire and is left out.
+ * Selects the fields to send. Null has no meaning on this wire and is left out.
  * Raises `unsupported_parameter` for names that no JSON document should use as a member.
  */
 export function selectAdditionalFields(request: NormalizedRequest): JsonObject {
@@ -34,7 +34,7 @@ export function selectAdditionalFields(request: NormalizedRequest): JsonObject {
   }
   const options = fields.model_options
   if (isJsonObject(options)) fields.model_options = withoutNulls(options)
-  // The client's word about temperature stands even where it leaves nothing to send.
+  // The request's temperature wins even when it is not sent as one: 0 is sent as `top_p`, a negative one not at all.
   if (request.sampling.temperature !== undefined) strip(fields, ['temperature'])
   if (isReasoningOff(request)) strip(fields, REASONING_MEMBERS)
   return fields
@@ -56,7 +56,7 @@ function refusedField(): GatewayError {
   })
 }
 
-/** Takes members out of the fields and of the model options among them. */
+/** Removes members from the fields and from the `model_options` in them. */
 function strip(fields: JsonObject, members: readonly string[]): void {
   for (const member of members) delete fields[member]
   const options = fields.model_options
@@ -67,12 +67,15 @@ function strip(fields: JsonObject, members: readonly string[]): void {
   else fields.model_options = kept
 }
 
-/** The v1 body: a member of the request itself cannot be overridden. */
+/** Merges the v1 body: a member of the request itself wins. */
 export function mergeV1Fields(typed: JsonObject, fields: JsonObject): JsonObject {
   return Object.keys(fields).length === 0 ? typed : { ...fields, ...typed }
 }
 
-/** The v2 body. Options of the model move under `model_options`, where the request's own win, then those given there. */
+/**
+ * Merges the v2 body. Options of the model move under `model_options`: there the request's own values win, then fields given
+ * under `model_options`, then fields given at the top.
+ */
 export function mergeV2Fields(typed: JsonObject, fields: JsonObject): JsonObject {
   const { model_options: givenOptions, ...loose } = fields
   const typedOptions = isJsonObject(typed.model_options) ? typed.model_options : {}
@@ -88,7 +91,7 @@ export function mergeV2Fields(typed: JsonObject, fields: JsonObject): JsonObject
   return body
 }
 
-/** Members that v2 knows under another name. */
+/** Members that have another name on v2. */
 const V1_WORDS: ReadonlySet<string> = new Set(['profanity_check', 'function_ranker'])
 
 function translateV1Words(fields: JsonObject): JsonObject {
@@ -101,7 +104,7 @@ function translateV1Words(fields: JsonObject): JsonObject {
   return translated
 }
 
-/** Deep, except for the format: half of one schema and half of another would be neither. */
+/** Merges deeply, except the format: a mix of two schemas would match neither. */
 function mergeOptions(typed: JsonObject, given: JsonObject): JsonObject {
   const merged: JsonObject = { ...given, ...typed }
   for (const [key, value] of Object.entries(typed)) {
@@ -120,7 +123,7 @@ function mergeDeep(typed: JsonObject, given: JsonObject): JsonObject {
   return merged
 }
 
-/** A v2 `storage` member: `true` starts a thread, `false` is no storage at all. */
+/** Reads the v2 `storage` member: `true` starts a thread, `false` leaves the member out. */
 export function readStorage(value: JsonValue | undefined): JsonObject | undefined {
   if (value === true) return {}
   return isJsonObject(value) ? withoutNulls(value) : undefined

@@ -1,5 +1,5 @@
-// Attachments of a request: which parts of the client's messages become files of the upstream, within its limits. What has to
-// be uploaded first stands in the body as a placeholder, which the executor replaces (completions.md 4.4, upstream.md 8).
+// Selects the parts of the client's messages that are sent as files, within the upstream's limits. The body holds a placeholder
+// for each file that must be uploaded first; the executor replaces it (completions.md 4.4, upstream.md 8).
 
 import {
   type FilePart,
@@ -16,7 +16,7 @@ import type { AttachmentLimits } from './options.ts'
 
 export type MediaPart = ImagePart | FilePart
 
-/** The media of one message, tool results included: each source once, and no more than a message may have. */
+/** Lists the media of one message and of its tool results: each source once, up to the limit of a message. */
 export function selectMedia(
   message: NormalizedMessage,
   options: { isImageInputEnabled: boolean }
@@ -66,7 +66,7 @@ function isSameSource(left: MediaSource, right: MediaSource): boolean {
 }
 
 export interface AttachmentPlan {
-  /** For every turn the ids, or placeholders, that stand in its message; nothing at all when no turn has any. */
+  /** For each turn the file ids or placeholders of its message; an empty list when no turn has media. */
   fileIds: string[][]
   pending: PendingAttachment[]
   /** Attachments beyond the limit of a request. */
@@ -74,8 +74,8 @@ export interface AttachmentPlan {
 }
 
 /**
- * Decides which media of the turns travel: the newest first until the request has enough.
- * Raises `request_entity_too_large` and, for a type that the upstream does not take, `unsupported_media_type`.
+ * Decides which media are sent: those of the newest turns first, up to the limit of a request.
+ * Raises `request_entity_too_large` and, for a type that the upstream does not accept, `unsupported_media_type`.
  * @param mediaOfTurns the media of every turn, oldest first.
  */
 export function planAttachments(
@@ -98,7 +98,7 @@ export function planAttachments(
   return { fileIds, pending: uploads.pending, dropped }
 }
 
-/** Collects what has to be uploaded: the same source once, however many messages show it. */
+/** Collects the files to upload: each source once, even when several messages contain it. */
 class UploadList {
   readonly pending: PendingAttachment[] = []
   readonly #request: NormalizedRequest
@@ -118,7 +118,7 @@ class UploadList {
     const key = source.kind === 'url' ? source.url : source.base64
     const known = this.#placeholders.get(key)
     if (known !== undefined) return known
-    // A family names all attachments together or the part.
+    // An error names the protocol's member for all attachments where it has one, else the part.
     const param = this.#request.fieldPaths.attachments ?? part.path
     if (source.kind === 'bytes') this.#checkSize(part, { ...source, param })
     const placeholder = `gateway-attachment/${this.#request.requestId}/${this.pending.length}`
@@ -145,7 +145,7 @@ class UploadList {
   }
 }
 
-/** How many bytes base64 text stands for, without decoding it. */
+/** The number of bytes that base64 text encodes, computed without decoding it. */
 function countDecodedBytes(base64: string): number {
   const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0
   return Math.floor((base64.length * 3) / 4) - padding

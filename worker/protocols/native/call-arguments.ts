@@ -1,22 +1,22 @@
-// The arguments of one call while they arrive: as an object, as text, as pieces of text, or several times over, growing. Decides
-// what belongs to the call and how much of it can be passed on already (field lessons B3 and B5).
+// The arguments of one call while they arrive: as an object, as text, as pieces of text, or repeated with more content each time.
+// Decides whether a value belongs to the call and how much of it can be passed on already (field lessons B3 and B5).
 
 import { isJsonObject, type JsonObject } from '../../normalized/index.ts'
 
 /**
- * How far arguments may differ from those already known and still be the same: not at all, by further members, or by members and
- * by more text in them.
+ * How a repetition of known arguments may differ from them: not at all, by further members, or by further members and longer
+ * texts.
  */
 export type ArgumentsGrowth = 'none' | 'members' | 'values'
 
 export class CallArguments {
-  /** The text so far, where the upstream sends text. Joined lazily: pieces are passed on as they are. */
+  /** The text received so far, when the upstream sends text. */
   #text = ''
   #object: JsonObject | undefined
   #passedLength = 0
   #mayBeComplete = false
 
-  /** True when `value` can be these arguments once more, grown as far as `growth` allows; else it is another call's. */
+  /** True when `value` can repeat these arguments with the differences that `growth` allows; else it belongs to another call. */
   accepts(value: unknown, growth: ArgumentsGrowth): boolean {
     if (value === undefined || value === null) return true
     if (growth !== 'none' && this.#isEmpty()) return true
@@ -32,20 +32,20 @@ export class CallArguments {
     return known !== undefined && (isEqual(known, value) || (growth !== 'none' && isGrown(value, known, growth)))
   }
 
-  /** Takes `value`. False when what was passed on already contradicts it: then nothing changes. */
+  /** Adds `value`. Returns false and changes nothing when it contradicts text that was passed on already. */
   add(value: unknown): boolean {
     if (value === undefined || value === null) return true
     if (typeof value === 'string') return this.#addText(value)
     return isJsonObject(value) ? this.#replace(JSON.stringify(value), value) : this.#replace(JSON.stringify(value))
   }
 
-  /** The text that can be passed on now: pieces of text at once, an object only when it is certain not to grow. */
+  /** Takes the text that can be passed on now. An object may still grow, so it stays until `takeAll`. */
   takeAvailable(): string {
     if (this.#object !== undefined || this.#isEmpty()) return ''
     return this.#takeRest()
   }
 
-  /** The rest of the text. A call without arguments has an empty object of them. */
+  /** Takes the rest of the text: `{}` for a call without arguments. */
   takeAll(): string {
     if (this.#object !== undefined && this.#text === '') this.#text = JSON.stringify(this.#object)
     if (this.#text.trim() === '' && this.#passedLength === 0) this.#text = '{}'
@@ -96,7 +96,7 @@ export class CallArguments {
     this.#mayBeComplete = endsObject(text)
   }
 
-  /** Nothing, or an empty object that a later frame may fill. */
+  /** True for no arguments, and for an empty object, which a later frame may fill. */
   #isEmpty(): boolean {
     if (this.#object !== undefined) return Object.keys(this.#object).length === 0
     return this.#text.length < EMPTY_TEXT_CHARACTERS_MAX && /^\s*(\{\s*\})?\s*$/.test(this.#text)
@@ -107,16 +107,16 @@ export class CallArguments {
   }
 }
 
-/** Longer text is not looked at to see whether it is empty. */
+/** Longer text counts as not empty without a search. */
 const EMPTY_TEXT_CHARACTERS_MAX = 16
 
-/** True when `piece` is all of the text again, and more, instead of what follows it. */
+/** True when `piece` repeats the whole text and extends it, instead of continuing it. */
 function isCumulative(text: string, piece: string): boolean {
   if (piece.length <= text.length || !piece.startsWith(text)) return false
   return parseObject(piece) !== undefined || parseObject(text + piece) === undefined
 }
 
-/** A cheap look before the parser: whole arguments end with a brace. */
+/** A cheap check before parsing: complete arguments end with a brace. */
 function endsObject(text: string): boolean {
   return text.trimEnd().endsWith('}')
 }
@@ -130,7 +130,7 @@ function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-/** True when `next` is `known` with members added, or the same. */
+/** True when `next` equals `known`, or extends it by further members or, with 'values', by longer texts. */
 function isGrown(next: JsonObject, known: JsonObject, growth: ArgumentsGrowth): boolean {
   return Object.entries(known).every(([key, value]) => {
     const other = next[key]

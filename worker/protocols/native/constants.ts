@@ -1,14 +1,14 @@
-// Words and limits of the native upstream's wire that are written in more than one place, or that nobody has recorded yet.
+// Words and limits of the native upstream's wire that several files use, or that no recorded exchange confirms yet.
 
-/** How a selection is forced; also sent without a name for "some tool" (upstream.md 4.1, decisions 8 and 9). */
+/** The mode that requires a tool call; without a tool's name any tool is allowed (upstream.md 4.1, decisions 8 and 9). */
 export const FORCED_TOOL_MODE = 'forced'
 
-/** The v2 switch for several calls in one answer: a top-level member that no recording shows (decisions 7). */
+/** The v2 switch for several calls in one response: a top-level member that no recorded exchange has (decisions 7). */
 export const PARALLEL_TOOL_CALLS_MEMBER = 'parallel_tool_calls'
 
 const LARGEST_V2_MODEL = /-2-Max(?![\w])/i
 
-/** True for the only models that take `PARALLEL_TOOL_CALLS_MEMBER` (decisions 7). */
+/** True for the only models that accept `PARALLEL_TOOL_CALLS_MEMBER` (decisions 7). */
 export function isLargestV2Model(model: string | undefined): boolean {
   return model !== undefined && LARGEST_V2_MODEL.test(model)
 }
@@ -19,10 +19,10 @@ export const ATTACHMENTS_PER_MESSAGE_MAX = 2
 /** Attachments of one request, newest messages first (completions.md 4.4). */
 export const ATTACHMENTS_PER_REQUEST_MAX = 10
 
-/** Longer values do not go into the metadata of an answer (completions.md 6.1). */
+/** Longer values are left out of a response's metadata (completions.md 6.1). */
 export const METADATA_VALUE_CHARACTERS_MAX = 512
 
-/** Members that are options of the model on v2; given loosely they move under `model_options` (completions.md 2.4). */
+/** Members that are options of the model on v2; given at the top they move under `model_options` (completions.md 2.4). */
 export const V2_MODEL_OPTIONS: readonly string[] = [
   'preset',
   'temperature',

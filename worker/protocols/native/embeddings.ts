@@ -17,7 +17,7 @@ export const nativeEmbeddings: EmbeddingsCodec<NativeOptions> = {
   read: (body, { count, head }) => ({ ...readVectors(body, count), metadata: writeIdMetadata(readResponseIds(head)) })
 }
 
-/** The vectors in the order of their `index`, and the tokens: the response's own count, else the sum of the items'. */
+/** Reads the vectors in the order of their `index`, and the tokens: the response's count, else the sum over the items. */
 function readVectors(body: unknown, count: number): Omit<EmbeddingsResult, 'metadata'> {
   const data = isJsonObject(body) ? body.data : undefined
   if (!Array.isArray(data) || data.length !== count) throw unusable()

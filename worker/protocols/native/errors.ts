@@ -1,5 +1,5 @@
-// Turns what the native upstream says about a failure into the gateway's error. Of the upstream's own words only its `message`
-// reaches a client, and only after redaction (upstream.md 9, decisions 6).
+// Maps an error of the native upstream to the gateway's error. Of the upstream's text only its `message` reaches a client, and
+// only after redaction (upstream.md 9, decisions 6).
 
 import { createRedactor } from '../../../shared/redaction.ts'
 import { type ErrorCode, GatewayError, type GatewayErrorOptions, isJsonObject } from '../../normalized/index.ts'
@@ -10,7 +10,7 @@ const MESSAGE_CHARACTERS_MAX = 1000
 
 const redactor = createRedactor()
 
-/** The error that a response without status 200 stands for; a status below 400 is a response that cannot be used. */
+/** Reads the error of a response whose status is not 200; a status below 400 gives `provider_protocol_error`. */
 export function readResponseError({ status, headers }: ResponseHead, body: Uint8Array): GatewayError {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
   return mapUpstreamFailure({
@@ -20,14 +20,14 @@ export function readResponseError({ status, headers }: ResponseHead, body: Uint8
   })
 }
 
-/** The error for a response that arrived and cannot be used. `reason` goes to the log only. */
+/** The error for a response whose body cannot be used. `reason` goes to the log only. */
 export function unusableResponse(reason: string): GatewayError {
   return new GatewayError('provider_protocol_error', { cause: reason })
 }
 
 /**
- * The error that stands in the payload of an answer: a status of 400 and more with a message, or a member `error`. Undefined
- * for an ordinary payload (field lesson A16).
+ * Finds an error inside the payload of a response: a status of 400 or more with a message, or a member `error`. Undefined for
+ * an ordinary payload (field lesson A16).
  */
 export function findPayloadError(payload: Record<string, unknown>): GatewayError | undefined {
   const { error } = payload
@@ -42,7 +42,7 @@ export function findPayloadError(payload: Record<string, unknown>): GatewayError
   return status === undefined ? undefined : mapUpstreamFailure({ status, message })
 }
 
-/** The error of an event that says it is one, whatever it holds. */
+/** Maps an event that its name marks as an error, even when its payload has no status or message. */
 export function mapErrorEvent(payload: Record<string, unknown>): GatewayError {
   return (
     findPayloadError(payload) ??
@@ -90,7 +90,7 @@ function mapUpstreamFailure(failure: UpstreamFailure): GatewayError {
   return new GatewayError('provider_protocol_error', { cause: `upstream status ${status}` })
 }
 
-/** The upstream says in words only which of the things that it does not know was meant. */
+/** Only the message of a 404 shows whether the model or another object is unknown. */
 function isUnknownModel(message: string | undefined): boolean {
   return message !== undefined && /\bmodel\b/i.test(message) && /\b(no such|not found|unknown|not exist)/i.test(message)
 }
@@ -100,7 +100,7 @@ function parseBody(bodyText: string): Record<string, unknown> {
     const body: unknown = JSON.parse(bodyText)
     return isJsonObject(body) ? body : {}
   } catch {
-    // The proxies in front of the upstream answer with HTML: nothing in it is for a client.
+    // Proxies in front of the upstream send HTML pages, which a client must not see.
     return {}
   }
 }
@@ -120,7 +120,7 @@ function findStatus(...candidates: unknown[]): number | undefined {
   return undefined
 }
 
-/** A sentence that a client may see: no markup, addresses or secrets, of bounded length. Undefined when nothing is left. */
+/** The message without markup, addresses and secrets, of bounded length. Undefined when nothing is left. */
 function cleanMessage(message: string): string | undefined {
   if (/<\s*(?:!doctype|html|head|body|script)\b/i.test(message)) return undefined
   const bounded = message.slice(0, 4 * MESSAGE_CHARACTERS_MAX)
@@ -130,6 +130,6 @@ function cleanMessage(message: string): string | undefined {
 }
 
 function cut(text: string): string {
-  // Not through the middle of a character.
+  // A surrogate pair is not cut in half.
   return text.slice(0, MESSAGE_CHARACTERS_MAX).replace(/[\uD800-\uDBFF]$/, '')
 }

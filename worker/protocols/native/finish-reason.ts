@@ -1,10 +1,10 @@
-// The upstream's words for why an answer ended (completions.md 6.2).
+// Maps the upstream's finish reasons (completions.md 6.2).
 
 import type { FinishReason } from '../../normalized/index.ts'
 
 export type ReadFinish =
   | { type: 'finish'; reason: FinishReason; isKnown: boolean; isCallMissing: boolean }
-  /** The upstream failed while it generated: there is no answer. */
+  /** The upstream failed during generation: there is no response. */
   | { type: 'failed' }
 
 const CONTENT_FILTER_WORDS: ReadonlySet<string> = new Set([
@@ -16,13 +16,13 @@ const CONTENT_FILTER_WORDS: ReadonlySet<string> = new Set([
   'content_filter'
 ])
 
-/** @param word the upstream's reason, null where it gave none. */
+/** @param word the upstream's finish reason, null when it sent none. */
 export function mapFinishReason(word: string | null, toolCallCount: number): ReadFinish {
   if (word === 'error' || word === 'function_call_error') return { type: 'failed' }
   const hasCall = toolCallCount > 0
   const finish = (reason: FinishReason, isKnown = true): ReadFinish => ({
     type: 'finish',
-    // Agents run tools only on that word, so what was delivered decides and not what was announced (field lesson A6).
+    // Agents run tools only for the reason `tool-calls`, so the calls in the response decide, not the word (field lesson A6).
     reason: hasCall ? 'tool-calls' : reason,
     isKnown,
     isCallMissing: word === 'function_call' && !hasCall

@@ -1,24 +1,24 @@
-// How the model is to answer: sampling, length, reasoning and the form of the text. v1 has these members at the top of the
-// body, v2 under `model_options`; their values are the same (upstream.md 3.1 and 4.1, completions.md 2 and 7).
+// Writes sampling, output length, reasoning effort and output format. v1 has these members at the top of the body, v2 under
+// `model_options`; their values are the same (upstream.md 3.1 and 4.1, completions.md 2 and 7).
 
 import type { JsonObject, NormalizedRequest, OutputFormat, Sampling } from '../../normalized/index.ts'
 
 /** The effort word that switches reasoning off. */
 const NO_REASONING = 'none'
 
-/** `temperature`, `top_p` and `max_tokens` as far as the client gave them. */
+/** Writes `temperature`, `top_p` and `max_tokens`, those that the client set. */
 export function writeSampling(sampling: Sampling): JsonObject {
   const written: JsonObject = {}
   const { temperature, topP, maxOutputTokens } = sampling
   if (temperature !== undefined && temperature > 0) written.temperature = temperature
-  // The upstream takes no temperature of 0: the most likely token is what `top_p` 0 means there.
+  // The upstream accepts no temperature of 0; there `top_p` 0 selects the most likely token.
   if (temperature === 0) written.top_p = 0
   else if (topP !== undefined) written.top_p = topP
   if (maxOutputTokens !== undefined) written.max_tokens = maxOutputTokens
   return written
 }
 
-/** The upstream's `response_format`; undefined for plain text. */
+/** Writes the upstream's `response_format`; undefined for plain text. */
 export function writeResponseFormat(output: OutputFormat | undefined): JsonObject | undefined {
   if (output?.type !== 'json-schema') return undefined
   const format: JsonObject = { type: 'json_schema', schema: output.schema }
@@ -26,13 +26,13 @@ export function writeResponseFormat(output: OutputFormat | undefined): JsonObjec
   return format
 }
 
-/** The effort that the client asked for; undefined when it asked for none, in either sense (decisions 3). */
+/** The effort that the client set; undefined when it set no effort or the effort `none` (decisions 3). */
 export function selectEffort(request: NormalizedRequest): string | undefined {
   const effort = request.reasoning?.effort
   return effort === NO_REASONING ? undefined : effort
 }
 
-/** True when the client switched reasoning off, so that no other field may ask for it. */
+/** True when the client switched reasoning off: then no additional field may switch it on. */
 export function isReasoningOff(request: NormalizedRequest): boolean {
   return request.reasoning?.effort === NO_REASONING
 }

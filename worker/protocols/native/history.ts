@@ -1,6 +1,6 @@
-// Pairs the calls of a conversation with their results and orders them as the upstream needs them: every result directly
-// after the calls it belongs to. The gateway keeps no conversation, so everything is found in the request itself: by the id
-// that the gateway issued, by the ids and names of earlier calls, or by order (completions.md 4.5, decisions 34).
+// Matches the tool results of a conversation with its tool calls, because the upstream expects each result directly after its
+// call. The gateway stores no conversations, so the match uses the request only: ids that the gateway issued, ids and names of
+// earlier calls, or their order (completions.md 4.5, decisions 34).
 
 import {
   flattenToolName,
@@ -12,94 +12,94 @@ import {
 } from '../../normalized/index.ts'
 import { type CoercedResult, coerceToolResult } from '../shared/tool-result.ts'
 
-export interface PlacedResult extends CoercedResult {
-  /** The function's name as the client knows it, flattened. */
+export interface HistoryResult extends CoercedResult {
+  /** The client's name of the function, flattened. */
   name: string
 }
 
-export interface PlacedCall {
+export interface HistoryCall {
   id: string | null
   name: string
-  call: ToolCallPart
-  results: PlacedResult[]
-  /** Its number in the order of all calls of the request. */
-  number: number
+  part: ToolCallPart
+  results: HistoryResult[]
+  /** Position among all calls of the request. */
+  position: number
 }
 
 /** Calls that the upstream issued in one message, under one state id. */
 export interface CallGroup {
   stateId: string | undefined
-  /** The state id as far as it is certain: read from an id that we issued. */
-  ownStateId: string | undefined
-  calls: PlacedCall[]
+  /** `stateId` when it comes from an id that the gateway issued, which makes it certain. */
+  issuedStateId: string | undefined
+  calls: HistoryCall[]
 }
 
 /** A result whose call is not in the request. */
-export interface LoneResult extends PlacedResult {
+export interface UnmatchedResult extends HistoryResult {
   stateId: string | undefined
 }
 
-/** The calls of one message of the client, grouped by the upstream's messages that they came in. */
+/** Groups the calls of one client message by the upstream message that contained them. */
 export function groupCalls(message: NormalizedMessage): CallGroup[] {
   const groups: CallGroup[] = []
   for (const part of message.content) {
     if (part.type !== 'tool-call') continue
     const identity = part.id === null ? undefined : readToolCallId(part.id)
-    const ownStateId = identity?.isOwn === true ? identity.stateId : undefined
+    const issuedStateId = identity?.isOwn === true ? identity.stateId : undefined
     const givenStateId = part.state?.native?.toolStateId ?? message.state?.native?.toolStateId
-    const stateId = ownStateId ?? givenStateId ?? identity?.stateId
-    const placed: PlacedCall = { id: part.id, name: flattenToolName(part), call: part, results: [], number: 0 }
-    joinGroup(groups, { stateId, ownStateId, calls: [placed] })
+    const stateId = issuedStateId ?? givenStateId ?? identity?.stateId
+    const call: HistoryCall = { id: part.id, name: flattenToolName(part), part, results: [], position: 0 }
+    joinGroup(groups, { stateId, issuedStateId, calls: [call] })
   }
   return groups
 }
 
 /**
- * Puts calls to the others of their turn, in place: a history may have thousands. Only state ids that we read from our own ids can
- * tell two messages of the upstream apart.
+ * Adds calls to the groups of their turn, in place because a history may have thousands. They form a group of their own only when
+ * ids that the gateway issued show that they came in another upstream message.
  */
 export function joinGroup(groups: CallGroup[], group: CallGroup): void {
   const last = groups.at(-1)
   const isOther =
-    last?.ownStateId !== undefined && group.ownStateId !== undefined && last.ownStateId !== group.ownStateId
+    last?.issuedStateId !== undefined && group.issuedStateId !== undefined && last.issuedStateId !== group.issuedStateId
   if (last === undefined || isOther) {
     groups.push(group)
     return
   }
-  last.ownStateId ??= group.ownStateId
-  last.stateId = last.ownStateId ?? last.stateId ?? group.stateId
+  last.issuedStateId ??= group.issuedStateId
+  last.stateId = last.issuedStateId ?? last.stateId ?? group.stateId
   for (const call of group.calls) last.calls.push(call)
 }
 
-/** The calls of one id. */
+/** The calls that share one id. */
 interface CallsOfId {
-  latest: PlacedCall
-  /** In their order; answered ones are taken off the end when somebody looks. */
-  unanswered: PlacedCall[]
+  latest: HistoryCall
+  /** Oldest first; calls that have got a result are removed from the end by the next search. */
+  open: HistoryCall[]
 }
 
-/** All calls seen so far; one per request. Agents send long histories, so a result is placed without a walk through them. */
-export class CallLedger {
+/** The calls of one request, indexed because agents send long histories: a result finds its call without a search through all. */
+export class CallIndex {
   readonly #callsById = new Map<string, CallsOfId>()
   /** Calls without a result, oldest first. */
-  readonly #open = new Set<PlacedCall>()
-  readonly #openByName = new Map<string, Set<PlacedCall>>()
+  readonly #open = new Set<HistoryCall>()
+  readonly #openByName = new Map<string, Set<HistoryCall>>()
   #size = 0
-  #newestAnswered = -1
+  #newestWithResult = -1
 
-  /** How many calls were seen: the number of the next one. */
+  /** The number of calls, which is the position of the next one. */
   get size(): number {
     return this.#size
   }
 
-  /** Whether any call from this number on has a result. */
-  isAnsweredFrom(number: number): boolean {
-    return this.#newestAnswered >= number
+  /** True when a call at this position or a later one has a result. */
+  hasResultFrom(position: number): boolean {
+    return this.#newestWithResult >= position
   }
 
   add(groups: readonly CallGroup[]): void {
     for (const call of groups.flatMap(group => group.calls)) {
-      call.number = this.#size++
+      call.position = this.#size++
       this.#open.add(call)
       const sameName = this.#openByName.get(call.name)
       if (sameName === undefined) this.#openByName.set(call.name, new Set([call]))
@@ -107,27 +107,27 @@ export class CallLedger {
       if (call.id === null) continue
       const key = foldCallId(call.id)
       const sameId = this.#callsById.get(key)
-      if (sameId === undefined) this.#callsById.set(key, { latest: call, unanswered: [call] })
+      if (sameId === undefined) this.#callsById.set(key, { latest: call, open: [call] })
       else {
         sameId.latest = call
-        sameId.unanswered.push(call)
+        sameId.open.push(call)
       }
     }
   }
 
   /**
-   * Gives a result to the call that it answers. Returns it where its call is not in the request but its name is known.
-   * Raises `invalid_request` with the result's path where it cannot be placed at all (field lesson B9).
+   * Adds a result to its call. Returns the result when its call is not in the request but its name is known.
+   * Raises `invalid_request` with the result's path when it has neither a call nor a name (field lesson B9).
    */
-  place(part: ToolResultPart): LoneResult | undefined {
+  addResult(part: ToolResultPart): UnmatchedResult | undefined {
     const identity = part.callId === null ? undefined : readToolCallId(part.callId)
-    const ownName = identity?.isOwn === true ? identity.name : undefined
-    const givenName = ownName ?? part.name
-    // An id of ours that says the name answers nothing but its own call.
-    const call = this.#findById(part.callId) ?? (ownName === undefined ? this.#findOpen(part.name) : undefined)
+    const issuedName = identity?.isOwn === true ? identity.name : undefined
+    const givenName = issuedName ?? part.name
+    // An id that the gateway issued with a name belongs to its own call only.
+    const call = this.#findById(part.callId) ?? (issuedName === undefined ? this.#findOpen(part.name) : undefined)
     const result = coerceToolResult(part.content, part.isError)
     if (call !== undefined) {
-      this.#newestAnswered = Math.max(this.#newestAnswered, call.number)
+      this.#newestWithResult = Math.max(this.#newestWithResult, call.position)
       this.#open.delete(call)
       this.#openByName.get(call.name)?.delete(call)
       call.results.push({ ...result, name: givenName ?? call.name })
@@ -142,32 +142,32 @@ export class CallLedger {
     return { ...result, name: givenName, stateId: part.state?.native?.toolStateId ?? identity?.stateId }
   }
 
-  #findById(callId: string | null): PlacedCall | undefined {
+  #findById(callId: string | null): HistoryCall | undefined {
     if (callId === null) return undefined
     const sameId = this.#callsById.get(foldCallId(callId))
     if (sameId === undefined) return undefined
-    const { latest, unanswered } = sameId
-    // Careless clients number the calls of every turn from one again: the latest open call of that id is meant.
-    while (unanswered.length > 0) {
-      const call = unanswered.at(-1)
-      if (call !== undefined && isUnanswered(call)) return call
-      unanswered.pop()
+    const { latest, open } = sameId
+    // Some clients number the calls of every turn from 1, so ids repeat: the latest call without a result is meant.
+    while (open.length > 0) {
+      const call = open.at(-1)
+      if (call !== undefined && lacksResult(call)) return call
+      open.pop()
     }
     return latest
   }
 
-  #findOpen(name: string | undefined): PlacedCall | undefined {
+  #findOpen(name: string | undefined): HistoryCall | undefined {
     const sameName = name === undefined ? undefined : this.#openByName.get(name)
     const [oldest] = sameName === undefined || sameName.size === 0 ? this.#open : sameName
     return oldest
   }
 }
 
-export function isUnanswered(call: PlacedCall): boolean {
+export function lacksResult(call: HistoryCall): boolean {
   return call.results.length === 0
 }
 
-/** Families put their own prefixes before one and the same id. */
+/** The client protocols put different prefixes before the same id. */
 function foldCallId(id: string): string {
   return id.replace(/^(?:call_|fc_|toolu_)+/, '')
 }

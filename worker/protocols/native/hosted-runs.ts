@@ -1,5 +1,5 @@
-// Follows the tools that the upstream runs itself: their progress as it is reported, and their end, which for a search waits
-// for what it found (upstream.md 4.4, responses.md 7.5).
+// Tracks the tools that the upstream runs itself: reports their progress and their end. A search ends when its sources have
+// arrived (upstream.md 4.4, responses.md 7.5).
 
 import {
   type EventAssembler,
@@ -15,7 +15,7 @@ interface HostedRun {
   kind: HostedToolKind | 'other'
   name: string
   status: HostedToolStatus
-  /** What was reported last, to tell a repetition from news. */
+  /** The last report, so that repetitions of it are ignored. */
   lastReport: string
   isEnded: boolean
 }
@@ -46,12 +46,12 @@ export class HostedRuns {
     return [...new Set(this.#runs.map(run => run.name))]
   }
 
-  /** How every run ended, or stands. */
+  /** The status of every run. */
   get results(): Array<{ name: string; status: HostedToolStatus }> {
     return this.#runs.map(({ name, status }) => ({ name, status }))
   }
 
-  /** Takes a `tool_execution` member. */
+  /** Reads a `tool_execution` member. */
   report(execution: unknown): void {
     if (!isJsonObject(execution) || typeof execution.name !== 'string' || execution.name === '') return
     const status = readStatus(execution.status)
@@ -72,7 +72,7 @@ export class HostedRuns {
     else if (status === 'completed' && run.kind !== 'web_search') this.#end(run, 'completed')
   }
 
-  /** What a search found. Without a reported run this is the only sign of it. */
+  /** Ends the open search with its sources. Without a reported run the sources are the only sign of a search. */
   complete(inlineData: JsonObject, sources: HostedSource[]): void {
     if (!hasContent(inlineData)) return
     const open = this.#runs.findLast(run => run.kind === 'web_search' && !run.isEnded)
@@ -82,11 +82,11 @@ export class HostedRuns {
     this.#end(run, 'completed', { sources, inlineData })
   }
 
-  /** The answer is over: what still runs has given what it had. A picture that nobody ever saw was none. */
-  finish(answer: { hasFiles: boolean }): void {
+  /** Ends the open runs with the response. An image run without success and without a file has failed. */
+  finish(response: { hasFiles: boolean }): void {
     for (const run of this.#runs) {
       if (run.isEnded) continue
-      const isEmpty = run.kind === 'image_generate' && run.status !== 'completed' && !answer.hasFiles
+      const isEmpty = run.kind === 'image_generate' && run.status !== 'completed' && !response.hasFiles
       this.#end(run, isEmpty ? 'failed' : 'completed')
     }
   }
@@ -96,13 +96,13 @@ export class HostedRuns {
     const isOver = status === 'completed' || status === 'failed'
     if (last === undefined) return this.#start(name)
     if (!last.isEnded) {
-      // A search that was reported as done waits for its sources; news of the same name is about the next search.
+      // A completed search stays open for its sources; a further report of the same name is the next search.
       const isNext = last.status === 'completed' && !isOver
       if (!isNext) return last
       this.#end(last, 'completed')
       return this.#start(name)
     }
-    // The end of a run is often told twice: on the part and on the message.
+    // The upstream often reports the end of a run twice: on the part and on the message.
     return isOver ? undefined : this.#start(name)
   }
 
@@ -144,7 +144,7 @@ function findKind(name: string): HostedToolKind | 'other' {
   }
 }
 
-/** Upstreams send the member with empty lists in it where there is nothing to show. */
+/** False for `inline_data` whose members are all empty: the upstream sends them when a search found nothing. */
 function hasContent(inlineData: JsonObject): boolean {
   return Object.values(inlineData).some(value => {
     if (typeof value !== 'object' || value === null) return value !== null && value !== undefined

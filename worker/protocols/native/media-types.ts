@@ -1,4 +1,4 @@
-// Which files the upstream takes: by media type, or by the extension of the file's name where the type says nothing
+// The files that the upstream accepts: by media type, or by the file name's extension when the type is unknown
 // (completions.md 4.4).
 
 export type MediaKind = 'image' | 'audio' | 'text'
@@ -38,7 +38,7 @@ const KINDS: readonly MediaKind[] = ['image', 'audio', 'text']
 const kindByMediaType = new Map(KINDS.flatMap(kind => MEDIA_TYPES[kind].map(type => [type, kind] as const)))
 const kindByExtension = new Map(KINDS.flatMap(kind => EXTENSIONS[kind].map(extension => [extension, kind] as const)))
 
-/** The kind of a file; undefined when the upstream does not take it. */
+/** The kind of a file; undefined when the upstream does not accept it. */
 export function findMediaKind(file: { mediaType: string; filename?: string | undefined }): MediaKind | undefined {
   const mediaType = (file.mediaType.split(';', 1)[0] ?? '').trim().toLowerCase()
   const byType = kindByMediaType.get(mediaType)

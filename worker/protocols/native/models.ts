@@ -1,4 +1,4 @@
-// The native upstream's model list as the catalog keeps it (upstream.md 6, bridge.md 6.1).
+// Reads the native upstream's model list for the catalog (upstream.md 6, bridge.md 6.1).
 
 import { CatalogError, readCatalogModels } from '../../../shared/catalog.ts'
 import { GatewayError, isJsonObject } from '../../normalized/index.ts'

@@ -1,12 +1,12 @@
-// What the operator configured for the native upstream, as plain data that may cross a thread boundary.
+// The operator's settings for the native upstream: plain data, because they may cross a thread boundary.
 
 export interface NativeOptions {
   /** Path of v1 chat and of every call that is not chat; '' or beginning with a slash, never ending with one. */
   v1Base: string
-  /** Path of v2 chat; equal to `v1Base` where the configured base names no version. */
+  /** Path of v2 chat; equal to `v1Base` when the configured base has no version. */
   v2Base: string
   isImageInputEnabled: boolean
-  /** Output limit for requests that carry none. */
+  /** Output limit for requests that set none. */
   defaultMaxTokens?: number
   /** v1 `profanity_check`; v2 `disable_filter` is its opposite. */
   profanityCheck?: boolean

@@ -1,4 +1,4 @@
-// The part of writing a request that both contracts share: names, turns, attachments and what the reader will need.
+// The part of writing a request that both contracts share: names, turns, attachments and the data for the reader.
 
 import { isJsonObject, type JsonObject, type JsonValue, type NormalizedRequest } from '../../normalized/index.ts'
 import type { PendingAttachment, WrittenChat } from '../face.ts'
@@ -10,7 +10,7 @@ import { mapToolNames, type ToolNameMap } from './tool-names.ts'
 import { planTools, type ToolContract, type ToolPlan } from './tools.ts'
 import { readTurns, type Turn } from './turns.ts'
 
-/** A turn with the ids, or placeholders, of the files that go with it. */
+/** A turn with the ids or placeholders of its files. */
 export interface PreparedTurn {
   turn: Turn
   fileIds: string[]
@@ -20,14 +20,14 @@ export interface PreparedRequest {
   names: ToolNameMap
   tools: ToolPlan
   turns: PreparedTurn[]
-  /** Additional fields that may travel. */
+  /** Additional fields to send. */
   fields: JsonObject
   attachments: PendingAttachment[]
   droppedAttachments: number
   droppedToolCalls: number
 }
 
-/** Raises `GatewayError` with the client's field for whatever the native upstream cannot be given. */
+/** Raises `GatewayError` with the client's field for a part that the native upstream cannot accept. */
 export function prepareRequest(
   request: NormalizedRequest,
   options: NativeOptions,
@@ -38,7 +38,7 @@ export function prepareRequest(
   const tools = planTools(request, names, contract)
   const conversation = readTurns(request, options)
   const uploadedIds = request.uploadedFileIds ?? []
-  const turns = withPlaceForUploads(conversation.turns, uploadedIds)
+  const turns = withTurnForUploads(conversation.turns, uploadedIds)
   const plan = planAttachments(turns.map(listMedia), {
     request,
     limits: options.attachmentLimits,
@@ -61,11 +61,11 @@ export function prepareRequest(
   }
 }
 
-/** Most turns share it: none of them is ever written to. */
+/** Shared by all turns without files and never modified. */
 const NO_FILES: string[] = []
 
-/** Files that were uploaded before go with the last words of the user; without any there is an empty turn for them. */
-function withPlaceForUploads(turns: readonly Turn[], uploadedIds: readonly string[]): readonly Turn[] {
+/** Files that the client uploaded earlier go with the last user turn; without a user turn an empty one is added. */
+function withTurnForUploads(turns: readonly Turn[], uploadedIds: readonly string[]): readonly Turn[] {
   if (uploadedIds.length === 0 || turns.some(isUserTurn)) return turns
   return [...turns, { type: 'text', role: 'user', text: '', media: [] }]
 }
@@ -80,7 +80,7 @@ function listMedia(turn: Turn) {
 
 const JSON_HEADERS: readonly string[] = ['content-type', 'application/json']
 
-/** Puts a chat body, its path below `base` and what the reader of the response needs together. */
+/** Combines a chat body with its path below `base` and the data for the reader of the response. */
 export function finishChat(
   body: JsonObject,
   prepared: PreparedRequest,
@@ -96,7 +96,7 @@ export function finishChat(
     reading: {
       toolNames: prepared.names.byWireName,
       buffersToolCalls: facts.buffersToolCalls,
-      expectsToolCall: prepared.tools.demand?.type === 'some',
+      expectsToolCall: prepared.tools.choice?.type === 'any',
       isStructuredOutput: isJsonObject(facts.responseFormat) && facts.responseFormat.type !== 'text',
       droppedAttachments,
       droppedToolCalls

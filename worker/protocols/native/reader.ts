@@ -1,4 +1,4 @@
-// The outer half of both readers: bytes to payloads, and every way in which an answer can end too early.
+// The reader that both contracts share: parses bytes into payloads and detects a response that ends too early.
 
 import { GatewayError, isJsonObject, type NormalizedEvent } from '../../normalized/index.ts'
 import { RepeatedFrame } from '../../performance/repeated-frame.ts'
@@ -8,48 +8,48 @@ import { mapErrorEvent } from './errors.ts'
 import type { NativeReaderOptions } from './reading.ts'
 import { NativeResponseState, type Payload } from './response-state.ts'
 
-/** What a contract does with a payload. */
+/** How a contract reads a payload. */
 export interface PayloadReader {
-  /** Reads the whole answer. False when the payload is none. */
-  readWhole(payload: Payload, answer: NativeResponseState): boolean
+  /** Reads the payload of a whole response. False when it has no content. */
+  readWhole(payload: Payload, state: NativeResponseState): boolean
   /** Reads one event of a stream. `name` is its event name, '' without one. */
-  readEvent(payload: Payload, name: string, answer: NativeResponseState): void
-  /** The text of a payload that holds text of the answer and nothing else that matters; undefined for any other. */
+  readEvent(payload: Payload, name: string, state: NativeResponseState): void
+  /** The text of a payload that adds only text to the response; undefined for any other payload. */
   readPlainText(payload: Payload): string | undefined
-  /** Takes the text of such a payload. */
-  takePlainText(text: string, answer: NativeResponseState): void
-  /** True for an event that the contract calls the last one, even if nothing in it says why the answer ended. */
+  /** Adds the text that `readPlainText` found. */
+  takePlainText(text: string, state: NativeResponseState): void
+  /** True for the name of the contract's last event, which may come without a finish reason. */
   isTerminal(name: string): boolean
 }
 
 const END_MARKER = '[DONE]'
 const ERROR_EVENT = 'response.error'
 
-/** One per answer: it keeps the state of its stream. */
+/** One per response: it keeps the state of the stream. */
 export class NativeReader implements ResponseReader {
-  readonly #answer: NativeResponseState
+  readonly #state: NativeResponseState
   readonly #payloads: PayloadReader
-  /** Only streams need these two: the parser's decoder alone costs as much as the reading of a small whole answer. */
+  /** Created for streams only: the parser's decoder alone costs as much as reading a small whole response. */
   #openedParser: SseParser | undefined
   #repeated: RepeatedFrame | undefined
-  /** The upstream itself said that nothing more comes. */
+  /** The upstream has sent its end marker or its last event. */
   #isTerminatorSeen = false
 
   constructor(dependencies: NativeReaderOptions, contract: 'v1' | 'v2', payloads: PayloadReader) {
-    this.#answer = new NativeResponseState({ dependencies, contract })
+    this.#state = new NativeResponseState({ dependencies, contract })
     this.#payloads = payloads
   }
 
   readBody(bytes: Uint8Array): NormalizedEvent[] {
-    const answer = this.#answer
+    const state = this.#state
     const payload = parsePayload(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
-    if (payload === undefined) answer.failProtocol('the answer is no JSON object')
-    else if (answer.begin(payload)) {
-      answer.calls.beginFrame(true)
-      if (this.#payloads.readWhole(payload, answer)) answer.finish()
-      else answer.failProtocol('the answer has no content')
+    if (payload === undefined) state.failProtocol('the answer is no JSON object')
+    else if (state.begin(payload)) {
+      state.calls.beginFrame(true)
+      if (this.#payloads.readWhole(payload, state)) state.finish()
+      else state.failProtocol('the answer has no content')
     }
-    const events = answer.assembler.take()
+    const events = state.assembler.take()
     const last = events.at(-1)
     if (last?.type === 'error') throw last.error
     return events
@@ -62,7 +62,7 @@ export class NativeReader implements ResponseReader {
   end(): NormalizedEvent[] {
     return this.#guard(() => {
       this.#parser.end()
-      if (!this.#answer.isOver) this.#end()
+      if (!this.#state.isOver) this.#end()
     })
   }
 
@@ -72,12 +72,12 @@ export class NativeReader implements ResponseReader {
   }
 
   #readEvent(data: string, name: string): void {
-    const answer = this.#answer
+    const state = this.#state
     const payloads = this.#payloads
-    if (answer.isOver || data === '') return
+    if (state.isOver || data === '') return
     const text = this.#repeated?.match(data, name)
     if (text !== undefined) {
-      payloads.takePlainText(text, answer)
+      payloads.takePlainText(text, state)
       return
     }
     if (data === END_MARKER) {
@@ -86,38 +86,38 @@ export class NativeReader implements ResponseReader {
       return
     }
     const payload = parsePayload(data)
-    if (payload === undefined) answer.failProtocol('a frame of the stream is no JSON object')
-    else if (name === ERROR_EVENT) answer.fail(mapErrorEvent(payload))
-    else if (answer.begin(payload)) {
-      payloads.readEvent(payload, name, answer)
+    if (payload === undefined) state.failProtocol('a frame of the stream is no JSON object')
+    else if (name === ERROR_EVENT) state.fail(mapErrorEvent(payload))
+    else if (state.begin(payload)) {
+      payloads.readEvent(payload, name, state)
       if (!payloads.isTerminal(name)) {
         this.#repeated ??= new RepeatedFrame(frame => payloads.readPlainText(frame))
         this.#repeated.learn(data, name, payload)
         return
       }
       this.#isTerminatorSeen = true
-      // Without a reason more may follow: then the end of the bytes is the end.
-      if (answer.hasFinishWord) answer.finish()
+      // Without a finish reason further events may follow, so the response ends with its bytes.
+      if (state.hasFinishWord) state.finish()
     }
   }
 
   #end(): void {
-    const answer = this.#answer
-    const isComplete = answer.hasFinishWord || (this.#isTerminatorSeen && answer.assembler.hasStarted)
-    if (isComplete) answer.finish()
-    else answer.failProtocol('the stream ended before the answer did')
+    const state = this.#state
+    const isComplete = state.hasFinishWord || (this.#isTerminatorSeen && state.assembler.hasStarted)
+    if (isComplete) state.finish()
+    else state.failProtocol('the stream ended before the answer did')
   }
 
   #guard(read: () => void): NormalizedEvent[] {
-    const answer = this.#answer
-    if (answer.isOver) return []
+    const state = this.#state
+    if (state.isOver) return []
     try {
       read()
     } catch (thrown) {
       if (!GatewayError.is(thrown)) throw thrown
-      answer.fail(thrown)
+      state.fail(thrown)
     }
-    return answer.assembler.take()
+    return state.assembler.take()
   }
 }
 

@@ -1,25 +1,25 @@
-// What the writer of a request leaves for the reader of its answer: plain data that survives a thread boundary.
+// Data that the writer of a request passes to the reader of its response: plain, because it may cross a thread boundary.
 
 import type { ReaderDependencies } from '../face.ts'
 import type { ResponseIds } from './response-ids.ts'
 import type { ClientToolName } from './tool-names.ts'
 
 export interface NativeReading {
-  /** The client's names of the tools that have another name on the wire. */
+  /** The client's names by wire name, for functions with another name on the wire and functions in namespaces. */
   toolNames: ReadonlyMap<string, ClientToolName>
-  /** The option for parallel calls was sent: calls are held until the upstream has finished (specification 4.6, rule 12). */
+  /** Parallel calls were requested: calls are held until the upstream has finished (specification 4.6, rule 12). */
   buffersToolCalls: boolean
-  /** A call was demanded without a name: an answer without one is passed on and counted as an anomaly (decisions 8). */
+  /** A call of any tool was required: a response without a call is passed on and counted as an anomaly (decisions 8). */
   expectsToolCall: boolean
-  /** The client asked for JSON of a schema: nothing may be added to the text. */
+  /** The client requested JSON of a schema: nothing may be added to the text. */
   isStructuredOutput: boolean
-  /** Attachments beyond the limits; the client is told in the answer's metadata. */
+  /** Attachments beyond the limits; the response's metadata reports their number. */
   droppedAttachments: number
-  /** Calls of the history that nobody answered and that were left out (field lesson B8). */
+  /** Calls of the history that were left out because they have no result (field lesson B8). */
   droppedToolCalls: number
 }
 
-/** What an answer shows that a request should not lead to, under names that a metric can carry. */
+/** Anomalies of a response, as fixed names that a metric can count. */
 export type NativeAnomaly =
   | 'abandoned_tool_calls_dropped'
   | 'finish_reason_missing'

@@ -1,4 +1,4 @@
-// The ids that the upstream gives an exchange in the head of its response (upstream.md 1.5).
+// The ids of an exchange in the headers of the upstream's response (upstream.md 1.5).
 
 import type { ResponseHead } from '../face.ts'
 import { readHeader } from '../shared/response-header.ts'
@@ -19,7 +19,7 @@ export function readResponseIds({ headers }: ResponseHead): ResponseIds {
   return ids
 }
 
-/** The same ids as metadata that a client may be shown. */
+/** The same ids as response metadata for the client. */
 export function writeIdMetadata({ upstreamRequestId, upstreamSessionId }: ResponseIds): Record<string, string> {
   const metadata: Record<string, string> = {}
   if (upstreamRequestId !== undefined) metadata.upstream_x_request_id = upstreamRequestId

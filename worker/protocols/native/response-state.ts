@@ -1,5 +1,5 @@
-// One answer of the native upstream while it is read: what both contracts share. The readers take frames apart and tell this
-// what they found; this keeps order, names, ids, metadata and the end.
+// The state of one response while it is read, shared by both contracts. The readers parse frames and report their members here;
+// this keeps the order, names, ids, metadata and the end.
 
 import {
   EventAssembler,
@@ -23,14 +23,14 @@ export type Payload = Record<string, unknown>
 
 export interface NativeResponseOptions {
   dependencies: NativeReaderOptions
-  /** v2 has hosted tools with sources, and wants the state id of a call back. */
+  /** v2 has hosted tools with sources, and the next turn must return the state id of a call. */
   contract: 'v1' | 'v2'
 }
 
-/** Spellings of one and the same id, in the order in which they are tried. */
+/** Members that may contain the state id; the first one present wins. */
 const STATE_ID_MEMBERS = ['tools_state_id', 'tool_state_id', 'functions_state_id', 'function_state_id'] as const
 
-/** More of them would not fit the metadata anyway. */
+/** More state ids would exceed the limit of a metadata value. */
 const MESSAGE_STATE_IDS_MAX = 16
 
 export class NativeResponseState {
@@ -40,7 +40,7 @@ export class NativeResponseState {
   readonly #dependencies: NativeReaderOptions
   readonly #contract: 'v1' | 'v2'
   readonly #visible: VisibleText
-  /** Most answers have no sources and no files: what keeps them is made for the first one. */
+  /** Created for the first source, because most responses have none; `#fileIds` likewise for files. */
   #openedSources: SourceBook | undefined
   readonly #metadata: Record<string, string> = {}
   #fileIds: Set<string> | undefined
@@ -72,12 +72,12 @@ export class NativeResponseState {
     return this.assembler.isTerminated
   }
 
-  /** True when the upstream has given a reason for the end, whatever may still follow. */
+  /** True when the upstream has sent a finish reason; further frames may still follow. */
   get hasFinishWord(): boolean {
     return this.#finishWord !== null
   }
 
-  /** Reads what stands around the content of a payload. False when the payload is an error, which ends the answer. */
+  /** Reads the members of a payload outside its content. False when the payload is an error, which ends the response. */
   begin(payload: Payload): boolean {
     if (payload.status !== undefined || payload.error !== undefined) {
       const error = findPayloadError(payload)
@@ -99,7 +99,7 @@ export class NativeResponseState {
   }
 
   reasoning(piece: unknown): void {
-    // Upstreams send null where there is no reasoning: it says nothing and must end nothing (field lesson C2).
+    // The upstream sends null when there is no reasoning: null is ignored and must not end a block (field lesson C2).
     if (typeof piece !== 'string' || piece === '') return
     if (this.calls.count > 0) this.calls.settle()
     this.#visible.pushReasoning(piece)
@@ -117,7 +117,7 @@ export class NativeResponseState {
     })
   }
 
-  /** A state id on a message, or on the whole payload. */
+  /** Takes a state id of a message or of the whole payload. */
   noteStateId(stateId: string, holdsCalls: boolean): void {
     this.#state.toolStateId = stateId
     const isNew = !this.#messageStateIds.includes(stateId)
@@ -137,7 +137,7 @@ export class NativeResponseState {
     this.hosted.complete(inlineData, this.#sources.add(inlineData))
   }
 
-  /** Files that the upstream made. A later frame may name them again. */
+  /** Reads generated files; a later frame may repeat them. */
   files(files: unknown): void {
     if (!Array.isArray(files)) return
     for (const file of files) {
@@ -157,12 +157,12 @@ export class NativeResponseState {
     this.#usage = mergeUsage(this.#usage, usage)
   }
 
-  /** The reason of the end. Some builds send '' until they know it: only the last real word counts (field lesson A10). */
+  /** Takes the finish reason. Some builds send '' until the end, so only the last non-empty word counts (field lesson A10). */
   finishWord(word: unknown): void {
     if (typeof word === 'string' && word !== '') this.#finishWord = word
   }
 
-  /** Ends the answer with everything that was held back. */
+  /** Passes on all held content and ends the response. */
   finish(): void {
     if (this.isOver) return
     const word = this.#finishWord
@@ -194,7 +194,7 @@ export class NativeResponseState {
     this.assembler.fail(error)
   }
 
-  /** The answer cannot be used. `reason` is for the log. */
+  /** Ends a response that cannot be used. `reason` is for the log. */
   failProtocol(reason: string): void {
     this.fail(new GatewayError('provider_protocol_error', { cause: reason }))
   }
@@ -254,7 +254,7 @@ export class NativeResponseState {
   }
 }
 
-/** The upstream's handle on a tool turn, whatever it is called there. */
+/** Finds the state id of a tool turn, which has several possible member names. */
 export function findStateId(holder: Payload): string | undefined {
   for (const member of STATE_ID_MEMBERS) {
     const id = readId(holder[member])

@@ -1,5 +1,5 @@
-// What a search of the upstream found: kept while the answer streams, cited where the text refers to it, and listed at the end
-// of the text (completions.md 6.3, responses.md 5.1).
+// The sources that the upstream's search found: kept while the response streams, cited where the text refers to them, and listed
+// at the end of the text (completions.md 6.3, responses.md 5.1).
 
 import {
   type EventAssembler,
@@ -15,7 +15,7 @@ export class SourceBook {
   readonly #referenced = new Set<string>()
   readonly #cited = new Set<string>()
 
-  /** Takes the sources of an `inline_data` member and returns them; those without a URL are of no use. */
+  /** Stores and returns the sources of an `inline_data` member; sources without a URL are skipped. */
   add(inlineData: JsonObject): HostedSource[] {
     const found: HostedSource[] = []
     for (const [id, value] of Object.entries(isObjectOrList(inlineData.sources) ? inlineData.sources : {})) {
@@ -28,7 +28,7 @@ export class SourceBook {
     return found
   }
 
-  /** A marker stood at the end of the text that is open now. */
+  /** Cites the sources of a marker that was found at the end of the open text. */
   cite(ids: readonly string[], assembler: EventAssembler, visible: VisibleText): void {
     for (const id of ids) {
       this.#referenced.add(id)
@@ -46,7 +46,7 @@ export class SourceBook {
     }
   }
 
-  /** Writes the list behind the text, with a citation for each entry that no marker of known place cited. */
+  /** Appends the list to the text, with a citation for each source that no marker has cited. */
   writeList(assembler: EventAssembler, visible: VisibleText): void {
     if (this.#sources.size === 0 || !visible.hasText) return
     const listed = this.#selectListed()
@@ -63,7 +63,7 @@ export class SourceBook {
     for (const citation of citations) assembler.citation(citation)
   }
 
-  /** The sources that the text refers to, in the order of reference; all of them where it refers to none. Each URL once. */
+  /** The sources that the text refers to, in the order of reference; all sources when it refers to none. Each URL once. */
   #selectListed(): HostedSource[] {
     const referenced = [...this.#referenced].flatMap(id => this.#sources.get(id) ?? [])
     const candidates = referenced.length > 0 ? referenced : [...this.#sources.values()]

@@ -1,4 +1,4 @@
-// Conversations that the upstream stores: only v2 has them, and only the Responses operation asks for them (responses.md 6).
+// Conversations that the upstream stores: only v2 has them, and only Responses requests use them (responses.md 6).
 
 import { invalidRequest, isJsonObject, type JsonObject, type NormalizedRequest } from '../../normalized/index.ts'
 import type { ModelRequest } from '../face.ts'
@@ -6,7 +6,7 @@ import type { ModelRequest } from '../face.ts'
 const THREAD_ID = /^[A-Za-z0-9._:-]{1,256}$/
 
 /**
- * The v2 `storage` member that the request and its additional field ask for; undefined for a conversation that is not stored.
+ * The v2 `storage` member, from the request and its additional field; undefined for a conversation that is not stored.
  * Raises `invalid_request` for a response id that holds no thread id.
  */
 export function planStorage(request: NormalizedRequest, given: JsonObject | undefined): JsonObject | undefined {
@@ -21,13 +21,13 @@ export function planStorage(request: NormalizedRequest, given: JsonObject | unde
   return { thread_id: storedConversationId, ...given }
 }
 
-/** True when the body names a stored thread, which brings its own model. */
+/** True when the body names a stored thread, which determines the model. */
 export function hasThread(storage: JsonObject | undefined): boolean {
   const threadId = storage?.thread_id
   return typeof threadId === 'string' && threadId !== ''
 }
 
-/** The assistant or the stored thread that brings its own model, as a key for the concurrency limit. */
+/** The assistant or the stored thread that determines the model, as a key for the concurrency limit. */
 export function findImpliedModel(request: ModelRequest): string | undefined {
   const fields = request.additionalFields
   const assistantId = fields?.assistant_id

@@ -1,19 +1,19 @@
-// Collects the function calls of one answer from every shape in which the upstream may deliver them and passes each on once, in
-// order, as early as that is certain: its start when the id that the client gets can carry the upstream's state id, text of
-// arguments as it comes, an object of arguments when nothing more can follow for it (field lessons A18, B1, B2, B3, B5).
+// Collects the function calls of one response in every form in which the upstream sends them. Each call is passed on once, in
+// order and as early as possible: its start when the upstream's state id, a part of the client's id, is known; text of arguments
+// as it comes; an object of arguments when no more can follow (field lessons A18, B1, B2, B3, B5).
 
 import { type EventAssembler, flattenToolName, type ToolCallHead, writeToolCallId } from '../../normalized/index.ts'
 import { type ArgumentsGrowth, CallArguments } from './call-arguments.ts'
 import type { NativeAnomaly, NativeReaderOptions } from './reading.ts'
 import type { ClientToolName } from './tool-names.ts'
 
-/** A call as one frame shows it. */
+/** A call in one frame. */
 export interface WireCall {
   /** '' in a frame that only continues a call. */
   name: string
   /** An object, text, or nothing. */
   arguments: unknown
-  /** The upstream's own id of this call among others of one message. */
+  /** The upstream's id of this call among the calls of one message. */
   partId: string | undefined
   stateId: string | undefined
 }
@@ -25,14 +25,14 @@ interface CollectedCall {
   stateId: string | undefined
   readonly arguments: CallArguments
   phase: 'waiting' | 'open' | 'ended'
-  /** The frame that showed it last: one frame shows a call once. */
+  /** The last frame with this call: a frame contains a call only once. */
   frameNumber: number
 }
 
 export interface ToolCallCollectorOptions {
   assembler: EventAssembler
   dependencies: NativeReaderOptions
-  /** True where the next turn must give the state id back, so that no id goes out before it is known. */
+  /** True when the next turn must return the state id: then a call waits until its state id is known. */
   needsStateId: boolean
 }
 
@@ -80,19 +80,19 @@ export class ToolCallCollector {
     this.#advance()
   }
 
-  /** A state id that stands beside calls rather than with one: it is that of every call that has none yet. */
+  /** Takes a state id that is not attached to one call: it applies to every waiting call without a state id. */
   noteStateId(stateId: string): void {
     this.#lastStateId = stateId
     for (const call of this.#calls) if (call.phase === 'waiting') call.stateId ??= stateId
     this.#advance()
   }
 
-  /** Other content begins: the open call can get nothing more. */
+  /** Ends the open call, because other content begins. */
   settle(): void {
     for (const call of this.#calls) if (call.phase === 'open') this.#end(call)
   }
 
-  /** The upstream has finished: whatever waited goes out. */
+  /** Ends all calls, also those that still wait for a state id, because the upstream has finished. */
   finish(): void {
     for (const call of this.#calls) {
       if (call.phase === 'ended') continue
@@ -102,8 +102,8 @@ export class ToolCallCollector {
   }
 
   /**
-   * The call that a frame shows once more. Ids decide where the upstream gives them. Without, the place among the calls does and
-   * the same arguments: a call that is repeated must not run twice, while equal functions with other arguments are other calls.
+   * Finds the call that a frame repeats: by id when the upstream sends ids, else by position and equal arguments. A repeated call
+   * must not run twice, but the same function with other arguments is another call.
    */
   #findShown(shown: WireCall): CollectedCall | undefined {
     if (shown.partId !== undefined) {
@@ -127,7 +127,7 @@ export class ToolCallCollector {
     return call.arguments.accepts(shown.arguments, call.phase === 'ended' ? 'none' : growth)
   }
 
-  /** A call never starts without its name, so a continuation of nothing is nothing. */
+  /** Creates a call; undefined without a name, because a frame without a name can only continue a call. */
   #create(shown: WireCall): CollectedCall | undefined {
     if (shown.name === '') return undefined
     const tool = this.#dependencies.reading.toolNames.get(shown.name) ?? { name: shown.name }

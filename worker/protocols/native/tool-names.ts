@@ -1,5 +1,5 @@
-// Names of functions on the native wire. The upstream keeps some names for its own tools and takes only some characters, so
-// a client's name may need another one; the map is made per request and undone in every answer (completions.md 5.3).
+// Names of functions on the native wire. The upstream reserves names for its own tools and accepts only some characters, so a
+// client's name may need a replacement. The map is made per request and reversed in its response (completions.md 5.3).
 
 import { flattenToolName, type NormalizedRequest } from '../../normalized/index.ts'
 
@@ -9,15 +9,15 @@ export interface ClientToolName {
 }
 
 export interface ToolNameMap {
-  /** The wire's name of a function that the client calls `clientName` (flattened where it stands in a namespace). */
+  /** The wire name of the function that the client names `clientName` (flattened when it is in a namespace). */
   toWire(clientName: string): string
-  /** What the reader needs: the names that differ on the wire, and those of namespaces. */
+  /** For the reader: functions that have another name on the wire, and functions in namespaces. */
   readonly byWireName: ReadonlyMap<string, ClientToolName>
 }
 
 const NAME_CHARACTERS_MAX = 64
 
-/** Aliases of names that are the upstream's own (field lesson B11). */
+/** Replacements for the names of the upstream's own tools (field lesson B11). */
 const RESERVED_NAMES: ReadonlyMap<string, string> = new Map([
   ['web_search', '__gateway_user_search_web'],
   ['code_interpreter', '__gateway_user_code_interpreter'],
@@ -26,14 +26,14 @@ const RESERVED_NAMES: ReadonlyMap<string, string> = new Map([
   ['model_3d_generate', '__gateway_user_model_3d_generate']
 ])
 
-/** Maps every function name of a request: declared tools first, then those that only the history has. */
+/** Maps every function name of a request: declared tools first, then names that only the history contains. */
 export function mapToolNames(request: NormalizedRequest): ToolNameMap {
   const clientNames = collectClientNames(request)
   if (clientNames === undefined) return NO_NAMES
   const wireNames = new Map<string, string>()
   const taken = new Set<string>()
   const nextNumbers = new Map<string, number>()
-  // A name that is fine as it is keeps it, whatever stands before it: only the others have to give way.
+  // Valid names are assigned first, so that no replacement takes a name that another function already has.
   for (const flatName of clientNames.keys()) {
     if (makeWireName(flatName) !== flatName) continue
     wireNames.set(flatName, flatName)
@@ -53,7 +53,7 @@ export function mapToolNames(request: NormalizedRequest): ToolNameMap {
   return { toWire: clientName => wireNames.get(clientName) ?? makeWireName(clientName), byWireName }
 }
 
-/** The map of the many requests without any tool. */
+/** Shared by all requests without tools. */
 const NO_NAMES: ToolNameMap = { toWire: makeWireName, byWireName: new Map() }
 
 function collectClientNames(request: NormalizedRequest): Map<string, ClientToolName> | undefined {
@@ -81,7 +81,7 @@ function makeWireName(flatName: string): string {
   return RESERVED_NAMES.get(flatName) ?? flatName.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, NAME_CHARACTERS_MAX)
 }
 
-/** @param nextNumbers the number to try next for a name that is taken: thousands of tools may want the same one. */
+/** @param nextNumbers the next suffix per name, because thousands of tools may map to the same name. */
 function findFreeName(wanted: string, taken: ReadonlySet<string>, nextNumbers: Map<string, number>): string {
   if (!taken.has(wanted)) return wanted
   for (let number = nextNumbers.get(wanted) ?? 2; ; number++) {

@@ -1,5 +1,5 @@
-// The tools of a request and the demand to use them, decided once for both contracts (completions.md 5, messages.md 4,
-// content.md 4). Schemas are never looked into: they arrive as the client sent them (decisions 2).
+// The tools of a request and the tool choice, planned once for both contracts (completions.md 5, messages.md 4, content.md 4).
+// Schemas are sent unchanged (decisions 2).
 
 import {
   assertNever,
@@ -16,31 +16,31 @@ import {
 } from '../../normalized/index.ts'
 import type { ToolNameMap } from './tool-names.ts'
 
-/** What the upstream is told about using the tools; absent when the model decides. */
-export type ToolDemand =
+/** A tool choice as the upstream's wire expresses it; absent when the model decides. */
+export type WireToolChoice =
   | { type: 'function'; wireName: string }
   | { type: 'hosted'; kind: HostedToolKind }
-  /** Any of them, but one: only v2 can say so. */
-  | { type: 'some' }
+  /** A call of any tool is required: only v2 can express it. */
+  | { type: 'any' }
 
 export interface ToolPlan {
   functions: FunctionTool[]
   hosted: HostedTool[]
-  demand: ToolDemand | undefined
+  choice: WireToolChoice | undefined
 }
 
 export interface ToolContract {
-  /** False where the upstream runs no tools itself: a client's hosted tools are accepted and have no effect. */
+  /** False when the upstream runs no tools itself: a client's hosted tools are accepted and have no effect. */
   hasHostedTools: boolean
-  /** True where "some tool" can be demanded without a name. */
-  canDemandSome: boolean
+  /** True when the wire can require a call without naming a tool. */
+  canRequireAnyTool: boolean
 }
 
-const NO_TOOLS: ToolPlan = { functions: [], hosted: [], demand: undefined }
+const NO_TOOLS: ToolPlan = { functions: [], hosted: [], choice: undefined }
 
 /**
- * Raises `invalid_request` for a choice of an undeclared tool and `unsupported_semantic` for one that the contract cannot
- * express; both name the client's field.
+ * Plans the tools and the tool choice. Raises `invalid_request` for a choice of an undeclared tool and `unsupported_semantic` for
+ * a choice that the contract cannot express; both name the client's field.
  */
 export function planTools(request: NormalizedRequest, names: ToolNameMap, contract: ToolContract): ToolPlan {
   if (request.tools.length === 0 && request.toolChoice === undefined) return NO_TOOLS
@@ -48,32 +48,32 @@ export function planTools(request: NormalizedRequest, names: ToolNameMap, contra
   const callable = selectCallableTools(request.tools, choice)
   const hosted = contract.hasHostedTools ? callable.hosted : []
   const tools = { functions: callable.functions, hosted }
-  return { ...tools, demand: planDemand(choice, tools, { request, names, contract }) }
+  return { ...tools, choice: planToolChoice(choice, tools, { request, names, contract }) }
 }
 
-interface DemandContext {
+interface ToolChoiceContext {
   request: NormalizedRequest
   names: ToolNameMap
   contract: ToolContract
 }
 
-function planDemand(
+function planToolChoice(
   choice: ToolChoice,
   tools: { functions: FunctionTool[]; hosted: HostedTool[] },
-  context: DemandContext
-): ToolDemand | undefined {
+  context: ToolChoiceContext
+): WireToolChoice | undefined {
   switch (choice.type) {
     case 'auto':
     case 'none':
       return undefined
     case 'allowed':
-      return choice.mode === 'auto' ? undefined : demandSome(tools, context)
+      return choice.mode === 'auto' ? undefined : requireAnyTool(tools, context)
     case 'required':
-      return demandSome(tools, context)
+      return requireAnyTool(tools, context)
     case 'function': {
       const tool = findFunction(tools.functions, choice.name)
       if (tool === undefined) throw undeclared(context.request)
-      return demandFunction(tool, context)
+      return requireFunction(tool, context)
     }
     case 'hosted': {
       if (!context.contract.hasHostedTools) throw unsupported(context.request)
@@ -85,20 +85,23 @@ function planDemand(
   }
 }
 
-/** The table of "some tool": a single candidate is demanded by name (decisions 8). */
-function demandSome(tools: { functions: FunctionTool[]; hosted: HostedTool[] }, context: DemandContext): ToolDemand {
+/** Requires a call of any tool; a single candidate is required by its name (decisions 8). */
+function requireAnyTool(
+  tools: { functions: FunctionTool[]; hosted: HostedTool[] },
+  context: ToolChoiceContext
+): WireToolChoice {
   const [onlyFunction] = tools.functions
-  if (onlyFunction !== undefined && tools.functions.length === 1) return demandFunction(onlyFunction, context)
+  if (onlyFunction !== undefined && tools.functions.length === 1) return requireFunction(onlyFunction, context)
   const [onlyHosted] = tools.hosted
   if (tools.functions.length === 0 && onlyHosted !== undefined && tools.hosted.length === 1) {
     return { type: 'hosted', kind: onlyHosted.kind }
   }
   const isEmpty = tools.functions.length === 0 && tools.hosted.length === 0
-  if (isEmpty || !context.contract.canDemandSome) throw unsupported(context.request)
-  return { type: 'some' }
+  if (isEmpty || !context.contract.canRequireAnyTool) throw unsupported(context.request)
+  return { type: 'any' }
 }
 
-function demandFunction(tool: FunctionTool, context: DemandContext): ToolDemand {
+function requireFunction(tool: FunctionTool, context: ToolChoiceContext): WireToolChoice {
   return { type: 'function', wireName: context.names.toWire(flattenToolName(tool)) }
 }
 
@@ -117,7 +120,7 @@ function unsupported(request: NormalizedRequest): GatewayError {
   })
 }
 
-/** One function as both contracts declare it. */
+/** Writes the declaration of a function, which is the same on both contracts. */
 export function writeFunction(tool: FunctionTool, names: ToolNameMap): JsonObject {
   const declaration: JsonObject = { name: names.toWire(flattenToolName(tool)) }
   if (tool.description !== undefined) declaration.description = tool.description

@@ -1,5 +1,6 @@
-// Reads the client's messages into turns that both contracts of the native upstream can write: system text in front,
-// neighbours merged, calls with their results, attachments collected (completions.md 4.1 to 4.5, messages.md 3, content.md 3).
+// Converts the client's messages into turns that both contracts of the native upstream can write: the system text first, adjacent
+// texts of one role merged, calls with their results, attachments collected (completions.md 4.1 to 4.5, messages.md 3,
+// content.md 3).
 
 import {
   assertNever,
@@ -10,12 +11,12 @@ import {
 import { type MediaPart, selectMedia } from './attachments.ts'
 import {
   type CallGroup,
-  CallLedger,
+  CallIndex,
   groupCalls,
-  isUnanswered,
+  type HistoryCall,
   joinGroup,
-  type LoneResult,
-  type PlacedCall
+  lacksResult,
+  type UnmatchedResult
 } from './history.ts'
 
 type TextRole = 'system' | 'user' | 'assistant'
@@ -36,7 +37,7 @@ export interface CallTurn {
 
 export interface ResultTurn {
   type: 'result'
-  result: LoneResult
+  result: UnmatchedResult
 }
 
 export type Turn = TextTurn | CallTurn | ResultTurn
@@ -45,11 +46,11 @@ export interface Conversation {
   turns: readonly Turn[]
   /** Attachments beyond the limit of a message. */
   droppedAttachments: number
-  /** Calls that were left out because the conversation went on without their results. */
+  /** Calls that were left out because later turns follow without their results. */
   droppedToolCalls: number
 }
 
-/** Raises `invalid_request` with its path for a tool result that cannot be placed. */
+/** Raises `invalid_request` with the path of a tool result that has neither a call nor a name. */
 export function readTurns(request: NormalizedRequest, options: { isImageInputEnabled: boolean }): Conversation {
   const collector = new TurnCollector(options)
   const { messages } = request
@@ -63,12 +64,12 @@ export function readTurns(request: NormalizedRequest, options: { isImageInputEna
 
 class TurnCollector {
   readonly #options: { isImageInputEnabled: boolean }
-  #openedLedger: CallLedger | undefined
+  #openedCalls: CallIndex | undefined
   readonly #turns: Turn[] = []
-  /** Number of the call that began the last turn with calls. */
+  /** Position of the first call in the last turn with calls. */
   #firstCallOfLastTurn = 0
   #hasSystem = false
-  /** Pictures inside tool results have no place there on this wire: they go with the user's next words. */
+  /** Media of tool results: a result on this wire cannot hold them, so they move to the next user turn. */
   #carried: MediaPart[] = []
   #droppedAttachments = 0
 
@@ -76,13 +77,13 @@ class TurnCollector {
     this.#options = options
   }
 
-  /** Most conversations have no calls to keep account of. */
-  get #ledger(): CallLedger {
-    this.#openedLedger ??= new CallLedger()
-    return this.#openedLedger
+  /** Created for the first call: most conversations have none. */
+  get #calls(): CallIndex {
+    this.#openedCalls ??= new CallIndex()
+    return this.#openedCalls
   }
 
-  /** The instruction; the upstream takes one only, and only in front. */
+  /** Adds the instruction: the upstream accepts only one, as the first message. */
   addSystem(messages: readonly NormalizedMessage[]): void {
     let instruction = ''
     for (const message of messages) {
@@ -101,14 +102,14 @@ class TurnCollector {
     }
     const only = message.content.length === 1 ? message.content[0] : undefined
     if (only?.type === 'text') {
-      // Nearly all messages of nearly all requests.
+      // Shortcut for a single text, the content of nearly all messages.
       this.#addText({ type: 'text', role, text: only.text, media: [] }, message)
       return
     }
     const results = message.content.filter(part => part.type === 'tool-result')
     for (const part of results) {
-      const lone = this.#ledger.place(part)
-      if (lone !== undefined) this.#turns.push({ type: 'result', result: lone })
+      const unmatched = this.#calls.addResult(part)
+      if (unmatched !== undefined) this.#turns.push({ type: 'result', result: unmatched })
     }
     const { media, dropped } = selectMedia(message, this.#options)
     this.#droppedAttachments += dropped
@@ -139,12 +140,12 @@ class TurnCollector {
 
   #addCalls(turn: CallTurn): void {
     this.#flushCarried()
-    const firstCall = this.#ledger.size
-    this.#ledger.add(turn.groups)
+    const firstCall = this.#calls.size
+    this.#calls.add(turn.groups)
     const last = this.#turns.at(-1)
-    // Protocols that write every call as an item of its own mean one turn as long as no result stands between them.
+    // Some protocols send each call as an item of its own: calls without a result between them are one turn.
     const isSameTurn =
-      last?.type === 'calls' && turn.text === '' && !this.#ledger.isAnsweredFrom(this.#firstCallOfLastTurn)
+      last?.type === 'calls' && turn.text === '' && !this.#calls.hasResultFrom(this.#firstCallOfLastTurn)
     if (isSameTurn) {
       for (const group of turn.groups) joinGroup(last.groups, group)
       return
@@ -161,12 +162,12 @@ class TurnCollector {
   }
 }
 
-/** A model's turn of pieces that this wire cannot send, such as a signature with an empty text, is left out. */
+/** True for an assistant turn that this wire cannot send, such as a signature on an empty text. */
 function isLeftOut(turn: TextTurn, { form }: NormalizedMessage): boolean {
   return form === 'pieces' && turn.role === 'assistant' && turn.text === '' && turn.media.length === 0
 }
 
-function listCalls(turn: CallTurn): PlacedCall[] {
+function listCalls(turn: CallTurn): HistoryCall[] {
   return turn.groups.flatMap(group => group.calls)
 }
 
@@ -190,7 +191,7 @@ function mapRole(role: MessageRole, hasSystem: boolean): TextRole {
   }
 }
 
-/** The text of a message. Reasoning is never part of it (field lesson C1); a refusal is, where nothing else was said. */
+/** The text of a message, without reasoning (field lesson C1). A refusal counts only when there is no other text and no call. */
 function readText({ content, form }: NormalizedMessage): string {
   const [first] = content
   if (content.length === 1 && first?.type === 'text') return first.text
@@ -208,8 +209,8 @@ function readText({ content, form }: NormalizedMessage): string {
 }
 
 /**
- * Leaves out calls whose results never came although the conversation went on: the upstream refuses such a history, and every
- * later request of the client would fail with it (field lesson B8). Calls that stand last may still be answered.
+ * Removes calls without results when later turns follow: the upstream refuses such a history, so every later request of the
+ * client would fail (field lesson B8). Calls of the last turn stay, because their results may still come.
  */
 function dropAbandonedCalls(turns: readonly Turn[]): { kept: readonly Turn[]; droppedToolCalls: number } {
   if (turns.every(turn => turn.type !== 'calls')) return { kept: turns, droppedToolCalls: 0 }
@@ -221,15 +222,15 @@ function dropAbandonedCalls(turns: readonly Turn[]): { kept: readonly Turn[]; dr
       continue
     }
     const calls = listCalls(turn)
-    const isLast = index === turns.length - 1 && calls.every(isUnanswered)
-    const abandoned = isLast ? 0 : calls.filter(isUnanswered).length
+    const isLast = index === turns.length - 1 && calls.every(lacksResult)
+    const abandoned = isLast ? 0 : calls.filter(lacksResult).length
     if (abandoned === 0) {
       kept.push(turn)
       continue
     }
     droppedToolCalls += abandoned
     const groups = turn.groups
-      .map(group => ({ ...group, calls: group.calls.filter(call => !isUnanswered(call)) }))
+      .map(group => ({ ...group, calls: group.calls.filter(call => !lacksResult(call)) }))
       .filter(group => group.calls.length > 0)
     if (groups.length > 0) kept.push({ ...turn, groups })
     else if (turn.text !== '' || turn.media.length > 0) {
@@ -239,7 +240,7 @@ function dropAbandonedCalls(turns: readonly Turn[]): { kept: readonly Turn[]; dr
   return { kept, droppedToolCalls }
 }
 
-/** Joins neighbours of one role: the upstream wants turns to alternate. Never across calls and results (completions.md 4.3). */
+/** Merges adjacent texts of one role, because the upstream expects alternating turns (completions.md 4.3). */
 function mergeNeighbours(turns: readonly Turn[]): readonly Turn[] {
   if (!turns.some((turn, index) => isSameRole(turns[index - 1], turn))) return turns
   const merged: Turn[] = []
@@ -256,7 +257,7 @@ function mergeNeighbours(turns: readonly Turn[]): readonly Turn[] {
   return merged
 }
 
-/** One turn out of neighbours of one role: their texts in lines, without blanks at the ends. */
+/** Merges turns of one role: their texts joined with line feeds and trimmed. */
 function joinRun(run: readonly TextTurn[]): TextTurn {
   const [first] = run as readonly [TextTurn, ...TextTurn[]]
   if (run.length === 1) return first

@@ -1,4 +1,4 @@
-// Reads the token counts of both contracts. What the upstream does not say stays unknown, which is not zero (upstream.md 4.3).
+// Reads the token counts of both contracts. A count that the upstream does not report is null, not zero (upstream.md 4.3).
 
 import { isJsonObject, type NormalizedUsage } from '../../normalized/index.ts'
 
@@ -28,7 +28,7 @@ export function readV2Usage(raw: unknown): NormalizedUsage | null {
   })
 }
 
-/** Adds what a later frame says. Counts only grow while an answer streams, so the larger one is the later one. */
+/** Merges the counts of a later frame. Counts only grow during a stream, so the larger count is the later one. */
 export function mergeUsage(earlier: NormalizedUsage | null, later: NormalizedUsage | null): NormalizedUsage | null {
   if (earlier === null || later === null) return later ?? earlier
   return {

@@ -1,11 +1,11 @@
-// What the upstream sends as text holds more than text: reasoning between `<think>` tags and, on v2, markers of sources. This
-// takes both out while the text streams, whatever piece boundaries cut through them (completions.md 6.3).
+// The upstream's text can contain reasoning between `<think>` tags and, on v2, markers of sources. This removes both while the
+// text streams, also when a tag or marker is split over several pieces (completions.md 6.3).
 
 import type { EventAssembler } from '../../normalized/index.ts'
 
 export interface VisibleTextOptions {
   assembler: EventAssembler
-  /** Called with the ids of a marker where it stood; absent where the contract knows no markers. */
+  /** Called with the ids of a marker at its position in the text; absent when the contract has no markers. */
   onSourceMarker?: (ids: string[]) => void
 }
 
@@ -17,10 +17,10 @@ const MARKER_IDS_CHARACTERS_MAX = 256
 export class VisibleText {
   readonly #assembler: EventAssembler
   readonly #onSourceMarker: ((ids: string[]) => void) | undefined
-  /** Text whose meaning the next piece decides: the beginning of a tag or of a marker. */
+  /** Text that may begin a tag or a marker; the next piece decides. */
   #held = ''
   #isThinking = false
-  /** The next reasoning belongs to another passage than the reasoning before it. */
+  /** True when the next reasoning starts a new passage. */
   #isNewPassage = false
   #blockLength = 0
   #hasText = false
@@ -40,7 +40,7 @@ export class VisibleText {
     return this.#assembler.openBlock === 'text' ? this.#blockLength : 0
   }
 
-  /** A piece of the upstream's text. */
+  /** Adds a piece of the upstream's text. */
   push(piece: string): void {
     const isPlain =
       this.#held === '' &&
@@ -51,14 +51,14 @@ export class VisibleText {
     else this.#scan(this.#held + piece)
   }
 
-  /** A piece of reasoning that the upstream sends as such. */
+  /** Adds a piece of reasoning that the upstream sent as reasoning. */
   pushReasoning(piece: string): void {
     if (piece === '') return
     this.flush()
     this.#reason(piece)
   }
 
-  /** Text that is already clean. */
+  /** Passes on text without tags and markers. */
   deliver(text: string): void {
     if (text === '') return
     if (this.#assembler.openBlock !== 'text') this.#blockLength = 0
@@ -67,7 +67,7 @@ export class VisibleText {
     this.#hasText = true
   }
 
-  /** Nothing comes that could complete what is held: it was ordinary text, or reasoning, after all. */
+  /** Passes on the held text, because no further piece can complete a tag or a marker. */
   flush(): void {
     const held = this.#held
     this.#held = ''
@@ -161,7 +161,7 @@ export class VisibleText {
 const LESS_THAN = 60
 const CLOSING_BRACKET = 93
 
-/** Whether `tag`, in any case, stands at `at`; 'maybe' when the text ends inside it. */
+/** Whether `tag`, in any letter case, begins at `at`; 'maybe' when the text ends inside it. */
 function matchTag(text: string, at: number, tag: string): 'yes' | 'no' | 'maybe' {
   const found = text.slice(at, at + tag.length).toLowerCase()
   if (found === tag) return 'yes'
@@ -185,7 +185,7 @@ function matchMarker(text: string, at: number): { ids: string[]; end: number } |
   return { ids: readIds(text.slice(first, position)), end: position + 2 }
 }
 
-/** What ids and the list of them are made of. */
+/** True for the characters of a marker's list of ids. */
 function isIdCharacter(code: number): boolean {
   const isDigit = code >= 48 && code <= 57
   const isLetter = (code >= 65 && code <= 90) || (code >= 97 && code <= 122)

@@ -1,13 +1,13 @@
-// Additional fields: members of a client's body that belong to the provider, whether the SDK spread `extra_body` over the body or
-// the client wrote it out. One map comes out of it, whichever form was used (field lesson E5).
+// Additional fields: members of a client's body that belong to the provider. The map is the same whether the SDK spread
+// `extra_body` over the body or the client sent it as a member (field lesson E5).
 
 import { GatewayError, isJsonObject, type JsonObject } from '../../normalized/index.ts'
 import { refuseForbiddenNames } from './parameters.ts'
 
 /**
- * Merges the fields (completions.md 2.4): `expanded`, which are the members that the body's table leaves over, then a literal
- * `extra_body`, then `additional_fields`; the later one wins. Raises `unsupported_parameter` when a map is not an object.
- * @returns the map, undefined when it is empty. It never holds `stream`, which only the typed parameter decides.
+ * Merges the fields (completions.md 2.4): `expanded`, the members that the body's parameter table leaves over, then a
+ * literal `extra_body`, then `additional_fields`; the later one wins. Raises `unsupported_parameter` when a map is not an object.
+ * @returns the map, undefined when it is empty. It never contains `stream`: only the typed parameter decides on streaming.
  */
 export function readAdditionalFields(body: JsonObject, expanded: JsonObject): JsonObject | undefined {
   refuseForbiddenOptions(expanded, 'model_options')
@@ -24,7 +24,7 @@ function isEmpty(object: JsonObject): boolean {
   return true
 }
 
-/** The fields without any wish for reasoning: what the typed effort `none` leaves of them (completions.md 2.2). */
+/** The fields without members that switch reasoning on, for a request with the typed effort `none` (completions.md 2.2). */
 export function dropReasoningFields(fields: JsonObject): JsonObject {
   const { reasoning: _reasoning, reasoning_effort: _effort, ...rest } = fields
   if (isJsonObject(rest.model_options)) rest.model_options = dropReasoningFields(rest.model_options)
@@ -42,7 +42,7 @@ function readMap(body: JsonObject, name: string): JsonObject | undefined {
   return map
 }
 
-/** The model options are merged member by member as well. */
+/** Checks the model options too, because they are also merged member by member. */
 function refuseForbiddenOptions(map: JsonObject, path: string): void {
   if (isJsonObject(map.model_options)) refuseForbiddenNames(map.model_options, path)
 }

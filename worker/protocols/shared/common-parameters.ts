@@ -8,16 +8,16 @@ export const ignored: Parameter = { class: 'accepted_ignored' }
 /** A parameter that not every provider has: each declares whether it sends, ignores or refuses it. */
 export const providerDecides = {
   class: 'supported',
-  note: 'Passed to a provider that has it; the native upstream has not.'
+  note: 'Sent to a provider that has it; other providers ignore or refuse it.'
 } as const satisfies Parameter
 
 const additionalField: Parameter = {
   class: 'supported',
   isAdditionalField: true,
-  note: 'Goes to the native upstream under its own name; the same name in a literal extra_body wins.'
+  note: 'Sent to the provider under its own name; the same name in a literal extra_body wins.'
 }
 
-/** Options of the native upstream that clients write beside the members of their own protocol. */
+/** Options of the native upstream that clients send beside the members of their own protocol. */
 export const nativeFields = {
   flags: additionalField,
   function_ranker: additionalField,
@@ -27,17 +27,17 @@ export const nativeFields = {
   update_interval: additionalField
 } as const satisfies ParameterTable
 
-/** What SDKs add to a body besides the members of the protocol. */
+/** Members that SDKs add to a body besides those of the protocol. */
 export const extraHeaders: Parameter = {
   class: 'supported',
-  note: 'Headers for the upstream, as far as the header policy lets them pass.'
+  note: 'Headers for the upstream, where the header policy allows them.'
 }
 export const extraQuery: Parameter = { class: 'accepted_ignored', note: 'No query parameter is ever forwarded.' }
 
 export const extraMembers = {
   extra_body: {
     class: 'supported',
-    note: 'Additional fields for the native upstream. Refused unless it is an object.'
+    note: 'Additional fields for the provider. Refused unless it is an object.'
   },
   additional_fields: { class: 'supported', note: 'Like extra_body, and wins over it.' },
   extra_headers: extraHeaders,
@@ -46,7 +46,7 @@ export const extraMembers = {
 
 export const sdkOption: Parameter = { class: 'not_applicable', note: 'An option of the SDK, not of the request.' }
 
-/** Options of SDKs that reach a body when a client mistakes one for the other. */
+/** Options of SDKs that clients put into the body by mistake. */
 export const sdkOptions = {
   base_url: sdkOption,
   api_key: sdkOption,

@@ -1,5 +1,5 @@
-// Readers for the members of a client's body: each gives a value of the promised type, or says exactly which member is at fault.
-// They take the body apart by hand, because this runs for every request and the error must name the path in the client's words.
+// Readers for the members of a client's body: each returns a value of its type or raises an error with the member's path. They are
+// written by hand instead of with a schema, because they run for every request and the path must have the client's own spelling.
 
 import {
   type GatewayError,
@@ -9,18 +9,18 @@ import {
   type JsonValue
 } from '../../normalized/index.ts'
 
-/** Path of a member: `messages[0]` and `role` give `messages[0].role`. A member of the body itself has the parent ''. */
+/** The path of a member: `messages[0]` and `role` give `messages[0].role`. A member of the body itself has the parent ''. */
 export function joinPath(parent: string, member: string): string {
   return parent === '' ? member : `${parent}.${member}`
 }
 
-/** The error for a value that is missing or of the wrong type: `expected` is a phrase such as `a string`. Names no value. */
+/** The error for a missing value or a wrong type, without the value itself; `expected` is a phrase such as `a string`. */
 export function wrongType(path: string, expected: string, value: unknown): GatewayError {
   const found = value === undefined ? 'it is missing' : `it is ${describeType(value)}`
   return invalidRequest(path, `'${path}' must be ${expected}, but ${found}.`)
 }
 
-/** A member that must be a string, and not an empty one. Raises `invalid_request`. */
+/** Reads a member that must be a non-empty string. Raises `invalid_request`. */
 export function readString(source: JsonObject, member: string, parent = ''): string {
   const value = source[member]
   if (typeof value !== 'string') throw wrongType(joinPath(parent, member), 'a string', value)
@@ -28,14 +28,14 @@ export function readString(source: JsonObject, member: string, parent = ''): str
   return value
 }
 
-/** A member that must be an object. Raises `invalid_request`. */
+/** Reads a member that must be an object. Raises `invalid_request`. */
 export function readObject(source: JsonObject, member: string, parent = ''): JsonObject {
   const value = source[member]
   if (!isJsonObject(value)) throw wrongType(joinPath(parent, member), 'an object', value)
   return value
 }
 
-// An optional member may be absent or null, which mean the same; anything else of the wrong type raises `invalid_request`.
+// The readers below accept an absent member and null, which mean the same; a wrong type raises `invalid_request`.
 
 export function readOptionalString(source: JsonObject, member: string, parent = ''): string | undefined {
   const value = source[member] ?? undefined
@@ -73,7 +73,7 @@ export function readOptionalArray(source: JsonObject, member: string, parent = '
   throw wrongType(joinPath(parent, member), 'an array', value)
 }
 
-/** The object without its undefined members: an optional member of the normalized form is absent or has a value. */
+/** Removes undefined members: an optional member of the normalized form is absent or has a value. */
 export function keepDefined<Members extends object>(members: Members): Defined<Members> {
   const kept: Partial<Members> = {}
   for (const name in members) {

@@ -1,4 +1,4 @@
-// The names under which clients ask for tools that the provider runs itself, and their configuration (completions.md 5.5).
+// The names by which clients declare tools that the provider runs itself, and their configuration (completions.md 5.5).
 
 import { type HostedTool, type HostedToolKind, isJsonObject, type JsonObject } from '../../normalized/index.ts'
 
@@ -22,7 +22,7 @@ const kindByPrefix: Array<readonly [prefix: string, kind: HostedToolKind]> = [
   ['web_fetch_', 'url_content_extraction']
 ]
 
-/** The kind that a client's word means, in any case and also in camel case; undefined when it means none. */
+/** The kind for a client's word, in any letter case and also in camel case; undefined for other words. */
 export function findHostedToolKind(word: string): HostedToolKind | undefined {
   const name = word
     .replace(/([a-z])([0-9A-Z])/g, '$1_$2')
@@ -31,15 +31,15 @@ export function findHostedToolKind(word: string): HostedToolKind | undefined {
   return kindByName.get(name) ?? kindByPrefix.find(([prefix]) => name.startsWith(prefix))?.[1]
 }
 
-const MEMBERS_OF_A_FUNCTION = new Set(['type', 'function', 'name', 'description', 'parameters', 'input_schema'])
+const FUNCTION_MEMBERS = new Set(['type', 'function', 'name', 'description', 'parameters', 'input_schema'])
 
 /**
- * Reads a tool object that `findHostedToolKind` recognised by `sentType`. Its configuration is the object under the kind's own
- * name, over it the one under the client's word, and beside them whatever stands at the top.
+ * Reads a tool object whose kind `findHostedToolKind` found by `sentType`. Its configuration merges the other members at the top,
+ * the object under the kind's name and the object under the client's word; the later one wins.
  */
 export function readHostedTool(definition: JsonObject, sentType: string, kind: HostedToolKind): HostedTool {
   const beside = Object.entries(definition).filter(
-    ([name]) => !MEMBERS_OF_A_FUNCTION.has(name) && name !== kind && name !== sentType
+    ([name]) => !FUNCTION_MEMBERS.has(name) && name !== kind && name !== sentType
   )
   const config = { ...Object.fromEntries(beside), ...keepObject(definition[kind]), ...keepObject(definition[sentType]) }
   return { type: 'hosted', kind, sentType, config }

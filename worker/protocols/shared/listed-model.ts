@@ -1,4 +1,4 @@
-// A model as the lists of all families know it: from the catalog of the upstream, or a public name of the profile file.
+// A model in the model lists of all client protocols: from the upstream's catalog, or a public name of the profile file.
 
 import type { CatalogModel } from '../../../shared/catalog.ts'
 
@@ -6,13 +6,13 @@ import type { CatalogModel } from '../../../shared/catalog.ts'
 export interface AliasModel {
   readonly id: string
   readonly providerKind: string
-  /** RFC 3339 UTC: when the profile was taken over. */
+  /** RFC 3339 UTC: when the profile file was loaded. */
   readonly discoveredAt: string
   readonly deprecated: boolean
   /** Declared limits in tokens. */
   readonly inputTokenLimit?: number
   readonly outputTokenLimit?: number
-  /** False where the profile turns token counting off. */
+  /** False when the profile switches token counting off. */
   readonly canCountTokens: boolean
 }
 

@@ -1,12 +1,12 @@
-// Where the bytes of an image or a file are, when a client names them by a URL.
+// Reads the URL by which a client names an image or a file.
 
 import type { MediaSource } from '../../normalized/index.ts'
 
 const BASE64_MARK = ';base64'
 
 /**
- * Reads a URL: a base64 data URL becomes bytes, everything else stays a URL for the one who fetches it to judge. The media type
- * is '' where the data URL names none. The data is cut out, not copied or decoded.
+ * Reads a URL: a base64 data URL becomes bytes, any other URL stays one and is checked before it is fetched. The media type is ''
+ * when the data URL has none. The data is a slice of the URL, neither copied nor decoded.
  */
 export function readMediaUrl(url: string): MediaSource {
   const comma = url.slice(0, 5).toLowerCase() === 'data:' ? url.indexOf(',') : -1

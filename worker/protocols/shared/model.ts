@@ -1,12 +1,12 @@
-// The model as clients name it. It stands in log lines and is the key of a limit, so its length has a bound.
+// The model name of a client. It is written to log lines and is the key of a limit, so its length is bounded.
 
 import { invalidRequest, type JsonObject } from '../../normalized/index.ts'
 import { readOptionalString } from './field.ts'
 
-/** Longest id of a model, in bodies and in paths. */
+/** Longest model name, in bodies and in paths. */
 export const MODEL_CHARACTERS_MAX = 1024
 
-/** The `model` member as the client wrote it; a blank one counts as absent. Raises `invalid_request` when it is too long. */
+/** Reads the `model` member unchanged; a blank one counts as absent. Raises `invalid_request` when it is too long. */
 export function readModel(body: JsonObject): string | undefined {
   const model = readOptionalString(body, 'model')
   if (model !== undefined && model.length > MODEL_CHARACTERS_MAX) {

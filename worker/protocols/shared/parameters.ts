@@ -1,5 +1,5 @@
-// What happens to each parameter of an operation, as data: it decides what the reader does with a member of the body, and what
-// the documentation says about it (field lesson E1).
+// The treatment of each parameter of an operation, as data: the reader of the body applies it and the documentation lists it
+// (field lesson E1).
 
 import {
   assertNever,
@@ -13,20 +13,20 @@ import {
 export type ParameterClass =
   /** Has an effect. */
   | 'supported'
-  /** Taken without complaint and without effect; shown in the request's diagnostics. */
+  /** Accepted without effect; listed in the request's diagnostics. */
   | 'accepted_ignored'
   /** Refused with 400. */
   | 'rejected'
-  /** An option of the SDK that has no place in a body: neither used, nor sent on, nor kept, for it may be a secret. */
+  /** An option of the SDK that does not belong in a body: not used, sent or stored, because it may be a secret. */
   | 'not_applicable'
 
 export interface Parameter {
   class: ParameterClass
-  /** A supported parameter that the provider gets under its own name, as an additional field. */
+  /** A supported parameter that is sent to the provider under its own name, as an additional field. */
   isAdditionalField?: true
-  /** The error of a rejected parameter where `unsupported_parameter` is not the word for it. */
+  /** The error code of a rejected parameter; `unsupported_parameter` by default. */
   rejection?: ErrorCode
-  /** What the class does not say, for the documentation. */
+  /** Details for the documentation. */
   note?: string
 }
 
@@ -34,15 +34,15 @@ export type ParameterTable = Readonly<Record<string, Parameter>>
 
 export interface SortedParameters {
   ignored: Diagnostics
-  /** Members that no table knows, and those it marks as additional fields. */
+  /** Members that are not in the table, and those that it marks as additional fields. */
   additional: JsonObject
 }
 
-/** A key of these would reach into the prototype of whatever object it is copied to. */
+/** Names that would change the prototype of the object they are copied to. */
 const FORBIDDEN_NAMES = ['__proto__', 'constructor', 'prototype']
 
 /**
- * Sorts the members of a body by their class; the supported ones are left to their readers.
+ * Sorts the members of a body by their class; the members' own readers read the supported ones.
  * Raises the table's error for a rejected one that is not null, and `invalid_request` for a forbidden name.
  */
 export function sortParameters(body: JsonObject, table: ParameterTable): SortedParameters {
@@ -61,7 +61,7 @@ export function sortParameters(body: JsonObject, table: ParameterTable): SortedP
         sorted.ignored[name] = body[name]
         break
       case 'rejected':
-        // null is how SDKs write that they say nothing.
+        // SDKs send null for a parameter that the caller did not set.
         if (body[name] === null) break
         throw new GatewayError(parameter.rejection ?? 'unsupported_parameter', {
           param: name,
@@ -77,7 +77,7 @@ export function sortParameters(body: JsonObject, table: ParameterTable): SortedP
   return sorted
 }
 
-/** Raises `invalid_request` when `source`, which stands at `path`, has a member that would reach a prototype. */
+/** Raises `invalid_request` when `source`, the object at `path`, has a member that would reach a prototype. */
 export function refuseForbiddenNames(source: JsonObject, path: string): void {
   for (const name of Object.keys(source)) refuseForbiddenName(name, path)
 }

@@ -1,9 +1,8 @@
-// The message that nearly all messages are: a role and one text. It is told apart first, because reading it member by member costs
-// as much as the parsing of its JSON.
+// Reads the most common message, a role and one text, before the general readers, which cost as much for it as parsing its JSON.
 
 import { isJsonObject, type JsonValue, type NormalizedMessage } from '../../normalized/index.ts'
 
-/** Such a message in the normalized form; undefined for any other, which its family reads and judges. */
+/** The message in the normalized form; undefined for any other message, which the protocol's own reader must read. */
 export function readPlainMessage(message: JsonValue): NormalizedMessage | undefined {
   if (!isJsonObject(message) || typeof message.content !== 'string') return undefined
   const { role } = message

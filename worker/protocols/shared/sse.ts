@@ -1,14 +1,14 @@
-// Reads server-sent events from bytes that are cut anywhere. It is the first step of every streamed answer, so it works on whole
-// reads, keeps no objects per event, and calls back with two texts.
+// Parses server-sent events from bytes that are cut anywhere. It is the first step of every streamed response, so it works on
+// whole reads, creates no object per event, and calls back with two strings.
 
 import { GatewayError } from '../../normalized/index.ts'
 
-/** A frame beyond this is no event of a model: the stream is broken or hostile. Counted in UTF-16 units. */
+/** The largest frame in UTF-16 units. A larger one is no model event: the stream is broken or hostile. */
 export const SSE_FRAME_CHARACTERS_MAX = 8 * 1024 * 1024
 
 export interface SseParserOptions {
   /**
-   * Takes a whole event: the joined `data` lines, and the `event` name or '' when it has none.
+   * Called with a whole event: the joined `data` lines, and the `event` name or '' when it has none.
    * An event without any data line is dropped.
    */
   onEvent(data: string, name: string): void
@@ -16,9 +16,9 @@ export interface SseParserOptions {
 }
 
 export interface SseParser {
-  /** Takes the bytes of one read. Raises `provider_protocol_error` when a frame grows beyond the bound. */
+  /** Parses the bytes of one read. Raises `provider_protocol_error` when a frame grows beyond the bound. */
   push(bytes: Uint8Array): void
-  /** The bytes ended: a last event needs no blank line behind it. */
+  /** Ends the stream: its last event needs no blank line after it. */
   end(): void
 }
 
@@ -29,9 +29,9 @@ const STREAMING = { stream: true }
 
 export function createSseParser(options: SseParserOptions): SseParser {
   const { onEvent, frameCharactersMax = SSE_FRAME_CHARACTERS_MAX } = options
-  // Of the two stateful decoders the one that does not slow down on text beyond ASCII. It also drops a byte order mark.
+  // Faster than StringDecoder on text beyond ASCII; it also drops a byte order mark.
   const decoder = new TextDecoder()
-  /** The beginning of a line whose end has not come yet. It is only joined, never searched again. */
+  /** The beginning of a line whose end has not arrived yet. It is not searched for line ends again. */
   let partialLine = ''
   let data = ''
   let hasData = false
@@ -43,7 +43,7 @@ export function createSseParser(options: SseParserOptions): SseParser {
     else if (line.startsWith('data:')) addData(line.slice(line.charCodeAt(5) === SPACE ? 6 : 5))
     else if (line.startsWith('event:')) name = line.slice(line.charCodeAt(6) === SPACE ? 7 : 6)
     else if (line === 'data') addData('')
-    // Comments, ids and retry times say nothing to a gateway.
+    // Comments, ids and retry times have no meaning for a gateway.
   }
 
   function addData(value: string): void {
@@ -76,7 +76,7 @@ export function createSseParser(options: SseParserOptions): SseParser {
       else if (text.slice(position, position + 6) === 'data: ') addData(text.slice(position + 6, end))
       else readLine(text.slice(position, end))
       position = end + 1
-      // The blank line behind the data is there already more often than not: no need to search for its end.
+      // The blank line after the data is usually in the same read; this check saves the search for its end.
       if (hasData && partialLine === '' && text.charCodeAt(position) === LINE_FEED) {
         dispatch()
         position++
@@ -88,7 +88,7 @@ export function createSseParser(options: SseParserOptions): SseParser {
     }
   }
 
-  /** Makes every CR and CR LF a line feed. A CR that ends a read is a line end already; its LF may come with the next read. */
+  /** Turns every CR and CR LF into a line feed. A CR at the end of a read is a line end; its LF may follow in the next read. */
   function unifyLineEnds(text: string): string {
     if (text === '') return text
     const rest = isAfterCarriageReturn && text.charCodeAt(0) === LINE_FEED ? text.slice(1) : text

@@ -1,4 +1,4 @@
-// The arguments of a tool call: as they stand in a client's history, and where an answer has none.
+// The arguments of a tool call: in a client's history, and the default for a response without arguments.
 
 import {
   invalidRequest,
@@ -9,12 +9,12 @@ import {
 } from '../../normalized/index.ts'
 import { wrongType } from './field.ts'
 
-/** The arguments as text that a client can always parse: some providers give nothing at all for a call without arguments. */
+/** Arguments text for a call without arguments: some providers send none, and a client must be able to parse the text. */
 export const NO_ARGUMENTS = '{}'
 
 /**
- * Reads arguments that stand at `path`: JSON text, an object, or nothing at all, which means no arguments.
- * Raises `invalid_request` for anything else: a call that cannot be read must not vanish from the history (field lesson B12).
+ * Reads the arguments at `path`: JSON text or an object; an absent, null or blank value means no arguments.
+ * Raises `invalid_request` for any other value, because a call must not vanish from the history (field lesson B12).
  */
 export function readToolArguments(
   value: JsonValue | undefined,
@@ -34,7 +34,7 @@ function parseObject(text: string): JsonObject | undefined {
     const parsed: unknown = JSON.parse(text)
     return isJsonObject(parsed) ? parsed : undefined
   } catch {
-    // Not JSON at all: the caller says so, with the path.
+    // Not JSON: the caller raises the error with the path.
     return undefined
   }
 }

@@ -1,18 +1,19 @@
-// Some providers take only a JSON object as the result of a function; clients send text of any kind (completions.md 4.5).
+// Converts a tool result to a JSON object, because some providers accept no other result while clients send any text
+// (completions.md 4.5).
 
 import { type ContentPart, isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
 
-/** A result as both contracts need it: v2 sends the object, v1 its text. */
+/** A result as an object and as its text, because some wires send the object and others its text. */
 export interface CoercedResult {
   object: JsonObject
-  /** The JSON text of `object`; the client's own where that is already it. */
+  /** The JSON text of `object`; the client's text when it already is one. */
   text: string
 }
 
-/** How often a text may be JSON text of JSON text. */
+/** How many times a text may be encoded as JSON text. */
 const ENCODINGS_MAX = 3
 
-/** Turns the content of a tool result into the object that stands for it. A failed one says so inside (messages.md 3.4). */
+/** Converts the content of a tool result to an object; that of a failed one has the member `is_error` (messages.md 3.4). */
 export function coerceToolResult(content: readonly ContentPart[], isError: boolean): CoercedResult {
   const text = joinTexts(content)
   if (text.trim() === '') return withText(isError ? { error: '', is_error: true } : {})
@@ -28,7 +29,7 @@ function joinTexts(content: readonly ContentPart[]): string {
   return texts.length === 1 ? (texts[0] ?? '') : texts.join('\n')
 }
 
-/** The value that the text is JSON of, however often it was encoded; the text itself where it is no JSON. */
+/** Decodes JSON text, also when it was encoded several times; text that is not JSON stays as it is. */
 function decodeText(text: string): JsonValue {
   let value: JsonValue = text
   for (let round = 0; round < ENCODINGS_MAX && typeof value === 'string'; round++) {

@@ -4,9 +4,9 @@ import { isJsonObject, type JsonObject } from '../../normalized/index.ts'
 import { joinPath, wrongType } from './field.ts'
 
 /**
- * Reads the schema of a declaration that stands at `path`, as it came. Only a missing one is replaced, by that of a function
- * without parameters (decisions 2). Raises `invalid_request` for a schema that is no object.
- * @param members the names under which it may stand, the family's own first.
+ * Reads the schema of the declaration at `path` unchanged. A missing schema becomes that of a function without parameters
+ * (decisions 2). Raises `invalid_request` for a schema that is no object.
+ * @param members the possible names of the member, the protocol's own name first.
  */
 export function readToolSchema(
   definition: JsonObject,

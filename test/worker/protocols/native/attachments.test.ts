@@ -34,7 +34,7 @@ function write(messages: NormalizedMessage[], members: Partial<NormalizedRequest
   }
 }
 
-t.test('an attachment goes with its message: beside the text on v1, as a last part on v2', async t => {
+t.test('an attachment is sent with its message: beside the text on v1, as the last part on v2', async t => {
   const { v1, v2 } = write([user({ type: 'text', text: 'look' }, image(bytes('image/png')))])
   t.strictSame(v1.body.messages, [{ role: 'user', content: 'look', attachments: [placeholder(0)] }])
   t.strictSame(v2.body.messages, [{ role: 'user', content: [{ text: 'look' }, { files: [{ id: placeholder(0) }] }] }])
@@ -42,20 +42,20 @@ t.test('an attachment goes with its message: beside the text on v1, as a last pa
   t.strictSame([v1.attachments, v2.attachments], [[pending], [pending]])
 })
 
-t.test('a file id goes straight in, without an upload', async t => {
+t.test('a file id is sent as it is, without an upload', async t => {
   const { v1, v2 } = write([user(file({ kind: 'file-id', fileId: 'f1' }))])
   t.strictSame(v1.body.messages, [{ role: 'user', content: '', attachments: ['f1'] }])
   t.strictSame(v2.body.messages, [{ role: 'user', content: [{ text: '' }, { files: [{ id: 'f1' }] }] }])
   t.strictSame(v1.attachments, [])
 })
 
-t.test('the name of a file travels with its upload, and the families name the part in their own way', async t => {
+t.test('an upload has the name of its file and the path of the part in the client protocol', async t => {
   const messages = [user(file(bytes('application/octet-stream'), 'Report.PDF'))]
   t.match(write(messages).v1.attachments, [{ filename: 'Report.PDF', path: 'attachments' }])
   t.match(write(messages, { fieldPaths: messagesFieldPaths }).v1.attachments, [{ path: 'messages[0].content[1]' }])
 })
 
-t.test('one source is uploaded once, in a message and over messages', async t => {
+t.test('a source is uploaded once, even when it occurs twice in a message or in several messages', async t => {
   const { v1 } = write([
     user(url('https://a.test/1'), url('https://a.test/1')),
     say('assistant', 'nice'),
@@ -66,14 +66,14 @@ t.test('one source is uploaded once, in a message and over messages', async t =>
   t.match(v1.body.messages, [{ attachments: [placeholder(0)] }, {}, { attachments: [placeholder(0), placeholder(1)] }])
 })
 
-t.test('a message has two attachments and drops further ones, which are counted', async t => {
+t.test('a message sends two attachments; further ones are dropped and counted', async t => {
   const { v1 } = write([user(url('https://a.test/1'), url('https://a.test/2'), url('https://a.test/3'))])
   t.equal(v1.attachments.length, 2)
   t.equal(v1.reading.droppedAttachments, 1)
   t.equal(v1.reading.droppedAttachments, 1)
 })
 
-t.test('a request has ten attachments, and the newest messages have them', async t => {
+t.test('a request sends ten attachments, those of the newest messages', async t => {
   const messages = Array.from({ length: 7 }, (_, index) => [
     user(url(`https://a.test/${index}/1`), url(`https://a.test/${index}/2`)),
     say('assistant', 'ok')
@@ -85,7 +85,7 @@ t.test('a request has ten attachments, and the newest messages have them', async
   t.equal(v1.reading.droppedAttachments, 4)
 })
 
-t.test('attachments of merged messages stay together', async t => {
+t.test('a merged message has the attachments of all its messages', async t => {
   const { v1 } = write([
     user({ type: 'text', text: 'a' }, url('https://a.test/1'), url('https://a.test/2')),
     user({ type: 'text', text: 'b' }, url('https://a.test/3'))
@@ -95,7 +95,7 @@ t.test('attachments of merged messages stay together', async t => {
   ])
 })
 
-t.test('images that are switched off are left out, the text and other files stay', async t => {
+t.test('images are left out when image input is switched off; the text and other files are sent', async t => {
   const settings = { ...plainOptions, isImageInputEnabled: false }
   const { v1 } = write(
     [user({ type: 'text', text: 'a' }, url('https://a.test/1'), file(bytes('image/png')), file(bytes('text/plain')))],
@@ -107,29 +107,32 @@ t.test('images that are switched off are left out, the text and other files stay
   t.equal(v1.reading.droppedAttachments, 0)
 })
 
-t.test('what the upstream does not take is refused: by type, or by extension where the type says nothing', async t => {
-  const refuse = (part: ContentPart, members?: Partial<NormalizedRequest>) => () => write([user(part)], members)
-  const unsupported = { code: 'unsupported_media_type', status: 415, param: 'attachments' }
-  for (const mediaType of ['image/gif', 'image/webp', 'video/mp4', '']) {
-    t.throws(refuse(image(bytes(mediaType))), unsupported, mediaType)
+t.test(
+  'a file that the upstream does not accept is refused, by media type or by extension when the type is unknown',
+  async t => {
+    const refuse = (part: ContentPart, members?: Partial<NormalizedRequest>) => () => write([user(part)], members)
+    const unsupported = { code: 'unsupported_media_type', status: 415, param: 'attachments' }
+    for (const mediaType of ['image/gif', 'image/webp', 'video/mp4', '']) {
+      t.throws(refuse(image(bytes(mediaType))), unsupported, mediaType)
+    }
+    t.throws(refuse(file(bytes('application/zip'), 'a.zip')), unsupported)
+    t.throws(refuse(file(bytes('application/octet-stream'), 'pdf')), unsupported)
+    t.throws(refuse(image(bytes('image/webp')), { fieldPaths: messagesFieldPaths }), {
+      ...unsupported,
+      param: 'messages[0].content[1]'
+    })
+    for (const part of [
+      image(bytes('IMAGE/PNG; charset=x')),
+      file(bytes('audio/mp3')),
+      file(bytes('application/pdf')),
+      file(bytes('application/octet-stream'), 'a.b.TIFF')
+    ]) {
+      t.equal(write([user(part)]).v1.attachments.length, 1)
+    }
   }
-  t.throws(refuse(file(bytes('application/zip'), 'a.zip')), unsupported)
-  t.throws(refuse(file(bytes('application/octet-stream'), 'pdf')), unsupported)
-  t.throws(refuse(image(bytes('image/webp')), { fieldPaths: messagesFieldPaths }), {
-    ...unsupported,
-    param: 'messages[0].content[1]'
-  })
-  for (const part of [
-    image(bytes('IMAGE/PNG; charset=x')),
-    file(bytes('audio/mp3')),
-    file(bytes('application/pdf')),
-    file(bytes('application/octet-stream'), 'a.b.TIFF')
-  ]) {
-    t.equal(write([user(part)]).v1.attachments.length, 1)
-  }
-})
+)
 
-t.test('sizes count the decoded bytes, per file and for images and audio together', async t => {
+t.test('size limits count decoded bytes, per file and for images and audio together', async t => {
   const tooLarge = { code: 'request_entity_too_large', status: 413, param: 'attachments' }
   const sized = (count: number) => Buffer.alloc(count, count).toString('base64')
   t.ok(write([user(image(bytes('image/png', sized(15))))]))
@@ -142,7 +145,7 @@ t.test('sizes count the decoded bytes, per file and for images and audio togethe
   t.throws(() => write([user(image(bytes('image/png', sized(13))), image(bytes('image/png', sized(12))))]), tooLarge)
 })
 
-t.test('files that were uploaded before go with the last words of the user', async t => {
+t.test('files that were uploaded earlier are sent with the last user message', async t => {
   const uploadedFileIds = ['f1', 'f2']
   const { v1, v2 } = write([say('user', 'a'), say('assistant', 'b'), user(file({ kind: 'file-id', fileId: 'f1' }))], {
     uploadedFileIds
@@ -156,7 +159,7 @@ t.test('files that were uploaded before go with the last words of the user', asy
   ])
 })
 
-t.test('pictures inside tool results go with the next words of the user', async t => {
+t.test('images in tool results are sent with the next user message', async t => {
   const call: NormalizedMessage = {
     role: 'assistant',
     content: [{ type: 'tool-call', id: 'c1', name: 'shot', arguments: {} }]
@@ -179,6 +182,6 @@ t.test('pictures inside tool results go with the next words of the user', async 
   ])
   const last = write([call, { role: 'tool', content: [result] }])
   t.strictSame(last.v1.body.messages, [...expected, { role: 'user', content: '', attachments: [placeholder(0)] }])
-  const answered = write([call, { role: 'tool', content: [result] }, say('assistant', 'seen')])
-  t.match(answered.v1.body.messages, [...expected, { role: 'user' }, { role: 'assistant', content: 'seen' }])
+  const continued = write([call, { role: 'tool', content: [result] }, say('assistant', 'seen')])
+  t.match(continued.v1.body.messages, [...expected, { role: 'user' }, { role: 'assistant', content: 'seen' }])
 })

@@ -9,7 +9,7 @@ function readError(status: number, text: string | undefined, retryAfter: string 
 
 const body = (message: string, status = 400) => JSON.stringify({ status, message })
 
-t.test('every status of the upstream has its own error', async t => {
+t.test('every status of the upstream gives its error', async t => {
   const table: Array<[status: number, code: string, mapped: number, kind: string]> = [
     [400, 'upstream_rejected', 400, 'invalid-request'],
     [401, 'upstream_unauthorized', 401, 'authentication'],
@@ -35,7 +35,7 @@ t.test('every status of the upstream has its own error', async t => {
   }
 })
 
-t.test("the message is the upstream's own, else a fixed text", async t => {
+t.test("the message is the upstream's, or a fixed text when it sent none", async t => {
   t.equal(readError(422, body('Invalid params: x'), undefined).message, 'Invalid params: x')
   t.equal(
     readError(401, '{"code":6,"message":"credentials doesn\'t match db data"}', undefined).message,
@@ -55,20 +55,20 @@ t.test("the message is the upstream's own, else a fixed text", async t => {
   }
 })
 
-t.test('a model that the upstream does not know is told apart from other things not found', async t => {
+t.test('a 404 for an unknown model differs from a 404 for another object', async t => {
   const unknown = readError(404, body('No such model', 404), undefined)
   t.same([unknown.code, unknown.param, unknown.message], ['model_not_found', 'model', 'No such model'])
   t.equal(readError(404, body('No such file', 404), undefined).code, 'upstream_not_found')
   t.equal(readError(404, undefined, undefined).code, 'upstream_not_found')
 })
 
-t.test('the time to wait is passed on for 429 and 503 only', async t => {
+t.test('retry-after is passed on for 429 and 503 only', async t => {
   for (const status of [429, 503]) t.equal(readError(status, undefined, '7').retryAfter, '7')
   for (const status of [400, 500, 502, 504]) t.equal(readError(status, undefined, '7').retryAfter, undefined)
   t.equal(readError(429, undefined, undefined).retryAfter, undefined)
 })
 
-t.test('no address, markup or secret gets through, and no endless text', async t => {
+t.test('a message has no addresses, markup or secrets, and its length is bounded', async t => {
   const clean = (message: string) => readError(400, body(message), undefined).message
   t.equal(clean('see https://user:pw@internal.test:8443/v1/chat?key=1 there'), 'see [address] there')
   t.notMatch(clean('Authorization: Bearer abcdefgh12345678'), /abcdefgh/)
@@ -95,7 +95,7 @@ t.test('an error inside a payload is found and keeps its status (A16)', async t 
   t.equal(find({ message: 'x' }), undefined)
 })
 
-t.test('an error event is an error whatever it holds', async t => {
+t.test('an error event is an error even without status and message', async t => {
   t.equal(mapErrorEvent({}).status, 500)
   t.equal(mapErrorEvent({ status: 503 }).status, 503)
   t.equal(mapErrorEvent({ message: 'boom' }).message, 'boom')

@@ -1,4 +1,4 @@
-// Reads every golden of a contract, whole and cut at every byte, and holds the result against the expected events.
+// Reads every golden of a contract, at once and cut at every byte, and compares the events with the expected ones.
 
 import t from 'tap'
 import { accumulateEvents, type NormalizedEvent } from '../../../../worker/normalized/index.ts'
@@ -13,7 +13,7 @@ export function testGoldens(
   for (const golden of listGoldens(family)) {
     const setup = setups[golden.name] ?? {}
     if (!golden.isStream) {
-      t.test(`${family}: the whole answer ${golden.name} gives its events`, async t => {
+      t.test(`${family}: the whole response ${golden.name} gives its events`, async t => {
         const events = readWhole(face, golden.bytes, setup)
         const lines = writeLines(events)
         t.equal(lines, golden.expect(lines))
@@ -27,7 +27,7 @@ export function testGoldens(
       t.equal(lines, golden.expect(lines))
       t.same(checkGrammar(events), [])
     })
-    t.test(`${family}: the stream ${golden.name} reads the same wherever it is cut (A12, A13)`, async t => {
+    t.test(`${family}: the stream ${golden.name} gives the same events wherever it is cut (A12, A13)`, async t => {
       const lines = golden.expect(writeLines(readStream(face, [golden.bytes], setup)))
       const { bytes } = golden
       for (let cut = 0; cut <= bytes.length; cut++) {
@@ -40,7 +40,7 @@ export function testGoldens(
   }
 }
 
-/** What an answer adds up to, without what a stream and a whole answer may tell at different times. */
+/** The accumulated response, without members that a stream and a whole response may report at different times. */
 export function summarise(events: readonly NormalizedEvent[]): unknown {
   const { items, usage, finish, state } = accumulateEvents(events)
   return { items, usage, finish, state }

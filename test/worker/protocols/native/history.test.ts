@@ -1,4 +1,4 @@
-// Messages of every family on both wires: roles, merging, calls and results.
+// Messages on both wires: roles, merging, calls and results.
 
 import t from 'tap'
 import {
@@ -39,7 +39,7 @@ function v2(messages: NormalizedMessage[], members: Partial<NormalizedRequest> =
   return nativeV2Face.writeChat(makeRequest({ messages, ...members }), target, plainOptions).body.messages
 }
 
-t.test('leading instructions of both roles are joined into the one system message', async t => {
+t.test('leading instructions of both roles are joined into one system message', async t => {
   const messages = [say('developer', 'a'), say('system', ''), say('system', 'b'), say('user', 'hi')]
   t.strictSame(v1(messages), [
     { role: 'system', content: 'a\n\nb' },
@@ -51,7 +51,7 @@ t.test('leading instructions of both roles are joined into the one system messag
   ])
 })
 
-t.test('a later instruction is spoken by the user and merges with its words', async t => {
+t.test('a later instruction becomes user text and merges with adjacent user messages', async t => {
   t.strictSame(
     v1([say('system', 's'), say('user', 'a'), say('system', 'b'), say('assistant', 'c'), say('developer', 'd')]),
     [
@@ -63,14 +63,14 @@ t.test('a later instruction is spoken by the user and merges with its words', as
   )
 })
 
-t.test('the first instruction moves to the front when nothing stands there', async t => {
+t.test('the first instruction moves to the front when no instruction is there', async t => {
   t.strictSame(v1([say('user', 'a'), say('system', 's'), say('user', 'b')]), [
     { role: 'system', content: 's' },
     { role: 'user', content: 'a\nb' }
   ])
 })
 
-t.test('neighbours of one role are joined and trimmed', async t => {
+t.test('adjacent messages of one role are joined and trimmed', async t => {
   t.strictSame(v1([say('user', 'a '), say('user', ' b'), say('assistant', 'c'), say('assistant', 'd\n')]), [
     { role: 'user', content: 'a \n b' },
     { role: 'assistant', content: 'c\nd' }
@@ -84,7 +84,7 @@ t.test('parts of text are joined with a line feed, pieces of one text with nothi
   t.strictSame(v1([{ ...parts, form: 'pieces' }]), [{ role: 'user', content: 'ab' }])
 })
 
-t.test('a message without content is empty text', async t => {
+t.test('a message without content is sent as an empty text', async t => {
   t.strictSame(v1([assistant(), say('user', 'x')]), [
     { role: 'assistant', content: '' },
     { role: 'user', content: 'x' }
@@ -92,7 +92,7 @@ t.test('a message without content is empty text', async t => {
   t.strictSame(v2([assistant()]), [{ role: 'assistant', content: [{ text: '' }] }])
 })
 
-t.test('a model turn of pieces that hold nothing for this wire is left out', async t => {
+t.test('an assistant turn of pieces is left out when it holds nothing that this wire can send', async t => {
   const signed: NormalizedMessage = {
     role: 'assistant',
     content: [{ type: 'text', text: '', state: { content_compatible: { thoughtSignature: 's' } } }],
@@ -111,7 +111,7 @@ t.test('reasoning of earlier turns is never sent (C1)', async t => {
   for (const write of [v1, v2]) t.notMatch(JSON.stringify(write(messages)), /secret/)
 })
 
-t.test('a refusal speaks only where nothing else was said', async t => {
+t.test('a refusal is sent only when the message has no other text', async t => {
   t.strictSame(v1([assistant({ type: 'refusal', text: 'no' })]), [{ role: 'assistant', content: 'no' }])
   t.strictSame(v1([assistant({ type: 'refusal', text: 'no' }, { type: 'text', text: 'a' })]), [
     { role: 'assistant', content: 'a' }
@@ -152,7 +152,7 @@ t.test('two calls and their results: parts on v2, pairs on v1, in the order of t
   ])
 })
 
-t.test('calls that came in two messages of the upstream go back in two', async t => {
+t.test('calls that came in two upstream messages are sent back in two', async t => {
   const first = writeToolCallId({ stateId: 's-1', name: 'a', callNumber: 0, nonce: '' })
   const second = writeToolCallId({ stateId: 's-1', name: 'a', callNumber: 1, nonce: '' })
   const third = writeToolCallId({ stateId: 's-2', name: 'b', callNumber: 0, nonce: '' })
@@ -170,7 +170,7 @@ t.test('calls that came in two messages of the upstream go back in two', async t
   ])
 })
 
-t.test('state ids never travel on v1', async t => {
+t.test('state ids are never sent on v1', async t => {
   const messages: NormalizedMessage[] = [
     {
       ...assistant(call('ts-9', 'a', {}, { state: { native: { toolStateId: 'ts-9' } } })),
@@ -182,7 +182,7 @@ t.test('state ids never travel on v1', async t => {
   t.match(JSON.stringify(v2(messages)), /"tools_state_id":"ts-9"/)
 })
 
-t.test('the state id that the client kept apart from the id is sent back (C3)', async t => {
+t.test('a state id that the client keeps beside the call id is sent back (C3)', async t => {
   const state = { native: { toolStateId: stateId } }
   t.match(v2([assistant(call(null, 'a', {}, { state })), tool(result(null, '1', { name: 'a' }))]), [
     { tools_state_id: stateId },
@@ -194,7 +194,7 @@ t.test('the state id that the client kept apart from the id is sent back (C3)', 
   ])
 })
 
-t.test('without any state id none is invented', async t => {
+t.test('no state id is invented', async t => {
   const own = writeToolCallId({ stateId: undefined, name: 'a', callNumber: 0, nonce: 'n' })
   for (const id of [null, own, 'toolu_01']) {
     const messages = [assistant(call(id, 'a')), tool(result(id, '1', { name: 'a' }))]
@@ -202,7 +202,7 @@ t.test('without any state id none is invented', async t => {
   }
 })
 
-t.test('calls that a protocol lists one by one are one turn, calls with results between them are not', async t => {
+t.test('calls listed one by one are one turn, calls with results between them are several', async t => {
   const oneTurn = [
     assistant(call('c1', 'a')),
     assistant(call('c2', 'b')),
@@ -222,7 +222,7 @@ t.test('calls that a protocol lists one by one are one turn, calls with results 
   )
 })
 
-t.test('text before a call that is a message of its own stays one', async t => {
+t.test('a text message before a call message stays a message', async t => {
   t.strictSame(v1([say('assistant', 'wait'), assistant(call('c1', 'a')), tool(result('c1', '1'))]), [
     { role: 'assistant', content: 'wait' },
     { role: 'assistant', content: '', function_call: { name: 'a', arguments: {} } },
@@ -230,7 +230,7 @@ t.test('text before a call that is a message of its own stays one', async t => {
   ])
 })
 
-t.test('results stand before the words of the same message, and none gets lost (B13)', async t => {
+t.test('results are sent before the text of the same message, and none gets lost (B13)', async t => {
   const messages = [
     assistant(call('c1', 'a'), call('c2', 'b')),
     user({ type: 'text', text: 'then' }, result('c2', '2'), result('c1', '1'))
@@ -241,7 +241,7 @@ t.test('results stand before the words of the same message, and none gets lost (
   )
 })
 
-t.test('results are never merged, even alone', async t => {
+t.test('results are never merged, even without their calls', async t => {
   const messages = [tool(result('c1', '1', { name: 'a' })), tool(result('c2', '2', { name: 'a' }))]
   t.equal((v1(messages) as unknown[]).length, 2)
   t.strictSame(
@@ -250,7 +250,7 @@ t.test('results are never merged, even alone', async t => {
   )
 })
 
-t.test('a result that comes back alone is placed by the id that we issued', async t => {
+t.test('a result without its call takes name and state from the id that the gateway issued', async t => {
   const id = writeToolCallId({ stateId, name: 'order_status', callNumber: 0, nonce: '' })
   t.strictSame(v2([tool(result(id, '{"status":"packed"}'))]), [
     {
@@ -261,7 +261,7 @@ t.test('a result that comes back alone is placed by the id that we issued', asyn
   ])
 })
 
-t.test('a result without a matching id answers the call of its name, else the oldest open one', async t => {
+t.test('a result without a matching id belongs to the open call of its name, else to the oldest open call', async t => {
   const calls = assistant(call('c1', 'a'), call('c2', 'b'))
   const byName = v2([calls, tool(result(null, '2', { name: 'b' })), tool(result(null, '1', { name: 'a' }))])
   t.match(byName, [{}, { content: [{ function_result: { name: 'a', result: { result: 1 } } }] }])
@@ -273,7 +273,7 @@ t.test('a result without a matching id answers the call of its name, else the ol
   ])
 })
 
-t.test('an id that is used again answers the latest open call', async t => {
+t.test('a repeated id belongs to the latest open call', async t => {
   const messages = [
     assistant(call('1', 'a')),
     tool(result('1', '"first"')),
@@ -288,7 +288,7 @@ t.test('an id that is used again answers the latest open call', async t => {
   ])
 })
 
-t.test('a result that cannot be placed is refused with its path (B9)', async t => {
+t.test('a result with neither a call nor a name is refused with its path (B9)', async t => {
   for (const write of [v1, v2]) {
     t.throws(() => write([say('user', 'a'), tool(result('call_x', '1'))]), {
       code: 'invalid_request',
@@ -297,7 +297,7 @@ t.test('a result that cannot be placed is refused with its path (B9)', async t =
   }
 })
 
-t.test('calls that nobody answered are dropped where the conversation went on (B8)', async t => {
+t.test('calls without results are dropped when later turns follow (B8)', async t => {
   const messages = [
     say('user', 'a'),
     assistant({ type: 'text', text: 'hm' }, call('c1', 'f')),
@@ -320,7 +320,7 @@ t.test('calls that nobody answered are dropped where the conversation went on (B
   t.equal(written.reading.droppedToolCalls, 3)
 })
 
-t.test('the count of dropped calls is reported when the answer begins (B8)', async t => {
+t.test('the count of dropped calls is reported when the response begins (B8)', async t => {
   const anomalies: unknown[] = []
   const reader = openReader(nativeV2Face, {
     reading: { droppedToolCalls: 3 },
@@ -330,11 +330,11 @@ t.test('the count of dropped calls is reported when the answer begins (B8)', asy
   t.strictSame(anomalies, [['abandoned_tool_calls_dropped', { count: 3 }]])
 })
 
-t.test('calls that stand last may still be answered', async t => {
+t.test('calls of the last turn are sent without results', async t => {
   t.match(v2([say('user', 'a'), assistant(call('c1', 'f'))]), [{}, { content: [{ function_call: { name: 'f' } }] }])
 })
 
-t.test('a result is an object on the wire, whatever the client sent', async t => {
+t.test('a result is always an object on the wire', async t => {
   const cases: Array<[string, unknown]> = [
     ['', {}],
     ['  ', {}],
@@ -358,12 +358,12 @@ t.test('a result is an object on the wire, whatever the client sent', async t =>
   }
 })
 
-t.test('object text goes to v1 as the client wrote it', async t => {
+t.test('the JSON text of an object is sent unchanged on v1', async t => {
   const text = '{ "big": 12345678901234567890 }'
   t.match(v1([assistant(call('c1', 'f')), tool(result('c1', text))]), [{}, { content: text }])
 })
 
-t.test('parts of a result are joined, and a failed one says so', async t => {
+t.test('parts of a result are joined, and a failed result has the member is_error', async t => {
   const parts: ContentPart[] = [
     { type: 'text', text: 'a' },
     { type: 'text', text: 'b' }
@@ -400,7 +400,7 @@ t.test('three turns keep the state id of the upstream, streaming and not (C3)', 
   }
 })
 
-t.test('long histories take a time that grows with their length', async t => {
+t.test('the time for a long history grows linearly', async t => {
   const numbers = (count: number) => Array.from({ length: count }, (_, index) => String(index))
   const histories: Record<string, (count: number) => NormalizedMessage[]> = {
     'calls and results in turn': count =>
@@ -419,7 +419,7 @@ t.test('long histories take a time that grows with their length', async t => {
         .toReversed()
         .map(id => tool(result(null, 'r', { name: `f${id}` })))
     ],
-    'words of one role': count => numbers(count).map(() => say('user', 'some words'))
+    'texts of one role': count => numbers(count).map(() => say('user', 'some words'))
   }
   for (const [name, write] of Object.entries(histories)) {
     const growth = measureGrowth(1000, count => {

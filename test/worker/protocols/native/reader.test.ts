@@ -1,4 +1,4 @@
-// What readers do beyond the goldens: when events come out, what is reported, bounds, and states that follow each other.
+// Readers beyond the goldens: when events are given, which anomalies are reported, bounds, and sequences of states.
 
 import t from 'tap'
 import { accumulateEvents, type NormalizedEvent, readToolCallId } from '../../../../worker/normalized/index.ts'
@@ -16,7 +16,7 @@ const delta = (message: object, around: object = {}) =>
 const done = (more: object = {}) => frame({ model: 'm', finish_reason: 'stop', ...more }, 'response.message.done')
 const types = (events: readonly NormalizedEvent[]) => events.map(event => event.type)
 
-t.test('every delta comes out with the bytes that complete it (A18)', async t => {
+t.test('a delta is given with the bytes that complete it (A18)', async t => {
   const reader = openReader(nativeV1Face)
   t.same(types(reader.push(v1({ content: 'a', role: 'assistant' }))), ['start', 'text-start', 'text-delta'])
   const bytes = v1({ content: 'b' })
@@ -34,14 +34,14 @@ t.test('a call starts when it arrives, and pieces of its arguments are passed on
   t.same(types(reader.push(done())), ['tool-call-end', 'finish'])
 })
 
-t.test('an object of arguments waits only for the next frame, because it may be sent again, grown', async t => {
+t.test('an object of arguments waits for the next frame, which may repeat it with more members', async t => {
   const reader = openReader(nativeV1Face)
   const call = { function_call: { name: 'f', arguments: { a: 1 } }, functions_state_id: 's' }
   t.same(types(reader.push(v1(call))), ['start', 'tool-call-start'])
   t.same(types(reader.push(v1({ content: 'and' }))), ['tool-call-delta', 'tool-call-end', 'text-start', 'text-delta'])
 })
 
-t.test('with the option for parallel calls none comes out before the upstream has finished', async t => {
+t.test('with parallel calls switched on, no call is given before the upstream has finished', async t => {
   const reader = openReader(nativeV2Face, { reading: { buffersToolCalls: true } })
   const call = (name: string) => delta({ tool_state_id: 's', content: [{ function_call: { name, arguments: {} } }] })
   t.same(types(reader.push(call('f'))), ['start'])
@@ -55,7 +55,7 @@ t.test('with the option for parallel calls none comes out before the upstream ha
   ])
 })
 
-t.test('a v2 call without a state id waits for it, because its id has to carry it', async t => {
+t.test('a v2 call waits for its state id, because the id of the call must contain it', async t => {
   const reader = openReader(nativeV2Face)
   t.same(types(reader.push(delta({ content: [{ function_call: { name: 'f', arguments: '{"a":1}' } }] }))), ['start'])
   const events = reader.push(delta({ tools_state_id: 's', content: [] }))
@@ -76,7 +76,7 @@ t.test('v2 ends with its last event, v1 with its end marker or the end of the by
   t.same(v1Reader.end(), [])
 })
 
-t.test('an error that comes before anything else stands alone, without a start', async t => {
+t.test('an error before any content is the only event', async t => {
   t.same(types(openReader(nativeV1Face).push(frame({ status: 429, message: 'slow' }))), ['error'])
   t.same(types(openReader(nativeV2Face).end()), ['error'])
 })
@@ -89,7 +89,7 @@ t.test('a frame beyond the bound ends the stream with an error', async t => {
   t.same(reader.push(v1({ content: 'b' })), [])
 })
 
-t.test('frames that are alike are read like any other (repeated frames)', async t => {
+t.test('repeated frames give the same events as any other frames', async t => {
   const text = (piece: string, more: object = {}) => v1({ content: piece }, {}, { created: 1, object: 'o', ...more })
   const pieces = [
     'one',
@@ -116,7 +116,7 @@ t.test('frames that are alike are read like any other (repeated frames)', async 
   t.match(items, [{ type: 'text' }, { type: 'reasoning', text: 'r' }, { type: 'text' }])
 })
 
-t.test('a frame that only begins and ends like the others is read in full', async t => {
+t.test('a frame that only begins and ends like the earlier ones is parsed', async t => {
   const plain = (piece: string) => `data: {"messages":[{"role":"assistant","content":[{"text":"${piece}"}]}]}\n\n`
   const twoTexts = 'data: {"messages":[{"role":"assistant","content":[{"text":"b"},{"text":"c"}]}]}\n\n'
   const broken = plain('d\\')
@@ -125,7 +125,7 @@ t.test('a frame that only begins and ends like the others is read in full', asyn
   t.match(events.at(-1), { type: 'error', error: { code: 'provider_protocol_error' } })
 })
 
-t.test('only the first of several choices is the answer', async t => {
+t.test('only the first of several choices is read', async t => {
   const bytes = frame({
     choices: [
       { delta: { content: 'other' }, index: 1 },
@@ -136,7 +136,7 @@ t.test('only the first of several choices is the answer', async t => {
   t.match(items, [{ type: 'text', text: 'mine' }])
 })
 
-t.test('what an answer shows beyond the ordinary is reported', async t => {
+t.test('anomalies of a response are reported', async t => {
   const reported = (create: NativeFace, pieces: Uint8Array[], setup: Setup = {}) => {
     const names: string[] = []
     readStream(create, pieces, { ...setup, onAnomaly: name => names.push(name) })
@@ -147,17 +147,17 @@ t.test('what an answer shows beyond the ordinary is reported', async t => {
   t.same(reported(nativeV1Face, [text, Buffer.from('data: [DONE]\n\n')]), ['finish_reason_missing'])
   t.same(reported(nativeV1Face, [text, v1({}, { finish_reason: 'weird' })]), ['finish_reason_unknown'])
   t.same(reported(nativeV1Face, [text, v1({}, { finish_reason: 'function_call' })]), ['announced_tool_call_missing'])
-  const demanded = { reading: { expectsToolCall: true } }
-  t.same(reported(nativeV2Face, [done()], demanded), ['forced_tool_call_missing'])
+  const required = { reading: { expectsToolCall: true } }
+  t.same(reported(nativeV2Face, [done()], required), ['forced_tool_call_missing'])
   const search = delta({ content: [{ tool_execution: { name: 'web_search' } }] })
-  t.same(reported(nativeV2Face, [search, done()], demanded), [])
+  t.same(reported(nativeV2Face, [search, done()], required), [])
   const call = (a: number) =>
     delta({ tool_state_id: 's', content: [{ function_call: { name: 'f', id: 'p', arguments: { a } } }] })
   const between = delta({ content: [{ text: 'x' }] })
   t.same(reported(nativeV2Face, [call(1), between, call(2), done()]), ['tool_call_changed_late'])
 })
 
-t.test('usage is unknown where the upstream does not say it, and zero where it says zero (D3)', async t => {
+t.test('usage is null when the upstream does not report it, and zero when it reports zero (D3)', async t => {
   const usageOf = (create: NativeFace, payload: object) =>
     accumulateEvents(openReader(create).readBody(Buffer.from(JSON.stringify(payload)))).usage
   const v1Usage = (usage: unknown) => usageOf(nativeV1Face, { choices: [], usage })
@@ -193,7 +193,7 @@ t.test('usage is unknown where the upstream does not say it, and zero where it s
   })
 })
 
-t.test('metadata tells where the answer came from, and drops what is too long', async t => {
+t.test('metadata has the ids of the upstream, without values that are too long', async t => {
   const read = (setup: Setup, payload: object = {}) =>
     accumulateEvents(
       openReader(nativeV2Face, setup).readBody(Buffer.from(JSON.stringify({ messages: [], ...payload })))
@@ -208,7 +208,7 @@ t.test('metadata tells where the answer came from, and drops what is too long', 
   })
 })
 
-t.test('text of a schema gets no list of sources', async t => {
+t.test('structured output gets no list of sources', async t => {
   const inlineData = { sources: { '1': { url: 'https://a.test', title: 'A' } } }
   const payload = { messages: [{ content: [{ inline_data: inlineData, text: '{"a":"b[sources=[1]]"}' }] }] }
   const read = (isStructuredOutput: boolean) =>
@@ -219,7 +219,7 @@ t.test('text of a schema gets no list of sources', async t => {
   t.match(read(false), { type: 'text', text: '{"a":"b"}\n\nSources:\n- [A](https://a.test)' })
 })
 
-t.test('citations point into the text that was delivered', async t => {
+t.test('citations have positions in the delivered text', async t => {
   const inlineData = {
     sources: {
       '1': { url: 'https://a.test', title: ' A\n[x] ' },
@@ -248,7 +248,7 @@ t.test('citations point into the text that was delivered', async t => {
   ])
 })
 
-t.test('a second search is a run of its own, and a repeated end is none', async t => {
+t.test('a second search is another run, and a repeated end is ignored', async t => {
   const run = (status?: string) => ({
     tool_execution: { name: 'web_search', ...(status === undefined ? {} : { status }) }
   })
@@ -274,7 +274,7 @@ t.test('a second search is a run of its own, and a repeated end is none', async 
   )
 })
 
-t.test('an image run without a success and without a file has failed; with a file it is complete', async t => {
+t.test('an image run without success fails unless the response has a file', async t => {
   const running = delta({ content: [{ tool_execution: { name: 'image_generate' } }] })
   const file = delta({ content: [{ files: [{ id: 'f-1', mime: 'image/png', target: 'image' }] }] })
   for (const [pieces, status] of [
@@ -286,7 +286,7 @@ t.test('an image run without a success and without a file has failed; with a fil
   }
 })
 
-t.test('a text that also stands between the members of its frame is text like any other', async t => {
+t.test('a text that also occurs in the JSON around it is read like any other', async t => {
   const marks = [':', ',', '{', '"', '\\', '[', '}', 'content', 'text', 'model']
   for (const mark of marks) {
     const pieces = ['', mark, mark, 'Hi', mark, mark]

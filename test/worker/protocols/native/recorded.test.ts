@@ -1,5 +1,5 @@
-// Both faces against recorded exchanges with the real upstream: its responses must be readable, and the body that a face writes for the
-// same request must have the same members of the same types.
+// Compares both faces with recorded exchanges of the real upstream: the readers must read the recorded responses, and the writers
+// must give the members and types of the recorded requests.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -62,20 +62,20 @@ t.test('recorded responses are read', async t => {
   }
 })
 
-t.test('our requests have the members and types of the recorded ones', async t => {
+t.test('written requests have the members and types of the recorded ones', async t => {
   for (const { name, exchange, isV2 } of chats) {
     const request = readRecorded(exchange.request.body, isV2)
     const writeRequest = isV2 ? nativeV2Face.writeChat : nativeV1Face.writeChat
     const { body } = writeRequest(request, { upstreamModel: request.model }, plainOptions)
     const recorded = { ...exchange.request.body }
-    // The mode that the upstream has by itself is left out.
+    // The writer leaves out the upstream's default mode.
     if (isJsonObject(recorded.tool_config) && recorded.tool_config.mode === 'auto') delete recorded.tool_config
     sameShape(t, body, recorded, name)
     t.same(body, recorded, name)
   }
 })
 
-/** The wish behind a recorded body. */
+/** The normalized request for a recorded body. */
 function readRecorded(body: JsonObject, isV2: boolean): NormalizedRequest {
   const options = isJsonObject(body.model_options) ? body.model_options : {}
   const format = isV2 ? options.response_format : body.response_format
@@ -140,7 +140,7 @@ function readTool(entry: JsonObject): NormalizedTool[] {
   })
 }
 
-/** Both ways: no member more, none less, each of the same type. */
+/** Checks that both values have the same members of the same types. */
 function sameShape(t: Test, left: unknown, right: unknown, path: string): void {
   if (typeOf(left) !== typeOf(right)) t.equal(typeOf(left), typeOf(right), path)
   if (Array.isArray(left) && Array.isArray(right)) {

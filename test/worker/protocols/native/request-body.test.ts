@@ -1,4 +1,4 @@
-// What both contracts do with the parameters of a request: sampling, reasoning, formats, additional fields, defaults, storage.
+// The parameters of a request on both contracts: sampling, reasoning, formats, additional fields, defaults, storage.
 
 import t, { type Test } from 'tap'
 import type { JsonObject, NormalizedRequest } from '../../../../worker/normalized/index.ts'
@@ -23,7 +23,7 @@ const v1Hi = [{ role: 'user', content: 'hi' }]
 const v2Hi = [{ role: 'user', content: [{ text: 'hi' }] }]
 const fields = (members: JsonObject) => ({ additionalFields: members })
 
-/** Expects the rest of both bodies; `options` is what v2 has under `model_options`. */
+/** Compares both bodies without model and messages; `options` is the expected `model_options` of v2. */
 function same(
   t: Test,
   members: Partial<NormalizedRequest>,
@@ -39,12 +39,12 @@ t.test('a plain request has a model and messages, and nothing else', async t => 
   same(t, {}, { v1: {} })
 })
 
-t.test('a stream asks for one, a whole answer does not mention it', async t => {
+t.test('only a streamed request has the member stream', async t => {
   same(t, { isStream: true }, { v1: { stream: true }, v2: { stream: true } })
   same(t, fields({ stream: true, extra_body: {}, additional_fields: {} }), { v1: {} })
 })
 
-t.test('temperature 0 is the most likely token, a negative one is nothing', async t => {
+t.test('temperature 0 becomes top_p 0, and a negative one is not sent', async t => {
   same(t, { sampling: { temperature: 0.3, topP: 0.9 } }, both({ temperature: 0.3, top_p: 0.9 }))
   same(t, { sampling: { temperature: 0, topP: 0.5 } }, both({ top_p: 0 }))
   same(t, { sampling: { temperature: -1 } }, { v1: {} })
@@ -52,7 +52,7 @@ t.test('temperature 0 is the most likely token, a negative one is nothing', asyn
   same(t, { sampling: { temperature: 0 }, ...fields({ temperature: 0.9 }) }, both({ top_p: 0 }))
 })
 
-t.test('the token limit of the client wins over the additional fields, and those over the default', async t => {
+t.test('the token limit of the request wins over an additional field, which wins over the default', async t => {
   const settings = { defaultMaxTokens: 100 }
   same(t, { sampling: { maxOutputTokens: 7 } }, both({ max_tokens: 7 }), { settings })
   same(t, { sampling: { maxOutputTokens: 7 }, ...fields({ max_tokens: 9 }) }, both({ max_tokens: 7 }))
@@ -60,7 +60,7 @@ t.test('the token limit of the client wins over the additional fields, and those
   same(t, {}, both({ max_tokens: 100 }), { settings })
 })
 
-t.test('sampling that the upstream does not have is not sent', async t => {
+t.test('sampling parameters that the upstream does not have are not sent', async t => {
   same(
     t,
     { sampling: { topK: 3, stop: ['END'], seed: 7, presencePenalty: 1, frequencyPenalty: 1 }, user: 'u', metadata: {} },
@@ -68,14 +68,14 @@ t.test('sampling that the upstream does not have is not sent', async t => {
   )
 })
 
-t.test('any effort but none is forwarded as it was given (C5)', async t => {
+t.test('any effort except none is sent unchanged (C5)', async t => {
   for (const effort of ['low', 'xhigh', 'minimal']) {
     same(t, { reasoning: { effort } }, { v1: { reasoning_effort: effort }, options: { reasoning: { effort } } })
   }
   same(t, { reasoning: { summary: 'auto', mode: 'x' } }, { v1: {} })
 })
 
-t.test('the effort none leaves no reasoning field at any depth (C5)', async t => {
+t.test('the effort none removes reasoning fields at every depth (C5)', async t => {
   const given = {
     reasoning_effort: 'high',
     reasoning: {},
@@ -89,12 +89,12 @@ t.test('the effort none leaves no reasoning field at any depth (C5)', async t =>
   same(t, { reasoning: { effort: 'none' }, ...fields({ model_options: { reasoning: {} } }) }, { v1: {} })
 })
 
-t.test('a literal effort without a typed one is an additional field like any other', async t => {
+t.test('an effort among the additional fields is sent like any other field', async t => {
   same(t, fields({ reasoning_effort: 'high' }), { v1: { reasoning_effort: 'high' }, v2: { reasoning_effort: 'high' } })
   same(t, fields({ reasoning: { effort: 'high' } }), both({ reasoning: { effort: 'high' } }))
 })
 
-t.test('an output schema is the same object, with strict only where the client gave it', async t => {
+t.test('an output schema is sent unchanged, with strict only when the client gave it', async t => {
   const schema = {
     type: 'object',
     $defs: { A: { $ref: '#/$defs/A' } },
@@ -108,14 +108,14 @@ t.test('an output schema is the same object, with strict only where the client g
   same(t, { output: { type: 'text' } }, { v1: {} })
 })
 
-t.test('an additional field goes to the top of both bodies', async t => {
+t.test('an additional field becomes a top-level member of both bodies', async t => {
   same(t, fields({ tenant_hint: 'a', zz: 2, list: [null] }), {
     v1: { tenant_hint: 'a', zz: 2, list: [null] },
     v2: { tenant_hint: 'a', zz: 2, list: [null] }
   })
 })
 
-t.test('an additional field never overrides what the request says', async t => {
+t.test('an additional field never overrides a member of the request', async t => {
   const given = fields({ model: 'evil', messages: [], functions: [], tools: [], zz: 2 })
   const tools = [{ type: 'function' as const, name: 'f', parameters: {} }]
   const v1 = write('v1', { ...given, tools })
@@ -126,7 +126,7 @@ t.test('an additional field never overrides what the request says', async t => {
   t.match(v2.tools, [{ functions: { specifications: [{ name: 'f' }] } }])
 })
 
-t.test('null says nothing on this wire', async t => {
+t.test('members with the value null are not sent', async t => {
   same(t, fields({ a: null, model_options: { preset: null }, storage: null }), {
     v1: { model_options: {} },
     options: {}
@@ -134,7 +134,7 @@ t.test('null says nothing on this wire', async t => {
   same(t, fields({ storage: { limit: null } }), { v1: { storage: { limit: null } }, v2: { storage: {} } })
 })
 
-t.test('options of the model move under model_options, where typed ones win, then those given there', async t => {
+t.test('model options move under model_options, where those of the request win, then those given there', async t => {
   const body = write('v2', {
     sampling: { maxOutputTokens: 5 },
     reasoning: { effort: 'low' },
@@ -163,7 +163,7 @@ t.test('two formats are never mixed', async t => {
   t.strictSame(body.model_options, { response_format: { type: 'json_schema', schema } })
 })
 
-t.test('the example of the contract', async t => {
+t.test('the example of the contract gives its body', async t => {
   const members = {
     sampling: { temperature: 0, topP: 0.5, maxOutputTokens: 5 },
     ...fields({ profanity_check: false, repetition_penalty: 1.1, tenant_hint: 'a', flags: ['x'], model: 'other' })
@@ -182,7 +182,7 @@ t.test('the example of the contract', async t => {
   })
 })
 
-t.test('the filter: v2 has the opposite of the v1 word, and the setting is the default', async t => {
+t.test('the filter member of v2 is the negated member of v1, and the setting is the default', async t => {
   same(t, fields({ profanity_check: true }), { v1: { profanity_check: true }, v2: { disable_filter: false } })
   same(t, fields({ profanity_check: 'x' }), { v1: { profanity_check: 'x' } })
   t.strictSame(write('v2', fields({ profanity_check: true, disable_filter: true })).disable_filter, true)
@@ -192,7 +192,7 @@ t.test('the filter: v2 has the opposite of the v1 word, and the setting is the d
   same(t, given, { v1: { profanity_check: true }, v2: { disable_filter: false } }, { settings })
 })
 
-t.test('flags of the settings are a default', async t => {
+t.test('the flags of the settings are the default', async t => {
   const settings = { flags: ['a'] }
   same(t, {}, { v1: { flags: ['a'] }, v2: { flags: ['a'] } }, { settings })
   same(t, fields({ flags: [] }), { v1: { flags: [] }, v2: { flags: [] } }, { settings })
@@ -205,21 +205,21 @@ t.test('the ranker has another name on v2', async t => {
   t.notOk('function_ranker' in write('v2', fields({ function_ranker: 'x' })))
 })
 
-t.test('storage is an object, an empty one, or absent', async t => {
+t.test('storage true is an empty object, and false is not sent', async t => {
   t.strictSame(write('v2', fields({ storage: true })).storage, {})
   t.notOk('storage' in write('v2', fields({ storage: false })))
   t.strictSame(write('v2', fields({ storage: { limit: 2 } })).storage, { limit: 2 })
   t.strictSame(write('v1', fields({ storage: true })).storage, true)
 })
 
-t.test('a stored thread brings its model along', async t => {
+t.test('a request for a stored thread has no model', async t => {
   const body = write('v2', fields({ storage: { thread_id: 'T' }, model: 'x' }))
   t.notOk('model' in body)
   t.equal(write('v2', fields({ storage: { thread_id: '' } })).model, 'GigaChat-2')
   t.notOk('model' in write('v2', fields({ assistant_id: 'a' }), { model: null }))
 })
 
-t.test('names that act on objects are refused', async t => {
+t.test('names that would reach a prototype are refused', async t => {
   for (const name of ['__proto__', 'constructor', 'prototype']) {
     const given = JSON.parse(`{"${name}":{"a":1}}`) as JsonObject
     for (const contract of ['v1', 'v2'] as const) {
@@ -255,7 +255,7 @@ t.test('a stored conversation becomes the v2 storage member', async t => {
   t.ok(write('v1', responses({ store: false, conversationId: 'c', background: true })))
 })
 
-t.test('the reader learns whether text is JSON of a schema', async t => {
+t.test('the data for the reader tell whether the output is structured', async t => {
   const isStructured = (members: Partial<NormalizedRequest>) =>
     [nativeV1Face.writeChat, nativeV2Face.writeChat].map(
       writeRequest =>

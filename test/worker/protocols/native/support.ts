@@ -1,4 +1,4 @@
-// What the tests of both native faces share: readers with fixed ids, goldens, and events as plain lines.
+// Shared by the tests of both native faces: readers with fixed ids, goldens, and events as plain lines.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ export interface Setup {
   onAnomaly?: NonNullable<ReaderDependencies['onAnomaly']>
 }
 
-/** A reader whose nonces count from 0. */
+/** Opens a reader whose nonces count from 0. */
 export function openReader(face: NativeFace, setup: Setup = {}): ResponseReader {
   let nonces = 0
   const headers = setup.headers ?? { 'x-request-id': 'rq-1', 'x-session-id': 'ss-1' }
@@ -53,7 +53,7 @@ export function readStream(face: NativeFace, pieces: readonly Uint8Array[], setu
   return events
 }
 
-/** The events of a whole answer; what it throws stands there as the `error` event that a stream would end with. */
+/** The events of a whole response; a thrown error becomes the `error` event that would end a stream. */
 export function readWhole(face: NativeFace, body: Uint8Array, setup: Setup = {}): NormalizedEvent[] {
   try {
     return openReader(face, setup).readBody(body)
@@ -63,7 +63,7 @@ export function readWhole(face: NativeFace, body: Uint8Array, setup: Setup = {})
   }
 }
 
-/** Events as text, one per line; of an error what a client may learn. */
+/** Events as text, one per line; an error has only the members that a client can see. */
 export function writeLines(events: readonly NormalizedEvent[]): string {
   const lines = events.map(event => {
     if (event.type !== 'error') return JSON.stringify(event)
@@ -79,7 +79,7 @@ export interface Golden {
   name: string
   isStream: boolean
   bytes: Buffer
-  /** The lines that are expected. With GOLDEN_UPDATE=1 they are written first. */
+  /** The expected lines. With GOLDEN_UPDATE=1 the actual lines are written first. */
   expect(actual: string): string
 }
 
@@ -110,7 +110,7 @@ export const plainOptions: NativeOptions = {
   attachmentLimits: { audioBytesMax: 35, imageBytesMax: 15, textBytesMax: 40, audioAndImageBytesMax: 24 }
 }
 
-/** The fields of the completions family. */
+/** The field paths of the completions protocol. */
 export const fieldPaths: FieldPaths = {
   model: 'model',
   messages: 'messages',

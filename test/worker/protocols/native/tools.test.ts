@@ -1,4 +1,4 @@
-// Tools on both wires: declarations, names, and the demand to use them.
+// Tools on both wires: declarations, names, and the tool choice.
 
 import t from 'tap'
 import type {
@@ -32,7 +32,7 @@ function write(contract: 'v1' | 'v2', members: Partial<NormalizedRequest>, model
   return writeRequest(makeRequest(members), { upstreamModel: model }, plainOptions)
 }
 
-/** The declared names and the demand of a body. */
+/** The declarations and the tool choice of a body. */
 function tools(contract: 'v1' | 'v2', declared: NormalizedTool[], toolChoice?: ToolChoice, more: object = {}) {
   const members = { tools: declared, ...(toolChoice === undefined ? {} : { toolChoice }), ...more }
   const { body } = write(contract, members)
@@ -54,7 +54,7 @@ const schema: JsonObject = {
   $defs: { A: { type: 'object', properties: { next: { $ref: '#/$defs/A' } } } }
 }
 
-t.test('a schema reaches both wires as the client sent it', async t => {
+t.test('a schema is sent unchanged on both wires', async t => {
   const declared = [
     f('f', { parameters: schema, returnParameters: schema, fewShotExamples: [{ request: 'r', params: {} }] })
   ]
@@ -68,7 +68,7 @@ t.test('a schema reaches both wires as the client sent it', async t => {
   t.strictSame(tools('v2', declared), { tools: [{ functions: { specifications: [expected] } }] })
 })
 
-t.test('an absent description, or a null one among the extras, is no member', async t => {
+t.test('an absent description and null extras are not sent', async t => {
   const declared = [
     f('f', { strict: true, fewShotExamples: null, returnParameters: null }),
     f('g', { description: 'G' })
@@ -81,7 +81,7 @@ t.test('an absent description, or a null one among the extras, is no member', as
   })
 })
 
-t.test('hosted tools stand before the one entry of functions on v2, and nowhere on v1', async t => {
+t.test('hosted tools come before the entry of functions on v2, and are not sent on v1', async t => {
   const declared = [
     f('f'),
     hosted('web_search', { indexes: ['w'], none: null }),
@@ -101,7 +101,7 @@ t.test('hosted tools stand before the one entry of functions on v2, and nowhere 
   t.strictSame(tools('v1', [{ type: 'unsupported', sentType: 'mcp', definition: {} }]), {})
 })
 
-t.test('a function of a namespace has one flat name, and its namespace back in the answer', async t => {
+t.test('a function of a namespace has a flat name on the wire, and the reader gets its namespace', async t => {
   const { body, reading } = write('v1', { tools: [f('run', { namespace: 'shell' }), f('x', { namespace: 'n__' })] })
   t.match(body.functions, [{ name: 'shell__run' }, { name: 'n__x' }])
   t.strictSame(
@@ -113,7 +113,7 @@ t.test('a function of a namespace has one flat name, and its namespace back in t
   )
 })
 
-t.test("a function with the name of an upstream's own tool has an alias everywhere (B11)", async t => {
+t.test("a function with the name of one of the upstream's tools has an alias everywhere (B11)", async t => {
   const messages = [
     {
       role: 'assistant' as const,
@@ -139,7 +139,7 @@ t.test("a function with the name of an upstream's own tool has an alias everywhe
   t.match(events[1], { type: 'tool-call-start', name: 'web_search' })
 })
 
-t.test('names that the upstream does not take are made safe without collisions, and come back', async t => {
+t.test('names that the upstream does not accept get unique replacements, which the reader reverses', async t => {
   const long = 'n'.repeat(70)
   const names = ['a.b', 'a_b', 'a b', 'имя', long, `${long}x`, 'image_generate', 'code_interpreter']
   const { body, reading } = write('v1', { tools: names.map(name => f(name)) })
@@ -154,16 +154,16 @@ t.test('names that the upstream does not take are made safe without collisions, 
 })
 
 const two = [f('a'), f('b')]
-const some = { mode: 'forced' }
+const anyTool = { mode: 'forced' }
 
-t.test('tools that the model may choose freely are declared and nothing more', async t => {
+t.test('the tool choice auto declares the tools and sends no choice', async t => {
   for (const choice of [undefined, { type: 'auto' as const }]) {
     t.strictSame(Object.keys(tools('v1', two, choice)), ['functions'])
     t.strictSame(Object.keys(tools('v2', two, choice)), ['tools'])
   }
 })
 
-t.test('the legacy form keeps its own word on v1', async t => {
+t.test('the legacy form sends the word auto on v1', async t => {
   const legacy = { usesLegacyFunctions: true }
   t.equal(tools('v1', two, { type: 'auto' }, legacy).function_call, 'auto')
   t.equal(tools('v1', two, undefined, legacy).function_call, undefined)
@@ -195,7 +195,7 @@ t.test('a hosted tool is forced on v2 and refused on v1 (B6)', async t => {
   t.throws(() => tools('v1', [hosted('web_search')], choice), { code: 'unsupported_semantic', param: 'tool_choice' })
 })
 
-t.test('a choice of what is not declared is refused (B6)', async t => {
+t.test('the choice of an undeclared tool is refused (B6)', async t => {
   const undeclared = { code: 'invalid_request', param: 'tool_choice' }
   for (const contract of ['v1', 'v2'] as const) {
     t.throws(() => tools(contract, two, { type: 'function', name: 'c' }), undeclared)
@@ -208,7 +208,7 @@ t.test('a choice of what is not declared is refused (B6)', async t => {
   })
 })
 
-t.test('some tool: the only candidate by name, several without a name on v2, else refused (B6)', async t => {
+t.test('the choice required: the only candidate by name, several without a name on v2, else refused (B6)', async t => {
   const required = { type: 'required' as const }
   const refused = { code: 'unsupported_semantic', param: 'tool_choice' }
   t.strictSame(tools('v1', [f('a')], required).function_call, { name: 'a' })
@@ -218,24 +218,24 @@ t.test('some tool: the only candidate by name, several without a name on v2, els
     mode: 'forced',
     function_name: 'a'
   })
-  t.strictSame(tools('v2', two, required).tool_config, some)
+  t.strictSame(tools('v2', two, required).tool_config, anyTool)
   t.strictSame(tools('v2', [hosted('web_search')], required).tool_config, { mode: 'forced', tool_name: 'web_search' })
-  t.strictSame(tools('v2', [hosted('web_search'), hosted('code_interpreter')], required).tool_config, some)
+  t.strictSame(tools('v2', [hosted('web_search'), hosted('code_interpreter')], required).tool_config, anyTool)
   t.throws(() => tools('v1', two, required), refused)
   t.throws(() => tools('v1', [hosted('web_search')], required), refused)
   for (const contract of ['v1', 'v2'] as const) t.throws(() => tools(contract, [], required), refused)
 })
 
-t.test('an allow-list filters the definitions and then reads as auto or required', async t => {
+t.test('an allow-list filters the declarations and then acts as auto or required', async t => {
   const allow = (mode: 'auto' | 'required', ...names: string[]) => ({ type: 'allowed' as const, mode, names })
   t.match(tools('v1', two, allow('auto', 'b')), { functions: [{ name: 'b' }], function_call: undefined })
   t.equal((tools('v1', two, allow('auto', 'b')).functions as unknown[]).length, 1)
   t.strictSame(tools('v1', two, allow('required', 'b')).function_call, { name: 'b' })
-  t.strictSame(tools('v2', [...two, f('c')], allow('required', 'a', 'b')).tool_config, some)
+  t.strictSame(tools('v2', [...two, f('c')], allow('required', 'a', 'b')).tool_config, anyTool)
   t.throws(() => tools('v2', two, allow('required', 'c')), { code: 'unsupported_semantic' })
 })
 
-t.test('the demand for some tool is known to the reader, which reports an answer without a call', async t => {
+t.test('the reader reports a response without a call when any tool was required', async t => {
   const { reading } = write('v2', { tools: two, toolChoice: { type: 'required' } })
   t.equal(reading.expectsToolCall, true)
   t.equal(write('v2', { tools: [f('a')], toolChoice: { type: 'required' } }).reading.expectsToolCall, false)
@@ -248,7 +248,7 @@ t.test('the demand for some tool is known to the reader, which reports an answer
   t.equal(names.length, 1)
 })
 
-t.test('parallel calls are switched on for the largest v2 model only, and only when asked for', async t => {
+t.test('parallel calls are switched on for the largest v2 model only, when the client requests them', async t => {
   const ask = (contract: 'v1' | 'v2', model: string, parallelToolCalls?: ParallelToolCalls) => {
     const members = { tools: two, ...(parallelToolCalls === undefined ? {} : { parallelToolCalls }) }
     const { body, reading } = write(contract, members, model)
@@ -263,11 +263,11 @@ t.test('parallel calls are switched on for the largest v2 model only, and only w
   }
   t.equal(ask('v2', 'GigaChat-2-Max', 'refused'), undefined)
   t.equal(ask('v2', 'GigaChat-2-Max'), undefined)
-  t.equal(ask('v2', 'GigaChat-2-Max', 'allowed'), true, 'several functions leave a choice')
+  t.equal(ask('v2', 'GigaChat-2-Max', 'allowed'), true, 'allowed calls are requested for several functions')
   t.equal(ask('v1', 'GigaChat-2-Max', 'requested'), undefined)
 })
 
-t.test('thousands of names that want the same one are told apart in a time that grows with their number', async t => {
+t.test('thousands of names with the same replacement get unique names in linear time', async t => {
   const namesOf = (count: number) =>
     Array.from({ length: count }, (_, index) => f(String.fromCodePoint(0x4e00 + index)))
   const names = tools('v1', namesOf(200)).functions as Array<{ name: string }>

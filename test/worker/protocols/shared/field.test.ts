@@ -14,7 +14,7 @@ import {
 
 const body: JsonObject = { text: 'a', empty: '', count: 3, half: 0.5, yes: true, map: { a: 1 }, list: [1], none: null }
 
-t.test('a member of the promised type is returned as it is', async t => {
+t.test('a member of the right type is returned unchanged', async t => {
   t.equal(readString(body, 'text'), 'a')
   t.equal(readOptionalString(body, 'empty'), '')
   t.equal(readOptionalNumber(body, 'half'), 0.5)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { findHostedToolKind, readHostedTool } from '../../../../worker/protocols/shared/hosted-tools.ts'
 
-t.test('every customary word for a hosted tool is understood, in any case', async t => {
+t.test('every usual word for a hosted tool is recognised, in any letter case', async t => {
   const words = {
     web_search: [
       'web_search',
@@ -39,7 +39,7 @@ t.test('every customary word for a hosted tool is understood, in any case', asyn
   }
 })
 
-t.test('other words are not taken for a hosted tool', async t => {
+t.test('other words are no hosted tool', async t => {
   for (const word of [
     '',
     'function',
@@ -55,24 +55,27 @@ t.test('other words are not taken for a hosted tool', async t => {
   }
 })
 
-t.test('the configuration comes from the kind, then the word the client used, then what stands beside', async t => {
-  const definition = {
-    type: 'web_search_preview',
-    name: 'n',
-    description: 'd',
-    parameters: {},
-    web_search: { type: 'a', indexes: ['kind'], only_kind: 1 },
-    web_search_preview: { indexes: ['alias'] },
-    indexes: ['beside'],
-    flags: ['f']
+t.test(
+  'the configuration under the word of the client wins over the one under the kind, and that over members beside them',
+  async t => {
+    const definition = {
+      type: 'web_search_preview',
+      name: 'n',
+      description: 'd',
+      parameters: {},
+      web_search: { type: 'a', indexes: ['kind'], only_kind: 1 },
+      web_search_preview: { indexes: ['alias'] },
+      indexes: ['beside'],
+      flags: ['f']
+    }
+    t.strictSame(readHostedTool(definition, 'web_search_preview', 'web_search'), {
+      type: 'hosted',
+      kind: 'web_search',
+      sentType: 'web_search_preview',
+      config: { type: 'a', indexes: ['alias'], only_kind: 1, flags: ['f'] }
+    })
   }
-  t.strictSame(readHostedTool(definition, 'web_search_preview', 'web_search'), {
-    type: 'hosted',
-    kind: 'web_search',
-    sentType: 'web_search_preview',
-    config: { type: 'a', indexes: ['alias'], only_kind: 1, flags: ['f'] }
-  })
-})
+)
 
 t.test('a name that would reach a prototype stays a member of the configuration', async t => {
   const tool = readHostedTool(JSON.parse('{"type":"web_search","__proto__":{"a":1}}'), 'web_search', 'web_search')

@@ -9,7 +9,7 @@ t.test('a base64 data URL becomes bytes of its media type', async t => {
   t.strictSame(readMediaUrl('data:;base64,aGk='), { kind: 'bytes', mediaType: '', base64: 'aGk=' })
 })
 
-t.test('every other URL stays one for the fetcher to judge', async t => {
+t.test('every other URL stays a URL', async t => {
   for (const url of ['https://example.test/a.png', 'ftp://x', 'data:text/plain,hi', 'data:', 'nonsense']) {
     t.strictSame(readMediaUrl(url), { kind: 'url', url })
   }

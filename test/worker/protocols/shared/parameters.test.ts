@@ -24,7 +24,7 @@ t.test('a rejected parameter is refused by its name', async t => {
   t.strictSame(sortParameters({ prompt: null, moderation: null }, table), { ignored: {}, additional: {} })
 })
 
-t.test('a name that would reach a prototype is refused wherever it stands', async t => {
+t.test('a name that would reach a prototype is refused at every place', async t => {
   const parse = (text: string): JsonObject => JSON.parse(text)
   t.throws(() => sortParameters(parse('{"__proto__":{"a":1}}'), table), { code: 'invalid_request', param: '__proto__' })
   t.throws(() => sortParameters(parse('{"constructor":1}'), table), { code: 'invalid_request', param: 'constructor' })
@@ -44,7 +44,7 @@ t.test('names of the table are not looked up in its prototype', async t => {
   t.strictSame(sortParameters({ toString: 1 }, table).additional, { toString: 1 })
 })
 
-t.test('literal extra_body and its expanded form give the same fields (E5)', async t => {
+t.test('a literal extra_body and its expanded form give the same fields (E5)', async t => {
   const literal = readAdditionalFields({ extra_body: { zz: 2, flags: ['x'] } }, {})
   const expanded = readAdditionalFields({}, { zz: 2, flags: ['x'] })
   t.strictSame(literal, expanded)
@@ -58,7 +58,7 @@ t.test('the later map of additional fields wins', async t => {
   t.strictSame(fields, { a: 'top', b: 'extra', c: 'additional' })
 })
 
-t.test('additional fields never hold stream nor the maps themselves', async t => {
+t.test('additional fields contain neither stream nor the maps themselves', async t => {
   const extra = { stream: true, extra_body: { a: 1 }, additional_fields: {} }
   t.equal(readAdditionalFields({ extra_body: extra }, {}), undefined)
 })
@@ -78,7 +78,7 @@ t.test('a map of additional fields that is no object is refused', async t => {
   t.equal(readAdditionalFields({ extra_body: null }, {}), undefined)
 })
 
-t.test('reasoning is taken out of the fields and of their model options', async t => {
+t.test('reasoning is removed from the fields and from their model options', async t => {
   const fields = { reasoning: {}, reasoning_effort: 'high', model_options: { reasoning: {}, preset: 'p' }, zz: 1 }
   t.strictSame(dropReasoningFields(fields), { model_options: { preset: 'p' }, zz: 1 })
 })

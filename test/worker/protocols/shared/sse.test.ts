@@ -17,14 +17,14 @@ function parse(pieces: readonly Uint8Array[], frameCharactersMax?: number): Even
 
 const read = (text: string, max?: number) => parse([Buffer.from(text)], max)
 
-t.test('an event is its data and its name', async t => {
+t.test('an event has data and a name', async t => {
   t.same(read('event: a\ndata: 1\n\ndata:2\n\n'), [
     ['1', 'a'],
     ['2', '']
   ])
 })
 
-t.test('all three kinds of line ends are the same', async t => {
+t.test('all three kinds of line ends give the same events', async t => {
   for (const end of ['\n', '\r\n', '\r']) {
     t.same(read(['event: a', 'data: 1', 'data: 2', '', 'data: 3', '', ''].join(end)), [
       ['1\n2', 'a'],
@@ -33,7 +33,7 @@ t.test('all three kinds of line ends are the same', async t => {
   }
 })
 
-t.test('one blank behind the colon belongs to the syntax, a second to the data', async t => {
+t.test('one space after the colon belongs to the syntax, a second space to the data', async t => {
   t.same(read('data:  x \n\ndata:y\n\nevent:n\ndata:\n\n'), [
     [' x ', ''],
     ['y', ''],
@@ -41,11 +41,11 @@ t.test('one blank behind the colon belongs to the syntax, a second to the data',
   ])
 })
 
-t.test('comments and other fields say nothing, and an event without data is none', async t => {
+t.test('comments, other fields and events without data are ignored', async t => {
   t.same(read(': ping\n\n:\nid: 1\nretry: 5\nevent: lost\n\nunknown\ndata: 1\n:x\n\n'), [['1', '']])
 })
 
-t.test('a field without a colon is an empty one', async t => {
+t.test('a field without a colon has an empty value', async t => {
   t.same(read('data\n\ndata\ndata: a\ndata\n\n'), [
     ['', ''],
     ['\na\n', '']
@@ -61,11 +61,11 @@ t.test('the last event needs neither a blank line nor a line end', async t => {
   t.same(read(''), [])
 })
 
-t.test('a byte order mark in front is dropped', async t => {
+t.test('a leading byte order mark is dropped', async t => {
   t.same(read('\uFEFFdata: 1\n\n'), [['1', '']])
 })
 
-t.test('broken bytes become replacement characters instead of losing the event', async t => {
+t.test('invalid bytes become replacement characters, and the event is kept', async t => {
   t.same(parse([Buffer.from([0x64, 0x61, 0x74, 0x61, 0x3a, 0xd0]), Buffer.from('\n\n')]), [['\uFFFD', '']])
   t.same(parse([Buffer.from('data: a'), Buffer.from([0xd0])]), [['a\uFFFD', '']])
 })
@@ -86,11 +86,11 @@ t.test('a frame beyond the bound is refused, whether it has line ends or not', a
   )
 })
 
-t.test('many frames together may be larger than the bound of one', async t => {
+t.test('the bound applies to each frame, not to all frames together', async t => {
   t.equal(read('data: 0123456789\n\n'.repeat(100), 100).length, 100)
 })
 
-t.test('where the bytes are cut has no influence (A12, A13)', async t => {
+t.test('the events are the same wherever the bytes are cut (A12, A13)', async t => {
   const line = fc.oneof(
     fc.constantFrom('data: a', 'data:', 'data', 'event: e', ': c', '', 'id: 1'),
     fc.string({ unit: 'grapheme', maxLength: 6 }).map(text => `data: ${text.replaceAll(/[\r\n]/g, '')}`)

@@ -6,7 +6,7 @@ t.test('arguments as text keep their text beside the parsed object', async t => 
   t.strictSame(readToolArguments(text, 'p'), { arguments: { a: 1 }, argumentsText: text })
 })
 
-t.test('no arguments at all are an empty object', async t => {
+t.test('absent arguments are an empty object', async t => {
   for (const value of [undefined, null, '', ' \n']) t.strictSame(readToolArguments(value, 'p'), { arguments: {} })
   t.strictSame(readToolArguments({ a: 1 }, 'p'), { arguments: { a: 1 } })
 })

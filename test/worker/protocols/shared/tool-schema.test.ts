@@ -2,13 +2,13 @@ import t from 'tap'
 import { invalidRequest } from '../../../../worker/normalized/index.ts'
 import { readToolSchema } from '../../../../worker/protocols/shared/tool-schema.ts'
 
-t.test('a schema is taken as it is, under the first of its names', async t => {
+t.test('a schema stays unchanged, and the first of its names wins', async t => {
   const schema = { $ref: '#/$defs/A', $defs: { A: { type: ['object', 'null'] } } }
   t.equal(readToolSchema({ input_schema: schema }, 'tools[0]', ['input_schema', 'parameters']), schema)
   t.equal(readToolSchema({ input_schema: {}, parameters: schema }, 'tools[0]', ['parameters', 'input_schema']), schema)
 })
 
-t.test('a missing schema is that of a function without parameters', async t => {
+t.test('a missing schema becomes that of a function without parameters', async t => {
   const none = { type: 'object', properties: {} }
   t.strictSame(readToolSchema({}, 'tools[0]', ['parameters']), none)
   t.strictSame(readToolSchema({ parameters: null }, 'tools[0]', ['parameters']), none)

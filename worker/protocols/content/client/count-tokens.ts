@@ -1,4 +1,4 @@
-// countTokens in the family's form: which texts of a request are counted, and the answer (content.md 5.4).
+// countTokens of the content protocol: selects the texts to count and writes the response (content.md 5.4).
 
 import type { Diagnostics, JsonObject } from '../../../normalized/index.ts'
 import { keepDefined, readOptionalObject, readOptionalString } from '../../shared/field.ts'
@@ -9,15 +9,15 @@ import { type CountTokensRequest, type CountTokensResponse, countTokensParameter
 import { foldNames, spell } from './spelling.ts'
 
 export interface ReadCountTokensRequest {
-  /** In order: instruction, contents, and for each function its name and description. None is empty; with none there is nothing to ask. */
+  /** In order: instruction, contents, and the name and description of each function. No text is empty; the list may be. */
   texts: string[]
   extraHeaders?: JsonObject
   ignored: Diagnostics
 }
 
 /**
- * Reads the parsed body, which may be empty, or hold a whole generate request. Raises `invalid_request` with the path of a member of
- * the wrong type.
+ * Reads the parsed body, which may be empty or contain a whole generate request. Raises `invalid_request` with the path of a member
+ * of the wrong type.
  */
 export function readCountTokensRequest(body: CountTokensRequest): ReadCountTokensRequest {
   const { ignored, additional } = sortParameters(foldNames(body, countTokensParameters), countTokensParameters)
@@ -31,7 +31,7 @@ export function readCountTokensRequest(body: CountTokensRequest): ReadCountToken
   }
 }
 
-/** @param totalTokens the sum over the texts; 0 when there was none. */
+/** @param totalTokens the sum over the texts; 0 without texts. */
 export function writeCountTokensResponse(totalTokens: number): CountTokensResponse {
   return { totalTokens }
 }

@@ -1,4 +1,4 @@
-// embedContent and batchEmbedContents in the family's form, both ways (content.md 5.5).
+// Reads requests and writes responses of embedContent and batchEmbedContents (content.md 5.5).
 
 import {
   type Diagnostics,
@@ -21,7 +21,7 @@ import {
 } from './schema.ts'
 import { foldNames } from './spelling.ts'
 
-/** What both operations ask of a provider. */
+/** The request to a provider, the same for both operations. */
 export interface ReadEmbedRequest {
   /** One text per content, in order; none is empty. */
   texts: string[]
@@ -29,17 +29,17 @@ export interface ReadEmbedRequest {
   ignored: Diagnostics
 }
 
-/** What the answer is written from: vectors in the order of the texts. */
+/** The data of a response: vectors in the order of the texts. */
 export interface EmbeddingsResult {
   vectors: ReadonlyArray<readonly number[]>
   /** null when the provider reported none. */
   promptTokens: number | null
 }
 
-/** The family's own bound on one batch. */
+/** The protocol's limit for one batch. */
 const REQUESTS_MAX = 2048
 
-/** Reads the parsed body of embedContent. Raises `invalid_request` with the path of what is missing or is no text. */
+/** Reads the parsed body of embedContent. Raises `invalid_request` with the path of a member that is missing or no text. */
 export function readEmbedContentRequest(body: EmbedContentRequest): ReadEmbedRequest {
   const { ignored, additional } = sortParameters(foldNames(body, embedContentParameters), embedContentParameters)
   return {
@@ -49,7 +49,7 @@ export function readEmbedContentRequest(body: EmbedContentRequest): ReadEmbedReq
   }
 }
 
-/** Reads the parsed body of batchEmbedContents. Raises `invalid_request` with the path of what is missing or is no text. */
+/** Reads the parsed body of batchEmbedContents. Raises `invalid_request` with the path of a member that is missing or no text. */
 export function readBatchEmbedContentsRequest(body: BatchEmbedContentsRequest): ReadEmbedRequest {
   const { ignored, additional } = sortParameters(
     foldNames(body, batchEmbedContentsParameters),
@@ -77,7 +77,7 @@ export function writeBatchEmbedContentsResponse(result: EmbeddingsResult): Batch
   return { embeddings: result.vectors.map(values => ({ values: [...values] })), ...writeEmbeddingUsage(result) }
 }
 
-/** The texts of one content are one text. */
+/** Reads the texts of one content and joins them. */
 function readText(content: JsonValue | undefined, path: string): string {
   if (typeof content === 'string' && content !== '') return content
   if (content === '') throw invalidRequest(path, `'${path}' must not be empty.`)

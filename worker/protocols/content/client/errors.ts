@@ -3,7 +3,7 @@ import type { ErrorCode, GatewayError, JsonObject } from '../../../normalized/in
 import type { WrittenError } from '../../face.ts'
 import { writeErrorHeaders } from '../../shared/error-headers.ts'
 
-/** The stable reason that `details` gives a machine, where the RPC status alone is too coarse. */
+/** Stable reasons in `details`, for clients that need more than the RPC status. */
 const REASONS: Partial<Record<ErrorCode, string>> = {
   credential_unavailable: 'credential_unavailable',
   destination_mismatch: 'destination_mismatch',
@@ -22,7 +22,7 @@ const REASONS: Partial<Record<ErrorCode, string>> = {
   unsupported_semantic: 'unsupported_semantic'
 }
 
-/** Codes that are about one field of the body, whose path the answer names. */
+/** Codes about one field of the body, whose path the response contains. */
 const FIELD_CODES: ReadonlySet<ErrorCode> = new Set([
   'attachment_download_failed',
   'invalid_request',
@@ -67,7 +67,7 @@ function writeDetails(error: GatewayError, status: number): JsonObject[] {
       fieldViolations: [{ field: error.param, description: error.message }]
     })
   }
-  // A date cannot be written as a duration; the header carries it all the same.
+  // A `retry-after` date cannot be written as a duration; only the header has it.
   if (status === 429 && error.retryAfter !== undefined && /^\d+(\.\d+)?$/.test(error.retryAfter)) {
     details.push({ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${error.retryAfter}s` })
   }

@@ -1,5 +1,5 @@
-// The content family as a client sees it: reads a generateContent body into the normalized form; the answer goes back through
-// `write-response.ts`, `stream.ts` and `errors.ts`, which this file puts together as the face of the family.
+// The client face of the content protocol. Reads a generateContent body into the normalized form and combines this reader with the
+// writers of `write-response.ts`, `stream.ts` and `errors.ts`.
 
 import { type FieldPaths, isJsonObject, NORMALIZED_VERSION, type NormalizedRequest } from '../../../normalized/index.ts'
 import type { ChatClientFace, ReadContext } from '../../face.ts'
@@ -21,7 +21,7 @@ export const contentFace: ChatClientFace = {
   writeError: writeContentError
 }
 
-/** The same family for a stream that was asked for as a JSON array (`alt=json`). */
+/** The same face for a stream that the client requests as a JSON array (`alt=json`). */
 export const contentArrayFace: ChatClientFace = { ...contentFace, createStreamWriter: createContentArrayWriter }
 
 const fieldPaths: FieldPaths = Object.freeze({
@@ -43,12 +43,12 @@ const fieldPaths: FieldPaths = Object.freeze({
 })
 
 /**
- * Reads the parsed body of generateContent or streamGenerateContent (content.md 2 to 4 and 6). The model and which of the two it is
- * come from `context.path`. Raises `invalid_request` with the path of the member at fault.
+ * Reads the parsed body of generateContent or streamGenerateContent (content.md 2 to 4 and 6). Model and operation come from
+ * `context.path`. Raises `invalid_request` with the path of the wrong member.
  */
 export function readContentRequest(body: ContentRequest, context: ReadContext): NormalizedRequest {
   const parameters = sortParameters(foldNames(body, contentParameters), contentParameters)
-  // Nothing of a body goes to the native upstream by its own name in this family, so what is unknown has no effect either.
+  // This protocol sends no body member to the provider under its own name, so unknown members have no effect.
   const { ignored } = parameters
   for (const name of Object.keys(parameters.additional)) ignored[name] = parameters.additional[name]
   readOptionalObject(body, 'extra_body')
@@ -68,7 +68,7 @@ export function readContentRequest(body: ContentRequest, context: ReadContext): 
     messages: readConversation(body),
     ...readToolUse(body, ignored),
     usesLegacyFunctions: false,
-    // The family has no parameter for it: several calls are its default.
+    // The protocol has no parameter for parallel calls: it allows them by default.
     parallelToolCalls: 'allowed',
     ...readGeneration(config, configMember),
     ignored

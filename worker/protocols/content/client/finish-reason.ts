@@ -1,28 +1,28 @@
-// Why an answer ended, in the family's words (content.md 5.1).
+// Maps the normalized finish reason to the protocol's finish reasons (content.md 5.1).
 
 import type { FinishReason } from '../../../normalized/index.ts'
 import { type ContentFinishReason, type ContentResponse, finishReasons } from './schema.ts'
 
-/** What of an answer decides how its end is called. */
-export interface AnswerContent {
+/** The properties of a response's content that decide the finish reason. */
+export interface ContentSummary {
   /** Anything but thoughts. */
   hasContent: boolean
   hasCall: boolean
   hasRefusal: boolean
 }
 
-/** An answer of which the filter left nothing counts as a prompt that was refused. */
+/** Writes the feedback for a refused prompt: a filtered response without content counts as one. */
 export function writePromptFeedback(
   finishReason: ContentFinishReason,
-  content: AnswerContent
+  content: ContentSummary
 ): Pick<ContentResponse, 'promptFeedback'> {
   return finishReason === 'BLOCKLIST' && !content.hasContent ? { promptFeedback: { blockReason: 'BLOCKLIST' } } : {}
 }
 
-const ownReasons: ReadonlySet<string> = new Set(finishReasons)
+const knownReasons: ReadonlySet<string> = new Set(finishReasons)
 
-/** The native upstream's words for its lists. */
-const LIST_WORDS: ReadonlySet<string> = new Set([
+/** Finish reasons of the native upstream's word lists. */
+const BLOCKLIST_WORDS: ReadonlySet<string> = new Set([
   'blacklist',
   'request_blacklist',
   'response_blacklist',
@@ -30,7 +30,7 @@ const LIST_WORDS: ReadonlySet<string> = new Set([
   'request_filter'
 ])
 
-/** Providers' words for an ordinary end. */
+/** Finish reasons of providers for an ordinary end. */
 const STOP_WORDS: ReadonlySet<string> = new Set([
   'stop',
   'function_call',
@@ -40,18 +40,18 @@ const STOP_WORDS: ReadonlySet<string> = new Set([
   'tool_use'
 ])
 
-/** The family's finish word (content.md 5.1). A provider of this very family knows more words than the normalized form: they stay. */
+/** Maps a finish reason (content.md 5.1). A reason that a provider of the same protocol sent stays unchanged. */
 export function mapFinishReason(
   finish: { reason: FinishReason; providerReason: string | null; stopSequence?: string },
-  content: AnswerContent
+  content: ContentSummary
 ): ContentFinishReason {
   const word = finish.providerReason
-  if (word !== null && isOwnReason(word) && finish.stopSequence === undefined) return word
+  if (word !== null && isContentFinishReason(word) && finish.stopSequence === undefined) return word
   switch (finish.reason) {
     case 'length':
       return 'MAX_TOKENS'
     case 'content-filter':
-      return word !== null && LIST_WORDS.has(word) ? 'BLOCKLIST' : 'SAFETY'
+      return word !== null && BLOCKLIST_WORDS.has(word) ? 'BLOCKLIST' : 'SAFETY'
     case 'cancelled':
       return 'OTHER'
     case 'tool-calls':
@@ -63,6 +63,6 @@ export function mapFinishReason(
   }
 }
 
-function isOwnReason(word: string): word is ContentFinishReason {
-  return ownReasons.has(word)
+function isContentFinishReason(word: string): word is ContentFinishReason {
+  return knownReasons.has(word)
 }

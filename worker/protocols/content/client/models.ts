@@ -1,21 +1,21 @@
-// Models in the family's form, page by page (content.md 5.6).
+// Writes models in the content protocol's form, page by page (content.md 5.6).
 
 import { invalidRequest, type JsonValue } from '../../../normalized/index.ts'
 import { isCatalogModel, type ListedModel } from '../../shared/listed-model.ts'
 import type { ContentModel, ContentModelList } from './schema.ts'
 import { readMember } from './spelling.ts'
 
-/** The values of a query string as a router gives them. */
+/** The values of a query string, as the router parses them. */
 export type PageQuery = Readonly<Record<string, string | string[] | undefined>>
 
 const PAGE_SIZE_DEFAULT = 50
 const PAGE_SIZE_MAX = 1000
 
 /**
- * Writes the page that `query` asks for by `pageSize` and `pageToken`, in the order given. The last page names no next one, because
- * the SDK's pager goes on for as long as there is that member.
- * Raises `invalid_request` for a size that is none, and for a token that is not of this inventory.
- * @param inventoryRevision changes with the list: a token of another one could skip models or show them twice.
+ * Writes the page that `pageSize` and `pageToken` of `query` select, in the given order. The last page has no `nextPageToken`,
+ * because the SDK's pager continues while that member is present.
+ * Raises `invalid_request` for a size that is no number, and for a token of another inventory.
+ * @param inventoryRevision changes with the list: a token of an older list could skip or repeat models.
  */
 export function writeContentModelList(
   models: readonly ListedModel[],
@@ -28,7 +28,7 @@ export function writeContentModelList(
   return end < models.length ? { ...page, nextPageToken: writePageToken(end, inventoryRevision) } : page
 }
 
-/** Writes one model. Limits are there only when somebody declared them: a limit of 0 would mislead an agent. */
+/** Writes one model. Undeclared limits are left out, because a limit of 0 would mislead an agent. */
 export function writeContentModel(model: ListedModel): ContentModel {
   return {
     name: `models/${model.id}`,
@@ -41,7 +41,7 @@ export function writeContentModel(model: ListedModel): ContentModel {
   }
 }
 
-/** Tuned models do not exist here; a client that asks for them gets an empty list instead of an error. */
+/** Writes the list of tuned models: the gateway has none, and an empty list does not fail a client as an error would. */
 export function writeTunedModelList(): { tunedModels: [] } {
   return { tunedModels: [] }
 }
@@ -59,7 +59,7 @@ const GENERATE_METHODS = ['generateContent', 'streamGenerateContent']
 const EMBED_METHODS = ['embedContent', 'batchEmbedContents']
 const COUNT_METHODS = ['countTokens']
 
-/** What the model can be asked for: by the type that the upstream gives it, by its name only where it gives none. */
+/** The operations of a model: by the upstream's type, or by its name when the upstream has no type. */
 function listMethods(model: ListedModel): string[] {
   if (!isCatalogModel(model)) return model.canCountTokens ? [...GENERATE_METHODS, ...COUNT_METHODS] : GENERATE_METHODS
   switch (model.modelType ?? guessType(model.id)) {
@@ -98,8 +98,8 @@ function readPageToken(token: string, inventory: { inventoryRevision: string; co
   if (token === '') return 0
   const text = Buffer.from(token, 'base64url').toString('utf8')
   const start = Number.parseInt(text, 10)
-  // Written again and compared, so that only what we wrote is taken, in one spelling.
-  const isOurs = start > 0 && start < inventory.count && writePageToken(start, inventory.inventoryRevision) === token
-  if (!isOurs) throw invalidRequest('pageToken', `'pageToken' is not of this list: ask for the first page again.`)
+  // The token is written again and compared, so that only the gateway's own spelling is accepted.
+  const isIssued = start > 0 && start < inventory.count && writePageToken(start, inventory.inventoryRevision) === token
+  if (!isIssued) throw invalidRequest('pageToken', `'pageToken' is not of this list: ask for the first page again.`)
   return start
 }

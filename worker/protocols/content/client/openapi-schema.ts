@@ -1,10 +1,10 @@
-// Schemas of `parameters`, `response` and `responseSchema` are written in the family's subset of OpenAPI, with its own words for
-// types, for null and for sizes. They become the JSON Schema of the same meaning, at every depth (content.md 4.1).
+// Converts schemas of `parameters`, `response` and `responseSchema` to JSON Schema at every depth. The protocol writes them in a
+// subset of OpenAPI with its own words for types, null and sizes (content.md 4.1).
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
 import { toCamelCase } from './spelling.ts'
 
-/** Members that have a spelling with underscores; every other member of a schema is one word. */
+/** Members of two words, which also have a spelling with underscores. */
 const MEMBERS_OF_TWO_WORDS: ReadonlySet<string> = new Set([
   'additionalProperties',
   'allOf',
@@ -20,7 +20,7 @@ const MEMBERS_OF_TWO_WORDS: ReadonlySet<string> = new Set([
   'propertyOrdering'
 ])
 
-/** Sizes that the SDKs send as text, because their type on this wire is a 64-bit integer. */
+/** Sizes, which SDKs send as text because this wire defines them as 64-bit integers. */
 const SIZES: ReadonlySet<string> = new Set([
   'maxItems',
   'maxLength',
@@ -30,12 +30,12 @@ const SIZES: ReadonlySet<string> = new Set([
   'minProperties'
 ])
 
-/** Members that hold a schema, a list of schemas, or schemas by name. The family documents a few of them and its SDKs pass on all. */
+/** Members that hold a schema, a list of schemas, or schemas by name. The protocol documents a few; SDKs send all of them. */
 const SCHEMA_MEMBERS: ReadonlySet<string> = new Set(['items', 'not', 'additionalProperties'])
 const SCHEMA_LIST_MEMBERS: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
 const SCHEMA_MAP_MEMBERS: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions'])
 
-/** Members that say something about a schema and nothing about its values. */
+/** Members that describe a schema and do not restrict its values. */
 const ANNOTATIONS: ReadonlySet<string> = new Set([
   'title',
   'description',
@@ -45,12 +45,12 @@ const ANNOTATIONS: ReadonlySet<string> = new Set([
   'definitions'
 ])
 
-/** Members that can keep null out although no type is given. */
-const REFUSERS_OF_NULL: readonly string[] = ['$ref', 'allOf', 'const', 'not', 'oneOf']
+/** Members that can exclude null from a schema without a type. */
+const NULL_EXCLUDING_MEMBERS: readonly string[] = ['$ref', 'allOf', 'const', 'not', 'oneOf']
 
 /**
- * The JSON Schema that means what `schema` means. Members that are JSON Schema already stay as they are.
- * The depth is that of the body, which the reader of bodies bounds.
+ * Converts `schema` to a JSON Schema with the same meaning. Members that are JSON Schema already stay unchanged.
+ * The recursion is bounded, because the depth of a body is checked when it is parsed.
  */
 export function convertOpenApiSchema(schema: JsonObject): JsonObject {
   const { nullable, propertyOrdering, example, ...rest } = foldMembers(schema)
@@ -64,7 +64,7 @@ export function convertOpenApiSchema(schema: JsonObject): JsonObject {
   return nullable === true ? allowNull(converted) : converted
 }
 
-/** The members with the spelling that JSON Schema knows. */
+/** Renames members to the spelling of JSON Schema. */
 function foldMembers(schema: JsonObject): JsonObject {
   const fold = (name: string) => (MEMBERS_OF_TWO_WORDS.has(toCamelCase(name)) ? toCamelCase(name) : name)
   const members = Object.entries(schema)
@@ -89,7 +89,7 @@ function convertMember(name: string, value: JsonValue | undefined): JsonValue | 
   return value
 }
 
-/** Schemas may be booleans, which are the same in both languages. */
+/** Converts a nested schema; a boolean schema is the same in both forms. */
 function convertNested<Value extends JsonValue | undefined>(value: Value): Value | JsonObject {
   return isJsonObject(value) ? convertOpenApiSchema(value) : value
 }
@@ -112,9 +112,9 @@ function orderProperties(properties: JsonObject, ordering: JsonValue | undefined
   return Object.fromEntries(Object.entries(properties).sort(([left], [right]) => placeOf(left) - placeOf(right)))
 }
 
-/** The schema that takes null as well. */
+/** Extends a schema so that it also accepts null. */
 function allowNull(schema: JsonObject): JsonObject {
-  if (REFUSERS_OF_NULL.some(name => schema[name] !== undefined)) return wrapWithNull(schema)
+  if (NULL_EXCLUDING_MEMBERS.some(name => schema[name] !== undefined)) return wrapWithNull(schema)
   const widened = { ...schema }
   const { type, anyOf } = schema
   if (typeof type === 'string' && type !== 'null') widened.type = [type, 'null']
@@ -136,7 +136,7 @@ function wrapWithNull(schema: JsonObject): JsonObject {
   return { ...Object.fromEntries(annotations), anyOf: [Object.fromEntries(rules), { type: 'null' }] }
 }
 
-/** The members that `convert` gives a value for. Built from entries, so that no name can reach a prototype. */
+/** Converts the members and drops those that become undefined. Built from entries, so that no name can reach a prototype. */
 function mapMembers(
   source: JsonObject,
   convert: (name: string, value: JsonValue | undefined) => JsonValue | undefined

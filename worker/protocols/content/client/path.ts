@@ -1,4 +1,4 @@
-// What the URL says: the model and, behind its last colon, the operation (content.md 1.1).
+// Reads the URL: the model and, after the last colon, the operation (content.md 1.1).
 
 import { GatewayError } from '../../../normalized/index.ts'
 
@@ -13,14 +13,14 @@ const operations = [
 export type ContentOperation = (typeof operations)[number]
 
 export interface OperationPath {
-  /** As a client writes it in a body, without `models/` in front. */
+  /** The model name without the prefix `models/`. */
   model: string
   operation: ContentOperation
 }
 
 /**
- * Reads what stands behind `/models/` in the path of a POST, percent-decoded once, such as `gemini-x:countTokens`. The id may hold
- * slashes and colons. Raises `unknown_url` for another operation, for a tuned model, and where there is no model at all.
+ * Reads the part of a POST path after `/models/`, percent-decoded once, such as `gemini-x:countTokens`. The model id may contain
+ * slashes and colons. Raises `unknown_url` for another operation, for a tuned model, and without a model.
  */
 export function readOperationPath(rest: string): OperationPath {
   const operation = findOperation(rest)
@@ -38,8 +38,8 @@ export function findOperation(rest: string): ContentOperation | undefined {
 }
 
 /**
- * The id of the model that a path or a client names, without one leading `models/`. Undefined when nothing is left, and for tuned
- * models, which do not exist here.
+ * The model id of a name, without one leading `models/`. Undefined when nothing is left, and for tuned models, which the gateway
+ * does not have.
  */
 export function readModelId(name: string): string | undefined {
   const id = name.startsWith('models/') ? name.slice('models/'.length) : name

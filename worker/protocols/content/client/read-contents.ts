@@ -1,5 +1,5 @@
-// The conversation as the client sent it: `contents` and `systemInstruction` (content.md 2 and 3). Nothing is merged here but what
-// an SDK itself took apart, because what a provider wants of that is its own face's business.
+// Reads the conversation: `contents` and `systemInstruction` (content.md 2 and 3). Only turns that an SDK split itself are merged;
+// further merging depends on the provider and is done by its face.
 
 import {
   type ContentPart,
@@ -18,8 +18,8 @@ import type { ContentRequest } from './schema.ts'
 import { spell } from './spelling.ts'
 
 /**
- * Reads the whole conversation, the instruction first. Raises `invalid_request` with the path of what is missing or wrong, and when
- * nothing of `contents` has any effect.
+ * Reads the whole conversation, the instruction first. Raises `invalid_request` with the path of a missing or wrong member, and
+ * when no part of `contents` has an effect.
  */
 export function readConversation(body: ContentRequest): NormalizedMessage[] {
   const messages = joinStreamedTurns(readContents(body.contents))
@@ -30,8 +30,8 @@ export function readConversation(body: ContentRequest): NormalizedMessage[] {
 }
 
 /**
- * The texts of `systemInstruction`, which may be a content or a plain string; its other parts have no effect.
- * Raises `invalid_request` for anything else.
+ * Reads the texts of `systemInstruction`, a content or a plain string; parts that are no text have no effect.
+ * Raises `invalid_request` for any other value.
  */
 export function readSystemText(source: JsonObject, parent: string): string[] {
   const member = spell(source, 'systemInstruction')
@@ -43,7 +43,7 @@ export function readSystemText(source: JsonObject, parent: string): string[] {
   return readPlainTexts(instruction.parts)?.map(({ text }) => text) ?? listTexts(instruction, path)
 }
 
-/** The texts of a content's parts, in order, without thoughts and without looking at parts of other kinds. Parts may be missing. */
+/** The texts of a content's parts, in order, without thoughts and parts of other kinds. `parts` may be missing. */
 export function listTexts(content: JsonObject, path: string): string[] {
   const { parts } = content
   if (parts === undefined || parts === null || (Array.isArray(parts) && parts.length === 0)) return []
@@ -55,7 +55,7 @@ export function listTexts(content: JsonObject, path: string): string[] {
   })
 }
 
-/** The contents with the path of each; one content may stand without the list around it. */
+/** The contents with the path of each; a single content needs no list. */
 export function listContents(
   contents: JsonValue | undefined,
   path: string
@@ -85,14 +85,14 @@ function readContents(contents: JsonValue | undefined): NormalizedMessage[] {
   return messages
 }
 
-/** The texts of one content are one text that the SDK may have received in pieces (content.md 3). */
+/** Creates a message. Several texts of one content are pieces of one text, as an SDK received them (content.md 3). */
 function createMessage(role: MessageRole, content: ContentPart[]): NormalizedMessage {
   const [first] = content
   const isOneText = content.length === 1 && first?.type === 'text' && first.text !== ''
   return isOneText ? { role, content } : { role, content, form: 'pieces' }
 }
 
-/** A list of turns with texts and nothing else, as nearly all are; undefined for any other, which is read content by content. */
+/** Shortcut for contents of texts only, the usual case; undefined for others, which are read content by content. */
 function readPlainContents(contents: JsonValue | undefined): NormalizedMessage[] | undefined {
   if (!Array.isArray(contents) || contents.length === 0) return undefined
   const messages: NormalizedMessage[] = []
@@ -106,7 +106,7 @@ function readPlainContents(contents: JsonValue | undefined): NormalizedMessage[]
   return messages
 }
 
-/** Parts that are texts and nothing else; undefined for any other. */
+/** Shortcut for parts that are texts only; undefined for others. */
 function readPlainTexts(parts: JsonValue | undefined): TextPart[] | undefined {
   if (!Array.isArray(parts) || parts.length === 0) return undefined
   const texts: TextPart[] = []
@@ -147,8 +147,8 @@ function readRole(content: JsonObject, path: string): Pick<NormalizedMessage, 'r
 }
 
 /**
- * Puts streamed turns back together. The SDKs record every chunk of a stream as a content of its own, and ours end with an empty
- * text: such a run is one turn, whose pieces a provider would otherwise see on lines of their own. An empty turn says nothing.
+ * Merges the chunks of a streamed turn. SDKs record each chunk as a content, and a stream of the gateway ends with an empty text:
+ * such a run becomes one turn, because a provider face would join separate turns with line feeds. Empty turns are dropped.
  */
 function joinStreamedTurns(messages: NormalizedMessage[]): NormalizedMessage[] {
   if (!messages.some(isEndOfRun)) return messages
@@ -157,7 +157,7 @@ function joinStreamedTurns(messages: NormalizedMessage[]): NormalizedMessage[] {
   for (const message of messages) {
     if (isEndOfRun(message)) {
       const run = joined.splice(runStart).flatMap(({ content }) => content)
-      // A signature that stands on the empty end belongs to the turn.
+      // A signature on the empty last text belongs to the turn.
       const pieces = joinPieces([...run, ...message.content.filter(part => partState(part) !== undefined)])
       if (pieces.length > 0) joined.push(createMessage('assistant', pieces))
       runStart = joined.length
@@ -181,7 +181,7 @@ function partState(part: ContentPart): ProviderState | undefined {
   return part.type === 'text' ? part.state : undefined
 }
 
-/** Neighbouring pieces of text, or of one thought, become one. A signature covers its own piece only, so signed texts stay apart. */
+/** Joins adjacent texts, and adjacent thoughts. A signature covers only its own part, so a signed part is not extended. */
 function joinPieces(parts: readonly ContentPart[]): ContentPart[] {
   const joined: ContentPart[] = []
   for (const part of parts) {

@@ -1,4 +1,4 @@
-// `generationConfig`: sampling, thinking and the form of the answer (content.md 2.1, 2.2 and 6).
+// Reads `generationConfig`: sampling, thinking and output format (content.md 2.1, 2.2 and 6).
 
 import {
   invalidRequest,
@@ -23,7 +23,7 @@ import { readMember, spell, toCamelCase } from './spelling.ts'
 
 export type Generation = Pick<NormalizedRequest, 'sampling'> & { output?: OutputFormat; reasoning?: Reasoning }
 
-/** Reads the members of `config`, which stands at `path`. Raises `invalid_request` with the path of what is wrong. */
+/** Reads the members of `config`, the object at `path`. Raises `invalid_request` with the path of a wrong member. */
 export function readGeneration(config: JsonObject, path: string): Generation {
   return {
     sampling: readSampling(config, path),
@@ -31,7 +31,7 @@ export function readGeneration(config: JsonObject, path: string): Generation {
   }
 }
 
-/** The numbers of a config by their camel-case names, with their names in the normalized form. */
+/** The numbers of a config: from the camel-case name to the name in the normalized form. */
 const samplingNumbers: ReadonlyMap<string, Exclude<keyof Sampling, 'stop'>> = new Map([
   ['temperature', 'temperature'],
   ['topP', 'topP'],
@@ -44,7 +44,7 @@ const samplingNumbers: ReadonlyMap<string, Exclude<keyof Sampling, 'stop'>> = ne
 
 function readSampling(config: JsonObject, path: string): Sampling {
   const sampling: Sampling = {}
-  // A config has two or three members of the many it could have.
+  // The loop runs over the config, because it usually has only two or three of the possible members.
   for (const member of Object.keys(config)) {
     const name = toCamelCase(member)
     const target = samplingNumbers.get(name)
@@ -62,7 +62,7 @@ function readSampling(config: JsonObject, path: string): Sampling {
   return sampling
 }
 
-/** A number, or its text, which is how this wire may write any of its numbers. */
+/** Reads a number, which this wire may also write as text. */
 function readNumber(source: JsonObject, name: string, path: string): number | undefined {
   const member = spell(source, name)
   const value = source[member]
@@ -70,10 +70,10 @@ function readNumber(source: JsonObject, name: string, path: string): number | un
   return Number.isFinite(number) ? number : readOptionalNumber(source, member, path)
 }
 
-/** More strings than this are refused, as the family's own service does. */
+/** More strings are refused, as Google's service does. */
 const STOP_STRINGS_MAX = 5
 
-/** The stop strings; empty ones would match everywhere and are left out. */
+/** Reads the stop strings; empty ones are left out, because they would match everywhere. */
 function readStop(config: JsonObject, path: string): string[] | undefined {
   const member = spell(config, 'stopSequences')
   const stops = config[member] ?? []
@@ -98,7 +98,7 @@ function readReasoning(config: JsonObject, path: string): Reasoning | undefined 
   return { isVisible, ...keepDefined({ effort: readEffort(thinking, at) }) }
 }
 
-/** The level as the client gave it; else what its budget comes to. Undefined when it leaves the effort to the model. */
+/** Reads the effort: the level as sent, else the effort of the budget. Undefined when the model decides. */
 function readEffort(thinking: JsonObject, path: string): string | undefined {
   const level = readOptionalString(thinking, spell(thinking, 'thinkingLevel'), path)?.toLowerCase()
   const budget = readNumber(thinking, 'thinkingBudget', path)
@@ -114,11 +114,11 @@ function readEffort(thinking: JsonObject, path: string): string | undefined {
 }
 
 const AUTOMATIC_BUDGET = -1
-/** Tokens from which a budget counts as that effort (content.md 2.2). */
+/** Least tokens of a budget for each effort (content.md 2.2). */
 const HIGH_BUDGET = 8000
 const MEDIUM_BUDGET = 3000
 
-/** The table of content.md 6. */
+/** Reads the output format by the table of content.md 6. */
 function readOutputFormat(config: JsonObject, path: string): OutputFormat | undefined {
   const typeMember = spell(config, 'responseMimeType')
   const typeAt = joinPath(path, typeMember)

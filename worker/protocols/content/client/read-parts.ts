@@ -1,4 +1,4 @@
-// The parts of a content: text, thoughts, media, calls and their results (content.md 3).
+// Reads the parts of a content: text, thoughts, media, calls and their results (content.md 3).
 
 import {
   assertNever,
@@ -16,14 +16,14 @@ import { joinPath, keepDefined, readObject, readOptionalString, readString, wron
 import { readMember, spell } from './spelling.ts'
 import { readThoughtSignature } from './thought-signature.ts'
 
-/** What a part may be. Other members may stand beside it. */
+/** The kinds of parts, by their member. A part may have other members beside it. */
 const PART_KINDS = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse'] as const
 
-/** What SDKs replay from answers of other services: no provider here takes it back. */
+/** Parts of other services' responses that SDKs replay: no provider accepts them. */
 const REPLAYED_KINDS = ['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse', 'audioTranscription']
 
 /**
- * The `parts` of `content`, which stands at `path`, with the path of each; one part may stand without the list around it.
+ * The `parts` of `content`, the object at `path`, with the path of each; a single part needs no list.
  * Raises `invalid_request` when they are missing, empty or no objects.
  */
 export function listParts(content: JsonObject, path: string): Array<{ part: JsonObject; path: string }> {
@@ -38,7 +38,7 @@ export function listParts(content: JsonObject, path: string): Array<{ part: Json
   })
 }
 
-/** Reads a part; undefined for one that is accepted and has no effect. Raises `invalid_request` with the path of what is wrong. */
+/** Reads a part; undefined for one without effect. Raises `invalid_request` with the path of the wrong member. */
 export function readPart(part: JsonObject, path: string): ContentPart | undefined {
   const kinds = PART_KINDS.filter(kind => readMember(part, kind) !== undefined)
   const [kind] = kinds
@@ -65,12 +65,12 @@ function readOther(part: JsonObject, path: string): undefined {
   throw invalidRequest(path, `'${path}' must hold one of ${PART_KINDS.join(', ')}.`)
 }
 
-/** A picture that a model made while it thought is as little part of the answer as its words. */
+/** Drops media that belong to a thought, because thoughts are not sent to the model again. */
 function dropThought(part: JsonObject, read: ContentPart): ContentPart | undefined {
   return part.thought === true ? undefined : read
 }
 
-/** A text may be empty: that is how SDKs replay the end of a stream. A thought is never shown to the model again. */
+/** Reads a text or a thought. A text may be empty, because SDKs replay the empty text at the end of a stream. */
 function readText(part: JsonObject, path: string): ContentPart {
   const { text } = part
   if (typeof text !== 'string') throw wrongType(joinPath(path, 'text'), 'a string', text)
@@ -97,7 +97,7 @@ function readFileData(part: JsonObject, path: string): ContentPart {
   return writeMediaPart({ source, mediaType, filename: readFilename(data, at), path: at })
 }
 
-/** The name of an uploaded file, or what is left of it where somebody cut the folder off. */
+/** The name of an uploaded file, with or without the prefix `files/`. */
 const FILE_ID = /^(?:files\/)?([A-Za-z0-9_.-]+)$/
 
 function readFileUri(uri: string, path: string): MediaSource {
@@ -123,7 +123,7 @@ function writeMediaPart(media: {
   return { type: 'file', source, path, ...keepDefined({ filename }) }
 }
 
-/** Some SDKs of the family write bytes in the URL-safe alphabet, which not every provider reads. */
+/** Some SDKs encode bytes in the URL-safe alphabet, which not every provider accepts. */
 function toStandardBase64(base64: string): string {
   return base64.includes('-') || base64.includes('_') ? base64.replaceAll('-', '+').replaceAll('_', '/') : base64
 }
@@ -141,7 +141,7 @@ function readFunctionCall(part: JsonObject, path: string): ContentPart {
   return { type: 'tool-call', id, name, arguments: args ?? {}, ...keepDefined({ state }) }
 }
 
-/** The state id that stands in the signature: it is certain even where the client put an id of its own making beside it. */
+/** The state id in the signature: it is certain even when the client replaced the call's id. */
 function readSignedState(callId: string | undefined): ProviderState | undefined {
   const toolStateId = callId === undefined ? undefined : readToolCallId(callId).stateId
   return toolStateId === undefined ? undefined : createToolTurnState(toolStateId)
@@ -160,7 +160,7 @@ function readFunctionResponse(part: JsonObject, path: string): ContentPart {
   return { type: 'tool-result', callId: readId(result, at) ?? null, name, content, isError: false, path: at }
 }
 
-/** Media that a function returned beside its object. */
+/** Reads the media that a function returned beside its object. */
 function readResultMedia(result: JsonObject, path: string): ContentPart[] {
   const { parts } = result
   if (parts === undefined || parts === null || (Array.isArray(parts) && parts.length === 0)) return []

@@ -1,4 +1,4 @@
-// The tools a client offers and how they may be chosen (content.md 4).
+// Reads the tools of a request and the tool choice (content.md 4).
 
 import {
   type Diagnostics,
@@ -21,8 +21,8 @@ import { readMember, spell, toCamelCase } from './spelling.ts'
 export type ToolUse = Pick<NormalizedRequest, 'tools'> & { toolChoice?: ToolChoice }
 
 /**
- * Reads `tools` and `toolConfig`. Raises `invalid_request`, also for a choice that no declared function can meet. What has no effect
- * is noted in `ignored`.
+ * Reads `tools` and `toolConfig`. Raises `invalid_request`, also for a choice that no declared function can fulfil. Members without
+ * effect are added to `ignored`.
  */
 export function readToolUse(body: ContentRequest, ignored: Diagnostics): ToolUse {
   const tools = listTools(body.tools, 'tools').flatMap(({ tool, path }) => readTool(tool, path))
@@ -30,7 +30,7 @@ export function readToolUse(body: ContentRequest, ignored: Diagnostics): ToolUse
   return { tools, ...keepDefined({ toolChoice }) }
 }
 
-/** The entries of `tools` with the path of each; one may stand without the list around it. Raises `invalid_request`. */
+/** The entries of `tools` with the path of each; a single entry needs no list. Raises `invalid_request`. */
 export function listTools(tools: JsonValue | undefined, path: string): Array<{ tool: JsonObject; path: string }> {
   return listObjects(tools, path).map(({ item, path: at }) => ({ tool: item, path: at }))
 }
@@ -52,12 +52,12 @@ function listObjects(list: JsonValue | undefined, path: string): Array<{ item: J
   })
 }
 
-/** One entry holds functions, tools of the provider under one member each, or both. */
+/** Reads one entry: functions, hosted tools under one member each, or both. */
 function readTool(tool: JsonObject, path: string): NormalizedTool[] {
   return Object.entries(tool).flatMap(([member, value]): NormalizedTool[] => {
     if (value === undefined || value === null) return []
     if (toCamelCase(member) === 'functionDeclarations') {
-      // The other spelling may stand beside it: then only one of them counts.
+      // When both spellings are present, only the one that `spell` selects counts.
       if (member !== spell(tool, 'functionDeclarations')) return []
       return listDeclarations(tool, path).map(({ declaration, path: at }) => readFunction(declaration, at))
     }
@@ -68,8 +68,8 @@ function readTool(tool: JsonObject, path: string): NormalizedTool[] {
   })
 }
 
-/** Options of the family's own search that the upstream does not know. */
-const SEARCH_OPTIONS: ReadonlySet<string> = new Set([
+/** Options of Google's search that the native upstream does not know. */
+const GOOGLE_SEARCH_OPTIONS: ReadonlySet<string> = new Set([
   'blockingConfidence',
   'dynamicRetrievalConfig',
   'excludeDomains',
@@ -77,18 +77,18 @@ const SEARCH_OPTIONS: ReadonlySet<string> = new Set([
   'timeRangeFilter'
 ])
 
-/** What the upstream's search takes. */
+/** Options of the native upstream's search. */
 const UPSTREAM_SEARCH_OPTIONS: ReadonlySet<string> = new Set(['flags', 'indexes', 'type'])
 
-/** Words of this family for tools of the upstream: their options are the family's as well. */
+/** The protocol's own words for hosted tools: their options are the protocol's as well. */
 const FAMILY_WORD = /^(?:google|url_?context|code_?execution)/i
 
-/** The configuration as far as the upstream knows its members (content.md 4.2). */
+/** Reads the members of a configuration that the native upstream knows (content.md 4.2). */
 function readConfig(value: JsonValue, word: string, kind: HostedToolKind): JsonObject {
   if (!isJsonObject(value)) return {}
   const isKnown = FAMILY_WORD.test(word)
     ? (name: string) => kind === 'web_search' && UPSTREAM_SEARCH_OPTIONS.has(name)
-    : (name: string) => !SEARCH_OPTIONS.has(toCamelCase(name))
+    : (name: string) => !GOOGLE_SEARCH_OPTIONS.has(toCamelCase(name))
   return Object.fromEntries(Object.entries(value).filter(([name]) => isKnown(name)))
 }
 
@@ -104,7 +104,7 @@ function readFunction(declaration: JsonObject, path: string): FunctionTool {
   }
 }
 
-/** The schema of the arguments: JSON Schema as it came, or the family's own kind converted; never both. */
+/** Reads the schema of the arguments: JSON Schema unchanged, or the protocol's own form converted. */
 function readParameters(declaration: JsonObject, path: string): JsonObject {
   const jsonMember = spell(declaration, 'parametersJsonSchema')
   const jsonSchema = readOptionalObject(declaration, jsonMember, path)
@@ -116,7 +116,7 @@ function readParameters(declaration: JsonObject, path: string): JsonObject {
   return schema === undefined ? { type: 'object', properties: {} } : convertOpenApiSchema(schema)
 }
 
-/** The schema of the result is a hint: one that is none is left out. */
+/** Reads the schema of the result. It is only a hint, so an invalid one is left out. */
 function readReturnParameters(declaration: JsonObject): JsonObject | undefined {
   const jsonSchema = readMember(declaration, 'responseJsonSchema')
   if (isJsonObject(jsonSchema)) return jsonSchema
@@ -145,7 +145,7 @@ function readToolChoice(
     case 'AUTO':
       return names === undefined ? { type: 'auto' } : { type: 'allowed', mode: 'auto', names }
     case 'NONE':
-      // Of the functions only: tools of the provider are not called by the model's word, and stay.
+      // NONE excludes functions only; hosted tools stay, because the model does not call them as functions.
       return { type: 'allowed', mode: 'auto', names: [] }
     case 'ANY':
       if (declared.size === 0) throw invalidRequest(`${path}.mode`, 'A call is demanded, but no function is declared.')
@@ -155,7 +155,7 @@ function readToolChoice(
 
 type Mode = 'AUTO' | 'NONE' | 'ANY'
 
-/** `VALIDATED` only asks for arguments that fit their schema, which no provider is told otherwise. */
+/** `VALIDATED` is read as AUTO: it only requires arguments that fit the schema, and no provider has an option for that. */
 const modes: ReadonlyMap<string, Mode> = new Map([
   ['MODE_UNSPECIFIED', 'AUTO'],
   ['AUTO', 'AUTO'],

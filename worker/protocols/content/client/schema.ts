@@ -1,5 +1,5 @@
-// The wire of the content family: what every parameter does, and the shapes of what we answer. Names stand here in camel case;
-// the snake-case spelling of each means the same.
+// The wire of the content protocol: the treatment of every parameter, and the types of the responses. Names are in camel case;
+// their snake-case spellings mean the same.
 
 import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
 import { extraHeaders, extraQuery, ignored, providerDecides, supported } from '../../shared/common-parameters.ts'
@@ -7,12 +7,12 @@ import type { Parameter, ParameterTable } from '../../shared/parameters.ts'
 
 const model: Parameter = { class: 'accepted_ignored', note: 'The path names the model.' }
 
-/** generateContent and streamGenerateContent (content.md 2). A name that is not here is accepted and has no effect either. */
+/** generateContent and streamGenerateContent (content.md 2). Other names are accepted without effect. */
 export const contentParameters = {
   contents: supported,
   systemInstruction: {
     class: 'supported',
-    note: 'Its text parts, one directly behind the other; also a plain string.'
+    note: 'A plain string, or parts whose texts are joined without a separator.'
   },
   tools: {
     class: 'supported',
@@ -33,14 +33,14 @@ export const contentParameters = {
   store: ignored
 } as const satisfies ParameterTable
 
-/** Members of `generationConfig` (content.md 2.1). A name that is not here is accepted and has no effect either. */
+/** Members of `generationConfig` (content.md 2.1). Other names are accepted without effect. */
 export const generationParameters = {
   temperature: supported,
   topP: supported,
   maxOutputTokens: { class: 'supported', note: 'A number, or its text.' },
   stopSequences: {
     class: 'supported',
-    note: 'Up to five strings; the gateway itself cuts the answer at the first match.'
+    note: 'Up to five strings; the gateway itself cuts the response at the first match.'
   },
   responseMimeType: { class: 'supported', note: 'text/plain, application/json or text/x.enum.' },
   responseSchema: supported,
@@ -52,7 +52,7 @@ export const generationParameters = {
   frequencyPenalty: providerDecides,
   audioTimestamp: ignored,
   audioTranscriptionConfig: ignored,
-  candidateCount: { class: 'accepted_ignored', note: 'The answer always holds exactly one candidate.' },
+  candidateCount: { class: 'accepted_ignored', note: 'The response always has exactly one candidate.' },
   enableEnhancedCivicAnswers: ignored,
   generationOutputConfig: ignored,
   imageConfig: ignored,
@@ -93,7 +93,7 @@ export const batchEmbedContentsParameters = {
   model
 } as const satisfies ParameterTable
 
-/** A body of a generate operation as it came: parsed JSON whose members nobody has looked at yet. */
+/** The unchecked body of a generate operation: parsed JSON. */
 export type ContentRequest = JsonObject & { [Name in keyof typeof contentParameters]?: JsonValue | undefined }
 export type CountTokensRequest = JsonObject & { [Name in keyof typeof countTokensParameters]?: JsonValue | undefined }
 export type EmbedContentRequest = JsonObject & { [Name in keyof typeof embedContentParameters]?: JsonValue | undefined }
@@ -102,8 +102,8 @@ export type BatchEmbedContentsRequest = JsonObject & {
 }
 
 /**
- * The family's words for why an answer ended, as far as an answer of ours can have them. `CONTINUATION` is not among them: the SDK
- * would send the request again.
+ * The protocol's finish reasons that the gateway can send. `CONTINUATION` is not among them, because the SDK would repeat the
+ * request.
  */
 export const finishReasons = [
   'STOP',
@@ -136,16 +136,16 @@ export type ContentCallPart = {
 export type ContentFilePart =
   | { inlineData: { mimeType: string; data: string }; thoughtSignature?: string }
   | { fileData: { fileUri: string; mimeType?: string }; thoughtSignature?: string }
-export type ContentAnswerPart = ContentTextPart | ContentCallPart | ContentFilePart
+export type ContentResponsePart = ContentTextPart | ContentCallPart | ContentFilePart
 
 export type ContentGrounding = { groundingChunks: Array<{ web: { uri: string; title: string } }> }
 
 export type ContentCandidate = {
   index: 0
-  content: { role: 'model'; parts: ContentAnswerPart[] }
+  content: { role: 'model'; parts: ContentResponsePart[] }
   /** Only the last chunk of a stream has one. */
   finishReason?: ContentFinishReason
-  /** In whole answers only, and always empty. */
+  /** Only in whole responses, and always empty. */
   safetyRatings?: []
   groundingMetadata?: ContentGrounding
 }
@@ -153,14 +153,14 @@ export type ContentCandidate = {
 /** Counts that the provider did not report are absent. */
 export type ContentUsage = {
   promptTokenCount?: number
-  /** Without the thoughts, which have a count of their own. */
+  /** Without thoughts, which `thoughtsTokenCount` counts. */
   candidatesTokenCount?: number
   totalTokenCount?: number
   cachedContentTokenCount?: number
   thoughtsTokenCount?: number
 }
 
-/** A whole answer, and every chunk of a stream. */
+/** A whole response, and every chunk of a stream. */
 export type ContentResponse = {
   candidates: [ContentCandidate]
   promptFeedback?: { blockReason: 'BLOCKLIST' }

@@ -1,13 +1,12 @@
-// Every member of this family's wire has two spellings, camel case and snake case, and the first one wins where both are given
-// (content.md 2). Readers ask for a member by its camel-case name and get the spelling that the client used, so that errors name
-// the path in the client's own words.
+// Every member of this wire has two spellings, camel case and snake case; camel case wins when both are given (content.md 2).
+// Readers find a member by its camel-case name and get the spelling that the client used, so that errors name the client's path.
 
 import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
 
-/** Only names that stand in our own code are looked up, so this never grows beyond them. */
+/** A cache of snake-case names. It is bounded, because only names from the gateway's code are looked up. */
 const snakeNames = new Map<string, string>()
 
-/** The spelling in which `source` has the member `name`; `name` itself where it has none. Null counts as absent. */
+/** The spelling in which `source` has the member `name`; `name` itself when the member is absent or null. */
 export function spell(source: JsonObject, name: string): string {
   if (isGiven(source[name])) return name
   const snakeName = toSnakeCase(name)
@@ -19,19 +18,19 @@ export function readMember(source: JsonObject, name: string): JsonValue | undefi
   return source[spell(source, name)] ?? undefined
 }
 
-/** The members under their camel-case names, to be looked up in `table`; names that it has as they are stay. */
+/** Renames the members to camel case for a search in `table`; names that the table contains stay unchanged. */
 export function foldNames(source: JsonObject, table: object): JsonObject {
   const fold = (name: string) => (Object.hasOwn(table, name) ? name : toCamelCase(name))
   if (Object.keys(source).every(name => fold(name) === name)) return source
-  // As entries, because an own member named `__proto__` must stay one for the check that refuses it. What is renamed goes first:
-  // of two entries with one name the later one stays.
+  // Built from entries, so that a member named `__proto__` stays a member for the check that refuses it. Renamed members come
+  // first, because the later of two entries with one name wins.
   const members = Object.entries(source)
   const renamed = members.filter(([name]) => fold(name) !== name)
   const kept = members.filter(([name]) => fold(name) === name)
   return Object.fromEntries([...renamed.map(([name, value]) => [fold(name), value] as const), ...kept])
 }
 
-/** `some_name` as `someName`. A name that begins with an underscore is no spelling of another one. */
+/** Turns `some_name` into `someName`. A name that begins with an underscore has no other spelling. */
 export function toCamelCase(name: string): string {
   if (!name.includes('_') || name.startsWith('_')) return name
   return name.replaceAll(/_([a-z0-9])/g, (_match, letter: string) => letter.toUpperCase())

@@ -1,5 +1,5 @@
-// The streamed answer in the family's form: every chunk is an answer of its own with a piece of the content, the last one says why
-// it ended (content.md 5.2, 5.3). Server-sent events and the JSON array hold the same chunks.
+// Writes a streamed response: every chunk is a response with a piece of the content, and the last one has the finish reason
+// (content.md 5.2, 5.3). Server-sent events and the JSON array contain the same chunks.
 
 import {
   assertNever,
@@ -14,8 +14,8 @@ import {
 } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
 import { writeContentError } from './errors.ts'
-import { type AnswerContent, mapFinishReason, writePromptFeedback } from './finish-reason.ts'
-import type { ContentAnswerPart } from './schema.ts'
+import { type ContentSummary, mapFinishReason, writePromptFeedback } from './finish-reason.ts'
+import type { ContentResponsePart } from './schema.ts'
 import { writeThoughtSignature } from './thought-signature.ts'
 import {
   areThoughtsVisible,
@@ -29,22 +29,22 @@ import {
   writeUsage
 } from './write-response.ts'
 
-/** The media type of a stream in the form of a JSON array. */
+/** The media type of a stream that is a JSON array. */
 export const CONTENT_ARRAY_MEDIA_TYPE = 'application/json; charset=UTF-8'
 
-/** How chunks, which are JSON texts, stand in the body. */
+/** How the body separates chunks, which are JSON texts. */
 interface Framing {
   frame(chunk: string): string
-  /** What follows the last chunk. */
+  /** The text after the last chunk. */
   end: string
 }
 
-/** Creates the writer of one answer as server-sent events. There is no end mark: it would break the SDK (field lesson A17). */
+/** Creates the writer of one response as server-sent events, without an end mark, which would break the SDK (field lesson A17). */
 export function createContentStreamWriter(context: ResponseContext): StreamWriter {
   return createChunkWriter(context, { frame: chunk => `data: ${chunk}\n\n`, end: '' })
 }
 
-/** Creates the writer of one answer as a JSON array, one chunk per element. */
+/** Creates the writer of one response as a JSON array, one chunk per element. */
 export function createContentArrayWriter(context: ResponseContext): StreamWriter {
   let before = '['
   return createChunkWriter(context, {
@@ -57,7 +57,7 @@ export function createContentArrayWriter(context: ResponseContext): StreamWriter
   })
 }
 
-/** Nearly all chunks of a stream differ in one text only, so everything around it is made once. */
+/** Creates the writer for both forms. Nearly all chunks differ in one text only, so the JSON around it is created once. */
 function createChunkWriter(context: ResponseContext, framing: Framing): StreamWriter {
   const showsThoughts = areThoughtsVisible(context.request)
   const isBare = wantsBareString(context.request)
@@ -67,24 +67,24 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
 
   let isEnded = false
   let usage: NormalizedUsage | null = null
-  const content: AnswerContent = { hasContent: false, hasCall: false, hasRefusal: false }
+  const content: ContentSummary = { hasContent: false, hasCall: false, hasRefusal: false }
   const citations: UrlCitation[] = []
-  /** What each run of a provider's tool found, in the order in which the runs began, as in the whole answer. */
+  /** The sources of each run of a hosted tool, in the order in which the runs began, as in the whole response. */
   const sources = new Map<number, readonly HostedSource[]>()
 
-  /** The text of the open block where only the whole of it can be shown. */
+  /** The text of the open block, when it can be shown only as a whole. */
   let heldText = ''
-  /** The next thought follows one that is shown already. */
+  /** True when the last part is a thought without a signature. */
   let isAfterThought = false
   let thoughtLead = ''
 
   let openCall: ToolCallStartEvent | undefined
   let openArguments = ''
   let isBlockOpen = false
-  /** Files that came inside a block: they stand behind it, as in the whole answer. */
-  let heldParts: ContentAnswerPart[] = []
-  /** Whole parts of one upstream read go out together: SDKs run the calls of one chunk at once. */
-  let readyParts: ContentAnswerPart[] = []
+  /** Files that came inside a block: they are written after it, as in the whole response. */
+  let heldParts: ContentResponsePart[] = []
+  /** Whole parts of one upstream read, written as one chunk because SDKs run the calls of a chunk together. */
+  let readyParts: ContentResponsePart[] = []
 
   function chunk(parts: string): string {
     return framing.frame(before + parts + after)
@@ -103,7 +103,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
     heldParts = []
   }
 
-  function addParts(parts: readonly ContentAnswerPart[]): void {
+  function addParts(parts: readonly ContentResponsePart[]): void {
     content.hasContent = true
     isAfterThought = false
     readyParts.push(...parts)
@@ -116,7 +116,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
     return `${flushParts()}${chunk(`{"text":${JSON.stringify(text)}}`)}`
   }
 
-  /** Text that is shown bare goes out once it is whole. */
+  /** Writes the held text as a bare string, once it is complete. */
   function writeHeldText(): string {
     const text = unwrapString(heldText)
     heldText = ''
@@ -131,7 +131,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
     return flushParts() + chunk(JSON.stringify({ text: lead + text, thought: true }))
   }
 
-  /** State that the provider wants back with the thought; it closes the thought's part, so that the next one is another. */
+  /** Writes the state that the provider expects back with the thought, and so ends the thought's part. */
   function writeThoughtState(event: Extract<NormalizedEvent, { type: 'reasoning-end' }>): string {
     thoughtLead = ''
     const signature = writeThoughtSignature({ state: event.state })
@@ -140,7 +140,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
     return flushParts() + chunk(JSON.stringify({ text: '', thought: true, thoughtSignature: signature }))
   }
 
-  /** State that the provider wants back with the text: it stands on an empty text, so that the text itself need not wait for it. */
+  /** Writes the state that the provider expects back with the text, on an empty text so that the text need not wait for it. */
   function writeTextState(state: ProviderState | undefined): string {
     const signature = writeThoughtSignature({ state })
     if (signature === undefined) return ''
@@ -162,7 +162,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
     isEnded = true
     const finishReason = mapFinishReason(event, content)
     const grounding = writeGrounding(citations, [...sources.values()].flat())
-    // The chunk must have a content with a part in it, or the SDK's chat forgets the whole turn.
+    // The chunk needs a content with a part, because the SDK's chat drops a turn whose last chunk has none.
     const last = JSON.stringify({
       candidates: [
         {

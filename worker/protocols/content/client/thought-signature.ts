@@ -1,26 +1,26 @@
-// The member `thoughtSignature` is this family's place for what a provider wants back untouched. Many clients replay parts whole but
-// leave out the id of a call, so the id goes into the signature as well (content.md 3).
+// The member `thoughtSignature` carries provider state that a client must send back unchanged. Many clients replay parts completely
+// except the id of a call, so the signature contains the id too (content.md 3).
 
 import { type JsonValue, type ProviderState, readProviderState, readToolCallId } from '../../../normalized/index.ts'
 
-/** Begins a signature that carries state which no id of ours carries. */
+/** Begins a signature with provider state that is not contained in a call id. */
 const STATE_MARK = 'gateway-state:'
 
-/** What coding agents send in place of a signature that they do not have. */
+/** The text that coding agents send when they have no signature. */
 const NO_SIGNATURE = 'skip_thought_signature_validator'
 
-/** Longer signatures are nobody's: ours stay far below, and those of providers are a few kilobytes. */
+/** Longer signatures are ignored: the gateway's are far shorter, and those of providers have a few kilobytes. */
 const SIGNATURE_CHARACTERS_MAX = 256 * 1024
 
 export interface ReadSignature {
-  /** The id of the call that we put into it. */
+  /** The id of the call, when the gateway put it into the signature. */
   callId?: string
   state?: ProviderState
 }
 
 /**
- * Writes the signature of a part, base64 as the SDKs demand: a provider's own signature as it is, else the id of a call that the
- * gateway issued, else whatever state the part has. Undefined when there is nothing to carry.
+ * Writes the signature of a part in base64, as the SDKs require: the provider's signature unchanged, else the id of a call that the
+ * gateway issued, else the part's state. Undefined when the part has none of them.
  */
 export function writeThoughtSignature(part: {
   callId?: string
@@ -34,8 +34,8 @@ export function writeThoughtSignature(part: {
 }
 
 /**
- * Reads the signature of a part. One that is not ours belongs to a provider of this family; anything that is no signature at all
- * says nothing, because a client may send what another service gave it.
+ * Reads the signature of a part. A signature that the gateway did not write belongs to a provider of this protocol. A value that is
+ * no signature is ignored, because a client may send values of another service.
  */
 export function readThoughtSignature(signature: JsonValue | undefined): ReadSignature {
   if (typeof signature !== 'string' || signature === '' || signature === NO_SIGNATURE) return {}
@@ -46,7 +46,7 @@ export function readThoughtSignature(signature: JsonValue | undefined): ReadSign
   return { state: state ?? { content_compatible: { thoughtSignature: signature } } }
 }
 
-/** State that was cut or altered on its way counts as a foreign signature. */
+/** Reads the state; undefined when it was altered: the signature then counts as a provider's. */
 function readState(text: string): ProviderState | undefined {
   try {
     return readProviderState(JSON.parse(text))

@@ -1,4 +1,4 @@
-// The whole answer in the family's form, and the pieces of it that the stream writer shows in the same form (content.md 5.1).
+// Writes a whole response, and the parts that the stream writer writes in the same form (content.md 5.1).
 
 import {
   flattenToolName,
@@ -15,19 +15,19 @@ import {
   type UrlCitation
 } from '../../../normalized/index.ts'
 import type { ResponseContext } from '../../face.ts'
-import { type AnswerContent, mapFinishReason, writePromptFeedback } from './finish-reason.ts'
+import { type ContentSummary, mapFinishReason, writePromptFeedback } from './finish-reason.ts'
 import type {
-  ContentAnswerPart,
   ContentCallPart,
   ContentFilePart,
   ContentGrounding,
   ContentResponse,
+  ContentResponsePart,
   ContentTextPart,
   ContentUsage
 } from './schema.ts'
 import { writeThoughtSignature } from './thought-signature.ts'
 
-/** Writes a whole answer. It is the sum of what the stream writer would have sent for the same events (field lesson B3). */
+/** Writes a whole response. It equals the sum of the chunks that the stream writer gives for the same events (field lesson B3). */
 export function writeContentResponse(response: NormalizedResponse, context: ResponseContext): ContentResponse {
   const { items, finish } = response
   const parts = writeParts(items, context.request)
@@ -55,10 +55,10 @@ export function writeContentResponse(response: NormalizedResponse, context: Resp
   }
 }
 
-/** What a content has that has nothing to say: the SDK takes one without parts for invalid. */
+/** The part of an empty content, because the SDK treats a content without parts as invalid. */
 export const EMPTY_PART: ContentTextPart = { text: '' }
 
-function summarizeContent(items: readonly OutputItem[]): AnswerContent {
+function summarizeContent(items: readonly OutputItem[]): ContentSummary {
   return {
     hasContent: items.some(item => item.type !== 'reasoning' && item.type !== 'hosted-tool'),
     hasCall: items.some(item => item.type === 'tool-call'),
@@ -71,26 +71,26 @@ export function areThoughtsVisible(request: NormalizedRequest): boolean {
   return request.reasoning?.isVisible === true
 }
 
-/** The client wants the value of an enum and not its JSON text. */
+/** True when the client requests the value of an enum without JSON quotes. */
 export function wantsBareString(request: NormalizedRequest): boolean {
   return request.output?.type === 'json-schema' && request.output.wantsBareString === true
 }
 
-/** The string that `text` is the JSON of; the text itself where it is something else. */
+/** Decodes the JSON text of a string; any other text stays as it is. */
 export function unwrapString(text: string): string {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'string' ? value : text
   } catch {
-    // Cut short, or never JSON: the client sees what there is.
+    // The text was cut, or is no JSON: the client gets it as it is.
     return text
   }
 }
 
-function writeParts(items: readonly OutputItem[], request: NormalizedRequest): ContentAnswerPart[] {
+function writeParts(items: readonly OutputItem[], request: NormalizedRequest): ContentResponsePart[] {
   const showsThoughts = areThoughtsVisible(request)
   const isBare = wantsBareString(request)
-  const parts: ContentAnswerPart[] = []
+  const parts: ContentResponsePart[] = []
   for (const item of items) {
     switch (item.type) {
       case 'text':
@@ -116,10 +116,10 @@ function writeParts(items: readonly OutputItem[], request: NormalizedRequest): C
 }
 
 /**
- * Neighbouring texts are one part, up to a signature, which covers its own part only. Empty texts without a signature would be
- * refused by an SDK (field lesson G2).
+ * Joins adjacent texts into one part, up to a signature, which covers only its own part. Empty texts without a signature are left
+ * out, because an SDK refuses them (field lesson G2).
  */
-function addText(parts: ContentAnswerPart[], text: string, state: ProviderState | undefined): void {
+function addText(parts: ContentResponsePart[], text: string, state: ProviderState | undefined): void {
   const signature = writeThoughtSignature({ state })
   if (text === '' && signature === undefined) return
   const signed = signature === undefined ? {} : { thoughtSignature: signature }
@@ -130,10 +130,10 @@ function addText(parts: ContentAnswerPart[], text: string, state: ProviderState 
   else parts.push({ text, ...signed })
 }
 
-/** What separates one thought from the next. */
+/** Separates one thought from the next. */
 export const THOUGHT_SEPARATOR = '\n'
 
-function addThought(parts: ContentAnswerPart[], thought: { text: string; state?: ProviderState }): void {
+function addThought(parts: ContentResponsePart[], thought: { text: string; state?: ProviderState }): void {
   const signature = writeThoughtSignature({ state: thought.state })
   if (thought.text === '' && signature === undefined) return
   const signed = signature === undefined ? {} : { thoughtSignature: signature }
@@ -145,7 +145,7 @@ function addThought(parts: ContentAnswerPart[], thought: { text: string; state?:
   else parts.push({ text: thought.text, thought: true, ...signed })
 }
 
-/** A call with its whole arguments; `name` as the client declared it. */
+/** Writes a call with its complete arguments; `name` is the client's name of the function. */
 export function writeCall(call: {
   id: string
   name: string
@@ -159,7 +159,7 @@ export function writeCall(call: {
   }
 }
 
-/** The family has an object there and nothing else. */
+/** Reads the arguments as an object, the only type that the protocol has for them. */
 function readArguments(text: string): JsonObject {
   if (text.trim() === '') return {}
   const value = parseJson(text)
@@ -170,14 +170,14 @@ function parseJson(text: string): JsonValue {
   try {
     return JSON.parse(text) as JsonValue
   } catch {
-    // The client can still see what the model wrote.
+    // The client gets the model's text unparsed.
     return text
   }
 }
 
 const UNKNOWN_MEDIA_TYPE = 'application/octet-stream'
 
-/** A file with its bytes where somebody fetched them, else under the name by which a later request can refer to it. */
+/** Writes a file with its bytes when they were fetched, else with the name by which a later request can refer to it. */
 export function writeFile(file: GeneratedFile, state: ProviderState | undefined): ContentFilePart {
   const { fileId, mediaType, base64 } = file
   const signature = writeThoughtSignature({ state })
@@ -188,7 +188,7 @@ export function writeFile(file: GeneratedFile, state: ProviderState | undefined)
   return { fileData, ...signed }
 }
 
-/** Where the text comes from: what it cites, or what was found where it cites nothing. Each address once. */
+/** Writes the cited sources, or all sources when the text cites none. Each URL once. */
 export function writeGrounding(
   citations: readonly UrlCitation[],
   sources: readonly HostedSource[]
@@ -200,13 +200,13 @@ export function writeGrounding(
   return byUrl.size === 0 ? undefined : { groundingChunks: [...byUrl.values()].map(web => ({ web })) }
 }
 
-/** The counts that are known; undefined when none is. */
+/** Writes the known counts; undefined when none is known. */
 export function writeUsage(usage: NormalizedUsage | null): ContentUsage | undefined {
   if (usage === null) return undefined
   const { inputTokens, cacheReadTokens, outputTokens, reasoningTokens, totalTokens } = usage
   const written: ContentUsage = {}
   if (inputTokens !== null) written.promptTokenCount = inputTokens
-  // This family counts thoughts beside the answer, not in it: prompt, candidates and thoughts add up to the total.
+  // This protocol counts thoughts apart from the candidates: prompt, candidates and thoughts add up to the total.
   if (outputTokens !== null) written.candidatesTokenCount = Math.max(0, outputTokens - (reasoningTokens ?? 0))
   if (totalTokens !== null) written.totalTokenCount = totalTokens
   if (cacheReadTokens !== null) written.cachedContentTokenCount = cacheReadTokens

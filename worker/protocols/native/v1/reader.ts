@@ -1,4 +1,4 @@
-// Reads answers of the v1 contract: one choice, as a whole or as deltas (upstream.md 3.2 and 3.3).
+// Reads responses of the v1 contract: one choice, as a whole or as deltas (upstream.md 3.2 and 3.3).
 
 import { isJsonObject } from '../../../normalized/index.ts'
 import { hasOnlyMembers } from '../../../performance/repeated-frame.ts'
@@ -8,24 +8,24 @@ import type { NativeReaderOptions } from '../reading.ts'
 import { findStateId, type NativeResponseState, type Payload } from '../response-state.ts'
 import { readV1Usage } from '../usage.ts'
 
-/** A reader for one answer of v1; streams and whole answers give the same events. */
+/** Creates the reader of one v1 response; streams and whole responses give the same events. */
 export function createNativeV1Reader(dependencies: NativeReaderOptions): ResponseReader {
   return new NativeReader(dependencies, 'v1', v1Payloads)
 }
 
 const v1Payloads: PayloadReader = {
-  readWhole(payload, answer) {
+  readWhole(payload, state) {
     if (!Array.isArray(payload.choices)) return false
-    readPayload(payload, answer, 'message')
+    readPayload(payload, state, 'message')
     return true
   },
-  readEvent(payload, _name, answer) {
+  readEvent(payload, _name, state) {
     // A chunk without choices, or with an empty list of them, may still carry the usage (field lesson A1).
-    readPayload(payload, answer, 'delta')
+    readPayload(payload, state, 'delta')
   },
   readPlainText,
-  takePlainText(text, answer) {
-    answer.text(text)
+  takePlainText(text, state) {
+    state.text(text)
   },
   isTerminal: () => false
 }
@@ -44,30 +44,30 @@ function readPlainText(payload: Payload): string | undefined {
   return typeof delta.content === 'string' ? delta.content : undefined
 }
 
-function readPayload(payload: Payload, answer: NativeResponseState, member: 'message' | 'delta'): void {
+function readPayload(payload: Payload, state: NativeResponseState, member: 'message' | 'delta'): void {
   const choice = Array.isArray(payload.choices) ? payload.choices.find(isFirstChoice) : undefined
   if (choice !== undefined) {
     const content = isJsonObject(choice[member]) ? choice[member] : choice[member === 'delta' ? 'message' : 'delta']
-    if (isJsonObject(content)) readContent(content, answer)
-    answer.finishWord(choice.finish_reason)
+    if (isJsonObject(content)) readContent(content, state)
+    state.finishWord(choice.finish_reason)
   }
-  if (payload.usage !== undefined) answer.usage(readV1Usage(payload.usage))
+  if (payload.usage !== undefined) state.usage(readV1Usage(payload.usage))
 }
 
-/** The gateway asks for one answer; another one, should it come, is not mixed into it. */
+/** The gateway requests one choice, so further choices are ignored. */
 function isFirstChoice(choice: unknown): choice is Payload {
   return isJsonObject(choice) && (choice.index === undefined || choice.index === 0)
 }
 
-function readContent(content: Payload, answer: NativeResponseState): void {
-  if (content.reasoning_content !== undefined) answer.reasoning(content.reasoning_content)
-  // Other roles report what the upstream is doing: that is no part of the answer.
-  if (content.role === undefined || content.role === null || content.role === 'assistant') answer.text(content.content)
+function readContent(content: Payload, state: NativeResponseState): void {
+  if (content.reasoning_content !== undefined) state.reasoning(content.reasoning_content)
+  // Messages of other roles report the upstream's progress and are not part of the response.
+  if (content.role === undefined || content.role === null || content.role === 'assistant') state.text(content.content)
   const stateId = findStateId(content)
   if (isJsonObject(content.function_call)) {
-    answer.calls.beginFrame(false)
-    answer.functionCall(content.function_call, content, stateId)
+    state.calls.beginFrame(false)
+    state.functionCall(content.function_call, content, stateId)
   }
-  if (stateId !== undefined) answer.noteStateId(stateId, false)
-  if (content.id !== undefined) answer.noteMessageId(content.id)
+  if (stateId !== undefined) state.noteStateId(stateId, false)
+  if (content.id !== undefined) state.noteMessageId(content.id)
 }

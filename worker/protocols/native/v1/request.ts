@@ -13,7 +13,7 @@ import type { CallTurn } from '../turns.ts'
 
 /**
  * Writes the body of `POST <base>/chat/completions` (upstream.md 3.1).
- * Raises `GatewayError` with the client's own field: `invalid_request` for a tool result that cannot be placed or an undeclared
+ * Raises `GatewayError` with the client's own field: `invalid_request` for a tool result without a call and a name or an undeclared
  * tool, `unsupported_semantic` for what v1 cannot express, `unsupported_parameter` for refused additional fields, and
  * `request_entity_too_large` or `unsupported_media_type` for attachments.
  */
@@ -22,7 +22,7 @@ export function writeNativeV1Chat(
   target: ChatTarget,
   options: NativeOptions
 ): WrittenChat<NativeReading> {
-  const prepared = prepareRequest(request, options, { hasHostedTools: false, canDemandSome: false })
+  const prepared = prepareRequest(request, options, { hasHostedTools: false, canRequireAnyTool: false })
   const typed: JsonObject = {}
   if (target.upstreamModel !== undefined) typed.model = target.upstreamModel
   typed.messages = writeMessages(prepared)
@@ -44,11 +44,11 @@ export function writeNativeV1Chat(
 }
 
 function writeTools(request: NormalizedRequest, prepared: PreparedRequest): JsonObject {
-  const { functions, demand } = prepared.tools
+  const { functions, choice } = prepared.tools
   if (functions.length === 0) return {}
   const written: JsonObject = { functions: functions.map(tool => writeFunction(tool, prepared.names)) }
-  if (demand?.type === 'function') written.function_call = { name: demand.wireName }
-  // Only the legacy form of the client has the word itself; without it the upstream does the same.
+  if (choice?.type === 'function') written.function_call = { name: choice.wireName }
+  // Only a client's legacy form sends the word `auto`; the upstream behaves the same without it.
   else if (request.usesLegacyFunctions && request.toolChoice?.type === 'auto') written.function_call = 'auto'
   return written
 }
@@ -73,15 +73,15 @@ function writeMessages(prepared: PreparedRequest): JsonObject[] {
   return messages
 }
 
-/** A message holds one call only: several become pairs of a call and its result. State ids never travel on v1. */
+/** A v1 message holds one call, so several calls become pairs of a call and its result. State ids are not sent on v1. */
 function writeCalls(turn: CallTurn, fileIds: string[], names: ToolNameMap): JsonObject[] {
   const messages: JsonObject[] = []
-  for (const placed of turn.groups.flatMap(group => group.calls)) {
+  for (const { name, part, results } of turn.groups.flatMap(group => group.calls)) {
     const isFirst = messages.length === 0
-    const call = { name: names.toWire(placed.name), arguments: placed.call.arguments }
+    const call = { name: names.toWire(name), arguments: part.arguments }
     const message = { role: 'assistant', content: isFirst ? turn.text : '', function_call: call }
     messages.push(isFirst ? withAttachments(message, fileIds) : message)
-    for (const result of placed.results) messages.push(writeResult(result, names))
+    for (const result of results) messages.push(writeResult(result, names))
   }
   return messages
 }

@@ -1,5 +1,5 @@
-// Reads answers of the v2 contract: messages of parts, as a whole or as named events (upstream.md 4.3 and 4.4). Payloads are
-// read by what they hold: names of events are a hint, and where a member stands differs between builds.
+// Reads responses of the v2 contract: messages of parts, as a whole or as named events (upstream.md 4.3 and 4.4). A payload is
+// read by its members, because event names are only a hint and builds of the upstream put members in different places.
 
 import { isJsonObject } from '../../../normalized/index.ts'
 import { hasOnlyMembers } from '../../../performance/repeated-frame.ts'
@@ -9,7 +9,7 @@ import type { NativeReaderOptions } from '../reading.ts'
 import { findStateId, type NativeResponseState, type Payload } from '../response-state.ts'
 import { readV2Usage } from '../usage.ts'
 
-/** A reader for one answer of v2; streams and whole answers give the same events. */
+/** Creates the reader of one v2 response; streams and whole responses give the same events. */
 export function createNativeV2Reader(dependencies: NativeReaderOptions): ResponseReader {
   return new NativeReader(dependencies, 'v2', new V2PayloadReader())
 }
@@ -18,90 +18,90 @@ const DONE_EVENT = 'response.message.done'
 
 class V2PayloadReader implements PayloadReader {
   #textLength = 0
-  /** The text of the event repeats what was delivered. */
+  /** True while an event is read whose text repeats the text of the earlier events. */
   #isRepetition = false
 
-  readWhole(payload: Payload, answer: NativeResponseState): boolean {
+  readWhole(payload: Payload, state: NativeResponseState): boolean {
     if (!Array.isArray(payload.messages)) return false
-    this.#read(payload, answer)
+    this.#read(payload, state)
     return true
   }
 
-  readEvent(payload: Payload, name: string, answer: NativeResponseState): void {
+  readEvent(payload: Payload, name: string, state: NativeResponseState): void {
     const isDone = name === DONE_EVENT || isWord(payload.finish_reason)
-    answer.calls.beginFrame(isDone)
+    state.calls.beginFrame(isDone)
     this.#isRepetition = isDone && this.#textLength > 0 && countText(payload) === this.#textLength
-    this.#read(payload, answer)
+    this.#read(payload, state)
   }
 
   readPlainText(payload: Payload): string | undefined {
     return readPlainText(payload)
   }
 
-  takePlainText(text: string, answer: NativeResponseState): void {
+  takePlainText(text: string, state: NativeResponseState): void {
     this.#textLength += text.length
-    answer.text(text)
+    state.text(text)
   }
 
   isTerminal(name: string): boolean {
     return name === DONE_EVENT
   }
 
-  #read(payload: Payload, answer: NativeResponseState): void {
-    answer.hosted.report(payload.tool_execution)
+  #read(payload: Payload, state: NativeResponseState): void {
+    state.hosted.report(payload.tool_execution)
     if (Array.isArray(payload.messages)) {
-      for (const message of payload.messages) if (isJsonObject(message)) this.#readMessage(message, answer)
+      for (const message of payload.messages) if (isJsonObject(message)) this.#readMessage(message, state)
     }
     const stateId = findStateId(payload)
-    if (stateId !== undefined) answer.noteStateId(stateId, false)
-    answer.finishWord(payload.finish_reason)
-    if (payload.usage !== undefined) answer.usage(readV2Usage(payload.usage))
+    if (stateId !== undefined) state.noteStateId(stateId, false)
+    state.finishWord(payload.finish_reason)
+    if (payload.usage !== undefined) state.usage(readV2Usage(payload.usage))
   }
 
-  #readMessage(message: Payload, answer: NativeResponseState): void {
+  #readMessage(message: Payload, state: NativeResponseState): void {
     const role = readRole(message)
-    answer.noteMessageId(message.message_id)
-    answer.hosted.report(message.tool_execution)
-    answer.inlineData(message.inline_data)
-    answer.reasoning(message.reasoning_content)
+    state.noteMessageId(message.message_id)
+    state.hosted.report(message.tool_execution)
+    state.inlineData(message.inline_data)
+    state.reasoning(message.reasoning_content)
     const stateId = findStateId(message)
     const { content } = message
     let hasCall = false
-    if (typeof content === 'string') this.#readText(content, role, answer)
+    if (typeof content === 'string') this.#readText(content, role, state)
     else if (Array.isArray(content)) {
       for (const part of content) {
         if (!isJsonObject(part)) continue
-        this.#readPart(part, { role, stateId }, answer)
+        this.#readPart(part, { role, stateId }, state)
         hasCall ||= isJsonObject(part.function_call)
       }
     }
     if (message.function_call !== undefined) {
-      answer.functionCall(message.function_call, message, stateId)
+      state.functionCall(message.function_call, message, stateId)
       hasCall ||= isJsonObject(message.function_call)
     }
-    if (stateId !== undefined) answer.noteStateId(stateId, hasCall)
-    answer.finishWord(message.finish_reason)
+    if (stateId !== undefined) state.noteStateId(stateId, hasCall)
+    state.finishWord(message.finish_reason)
   }
 
-  /** A part may combine members: what a search found stands before the text that refers to it. */
-  #readPart(part: Payload, of: { role: string; stateId: string | undefined }, answer: NativeResponseState): void {
-    if (part.tool_execution !== undefined) answer.hosted.report(part.tool_execution)
-    if (part.inline_data !== undefined) answer.inlineData(part.inline_data)
-    if (part.text !== undefined) this.#readText(part.text, of.role, answer)
-    if (part.files !== undefined) answer.files(part.files)
-    if (part.function_call !== undefined) answer.functionCall(part.function_call, part, of.stateId)
+  /** Reads a part, which may combine members: sources come before the text that refers to them. */
+  #readPart(part: Payload, of: { role: string; stateId: string | undefined }, state: NativeResponseState): void {
+    if (part.tool_execution !== undefined) state.hosted.report(part.tool_execution)
+    if (part.inline_data !== undefined) state.inlineData(part.inline_data)
+    if (part.text !== undefined) this.#readText(part.text, of.role, state)
+    if (part.files !== undefined) state.files(part.files)
+    if (part.function_call !== undefined) state.functionCall(part.function_call, part, of.stateId)
   }
 
-  #readText(text: unknown, role: string, answer: NativeResponseState): void {
+  #readText(text: unknown, role: string, state: NativeResponseState): void {
     if (typeof text !== 'string' || this.#isRepetition) return
     this.#textLength += text.length
-    // Words of other roles are the upstream's own business with its tools.
-    if (role === 'assistant') answer.text(text)
-    else if (role === 'reasoning') answer.reasoning(text)
+    // Text of other roles is exchanged between the upstream and its tools, not with the client.
+    if (role === 'assistant') state.text(text)
+    else if (role === 'reasoning') state.reasoning(text)
   }
 }
 
-/** Without a role a message is the answer: reasoning always says so, and an answer taken for reasoning would be lost. */
+/** A message without a role is the assistant's: reasoning always has its role, and text taken for reasoning would be lost. */
 function readRole(message: Payload): string {
   return typeof message.role === 'string' && message.role !== '' ? message.role : 'assistant'
 }

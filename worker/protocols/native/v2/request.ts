@@ -17,13 +17,13 @@ import { finishChat, type PreparedRequest, prepareRequest } from '../prepare.ts'
 import type { NativeReading } from '../reading.ts'
 import { hasThread, planStorage } from '../stored-conversation.ts'
 import type { ToolNameMap } from '../tool-names.ts'
-import { type ToolDemand, type ToolPlan, writeFunction } from '../tools.ts'
+import { type ToolPlan, type WireToolChoice, writeFunction } from '../tools.ts'
 import type { CallTurn } from '../turns.ts'
 
 /**
  * Writes the body of `POST <v2 base>/chat/completions` (upstream.md 4.1 and 4.2).
- * Raises `GatewayError` with the client's own field: `invalid_request` for a tool result that cannot be placed, an undeclared
- * tool or a response id without a thread, `unsupported_semantic` for a demand that no tool can meet, `unsupported_parameter` for
+ * Raises `GatewayError` with the client's own field: `invalid_request` for a tool result without a call and a name, an undeclared
+ * tool or a response id without a thread, `unsupported_semantic` for a required call without tools, `unsupported_parameter` for
  * refused additional fields, and `request_entity_too_large` or `unsupported_media_type` for attachments.
  */
 export function writeNativeV2Chat(
@@ -31,10 +31,10 @@ export function writeNativeV2Chat(
   target: ChatTarget,
   options: NativeOptions
 ): WrittenChat<NativeReading> {
-  const prepared = prepareRequest(request, options, { hasHostedTools: true, canDemandSome: true })
+  const prepared = prepareRequest(request, options, { hasHostedTools: true, canRequireAnyTool: true })
   const { storage: givenStorage, ...fields } = prepared.fields
   const storage = planStorage(request, readStorage(givenStorage))
-  // A stored thread brings its model along; naming one as well is an error there.
+  // A stored thread determines the model; the upstream refuses a request that names one as well.
   const model = hasThread(storage) ? undefined : target.upstreamModel
   const typed: JsonObject = {}
   if (model !== undefined) typed.model = model
@@ -54,9 +54,9 @@ export function writeNativeV2Chat(
   })
 }
 
-/** What is only allowed is asked for wherever there is a choice between functions (content.md 4.4). */
-function wantsParallelCalls({ parallelToolCalls }: NormalizedRequest, { functions, demand }: ToolPlan): boolean {
-  if (parallelToolCalls === 'allowed') return functions.length > 1 && demand?.type !== 'function'
+/** Parallel calls that are only allowed are requested when the model can choose between functions (content.md 4.4). */
+function wantsParallelCalls({ parallelToolCalls }: NormalizedRequest, { functions, choice }: ToolPlan): boolean {
+  if (parallelToolCalls === 'allowed') return functions.length > 1 && choice?.type !== 'function'
   return parallelToolCalls === 'requested'
 }
 
@@ -80,25 +80,25 @@ function withDefaults(body: JsonObject, { defaultMaxTokens, profanityCheck, flag
 }
 
 function writeTools(prepared: PreparedRequest): JsonObject {
-  const { functions, hosted, demand } = prepared.tools
+  const { functions, hosted, choice } = prepared.tools
   const tools: JsonObject[] = hosted.map(tool => ({ [tool.kind]: withoutNulls(tool.config) }))
   if (functions.length > 0) {
     tools.push({ functions: { specifications: functions.map(tool => writeFunction(tool, prepared.names)) } })
   }
   if (tools.length === 0) return {}
-  return demand === undefined ? { tools } : { tools, tool_config: writeDemand(demand) }
+  return choice === undefined ? { tools } : { tools, tool_config: writeToolChoice(choice) }
 }
 
-function writeDemand(demand: ToolDemand): JsonObject {
-  switch (demand.type) {
+function writeToolChoice(choice: WireToolChoice): JsonObject {
+  switch (choice.type) {
     case 'function':
-      return { mode: FORCED_TOOL_MODE, function_name: demand.wireName }
+      return { mode: FORCED_TOOL_MODE, function_name: choice.wireName }
     case 'hosted':
-      return { mode: FORCED_TOOL_MODE, tool_name: demand.kind }
-    case 'some':
+      return { mode: FORCED_TOOL_MODE, tool_name: choice.kind }
+    case 'any':
       return { mode: FORCED_TOOL_MODE }
     default:
-      return assertNever(demand)
+      return assertNever(choice)
   }
 }
 
@@ -141,13 +141,13 @@ function writeCalls(turn: CallTurn, fileIds: string[], names: ToolNameMap): Json
   for (const { calls, stateId } of turn.groups) {
     const isFirst = messages.length === 0
     const content: JsonObject[] = isFirst && turn.text !== '' ? [{ text: turn.text }] : []
-    for (const placed of calls) {
-      content.push({ function_call: { name: names.toWire(placed.name), arguments: placed.call.arguments } })
+    for (const { name, part } of calls) {
+      content.push({ function_call: { name: names.toWire(name), arguments: part.arguments } })
     }
     if (isFirst) content.push(...writeFiles(fileIds))
     messages.push(withStateId({ role: 'assistant', content }, stateId))
-    for (const placed of calls) {
-      for (const result of placed.results) messages.push(writeResult(result, stateId, names))
+    for (const { results } of calls) {
+      for (const result of results) messages.push(writeResult(result, stateId, names))
     }
   }
   return messages

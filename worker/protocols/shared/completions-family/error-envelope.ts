@@ -1,5 +1,5 @@
-// Errors in the envelope of the family's two operations, as an answer of its own (completions.md 8). The SDK fills `err.code`,
-// `err.type` and `err.param` only from a top-level `error`, and picks its class by the status alone.
+// Errors in the envelope that completions and Responses share (completions.md 8). The SDK fills `err.code`, `err.type` and
+// `err.param` only from a top-level `error`, and selects the error class by the status alone.
 
 import type { ErrorKind, GatewayError } from '../../../normalized/index.ts'
 import type { WrittenError } from '../../face.ts'
@@ -24,14 +24,14 @@ export type ErrorEnvelope = {
   }
 }
 
-/** Writes an error as the whole answer: status, headers beyond the usual ones, body. */
+/** Writes an error as a whole response: status, headers beyond the usual ones, body. */
 export function writeErrorEnvelope(error: GatewayError): WrittenError {
   return { status: error.status, headers: writeHeaders(error), body: writeBody(error) }
 }
 
 function writeHeaders(error: GatewayError): Record<string, string> {
   const headers = writeErrorHeaders(error)
-  // The same prompt would fail the same way: the SDK would retry a 500 twice by default.
+  // The SDK retries a 500 twice by default, but the same prompt would fail again.
   if (error.code === 'upstream_generation_error') headers['x-should-retry'] = 'false'
   return headers
 }
@@ -41,7 +41,7 @@ function writeBody(error: GatewayError): ErrorEnvelope {
     error: { message: error.message, type: mapType(error), param: mapParam(error), code: mapCode(error) }
   }
   if (error.code !== 'gateway_not_ready') return envelope
-  // The machine document and the SDK's envelope in one: probes and SDKs ask the same routes while a worker drains.
+  // One body is both the machine document and the SDK's envelope, because probes and SDKs call the same routes during a drain.
   const details = error.reason === undefined ? [] : [{ reason_id: error.reason }]
   return { schema_version: 'gateway.error.v1', error: { ...envelope.error, details } }
 }
@@ -60,13 +60,13 @@ const typeOfKind: Record<ErrorKind, EnvelopeErrorType> = {
 }
 
 function mapType(error: GatewayError): EnvelopeErrorType {
-  // The request names a thing that is not there: a mistake in the request, unlike a model that the upstream does not find.
+  // A URL or an alias that the gateway does not have is a mistake in the request, unlike a model that the upstream does not find.
   if (error.code === 'unknown_url' || error.code === 'unknown_model_alias') return 'invalid_request_error'
   if (error.kind === 'upstream' && error.status < 500) return 'invalid_request_error'
   return typeOfKind[error.kind]
 }
 
-/** Upstream statuses that the family's own service has too, and answers without a code. */
+/** Upstream statuses for which the SDK's own service sends an error without a code. */
 const STATUSES_WITHOUT_CODE = new Set([400, 413, 422, 500])
 
 function mapCode(error: GatewayError): string | null {
@@ -93,7 +93,7 @@ function mapParam(error: GatewayError): string | null {
     case 'unsupported_media_type':
       return 'attachments'
     case 'request_entity_too_large':
-      // Without a path it is the body that is too large, with one the attachment there.
+      // An error without a path is about the body, one with a path about an attachment.
       return error.param === undefined ? null : 'attachments'
     case 'model_required':
     case 'model_not_found':

@@ -1,14 +1,14 @@
-// Members of a body that both operations of the family have in the same form (completions.md 2).
+// Members that have the same form in completions and Responses bodies (completions.md 2).
 
 import { invalidRequest, type JsonObject, type Reasoning } from '../../../normalized/index.ts'
 import { dropReasoningFields, readAdditionalFields } from '../additional-fields.ts'
 import { keepDefined, readOptionalObject, readOptionalString, wrongType } from '../field.ts'
 import type { SortedParameters } from '../parameters.ts'
 
-/** More strings than this are refused, as the family's own service does. */
+/** More strings are refused, as the SDK's own service does. */
 const STOP_STRINGS_MAX = 4
 
-/** The stop strings; empty ones would match everywhere and are left out. */
+/** Reads the stop strings; empty ones are left out, because they would match everywhere. */
 export function readStop(body: JsonObject): string[] | undefined {
   const sent = body.stop ?? undefined
   if (sent === undefined) return undefined
@@ -25,22 +25,22 @@ export function readStop(body: JsonObject): string[] | undefined {
   return kept.length === 0 ? undefined : kept
 }
 
-/** `reasoning.effort` wins over `reasoning_effort`; the client's word is kept as it is (decisions 3). */
+/** Reads the reasoning members: `reasoning.effort` wins over `reasoning_effort`, and the word stays unchanged (decisions 3). */
 export function readReasoning(body: JsonObject): Reasoning | undefined {
   if (body.reasoning === undefined && body.reasoning_effort === undefined) return undefined
-  const wish = readOptionalObject(body, 'reasoning') ?? {}
+  const sent = readOptionalObject(body, 'reasoning') ?? {}
   const plainEffort = readOptionalString(body, 'reasoning_effort')
   const reasoning = keepDefined({
-    effort: readOptionalString(wish, 'effort', 'reasoning') ?? plainEffort,
-    summary: readOptionalString(wish, 'summary', 'reasoning'),
-    generateSummary: readOptionalString(wish, 'generate_summary', 'reasoning'),
-    context: readOptionalString(wish, 'context', 'reasoning'),
-    mode: readOptionalString(wish, 'mode', 'reasoning')
+    effort: readOptionalString(sent, 'effort', 'reasoning') ?? plainEffort,
+    summary: readOptionalString(sent, 'summary', 'reasoning'),
+    generateSummary: readOptionalString(sent, 'generate_summary', 'reasoning'),
+    context: readOptionalString(sent, 'context', 'reasoning'),
+    mode: readOptionalString(sent, 'mode', 'reasoning')
   })
   return Object.keys(reasoning).length === 0 ? undefined : reasoning
 }
 
-/** The additional fields of the body; without those that ask for reasoning where the typed effort switches it off. */
+/** Reads the additional fields, without reasoning fields when the typed effort switches reasoning off. */
 export function readExtraFields(
   body: JsonObject,
   parameters: SortedParameters,

@@ -1,4 +1,4 @@
-// The form a client wants the answer's text to have, for both operations of the family (completions.md 7, responses.md 2).
+// The output format that a client requests, for completions and Responses (completions.md 7, responses.md 2).
 
 import { GatewayError, type JsonObject, type OutputFormat } from '../../../normalized/index.ts'
 import {
@@ -12,9 +12,9 @@ import {
 } from '../field.ts'
 
 /**
- * Reads the format object that stands at `path`; its schema may be nested under `json_schema` or lie flat, and is taken as it is.
+ * Reads the format object at `path`; its schema may be nested under `json_schema` or flat, and stays unchanged.
  * Raises `unsupported_response_format` for every type but `text` and `json_schema`, and `invalid_request` for a wrong member.
- * @param form where a schema is looked for when the object has none at all.
+ * @param form decides the path in the error when the object has no schema.
  */
 export function readOutputFormat(format: JsonObject, path: string, form: 'nested' | 'flat'): OutputFormat {
   const type = readString(format, 'type', path)

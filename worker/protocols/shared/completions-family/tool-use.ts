@@ -1,5 +1,5 @@
-// The tools a client offers and how they may be chosen, for both operations of the family: functions nested, flat or in the legacy
-// form, namespaces, and the provider's own tools (completions.md 5).
+// Tools and tool choice of completions and Responses requests: functions nested, flat or in the legacy form, namespaces, and tools
+// that the provider runs (completions.md 5).
 
 import {
   type Diagnostics,
@@ -26,7 +26,7 @@ import { findHostedToolKind, readHostedTool } from '../hosted-tools.ts'
 import type { ParameterTable } from '../parameters.ts'
 import { readToolSchema } from '../tool-schema.ts'
 
-/** What is read here, for the parameter tables. */
+/** The parameters that `readToolUse` reads, for the parameter tables. */
 export const toolParameters = {
   tools: {
     class: 'supported',
@@ -41,9 +41,9 @@ export const toolParameters = {
 export type ToolUse = Pick<NormalizedRequest, 'tools' | 'toolChoice' | 'usesLegacyFunctions' | 'parallelToolCalls'>
 
 /**
- * Reads `tools`, `functions`, `tool_choice`, `function_call` and `parallel_tool_calls`. Raises `invalid_request`, also for a
- * choice of a function that is not declared. Whether a hosted tool can be chosen depends on the wire, so that is not judged here.
- * What has no effect is noted in `ignored`.
+ * Reads `tools`, `functions`, `tool_choice`, `function_call` and `parallel_tool_calls`. Raises `invalid_request`, also for the
+ * choice of an undeclared function. A chosen hosted tool is not checked, because only the provider's wire decides whether it can
+ * be chosen. Members without effect are added to `ignored`.
  */
 export function readToolUse(body: JsonObject, ignored: Diagnostics): ToolUse {
   const sentTools = readOptionalArray(body, 'tools') ?? []
@@ -62,7 +62,7 @@ export function readToolUse(body: JsonObject, ignored: Diagnostics): ToolUse {
   return toolUse
 }
 
-/** One entry of `tools` is no tool, one, or a namespace of several. */
+/** Reads one entry of `tools`: no tool, one tool, or a namespace of several. */
 function readTool(tool: JsonValue, path: string): NormalizedTool[] {
   if (!isJsonObject(tool)) return []
   const type = readOptionalString(tool, 'type', path)
@@ -82,8 +82,8 @@ function readNamespace(tool: JsonObject, path: string): NormalizedTool[] {
 }
 
 /**
- * Reads a function in its nested form (`{function: {name, …}}`) or its flat one. Without a name there is nothing to call and the
- * entry is dropped; so is an entry of another type inside a namespace.
+ * Reads a function in its nested form (`{function: {name, …}}`) or its flat one. An entry without a name is dropped,
+ * because the model cannot call it; so is an entry of another type inside a namespace.
  */
 function readFunctionTool(tool: JsonValue, place: { path: string; namespace?: string }): FunctionTool[] {
   if (!isJsonObject(tool)) return []
@@ -106,7 +106,7 @@ function readFunctionTool(tool: JsonValue, place: { path: string; namespace?: st
   ]
 }
 
-/** Undefined when the client said nothing, or something that has no effect here, such as the choice of a custom tool. */
+/** Reads the tool choice; undefined when it is absent or has no effect here, such as the choice of a custom tool. */
 function readToolChoice(body: JsonObject, ignored: Diagnostics): ToolChoice | undefined {
   const member = (body.tool_choice ?? undefined) === undefined ? 'function_call' : 'tool_choice'
   const sent = body[member] ?? undefined
@@ -128,7 +128,7 @@ function readChoiceWord(word: string): ToolChoice | undefined {
   }
 }
 
-/** The legacy choice is a bare `{name}`; the current one has a type, and nests the name. */
+/** Reads an object: the legacy choice is a bare `{name}`, the current one has a type and nests the name. */
 function readChoiceObject(choice: JsonObject, path: 'tool_choice' | 'function_call'): ToolChoice | undefined {
   const type = readOptionalString(choice, 'type', path)
   const isFunction = type === 'function' || (type === undefined && ('name' in choice || 'function' in choice))
@@ -139,7 +139,7 @@ function readChoiceObject(choice: JsonObject, path: 'tool_choice' | 'function_ca
   return kind === undefined ? readChoiceWord(type) : { type: 'hosted', kind }
 }
 
-/** The name of a chosen function, as a wire without namespaces has it. */
+/** The name of a chosen function, flattened with its namespace. */
 function readChosenName(choice: JsonObject, path: string): string {
   const isNested = isJsonObject(choice.function)
   const named = isNested ? (choice.function as JsonObject) : choice

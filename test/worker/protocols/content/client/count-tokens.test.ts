@@ -16,7 +16,7 @@ const request = {
 const texts = (body: JsonObject) => readCountTokensRequest(body).texts
 const refusedAt = (body: JsonObject) => failure(() => readCountTokensRequest(body)).param
 
-t.test('instruction, contents and functions are counted, and nothing else (D5, D8)', async t => {
+t.test('only instruction, contents and functions are counted (D5, D8)', async t => {
   t.strictSame(texts(request), ['sys', 'hello', 'f', 'dd'])
   t.strictSame(
     texts({
@@ -30,7 +30,7 @@ t.test('instruction, contents and functions are counted, and nothing else (D5, D
   )
 })
 
-t.test('a whole generate request is counted the same way', async t => {
+t.test('a wrapped generate request is counted in the same way', async t => {
   t.strictSame(texts({ generateContentRequest: request }), ['sys', 'hello', 'f', 'dd'])
   t.strictSame(texts({ generate_content_request: request, contents: 'x' }), ['sys', 'hello', 'f', 'dd'])
   t.strictSame(
@@ -43,7 +43,7 @@ t.test('a whole generate request is counted the same way', async t => {
   )
 })
 
-t.test('an empty body is nothing to count', async t => {
+t.test('an empty body has no texts to count', async t => {
   for (const body of [{}, { contents: null }, { contents: [] }, { contents: [{}] }, { contents: [{ parts: [] }] }]) {
     t.strictSame(texts(body), [], JSON.stringify(body))
   }
@@ -60,7 +60,7 @@ t.test('members of a wrong type are refused with their path', async t => {
   t.equal(refusedAt({ tools: [{ functionDeclarations: [{ name: 3 }] }] }), 'tools[0].functionDeclarations[0].name')
 })
 
-t.test('what is not counted is noted', async t => {
+t.test('members that are not counted are listed as ignored', async t => {
   const { ignored, extraHeaders } = readCountTokensRequest({ model: 'm', other: 1, extra_headers: { 'x-a': 'b' } })
   t.strictSame(ignored, { model: 'm', other: 1 })
   t.strictSame(extraHeaders, { 'x-a': 'b' })
@@ -71,6 +71,6 @@ t.test('the SDK reads the sum', async t => {
     t.equal(operation?.operation, 'countTokens')
     return Response.json(writeCountTokensResponse(texts(body).join('').length))
   })
-  const answer = await sdk.models.countTokens({ model: 'm', contents: ['hello', 'you'] })
-  t.equal(answer.totalTokens, 8)
+  const response = await sdk.models.countTokens({ model: 'm', contents: ['hello', 'you'] })
+  t.equal(response.totalTokens, 8)
 })

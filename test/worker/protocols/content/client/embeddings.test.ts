@@ -12,7 +12,7 @@ import { failure } from './support.ts'
 const refusedAt = (content: JsonValue) => failure(() => readEmbedContentRequest({ content })).param
 const batchRefusedAt = (body: JsonObject) => failure(() => readBatchEmbedContentsRequest(body)).param
 
-t.test('the text parts of one content are one text', async t => {
+t.test('the text parts of one content are joined to one text', async t => {
   t.strictSame(readEmbedContentRequest({ content: { parts: [{ text: 'a' }, { text: 'b' }] } }).texts, ['ab'])
   t.strictSame(readEmbedContentRequest({ content: { parts: { text: 'a' } } }).texts, ['a'])
   t.strictSame(readEmbedContentRequest({ content: 'plain' }).texts, ['plain'])
@@ -34,7 +34,7 @@ t.test('a batch is one text per request, in order', async t => {
   })
 })
 
-t.test('content 73: anything but text, or nothing, is refused', async t => {
+t.test('content 73: a content without text, or with other parts, is refused', async t => {
   const cases: Array<[JsonValue, string]> = [
     [null, 'content'],
     [3, 'content'],
@@ -55,7 +55,7 @@ t.test('content 73: anything but text, or nothing, is refused', async t => {
   t.equal(failure(() => readEmbedContentRequest({ content: 'a', extra_headers: 'x' })).param, 'extra_headers')
 })
 
-t.test("the SDK's call is one batch with the order kept", async t => {
+t.test("the SDK's call is one batch in the order of the texts", async t => {
   const seen: string[][] = []
   const sdk = createSdk(({ operation, body }) => {
     t.equal(operation?.operation, 'batchEmbedContents')
@@ -64,12 +64,12 @@ t.test("the SDK's call is one batch with the order kept", async t => {
     const vectors = texts.map(text => [text.charCodeAt(0)])
     return Response.json(writeBatchEmbedContentsResponse({ vectors, promptTokens: 2 }))
   })
-  const answer = await sdk.models.embedContent({
+  const response = await sdk.models.embedContent({
     model: 'e',
     contents: ['a', 'b'],
     config: { outputDimensionality: 3, taskType: 'RETRIEVAL_QUERY' }
   })
   t.strictSame(seen, [['a', 'b']])
-  t.strictSame(answer.embeddings, [{ values: [97] }, { values: [98] }])
-  t.equal(answer.usageMetadata?.promptTokenCount, 2)
+  t.strictSame(response.embeddings, [{ values: [97] }, { values: [98] }])
+  t.equal(response.usageMetadata?.promptTokenCount, 2)
 })

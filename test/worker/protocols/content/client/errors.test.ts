@@ -18,7 +18,7 @@ function errorInfo(reason: string) {
   return { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: 'gateway' }
 }
 
-/** What the contract (section 7) wants for each code: status, RPC status, and the reason where there is one. */
+/** The contract's table (section 7) per code: status, RPC status, and the reason if there is one. */
 const expected: Record<ErrorCode, [status: number, rpcStatus: string, reason?: string]> = {
   invalid_json: [400, 'INVALID_ARGUMENT', 'invalid_json'],
   invalid_request: [400, 'INVALID_ARGUMENT'],
@@ -59,7 +59,7 @@ const expected: Record<ErrorCode, [status: number, rpcStatus: string, reason?: s
   credential_unavailable: [502, 'UNAVAILABLE', 'credential_unavailable']
 }
 
-t.test('every code has its status, its RPC status and its reason, in the envelope and nothing around it', async t => {
+t.test('every code has its status, RPC status and reason, and the body is only the envelope', async t => {
   for (const code of codes) {
     const [status, rpcStatus, reason] = expected[code]
     const message = errorDefinitions[code].text
@@ -70,7 +70,7 @@ t.test('every code has its status, its RPC status and its reason, in the envelop
   }
 })
 
-t.test('the RPC status follows a status that was kept from the upstream', async t => {
+t.test('the RPC status follows a status that comes from the upstream', async t => {
   const cases: Array<[code: ErrorCode, status: number, rpcStatus: string]> = [
     ['upstream_rejected', 413, 'INVALID_ARGUMENT'],
     ['upstream_rejected', 418, 'FAILED_PRECONDITION'],
@@ -87,7 +87,7 @@ t.test('the RPC status follows a status that was kept from the upstream', async 
   }
 })
 
-t.test('a fault in the body names its field', async t => {
+t.test('an error about the body contains the path of the field', async t => {
   const violation = (field: string, description: string) => ({
     '@type': 'type.googleapis.com/google.rpc.BadRequest',
     fieldViolations: [{ field, description }]
@@ -105,7 +105,7 @@ t.test('a fault in the body names its field', async t => {
   t.match(semantic.body, { error: { details: [errorInfo('unsupported_semantic'), violation('tools', 'no')] } })
 })
 
-t.test('a limit says in how many seconds it may have passed, in the header and in the details', async t => {
+t.test('an exceeded limit has the seconds to wait in the header and in the details', async t => {
   const limited = write('rate_limited', { retryAfter: '7' })
   t.same(limited.headers, { 'retry-after': '7' })
   t.match(limited.body, {
@@ -116,7 +116,7 @@ t.test('a limit says in how many seconds it may have passed, in the header and i
   t.notMatch(JSON.stringify(dated.body), /RetryInfo/)
 })
 
-t.test('operations 57: a refusal while shutting down has its reason and the time to come back', async t => {
+t.test('operations 57: a refusal during the drain has its reason and the time to wait', async t => {
   const written = write('gateway_not_ready', { reason: 'gateway_shutting_down' })
   t.equal(written.status, 503)
   t.same(written.headers, { 'retry-after': '1' })
@@ -130,7 +130,7 @@ t.test('operations 57: a refusal while shutting down has its reason and the time
   })
 })
 
-t.test('what really happened stays inside', async t => {
+t.test('the cause of an error is not sent', async t => {
   const written = write('provider_failure', { cause: new Error('connect ECONNREFUSED 10.0.0.1:443') })
   t.notMatch(JSON.stringify(written), /10\.0\.0\.1/)
 })

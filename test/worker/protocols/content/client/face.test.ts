@@ -5,7 +5,7 @@ import { read, refusedAt, requestId } from './support.ts'
 const generation = (generationConfig: JsonObject) => read({ generationConfig })
 const refused = (generationConfig: JsonObject) => refusedAt({ generationConfig })
 
-t.test('the smallest request says nothing that the client did not say', async t => {
+t.test('the smallest request has only the members that the client sent', async t => {
   const { fieldPaths, ...request } = read({})
   t.match(fieldPaths, { model: 'model', toolChoice: 'toolConfig.functionCallingConfig' })
   t.ok(Object.isFrozen(fieldPaths), 'one constant for all requests')
@@ -25,14 +25,14 @@ t.test('the smallest request says nothing that the client did not say', async t 
   })
 })
 
-t.test('the model and the form of the answer come from the path alone', async t => {
+t.test('model and streaming come from the path alone', async t => {
   const request = read({ model: 'models/other', stream: false }, { model: 'a/b', isStream: true })
   t.equal(request.model, 'a/b')
   t.equal(request.isStream, true)
   t.strictSame(request.ignored, { model: 'models/other', stream: false })
 })
 
-t.test('sampling is read, also where a number came as text', async t => {
+t.test('sampling is read, also from numbers sent as text', async t => {
   const sampling = {
     temperature: 0.2,
     topP: 0.5,
@@ -61,7 +61,7 @@ t.test('sampling of a wrong type is refused with its path', async t => {
   t.equal(refused({ stopSequences: ['a', 'b', 'c', 'd', 'e', 'f'] }), 'generationConfig.stopSequences')
 })
 
-t.test('what has no effect is accepted and noted (E1)', async t => {
+t.test('members without effect are accepted and listed as ignored (E1)', async t => {
   const body = {
     safetySettings: [{ category: 'C' }],
     cachedContent: 'c',
@@ -93,7 +93,7 @@ t.test('a name that would reach a prototype is refused', async t => {
   t.equal(({} as JsonObject).a, undefined)
 })
 
-t.test('a thinking level is an effort, a budget comes to one (C5)', async t => {
+t.test('a thinking level is the effort, and a budget is mapped to one (C5)', async t => {
   const reasoning = (thinkingConfig: JsonObject) => generation({ thinkingConfig }).reasoning
   const cases: Array<[JsonObject, string | undefined]> = [
     [{ thinkingLevel: 'HIGH' }, 'high'],
@@ -123,7 +123,7 @@ t.test('a thinking configuration of a wrong type is refused with its path', asyn
   t.equal(refused({ thinkingConfig: { includeThoughts: 'yes' } }), `${path}.includeThoughts`)
 })
 
-t.test('a schema with the JSON media type is the form of the answer', async t => {
+t.test('a schema with the JSON media type is the output format', async t => {
   const responseMimeType = 'application/json'
   t.strictSame(generation({ responseMimeType, responseSchema: { type: 'ARRAY', items: { type: 'STRING' } } }).output, {
     type: 'json-schema',
@@ -133,7 +133,7 @@ t.test('a schema with the JSON media type is the form of the answer', async t =>
   t.strictSame(generation({ responseMimeType, responseJsonSchema: schema }).output, { type: 'json-schema', schema })
 })
 
-t.test('an enum is wanted as a bare string', async t => {
+t.test('an enum is requested as a bare string', async t => {
   const responseMimeType = 'text/x.enum'
   t.strictSame(generation({ responseMimeType, responseSchema: { type: 'STRING', enum: ['a'] } }).output, {
     type: 'json-schema',
@@ -159,7 +159,7 @@ t.test('content 54: a schema without the media type is refused', async t => {
   t.equal(refused({ responseMimeType: 'text/plain', responseSchema: {} }), 'generationConfig.responseSchema')
 })
 
-t.test('two schemas, one that is none, and other media types are refused', async t => {
+t.test('two schemas, an invalid schema and other media types are refused', async t => {
   const responseMimeType = 'application/json'
   t.equal(
     refused({ responseMimeType, responseSchema: {}, responseJsonSchema: {} }),

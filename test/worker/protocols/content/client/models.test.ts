@@ -36,7 +36,7 @@ function list(query: Record<string, string | string[] | undefined>, of: readonly
   return writeContentModelList(of, { inventoryRevision, query })
 }
 
-t.test('a model has the names of the family, and no limits that nobody declared', async t => {
+t.test('a model has the names of the protocol and no undeclared limits', async t => {
   t.strictSame(writeContentModel(models[0]!), {
     name: 'models/GigaChat-2-Max',
     baseModelId: 'GigaChat-2-Max',
@@ -47,7 +47,7 @@ t.test('a model has the names of the family, and no limits that nobody declared'
   })
 })
 
-t.test('an alias has its declared limits, and no counting where the profile turns it off', async t => {
+t.test('an alias has its declared limits, and no counting when the profile switches it off', async t => {
   const written = writeContentModel(alias)
   t.equal(written.name, 'models/team/large')
   t.equal(written.inputTokenLimit, 200_000)
@@ -60,7 +60,7 @@ t.test('an alias has its declared limits, and no counting where the profile turn
   ])
 })
 
-t.test('methods follow the type of the upstream, and the name only without one', async t => {
+t.test("methods follow the upstream's type, or the name when the type is absent", async t => {
   const chat = ['generateContent', 'streamGenerateContent', 'countTokens']
   const embedder = ['embedContent', 'batchEmbedContents']
   t.strictSame(
@@ -69,7 +69,7 @@ t.test('methods follow the type of the upstream, and the name only without one',
   )
 })
 
-t.test('the whole list is one page by default, without a next one', async t => {
+t.test('a short list is one page without a next page', async t => {
   t.equal(list({}).models.length, models.length)
   t.notOk('nextPageToken' in list({}))
   t.strictSame(list({}, []), { models: [] })
@@ -78,13 +78,13 @@ t.test('the whole list is one page by default, without a next one', async t => {
   t.equal(list({ pageSize: '100000' }, many.models).models.length, 120)
 })
 
-t.test('pages follow one another to the last, which names no next one', async t => {
+t.test('each page has the token of the next one, except the last page', async t => {
   const seen: string[] = []
   let pageToken: string | undefined
   for (let page = 0; page < models.length; page++) {
-    const answer = list({ pageSize: '1', pageToken })
-    seen.push(...answer.models.map(model => model.baseModelId))
-    pageToken = answer.nextPageToken
+    const response = list({ pageSize: '1', pageToken })
+    seen.push(...response.models.map(model => model.baseModelId))
+    pageToken = response.nextPageToken
   }
   t.equal(pageToken, undefined)
   t.strictSame(
@@ -95,7 +95,7 @@ t.test('pages follow one another to the last, which names no next one', async t 
   t.equal(list({ pageSize: ['2', '5'] }).models.length, 2)
 })
 
-t.test('a token of another list, or of nobody, is refused', async t => {
+t.test('a token of another list and an invalid token are refused', async t => {
   const { nextPageToken } = list({ pageSize: '2' })
   const other = writeContentModelList(models, { inventoryRevision: 'sha256:other', query: { pageSize: '2' } })
   const end = Buffer.from(`${models.length}:${inventoryRevision}`).toString('base64url')
@@ -108,7 +108,7 @@ t.test('a token of another list, or of nobody, is refused', async t => {
   }
 })
 
-t.test('a size that is no number is refused, and zero is the default', async t => {
+t.test('a size that is no number is refused, and zero means the default', async t => {
   for (const pageSize of ['-1', 'many', '1.5']) t.equal(failure(() => list({ pageSize })).param, 'pageSize')
   t.equal(list({ pageSize: '0' }).models.length, models.length)
 })
@@ -131,7 +131,7 @@ t.test("content 74: the SDK's iteration ends and shows each model once", async t
   }
 })
 
-t.test('content 75: a small page names the next one until the last', async t => {
+t.test('content 75: a small page has a token until the last page', async t => {
   const first = list({ pageSize: '6' })
   t.type(first.nextPageToken, 'string')
   const last = list({ pageSize: '6', pageToken: first.nextPageToken })

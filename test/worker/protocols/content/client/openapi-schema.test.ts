@@ -5,7 +5,7 @@ import { convertOpenApiSchema } from '../../../../../worker/protocols/content/cl
 import { createExchange } from './sdk.ts'
 import { eventsOf } from './support.ts'
 
-t.test('types lose their capitals at every depth, and an unspecified type is none', async t => {
+t.test('types become lower case at every depth, and an unspecified type is left out', async t => {
   t.strictSame(
     convertOpenApiSchema({
       type: 'OBJECT',
@@ -36,7 +36,7 @@ t.test('types lose their capitals at every depth, and an unspecified type is non
   )
 })
 
-t.test('nullable becomes null as a type, in the enum, or as one more alternative', async t => {
+t.test('nullable becomes the type null, a null in the enum, or a further alternative', async t => {
   const cases: Array<[JsonObject, JsonObject]> = [
     [{ type: 'STRING', nullable: true }, { type: ['string', 'null'] }],
     [{ type: 'STRING', nullable: false }, { type: 'string' }],
@@ -65,7 +65,7 @@ t.test('nullable becomes null as a type, in the enum, or as one more alternative
   for (const [schema, expected] of cases) t.strictSame(convertOpenApiSchema(schema), expected, JSON.stringify(schema))
 })
 
-t.test('sizes that came as text are numbers, bounds of values stay as they are', async t => {
+t.test('sizes sent as text become numbers, bounds of values stay unchanged', async t => {
   t.strictSame(
     convertOpenApiSchema({
       minItems: '1',
@@ -90,7 +90,7 @@ t.test('sizes that came as text are numbers, bounds of values stay as they are',
   )
 })
 
-t.test('the ordering of properties becomes their order, names that it leaves out come last', async t => {
+t.test('propertyOrdering becomes the order of the properties, and other properties come last', async t => {
   const converted = convertOpenApiSchema({
     type: 'OBJECT',
     properties: { a: {}, b: {}, c: {}, d: {} },
@@ -100,7 +100,7 @@ t.test('the ordering of properties becomes their order, names that it leaves out
   t.notOk('propertyOrdering' in converted)
 })
 
-t.test('an example joins the examples', async t => {
+t.test('an example is added to the examples', async t => {
   t.strictSame(convertOpenApiSchema({ example: { a: 1 } }), { examples: [{ a: 1 }] })
   t.strictSame(convertOpenApiSchema({ examples: [1], example: 2 }), { examples: [1, 2] })
   t.strictSame(convertOpenApiSchema({ example: null }), {})
@@ -130,7 +130,7 @@ t.test('the snake-case spelling of a schema means the same', async t => {
   t.strictSame(convertOpenApiSchema({ min_items: '1', minItems: 2 }), { minItems: 2 })
 })
 
-t.test('what is JSON Schema already keeps its meaning (B10, E3)', async t => {
+t.test('a JSON Schema keeps its meaning (B10, E3)', async t => {
   const schema = {
     type: 'object',
     $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } } } },
@@ -142,14 +142,14 @@ t.test('what is JSON Schema already keeps its meaning (B10, E3)', async t => {
   t.strictSame(convertOpenApiSchema(schema), schema)
 })
 
-t.test('a name that would reach a prototype is an ordinary name', async t => {
+t.test('a property named like a prototype stays an ordinary property', async t => {
   const converted = convertOpenApiSchema(
     JSON.parse('{"properties":{"__proto__":{"type":"STRING"}},"__proto__":{"a":1}}')
   )
   t.equal(JSON.stringify(converted), '{"properties":{"__proto__":{"type":"string"}},"__proto__":{"a":1}}')
 })
 
-// What the SDK's own transformers make of a schema, and what we make of that.
+// Schemas that the SDK's own transformers rewrite before the gateway converts them.
 
 async function declareWithSdk(declaration: FunctionDeclaration) {
   const { sdk, requests } = createExchange([[eventsOf(assembler => assembler.text('ok'))]])
@@ -168,7 +168,7 @@ function ask(sdk: GoogleGenAI, config: NonNullable<Parameters<GoogleGenAI['model
   return sdk.models.generateContent({ model: 'm', contents: 'hi', config })
 }
 
-t.test("the SDK's own schema words come out as JSON Schema", async t => {
+t.test("the SDK's own schema words become JSON Schema", async t => {
   const tool = await declareWithSdk({
     name: 'f',
     parameters: {
@@ -195,7 +195,7 @@ t.test("the SDK's own schema words come out as JSON Schema", async t => {
   t.strictSame(tool?.returnParameters, { type: ['string', 'null'] })
 })
 
-t.test('a JSON Schema that the SDK rewrites in its own words comes back as it was', async t => {
+t.test('a JSON Schema that the SDK rewrites in its own words is restored', async t => {
   const schema = {
     type: 'object',
     properties: {
@@ -214,14 +214,14 @@ t.test('a JSON Schema that the SDK rewrites in its own words comes back as it wa
   })
 })
 
-t.test('a type array that the SDK makes alternatives of keeps its meaning', async t => {
+t.test('a type array that the SDK turns into alternatives keeps its meaning', async t => {
   t.strictSame(await formatWithSdk({ type: ['string', 'number', 'null'] }), {
     type: 'json-schema',
     schema: { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'null' }] }
   })
 })
 
-t.test('a schema with a $schema mark goes through the SDK as JSON Schema, untouched', async t => {
+t.test('the SDK sends a schema with $schema unchanged, and so does the gateway', async t => {
   const parameters = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',

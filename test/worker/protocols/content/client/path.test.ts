@@ -3,21 +3,21 @@ import t from 'tap'
 import { readModelId, readOperationPath } from '../../../../../worker/protocols/content/client/path.ts'
 import { failure } from './support.ts'
 
-t.test('the last colon splits the operation off the model', async t => {
+t.test('the last colon separates the model from the operation', async t => {
   t.strictSame(readOperationPath('gemini-x:generateContent'), { model: 'gemini-x', operation: 'generateContent' })
   t.strictSame(readOperationPath('X:2.0:streamGenerateContent'), { model: 'X:2.0', operation: 'streamGenerateContent' })
   t.strictSame(readOperationPath('google/gemini-x:countTokens'), { model: 'google/gemini-x', operation: 'countTokens' })
   t.strictSame(readOperationPath('a/b:embedContent'), { model: 'a/b', operation: 'embedContent' })
 })
 
-t.test('one leading models/ is taken off, and only one', async t => {
+t.test('exactly one leading models/ is removed', async t => {
   t.equal(readOperationPath('models/gemini-x:batchEmbedContents').model, 'gemini-x')
   t.equal(readOperationPath('models/models/gemini-x:generateContent').model, 'models/gemini-x')
   t.equal(readModelId('models/GigaChat'), 'GigaChat')
   t.equal(readModelId('my/models/x'), 'my/models/x')
 })
 
-t.test('what is no operation on a model is an unknown URL', async t => {
+t.test('a path without a model and a known operation is an unknown URL', async t => {
   for (const rest of [
     'm:predict',
     'm:GenerateContent',
@@ -34,7 +34,7 @@ t.test('what is no operation on a model is an unknown URL', async t => {
   t.equal(readModelId('models/'), undefined)
 })
 
-t.test('any id comes back as it is', async () => {
+t.test('any model id is read unchanged', async () => {
   const id = fc.string({ minLength: 1 }).filter(text => !/^(?:models|tunedModels)\//.test(text))
   fc.assert(fc.property(id, text => readOperationPath(`${text}:generateContent`).model === text))
 })

@@ -6,7 +6,7 @@ import { read, readMessages, refusedAt } from './support.ts'
 
 const refusedParts = (parts: JsonObject['contents'], role = 'user') => refusedAt({ contents: [{ role, parts }] })
 
-t.test('roles are those of the family, and no role is the user', async t => {
+t.test('roles are those of the protocol, and a missing role is user', async t => {
   const parts = [{ text: 'a' }]
   t.strictSame(
     readMessages([{ parts }, { role: 'user', parts }, { role: 'model', parts }, { role: 'function', parts }]),
@@ -46,11 +46,11 @@ t.test('content 50: contents of a wrong shape are refused with the path of the m
   for (const [body, path] of cases) t.equal(refusedAt(body), path, JSON.stringify(body))
 })
 
-t.test('one content and one part may stand without the list around them', async t => {
+t.test('a single content and a single part need no list', async t => {
   t.strictSame(readMessages({ parts: { text: 'a' } }), [{ role: 'user', content: [{ type: 'text', text: 'a' }] }])
 })
 
-t.test('content 13, 14: the instruction is one text, whether of parts or a plain string', async t => {
+t.test('content 13, 14: the instruction is one text, from parts or from a plain string', async t => {
   const system = (systemInstruction: JsonObject['x']) => read({ systemInstruction }).messages[0]
   t.strictSame(system({ role: 'user', parts: [{ text: 's1' }, { inlineData: {} }, { text: 's2' }] }), {
     role: 'system',
@@ -131,12 +131,12 @@ t.test('content 19: a body in snake case means the same as one in camel case', a
   t.strictSame(JSON.parse(text), camel)
 })
 
-t.test('an error names the path in the spelling of the client', async t => {
+t.test("an error has the path in the client's spelling", async t => {
   t.equal(refusedParts([{ inline_data: { mime_type: 3 } }]), 'contents[0].parts[0].inline_data.mime_type')
   t.equal(refusedParts([{ function_call: {} }], 'model'), 'contents[0].parts[0].function_call.name')
 })
 
-t.test('thoughts of the history stay thoughts, pictures that were thought are dropped (C1)', async t => {
+t.test('thoughts of the history stay thoughts, and their images are dropped (C1)', async t => {
   const [message] = readMessages([
     {
       role: 'model',
@@ -153,7 +153,7 @@ t.test('thoughts of the history stay thoughts, pictures that were thought are dr
   ])
 })
 
-t.test('inline data is an image or a file, in the alphabet that every provider reads', async t => {
+t.test('inline data is an image or a file in standard base64', async t => {
   const path = 'contents[0].parts[0].inlineData'
   const one = (inlineData: JsonObject) => readMessages([{ parts: [{ inlineData }] }])[0]?.content[0]
   t.strictSame(one({ mimeType: 'image/PNG', data: '-_8=' }), {
@@ -173,7 +173,7 @@ t.test('inline data is an image or a file, in the alphabet that every provider r
   t.equal(refusedParts([{ inlineData: { mimeType: 'image/png', data: '' } }]), `${path}.data`)
 })
 
-t.test('file data is an address to download, or the id of a file of the upstream', async t => {
+t.test('file data is a URL to download, or the id of an uploaded file', async t => {
   const path = 'contents[0].parts[0].fileData'
   const one = (fileData: JsonObject) => readMessages([{ parts: [{ fileData }] }])[0]?.content[0]
   t.strictSame(one({ fileUri: 'https://a.test/b.png', mimeType: 'image/png' }), {
@@ -196,7 +196,7 @@ t.test('file data is an address to download, or the id of a file of the upstream
   }
 })
 
-t.test('content 49: what other services answer with is dropped from the history', async t => {
+t.test('content 49: part kinds of other services are dropped from the history', async t => {
   const parts = [
     { executableCode: { code: '1' } },
     { code_execution_result: { output: '1' } },
@@ -214,7 +214,7 @@ t.test('content 49: what other services answer with is dropped from the history'
   t.equal(refusedAt({ contents: [{ parts }] }), 'contents', 'nothing is left for the model')
 })
 
-t.test('a call has its id, or the one that its signature carries (C3)', async t => {
+t.test('a call has its id, or the id in its signature (C3)', async t => {
   const own = writeToolCallId({ stateId: 'ts-1', name: 'f', callNumber: 0, nonce: 'n' })
   const thoughtSignature = writeThoughtSignature({ callId: own }) ?? ''
   const call = (part: JsonObject) => readMessages([{ role: 'model', parts: [part] }])[0]?.content[0]
@@ -250,7 +250,7 @@ t.test('calls and responses of a wrong shape are refused with their path (B9, B1
   t.equal(refusedParts([{ functionResponse: { name: 'f', response: [] } }]), `${path}.functionResponse.response`)
 })
 
-t.test('a response keeps its object and the media beside it', async t => {
+t.test('a function response keeps its object and the media beside it', async t => {
   const [message] = readMessages([
     {
       role: 'user',
@@ -293,7 +293,7 @@ t.test('a response keeps its object and the media beside it', async t => {
   ])
 })
 
-t.test('a streamed turn that was recorded chunk by chunk is one turn again', async t => {
+t.test('a turn that the SDK recorded chunk by chunk is joined to one turn', async t => {
   const model = (...parts: JsonObject[]) => ({ role: 'model', parts })
   t.strictSame(
     readMessages([
@@ -325,18 +325,14 @@ t.test('a streamed turn that was recorded chunk by chunk is one turn again', asy
   )
 })
 
-t.test('turns of a model that no stream took apart stay turns of their own', async t => {
+t.test('model turns that were not streamed stay separate turns', async t => {
   const model = (text: string) => ({ role: 'model', parts: [{ text }] })
   t.equal(readMessages([model('a'), model('b'), { parts: [{ text: 'c' }] }]).length, 3)
-  t.equal(
-    readMessages([model(''), { parts: [{ text: '' }] }]).length,
-    1,
-    'only an empty turn of the model says nothing'
-  )
+  t.equal(readMessages([model(''), { parts: [{ text: '' }] }]).length, 1, 'only an empty model turn is dropped')
 })
 
 t.test(
-  'signatures on texts are kept: signed texts stay apart, and a signature on the empty end belongs to the turn',
+  'signatures on texts are kept: signed texts stay separate, and a signature on the empty last text belongs to the turn',
   async t => {
     const model = (...parts: JsonObject[]) => ({ role: 'model', parts })
     const state = (thoughtSignature: string) => ({ content_compatible: { thoughtSignature } })

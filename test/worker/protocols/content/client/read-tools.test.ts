@@ -12,13 +12,13 @@ function choose(functionCallingConfig: JsonObject | string, tools: JsonObject = 
 
 const config = 'toolConfig.functionCallingConfig'
 
-t.test('a function without a schema takes an empty object', async t => {
+t.test('a function without a schema has one for an empty object', async t => {
   t.strictSame(read(declare({ name: 'f', description: 'does', behavior: 'BLOCKING' })).tools, [
     { type: 'function', name: 'f', parameters: { type: 'object', properties: {} }, description: 'does' }
   ])
 })
 
-t.test('a JSON Schema stays as it came, the family schema is converted (B10, E3)', async t => {
+t.test("a JSON Schema stays unchanged, the protocol's own schema is converted (B10, E3)", async t => {
   const schema = {
     $defs: { A: { type: ['string', 'null'] } },
     anyOf: [{ $ref: '#/$defs/A' }, true],
@@ -60,7 +60,7 @@ t.test('tools of a wrong shape are refused with their path', async t => {
   t.equal(refusedAt(declare({ name: 'f', parametersJsonSchema: true })), `${path}.parametersJsonSchema`)
 })
 
-t.test('an object may stand instead of a list, and one entry may hold several tools', async t => {
+t.test('an object may replace a list, and one entry may hold several tools', async t => {
   t.strictSame(
     read({ tools: { googleSearch: null, urlContext: {}, functionDeclarations: { name: 'f' } } }).tools.map(tool =>
       tool.type === 'hosted' ? tool.kind : tool.type
@@ -69,7 +69,7 @@ t.test('an object may stand instead of a list, and one entry may hold several to
   )
 })
 
-t.test('tools of the provider are known by the words of the family and of the upstream', async t => {
+t.test('hosted tools are recognised by the words of the protocol and of the upstream', async t => {
   const words: Array<[string, string]> = [
     ['googleSearch', 'web_search'],
     ['googleSearchRetrieval', 'web_search'],
@@ -90,7 +90,7 @@ t.test('tools of the provider are known by the words of the family and of the up
   }
 })
 
-t.test('tools that nothing here can run are kept for diagnostics', async t => {
+t.test('tools that no provider can run are kept for diagnostics', async t => {
   const words = [
     'fileSearch',
     'googleMaps',
@@ -108,7 +108,7 @@ t.test('tools that nothing here can run are kept for diagnostics', async t => {
   }
 })
 
-t.test('of a configuration only what the upstream knows is left', async t => {
+t.test('only configuration members that the upstream knows are kept', async t => {
   const configOf = (tool: JsonObject) => {
     const [read_] = read({ tools: [tool] }).tools
     return read_?.type === 'hosted' ? read_.config : undefined
@@ -123,7 +123,7 @@ t.test('of a configuration only what the upstream knows is left', async t => {
   t.strictSame(configOf({ codeExecution: true }), {})
 })
 
-t.test('modes are read in any case (B6)', async t => {
+t.test('modes are read in any letter case (B6)', async t => {
   for (const mode of ['AUTO', 'auto', 'MODE_UNSPECIFIED', 'Validated', undefined]) {
     t.strictSame(read(choose(mode === undefined ? {} : { mode })).toolChoice, { type: 'auto' }, String(mode))
     t.strictSame(read(choose({ ...(mode === undefined ? {} : { mode }), allowedFunctionNames: ['A'] })).toolChoice, {
@@ -143,7 +143,7 @@ t.test('modes are read in any case (B6)', async t => {
   t.notOk('toolChoice' in read({ ...declare(A), toolConfig: {} }))
 })
 
-t.test('content 30: a demanded call without declared functions is refused', async t => {
+t.test('content 30: a required call without declared functions is refused', async t => {
   t.equal(refusedAt(choose({ mode: 'ANY' }, {})), `${config}.mode`)
   t.equal(refusedAt(choose({ mode: 'ANY' }, { tools: [{ googleSearch: {} }] })), `${config}.mode`)
 })
@@ -164,7 +164,7 @@ t.test('a choice of a wrong shape is refused', async t => {
   t.equal(refusedAt({ toolConfig: [] }), 'toolConfig')
 })
 
-t.test('other members of the tool configuration are noted', async t => {
+t.test('other members of the tool configuration are listed as ignored', async t => {
   t.strictSame(read({ toolConfig: { retrieval_config: { a: 1 }, includeServerSideToolInvocations: true } }).ignored, {
     'toolConfig.retrievalConfig': { a: 1 },
     'toolConfig.includeServerSideToolInvocations': true

@@ -24,7 +24,7 @@ function readMembers(name: string): string[] {
   return [...declaration.matchAll(/^ {4}(\w+)\??:/gm)].map(match => match[1] ?? '')
 }
 
-/** Options that the SDK keeps to itself. */
+/** Options that the SDK does not send. */
 const CLIENT_OPTIONS = new Set(['httpOptions', 'abortSignal', 'automaticFunctionCalling', 'automaticContinuation'])
 
 t.test('every parameter of the official SDK has a class (E1)', async t => {
@@ -50,7 +50,7 @@ t.test('every parameter of the official SDK has a class (E1)', async t => {
   t.ok(count.length > 2 && embed.length > 3)
 })
 
-t.test('every finish word is one of the SDK, and none makes it ask again', async t => {
+t.test('the SDK knows every finish reason, and none makes it repeat the request', async t => {
   const words = new Set<string>(Object.values(FinishReason))
   t.strictSame(
     finishReasons.filter(word => !words.has(word)),
@@ -60,7 +60,7 @@ t.test('every finish word is one of the SDK, and none makes it ask again', async
   t.notOk((finishReasons as readonly string[]).includes('FINISH_REASON_UNSPECIFIED'))
 })
 
-t.test('no parameter goes upstream under its own name', async t => {
+t.test('no parameter is sent to the provider under its own name', async t => {
   const tables = [
     contentParameters,
     generationParameters,

@@ -1,4 +1,4 @@
-// The official SDK's own view of what we write, and our view of what it sends.
+// The official SDK reads the codec's responses, and the codec reads the SDK's requests.
 
 import { ApiError, type CallableTool, type FunctionCall, FunctionCallingConfigMode, type Part } from '@google/genai'
 import t from 'tap'
@@ -13,7 +13,7 @@ import { eventsOf, requestId } from './support.ts'
 
 const hello = [eventsOf(assembler => assembler.text('Hello'))]
 
-/** An answer whose every event is an upstream read of its own. */
+/** A response in which every event is one upstream read. */
 const piecewise = (build: (assembler: EventAssembler) => void) => eventsOf(build).map(event => [event])
 
 function failing(error: GatewayError, ...texts: string[]): NormalizedEvent[][] {
@@ -38,16 +38,16 @@ async function thrownBy(run: () => Promise<unknown>): Promise<unknown> {
   return undefined
 }
 
-t.test('the SDK reads a whole answer', async t => {
+t.test('the SDK reads a whole response', async t => {
   const { sdk, requests } = createExchange([hello])
-  const answer = await sdk.models.generateContent({
+  const response = await sdk.models.generateContent({
     model: 'google/gemini-x',
     contents: 'hi',
     config: { systemInstruction: 'be brief', temperature: 0.2, stopSequences: ['x'], safetySettings: [] }
   })
-  t.equal(answer.text, 'Hello')
-  t.equal(answer.modelVersion, 'google/gemini-x')
-  t.equal(answer.responseId, requestId)
+  t.equal(response.text, 'Hello')
+  t.equal(response.modelVersion, 'google/gemini-x')
+  t.equal(response.responseId, requestId)
   t.match(requests[0], {
     model: 'google/gemini-x',
     sampling: { temperature: 0.2, stop: ['x'] },
@@ -55,14 +55,14 @@ t.test('the SDK reads a whole answer', async t => {
   })
 })
 
-t.test('of an answer that is a call the SDK reads no text (A7)', async t => {
+t.test('the SDK reads no text from a response that is a call (A7)', async t => {
   const { sdk } = createExchange([[eventsOf(assembler => assembler.toolCall({ id: '1', name: 'f' }, '{"a":1}'))]])
-  const answer = await sdk.models.generateContent({ model: 'm', contents: 'hi' })
-  t.equal(answer.text, undefined)
-  t.strictSame(answer.functionCalls, [{ id: '1', name: 'f', args: { a: 1 } }])
+  const response = await sdk.models.generateContent({ model: 'm', contents: 'hi' })
+  t.equal(response.text, undefined)
+  t.strictSame(response.functionCalls, [{ id: '1', name: 'f', args: { a: 1 } }])
 })
 
-t.test('the text that the SDK reads leaves thoughts out', async t => {
+t.test('the SDK reads the text without thoughts', async t => {
   const { sdk, requests } = createExchange([
     [
       eventsOf(assembler => {
@@ -71,13 +71,13 @@ t.test('the text that the SDK reads leaves thoughts out', async t => {
       })
     ]
   ])
-  const answer = await sdk.models.generateContent({
+  const response = await sdk.models.generateContent({
     model: 'm',
     contents: 'hi',
     config: { thinkingConfig: { includeThoughts: true, thinkingBudget: 4000 } }
   })
-  t.equal(answer.text, 'Yes.')
-  t.equal(answer.candidates?.[0]?.content?.parts?.length, 2)
+  t.equal(response.text, 'Yes.')
+  t.equal(response.candidates?.[0]?.content?.parts?.length, 2)
   t.strictSame(requests[0]?.reasoning, { isVisible: true, effort: 'medium' })
 })
 
@@ -110,7 +110,7 @@ t.test('content 56: the SDK reads two chunks of text, and a last one with reason
   t.equal(chunks.at(-1)?.usageMetadata?.totalTokenCount, 5)
 })
 
-t.test("content 58: the SDK's chat keeps a streamed turn, and sends it back as one", async t => {
+t.test("content 58: the SDK's chat keeps a streamed turn, and the codec reads it as one turn", async t => {
   const { sdk, requests } = createExchange([
     piecewise(assembler => {
       assembler.text('Hel')
@@ -130,7 +130,7 @@ t.test("content 58: the SDK's chat keeps a streamed turn, and sends it back as o
   ])
 })
 
-t.test('content 62: a failure inside the stream is thrown by the SDK with its status (A14)', async t => {
+t.test('content 62: the SDK throws a failure inside the stream with its status (A14)', async t => {
   const { sdk } = createExchange([failing(new GatewayError('provider_failure'), 'Hel')])
   const texts: Array<string | undefined> = []
   const thrown = await thrownBy(async () => {
@@ -143,7 +143,7 @@ t.test('content 62: a failure inside the stream is thrown by the SDK with its st
   t.match(thrown, { status: 502, message: /UNAVAILABLE/ })
 })
 
-t.test('a failure before any chunk is thrown as well', async t => {
+t.test('the SDK throws a failure before any chunk', async t => {
   const { sdk } = createExchange([failing(new GatewayError('rate_limited', { retryAfter: '7' }))])
   const thrown = await thrownBy(async () =>
     collect(await sdk.models.generateContentStream({ model: 'm', contents: 'hi' }))
@@ -151,7 +151,7 @@ t.test('a failure before any chunk is thrown as well', async t => {
   t.match(thrown, { name: 'ApiError', status: 429, message: /RetryInfo/ })
 })
 
-t.test('a refused request is an error of the SDK that names the field', async t => {
+t.test('the SDK throws a refused request with the path of the field', async t => {
   const { sdk } = createExchange([hello])
   const thrown = await thrownBy(() =>
     sdk.models.generateContent({ model: 'm', contents: 'hi', config: { responseMimeType: 'application/json' } })
@@ -159,7 +159,7 @@ t.test('a refused request is an error of the SDK that names the field', async t 
   t.match(thrown, { name: 'ApiError', status: 400, message: /generationConfig\.responseMimeType/ })
 })
 
-t.test('an answer of which the filter left nothing is a refused prompt for the SDK', async t => {
+t.test('the SDK reads a filtered response without content as a refused prompt', async t => {
   const { sdk } = createExchange([
     [
       eventsOf(assembler =>
@@ -167,12 +167,12 @@ t.test('an answer of which the filter left nothing is a refused prompt for the S
       )
     ]
   ])
-  const answer = await sdk.models.generateContent({ model: 'm', contents: 'hi' })
-  t.equal(answer.promptFeedback?.blockReason, 'BLOCKLIST')
-  t.equal(answer.candidates?.[0]?.finishReason, 'BLOCKLIST')
+  const response = await sdk.models.generateContent({ model: 'm', contents: 'hi' })
+  t.equal(response.promptFeedback?.blockReason, 'BLOCKLIST')
+  t.equal(response.candidates?.[0]?.finishReason, 'BLOCKLIST')
 })
 
-/** A tool that the SDK runs by itself. */
+/** A tool that the SDK runs itself. */
 function callableTool(calls: FunctionCall[][]): CallableTool {
   return {
     tool: async () => ({ functionDeclarations: [{ name: 'f', parametersJsonSchema: { type: 'object' } }] }),
@@ -195,7 +195,7 @@ const callId = (callNumber: number) => writeToolCallId({ stateId: 'ts-1', name: 
 
 for (const isStream of [false, true]) {
   t.test(
-    `calls that the SDK runs by itself come back with their state, ${isStream ? 'streamed' : 'whole'} (C3)`,
+    `calls that the SDK runs itself are sent back with their state, ${isStream ? 'streamed' : 'whole'} (C3)`,
     async t => {
       const calls: FunctionCall[][] = []
       const { sdk, requests } = createExchange([

@@ -1,5 +1,5 @@
-// The official SDK in front of the codec, without a network: what the SDK sends is read by our readers, what they make of it is
-// answered by our writers.
+// The official SDK in front of the codec, without a network: the codec's readers read the SDK's requests, and its writers write the
+// responses.
 
 import { GoogleGenAI } from '@google/genai'
 import {
@@ -19,30 +19,30 @@ export interface SdkCall {
   body: JsonObject
 }
 
-/** An SDK whose requests `answer` takes. */
-export function createSdk(answer: (call: SdkCall) => Response): GoogleGenAI {
+/** Creates an SDK whose requests go to `respond`. */
+export function createSdk(respond: (call: SdkCall) => Response): GoogleGenAI {
   async function fetch(input: unknown, init?: { body?: unknown }): Promise<Response> {
     const url = new URL(String(input))
     const rest = /\/models\/(.*)$/.exec(decodeURIComponent(url.pathname))?.[1]
     const body = typeof init?.body === 'string' ? JSON.parse(init.body) : {}
-    return answer({ url, operation: rest?.includes(':') ? readOperationPath(rest) : undefined, body })
+    return respond({ url, operation: rest?.includes(':') ? readOperationPath(rest) : undefined, body })
   }
   return new GoogleGenAI({ apiKey: 'test', httpOptions: { fetch: fetch as typeof globalThis.fetch } })
 }
 
 export interface Exchange {
   sdk: GoogleGenAI
-  /** What the codec read from the SDK's calls, in order. */
+  /** The requests that the codec read, in order. */
   requests: NormalizedRequest[]
 }
 
-/** An SDK whose generate calls are answered with the events of `answers`, in turn; each is one upstream read after another. */
-export function createExchange(answers: NormalizedEvent[][][]): Exchange {
+/** Creates an SDK whose generate calls get the events of `responses` in turn; each response is a list of upstream reads. */
+export function createExchange(responses: NormalizedEvent[][][]): Exchange {
   const requests: NormalizedRequest[] = []
   const sdk = createSdk(({ operation, body }) => {
     if (operation === undefined) throw new Error('Not an operation on a model.')
     const isStream = operation.operation === 'streamGenerateContent'
-    const reads = answers[requests.length] ?? []
+    const reads = responses[requests.length] ?? []
     try {
       const request = contentFace.readRequest(body, { requestId, path: { model: operation.model, isStream } })
       requests.push(request)

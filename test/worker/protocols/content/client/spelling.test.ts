@@ -14,7 +14,7 @@ t.test('an error can name the spelling that the client used', async t => {
   t.equal(spell({}, 'mimeType'), 'mimeType')
 })
 
-t.test('names are folded for a look into a table, those of the table stay', async t => {
+t.test('names become camel case for a parameter table, and names in the table stay unchanged', async t => {
   const table = { extra_body: true, topK: true }
   t.strictSame(foldNames({ top_k: 1, extra_body: {}, a_b_2c: 3 }, table), { topK: 1, aB2c: 3, extra_body: {} })
   t.strictSame(foldNames({ topK: 1, top_k: 2 }, table), { topK: 1 })
@@ -22,7 +22,7 @@ t.test('names are folded for a look into a table, those of the table stay', asyn
   t.equal(toCamelCase('_private_name'), '_private_name')
 })
 
-t.test('a member named like the prototype stays an own member', async t => {
+t.test('a member named __proto__ stays a member', async t => {
   const folded = foldNames(JSON.parse('{"__proto__":{"polluted":1}}'), {})
   t.ok(Object.hasOwn(folded, '__proto__'))
   t.equal(folded.polluted, undefined)

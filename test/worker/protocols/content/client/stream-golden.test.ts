@@ -21,7 +21,7 @@ for (const { folder, form, createWriter } of forms) {
   }
 }
 
-t.test('of what comes after the end nothing is written', async t => {
+t.test('nothing is written for events after the end', async t => {
   for (const { createWriter } of forms) {
     const writer = createWriter(responseContext())
     const end = { type: 'finish', reason: 'stop', providerReason: 'stop', metadata: {} } as const

@@ -1,4 +1,4 @@
-// Small words for the tests of the content codec: a body read, an error caught, an answer written, a body on the native wire.
+// Shared by the tests of the content codec: reads a body, catches an error, writes a response, writes a body on the native wire.
 
 import {
   accumulateEvents,
@@ -21,7 +21,7 @@ export { eventsOf, failure, requestId }
 
 export const model = 'gemini-2.5-pro'
 
-/** The smallest valid conversation, for bodies that are about something else. */
+/** The smallest valid conversation, for bodies that test other members. */
 const hi: JsonObject = { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] }
 
 /** Reads a body as the gateway does, from text: only parsing makes members such as `__proto__`. */
@@ -29,12 +29,12 @@ export function read(body: JsonObject, path = { model, isStream: false }): Norma
   return readContentRequest(JSON.parse(JSON.stringify({ ...hi, ...body })), { requestId, path })
 }
 
-/** The messages of a conversation of these contents. */
+/** The messages that `contents` are read into. */
 export function readMessages(contents: JsonObject['contents']): NormalizedMessage[] {
   return read({ contents }).messages
 }
 
-/** The path that an invalid body is refused with. */
+/** The path in the error for an invalid body. */
 export function refusedAt(body: JsonObject): string | undefined {
   const { code, param } = failure(() => read(body))
   return code === 'invalid_request' ? param : `${code} ${param}`
@@ -52,7 +52,7 @@ export const settings: NativeOptions = {
   }
 }
 
-/** The largest v2 model, the only one that takes parallel calls. */
+/** The largest v2 model, the only one that accepts parallel calls. */
 export const largestModel = 'GigaChat-2-Max'
 
 export function writeV1(body: JsonObject, upstreamModel = model): WrittenChat<NativeReading> {
@@ -63,7 +63,7 @@ export function writeV2(body: JsonObject, upstreamModel = model): WrittenChat<Na
   return nativeV2Face.writeChat(read(body), { upstreamModel }, settings)
 }
 
-/** What the native upstream gets, without the model. */
+/** The body on the native wire, without the model. */
 export function onV1(body: JsonObject): JsonObject {
   const { model: _model, ...rest } = writeV1(body).body
   return rest
@@ -78,14 +78,14 @@ export function responseContext(body: JsonObject = {}): ResponseContext {
   return { requestId, createdAt: 1_795_187_162, model, request: read(body) }
 }
 
-export function writeAnswer(events: readonly NormalizedEvent[], body: JsonObject = {}): ContentResponse {
+export function writeResponse(events: readonly NormalizedEvent[], body: JsonObject = {}): ContentResponse {
   return writeContentResponse(accumulateEvents(events), responseContext(body))
 }
 
-/** A body that asks for thoughts. */
+/** A body that requests thoughts. */
 export const withThoughts: JsonObject = { generationConfig: { thinkingConfig: { includeThoughts: true } } }
 
-/** A body that asks for one of two colours as plain text. */
+/** A body that requests one of two colours as a bare string. */
 export const withEnum: JsonObject = {
   generationConfig: { responseMimeType: 'text/x.enum', responseSchema: { type: 'STRING', enum: ['red', 'blue'] } }
 }

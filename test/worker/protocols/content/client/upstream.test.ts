@@ -1,4 +1,4 @@
-// What a request of this family is on the wire of the native upstream: the client face and the provider faces together.
+// Requests of the content protocol on the wire of the native upstream, and its responses: client face and provider faces together.
 
 import t from 'tap'
 import {
@@ -48,13 +48,13 @@ t.test('a conversation is messages on v1 and parts on v2', async t => {
   t.strictSame(writeV2({}).body, { model: 'gemini-2.5-pro', messages: v2Hi })
 })
 
-t.test('the instruction goes first, its parts directly behind one another', async t => {
+t.test('the instruction is the first message, its parts joined without a separator', async t => {
   const body = { systemInstruction: { parts: [{ text: 's1' }, { text: 's2' }] } }
   t.strictSame(onV1(body), { messages: [{ role: 'system', content: 's1s2' }, ...v1Hi] })
   t.strictSame(onV2(body), { messages: [{ role: 'system', content: [{ text: 's1s2' }] }, ...v2Hi] })
 })
 
-t.test('content 15, 16: sampling is root members on v1 and model options on v2', async t => {
+t.test('content 15, 16: sampling parameters are top-level members on v1 and model options on v2', async t => {
   const generationConfig = { temperature: 0.2, topP: 0.5, maxOutputTokens: 33 }
   const wire = { temperature: 0.2, top_p: 0.5, max_tokens: 33 }
   t.strictSame(onV1({ generationConfig }), { messages: v1Hi, ...wire })
@@ -118,12 +118,12 @@ t.test('content 26: functions reach v2 in one list, a JSON Schema unchanged', as
   t.strictSame(onV2(body), { messages: v2Hi, tools: [specifications({ name: 'A', parameters: schema }, wireB)] })
 })
 
-t.test('a schema of the result goes along', async t => {
+t.test('the schema of the result is sent', async t => {
   const body = declare({ ...A, response: { type: 'STRING' }, behavior: 'BLOCKING' })
   t.strictSame(onV1(body).functions, [{ ...wireA, return_parameters: { type: 'string' } }])
 })
 
-t.test('content 28: one allowed function is the only one declared, and forced', async t => {
+t.test('content 28: a single allowed function is the only one declared, and is forced', async t => {
   const body = choose({ mode: 'ANY', allowedFunctionNames: ['B'] })
   t.strictSame(onV1(body), { messages: v1Hi, functions: [wireB], function_call: { name: 'B' } })
   t.strictSame(onV2(body), {
@@ -138,7 +138,7 @@ t.test('content 28: one allowed function is the only one declared, and forced', 
   })
 })
 
-t.test('content 29: any of several functions is refused on v1 and forced without a name on v2', async t => {
+t.test('content 29: a call of any of several functions is refused on v1 and forced without a name on v2', async t => {
   const refusal = { code: 'unsupported_semantic', param: 'toolConfig.functionCallingConfig', status: 400 }
   for (const config of [{ mode: 'ANY' }, { mode: 'ANY', allowedFunctionNames: ['B', 'A'] }]) {
     t.strictSame(
@@ -152,14 +152,14 @@ t.test('content 29: any of several functions is refused on v1 and forced without
   }
 })
 
-t.test('content 31: the mode NONE removes the functions, tools of the provider stay', async t => {
+t.test('content 31: the mode NONE removes the functions, and hosted tools stay', async t => {
   const tools = { tools: [{ functionDeclarations: [A], googleSearch: {} }] }
   t.strictSame(onV1(choose({ mode: 'NONE' })), { messages: v1Hi })
   t.strictSame(onV2(choose({ mode: 'NONE' })), { messages: v2Hi })
   t.strictSame(onV2(choose({ mode: 'NONE' }, tools)), { messages: v2Hi, tools: [{ web_search: {} }] })
 })
 
-t.test('content 32: the modes AUTO and VALIDATED only filter', async t => {
+t.test('content 32: the modes AUTO and VALIDATED only filter the functions', async t => {
   for (const mode of ['AUTO', 'VALIDATED']) {
     t.strictSame(onV1(choose({ mode })), { messages: v1Hi, functions: [wireA, wireB] })
     t.strictSame(onV2(choose({ mode, allowedFunctionNames: ['A'] })), {
@@ -169,7 +169,7 @@ t.test('content 32: the modes AUTO and VALIDATED only filter', async t => {
   }
 })
 
-t.test('content 34, 35: tools of the provider reach v2 under its names, and v1 not at all', async t => {
+t.test('content 34, 35: hosted tools are sent on v2 under its names, and not on v1', async t => {
   const tools = [
     { googleSearch: { timeRangeFilter: {} } },
     { urlContext: {} },
@@ -185,7 +185,7 @@ t.test('content 34, 35: tools of the provider reach v2 under its names, and v1 n
   t.strictSame(onV1({ tools: tools.slice(0, -1) }), { messages: v1Hi })
 })
 
-t.test('content 36: a reserved name has an alias upstream, also in the history (B11)', async t => {
+t.test('content 36: a reserved name has an alias on the wire, also in the history (B11)', async t => {
   const body = {
     ...declare({ ...A, name: 'web_search' }),
     contents: [user({ text: 'hi' }), model(call('web_search', {})), user(result('web_search', {}))]
@@ -208,7 +208,7 @@ t.test('content 37: a call and its response are an object and JSON text on v1', 
 const v2Call = (name: string, args: JsonObject) => ({ function_call: { name, arguments: args } })
 const v2Result = (name: string, object: JsonObject) => ({ function_result: { name, result: object } })
 
-t.test('content 38: on v2 both stand under the state id of the call', async t => {
+t.test('content 38: on v2 a call and its response have the state id of the call', async t => {
   const contents = [
     user({ text: 'hi' }),
     model(call('f', { a: 1 }, { id: 'ts-1' })),
@@ -221,7 +221,7 @@ t.test('content 38: on v2 both stand under the state id of the call', async t =>
   ])
 })
 
-t.test('content 39: a call without an id is placed by its thought signature (C3)', async t => {
+t.test('content 39: a call without an id has the state id of its thought signature (C3)', async t => {
   const callId = writeToolCallId({ stateId: 'ts-9', name: 'f', callNumber: 0, nonce: 'n' })
   const thoughtSignature = writeThoughtSignature({ callId }) ?? ''
   for (const id of [undefined, 'of-the-client']) {
@@ -239,7 +239,7 @@ t.test('content 39: a call without an id is placed by its thought signature (C3)
   }
 })
 
-t.test('content 40: without any id there is no invented state id', async t => {
+t.test('content 40: no state id is invented for a call without ids', async t => {
   const contents = [user({ text: 'hi' }), model(call('f', {})), user(result('f', {}))]
   t.strictSame(onV2({ contents }).messages, [
     ...v2Hi,
@@ -248,11 +248,11 @@ t.test('content 40: without any id there is no invented state id', async t => {
   ])
 })
 
-t.test('content 41, 42: two calls and two responses are all there on v2, pairs on v1', async t => {
+t.test('content 41, 42: two calls and two responses are all sent on v2, and are pairs on v1', async t => {
   const contents = [
     user({ text: 'hi' }),
     model({ text: 'look' }, call('f', { a: 1 }, { id: 'ts-1' }), call('g', { b: 2 }, { id: 'ts-1#1' })),
-    // The other way round, by name and by order.
+    // In reverse order, matched by name and by order.
     user(result('g', { g: 1 }), result('other', { f: 1 }))
   ]
   t.strictSame(onV2({ contents }).messages, [
@@ -274,12 +274,12 @@ t.test('content 41, 42: two calls and two responses are all there on v2, pairs o
   ])
 })
 
-t.test('content 43: a call that the conversation left behind is not sent (B8)', async t => {
+t.test('content 43: a call without a response in a conversation that continues is not sent (B8)', async t => {
   const contents = [user({ text: 'hi' }), model(call('f', {})), user({ text: 'never mind' })]
   t.strictSame(onV1({ contents }).messages, [{ role: 'user', content: 'hi\nnever mind' }])
 })
 
-t.test('content 44: the largest v2 model may make several calls where it can choose', async t => {
+t.test('content 44: the largest v2 model may make several calls when it can choose between functions', async t => {
   const parallel = (body: JsonObject, upstreamModel = largestModel) => writeV2(body, upstreamModel)
   const written = parallel(declare(A, B))
   t.equal(written.body.parallel_tool_calls, true)
@@ -296,7 +296,7 @@ t.test('content 44: the largest v2 model may make several calls where it can cho
   }
 })
 
-t.test('inline data is uploaded and stands with its message', async t => {
+t.test('inline data is uploaded and sent with its message', async t => {
   for (const mimeType of ['image/png', 'application/pdf']) {
     const contents = [user({ text: 'what' }, { inlineData: { mimeType, data: 'AAEC' } }, { text: 'is this' })]
     const v1 = writeV1({ contents })
@@ -310,7 +310,7 @@ t.test('inline data is uploaded and stands with its message', async t => {
   }
 })
 
-t.test('a media type that the upstream does not take is an invalid argument for the client', async t => {
+t.test('a media type that the upstream does not accept is an invalid argument', async t => {
   const contents = [user({ inlineData: { mimeType: 'image/webp', data: 'AAEC' } })]
   const param = 'contents[0].parts[0].inlineData'
   const error = catchError(() => writeV1({ contents }))
@@ -323,7 +323,7 @@ t.test('a media type that the upstream does not take is an invalid argument for 
   })
 })
 
-t.test('a file at an address is downloaded, an uploaded one is named', async t => {
+t.test('a file at a URL is downloaded, an uploaded file is sent by its id', async t => {
   const contents = [
     user(
       { fileData: { fileUri: 'https://a.test/a.pdf', mimeType: 'application/pdf' } },
@@ -338,7 +338,7 @@ t.test('a file at an address is downloaded, an uploaded one is named', async t =
   t.strictSame(body.messages, [{ role: 'user', content: '', attachments: [attachments[0]?.placeholder, 'f-1'] }])
 })
 
-t.test('media that a function returned go with what the user says next', async t => {
+t.test('media that a function returned are sent with the next user message', async t => {
   const parts = [{ inlineData: { mimeType: 'image/png', data: 'AAEC' } }]
   const contents = [
     user({ text: 'hi' }),
@@ -352,7 +352,7 @@ t.test('media that a function returned go with what the user says next', async t
   ])
 })
 
-t.test('texts of one content follow each other directly, thoughts left out (C1)', async t => {
+t.test('texts of one content are joined without a separator and without thoughts (C1)', async t => {
   const contents = [
     user({ text: 'a' }, { text: 'b' }),
     model({ text: 'secret', thought: true }, { text: 'c' }, { text: 'd' }),
@@ -366,7 +366,7 @@ t.test('texts of one content follow each other directly, thoughts left out (C1)'
   ])
 })
 
-t.test('contents of one role are lines of one message', async t => {
+t.test('adjacent contents of one role are joined with line feeds', async t => {
   const contents = [
     user({ text: 'a' }),
     user({ text: 'b' }),
@@ -400,7 +400,7 @@ t.test('content 52: a JSON response schema is the response format of v2, unchang
   })
 })
 
-t.test('content 55: an array is a schema too, and a function beside it is not forced', async t => {
+t.test('content 55: an array schema is accepted, and a function beside it is not forced', async t => {
   const generationConfig = {
     responseMimeType: 'application/json',
     responseSchema: { type: 'ARRAY', items: { type: 'STRING' } }
@@ -412,7 +412,7 @@ t.test('content 55: an array is a schema too, and a function beside it is not fo
   })
 })
 
-t.test('a stream asks the upstream for one', async t => {
+t.test('a streamed request is streamed by the upstream', async t => {
   const request = read({}, { model: 'm', isStream: true })
   for (const write of [nativeV1Face.writeChat, nativeV2Face.writeChat]) {
     t.equal(write(request, { upstreamModel: 'm' }, settings).body.stream, true)
@@ -420,7 +420,7 @@ t.test('a stream asks the upstream for one', async t => {
   t.notOk('stream' in onV1({}))
 })
 
-// The other direction: answers of the upstream in the family's form.
+// The other direction: responses of the upstream in the content protocol's form.
 
 const reading: NativeReading = {
   toolNames: new Map(),
@@ -435,20 +435,20 @@ function openReader(face: NativeFace): ResponseReader {
   return face.createReader(reading, { status: 200, headers: {} }, { createNonce: () => 'n' })
 }
 
-function answerV1(body: JsonObject, request: JsonObject = {}): ContentResponse {
+function writeFromV1(body: JsonObject, request: JsonObject = {}): ContentResponse {
   const events = openReader(nativeV1Face).readBody(Buffer.from(JSON.stringify(body)))
   return writeContentResponse(accumulateEvents(events), responseContext(request))
 }
 
-function answerV2(body: JsonObject, request: JsonObject = {}): ContentResponse {
+function writeFromV2(body: JsonObject, request: JsonObject = {}): ContentResponse {
   const events = openReader(nativeV2Face).readBody(Buffer.from(JSON.stringify(body)))
   return writeContentResponse(accumulateEvents(events), responseContext(request))
 }
 
 const withFinish = (word: string, content = 'Hi') =>
-  answerV1({ choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: word }] })
+  writeFromV1({ choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: word }] })
 
-t.test("content 64: the upstream's finish words become those of the family", async t => {
+t.test("content 64: the upstream's finish reasons become those of the protocol", async t => {
   const words: Array<[string, string]> = [
     ['stop', 'STOP'],
     ['length', 'MAX_TOKENS'],
@@ -474,11 +474,11 @@ t.test("content 64: the upstream's finish words become those of the family", asy
 })
 
 t.test('content 65: cached tokens are counted, on both contracts (D3)', async t => {
-  const v1 = answerV1({
+  const v1 = writeFromV1({
     choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }],
     usage: { prompt_tokens: 19, completion_tokens: 8, total_tokens: 27, precached_prompt_tokens: 5 }
   })
-  const v2 = answerV2({
+  const v2 = writeFromV2({
     messages: [{ role: 'assistant', content: [{ text: 'Hi' }] }],
     finish_reason: 'stop',
     usage: { input_tokens: 19, input_tokens_details: { cached_tokens: 5 }, output_tokens: 8, total_tokens: 27 }
@@ -502,14 +502,17 @@ t.test('content 23: reasoning of the upstream is a thought part before the text'
     ],
     finish_reason: 'stop'
   }
-  t.strictSame(answerV2(body, request).candidates[0].content.parts, [{ text: 'Hm.', thought: true }, { text: 'Yes.' }])
-  t.strictSame(answerV2(body).candidates[0].content.parts, [{ text: 'Yes.' }])
+  t.strictSame(writeFromV2(body, request).candidates[0].content.parts, [
+    { text: 'Hm.', thought: true },
+    { text: 'Yes.' }
+  ])
+  t.strictSame(writeFromV2(body).candidates[0].content.parts, [{ text: 'Yes.' }])
 })
 
-t.test('content 24: reasoning in tags disappears where nobody asked for it', async t => {
+t.test('content 24: reasoning in tags is removed when the client did not request it', async t => {
   const content = '<think>Hm.</think>Yes.'
-  const answer = answerV1({ choices: [{ message: { content }, finish_reason: 'stop' }] })
-  t.strictSame(answer.candidates[0].content.parts, [{ text: 'Yes.' }])
+  const response = writeFromV1({ choices: [{ message: { content }, finish_reason: 'stop' }] })
+  t.strictSame(response.candidates[0].content.parts, [{ text: 'Yes.' }])
   const frames = ['<thi', 'nk>Hm.</th', 'ink>Yes.'].map(content => v1Frame({ content }))
   const chunks = streamOf(nativeV1Face, [...frames, v1Frame({ content: '' }, { finish_reason: 'stop' })])
   t.strictSame(
@@ -518,7 +521,7 @@ t.test('content 24: reasoning in tags disappears where nobody asked for it', asy
   )
 })
 
-/** The stream that a client gets for these bytes of the upstream. */
+/** The client's stream for frames of the upstream. */
 function streamOf(face: NativeFace, frames: readonly string[], request: JsonObject = {}) {
   const reader = openReader(face)
   const writer = createContentStreamWriter(responseContext(request))
@@ -547,7 +550,7 @@ t.test('content 59: a call in a v1 stream is one chunk, followed by STOP', async
   t.equal(chunks.length, 3)
 })
 
-t.test('content 60: a call in a v2 stream is there although its reason comes later', async t => {
+t.test('content 60: a call in a v2 stream is written before its finish reason comes', async t => {
   const chunks = streamOf(nativeV2Face, [
     v2Frame('response.message.delta', {
       messages: [{ role: 'assistant', tool_state_id: 'ts-1', content: [v2Call('f', { a: 1 })] }]
@@ -560,7 +563,7 @@ t.test('content 60: a call in a v2 stream is there although its reason comes lat
   ])
 })
 
-t.test('content 63: a structured stream is nothing but the JSON text', async t => {
+t.test('content 63: a structured stream contains only the JSON text', async t => {
   const request = {
     generationConfig: { responseMimeType: 'application/json', responseSchema: { type: 'OBJECT', properties: {} } }
   }
@@ -575,12 +578,12 @@ t.test('content 63: a structured stream is nothing but the JSON text', async t =
   )
 })
 
-t.test('a conversation keeps the state id through answer, replay and next request (C3)', async t => {
-  const answer = answerV2({
+t.test('the state id is kept through response, replay and next request (C3)', async t => {
+  const response = writeFromV2({
     messages: [{ role: 'assistant', tool_state_id: 'ts-7', content: [v2Call('f', { a: 1 }), v2Call('f', { a: 2 })] }],
     finish_reason: 'function_call'
   })
-  const [{ content }] = answer.candidates
+  const [{ content }] = response.candidates
   const [first, second] = content.parts
   if (first === undefined || !('functionCall' in first) || second === undefined || !('functionCall' in second)) {
     throw new Error('Two calls were expected.')

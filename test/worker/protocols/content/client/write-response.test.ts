@@ -2,12 +2,12 @@ import t from 'tap'
 import type { EventAssembler, FinishReason, NormalizedUsage } from '../../../../../worker/normalized/index.ts'
 import { mapFinishReason } from '../../../../../worker/protocols/content/client/finish-reason.ts'
 import { unwrapString, writeUsage } from '../../../../../worker/protocols/content/client/write-response.ts'
-import { eventsOf, model, requestId, withEnum, withThoughts, writeAnswer } from './support.ts'
+import { eventsOf, model, requestId, withEnum, withThoughts, writeResponse } from './support.ts'
 
 const parts = (build: (assembler: EventAssembler) => void, body = {}) =>
-  writeAnswer(eventsOf(build), body).candidates[0].content.parts
+  writeResponse(eventsOf(build), body).candidates[0].content.parts
 
-t.test('an answer has every member of the family, and one candidate', async t => {
+t.test('a response has every member of the protocol, and one candidate', async t => {
   const usage = {
     inputTokens: 19,
     cacheReadTokens: 5,
@@ -16,14 +16,14 @@ t.test('an answer has every member of the family, and one candidate', async t =>
     reasoningTokens: null,
     totalTokens: 27
   }
-  const answer = writeAnswer(
+  const response = writeResponse(
     eventsOf(assembler => {
       assembler.text('Hello')
       assembler.finish({ reason: 'stop', providerReason: 'stop', metadata: { upstream_x_request_id: 'x' } }, usage)
     })
   )
   t.equal(
-    JSON.stringify(answer),
+    JSON.stringify(response),
     JSON.stringify({
       candidates: [
         {
@@ -40,7 +40,7 @@ t.test('an answer has every member of the family, and one candidate', async t =>
   )
 })
 
-t.test('an empty answer has one empty text, and no other answer has one (A7, G2)', async t => {
+t.test('only an empty response has an empty text (A7, G2)', async t => {
   t.strictSame(
     parts(() => undefined),
     [{ text: '' }]
@@ -55,7 +55,7 @@ t.test('an empty answer has one empty text, and no other answer has one (A7, G2)
   )
 })
 
-t.test('neighbouring texts are one part, in the order of the answer', async t => {
+t.test('adjacent texts are one part, in the order of the response', async t => {
   t.strictSame(
     parts(assembler => {
       assembler.text('a')
@@ -69,7 +69,7 @@ t.test('neighbouring texts are one part, in the order of the answer', async t =>
   )
 })
 
-t.test('thoughts are shown to those who asked for them, one below the other', async t => {
+t.test('thoughts are shown only on request, separated by line feeds', async t => {
   const build = (assembler: EventAssembler) => {
     assembler.reasoning('one')
     assembler.closeBlock()
@@ -88,7 +88,7 @@ t.test('thoughts are shown to those who asked for them, one below the other', as
   t.strictSame(parts(build), [{ text: 'a' }])
 })
 
-t.test('a signature ends the part that it stands on, in texts, calls and files', async t => {
+t.test('a signature ends its part, in texts, calls and files', async t => {
   const sign = (thoughtSignature: string) => ({ content_compatible: { thoughtSignature } })
   const build = (assembler: EventAssembler) => {
     assembler.text('a')
@@ -121,12 +121,12 @@ t.test('arguments are always an object', async t => {
   t.strictSame(args('{"a"'), { arguments: '{"a"' })
 })
 
-t.test('a function in a namespace has one name', async t => {
+t.test('a function in a namespace has one flat name', async t => {
   const [part] = parts(assembler => assembler.toolCall({ id: 'a', name: 'f', namespace: 'geo' }, ''))
   t.match(part, { functionCall: { name: 'geo__f' } })
 })
 
-t.test('a file has its bytes, or the name by which a request can refer to it', async t => {
+t.test('a file has its bytes, or its name for later requests', async t => {
   t.strictSame(
     parts(assembler => {
       assembler.file({ fileId: '1', mediaType: 'image/jpeg', base64: 'AAEC' })
@@ -141,7 +141,7 @@ t.test('a file has its bytes, or the name by which a request can refer to it', a
   )
 })
 
-t.test('sources are what the text cites, else what was found, each address once', async t => {
+t.test('sources are the cited ones, or all found ones without citations, each URL once', async t => {
   const found = [
     { id: '1', url: 'https://a.test/', title: 'A' },
     { id: '2', url: 'https://b.test/', title: 'B' },
@@ -150,7 +150,7 @@ t.test('sources are what the text cites, else what was found, each address once'
   const cite = (assembler: EventAssembler, url: string) =>
     assembler.citation({ type: 'url-citation', startIndex: 0, endIndex: 0, url, title: 'T' })
   const grounding = (cites: string[]) =>
-    writeAnswer(
+    writeResponse(
       eventsOf(assembler => {
         const index = assembler.startHostedTool({ kind: 'web_search', name: 'web_search' })
         assembler.endHostedTool(index, { status: 'completed', sources: found })
@@ -163,10 +163,10 @@ t.test('sources are what the text cites, else what was found, each address once'
     { uri: 'https://b.test/', title: 'B' }
   ])
   t.strictSame(grounding(['https://c.test/', 'https://c.test/']), [{ uri: 'https://c.test/', title: 'T' }])
-  t.notOk('groundingMetadata' in writeAnswer(eventsOf(assembler => assembler.text('a'))).candidates[0])
+  t.notOk('groundingMetadata' in writeResponse(eventsOf(assembler => assembler.text('a'))).candidates[0])
 })
 
-t.test('a bare string is what the JSON text says, or the text itself', async t => {
+t.test('a bare string is the decoded JSON string, or the text itself', async t => {
   t.equal(unwrapString(' "a\\u0062" '), 'ab')
   t.equal(unwrapString('red'), 'red')
   t.equal(unwrapString('"re'), '"re')
@@ -181,7 +181,7 @@ t.test('a bare string is what the JSON text says, or the text itself', async t =
   )
 })
 
-t.test('counts that nobody reported are absent, and thoughts stand beside the answer (D3)', async t => {
+t.test('unreported counts are absent, and thoughts are counted apart from the candidates (D3)', async t => {
   const usage = (counts: Partial<NormalizedUsage>) =>
     writeUsage({
       inputTokens: null,
@@ -204,7 +204,7 @@ t.test('counts that nobody reported are absent, and thoughts stand beside the an
   t.strictSame(usage({ outputTokens: 2, reasoningTokens: 4 }), { candidatesTokenCount: 0, thoughtsTokenCount: 4 })
 })
 
-t.test('a finish word depends on the reason, on the word of the provider and on what was said (A6)', async t => {
+t.test("the finish reason depends on the normalized reason, the provider's reason and the content (A6)", async t => {
   const nothing = { hasContent: false, hasCall: false, hasRefusal: false }
   const finish = (reason: FinishReason, providerReason: string | null, content = {}, stopSequence?: string) =>
     mapFinishReason(
@@ -221,6 +221,6 @@ t.test('a finish word depends on the reason, on the word of the provider and on 
   t.equal(finish('length', 'max_tokens'), 'MAX_TOKENS')
   t.equal(finish('content-filter', 'refusal'), 'SAFETY')
   t.equal(finish('cancelled', null), 'OTHER')
-  t.equal(finish('content-filter', 'RECITATION'), 'RECITATION', 'a word of the family stays')
+  t.equal(finish('content-filter', 'RECITATION'), 'RECITATION', 'a finish reason of the protocol stays unchanged')
   t.equal(finish('stop', 'CONTINUATION'), 'OTHER', 'the SDK would send the request again')
 })
