@@ -11,9 +11,9 @@ import { createCompletionsStreamWriter } from '../../worker/protocols/completion
 import { writeCompletionsResponse } from '../../worker/protocols/completions/client/write-response.ts'
 import { responseContext } from '../worker/protocols/completions/client/support.ts'
 import { readStrictly } from './completions-chunks.ts'
-import { playAnswer, randomAnswer } from './random-answers.ts'
+import { playResponse, randomResponse } from './random-responses.ts'
 
-const streamCase = fc.record({ answer: randomAnswer, isLegacy: fc.boolean(), wantsUsage: fc.boolean() })
+const streamCase = fc.record({ response: randomResponse, isLegacy: fc.boolean(), wantsUsage: fc.boolean() })
 type StreamCase = typeof streamCase extends fc.Arbitrary<infer Value> ? Value : never
 
 function contextOf({ isLegacy, wantsUsage }: StreamCase) {
@@ -25,10 +25,10 @@ function contextOf({ isLegacy, wantsUsage }: StreamCase) {
 
 function writeStream(given: StreamCase, error?: GatewayError): string {
   const writer = createCompletionsStreamWriter(contextOf(given))
-  const text = playAnswer(given.answer, error)
+  const text = playResponse(given.response, error)
     .map(read => writer.write(read))
     .join('')
-  if (writer.write(playAnswer(given.answer).flat()) !== '') throw new Error('The writer wrote after the end.')
+  if (writer.write(playResponse(given.response).flat()) !== '') throw new Error('The writer wrote after the end.')
   return text
 }
 
@@ -79,7 +79,7 @@ t.test('the official SDK accumulates any stream to the non-streaming response (A
       const text = writeStream(given)
       const { chunks } = readStrictly(text)
       const completion = await accumulateWithSdk(text)
-      const whole = writeCompletionsResponse(accumulateEvents(playAnswer(given.answer).flat()), contextOf(given))
+      const whole = writeCompletionsResponse(accumulateEvents(playResponse(given.response).flat()), contextOf(given))
       const { choices, ...rest } = completion
       const { choices: wholeChoices, ...wholeRest } = whole
       assert.deepEqual(rest, wholeRest)

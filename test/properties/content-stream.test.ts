@@ -15,11 +15,11 @@ import { writeContentResponse } from '../../worker/protocols/content/client/writ
 import { createSdk } from '../worker/protocols/content/client/sdk.ts'
 import { responseContext, withEnum, withThoughts } from '../worker/protocols/content/client/support.ts'
 import { joinParts, readArrayStream, readEventStream } from './content-chunks.ts'
-import { playAnswer, type RandomAnswer, randomAnswer } from './random-answers.ts'
+import { playResponse, type RandomResponse, randomResponse } from './random-responses.ts'
 
 /** Adds to the shared random responses: the provider's finish reason, and state on a thought. */
 const extras = fc.record({
-  response: randomAnswer,
+  response: randomResponse,
   providerReason: fc.constantFrom(null, 'stop', 'blacklist', 'request_filter', 'weird', 'RECITATION', 'CONTINUATION'),
   thoughtSignature: fc.option(fc.constant('c2ln')),
   showsThoughts: fc.boolean()
@@ -32,7 +32,7 @@ function play({ response, providerReason, thoughtSignature }: Extras, error?: Ga
     if (event.type !== 'reasoning-end' || thoughtSignature === null) return event
     return { ...event, state: { content_compatible: { thoughtSignature } } }
   }
-  return playAnswer(response, error).map(read => read.map(decorate))
+  return playResponse(response, error).map(read => read.map(decorate))
 }
 
 const bodyOf = ({ showsThoughts }: Extras): JsonObject => (showsThoughts ? withThoughts : {})
@@ -184,8 +184,8 @@ t.test('an enum is a bare string wherever its JSON text is cut', async () => {
 })
 
 t.test('an empty response is one valid chunk (G5)', async () => {
-  const empty: RandomAnswer = { steps: [], start: {}, end: { reason: 'stop', metadata: {}, usage: null } }
-  const { chunks } = readEventStream(write(createContentStreamWriter, playAnswer(empty), {}))
+  const empty: RandomResponse = { steps: [], start: {}, end: { reason: 'stop', metadata: {}, usage: null } }
+  const { chunks } = readEventStream(write(createContentStreamWriter, playResponse(empty), {}))
   assert.equal(chunks.length, 1)
 })
 

@@ -1,5 +1,5 @@
-// What an SDK may rely on in a messages stream, checked on the bytes: every member that its types require, and the rules that its
-// accumulation depends on. The tables are complete by type: a new member of the SDK's types does not type-check here.
+// Checks the text of a messages stream against the rules of the SDK: every member that its types require, and the order of frames
+// that its accumulation depends on. The tables are complete by type: a new member of the SDK's types does not type-check here.
 
 import type {
   Message,
@@ -82,7 +82,7 @@ const toolUseBlock: Shape<Omit<ToolUseBlock, 'toolset_name'>> = {
   caller: isOf({ type: is('direct') })
 }
 
-/** The shapes of the blocks as they start, and the deltas that belong into each. */
+/** The form of each block at its start, and the types of its deltas. */
 const blocks = {
   text: { shape: textBlock, deltas: ['text_delta'] },
   thinking: { shape: thinkingBlock, deltas: ['thinking_delta', 'signature_delta'] },
@@ -90,7 +90,7 @@ const blocks = {
   tool_use: { shape: toolUseBlock, deltas: ['input_json_delta'] }
 }
 
-/** Reads the frames of a whole stream and throws with a sentence on the first rule that is broken. */
+/** Reads the frames of a whole stream. Throws with the first broken rule. */
 export function readStrictly(text: string): ReadStream {
   check(text.endsWith('\n\n'), 'the stream ends with a blank line')
   const events = text.slice(0, -2).split('\n\n').map(readFrame)
@@ -101,24 +101,27 @@ export function readStrictly(text: string): ReadStream {
   checkOrder(inner, error === undefined)
   checkBlocks(inner, error === undefined)
   if (error !== undefined)
-    check(isName(error.error.message) && isName(error.request_id), 'an error says what and where')
+    check(isName(error.error.message) && isName(error.request_id), 'an error has a message and a request id')
   return { events: inner, error }
 }
 
 function readFrame(frame: string): MessagesStreamEvent {
   const [, name, data = ''] = /^event: (\w+)\ndata: ([^\n\r]+)$/.exec(frame) ?? []
-  check(name !== undefined, 'a frame is an event line and a data line')
+  check(name !== undefined, 'a frame has an event line and a data line')
   const event: MessagesStreamEvent = JSON.parse(data)
-  check(event.type === name, 'the data has the type that the event line says')
+  check(event.type === name, 'the data has the type of the event line')
   return event
 }
 
 function checkOrder(events: readonly MessagesStreamEvent[], isComplete: boolean): void {
   const [start, ping, ...rest] = events
-  check(start?.type === 'message_start' && ping?.type === 'ping', 'a start and a ping come first')
+  check(start?.type === 'message_start' && ping?.type === 'ping', 'the first frames are a start and a ping')
   expectShape(start.message, message)
   const outer = rest.map(event => event.type).filter(type => !type.startsWith('content_block_'))
-  check(outer.join() === (isComplete ? 'message_delta,message_stop' : ''), 'the end comes once, and not after an error')
+  check(
+    outer.join() === (isComplete ? 'message_delta,message_stop' : ''),
+    'a complete stream ends once, and a failed stream has no end'
+  )
   if (!isComplete) return
   check(rest.at(-1)?.type === 'message_stop' && rest.at(-2)?.type === 'message_delta', 'nothing follows the end')
   const end = rest.at(-2)
@@ -127,9 +130,9 @@ function checkOrder(events: readonly MessagesStreamEvent[], isComplete: boolean)
   expectShape(end.usage, deltaUsage)
   const { stop_reason: reason, stop_sequence: stop, stop_details: details } = end.delta
   const hasCall = rest.some(event => event.type === 'content_block_start' && event.content_block.type === 'tool_use')
-  check((reason === 'tool_use') === hasCall, 'tool_use is said if and only if there is a call')
-  check((reason === 'stop_sequence') === (stop !== null), 'the stop string is named if and only if it was the reason')
-  check((reason === 'refusal') === (details !== null), 'a refusal, and nothing else, has details')
+  check((reason === 'tool_use') === hasCall, 'the stop reason is tool_use if and only if there is a call')
+  check((reason === 'stop_sequence') === (stop !== null), 'there is a stop string if and only if it is the reason')
+  check((reason === 'refusal') === (details !== null), 'there are stop details if and only if the reason is a refusal')
 }
 
 function checkBlocks(events: readonly MessagesStreamEvent[], isComplete: boolean): void {
@@ -139,7 +142,7 @@ function checkBlocks(events: readonly MessagesStreamEvent[], isComplete: boolean
   for (const event of events) {
     switch (event.type) {
       case 'content_block_start':
-        check(open === undefined, 'no block starts in another one')
+        check(open === undefined, 'no block starts inside another block')
         check(event.index === count, 'indexes count up without gaps')
         open = event.content_block.type
         expectShape(event.content_block, blocks[open].shape)
@@ -163,7 +166,7 @@ function checkBlocks(events: readonly MessagesStreamEvent[], isComplete: boolean
         open = undefined
         break
       default:
-        check(open === undefined, 'nothing but deltas stands inside a block')
+        check(open === undefined, 'a block contains only deltas')
     }
   }
   check(!isComplete || open === undefined, 'every block stops')
@@ -172,10 +175,10 @@ function checkBlocks(events: readonly MessagesStreamEvent[], isComplete: boolean
 
 function expectShape(value: unknown, shape: AnyShape): void {
   const wrong = findWrong(value, shape)
-  check(wrong === undefined, `${wrong} is as the SDK's type says`)
+  check(wrong === undefined, `${wrong} has the form of the SDK's type`)
 }
 
-/** The first member that is missing, wrong or not in the shape. */
+/** The first member that is missing, wrong or unknown. */
 function findWrong(value: unknown, shape: AnyShape): string | undefined {
   if (typeof value !== 'object' || value === null) return 'the object'
   const members = new Map(Object.entries(value))

@@ -12,7 +12,7 @@ const text = fc.constantFrom(
   ...['json_schema', 'base64', 'url', 'enabled', 'disabled', 'custom', 'web_search_20250305', '{"a":1}', '', 'x']
 )
 
-/** Values that look like what belongs there, so that the readers get past their first check. */
+/** Values with plausible types and member names, so that the readers get past their first check. */
 const { value: likely } = fc.letrec<{ value: JsonValue }>(tie => ({
   value: fc.oneof(
     { depthSize: 'small' },
@@ -36,7 +36,7 @@ function bodyOf(table: object): fc.Arbitrary<JsonObject> {
   return fc.dictionary(names, likely, { maxKeys: 8 })
 }
 
-/** Reads as the gateway does, from text: only parsing makes members such as `__proto__`. */
+/** Reads from JSON text, as the gateway does, because only parsing creates members such as `__proto__`. */
 function readOrRefuse(body: JsonObject, read: (body: JsonObject) => unknown): GatewayError | undefined {
   try {
     read(JSON.parse(JSON.stringify(body)))
@@ -66,7 +66,7 @@ for (const { operation, table, read } of [
       }),
       { numRuns: 2000 }
     )
-    t.ok(readCount > 50, 'some bodies are fine')
+    t.ok(readCount > 50, 'some bodies are valid')
     t.equal(({} as JsonObject).polluted, undefined)
   })
 }

@@ -17,9 +17,9 @@ import { createMessagesStreamWriter } from '../../worker/protocols/messages/clie
 import { writeMessagesResponse } from '../../worker/protocols/messages/client/write-response.ts'
 import { responseContext } from '../worker/protocols/messages/client/support.ts'
 import { readStrictly } from './messages-frames.ts'
-import { act, callHead, finishReason, hostedTool, piece, type Step, usage } from './random-answers.ts'
+import { act, callHead, finishReason, hostedTool, piece, type Step, usage } from './random-responses.ts'
 
-// Random answers of this family: arguments that are JSON, reasoning that somebody signed, and stop strings.
+// Random responses for this protocol: arguments that are JSON, signed reasoning, and stop strings.
 
 const argumentsText = fc
   .option(
@@ -58,28 +58,27 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   act(1, fc.uuid(), (assembler, fileId) => assembler.file({ fileId }))
 )
 
-const answer = fc.record({
+const randomMessage = fc.record({
   steps: fc.array(fc.record({ step, isCut: fc.boolean() }), { maxLength: 25 }),
   end: fc.record({
     reason: finishReason,
     stop: fc.option(fc.constantFrom('a', 'ab', ' ')),
     usage
   }),
-  allowsSeveralCalls: fc.boolean(),
-  showsThoughts: fc.boolean()
+  showsReasoning: fc.boolean()
 })
-type Answer = typeof answer extends fc.Arbitrary<infer Value> ? Value : never
+type RandomMessage = typeof randomMessage extends fc.Arbitrary<infer Value> ? Value : never
 
-/** The events of an answer, as the reads they come in; `error` ends it instead of a finish. */
-function play(answer: Answer, error?: GatewayError): NormalizedEvent[][] {
+/** The events of a response, one array per read; `error` replaces the finish event. */
+function play(message: RandomMessage, error?: GatewayError): NormalizedEvent[][] {
   const assembler = new EventAssembler()
   const reads: NormalizedEvent[][] = []
   assembler.start({ providerModel: null, metadata: {} })
-  for (const { step, isCut } of answer.steps) {
+  for (const { step, isCut } of message.steps) {
     step(assembler)
     if (isCut) reads.push(assembler.take())
   }
-  const { reason, stop, usage } = answer.end
+  const { reason, stop, usage } = message.end
   if (error === undefined) assembler.finish({ reason, providerReason: null, metadata: {} }, usage)
   else assembler.fail(error)
   reads.push(assembler.take())
@@ -88,29 +87,26 @@ function play(answer: Answer, error?: GatewayError): NormalizedEvent[][] {
   return reads.map(read => filter.push(read))
 }
 
-function contextOf({ allowsSeveralCalls, showsThoughts }: Answer) {
-  return responseContext({
-    ...(allowsSeveralCalls ? { tool_choice: { type: 'auto', disable_parallel_tool_use: false } } : {}),
-    ...(showsThoughts ? {} : { thinking: { type: 'adaptive', display: 'omitted' } })
-  })
+function contextOf({ showsReasoning }: RandomMessage) {
+  return responseContext(showsReasoning ? {} : { thinking: { type: 'adaptive', display: 'omitted' } })
 }
 
-function writeStream(answer: Answer, error?: GatewayError): string {
-  const writer = createMessagesStreamWriter(contextOf(answer))
-  const text = play(answer, error)
+function writeStream(given: RandomMessage, error?: GatewayError): string {
+  const writer = createMessagesStreamWriter(contextOf(given))
+  const text = play(given, error)
     .map(read => writer.write(read))
     .join('')
-  if (writer.write(play(answer).flat()) !== '') throw new Error('Something was written after the end.')
+  if (writer.write(play(given).flat()) !== '') throw new Error('The writer wrote after the end.')
   return text
 }
 
-/** The answer as the official SDK adds it up from the bytes. */
+/** The message that the official SDK accumulates from the text of a stream. */
 async function accumulateWithSdk(text: string): Promise<Message> {
   const stream = Stream.fromSSEResponse<RawMessageStreamEvent>(new Response(text), new AbortController())
   return MessageStream.fromReadableStream(stream.toReadableStream()).finalMessage()
 }
 
-/** As JSON, and with thoughts that nobody signed marked as in a whole answer: there the signature is empty. */
+/** The message as JSON. The signature of unsigned reasoning becomes empty, as in a whole response. */
 function normalizeSdkMessage(message: Message) {
   const { parsed_output: _parsed, ...plain }: Record<string, unknown> = JSON.parse(JSON.stringify(message))
   const { content } = plain as { content: Array<Record<string, unknown>> }
@@ -118,41 +114,41 @@ function normalizeSdkMessage(message: Message) {
   return plain
 }
 
-t.test('any answer is a stream that an SDK can rely on (A2, A3, A4, A5, A6, A7, B1, B4, B5)', async () => {
+t.test('the stream of any response follows the rules of the SDK (A2, A3, A4, A5, A6, A7, B1, B4, B5)', async () => {
   fc.assert(
-    fc.property(answer, answer => {
-      assert.equal(readStrictly(writeStream(answer)).error, undefined)
+    fc.property(randomMessage, given => {
+      assert.equal(readStrictly(writeStream(given)).error, undefined)
     }),
     { numRuns: 500 }
   )
 })
 
-t.test('any stream adds up, in the official SDK, to the whole answer (A2, A6, B2, B3)', async () => {
+t.test('the official SDK accumulates any stream into the whole response (A2, A6, B2, B3)', async () => {
   await fc.assert(
-    fc.asyncProperty(answer, async answer => {
-      const message = await accumulateWithSdk(writeStream(answer))
-      const whole = writeMessagesResponse(accumulateEvents(play(answer).flat()), contextOf(answer))
+    fc.asyncProperty(randomMessage, async given => {
+      const message = await accumulateWithSdk(writeStream(given))
+      const whole = writeMessagesResponse(accumulateEvents(play(given).flat()), contextOf(given))
       assert.deepEqual(normalizeSdkMessage(message), JSON.parse(JSON.stringify(whole)))
     }),
     { numRuns: 300 }
   )
 })
 
-t.test('where the reads are cut has no influence on the bytes', async () => {
+t.test('the boundaries of reads do not change the stream', async () => {
   fc.assert(
-    fc.property(answer, answer => {
-      const whole = createMessagesStreamWriter(contextOf(answer)).write(play(answer).flat())
-      assert.equal(writeStream(answer), whole)
+    fc.property(randomMessage, given => {
+      const whole = createMessagesStreamWriter(contextOf(given)).write(play(given).flat())
+      assert.equal(writeStream(given), whole)
     }),
     { numRuns: 100 }
   )
 })
 
-t.test('an error anywhere ends the stream with one frame that the official SDK throws (A14)', async () => {
+t.test('an error at any place ends the stream with one frame, which the official SDK throws (A14)', async () => {
   await fc.assert(
-    fc.asyncProperty(answer, async answer => {
+    fc.asyncProperty(randomMessage, async given => {
       const error = new GatewayError('provider_failure', { message: 'The connection was lost.' })
-      const text = writeStream(answer, error)
+      const text = writeStream(given, error)
       assert.deepEqual(readStrictly(text).error?.error, {
         type: 'api_error',
         message: 'The connection was lost.',

@@ -168,12 +168,12 @@ function assertGrammar(events: readonly NormalizedEvent[]): void {
 
 for (const [name, face, stream, payload] of contracts) {
   for (const buffersToolCalls of [false, true]) {
-    const setup = { reading: { buffersToolCalls } }
     t.test(
       `${name}: the events of any frames obey the grammar wherever the bytes are cut (buffered calls: ${buffersToolCalls})`,
       async t => {
         fc.assert(
-          fc.property(stream, fc.array(fc.nat(), { maxLength: 6 }), (text, cuts) => {
+          fc.property(stream, fc.array(fc.nat(), { maxLength: 6 }), fc.boolean(), (text, cuts, keepsFirstCallOnly) => {
+            const setup = { reading: { buffersToolCalls, keepsFirstCallOnly } }
             const bytes = Buffer.from(text)
             const borders = [0, ...cuts.map(cut => cut % (bytes.length + 1)), bytes.length].sort((a, b) => a - b)
             const pieces = borders.slice(1).map((border, index) => bytes.subarray(borders[index], border))

@@ -1,5 +1,5 @@
-// What an SDK may rely on in a Responses stream, checked on the bytes: every member that its types require, and the ladder of events
-// that its accumulation depends on. Written from the SDK's declarations and the contract, not from our own writer.
+// Checks the text of a Responses stream against the rules of the SDK: every member that its types require, and the order of events
+// that its accumulation depends on. The rules come from the SDK's declarations and the contract, not from the gateway's writer.
 
 import type { JsonObject, JsonValue } from '../../worker/normalized/index.ts'
 
@@ -12,7 +12,7 @@ const OF_SUMMARY: Shape = { ...OF_ITEM, summary_index: 'number' }
 const LIFECYCLE: Shape = { response: 'object' }
 const ITEM: Shape = { output_index: 'number', item: 'object' }
 
-/** Required members of every event that we write, besides `type` and `sequence_number`. */
+/** Required members of every event that the gateway writes, besides `type` and `sequence_number`. */
 const EVENT_SHAPES: Readonly<Record<string, Shape>> = {
   'response.created': LIFECYCLE,
   'response.in_progress': LIFECYCLE,
@@ -42,7 +42,7 @@ const EVENT_SHAPES: Readonly<Record<string, Shape>> = {
   'response.image_generation_call.completed': OF_ITEM
 }
 
-/** Required members of the response object; `output_text` is the SDK's own. */
+/** Required members of the response object, without `output_text`, which the SDK adds. */
 const RESPONSE_SHAPE: Shape = {
   id: 'string',
   object: 'string',
@@ -84,7 +84,7 @@ const USAGE_SHAPE: Shape = {
   total_tokens: 'number'
 }
 
-/** Which items an event may be about. */
+/** The item types of each event type. */
 const ITEM_TYPES: ReadonlyArray<readonly [prefix: string, type: string]> = [
   ['response.content_part.', 'message'],
   ['response.output_text.', 'message'],
@@ -101,22 +101,22 @@ export interface CheckedStream {
   events: JsonObject[]
   /** The response of the terminal event. */
   response: JsonObject
-  /** The items as their `done` events had them, by index. */
+  /** The items of the `done` events, by index. */
   items: JsonObject[]
 }
 
-/** An item while its events are followed. */
+/** An item whose events are still read. */
 interface Followed {
   item: JsonObject
   isDone: boolean
-  /** The open part of a message, or the open summary of a reasoning. */
+  /** The open part of a message, or the open summary of a reasoning item. */
   part?: { type: string; text: string; annotations: number; isTextDone: boolean; isDone: boolean }
   arguments: string
   areArgumentsDone: boolean
-  isCompletionTold: boolean
+  isCompletionReported: boolean
 }
 
-/** Reads the frames of a whole stream and throws with a sentence on the first rule that is broken. */
+/** Reads the frames of a whole stream. Throws with the first broken rule. */
 export function readResponsesStrictly(text: string): CheckedStream {
   const events = readFrames(text)
   const items: Followed[] = []
@@ -126,8 +126,14 @@ export function readResponsesStrictly(text: string): CheckedStream {
   }
   const first = readResponse(events[0])
   const response = readResponse(events.at(-1))
-  check(first.status === 'in_progress' && length(first.output) === 0 && first.usage === null, 'it begins empty')
-  check(first.created_at === response.created_at && first.model === response.model, 'created_at and model stay')
+  check(
+    first.status === 'in_progress' && length(first.output) === 0 && first.usage === null,
+    'the first response is empty'
+  )
+  check(
+    first.created_at === response.created_at && first.model === response.model,
+    'created_at and model do not change'
+  )
   checkEnd(response, items)
   return { events, response, items: items.map(({ item }) => item) }
 }
@@ -140,7 +146,10 @@ function readFrames(text: string): JsonObject[] {
     .map(frame => {
       const [name, data, ...rest] = frame.split('\n')
       check(rest.length === 0, 'a frame has two lines')
-      check(name?.startsWith('event: ') === true && data?.startsWith('data: ') === true, 'an event line, a data line')
+      check(
+        name?.startsWith('event: ') === true && data?.startsWith('data: ') === true,
+        'a frame has an event line and a data line'
+      )
       check(data !== 'data: [DONE]', 'there is no [DONE]')
       const event = JSON.parse((data ?? '').slice('data: '.length))
       check(event.type === name?.slice('event: '.length), 'the type is the name of the event')
@@ -175,7 +184,7 @@ function follow(event: JsonObject, items: Followed[]): void {
       'reasoning is done before the next item begins (C4)'
     )
     checkAdded(item)
-    items.push({ item, isDone: false, arguments: '', areArgumentsDone: false, isCompletionTold: false })
+    items.push({ item, isDone: false, arguments: '', areArgumentsDone: false, isCompletionReported: false })
     return
   }
   if (event.output_index === undefined) return
@@ -204,21 +213,21 @@ function followPart(event: JsonObject, type: string, followed: Followed): void {
     check(followed.part === undefined, 'an item has one part')
     check((event.content_index ?? event.summary_index) === 0, 'the part has index 0')
     checkPart(part)
-    check(readPartText(part) === '', 'a part begins empty')
+    check(readPartText(part) === '', 'a part starts empty')
     followed.part = { type: String(part.type), text: '', annotations: 0, isTextDone: false, isDone: false }
     return
   }
   const isOfPart = event.content_index !== undefined || event.summary_index !== undefined
   if (!isOfPart) return
   const { part } = followed
-  check(part !== undefined && !part.isDone, 'an event of a part stands between its beginning and its end')
+  check(part !== undefined && !part.isDone, 'an event of a part comes between its start and its end')
   check((event.content_index ?? event.summary_index) === 0, 'the part has index 0')
   switch (type) {
     case 'response.output_text.delta':
     case 'response.refusal.delta':
     case 'response.reasoning_summary_text.delta':
       check(!part.isTextDone, 'no delta follows the text')
-      check(event.delta !== '', 'a delta says something (C2)')
+      check(event.delta !== '', 'a delta is not empty (C2)')
       part.text += String(event.delta)
       return
     case 'response.output_text.annotation.added': {
@@ -256,18 +265,18 @@ function followRun(event: JsonObject, type: string, followed: Followed): void {
   } else if (type === 'response.function_call_arguments.done') {
     check(!followed.areArgumentsDone, 'arguments are done once')
     check(event.arguments === followed.arguments, 'the arguments are the sum of their deltas (B5)')
-    check(event.name === followed.item.name, 'the name stays')
+    check(event.name === followed.item.name, 'the name does not change')
     followed.areArgumentsDone = true
   } else if (type.endsWith('_call.completed')) {
-    check(!followed.isCompletionTold, 'completion is told once')
-    followed.isCompletionTold = true
+    check(!followed.isCompletionReported, 'completion is reported once')
+    followed.isCompletionReported = true
   }
 }
 
 function finishItem(item: JsonObject, followed: Followed): void {
   checkItem(item)
   for (const member of ['type', 'id', 'call_id', 'name', 'namespace', 'role']) {
-    check(item[member] === followed.item[member], `the ${member} of an item stays`)
+    check(item[member] === followed.item[member], `the ${member} of an item does not change`)
   }
   check(followed.part === undefined || followed.part.isDone, 'a part is done before its item')
   check(item.status !== 'in_progress', 'a finished item is not in progress')
@@ -280,11 +289,14 @@ function finishItem(item: JsonObject, followed: Followed): void {
   }
   if (item.type === 'function_call') {
     check(item.arguments === followed.arguments, 'the item holds the whole arguments (B3)')
-    check(followed.areArgumentsDone === (item.status === 'completed'), 'only whole arguments are done')
-    check(item.status !== 'completed' || item.arguments !== '', 'a whole call has arguments')
+    check(followed.areArgumentsDone === (item.status === 'completed'), 'only complete arguments are done')
+    check(item.status !== 'completed' || item.arguments !== '', 'a completed call has arguments')
   }
   if (item.type === 'web_search_call' || item.type === 'image_generation_call') {
-    check(followed.isCompletionTold || item.status !== 'completed', 'completion is told before the end')
+    check(
+      followed.isCompletionReported || item.status !== 'completed',
+      'completion is reported before the end of the item'
+    )
   }
   followed.item = item
   followed.isDone = true
@@ -296,10 +308,19 @@ function checkEnd(response: JsonObject, items: readonly Followed[]): void {
     'everything that was added is done (A5)'
   )
   const output = response.output as JsonObject[]
-  check(JSON.stringify(output) === JSON.stringify(items.map(({ item }) => item)), 'the output is its items (F3)')
-  check(response.status === 'failed' || output.length > 0, 'a whole answer has an item')
-  check((response.error !== null) === (response.status === 'failed'), 'a failed response and no other has an error')
-  check(response.status !== 'completed' || response.incomplete_details === null, 'a complete response is not cut')
+  check(
+    JSON.stringify(output) === JSON.stringify(items.map(({ item }) => item)),
+    'the output has the items of the events (F3)'
+  )
+  check(response.status === 'failed' || output.length > 0, 'a response that did not fail has an item')
+  check(
+    (response.error !== null) === (response.status === 'failed'),
+    'there is an error if and only if the response has failed'
+  )
+  check(
+    response.status !== 'completed' || response.incomplete_details === null,
+    'a completed response has no incomplete_details'
+  )
 }
 
 function checkResponse(response: JsonObject): void {
@@ -336,11 +357,11 @@ function checkItem(item: JsonObject): void {
   for (const part of [item.content ?? [], item.summary ?? []].flat()) checkPart(part as JsonObject)
 }
 
-/** What an item is when it begins. */
+/** Checks an item at its start. */
 function checkAdded(item: JsonObject): void {
-  if (item.type !== 'reasoning') check(item.status === 'in_progress', 'an item begins in progress')
-  check(length(item.content ?? []) === 0 && length(item.summary ?? []) === 0, 'an item begins without parts')
-  check((item.arguments ?? '') === '' && (item.result ?? null) === null, 'an item begins without a result')
+  if (item.type !== 'reasoning') check(item.status === 'in_progress', 'an item starts in progress')
+  check(length(item.content ?? []) === 0 && length(item.summary ?? []) === 0, 'an item starts without parts')
+  check((item.arguments ?? '') === '' && (item.result ?? null) === null, 'an item starts without a result')
 }
 
 function checkPart(part: JsonObject): void {

@@ -12,7 +12,7 @@ const text = fc.constantFrom(
   ...['function', 'namespace', 'user', 'assistant', 'tool', 'auto', 'json_schema', '{"a":1}', '', 'resp_x', 'x']
 )
 
-/** Values that look like what belongs there, so that the readers get past their first check. */
+/** Values with plausible types and member names, so that the readers get past their first check. */
 const { value: likely } = fc.letrec<{ value: JsonValue }>(tie => ({
   value: fc.oneof(
     { depthSize: 'small' },
@@ -45,10 +45,10 @@ t.test('any body and header is read or refused with the path of a member', async
   fc.assert(
     fc.property(body, fc.option(fc.string({ maxLength: 6 }), { nil: undefined }), (random, attachmentIds) => {
       try {
-        // As the gateway does, from text: only parsing makes members such as `__proto__`.
+        // Read from JSON text, as the gateway does, because only parsing creates members such as `__proto__`.
         const request = readResponsesRequest(JSON.parse(JSON.stringify(random)), { requestId: 'r', attachmentIds })
         readCount += 1
-        // Whatever was read can be repeated, and survives the way back from a thread.
+        // The echo of every valid request can be written, also after the request comes back from a pool thread.
         assert.deepEqual(writeEcho(structuredClone({ ...request, messages: [] })), writeEcho(request))
       } catch (thrown) {
         if (!GatewayError.is(thrown)) throw thrown
@@ -57,6 +57,6 @@ t.test('any body and header is read or refused with the path of a member', async
     }),
     { numRuns: 2000 }
   )
-  t.ok(readCount > 50, 'some bodies are fine')
+  t.ok(readCount > 50, 'some bodies are valid')
   t.equal(({} as JsonObject).polluted, undefined)
 })

@@ -11,7 +11,7 @@ import {
   withoutHelperMembers,
   writeStream
 } from '../worker/protocols/responses/client/support.ts'
-import { playAnswer, randomAnswer } from './random-answers.ts'
+import { playResponse, randomResponse } from './random-responses.ts'
 import { readResponsesStrictly } from './responses-events.ts'
 
 const hosted = [{ type: 'web_search' }, { type: 'image_generation' }]
@@ -27,20 +27,20 @@ const context: fc.Arbitrary<ResponseContext> = fc
   )
   .map(body => responseContext(body))
 
-t.test('any answer is a stream that an SDK can rely on (A2, A3, A5, C4, F1, F2)', async () => {
+t.test('the stream of any response follows the rules of the SDK (A2, A3, A5, C4, F1, F2)', async () => {
   fc.assert(
-    fc.property(randomAnswer, context, (answer, context) => {
-      const { response } = readResponsesStrictly(writeStream(playAnswer(answer), context))
+    fc.property(randomResponse, context, (given, context) => {
+      const { response } = readResponsesStrictly(writeStream(playResponse(given), context))
       assert.ok(response.status === 'completed' || response.status === 'incomplete')
     }),
     { numRuns: 1000 }
   )
 })
 
-t.test('the last event of any stream holds the whole answer (B3, F3)', async () => {
+t.test('the last event of any stream has the whole response (B3, F3)', async () => {
   fc.assert(
-    fc.property(randomAnswer, context, (answer, context) => {
-      const reads = playAnswer(answer)
+    fc.property(randomResponse, context, (given, context) => {
+      const reads = playResponse(given)
       const { response } = readResponsesStrictly(writeStream(reads, context))
       const whole = writeResponsesResponse(accumulateEvents(reads.flat()), context)
       assert.deepEqual(response, JSON.parse(JSON.stringify(whole)))
@@ -49,10 +49,10 @@ t.test('the last event of any stream holds the whole answer (B3, F3)', async () 
   )
 })
 
-t.test('any stream adds up, in the official SDK, to the whole answer (B1, B2, B3)', async () => {
+t.test('the official SDK accumulates any stream into the whole response (B1, B2, B3)', async () => {
   await fc.assert(
-    fc.asyncProperty(randomAnswer, context, async (answer, context) => {
-      const reads = playAnswer(answer)
+    fc.asyncProperty(randomResponse, context, async (given, context) => {
+      const reads = playResponse(given)
       const response = await accumulateWithSdk(writeStream(reads, context))
       const whole = writeResponsesResponse(accumulateEvents(reads.flat()), context)
       assert.deepEqual(withoutHelperMembers(response), JSON.parse(JSON.stringify(whole)))
@@ -61,39 +61,42 @@ t.test('any stream adds up, in the official SDK, to the whole answer (B1, B2, B3
   )
 })
 
-t.test('the items that the official SDK adds up piece by piece are those of the last event', async () => {
+t.test('the items that the official SDK accumulates from deltas are the items of the last event', async () => {
   await fc.assert(
-    fc.asyncProperty(randomAnswer, context, async (answer, context) => {
-      const text = writeStream(playAnswer(answer), context)
+    fc.asyncProperty(randomResponse, context, async (given, context) => {
+      const text = writeStream(playResponse(given), context)
       const { response, events } = readResponsesStrictly(text)
-      // Without its last event the SDK has only its own sum.
+      // Without the last event the SDK returns its accumulated items.
       const last = text.lastIndexOf('event: ')
-      const sum = withoutHelperMembers(await accumulateWithSdk(text.slice(0, last)))
-      assert.deepEqual(sum.output, response.output)
+      const accumulated = withoutHelperMembers(await accumulateWithSdk(text.slice(0, last)))
+      assert.deepEqual(accumulated.output, response.output)
       assert.equal(events.length, text.split('\n\n').length - 1)
     }),
     { numRuns: 200 }
   )
 })
 
-t.test('an error anywhere ends the stream with a failed response that the official SDK gives back (A14)', async () => {
-  await fc.assert(
-    fc.asyncProperty(randomAnswer, context, async (answer, context) => {
-      const error = new GatewayError('provider_failure', { message: 'The connection was lost.' })
-      const text = writeStream(playAnswer(answer, error), context)
-      const { response } = readResponsesStrictly(text)
-      assert.equal(response.status, 'failed')
-      assert.deepEqual(response.error, { code: 'server_error', message: 'The connection was lost.' })
-      assert.deepEqual(withoutHelperMembers(await accumulateWithSdk(text)), response)
-    }),
-    { numRuns: 200 }
-  )
-})
+t.test(
+  'an error at any place ends the stream with a failed response, which the official SDK returns (A14)',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(randomResponse, context, async (given, context) => {
+        const error = new GatewayError('provider_failure', { message: 'The connection was lost.' })
+        const text = writeStream(playResponse(given, error), context)
+        const { response } = readResponsesStrictly(text)
+        assert.equal(response.status, 'failed')
+        assert.deepEqual(response.error, { code: 'server_error', message: 'The connection was lost.' })
+        assert.deepEqual(withoutHelperMembers(await accumulateWithSdk(text)), response)
+      }),
+      { numRuns: 200 }
+    )
+  }
+)
 
-t.test('where the upstream is cut into reads has no influence on the bytes, and nothing follows the end', async () => {
+t.test('the boundaries of reads do not change the stream, and nothing follows its end', async () => {
   fc.assert(
-    fc.property(randomAnswer, context, (answer, context) => {
-      const reads = playAnswer(answer)
+    fc.property(randomResponse, context, (given, context) => {
+      const reads = playResponse(given)
       const writer = createResponsesStreamWriter(context)
       const text = reads.map(read => writer.write(read)).join('')
       assert.equal(writer.write(reads.flat()), '')

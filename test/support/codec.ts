@@ -1,4 +1,4 @@
-// Small words for the tests of every client codec: an id, an error caught, the events of an answer.
+// Helpers for the tests of all client faces: a request id, a raised error, the events of a response.
 
 import { EventAssembler, GatewayError, type NormalizedEvent } from '../../worker/normalized/index.ts'
 
@@ -15,13 +15,13 @@ export function catchError(run: () => unknown): GatewayError {
   throw new Error('Nothing was raised.')
 }
 
-/** What `run` raises, in the words that a client sees; fails when it raises nothing. */
+/** Code, field and status of the error that `run` raises; fails when it raises nothing. */
 export function failure(run: () => unknown): { code: string; param: string | undefined; status: number } {
   const { code, param, status } = catchError(run)
   return { code, param, status }
 }
 
-/** The events of an answer that `build` makes; it begins and ends by itself unless `build` ends it. */
+/** The events of a response with the content that `build` adds. It ends with the reason `stop`, unless `build` ends it. */
 export function eventsOf(build: (assembler: EventAssembler) => void): NormalizedEvent[] {
   const assembler = new EventAssembler()
   assembler.start({ providerModel: 'GigaChat-2:1.0', metadata: {} })

@@ -1,5 +1,5 @@
-// A chat request on the native route as pure steps: read, plan, write; then the upstream's bytes are read and written for the
-// client. No connection is opened, so a test states both sides of an exchange in a few lines.
+// A chat request on the native route as pure steps: read, plan and write the request, then read the upstream's bytes and write the
+// response. No connection is opened, so a test describes both sides of an exchange in a few lines.
 
 import { admitRequest } from '../../worker/bridge/admit.ts'
 import { resolveRoute } from '../../worker/bridge/resolve-route.ts'
@@ -38,9 +38,9 @@ const plainOptions: NativeOptions = {
   }
 }
 
-/** The codec of a client protocol. */
+/** The client face of a protocol. */
 export interface RouteFace<Written> {
-  /** Members of the smallest valid body; those of a test's body win. */
+  /** Default members of every body. */
   smallest: JsonObject
   read(body: JsonObject, context: ReadContext): NormalizedRequest
   writeResponse(response: NormalizedResponse, context: ResponseContext): Written
@@ -48,21 +48,21 @@ export interface RouteFace<Written> {
 }
 
 export interface SendOptions extends Partial<NativeOptions> {
-  /** False sends the default model, whichever model the client names. */
+  /** False sends the default model in place of the model of the request. */
   passModel?: boolean
   defaultModel?: string
-  /** The header with the ids of files that were uploaded earlier. */
+  /** The header with the ids of uploaded files. */
   attachmentIds?: string
 }
 
 export interface Exchange<Written> {
   request: NormalizedRequest
-  /** The body that goes to the upstream. */
+  /** The body of the upstream request. */
   upstream: JsonObject
   written: WrittenChat<NativeReading>
   /** The client's response for a whole response of the upstream. */
-  answer(upstream: JsonObject): Written
-  /** The client's stream for the upstream's frames, each of which is one read. */
+  whole(upstream: JsonObject): Written
+  /** The client's stream for the upstream's frames, one read per frame. */
   stream(frames: readonly string[]): string
 }
 
@@ -84,7 +84,7 @@ export function createSend<Written>(face: RouteFace<Written>) {
     admitRequest(request, nativeFace.accepts)
     const target = { upstreamModel: plan.upstreamModel }
     const written = nativeFace.writeChat(request, target, { ...plainOptions, ...changes })
-    // A request that a pool thread returns has no messages.
+    // A request that was translated in a pool thread comes back without its messages.
     const context = { requestId, createdAt: 0, model: plan.publicModel, request: { ...request, messages: [] } }
     const openReader = (): ResponseReader =>
       nativeFace.createReader(written.reading, { status: 200, headers: {} }, { createNonce: () => requestId })
@@ -97,8 +97,8 @@ export function createSend<Written>(face: RouteFace<Written>) {
       request,
       upstream: written.body,
       written,
-      answer: upstream => {
-        const events = openReader().readBody(Buffer.from(JSON.stringify(upstream)))
+      whole: body => {
+        const events = openReader().readBody(Buffer.from(JSON.stringify(body)))
         return face.writeResponse(accumulateEvents(openFilter()(events)), context)
       },
       stream: frames => {
@@ -121,7 +121,7 @@ const usageV2 = {
 }
 
 /** A whole response of v1. */
-export function answerV1(message: JsonObject, finishReason = 'stop'): JsonObject {
+export function wholeV1(message: JsonObject, finishReason = 'stop'): JsonObject {
   return {
     choices: [{ index: 0, message: { role: 'assistant', content: '', ...message }, finish_reason: finishReason }],
     model: 'GigaChat-2-Max:2.0',
@@ -130,11 +130,11 @@ export function answerV1(message: JsonObject, finishReason = 'stop'): JsonObject
 }
 
 /** A whole response of v2. */
-export function answerV2(messages: JsonObject[], finishReason = 'stop'): JsonObject {
+export function wholeV2(messages: JsonObject[], finishReason = 'stop'): JsonObject {
   return { model: 'GigaChat-2-Max:2.0', messages, finish_reason: finishReason, usage: usageV2 }
 }
 
-/** The frames of a v1 stream: deltas, then the finish. */
+/** The frames of a v1 stream: one per delta, then one with the finish reason. */
 export function framesV1(deltas: JsonObject[], finishReason: string | undefined = 'stop'): string[] {
   const chunk = (choice: JsonObject, rest: JsonObject = {}) =>
     `data: ${JSON.stringify({ choices: [{ index: 0, ...choice }], model: 'm:1', ...rest })}\n\n`
@@ -142,7 +142,7 @@ export function framesV1(deltas: JsonObject[], finishReason: string | undefined 
   return [...deltas.map(delta => chunk({ delta })), end, 'data: [DONE]\n\n']
 }
 
-/** The frames of a v2 stream: a frame per message, then the frame with the finish reason. */
+/** The frames of a v2 stream: one per message, then one with the finish reason. */
 export function framesV2(messages: JsonObject[], finishReason = 'stop'): string[] {
   const frame = (name: string, data: JsonObject) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
   return [

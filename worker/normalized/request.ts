@@ -89,6 +89,8 @@ export interface NormalizedRequest {
   /** The client declared its tools in the old single-call form and expects the response in that form. */
   usesLegacyFunctions: boolean
   parallelToolCalls?: ParallelToolCalls
+  /** The client gets only the first tool call of a response: the provider's reader drops the later ones. */
+  takesFirstCallOnly?: true
   output?: OutputFormat
   sampling: Sampling
   reasoning?: Reasoning

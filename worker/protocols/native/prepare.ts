@@ -25,6 +25,7 @@ export interface PreparedRequest {
   attachments: PendingAttachment[]
   droppedAttachments: number
   droppedToolCalls: number
+  keepsFirstCallOnly: boolean
 }
 
 /** Raises `GatewayError` with the client's field for a part that the native upstream cannot accept. */
@@ -57,7 +58,8 @@ export function prepareRequest(
     fields,
     attachments: plan.pending,
     droppedAttachments: conversation.droppedAttachments + plan.dropped,
-    droppedToolCalls: conversation.droppedToolCalls
+    droppedToolCalls: conversation.droppedToolCalls,
+    keepsFirstCallOnly: request.takesFirstCallOnly === true
   }
 }
 
@@ -86,7 +88,7 @@ export function finishChat(
   prepared: PreparedRequest,
   facts: { base: string; responseFormat: JsonValue | undefined; buffersToolCalls: boolean }
 ): WrittenChat<NativeReading> {
-  const { droppedAttachments, droppedToolCalls } = prepared
+  const { droppedAttachments, droppedToolCalls, keepsFirstCallOnly } = prepared
   return {
     method: 'POST',
     path: `${facts.base}/chat/completions`,
@@ -96,6 +98,7 @@ export function finishChat(
     reading: {
       toolNames: prepared.names.byWireName,
       buffersToolCalls: facts.buffersToolCalls,
+      keepsFirstCallOnly,
       expectsToolCall: prepared.tools.choice?.type === 'any',
       isStructuredOutput: isJsonObject(facts.responseFormat) && facts.responseFormat.type !== 'text',
       droppedAttachments,

@@ -49,7 +49,7 @@ export class NativeReader implements ResponseReader {
       if (this.#payloads.readWhole(payload, state)) state.finish()
       else state.failProtocol('the answer has no content')
     }
-    const events = state.assembler.take()
+    const events = state.take()
     const last = events.at(-1)
     if (last?.type === 'error') throw last.error
     return events
@@ -117,7 +117,7 @@ export class NativeReader implements ResponseReader {
       if (!GatewayError.is(thrown)) throw thrown
       state.fail(thrown)
     }
-    return state.assembler.take()
+    return state.take()
   }
 }
 

@@ -7,6 +7,7 @@ import {
   GatewayError,
   isJsonObject,
   type NativeState,
+  type NormalizedEvent,
   type NormalizedUsage
 } from '../../normalized/index.ts'
 import { METADATA_VALUE_CHARACTERS_MAX } from './constants.ts'
@@ -15,7 +16,7 @@ import { mapFinishReason } from './finish-reason.ts'
 import { HostedRuns } from './hosted-runs.ts'
 import type { NativeAnomaly, NativeReaderOptions } from './reading.ts'
 import { SourceBook } from './sources.ts'
-import { ToolCallCollector } from './tool-calls.ts'
+import { dropLaterCalls, ToolCallCollector } from './tool-calls.ts'
 import { mergeUsage } from './usage.ts'
 import { VisibleText } from './visible-text.ts'
 
@@ -75,6 +76,13 @@ export class NativeResponseState {
   /** True when the upstream has sent a finish reason; further frames may still follow. */
   get hasFinishWord(): boolean {
     return this.#finishWord !== null
+  }
+
+  /** The events since the last take, without the calls that the client does not get. */
+  take(): NormalizedEvent[] {
+    const events = this.assembler.take()
+    const hasLaterCalls = this.#dependencies.reading.keepsFirstCallOnly && this.calls.count > 1
+    return hasLaterCalls ? dropLaterCalls(events) : events
   }
 
   /** Reads the members of a payload outside its content. False when the payload is an error, which ends the response. */

@@ -5,7 +5,7 @@ import { accumulateEvents, type NormalizedEvent, readToolCallId } from '../../..
 import { nativeV1Face } from '../../../../worker/protocols/native/v1/face.ts'
 import { nativeV2Face } from '../../../../worker/protocols/native/v2/face.ts'
 import { SSE_FRAME_CHARACTERS_MAX } from '../../../../worker/protocols/shared/sse.ts'
-import { type NativeFace, openReader, readStream, type Setup } from './support.ts'
+import { type NativeFace, openReader, readStream, readWhole, type Setup } from './support.ts'
 
 const frame = (payload: unknown, name?: string) =>
   Buffer.from(`${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(payload)}\n\n`)
@@ -53,6 +53,45 @@ t.test('with parallel calls switched on, no call is given before the upstream ha
     { stateId: 's', callNumber: 0, name: 'f' },
     { stateId: 's', callNumber: 1, name: 'g' }
   ])
+})
+
+t.test('where the client takes the first call only, later calls are dropped and everything else stays', async t => {
+  const setup = { reading: { keepsFirstCallOnly: true } }
+  const call = (a: number) => ({ function_call: { name: 'f', arguments: { a } } })
+  const summary = (events: readonly NormalizedEvent[]) => {
+    const { items, finish } = accumulateEvents(events)
+    const shown = items.map(item => {
+      if (item.type === 'tool-call') return item.arguments
+      return item.type === 'text' ? item.text : item.type
+    })
+    return [...shown, finish.reason]
+  }
+  const expected = ['{"a":1}', 'so', 'then', 'tool-calls']
+
+  const v1Deltas = [call(1), { content: 'so' }, call(2), { content: 'then' }]
+  const v1Pieces = v1Deltas.map(content => v1({ ...content, functions_state_id: 's' }))
+  const v1End = v1({}, { finish_reason: 'function_call' })
+  t.same(summary(readStream(nativeV1Face, [...v1Pieces, v1End], setup)), expected)
+  t.same(summary(readStream(nativeV1Face, [...v1Pieces, v1End])), ['{"a":1}', 'so', '{"a":2}', 'then', 'tool-calls'])
+
+  const content = [call(1), { text: 'so' }, call(2), call(3), { text: 'then' }]
+  const message = { role: 'assistant', tool_state_id: 's', content }
+  const whole = Buffer.from(JSON.stringify({ messages: [message], finish_reason: 'function_call' }))
+  t.same(summary(readWhole(nativeV2Face, whole, setup)), expected)
+  const v2Pieces = content.map(part => delta({ tool_state_id: 's', content: [part] }))
+  for (const buffersToolCalls of [false, true]) {
+    const events = readStream(nativeV2Face, [...v2Pieces, done({ finish_reason: 'function_call' })], {
+      reading: { keepsFirstCallOnly: true, buffersToolCalls }
+    })
+    t.equal(types(events).filter(type => type === 'tool-call-start').length, 1)
+    t.same(summary(events), buffersToolCalls ? ['sothen', '{"a":1}', 'tool-calls'] : expected)
+  }
+})
+
+t.test('a v1 response holds one call, and the first call alone is the same response', async t => {
+  const message = { content: 'so', function_call: { name: 'f', arguments: {} }, functions_state_id: 's' }
+  const whole = Buffer.from(JSON.stringify({ choices: [{ message, finish_reason: 'function_call' }] }))
+  t.same(readWhole(nativeV1Face, whole, { reading: { keepsFirstCallOnly: true } }), readWhole(nativeV1Face, whole))
 })
 
 t.test('a v2 call waits for its state id, because the id of the call must contain it', async t => {

@@ -18,6 +18,7 @@ export type NativeFace = ProviderFace<NativeOptions, NativeReading>
 export const plainReading: NativeReading = {
   toolNames: new Map(),
   buffersToolCalls: false,
+  keepsFirstCallOnly: false,
   expectsToolCall: false,
   isStructuredOutput: false,
   droppedAttachments: 0,

@@ -267,6 +267,13 @@ t.test('parallel calls are switched on for the largest v2 model only, when the c
   t.equal(ask('v1', 'GigaChat-2-Max', 'requested'), undefined)
 })
 
+t.test('a request of a client that takes the first call only tells the reader so, on both contracts', async t => {
+  for (const contract of ['v1', 'v2'] as const) {
+    t.equal(write(contract, { tools: two, takesFirstCallOnly: true }).reading.keepsFirstCallOnly, true)
+    t.equal(write(contract, { tools: two }).reading.keepsFirstCallOnly, false)
+  }
+})
+
 t.test('thousands of names with the same replacement get unique names in linear time', async t => {
   const namesOf = (count: number) =>
     Array.from({ length: count }, (_, index) => f(String.fromCodePoint(0x4e00 + index)))

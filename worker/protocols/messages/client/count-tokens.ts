@@ -1,4 +1,4 @@
-// Counting the tokens of a message request: which texts of it count, and the answer (messages.md 7.3).
+// Counts the tokens of a message request: selects the counted texts and writes the response (messages.md 7.3).
 
 import {
   assertNever,
@@ -22,16 +22,16 @@ import { readToolUse } from './read-tools.ts'
 import { type CountTokensRequestBody, countTokensParameters, type MessagesTokenCount } from './schema.ts'
 
 export interface CountTokensRequest {
-  /** What would be asked if it were a message request: the plan of the route and other providers' own counts start from it. */
+  /** The body as a message request, for route planning and for providers that count whole requests. */
   request: NormalizedRequest
-  /** What the native upstream counts, in order; empty when there is nothing to count and so nothing to ask. */
+  /** The texts that the native upstream counts, in order; when empty, the count is 0 without an upstream call. */
   texts: string[]
 }
 
 /**
- * Reads the parsed body of a count. A conversation that could not be continued yet, without messages or with calls that wait for
- * their results, can be counted all the same.
- * Raises `GatewayError` with the path of the member at fault, as the reader of a message request does.
+ * Reads the parsed body of a token count request. An incomplete conversation, without messages or with calls that have no result
+ * yet, can be counted too.
+ * Raises `GatewayError` with the path of the wrong member, as the reader of a message request does.
  */
 export function readCountTokensRequest(
   body: CountTokensRequestBody,
@@ -60,12 +60,12 @@ export function readCountTokensRequest(
   return { request, texts: listCountedTexts(request) }
 }
 
-/** @param counts the tokens of each text. */
+/** @param counts the number of tokens of each text. */
 export function writeCountTokens(counts: readonly number[]): MessagesTokenCount {
   return { input_tokens: counts.reduce((sum, count) => sum + count, 0) }
 }
 
-/** The texts of a request that reach the model; an image, a file and a former thought count nothing (field lessons D5, D8). */
+/** The texts of a request that reach the model; images, files and earlier reasoning are not counted (field lessons D5, D8). */
 function listCountedTexts(request: NormalizedRequest): string[] {
   const { functions } = selectCallableTools(request.tools, request.toolChoice ?? { type: 'auto' })
   const texts = [
@@ -76,20 +76,20 @@ function listCountedTexts(request: NormalizedRequest): string[] {
   return texts.filter(text => text !== '')
 }
 
-/** The results first, then what was said, then the calls: the order in which the upstream gets them. */
+/** Tool results first, then texts, then tool calls: the order in which the upstream gets them. */
 function listMessageTexts({ content }: NormalizedMessage): string[] {
   const results: string[] = []
-  const said: string[] = []
+  const visible: string[] = []
   const calls: string[] = []
-  for (const part of content) addText(part, { results, said, calls })
-  return [...results, said.join('\n'), ...calls]
+  for (const part of content) addText(part, { results, visible, calls })
+  return [...results, visible.join('\n'), ...calls]
 }
 
-function addText(part: ContentPart, texts: { results: string[]; said: string[]; calls: string[] }): void {
+function addText(part: ContentPart, texts: { results: string[]; visible: string[]; calls: string[] }): void {
   switch (part.type) {
     case 'text':
     case 'refusal':
-      texts.said.push(part.text)
+      texts.visible.push(part.text)
       return
     case 'tool-call':
       texts.calls.push(part.name, JSON.stringify(part.arguments))

@@ -1,11 +1,11 @@
-// Errors as the messages protocol sends them (messages contract, section 8). Its SDK picks the class by status, and reads
-// `error.type`, `error.message` and `error.details.error_code`.
+// Writes errors in the form of the messages protocol (messages contract, section 8). The SDK chooses its error class by status, and
+// reads `error.type`, `error.message` and `error.details.error_code`.
 import type { ErrorCode, GatewayError } from '../../../normalized/index.ts'
 import type { WrittenError } from '../../face.ts'
 import { writeErrorHeaders } from '../../shared/error-headers.ts'
 import type { MessagesErrorBody, MessagesErrorType } from './schema.ts'
 
-/** Codes that the envelope names, because the status and the type alone do not tell them apart. */
+/** Codes that the body names, because their status and type are the same as those of other errors. */
 const NAMED_CODES: ReadonlySet<ErrorCode> = new Set([
   'credential_unavailable',
   'destination_mismatch',
@@ -21,12 +21,12 @@ const NAMED_CODES: ReadonlySet<ErrorCode> = new Set([
   'unsupported_semantic'
 ])
 
-/** Writes an error with its status, headers and body. The id of the request stands in the body too. */
+/** Writes an error with its status, headers and body. The body also has the id of the request. */
 export function writeMessagesError(error: GatewayError, context: { requestId: string }): WrittenError {
   return { status: mapStatus(error), headers: writeHeaders(error), body: writeMessagesErrorBody(error, context) }
 }
 
-/** The body of an error; after the first byte of a stream it is the data of its last frame (messages contract, section 7.2). */
+/** Writes the body of an error, which is also the data of the last frame of a failed stream (messages contract, section 7.2). */
 export function writeMessagesErrorBody(error: GatewayError, context: { requestId: string }): MessagesErrorBody {
   const description = { type: mapErrorType(mapStatus(error)), message: writeMessage(error) }
   const named = NAMED_CODES.has(error.code)
@@ -35,19 +35,19 @@ export function writeMessagesErrorBody(error: GatewayError, context: { requestId
   return { type: 'error', error: { ...description, ...named }, request_id: context.requestId }
 }
 
-/** The SDK has no class for the status of a wrong media type. */
+/** A wrong media type becomes 400, because the SDK has no class for 415. */
 function mapStatus(error: GatewayError): number {
   return error.code === 'unsupported_media_type' ? 400 : error.status
 }
 
 function writeHeaders(error: GatewayError): Record<string, string> {
   const headers = writeErrorHeaders(error)
-  // The same prompt would fail the same way: the SDK would retry a 500 twice by default.
+  // The SDK retries a 500 twice by default, but the same prompt fails again.
   if (error.code === 'upstream_generation_error') headers['x-should-retry'] = 'false'
   return headers
 }
 
-/** The envelope has no member for the field at fault, so the message names it first, as a path of names and numbers. */
+/** The body has no member for the wrong field, so the message starts with its path, as names and numbers separated by dots. */
 function writeMessage({ message, param }: GatewayError): string {
   if (param === undefined) return message
   const path = param.replaceAll(/\[(\d+)\]/g, '.$1')

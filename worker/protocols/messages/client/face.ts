@@ -1,5 +1,5 @@
-// The messages family as a client sees it: reads a message request into the normalized form; the answer goes back through
-// `write-response.ts`, `stream.ts` and `errors.ts`, which this file puts together as the face of the family.
+// The client face of the messages protocol. This file reads a message request into the normalized form; `write-response.ts`,
+// `stream.ts` and `errors.ts` write the response.
 
 import {
   GatewayError,
@@ -24,6 +24,7 @@ import {
 } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { type SortedParameters, sortParameters } from '../../shared/parameters.ts'
+import { refuseCallsWithoutResult } from './calls-without-result.ts'
 import { writeMessagesError } from './errors.ts'
 import { messagesFieldPaths } from './field-paths.ts'
 import { readMessages, readSystem } from './read-messages.ts'
@@ -32,7 +33,6 @@ import { readReasoning } from './read-reasoning.ts'
 import { readToolUse } from './read-tools.ts'
 import { type MessagesRequest, messagesParameters } from './schema.ts'
 import { createMessagesStreamWriter } from './stream.ts'
-import { refuseUnansweredCalls } from './unanswered-calls.ts'
 import { writeMessagesResponse } from './write-response.ts'
 
 export const messagesFace: ChatClientFace = {
@@ -44,7 +44,7 @@ export const messagesFace: ChatClientFace = {
 
 /**
  * Reads the parsed body of a message request (messages.md 2 to 6).
- * Raises `GatewayError` with the path of the member at fault: `invalid_request`, `unsupported_parameter`,
+ * Raises `GatewayError` with the path of the wrong member: `invalid_request`, `unsupported_parameter`,
  * `unsupported_response_format`, `unsupported_semantic`.
  */
 export function readMessagesRequest(body: MessagesRequest, context: { requestId: string }): NormalizedRequest {
@@ -53,7 +53,7 @@ export function readMessagesRequest(body: MessagesRequest, context: { requestId:
   const { ignored } = parameters
   const messages = readMessages(body, ignored)
   if (messages.length === 0) throw invalidRequest('messages', `'messages' must hold at least one message.`)
-  refuseUnansweredCalls(messages)
+  refuseCallsWithoutResult(messages)
   const reasoning = readReasoning(body)
   return {
     version: NORMALIZED_VERSION,
@@ -79,8 +79,8 @@ export function readMessagesRequest(body: MessagesRequest, context: { requestId:
 }
 
 /**
- * Refuses a thread in the words that make the SDK's tool runner send the whole conversation from then on; taking it without
- * effect would lose the conversation.
+ * Refuses a thread with the reason that makes the SDK's tool runner send the whole conversation in later requests. Ignoring the
+ * thread would lose the conversation.
  */
 function refuseThread({ thread }: MessagesRequest): void {
   if (thread === null || thread === undefined) return
@@ -95,14 +95,14 @@ function readSampling(body: MessagesRequest): Sampling {
   return keepDefined({
     temperature: readOptionalNumber(body, 'temperature'),
     topP: readOptionalNumber(body, 'top_p'),
-    // Another type than the wire's is no reason to refuse a request: not every provider has this parameter.
+    // A wrong type is ignored, because not every provider has this parameter.
     topK: typeof body.top_k === 'number' ? body.top_k : undefined,
     maxOutputTokens: readOptionalPositiveInteger(body, 'max_tokens'),
     stop: readStopSequences(body)
   })
 }
 
-/** An empty string would end every answer before it began. */
+/** Refuses an empty string, because it would match at the start of every response. */
 function readStopSequences(body: MessagesRequest): string[] | undefined {
   const sent = readOptionalArray(body, 'stop_sequences')
   if (sent === undefined || sent.length === 0) return undefined
@@ -114,7 +114,7 @@ function readStopSequences(body: MessagesRequest): string[] | undefined {
   })
 }
 
-/** The additional fields of the body; without those that ask for reasoning where the typed effort switches it off. */
+/** The additional fields of the body, without the reasoning fields when `thinking` disables reasoning. */
 function readExtraFields(
   body: MessagesRequest,
   parameters: SortedParameters,
@@ -124,7 +124,7 @@ function readExtraFields(
   return fields !== undefined && reasoning?.effort === 'none' ? dropReasoningFields(fields) : fields
 }
 
-/** The family's only name for the end user. */
+/** The messages protocol names the end user only here. */
 function readUser({ metadata }: MessagesRequest): string | undefined {
   return isJsonObject(metadata) && typeof metadata.user_id === 'string' ? metadata.user_id : undefined
 }

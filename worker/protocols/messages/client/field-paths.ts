@@ -1,4 +1,4 @@
-// The fields of the messages family, for errors that are found after reading.
+// The field names of the messages protocol, for errors that are found after the request was read.
 
 import type { FieldPaths } from '../../../normalized/index.ts'
 

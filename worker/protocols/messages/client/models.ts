@@ -1,4 +1,4 @@
-// Models in the family's form, page by page (messages.md 7.4).
+// Writes models in the form of the messages protocol, page by page (messages.md 7.4).
 
 import { invalidRequest } from '../../../normalized/index.ts'
 import { type AliasModel, isCatalogModel, type ListedModel } from '../../shared/listed-model.ts'
@@ -10,14 +10,14 @@ export interface ModelPageQuery {
   limit: number
   afterId?: string
   beforeId?: string
-  /** Stages of life that the client wants to see; absent when it did not say. */
+  /** The lifecycle stages of the models to list; absent lists all models. */
   lifecycles?: string[]
 }
 
 const PAGE_MODELS_DEFAULT = 20
 const PAGE_MODELS_MAX = 1000
 
-/** Nobody says when a model was released; the family has the epoch for that, and it never changes between two answers. */
+/** Providers do not report a release date; the protocol writes an unknown date as the epoch. */
 const UNKNOWN_RELEASE = '1970-01-01T00:00:00Z'
 
 /** Reads the parsed query string. A limit that is no positive integer counts as absent, a larger one is cut to the maximum. */
@@ -36,8 +36,8 @@ export function readModelPageQuery(query: Readonly<Record<string, unknown>>): Mo
 }
 
 /**
- * Writes one page of the list, which keeps its order: the first models behind `afterId`, or the last ones before `beforeId`, so
- * that both ways lead over every model once. Raises `invalid_request` for a cursor that is no id of the list.
+ * Writes one page of the list in the order of the list: the first models after `afterId`, or the last models before `beforeId`.
+ * Paging in either direction lists every model once. Raises `invalid_request` for a cursor that is not an id of the list.
  */
 export function writeModelPage(models: readonly ListedModel[], query: ModelPageQuery): MessagesModelPage {
   const { lifecycles } = query
@@ -54,7 +54,7 @@ export function writeModelPage(models: readonly ListedModel[], query: ModelPageQ
   }
 }
 
-/** One model. Every member that the family's type has is there. */
+/** Writes one model with every member that the protocol requires. */
 export function writeModel(model: ListedModel): MessagesModel {
   const limits: Partial<AliasModel> = isCatalogModel(model) ? {} : model
   return {
@@ -82,7 +82,7 @@ function findLifecycle(model: ListedModel): MessagesModel['lifecycle'] {
   return model.deprecated ? 'deprecated' : 'active'
 }
 
-/** A query member that is given once, or the first of several; '' is none. */
+/** The text of a query parameter, the first one if it is repeated; an empty text counts as absent. */
 function readText(value: unknown): string | undefined {
   const first: unknown = Array.isArray(value) ? value[0] : value
   return typeof first === 'string' && first !== '' ? first : undefined

@@ -1,5 +1,5 @@
-// The blocks that a message is made of (messages.md 3.2 to 3.4). What a block is decides what becomes of it: it is read, or it
-// has no effect and is only noted, or it stands where it makes no sense and is refused.
+// Reads the content blocks of a message (messages.md 3.2 to 3.4). The type of a block and the role of its message decide whether
+// the block is read, ignored and reported in `ignored`, or refused.
 
 import {
   type ContentPart,
@@ -21,18 +21,18 @@ import { GATEWAY_SIGNATURE } from './signature.ts'
 
 export interface BlockPlace {
   role: 'user' | 'assistant' | 'system'
-  /** Where the array of blocks stands in the body. */
+  /** Path of the array of blocks in the body. */
   path: string
-  /** Takes the type of every block that has no effect, under the block's path. */
+  /** Receives the type of every block without effect, keyed by the block's path. */
   ignored: Diagnostics
 }
 
-/** Reads the blocks of one message, in order. Raises `invalid_request` with the path of what is missing or wrong. */
+/** Reads the blocks of one message, in order. Raises `invalid_request` with the path of the missing or wrong member. */
 export function readBlocks(blocks: readonly JsonValue[], place: BlockPlace): ContentPart[] {
   return blocks.flatMap((block, index) => readBlock(block, { ...place, path: `${place.path}[${index}]` }) ?? [])
 }
 
-/** @param place its path is that of the block. */
+/** @param place its path is the path of the block, not of the array. */
 function readBlock(block: JsonValue, place: BlockPlace): ContentPart | undefined {
   const { role, path } = place
   if (!isJsonObject(block)) throw wrongType(path, 'an object', block)
@@ -65,7 +65,7 @@ function misplaced(path: string, type: string, where: string): Error {
   return invalidRequest(`${path}.type`, `A ${type} block can only stand in ${where}.`)
 }
 
-/** A text that may be empty: clients do send empty blocks. */
+/** Accepts an empty text, because clients send empty blocks. */
 function readText(block: JsonObject, member: string, path: string): string {
   const text = block[member]
   if (typeof text !== 'string') throw wrongType(`${path}.${member}`, 'a string', text)
@@ -108,7 +108,7 @@ function readToolResult(block: JsonObject, place: BlockPlace): ToolResultPart {
   }
 }
 
-/** A result may say nothing at all. Inside it only texts and images have an effect. */
+/** A tool result may have no content. In its content only text and image blocks have an effect. */
 function readResultContent(content: JsonValue | undefined, place: BlockPlace): ContentPart[] {
   if (content === undefined) return []
   if (typeof content === 'string') return [{ type: 'text', text: content }]
@@ -123,7 +123,10 @@ function readResultContent(content: JsonValue | undefined, place: BlockPlace): C
   })
 }
 
-/** Kept for a provider that wants it back; no face shows it to a model as text (field lesson C1). Nothing about it is checked. */
+/**
+ * Keeps the thinking and its signature for a provider that needs them back; a provider face must not send the thinking as text
+ * (field lesson C1). The members are not validated.
+ */
 function readThinking(block: JsonObject): ReasoningPart {
   const { thinking, signature } = block
   const part: ReasoningPart = { type: 'reasoning', text: typeof thinking === 'string' ? thinking : '' }

@@ -1,5 +1,5 @@
-// The conversation as the client sent it: the instruction beside the messages, and the messages with their blocks
-// (messages.md 2 and 3). Nothing is merged or moved here, because what a provider wants of that is its own face's business.
+// Reads the conversation: the system instruction and the messages with their blocks (messages.md 2 and 3). Nothing is merged or
+// moved here, because each provider face orders the messages as its wire needs them.
 
 import {
   type Diagnostics,
@@ -14,8 +14,8 @@ import { readBlocks } from './read-blocks.ts'
 import type { MessagesRequest } from './schema.ts'
 
 /**
- * Reads `messages`. Raises `invalid_request` with the path of what is missing or wrong; an empty list is not judged here.
- * Blocks that have no effect are noted in `ignored` by their type.
+ * Reads `messages`. Raises `invalid_request` with the path of the missing or wrong member. An empty list is accepted here.
+ * The types of blocks without effect are added to `ignored`.
  */
 export function readMessages(body: Pick<MessagesRequest, 'messages'>, ignored: Diagnostics): NormalizedMessage[] {
   const { messages } = body
@@ -26,7 +26,7 @@ export function readMessages(body: Pick<MessagesRequest, 'messages'>, ignored: D
   )
 }
 
-/** Reads `system` as a message of its own; as none when it says nothing. Raises `invalid_request` like the messages do. */
+/** Reads `system` as one message, or as none when it has no text. Raises `invalid_request` as `readMessages` does. */
 export function readSystem(body: Pick<MessagesRequest, 'system'>, ignored: Diagnostics): NormalizedMessage[] {
   const system = body.system ?? undefined
   if (system === undefined || system === '') return []

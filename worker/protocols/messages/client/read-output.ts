@@ -1,4 +1,4 @@
-// The form the answer must have: JSON of a schema, or text when the client says nothing (messages.md 6).
+// Reads the output format: JSON of a schema, or text when the request names no format (messages.md 6).
 
 import { GatewayError, type JsonObject, type OutputFormat } from '../../../normalized/index.ts'
 import {
@@ -12,8 +12,8 @@ import {
 import type { MessagesRequest } from './schema.ts'
 
 /**
- * Reads `output_config.format`, else `output_format`; undefined when there is neither. The schema is taken as it is.
- * Raises `unsupported_response_format` for every type but `json_schema`, and `invalid_request` for a wrong member.
+ * Reads `output_config.format`, or else `output_format`; undefined when both are absent. The schema is not checked or changed.
+ * Raises `unsupported_response_format` for every type except `json_schema`, and `invalid_request` for a wrong member.
  */
 export function readOutputFormat(
   body: Pick<MessagesRequest, 'output_config' | 'output_format'>

@@ -1,4 +1,4 @@
-// How much the model is to think, and whether the client wants to see it (messages.md 5).
+// Reads the reasoning effort, and whether the response shows the reasoning (messages.md 5).
 
 import { invalidRequest, type JsonObject, type Reasoning } from '../../../normalized/index.ts'
 import {
@@ -10,15 +10,15 @@ import {
 } from '../../shared/field.ts'
 import type { MessagesRequest } from './schema.ts'
 
-/** The budget of a client that enables thinking without saying how much. */
+/** The budget when a client enables thinking without `budget_tokens`. */
 const DEFAULT_BUDGET_TOKENS = 10_000
-/** Budgets from here on are a medium effort, and a high one. */
+/** The lowest budgets that become a medium effort and a high effort. */
 const MEDIUM_BUDGET_TOKENS = 3000
 const HIGH_BUDGET_TOKENS = 8000
 
 /**
- * Reads `thinking` and `output_config.effort`; undefined when neither asks for anything. An effort in words wins over a budget,
- * but not over thinking that is switched off. Raises `invalid_request`.
+ * Reads `thinking` and `output_config.effort`; undefined when neither has an effect. A named effort wins over a budget, but not
+ * over disabled thinking. Raises `invalid_request`.
  */
 export function readReasoning(body: Pick<MessagesRequest, 'thinking' | 'output_config'>): Reasoning | undefined {
   const thinking = readOptionalObject(body, 'thinking')
@@ -35,7 +35,7 @@ function readGivenEffort(config: JsonObject): string | undefined {
   return (config.effort ?? undefined) === undefined ? undefined : readString(config, 'effort', 'output_config')
 }
 
-/** Undefined where the model decides by itself. */
+/** Undefined where the model chooses the effort. */
 function readThinkingEffort(thinking: JsonObject): string | undefined {
   const type = readString(thinking, 'type', 'thinking')
   switch (type) {

@@ -1,4 +1,4 @@
-// The tools a client offers and how they may be chosen (messages.md 4).
+// Reads the tools of a request and the tool choice (messages.md 4).
 
 import {
   type FunctionTool,
@@ -26,28 +26,34 @@ import { findHostedToolKind, readHostedTool } from '../../shared/hosted-tools.ts
 import { readToolSchema } from '../../shared/tool-schema.ts'
 import type { MessagesRequest } from './schema.ts'
 
-export type ToolUse = Pick<NormalizedRequest, 'tools' | 'toolChoice' | 'usesLegacyFunctions' | 'parallelToolCalls'>
+export type ToolUse = Pick<
+  NormalizedRequest,
+  'tools' | 'toolChoice' | 'usesLegacyFunctions' | 'parallelToolCalls' | 'takesFirstCallOnly'
+>
 
-/** A tool with the name under which the client may choose it. */
+/** A tool with the name that `tool_choice` uses for it. */
 interface DeclaredTool {
   name: string | undefined
   tool: NormalizedTool
 }
 
 /**
- * Reads `tools` and `tool_choice`. Raises `invalid_request`, also for a choice of a tool that is not declared, and
- * `unsupported_semantic` for one that has no effect here. What a provider can enforce is judged by its own face.
+ * Reads `tools` and `tool_choice`. Raises `invalid_request`, also for the choice of an undeclared tool, and
+ * `unsupported_semantic` for the choice of a tool without effect. The provider face checks whether its wire can enforce a choice.
  */
 export function readToolUse(body: Pick<MessagesRequest, 'tools' | 'tool_choice'>): ToolUse {
   const sent = readOptionalArray(body, 'tools') ?? []
   const declared = sent.flatMap((tool, index) => readTool(tool, `tools[${index}]`) ?? [])
   const choice = readOptionalObject(body, 'tool_choice')
+  const parallelToolCalls = readParallelToolCalls(choice)
   return {
     tools: declared.map(({ tool }) => tool),
     usesLegacyFunctions: false,
     ...keepDefined({
       toolChoice: choice && readToolChoice(choice, declared),
-      parallelToolCalls: readParallelToolCalls(choice)
+      parallelToolCalls,
+      // Only a client that requests parallel calls gets more than one call (messages.md 4.3).
+      takesFirstCallOnly: parallelToolCalls === 'requested' ? undefined : (true as const)
     })
   }
 }
@@ -58,7 +64,7 @@ function readParallelToolCalls(choice: JsonObject | undefined): ParallelToolCall
   return isDisabled ? 'refused' : 'requested'
 }
 
-/** Undefined for an entry that nobody could call: no object, or a function without a name. */
+/** Undefined for an entry that cannot be called: not an object, or a function without a name. */
 function readTool(tool: JsonValue, path: string): DeclaredTool | undefined {
   if (!isJsonObject(tool)) return undefined
   const type = readOptionalString(tool, 'type', path) ?? 'custom'
@@ -69,7 +75,7 @@ function readTool(tool: JsonValue, path: string): DeclaredTool | undefined {
     const at = `${path}.${type === 'custom' ? 'name' : 'type'}`
     return { name: name ?? type, tool: { ...readBuiltInTool(tool, sentType, kind), path: at } }
   }
-  // A type that nobody here knows is a function all the same when it says what its arguments are.
+  // A tool of an unknown type with a schema of its arguments is read as a function.
   if (type !== 'custom' && !hasSchema(tool)) {
     return { name: name ?? type, tool: { type: 'unsupported', sentType: type, definition: tool, path: `${path}.type` } }
   }
@@ -77,10 +83,10 @@ function readTool(tool: JsonValue, path: string): DeclaredTool | undefined {
   return { name, tool: readFunction(tool, name, path) }
 }
 
-/** Names under which coding agents declare tools that their service runs. */
+/** Names that coding agents use for tools that their service runs. */
 const BUILT_IN_NAMES: ReadonlySet<string> = new Set(['WebSearch', 'WebFetch', 'CodeExecution'])
 
-/** An agent that says how such a tool is called runs it itself: then the name alone must not take it away. */
+/** A tool of such a name with argument properties is run by the agent itself, so it stays a function. */
 function findNamedKind(tool: JsonObject, name: string | undefined): HostedToolKind | undefined {
   if (name === undefined || !BUILT_IN_NAMES.has(name)) return undefined
   const properties = isJsonObject(tool.input_schema) ? tool.input_schema.properties : undefined
@@ -100,10 +106,10 @@ function readFunction(tool: JsonObject, name: string, path: string): FunctionToo
   return { type: 'function', name, parameters: readToolSchema(tool, path, ['input_schema', 'parameters']), ...details }
 }
 
-/** Members of a search that the provider has too; all others are about how another service runs its own tools. */
+/** Members of a search tool that the native upstream has too; the other members are options of another service. */
 const SEARCH_MEMBERS: readonly string[] = ['indexes', 'flags']
 
-/** What stands under the tool's own name is written for the provider and goes to it whole. */
+/** The member with the tool's own name holds options for the provider, and is passed on unchanged. */
 function readBuiltInTool(tool: JsonObject, sentType: string, kind: HostedToolKind): HostedTool {
   const members = [...(kind === 'web_search' ? SEARCH_MEMBERS : []), kind, sentType]
   const known = Object.fromEntries(Object.entries(tool).filter(([member]) => members.includes(member)))
@@ -125,7 +131,7 @@ function readToolChoice(choice: JsonObject, declared: readonly DeclaredTool[]): 
   }
 }
 
-/** A function of that name is meant before a built-in tool: only the function could have been given the name by the client. */
+/** A function wins over a built-in tool of the same name, because the client chose the name of the function. */
 function chooseTool(name: string, declared: readonly DeclaredTool[]): ToolChoice {
   const candidates = declared.filter(one => one.name === name).map(({ tool }) => tool)
   if (candidates.some(tool => tool.type === 'function')) return { type: 'function', name }

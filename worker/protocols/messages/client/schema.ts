@@ -1,4 +1,4 @@
-// The wire of the messages family: what every parameter does, and the shapes of what we answer.
+// The wire of the messages protocol: what every parameter does, and the types of the responses.
 
 import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
 import {
@@ -14,7 +14,7 @@ import {
 } from '../../shared/common-parameters.ts'
 import type { ParameterTable } from '../../shared/parameters.ts'
 
-/** What belongs to the service of that name alone, or to its beta features: the same for both operations. */
+/** Parameters of the original service and of its beta features, which have no effect here; the same for both operations. */
 const serviceParameters = {
   'anthropic-beta': ignored,
   betas: ignored,
@@ -91,9 +91,9 @@ export const countTokensParameters = {
   ...serviceParameters
 } as const satisfies ParameterTable
 
-/** The body of a message request as it came: parsed JSON whose members nobody has looked at yet. */
+/** The body of a message request: parsed JSON whose members are not validated yet. */
 export type MessagesRequest = JsonObject & { [Name in keyof typeof messagesParameters]?: JsonValue | undefined }
-/** The body of a count as it came. */
+/** The body of a token count request: parsed JSON whose members are not validated yet. */
 export type CountTokensRequestBody = JsonObject & {
   [Name in keyof typeof countTokensParameters]?: JsonValue | undefined
 }
@@ -102,16 +102,16 @@ export type MessagesStopReason = 'end_turn' | 'max_tokens' | 'stop_sequence' | '
 
 export type MessagesStopDetails = { type: 'refusal'; category: null; explanation: null }
 
-/** How an answer ended: the same members in a whole answer and in the `message_delta` of a stream. */
+/** Why a response ended: the same members in a whole response and in the `message_delta` of a stream. */
 export type MessagesStop = {
   stop_reason: MessagesStopReason
   stop_sequence: string | null
   stop_details: MessagesStopDetails | null
 }
 
-/** Counts that are known only at the end of an answer. */
+/** Counts that are known only at the end of a response. */
 export type MessagesDeltaUsage = {
-  /** All input tokens, the cached ones included. */
+  /** All input tokens, including the cached tokens. */
   input_tokens: number
   output_tokens: number
   cache_creation_input_tokens: number
@@ -150,7 +150,7 @@ export type MessagesResponse = {
   role: 'assistant'
   model: string
   content: MessagesContentBlock[]
-  /** null only in the `message_start` of a stream. */
+  /** Null only in the `message_start` of a stream. */
   stop_reason: MessagesStopReason | null
   stop_sequence: string | null
   stop_details: MessagesStopDetails | null
@@ -165,7 +165,7 @@ export type MessagesContentDelta =
   | { type: 'signature_delta'; signature: string }
   | { type: 'input_json_delta'; partial_json: string }
 
-/** One frame of a stream; its `type` is the name of the event too. */
+/** One frame of a stream; its `type` is also the name of the event. */
 export type MessagesStreamEvent =
   | { type: 'message_start'; message: MessagesResponse }
   | { type: 'ping' }

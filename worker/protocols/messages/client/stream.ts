@@ -1,5 +1,5 @@
-// The streamed answer in the family's form (messages.md 7.2): one message of numbered blocks, of which never two are open at once.
-// Nearly all frames of a stream differ in one text only, so everything around it is made once per block.
+// Writes a streamed response (messages.md 7.2): one message of numbered blocks, of which at most one is open at a time. Most frames
+// of a block differ only in one text, so the part of the frame before that text is built once per block.
 
 import {
   assertNever,
@@ -14,28 +14,28 @@ import type { MessagesContentBlock, MessagesContentDelta, MessagesStreamEvent } 
 import { GATEWAY_SIGNATURE } from './signature.ts'
 import {
   EMPTY_TEXT,
-  viewAnswer,
+  isReasoningVisible,
   writeDeltaUsage,
   writeMessageStart,
   writeStop,
   writeToolUse
 } from './write-response.ts'
 
-/** Means nothing to the SDK: it keeps a silent stream open. One follows the start of every stream. */
+/** Keeps an idle stream open; the SDK ignores it. The start of every stream is followed by one ping. */
 export const PING_FRAME = writeFrame({ type: 'ping' })
 
-/** Creates the writer of one streamed answer. Measured by the benchmark of the stream path: keep the text branch short. */
+/** Creates the writer of one streamed response. The stream benchmark measures it: keep the path of text deltas short. */
 export function createMessagesStreamWriter(context: ResponseContext): StreamWriter {
-  const view = viewAnswer(context.request)
+  const showsReasoning = isReasoningVisible(context.request)
   let isEnded = false
   let usage: NormalizedUsage | null = null
   let callCount = 0
   let hasRefusal = false
 
-  /** How many blocks were opened: indexes are 0, 1, 2 and so on, without gaps, because the SDK finds blocks by position. */
+  /** Number of opened blocks. Block indexes count up from 0 without gaps, because the SDK finds blocks by position. */
   let blockCount = 0
   let openBlock: MessagesContentBlock['type'] | undefined
-  /** Everything in front of the text of the next delta of the open block. */
+  /** The part of a delta frame of the open block before its text. */
   let deltaHead = ''
 
   function open(block: MessagesContentBlock, delta: MessagesContentDelta['type'], member: string): string {
@@ -57,7 +57,6 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
   }
 
   function openToolUse(event: ToolCallStartEvent): string {
-    if (!view.showsCall(event.index)) return ''
     callCount++
     return open(writeToolUse(event), 'input_json_delta', 'partial_json')
   }
@@ -72,7 +71,7 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
     return writeFrame({ type: 'content_block_stop', index: blockCount - 1 })
   }
 
-  /** A thinking block ends with a signature, for the SDK's type has one; the state of a provider that signs comes only now. */
+  /** Ends a thinking block with a signature, which the SDK's type requires. A provider sends its signature last. */
   function closeThinking(state: ProviderState | undefined): string {
     const { redacted, signature = GATEWAY_SIGNATURE } = state?.messages_compatible ?? {}
     if (redacted !== undefined && openBlock === undefined) return writeRedactedThinking(redacted)
@@ -91,7 +90,7 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
 
   function writeFinish(event: Extract<NormalizedEvent, { type: 'finish' }>): string {
     isEnded = true
-    // An answer that says nothing has an empty text.
+    // A response without content has one empty text block.
     const closing = blockCount === 0 ? openText() + close() : close()
     const delta = { container: null, ...writeStop(event, { callCount, hasRefusal }) }
     return (
@@ -107,9 +106,9 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
         return event.text === '' ? '' : openText() + writeDelta(event.text)
       case 'reasoning-delta':
         if (event.text === '') return ''
-        return openThinking() + (view.showsReasoning ? writeDelta(event.text) : '')
+        return openThinking() + (showsReasoning ? writeDelta(event.text) : '')
       case 'tool-call-delta':
-        return view.showsCall(event.index) && event.arguments !== '' ? writeDelta(event.arguments) : ''
+        return event.arguments !== '' ? writeDelta(event.arguments) : ''
       case 'refusal-delta':
         if (event.text === '') return ''
         hasRefusal = true
@@ -120,9 +119,8 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
         return openToolUse(event)
       case 'text-end':
       case 'refusal-end':
-        return close()
       case 'tool-call-end':
-        return view.showsCall(event.index) ? close() : ''
+        return close()
       case 'reasoning-end':
         return closeThinking(event.state)
       case 'usage':
@@ -131,7 +129,7 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
       case 'finish':
         return writeFinish(event)
       case 'error':
-        // What is open stays open: a call that was cut off must not look like one that an agent can run.
+        // The open block is not closed: an agent must not run a tool call that was cut off.
         isEnded = true
         return writeFrame(writeMessagesErrorBody(event.error, context))
       case 'text-start':
@@ -160,7 +158,7 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
   }
 }
 
-/** The SDK drops a frame without an event line. */
+/** Writes a frame with an event line, because the SDK drops frames without one. */
 function writeFrame(event: MessagesStreamEvent): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 }

@@ -1,4 +1,4 @@
-// The whole answer in the family's form, and the pieces of it that the stream writer shows in the same form (messages.md 7.1).
+// Writes a whole response, and the parts that a streamed response shares with it (messages.md 7.1).
 
 import {
   assertNever,
@@ -23,25 +23,27 @@ import type {
   MessagesUsage
 } from './schema.ts'
 
-/** Writes a whole answer. It is the sum of what the stream writer would have sent for the same events (field lesson B3). */
+/**
+ * Writes a whole response. Except for the signature of unsigned reasoning, it equals the message that the SDK accumulates from a
+ * stream of the same events (field lesson B3).
+ */
 export function writeMessagesResponse(response: NormalizedResponse, context: ResponseContext): MessagesResponse {
-  const view = viewAnswer(context.request)
-  const calls = response.items.filter(item => item.type === 'tool-call').filter((_, index) => view.showsCall(index))
-  const content = response.items.flatMap(item => writeItem(item, { view, calls }))
+  const showsReasoning = isReasoningVisible(context.request)
+  const content = response.items.flatMap(item => writeItem(item, { showsReasoning }))
   const stop = writeStop(response.finish, {
-    callCount: calls.length,
+    callCount: content.filter(block => block.type === 'tool_use').length,
     hasRefusal: response.items.some(item => item.type === 'refusal' && item.text !== '')
   })
   return {
     ...writeMessageStart(context),
-    // An answer that says nothing has an empty text.
+    // A response without content has one empty text block.
     content: content.length === 0 ? [{ ...EMPTY_TEXT }] : content,
     ...stop,
     usage: writeUsage(response.usage)
   }
 }
 
-/** The message as it is before anything was said. */
+/** Writes the message at the start of a stream: without content and without a stop reason. */
 export function writeMessageStart(context: ResponseContext): MessagesResponse {
   return {
     id: `msg_${context.requestId}`,
@@ -60,52 +62,38 @@ export function writeMessageStart(context: ResponseContext): MessagesResponse {
 
 export const EMPTY_TEXT: MessagesTextBlock = { type: 'text', text: '', citations: null }
 
-/** What of an answer the client asked to see. */
-export interface AnswerView {
-  showsReasoning: boolean
-  /** @param index counts the calls of the answer from 0. */
-  showsCall(index: number): boolean
+/** False when the client hides the reasoning: then its thinking blocks have no text (messages.md 5). */
+export function isReasoningVisible({ reasoning }: NormalizedRequest): boolean {
+  return reasoning?.isVisible !== false
 }
 
-/**
- * A client that did not allow several calls in so many words gets the first one only (messages.md 4.3), and one that does not want
- * to see thoughts gets their blocks without the text (messages.md 5).
- */
-export function viewAnswer(request: NormalizedRequest): AnswerView {
-  const allowsSeveralCalls = request.parallelToolCalls === 'requested'
-  return {
-    showsReasoning: request.reasoning?.isVisible !== false,
-    showsCall: index => allowsSeveralCalls || index === 0
-  }
-}
-
-/** The head of a call; the arguments of a stream follow it. */
+/** Writes a tool call without its arguments, which a stream sends in deltas. */
 export function writeToolUse(call: Pick<ToolCallItem, 'id' | 'name' | 'namespace'>): MessagesToolUseBlock {
   return { type: 'tool_use', id: call.id, name: flattenToolName(call), input: {}, caller: { type: 'direct' } }
 }
 
 /**
- * How the answer ended. A turn with a call must say so whatever the provider's reason was, because agents run tools only on that
- * word (field lesson A6), and a turn without one must not.
+ * Writes why the response ended. The reason is `tool_use` if and only if the response has a tool call, whatever reason the provider
+ * gave, because agents run tools only for that reason (field lesson A6).
  */
 export function writeStop(
   finish: NormalizedResponse['finish'],
-  answer: { callCount: number; hasRefusal: boolean }
+  content: { callCount: number; hasRefusal: boolean }
 ): MessagesStop {
   const stop = { stop_sequence: null, stop_details: null }
-  if (answer.callCount > 0) return { stop_reason: 'tool_use', ...stop }
+  if (content.callCount > 0) return { stop_reason: 'tool_use', ...stop }
   if (finish.stopSequence !== undefined) {
     return { stop_reason: 'stop_sequence', stop_sequence: finish.stopSequence, stop_details: null }
   }
   if (finish.reason === 'length') return { stop_reason: 'max_tokens', ...stop }
-  if (finish.reason === 'content-filter' || answer.hasRefusal) {
+  if (finish.reason === 'content-filter' || content.hasRefusal) {
     const details = { type: 'refusal', category: null, explanation: null } as const
     return { stop_reason: 'refusal', stop_sequence: null, stop_details: details }
   }
   return { stop_reason: 'end_turn', ...stop }
 }
 
-/** The counts that a stream tells at its end; what the provider did not say is 0, for the SDK's types know no null there. */
+/** Writes the counts at the end of a stream. A count that the provider did not report is 0, because the SDK's type has no null. */
 export function writeDeltaUsage(usage: NormalizedUsage | null): MessagesDeltaUsage {
   const thinkingTokens = usage?.reasoningTokens ?? null
   return {
@@ -128,16 +116,15 @@ function writeUsage(usage: NormalizedUsage | null): MessagesUsage {
   }
 }
 
-/** Sources of a search stand in the text; of the tools that the provider ran itself, and of its files, this family shows nothing. */
-function writeItem(item: OutputItem, answer: { view: AnswerView; calls: ToolCallItem[] }): MessagesContentBlock[] {
+/** Hosted tool runs and generated files are not shown: the protocol has no block for them. Sources of a search are in the text. */
+function writeItem(item: OutputItem, view: { showsReasoning: boolean }): MessagesContentBlock[] {
   switch (item.type) {
     case 'text':
     case 'refusal':
       return item.text === '' ? [] : [{ ...EMPTY_TEXT, text: item.text }]
     case 'reasoning':
-      return [writeThinking(item, answer.view)]
+      return [writeThinking(item, view)]
     case 'tool-call':
-      if (!answer.calls.includes(item)) return []
       return [{ ...writeToolUse(item), input: readInput(item.arguments) }]
     case 'hosted-tool':
     case 'file':
@@ -147,14 +134,14 @@ function writeItem(item: OutputItem, answer: { view: AnswerView; calls: ToolCall
   }
 }
 
-/** A whole block without a signature says so with an empty one. */
-function writeThinking({ text, state }: ReasoningItem, view: AnswerView): MessagesContentBlock {
+/** In a whole response the signature of an unsigned block is empty. */
+function writeThinking({ text, state }: ReasoningItem, view: { showsReasoning: boolean }): MessagesContentBlock {
   const { redacted, signature = '' } = state?.messages_compatible ?? {}
   if (redacted !== undefined && text === '') return { type: 'redacted_thinking', data: redacted }
   return { type: 'thinking', thinking: view.showsReasoning ? text : '', signature }
 }
 
-/** Arguments that cannot be read are none: the family has no place for text that is not JSON. */
+/** Arguments that are not a JSON object become an empty object, because a block holds no other value. */
 function readInput(text: string): JsonObject {
   try {
     const input: unknown = JSON.parse(text)

@@ -1,14 +1,14 @@
-// Files that the client uploaded before: their ids come in a header, beside a body that has no place for them (responses.md 2).
+// Reads the ids of files that the client uploaded before, from a header, because the body has no member for them (responses.md 2).
 
 import { GatewayError } from '../../../normalized/index.ts'
 
 export const ATTACHMENT_IDS_HEADER = 'x-gateway-attachment-ids'
 
-/** As many as the upstream takes with one request. */
+/** The upstream's limit for one request. */
 const IDS_MAX = 10
 const FILE_ID = /^[A-Za-z0-9._:-]{1,200}$/
 
-/** Reads the header's comma list; undefined when there is no header. Raises `invalid_attachment_ids`. */
+/** Reads the comma-separated header; undefined when it is absent. Raises `invalid_attachment_ids`. */
 export function readAttachmentIds(header: string | undefined): string[] | undefined {
   if (header === undefined) return undefined
   const ids = header.split(',').map(id => id.trim())

@@ -1,5 +1,5 @@
-// The items that a block of the answer becomes: text and refusals are messages, reasoning and calls are items of their own. Each
-// opens on its first content and says when it is whole (responses.md 5.1 to 5.3 and 7.2 to 7.4).
+// Writes the output items of blocks: texts and refusals become messages, reasoning and tool calls become items of their own type.
+// An item opens with its first content and is reported again when it is complete (responses.md 5.1 to 5.3 and 7.2 to 7.4).
 
 import type { JsonObject, UrlCitation } from '../../../normalized/index.ts'
 import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
@@ -15,13 +15,13 @@ import type {
 
 export type ClosingStatus = 'completed' | 'incomplete'
 
-/** Where the events of an item belong. */
+/** The item that an event belongs to. */
 interface Place {
   item_id: string
   output_index: number
 }
 
-/** A message has one part here, so every event of its content has the same place. */
+/** A message has one content part here, so every event of its content has index 0. */
 const CONTENT = { content_index: 0 } as const
 const SUMMARY = { summary_index: 0 } as const
 
@@ -41,7 +41,7 @@ export class TextBlock {
     return this.#message !== undefined
   }
 
-  /** Opens the message, which may stay without a text. */
+  /** Opens the message, even if no text follows. */
   open(): Place {
     if (this.#place !== undefined) return this.#place
     const message = createMessage(this.#list)
@@ -66,7 +66,7 @@ export class TextBlock {
     })
   }
 
-  /** A citation of the text. Before any text there is nothing to point into. */
+  /** Adds a citation of the text; ignored before the first text. */
   cite(citation: UrlCitation): void {
     if (this.#place === undefined) return
     const annotation: ResponsesAnnotation = {
@@ -81,7 +81,7 @@ export class TextBlock {
     this.#list.emit?.({ type, ...this.#place, ...CONTENT, annotation_index, annotation })
   }
 
-  /** @param inlineData what was found for this text. */
+  /** @param inlineData results of hosted tools for this text. */
   close(status: ClosingStatus, inlineData: JsonObject | undefined): void {
     if (this.#place === undefined || this.#message === undefined) return
     const part = createTextPart(this.#text, this.#annotations)
@@ -166,7 +166,7 @@ export class ReasoningBlock {
   }
 }
 
-/** A call as the client's own tool is called. */
+/** A tool call with the name and namespace that the client declared. */
 export interface CallHead {
   id: string
   name: string
@@ -182,7 +182,7 @@ export class CallBlock {
   constructor(list: OutputList, head: CallHead) {
     this.#list = list
     this.#item = {
-      // The item's id carries what the call's id carries, for clients that send back only one of them.
+      // The item id contains the call id, because some clients send back only the item id.
       id: `fc_${head.id}`,
       type: 'function_call',
       status: 'in_progress',
@@ -200,7 +200,7 @@ export class CallBlock {
     this.#list.emit?.({ type: 'response.function_call_arguments.delta', ...this.#place, delta: piece })
   }
 
-  /** Arguments that were cut off are never said to be done: a client would run the tool with them. */
+  /** Reports the arguments as done only when they are complete, because a client runs the tool on that event. */
   close(status: ClosingStatus): void {
     const item = this.#item
     if (status === 'completed') {

@@ -1,5 +1,5 @@
-// What an answer repeats of its request (responses.md 4). It is kept apart from the messages when the request is read, because of
-// a large one they are gone by the time the answer is written.
+// Writes the members of the request that the response repeats (responses.md 4). They are stored apart from the messages when the
+// request is read, because a large request no longer has its messages when the response is written.
 
 import {
   isJsonObject,
@@ -12,10 +12,10 @@ import {
 import type { ResponsesEcho, ResponsesRequest } from './schema.ts'
 import { findRequestedThread, isStored } from './stored-conversation.ts'
 
-/** Members that the normalized form does not hold as the client wrote them. */
+/** Members that the normalized request does not keep in the client's form. */
 const KEPT_MEMBERS = ['instructions', 'reasoning', 'text', 'tool_choice', 'tools', 'truncation'] as const
 
-/** Keeps what the answer will repeat. */
+/** Collects what the response repeats. */
 export function readEcho(body: ResponsesRequest, request: NormalizedRequest): RequestEcho {
   const members: JsonObject = {}
   for (const name of KEPT_MEMBERS) {
@@ -25,7 +25,7 @@ export function readEcho(body: ResponsesRequest, request: NormalizedRequest): Re
   return mayRunHostedTools(request) ? { members, userText: joinUserText(request.messages) } : { members }
 }
 
-/** Writes the members of the answer that repeat the request; streamed and whole answers have the same. */
+/** Writes the members of the response that repeat the request; they are the same in streamed and whole responses. */
 export function writeEcho(request: NormalizedRequest): ResponsesEcho {
   const { conversation, sampling, user } = request
   const { instructions, reasoning, text, tool_choice, tools, truncation } = request.echo?.members ?? {}
@@ -55,7 +55,7 @@ function withoutNullFormat(text: JsonObject): JsonObject {
   return (format ?? undefined) === undefined ? rest : text
 }
 
-/** A tool as the SDK declares it: a function is flat, and says of its parameters and its strictness at least null. */
+/** Writes a tool in the SDK's form: a function is flat, and its `parameters` and `strict` are null when absent. */
 function writeTool(tool: JsonValue): JsonObject[] {
   if (!isJsonObject(tool)) return []
   const { function: nested, ...rest } = tool
@@ -65,13 +65,13 @@ function writeTool(tool: JsonValue): JsonObject[] {
   return [{ ...definition, type, parameters: definition.parameters ?? null, strict: definition.strict ?? null }]
 }
 
-/** A tool of the provider asks what the user asked. Nothing else needs the text, so it is not kept for nothing. */
+/** True when the provider may run hosted tools: only their output items need the text of the user. */
 function mayRunHostedTools(request: NormalizedRequest): boolean {
-  const brings = (member: string) => (request.additionalFields?.[member] ?? undefined) !== undefined
+  const hasField = (member: string) => (request.additionalFields?.[member] ?? undefined) !== undefined
   return (
     request.tools.some(tool => tool.type === 'hosted') ||
-    brings('assistant_id') ||
-    brings('tools') ||
+    hasField('assistant_id') ||
+    hasField('tools') ||
     findRequestedThread(request) !== undefined
   )
 }

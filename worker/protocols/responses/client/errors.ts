@@ -1,23 +1,23 @@
-// Errors of the Responses operation: as an answer of its own, as the end of a stream, and what an upstream's refusal means for a
-// request that continues a stored conversation (responses.md 6, 7.8 and 8).
+// Writes errors of the Responses operation: as a whole response, and as the end of a stream. Maps upstream errors of a request that
+// continues a stored conversation (responses.md 6, 7.8 and 8).
 
 import { GatewayError, type NormalizedRequest } from '../../../normalized/index.ts'
 import { writeErrorEnvelope } from '../../shared/completions-family/error-envelope.ts'
 import type { ResponsesFailure } from './schema.ts'
 import { findRequestedThread } from './stored-conversation.ts'
 
-/** Writes an error as the whole answer: status, headers beyond the usual ones, body. */
+/** Writes an error as a whole response: status, additional headers, body. */
 export const writeResponsesError = writeErrorEnvelope
 
-/** What a failed response says of an error that came after the first byte. */
+/** Writes the `error` member of a failed response, for an error after the first byte. */
 export function writeResponsesFailure(error: GatewayError): ResponsesFailure {
   const code = error.kind === 'rate-limit' ? 'rate_limit_exceeded' : 'server_error'
   return { code, message: error.message }
 }
 
 /**
- * What an error means for the request: where it continues a conversation that the upstream does not know, the error names the
- * parameter instead of whatever the upstream was asked for (field lesson F5).
+ * Replaces an upstream error about an unknown stored conversation with one that names `previous_response_id` (field lesson F5), and
+ * returns every other error unchanged.
  */
 export function refineResponsesError(error: GatewayError, request: NormalizedRequest): GatewayError {
   const threadId = findRequestedThread(request)
@@ -35,7 +35,7 @@ function isAboutThread(error: GatewayError, threadId: string): boolean {
     case 'upstream_not_found':
       return true
     case 'model_not_found':
-      // With a thread no model is sent, so a missing one can only be the thread's own.
+      // A request with a thread sends no model, so the missing model is that of the thread.
       return namesThread
     case 'upstream_rejected':
       return error.status === 400 && namesThread

@@ -1,5 +1,5 @@
-// The Responses operation as a client sees it: reads a body into the normalized form; the answer goes back through
-// `write-response.ts`, `stream.ts` and `errors.ts`, which this file puts together as the face of the operation.
+// The client face of the Responses operation. This file reads a body into the normalized form; `write-response.ts`, `stream.ts` and
+// `errors.ts` write the response.
 
 import {
   type Conversation,
@@ -71,9 +71,9 @@ const fieldPaths: FieldPaths = Object.freeze({
 
 /**
  * Reads the parsed body of the Responses operation (responses.md 2, 3 and 6).
- * Raises `GatewayError` with the path of the member at fault: `invalid_request`, `unsupported_parameter`,
+ * Raises `GatewayError` with the path of the wrong member: `invalid_request`, `unsupported_parameter`,
  * `unsupported_response_format`, `unsupported_semantic` for a stored prompt, and `invalid_attachment_ids` for the header.
- * Whether a conversation can be stored or continued depends on the wire, so that is not judged here.
+ * Admission checks whether the provider's wire can store or continue a conversation.
  */
 export function readResponsesRequest(body: ResponsesRequest, context: ReadContext): NormalizedRequest {
   const parameters = sortParameters(body, responsesParameters)
@@ -87,7 +87,7 @@ export function readResponsesRequest(body: ResponsesRequest, context: ReadContex
     requestId: context.requestId,
     fieldPaths,
     isStream: readOptionalBoolean(body, 'stream') ?? false,
-    // The usage stands in the last event of every stream, asked for or not.
+    // The last event of every stream has the usage, so no separate event is needed.
     wantsStreamUsage: false,
     carriesFileBytes: true,
     messages,
@@ -116,14 +116,14 @@ function readSampling(body: ResponsesRequest): Sampling {
     topP: readOptionalNumber(body, 'top_p'),
     maxOutputTokens: readTokenLimit(body, 'max_output_tokens') ?? readTokenLimit(body, 'max_tokens'),
     stop: readStop(body),
-    // Another type than the wire's is no reason to refuse a request: not every provider has these parameters.
+    // A wrong type is ignored, because not every provider has these parameters.
     seed: keepNumber(body.seed),
     presencePenalty: keepNumber(body.presence_penalty),
     frequencyPenalty: keepNumber(body.frequency_penalty)
   })
 }
 
-/** Some clients write 0 for no limit. */
+/** 0 counts as absent, because some clients write it for no limit. */
 function readTokenLimit(body: ResponsesRequest, member: 'max_output_tokens' | 'max_tokens'): number | undefined {
   return body[member] === 0 ? undefined : readOptionalPositiveInteger(body, member)
 }
@@ -132,15 +132,17 @@ function keepNumber(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined
 }
 
-/** The format of the text; the name of the sister operation is understood too, and gives way. */
+/** Reads `text.format`, or else `response_format`, the name of the same parameter in chat completions. */
 function readOutput(body: ResponsesRequest, ignored: Diagnostics): OutputFormat | undefined {
   const text = readOptionalObject(body, 'text')
   const format = text === undefined ? undefined : readOptionalObject(text, 'format', 'text')
-  const sisterFormat = readOptionalObject(body, 'response_format')
+  const completionsFormat = readOptionalObject(body, 'response_format')
   if (format === undefined) {
-    return sisterFormat === undefined ? undefined : readOutputFormat(sisterFormat, 'response_format', 'nested')
+    return completionsFormat === undefined
+      ? undefined
+      : readOutputFormat(completionsFormat, 'response_format', 'nested')
   }
-  if (sisterFormat !== undefined) ignored.response_format = sisterFormat
+  if (completionsFormat !== undefined) ignored.response_format = completionsFormat
   return readOutputFormat(format, 'text.format', 'flat')
 }
 
@@ -149,7 +151,7 @@ function readConversation(body: ResponsesRequest, ignored: Diagnostics): Convers
   const conversationId = isJsonObject(conversation) ? conversation.id : conversation
   if (store !== null && store !== undefined && typeof store !== 'boolean') ignored.store = store
   const previousResponseId = readOptionalString(body, 'previous_response_id')
-  const wishes = keepDefined({
+  const members = keepDefined({
     previousResponseId,
     storedConversationId: previousResponseId === undefined ? undefined : readResponseId(previousResponseId),
     conversationId: typeof conversationId === 'string' ? conversationId : undefined,
@@ -157,5 +159,5 @@ function readConversation(body: ResponsesRequest, ignored: Diagnostics): Convers
     background: typeof background === 'boolean' ? background : undefined,
     include: Array.isArray(include) ? include.filter(name => typeof name === 'string') : undefined
   })
-  return Object.keys(wishes).length === 0 ? undefined : wishes
+  return Object.keys(members).length === 0 ? undefined : members
 }

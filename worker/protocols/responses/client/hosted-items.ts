@@ -1,5 +1,5 @@
-// The items that the provider's own tools become: searches with what they found, and pictures. Other tools have no item of their
-// own; the answer's metadata names them (responses.md 5.4, 5.5, 7.5 and 7.6).
+// Writes the output items of hosted tools: searches with their sources, and pictures. Other hosted tools have no item; the metadata
+// of the response names them (responses.md 5.4, 5.5, 7.5 and 7.6).
 
 import {
   assertNever,
@@ -19,11 +19,11 @@ interface SearchRun {
   kind: 'search'
   outputIndex: number
   item: ResponsesWebSearch
-  isCompletionTold: boolean
+  isCompletionReported: boolean
   isDone: boolean
 }
 
-/** A picture that is being made: it is done when its file is there, which may be after the run has ended. */
+/** The run of an image tool. It is done when its file has arrived, which may be after the end of the run. */
 interface ImageRun {
   kind: 'image'
   outputIndex: number
@@ -36,7 +36,7 @@ export class HostedItems {
   readonly #list: OutputList
   readonly #request: NormalizedRequest
   readonly #runs = new Map<number, SearchRun | ImageRun>()
-  /** In the order of their start. */
+  /** Image runs in the order of their start. */
   readonly #images: ImageRun[] = []
   #hasImageCall = false
 
@@ -68,11 +68,11 @@ export class HostedItems {
         }
         return
       case 'completed':
-        // A picture is complete with its file only.
-        if (run.kind === 'search') this.#tellSearchCompletion(run)
+        // A picture is complete only when its file has arrived.
+        if (run.kind === 'search') this.#reportSearchCompletion(run)
         return
       case 'failed':
-        // The item's own end says it: there is no event of failure.
+        // The protocol has no failure event; the status of the finished item shows the failure.
         return
       default:
         assertNever(event.status)
@@ -89,7 +89,7 @@ export class HostedItems {
     else run.status = 'completed'
   }
 
-  /** A file that the provider made. Only pictures have an item. */
+  /** Adds a file that the provider made. Only pictures have an item. */
   file(file: GeneratedFile): void {
     if (!isImage(file) || this.#callImageTool()) return
     const run = this.#images.find(image => !image.isDone) ?? this.#startImage()
@@ -101,14 +101,14 @@ export class HostedItems {
     this.#finishImage(run, 'completed')
   }
 
-  /** The answer is over. What was told to be complete is so, even if it left no picture. */
+  /** Ends the response. A run that was reported as completed stays completed, even without a picture. */
   finish(): void {
-    this.#finishAll(run => (run.kind === 'search' ? run.isCompletionTold : run.status === 'completed'))
+    this.#finishAll(run => (run.kind === 'search' ? run.isCompletionReported : run.status === 'completed'))
   }
 
-  /** The answer broke off: what still ran will never end, and no picture will come. */
+  /** Ends a failed response: open runs have failed, except searches that were reported as completed. */
   fail(): void {
-    this.#finishAll(run => run.kind === 'search' && run.isCompletionTold)
+    this.#finishAll(run => run.kind === 'search' && run.isCompletionReported)
   }
 
   #finishAll(isCompleted: (run: SearchRun | ImageRun) => boolean): void {
@@ -128,18 +128,18 @@ export class HostedItems {
       action: { type: 'search', query: this.#request.echo?.userText ?? '', sources: [] }
     }
     const outputIndex = this.#list.add(item)
-    return { kind: 'search', outputIndex, item, isCompletionTold: false, isDone: false }
+    return { kind: 'search', outputIndex, item, isCompletionReported: false, isDone: false }
   }
 
-  #tellSearchCompletion(run: SearchRun): void {
-    if (run.isCompletionTold) return
-    run.isCompletionTold = true
+  #reportSearchCompletion(run: SearchRun): void {
+    if (run.isCompletionReported) return
+    run.isCompletionReported = true
     const place = { item_id: run.item.id, output_index: run.outputIndex }
     this.#list.emit?.({ type: 'response.web_search_call.completed', ...place })
   }
 
   #finishSearch(run: SearchRun, status: 'completed' | 'failed'): void {
-    if (status === 'completed') this.#tellSearchCompletion(run)
+    if (status === 'completed') this.#reportSearchCompletion(run)
     run.isDone = true
     run.item.status = status
     this.#list.finish(run.outputIndex, run.item)
@@ -167,14 +167,14 @@ export class HostedItems {
     this.#list.finish(run.outputIndex, run.item)
   }
 
-  /** Writes the call of the client's own image tool, once per answer. False when the client has none. */
+  /** Writes a call of the client's own image tool, once per response. False when the client has no such tool. */
   #callImageTool(): boolean {
     const tool = findImageTool(this.#request)
     if (tool === undefined) return false
     if (this.#hasImageCall) return true
     this.#hasImageCall = true
     const { name, namespace } = tool
-    // The upstream knows nothing of this call, so its id carries no state.
+    // The upstream did not make this call, so its id holds no state id.
     const id = writeToolCallId({ stateId: undefined, name, callNumber: 0, nonce: this.#request.requestId })
     const call = new CallBlock(this.#list, namespace === undefined ? { id, name } : { id, name, namespace })
     call.add(JSON.stringify({ prompt: this.#request.echo?.userText ?? '' }))

@@ -1,5 +1,5 @@
-// Turns an answer into output items, as it happens or afterwards: both ways go through this one machine, so the streamed and the
-// whole answer have the same items (field lesson F3).
+// Turns the events of a response into output items. Streamed and whole responses go through the same machine, so their items are
+// the same (field lesson F3).
 
 import {
   assertNever,
@@ -23,19 +23,19 @@ export class OutputMachine {
   readonly #hosted: HostedItems
   readonly #splitName: (call: ToolCallStartEvent) => CallHead
   #block: Block | undefined
-  /** The block's own end was seen: it stays open until something follows, because only then it is known to be whole. */
+  /** The end event of the block has arrived. The block is closed only later, because the end of the response decides its status. */
   #isBlockEnded = false
-  /** What searches found since the last text, by the number of the run. */
-  #found: Array<{ run: number; data: JsonObject }> = []
+  /** Results of hosted tools since the last text, with the index of their run. */
+  #findings: Array<{ run: number; data: JsonObject }> = []
 
-  /** @param emit takes the events of a stream; absent for a whole answer. */
+  /** @param emit receives the events of a stream; absent for a whole response. */
   constructor(request: NormalizedRequest, emit?: EmitItemEvent) {
     this.#list = new OutputList(request.requestId, emit)
     this.#hosted = new HostedItems(this.#list, request)
     this.#splitName = createNameSplitter(request.tools)
   }
 
-  /** The items so far; one that is still open is not whole yet. */
+  /** The items so far; the last one may be incomplete. */
   get items(): ResponsesOutputItem[] {
     return this.#list.items
   }
@@ -102,7 +102,7 @@ export class OutputMachine {
     }
   }
 
-  /** Ends the answer: everything is closed, and an answer with nothing in it is an empty message. */
+  /** Ends the response: closes all items, and writes an empty message for a response without items. */
   finish(status: ClosingStatus): void {
     this.#closeBlock(status)
     this.#hosted.finish()
@@ -112,7 +112,7 @@ export class OutputMachine {
     message.close(status, undefined)
   }
 
-  /** The answer broke off: what was whole stays so, what was open is closed as incomplete. */
+  /** Ends a failed response: a block without its end event is closed as incomplete. */
   fail(): void {
     this.#closeBlock(this.#isBlockEnded ? 'completed' : 'incomplete')
     this.#hosted.fail()
@@ -136,18 +136,18 @@ export class OutputMachine {
   }
 
   #noteFindings(event: HostedToolEndEvent): void {
-    if (event.inlineData !== undefined) this.#found.push({ run: event.index, data: event.inlineData })
+    if (event.inlineData !== undefined) this.#findings.push({ run: event.index, data: event.inlineData })
   }
 
   #takeFindings(): JsonObject | undefined {
-    if (this.#found.length === 0) return undefined
-    const found = this.#found.toSorted((left, right) => left.run - right.run)
-    this.#found = []
-    return Object.assign({}, ...found.map(({ data }) => data))
+    if (this.#findings.length === 0) return undefined
+    const sorted = this.#findings.toSorted((left, right) => left.run - right.run)
+    this.#findings = []
+    return Object.assign({}, ...sorted.map(({ data }) => data))
   }
 }
 
-/** The events that lead to these items, in an order that gives the same output as the events they came from. */
+/** Replays the items of a whole response as events, in an order that gives the same output items as its original events. */
 export function* replayItems(items: readonly OutputItem[]): Iterable<NormalizedEvent> {
   const running: Array<{ itemsAtEnd: number; event: HostedToolEndEvent }> = []
   let calls = 0

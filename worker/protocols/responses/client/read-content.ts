@@ -1,4 +1,4 @@
-// The content of a message or of a tool result: text, or parts of text, pictures, files and sound (responses.md 3).
+// Reads the content of a message or of a tool result: text, or parts with text, images, files and audio (responses.md 3).
 
 import {
   type ContentPart,
@@ -12,7 +12,7 @@ import {
 import { joinPath, keepDefined, readObject, readOptionalString, readString, wrongType } from '../../shared/field.ts'
 import { readMediaUrl } from '../../shared/media-source.ts'
 
-/** Reads a content that stands at `path`. Raises `invalid_request` with the path of the part or member at fault. */
+/** Reads the content at `path` of the body. Raises `invalid_request` with the path of the wrong part or member. */
 export function readContent(content: JsonValue | undefined, path: string): Pick<NormalizedMessage, 'content' | 'form'> {
   if (typeof content === 'string') return { content: [{ type: 'text', text: content }], form: 'text' }
   if (content === undefined) return { content: [], form: 'absent' }
@@ -24,7 +24,7 @@ export function readContent(content: JsonValue | undefined, path: string): Pick<
 function readPart(part: JsonValue, path: string): ContentPart {
   if (!isJsonObject(part)) throw wrongType(path, 'an object', part)
   switch (part.type) {
-    // What the model said in an earlier turn comes back as output text (field lesson F6).
+    // Clients return the text of earlier responses as output text (field lesson F6).
     case 'input_text':
     case 'output_text':
     case 'text':
@@ -45,7 +45,7 @@ function readPart(part: JsonValue, path: string): ContentPart {
   }
 }
 
-/** A text that may be empty: clients do send empty parts. */
+/** Accepts an empty text, because clients send empty parts. */
 function readText(part: JsonObject, member: string, path: string): string {
   const text = part[member]
   if (typeof text !== 'string') throw wrongType(joinPath(path, member), 'a string', text)
@@ -69,11 +69,11 @@ function readFileData(part: JsonObject, path: string): MediaSource {
     return readMediaUrl(readString(part, 'file_url', path))
   }
   const data = readString(part, 'file_data', path)
-  // Some clients send the base64 alone; what it is, the file's name says.
+  // Some clients send only the base64 text; then the media type follows from the file name.
   return URL_SCHEME.test(data) ? readMediaUrl(data) : { kind: 'bytes', mediaType: '', base64: data }
 }
 
-/** base64 has no colon. */
+/** Matches no base64 text, because base64 has no colon. */
 const URL_SCHEME = /^[a-z][a-z0-9+.-]*:/i
 
 function readAudio(part: JsonObject, path: string): ContentPart {

@@ -1,5 +1,5 @@
-// The conversation as the client sent it: the instructions, then the items of the input in their order (responses.md 3). A call is
-// an item of its own here; the calls of one turn go into one message with the words before them, as the upstream wrote them.
+// Reads the conversation: the instructions, then the items of the input in their order (responses.md 3). A tool call is a separate
+// item in this protocol; the calls of one turn become one assistant message with the text before them.
 
 import {
   createToolTurnState,
@@ -22,14 +22,14 @@ import type { ResponsesRequest } from './schema.ts'
 
 export interface ReadInput {
   messages: NormalizedMessage[]
-  /** Types of the items that say nothing to the upstream and were skipped. */
+  /** Types of the items that were skipped, because the upstream has no use for them. */
   skipped: string[]
 }
 
 /**
- * Reads `instructions` and `input`. Raises `invalid_request` with the path of what is missing or wrong, and for an input that
- * holds nothing, unless instructions or a stored conversation stand for it.
- * @param tools the tools of the request: where only one function is declared, a result without a name is its result.
+ * Reads `instructions` and `input`. Raises `invalid_request` with the path of the missing or wrong member, and for an empty input
+ * without instructions and without a stored conversation.
+ * @param tools the tools of the request: if there is exactly one function, a result without a name belongs to it.
  */
 export function readInput(body: ResponsesRequest, tools: readonly NormalizedTool[]): ReadInput {
   const messages: NormalizedMessage[] = []
@@ -82,7 +82,7 @@ class ItemReader {
         return
     }
     if (isMessage(item, type)) this.#readMessage(item, path)
-    // Reasoning, references, the runs of hosted tools and what only other services know: nothing the upstream could take.
+    // The upstream cannot read reasoning, references, hosted tool runs and items of other services.
     else this.skipped.push(type ?? 'item_reference')
   }
 
@@ -114,7 +114,7 @@ class ItemReader {
 
   #addResult(result: ToolResultPart): void {
     const isOfKnownCall = result.callId !== null && this.#callIds.has(result.callId)
-    // The stateful loop sends the result alone, and an id that is not ours names no function.
+    // A client with a stored conversation sends only the result, and an id that the gateway did not issue holds no function name.
     if (result.name === undefined && !isOfKnownCall && this.#openCalls === 0 && this.#onlyFunction !== undefined) {
       result.name = this.#onlyFunction
     }
@@ -123,7 +123,7 @@ class ItemReader {
   }
 }
 
-/** An item without a type is a message if it looks like one, and a reference to an item otherwise. */
+/** An item without a type is a message if it has a role or a content, and otherwise a reference to an item. */
 function isMessage(item: JsonObject, type: string | undefined): boolean {
   if (type === 'message') return true
   return type === undefined ? 'role' in item || 'content' in item : 'role' in item && 'content' in item
@@ -144,7 +144,7 @@ function readCall(item: JsonObject, path: string): ToolCallPart {
   return call
 }
 
-/** Reads the result of a call; where there is no `call_id`, other members are tried, and its place in the order decides. */
+/** Reads the result of a call. Without a `call_id` other members are read; without any id the order of the items decides. */
 function readResult(item: JsonObject, output: JsonValue | undefined, path: string): ToolResultPart {
   const isItem = item.type === 'function_call_output'
   const outputPath = `${path}.${isItem ? 'output' : 'content'}`
@@ -173,7 +173,7 @@ function findText(item: JsonObject, members: readonly string[]): string | null {
   return null
 }
 
-/** The upstream's handle on the turn of a call, from the first id that can hold one. */
+/** The upstream's state id of a call, from the first member whose id holds one. */
 function findStateId(item: JsonObject, members: readonly string[]): string | undefined {
   for (const member of members) {
     const value = item[member]

@@ -1,5 +1,5 @@
-// The wire of the Responses operation: what every parameter does, and the shapes of what we answer. The item and event types are
-// those of the official SDK as far as we write them; a test holds them to it.
+// The wire of the Responses operation: what every parameter does, and the types of the responses. The item and event types are the
+// subset of the official SDK's types that the gateway writes; a test compares them.
 
 import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
 import {
@@ -72,10 +72,10 @@ export const responsesParameters = {
   ...sdkOptions
 } as const satisfies ParameterTable
 
-/** A body as it came: parsed JSON whose members nobody has looked at yet. */
+/** The body of a request: parsed JSON whose members are not validated yet. */
 export type ResponsesRequest = JsonObject & { [Name in keyof typeof responsesParameters]?: JsonValue | undefined }
 
-/** `start_index` and `end_index` count UTF-16 code units of the text of its part. */
+/** `start_index` and `end_index` count UTF-16 code units in the text of the part. */
 export type ResponsesAnnotation = {
   type: 'url_citation'
   start_index: number
@@ -89,7 +89,7 @@ export type ResponsesOutputText = {
   text: string
   annotations: ResponsesAnnotation[]
   logprobs: never[]
-  /** Extension: what the provider's own tools found, as the provider gave it. */
+  /** Extension: the results of hosted tools, as the provider sent them. */
   inline_data?: JsonObject
 }
 
@@ -129,9 +129,9 @@ export type ResponsesImageGeneration = {
   id: string
   type: 'image_generation_call'
   status: 'in_progress' | 'completed' | 'failed'
-  /** Base64; null when there is no image, or when it could not be fetched. */
+  /** Base64; null when there is no image, or when fetching it failed. */
   result: string | null
-  /** Extensions: what the provider says of the file. */
+  /** Extensions: the provider's description of the file. */
   file_id?: string
   mime?: string
   target?: string
@@ -150,11 +150,11 @@ export type ResponsesUsage = {
   output_tokens: number
   output_tokens_details: { reasoning_tokens: number }
   total_tokens: number
-  /** Extension, for clients of the sister operation. */
+  /** Extension, for clients that read usage as in chat completions. */
   prompt_tokens_details: { cached_tokens: number }
 }
 
-/** What an answer repeats of its request, with the defaults of the operation. */
+/** The members that a response repeats from its request, with the defaults of the operation. */
 export type ResponsesEcho = {
   instructions: string | null
   max_output_tokens: number | null
@@ -183,18 +183,18 @@ export type ResponsesResponse = ResponsesEcho & {
   incomplete_details: { reason: 'max_output_tokens' | 'content_filter' } | null
   model: string
   output: ResponsesOutputItem[]
-  /** null until it is known, and when the provider reported none. */
+  /** Null until the usage is known, and when the provider did not report it. */
   usage: ResponsesUsage | null
   metadata: Record<string, string>
   access_programs: null
 }
 
-/** Where an event belongs. */
+/** The output item of an event. */
 type OfItem = { item_id: string; output_index: number }
 type OfContent = OfItem & { content_index: number }
 type OfSummary = OfItem & { summary_index: number }
 
-/** What happens to the items of an answer, still without sequence numbers. */
+/** The events about the items of a response, without sequence numbers. */
 export type ResponsesItemEvent =
   | { type: 'response.output_item.added'; output_index: number; item: ResponsesOutputItem }
   | { type: 'response.output_item.done'; output_index: number; item: ResponsesOutputItem }
@@ -226,5 +226,5 @@ export type ResponsesLifecycleEvent = {
   response: ResponsesResponse
 }
 
-/** An event as it stands in the stream. */
+/** An event of a stream, with its sequence number. */
 export type ResponsesEvent = (ResponsesItemEvent | ResponsesLifecycleEvent) & { sequence_number: number }

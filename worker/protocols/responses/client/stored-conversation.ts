@@ -1,21 +1,21 @@
-// The conversation that the upstream keeps, seen from the client: the id of a response is that of the thread it stands in
-// (responses.md 4 and 6). The gateway itself keeps nothing, so an id can only be what the upstream gave.
+// Maps response ids to the conversations that the upstream stores: the id of a response is the id of its thread (responses.md 4 and
+// 6). The gateway stores no conversation, so the only ids are those of the upstream.
 
 import { isJsonObject, type NormalizedRequest } from '../../../normalized/index.ts'
 
 const ID_PREFIX = 'resp_'
 
-/** @param conversationId the stored conversation that the provider named in its response, if it did. */
+/** @param conversationId id of the stored conversation in the provider's response; undefined when it has none. */
 export function writeResponseId(request: NormalizedRequest, conversationId: string | undefined): string {
   return ID_PREFIX + (conversationId ?? findRequestedThread(request) ?? request.requestId)
 }
 
-/** The provider's stored conversation that a response id of the client stands for; clients may leave the prefix out. */
+/** The id of the provider's stored conversation in a response id; clients may omit the prefix. */
 export function readResponseId(responseId: string): string {
   return responseId.startsWith(ID_PREFIX) ? responseId.slice(ID_PREFIX.length) : responseId
 }
 
-/** The thread that the request continues. A literal additional field wins over `previous_response_id`, as it does upstream. */
+/** The thread that the request continues. An additional field wins over `previous_response_id`, as it does upstream. */
 export function findRequestedThread(request: NormalizedRequest): string | undefined {
   const storage = request.additionalFields?.storage
   const given = isJsonObject(storage) ? storage.thread_id : undefined
@@ -23,7 +23,7 @@ export function findRequestedThread(request: NormalizedRequest): string | undefi
   return request.conversation?.storedConversationId
 }
 
-/** True when the upstream is asked to keep the conversation, whatever member asks for it. */
+/** True when any member of the request asks the upstream to store the conversation. */
 export function isStored(request: NormalizedRequest): boolean {
   const { previousResponseId, store } = request.conversation ?? {}
   const storage = request.additionalFields?.storage

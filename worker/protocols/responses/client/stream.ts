@@ -1,5 +1,5 @@
-// The streamed answer: the response as it begins, every item as it grows, the response as it ended. Exactly one terminal event ends
-// every stream, and nothing follows it (responses.md 7).
+// Writes a streamed response: the response at its start, every item as it grows, and the response at its end. Every stream has
+// exactly one terminal event, and nothing follows it (responses.md 7).
 
 import type { ErrorEvent, FinishEvent, NormalizedEvent, NormalizedUsage } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
@@ -9,7 +9,7 @@ import type { ResponsesItemEvent, ResponsesLifecycleEvent } from './schema.ts'
 import { findRequestedThread, isStored, writeResponseId } from './stored-conversation.ts'
 import { createResponseWriter, mapStatus, type ResponseEnd, type ResponseParts } from './write-response.ts'
 
-/** Creates the writer of one streamed answer. */
+/** Creates the writer of one streamed response. */
 export function createResponsesStreamWriter(context: ResponseContext): StreamWriter {
   return new ResponsesStream(context)
 }
@@ -26,15 +26,15 @@ class ResponsesStream implements StreamWriter {
   readonly #writeResponse: (parts: ResponseParts) => ResponsesLifecycleEvent['response']
   #written = ''
   #sequenceNumber = 0
-  /** The item that grows, and what its deltas say of it. */
+  /** The item of the last text delta, and the members that all text deltas of this item share. */
   #deltaItemId: string | undefined
-  #deltaPlace = ''
-  /** The id that the first event announced. */
+  #deltaMembers = ''
+  /** The id in the first event. */
   #id: string | undefined
   #metadata: Record<string, string> = {}
   #usage: NormalizedUsage | null = null
   #isEnded = false
-  /** Events that wait for the response's id to be known; undefined when nothing needs to wait. */
+  /** Events that are held back until the id of the response is known; undefined when it is known. */
   #held: NormalizedEvent[] | undefined
 
   constructor(context: ResponseContext) {
@@ -56,7 +56,7 @@ class ResponsesStream implements StreamWriter {
     return written
   }
 
-  /** Holds events back until one of them tells the id of the response, or the answer is over. */
+  /** Holds events back until one of them has the id of the response, or ends the response. */
   #release(events: readonly NormalizedEvent[]): readonly NormalizedEvent[] {
     const held = this.#held ?? []
     held.push(...events)
@@ -66,7 +66,7 @@ class ResponsesStream implements StreamWriter {
   }
 
   #writeEvent(event: NormalizedEvent, known: readonly NormalizedEvent[]): void {
-    // A stream cannot begin with anything else; what comes without a start is the failure of it.
+    // Every stream begins with these frames, also when it fails before a start event.
     if (this.#id === undefined) this.#begin(event.type === 'start' ? event.metadata : {}, findThread(known))
     switch (event.type) {
       case 'start':
@@ -97,7 +97,7 @@ class ResponsesStream implements StreamWriter {
     this.#writeFrame('response.in_progress', `"response":${text}`)
   }
 
-  /** A thread that the upstream names only now is what the next request needs (responses.md 7.1). */
+  /** A thread id that arrives only at the end becomes the final id, because the next request needs it (responses.md 7.1). */
   #chooseFinalId(event: FinishEvent): string | undefined {
     const threadId = findThread([event])
     const mayChange = threadId !== undefined && this.#context.needsFinalId !== true
@@ -130,30 +130,30 @@ class ResponsesStream implements StreamWriter {
   }
 
   /**
-   * Nearly all events of a stream are these, and they differ in their number and their text alone. The text is all that has to be
-   * escaped: an id is built on that of the request.
+   * Most events of a stream are text deltas, which differ only in their number and their text. Only the text is escaped: the item
+   * id is derived from the request id.
    */
   #writeTextDelta({ item_id, output_index, delta }: TextDelta): void {
     if (item_id !== this.#deltaItemId) {
       this.#deltaItemId = item_id
-      this.#deltaPlace = `,"item_id":"${item_id}","output_index":${output_index},"content_index":0,"delta":`
+      this.#deltaMembers = `,"item_id":"${item_id}","output_index":${output_index},"content_index":0,"delta":`
     }
     const text = JSON.stringify(delta)
-    this.#written += `${TEXT_DELTA_HEAD}${this.#sequenceNumber++}${this.#deltaPlace}${text},"logprobs":[]}\n\n`
+    this.#written += `${TEXT_DELTA_HEAD}${this.#sequenceNumber++}${this.#deltaMembers}${text},"logprobs":[]}\n\n`
   }
 
-  /** @param members JSON of the event's members besides its type and its number, without the braces. */
+  /** @param members JSON of the event's members without its type and number, and without the braces. */
   #writeFrame(type: string, members: string): void {
     this.#written += `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequenceNumber++},${members}}\n\n`
   }
 }
 
-/** Only a conversation that is to be stored and continues none has an id that the request does not tell. */
+/** True for a new stored conversation: its id is not in the request, and may arrive after the start. */
 function mayGetThreadLate({ request }: ResponseContext): boolean {
   return isStored(request) && findRequestedThread(request) === undefined
 }
 
-/** The thread that the first of these events to know one names. */
+/** The thread id of the first event that has one. */
 function findThread(events: readonly NormalizedEvent[]): string | undefined {
   for (const event of events) {
     if (event.type !== 'start' && event.type !== 'finish') continue

@@ -1,4 +1,4 @@
-// The response object: the whole answer, and the same object in the events that begin and end a stream (responses.md 4).
+// Writes the response object: a whole response, and the same object in the first and last events of a stream (responses.md 4).
 
 import {
   assertNever,
@@ -14,7 +14,7 @@ import { OutputMachine, replayItems } from './output.ts'
 import type { ResponsesFailure, ResponsesOutputItem, ResponsesResponse, ResponsesUsage } from './schema.ts'
 import { writeResponseId } from './stored-conversation.ts'
 
-/** Writes a whole answer. It is the response that the last event of a stream of the same events holds (field lesson F3). */
+/** Writes a whole response. It equals the response in the last event of a stream of the same events (field lesson F3). */
 export function writeResponsesResponse(response: NormalizedResponse, context: ResponseContext): ResponsesResponse {
   const { conversationId, finish, items, metadata, usage } = response
   const output = new OutputMachine(context.request)
@@ -29,7 +29,7 @@ export function writeResponsesResponse(response: NormalizedResponse, context: Re
   })
 }
 
-/** How an answer ended; undefined while it goes on. */
+/** How a response ended. */
 export type ResponseEnd = { type: 'finish'; reason: FinishReason } | { type: 'failure'; failure: ResponsesFailure }
 
 export interface ResponseParts {
@@ -37,10 +37,11 @@ export interface ResponseParts {
   output: ResponsesOutputItem[]
   metadata: Record<string, string>
   usage: NormalizedUsage | null
+  /** Undefined in the first events of a stream. */
   end: ResponseEnd | undefined
 }
 
-/** A writer of response objects that differ in their parts only. */
+/** Creates a writer of response objects that differ only in their parts. */
 export function createResponseWriter(context: ResponseContext): (parts: ResponseParts) => ResponsesResponse {
   const { createdAt, model, request } = context
   const echo = writeEcho(request)
@@ -64,7 +65,7 @@ export function createResponseWriter(context: ResponseContext): (parts: Response
   }
 }
 
-/** An answer that the provider cut is incomplete, and so is what stands last in it. */
+/** The status of a response, and of its last item: incomplete when the provider cut the response. */
 export function mapStatus(reason: FinishReason): ClosingStatus {
   switch (reason) {
     case 'stop':
@@ -79,7 +80,7 @@ export function mapStatus(reason: FinishReason): ClosingStatus {
   }
 }
 
-/** null when the provider reported nothing. The details are numbers always: the SDK's type knows no null there. */
+/** Null when the provider reported no usage. Unknown counts are 0, because the SDK's type has no null for them. */
 export function writeUsage(usage: NormalizedUsage | null): ResponsesUsage | null {
   if (usage === null) return null
   const inputTokens = usage.inputTokens ?? 0

@@ -425,6 +425,7 @@ t.test('a streamed request is streamed by the upstream', async t => {
 const reading: NativeReading = {
   toolNames: new Map(),
   buffersToolCalls: false,
+  keepsFirstCallOnly: false,
   expectsToolCall: false,
   isStructuredOutput: false,
   droppedAttachments: 0,

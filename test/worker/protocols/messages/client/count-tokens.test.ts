@@ -59,30 +59,30 @@ t.test('system, messages, tools and schema count, in this order (D5)', async t =
   t.strictSame(writeCountTokens([2, 3, 5]), { input_tokens: 10 })
 })
 
-t.test('nothing to count is zero', async t => {
+t.test('a request without counted texts counts zero tokens', async t => {
   t.strictSame(textsOf({}), [])
   t.strictSame(textsOf({ system: '', messages: [{ role: 'user', content: '' }] }), [])
   t.strictSame(writeCountTokens([]), { input_tokens: 0 })
 })
 
-t.test('images, documents and data URLs count nothing (D8)', async t => {
+t.test('images, documents and data URLs are not counted (D8)', async t => {
   const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'A'.repeat(4000) } }
   const document = { type: 'document', source: { type: 'text', data: 'long text' } }
   t.strictSame(textsOf({ messages: [{ role: 'user', content: [image, document] }] }), [])
 })
 
-t.test('a result counts as the object that the upstream gets, a failed one too', async t => {
+t.test('a tool result counts as the object that the upstream gets, also when the tool failed', async t => {
   const resultOf = (result: JsonObject) =>
     textsOf({ messages: [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'i', ...result }] }] })
   t.strictSame(resultOf({ content: '{"a": 1}' }), ['{"a": 1}'])
   t.strictSame(resultOf({ content: 'boom', is_error: true }), ['{"error":"boom","is_error":true}'])
 })
 
-t.test('tools that may not be used count nothing', async t => {
+t.test('tools are not counted when the tool choice is none', async t => {
   t.strictSame(textsOf({ tools: [{ name: 'f', input_schema: {} }], tool_choice: { type: 'none' } }), [])
 })
 
-t.test('an unfinished conversation can be counted, a malformed one cannot', async t => {
+t.test('an incomplete conversation can be counted, a malformed one is refused', async t => {
   const call = { type: 'tool_use', id: 'i', name: 'f', input: {} }
   t.strictSame(textsOf({ messages: [{ role: 'assistant', content: [call] }] }), ['f', '{}'])
   t.equal(failure(() => read({})).param, 'messages')
@@ -90,7 +90,7 @@ t.test('an unfinished conversation can be counted, a malformed one cannot', asyn
   t.equal(failure(() => read({ messages: [], extra_body: 'x' })).param, 'extra_body')
 })
 
-t.test('what selects the model is read, everything else has no effect', async t => {
+t.test('only the parameters that select the model are read, all others have no effect', async t => {
   const { request } = read({
     model: ' ',
     messages: [],

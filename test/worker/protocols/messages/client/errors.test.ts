@@ -15,7 +15,7 @@ function write(code: ErrorCode, options: ConstructorParameters<typeof GatewayErr
   return writeMessagesError(new GatewayError(code, options), context)
 }
 
-/** What the contract (section 8) wants for each code: status, type, and whether the code itself is named. */
+/** Status and type of each code in the contract (section 8), and whether the body has the code itself. */
 const expected: Record<ErrorCode, [status: number, type: string, isNamed?: true]> = {
   invalid_json: [400, 'invalid_request_error'],
   invalid_request: [400, 'invalid_request_error'],
@@ -56,7 +56,7 @@ const expected: Record<ErrorCode, [status: number, type: string, isNamed?: true]
   credential_unavailable: [502, 'api_error', true]
 }
 
-t.test('every code has its status and type, in the envelope and nothing around it', async t => {
+t.test('every code has its status and type, and the body has no other members', async t => {
   for (const code of codes) {
     const [status, type, isNamed] = expected[code]
     const message = errorDefinitions[code].text
@@ -67,7 +67,7 @@ t.test('every code has its status and type, in the envelope and nothing around i
   }
 })
 
-t.test('the type follows a status that was kept from the upstream', async t => {
+t.test('the type follows the status of the upstream where that is kept', async t => {
   const cases: Array<[code: ErrorCode, status: number, type: string]> = [
     ['upstream_rejected', 402, 'invalid_request_error'],
     ['upstream_rejected', 413, 'request_too_large'],
@@ -85,14 +85,14 @@ t.test('the type follows a status that was kept from the upstream', async t => {
   }
 })
 
-t.test('the message names the field at fault, once', async t => {
+t.test('the message names the wrong field once', async t => {
   const field = writeMessagesError(invalidRequest('messages', 'Field required'), context)
   t.match(field.body, { error: { message: 'messages: Field required' } })
   const named = write('unsupported_semantic', { param: 'thinking', message: 'thinking cannot be preserved.' })
   t.match(named.body, { error: { message: 'thinking cannot be preserved.' } })
 })
 
-t.test('operations 57: a refusal while shutting down has its reason and the time to come back', async t => {
+t.test('operations 57: an error during shutdown has its reason and a retry time', async t => {
   const written = write('gateway_not_ready', { reason: 'gateway_shutting_down' })
   t.equal(written.status, 503)
   t.same(written.headers, { 'retry-after': '1' })
@@ -108,32 +108,32 @@ t.test('operations 57: a refusal while shutting down has its reason and the time
   })
 })
 
-t.test('headers say when to try again, what is allowed, and what is missing', async t => {
+t.test('headers have the retry time, the allowed methods and the authentication scheme', async t => {
   t.same(write('rate_limited', { retryAfter: '7' }).headers, { 'retry-after': '7' })
   t.same(write('provider_failure', { status: 503, retryAfter: '9' }).headers, { 'retry-after': '9' })
-  t.same(write('upstream_error', { retryAfter: '9' }).headers, {}, 'only where a retry makes sense')
+  t.same(write('upstream_error', { retryAfter: '9' }).headers, {}, 'no retry time for an error that is not retryable')
   t.same(write('model_concurrency_limit').headers, { 'retry-after': '1' })
   t.same(write('method_not_allowed', { allow: 'POST' }).headers, { allow: 'POST' })
   t.same(write('invalid_api_key').headers, { 'www-authenticate': 'Bearer' })
 })
 
-t.test('what really happened stays inside', async t => {
+t.test('the internal cause is not in the response', async t => {
   const written = write('provider_failure', { cause: new Error('connect ECONNREFUSED 10.0.0.1:443') })
   t.notMatch(JSON.stringify(written), /10\.0\.0\.1/)
 })
 
-t.test('the path of a field is written as names and numbers', async t => {
+t.test('the path of a field is written as names and numbers separated by dots', async t => {
   const missing = writeMessagesError(invalidRequest('messages[2].content[0].text', 'Field required'), context)
   t.match(missing.body, { error: { message: 'messages.2.content.0.text: Field required' } })
   const quoted = writeMessagesError(invalidRequest('tools[0].name', "'tools[0].name' must be a string."), context)
   t.match(quoted.body, { error: { message: 'tools.0.name: must be a string.' } })
 })
 
-t.test('a failure of the model itself is not tried again by the SDK', async t => {
+t.test('the SDK does not retry a generation failure', async t => {
   t.same(write('upstream_generation_error').headers, { 'x-should-retry': 'false' })
 })
 
-t.test('the upstream status decides the type, and 429 and 503 say when to come back', async t => {
+t.test('the upstream status decides the type, and 429 and 503 have a retry time', async t => {
   const cases: Array<[status: number, type: string]> = [
     [400, 'invalid_request_error'],
     [401, 'authentication_error'],

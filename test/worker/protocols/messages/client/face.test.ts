@@ -2,7 +2,7 @@ import t from 'tap'
 import { writeMessagesError } from '../../../../../worker/protocols/messages/client/errors.ts'
 import { catchError, failure, read, refusedAt, requestId } from './support.ts'
 
-t.test('a plain request says only what the client said', async t => {
+t.test('a plain request has only the members that the client sent', async t => {
   const { fieldPaths, ...request } = read({ model: 'claude-sonnet-4-5', max_tokens: 50 })
   t.match(fieldPaths, { model: 'model', toolChoice: 'tool_choice' })
   t.ok(Object.isFrozen(fieldPaths), 'one constant for all requests')
@@ -15,6 +15,7 @@ t.test('a plain request says only what the client said', async t => {
     messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }], form: 'text' }],
     tools: [],
     usesLegacyFunctions: false,
+    takesFirstCallOnly: true,
     sampling: { maxOutputTokens: 50 },
     ignored: {},
     model: 'claude-sonnet-4-5'
@@ -23,17 +24,17 @@ t.test('a plain request says only what the client said', async t => {
 
 t.test('a model that is blank, null or missing counts as absent', async t => {
   for (const body of [{}, { model: null }, { model: '' }, { model: ' ' }]) t.notOk('model' in read(body))
-  t.equal(read({ model: ' m ' }).model, ' m ', 'and any other is kept as it was written')
+  t.equal(read({ model: ' m ' }).model, ' m ', 'any other text is kept unchanged')
   t.equal(refusedAt({ model: 3 }), 'model')
 })
 
-t.test('streaming is a boolean or nothing', async t => {
+t.test('stream must be a boolean, null or absent', async t => {
   t.equal(read({ stream: true }).isStream, true)
   t.equal(read({ stream: null }).isStream, false)
   t.equal(refusedAt({ stream: 'yes' }), 'stream')
 })
 
-t.test('sampling is read as sent, zero and negative numbers too', async t => {
+t.test('sampling is read unchanged, including zero and negative numbers', async t => {
   t.strictSame(read({ temperature: 0, top_p: 0.5, top_k: 3, max_tokens: 7, stop_sequences: ['END', ' '] }).sampling, {
     temperature: 0,
     topP: 0.5,
@@ -47,7 +48,7 @@ t.test('sampling is read as sent, zero and negative numbers too', async t => {
   for (const value of [0, -1, 1.5, '5', true]) t.equal(refusedAt({ max_tokens: value }), 'max_tokens')
 })
 
-t.test('any number of stop strings is read, and an empty one is refused', async t => {
+t.test('any number of stop strings is read, and an empty string is refused', async t => {
   const stops = ['a', 'b', 'c', 'd', 'e', 'f']
   t.strictSame(read({ stop_sequences: stops }).sampling.stop, stops)
   for (const value of [null, []]) t.notOk('stop' in read({ stop_sequences: value }).sampling)
@@ -79,16 +80,16 @@ t.test('known parameters without effect are kept for diagnostics only (E1)', asy
   t.equal(request.user, 'u')
   t.notOk('additionalFields' in request)
   t.strictSame(request.metadata, { user_id: 'u' })
-  t.strictSame(read({ top_k: 'x' }).sampling, {}, 'a wrong type refuses nothing')
+  t.strictSame(read({ top_k: 'x' }).sampling, {}, 'a wrong type is ignored')
 })
 
-t.test('SDK options in the body are neither sent on nor kept', async t => {
+t.test('SDK options in the body are not passed on, and their values are not kept', async t => {
   const request = read({ api_key: 'k', auth_token: 'k', base_url: 'https://example.test', timeout: 3 })
   t.strictSame(request.ignored, { api_key: null, auth_token: null, base_url: null, timeout: null })
   t.notOk('additionalFields' in request)
 })
 
-t.test('unknown members become additional fields and a literal extra_body wins over them', async t => {
+t.test('unknown members become additional fields, and extra_body wins over them', async t => {
   const request = read({
     repetition_penalty: 1.1,
     tenant_hint: 'a',
@@ -104,7 +105,7 @@ t.test('unknown members become additional fields and a literal extra_body wins o
   })
 })
 
-t.test('messages 17: an extra_body that is no object is refused, and the message says so', async t => {
+t.test('messages 17: an extra_body that is not an object is refused, and the message names it', async t => {
   for (const value of ['x', [], 1]) {
     const error = catchError(() => read({ extra_body: value }))
     t.match(writeMessagesError(error, { requestId }), {
@@ -114,26 +115,26 @@ t.test('messages 17: an extra_body that is no object is refused, and the message
   }
 })
 
-t.test('names that reach into prototypes are refused', async t => {
+t.test('member names that change prototypes are refused', async t => {
   t.equal(refusedAt(JSON.parse('{"__proto__": {}}')), '__proto__')
   t.equal(refusedAt({ extra_body: JSON.parse('{"__proto__": {}}') }), 'extra_body.__proto__')
 })
 
-t.test('headers for the upstream are an object', async t => {
+t.test('extra_headers must be an object', async t => {
   t.strictSame(read({ extra_headers: { 'x-a': '1' } }).extraHeaders, { 'x-a': '1' })
   t.equal(refusedAt({ extra_headers: 'x' }), 'extra_headers')
 })
 
-t.test("a thread is refused in the words that make the SDK's tool runner send everything", async t => {
+t.test("a thread is refused with the reason that makes the SDK's tool runner send the whole conversation", async t => {
   const error = catchError(() => read({ thread: { type: 'create' } }))
   t.match(writeMessagesError(error, { requestId }), {
     status: 400,
     body: { error: { type: 'invalid_request_error', details: { error_code: 'thread_unsupported_request' } } }
   })
-  t.strictSame(read({ thread: null }).ignored, {}, 'and none is none')
+  t.strictSame(read({ thread: null }).ignored, {}, 'null counts as absent')
 })
 
-t.test('thinking becomes an effort by its budget', async t => {
+t.test('the thinking budget becomes an effort', async t => {
   const effort = (thinking: object) => read({ thinking: { type: 'enabled', ...thinking } }).reasoning?.effort
   const cases: Array<[budget: number | null | undefined, effort: string]> = [
     [undefined, 'high'],
@@ -150,20 +151,24 @@ t.test('thinking becomes an effort by its budget', async t => {
   }
 })
 
-t.test('an effort in words wins over a budget, and is kept as it is (C5)', async t => {
+t.test('a named effort wins over a budget, and is kept unchanged (C5)', async t => {
   const effort = (body: Parameters<typeof read>[0]) => read(body).reasoning?.effort
   t.equal(effort({ output_config: { effort: 'xhigh' } }), 'xhigh')
   t.equal(effort({ output_config: { effort: 'max' }, thinking: { type: 'enabled', budget_tokens: 1024 } }), 'max')
   t.equal(effort({ output_config: { effort: 'low' }, thinking: { type: 'adaptive' } }), 'low')
   t.equal(effort({ output_config: { effort: null }, thinking: { type: 'enabled' } }), 'high')
   t.equal(effort({ output_config: { effort: 'none' }, thinking: { type: 'enabled' } }), 'none')
-  t.equal(effort({ output_config: { effort: 'high' }, thinking: { type: 'disabled' } }), 'none', 'off is off')
+  t.equal(
+    effort({ output_config: { effort: 'high' }, thinking: { type: 'disabled' } }),
+    'none',
+    'disabled thinking wins'
+  )
   t.equal(refusedAt({ output_config: { effort: 3 } }), 'output_config.effort')
   t.equal(refusedAt({ output_config: { effort: '' } }), 'output_config.effort')
   t.equal(refusedAt({ output_config: 'low' }), 'output_config')
 })
 
-t.test('thinking that leaves it to the model asks for nothing', async t => {
+t.test('thinking without a fixed effort sets no reasoning', async t => {
   for (const type of ['adaptive', 'between_tools']) t.notOk('reasoning' in read({ thinking: { type } }))
   t.notOk('reasoning' in read({ thinking: null, output_config: {} }))
   t.equal(refusedAt({ thinking: {} }), 'thinking.type')
@@ -171,20 +176,20 @@ t.test('thinking that leaves it to the model asks for nothing', async t => {
   t.equal(refusedAt({ thinking: true }), 'thinking')
 })
 
-t.test('thinking that is off takes reasoning out of the additional fields too (C5)', async t => {
+t.test('disabled thinking also removes reasoning from the additional fields (C5)', async t => {
   const extra = { reasoning_effort: 'high', model_options: { reasoning: { effort: 'low' }, preset: 'p' } }
   const off = read({ thinking: { type: 'disabled' }, extra_body: extra })
   t.strictSame(off.additionalFields, { model_options: { preset: 'p' } })
   t.strictSame(read({ thinking: { type: 'adaptive' }, extra_body: extra }).additionalFields, extra)
 })
 
-t.test('a client can ask not to see the thoughts', async t => {
+t.test('a client can hide the reasoning', async t => {
   t.strictSame(read({ thinking: { type: 'adaptive', display: 'omitted' } }).reasoning, { isVisible: false })
   t.notOk('reasoning' in read({ thinking: { type: 'adaptive', display: 'summarized' } }))
   t.equal(refusedAt({ thinking: { type: 'adaptive', display: 1 } }), 'thinking.display')
 })
 
-t.test('an output schema is read from both places and never rewritten', async t => {
+t.test('an output schema is read from both members and not changed', async t => {
   const schema = { type: 'object', properties: { a: { $ref: '#/$defs/A' }, c: true }, $defs: { A: { type: ['null'] } } }
   const format = { type: 'json_schema', schema }
   for (const body of [{ output_config: { format } }, { output_format: format }]) {
@@ -200,7 +205,7 @@ t.test('an output schema is read from both places and never rewritten', async t 
   for (const body of [{}, { output_config: { format: null }, output_format: null }]) t.notOk('output' in read(body))
 })
 
-t.test('a malformed output format is refused at the member at fault', async t => {
+t.test('a malformed output format is refused with the path of the wrong member', async t => {
   const error = { code: 'unsupported_response_format', param: 'output_config.format.type', status: 400 }
   t.strictSame(
     failure(() => read({ output_config: { format: { type: 'text' } } })),

@@ -19,7 +19,7 @@ const page = (query: Record<string, unknown>, from = models) => {
   return { ids: data.map(model => model.id).join(''), ...rest }
 }
 
-t.test('a model has every member of the family and a time that never changes', async t => {
+t.test('a model has every member of the protocol and a constant time', async t => {
   t.strictSame(
     models.slice(0, 1).map(model => writeModel(model)),
     [
@@ -40,7 +40,7 @@ t.test('a model has every member of the family and a time that never changes', a
   )
 })
 
-t.test('an alias shows its declared limits', async t => {
+t.test('an alias has its declared limits', async t => {
   const alias: AliasModel = {
     id: 'coder',
     providerKind: 'chat_compatible',
@@ -53,7 +53,7 @@ t.test('an alias shows its declared limits', async t => {
   t.match(writeModel(alias), { max_input_tokens: 32_000, max_tokens: 4096, lifecycle: 'deprecated' })
 })
 
-t.test('without a limit a page has twenty models, and never more than a thousand', async t => {
+t.test('a page has twenty models without a limit, and at most a thousand', async t => {
   t.equal(readModelPageQuery({}).limit, 20)
   for (const limit of ['0', '-1', '1.5', 'x', '', ['x']]) t.equal(readModelPageQuery({ limit }).limit, 20)
   t.equal(readModelPageQuery({ limit: '7' }).limit, 7)
@@ -61,14 +61,14 @@ t.test('without a limit a page has twenty models, and never more than a thousand
   t.equal(readModelPageQuery({ limit: '5000' }).limit, 1000)
 })
 
-t.test('pages forward lead over every model once', async t => {
+t.test('paging forward lists every model once', async t => {
   t.strictSame(page({ limit: '2' }), { ids: 'ab', has_more: true, first_id: 'a', last_id: 'b' })
   t.strictSame(page({ limit: '2', after_id: 'b' }), { ids: 'cd', has_more: true, first_id: 'c', last_id: 'd' })
   t.strictSame(page({ limit: '2', after_id: 'd' }), { ids: 'e', has_more: false, first_id: 'e', last_id: 'e' })
   t.strictSame(page({ limit: '2', after_id: 'e' }), { ids: '', has_more: false, first_id: null, last_id: null })
 })
 
-t.test('pages backward hold the last models before the cursor', async t => {
+t.test('a page backward has the last models before the cursor', async t => {
   t.strictSame(page({ limit: '2', before_id: 'e' }), { ids: 'cd', has_more: true, first_id: 'c', last_id: 'd' })
   t.strictSame(page({ limit: '2', before_id: 'c' }), { ids: 'ab', has_more: false, first_id: 'a', last_id: 'b' })
   t.strictSame(page({ before_id: 'a' }), { ids: '', has_more: false, first_id: null, last_id: null })
@@ -76,7 +76,7 @@ t.test('pages backward hold the last models before the cursor', async t => {
   t.equal(page({ after_id: 'd', before_id: 'a' }).ids, '')
 })
 
-t.test('a cursor that is no model of the list is refused', async t => {
+t.test('a cursor that is not in the list is refused', async t => {
   const error = (param: string) => ({ code: 'invalid_request', param, status: 400 })
   t.strictSame(
     failure(() => page({ after_id: 'x' })),
@@ -86,10 +86,10 @@ t.test('a cursor that is no model of the list is refused', async t => {
     failure(() => page({ before_id: 'x' })),
     error('before_id')
   )
-  t.equal(page({ after_id: '', before_id: '' }).ids, 'abcde', 'an empty one is none')
+  t.equal(page({ after_id: '', before_id: '' }).ids, 'abcde', 'an empty cursor counts as absent')
 })
 
-t.test('a client can ask for models of some stages of life', async t => {
+t.test('a client can select models by lifecycle', async t => {
   const mixed = listOf({ id: 'a' }, { id: 'b', deprecated: true }, { id: 'c' })
   t.equal(page({}, mixed).ids, 'abc')
   t.equal(page({ 'lifecycle[]': 'active' }, mixed).ids, 'ac')

@@ -33,7 +33,7 @@ const v2 = (body: JsonObject) => send('v2', body).upstream
 const messagesV1 = (...messages: JsonObject[]) => v1({ messages }).messages
 const messagesV2 = (...messages: JsonObject[]) => v2({ messages }).messages
 
-t.test('a plain request has the same words on both contracts', async t => {
+t.test('a plain request has the same text on both contracts', async t => {
   t.strictSame(v1({ max_tokens: 50 }), {
     model: 'GigaChat-2-Max',
     messages: [{ role: 'user', content: 'hi' }],
@@ -47,7 +47,7 @@ t.test('a plain request has the same words on both contracts', async t => {
   })
 })
 
-t.test('messages 10: the texts of a system array become one system message in front', async t => {
+t.test('messages 10: the texts of a system array become one system message at the start', async t => {
   const system = [
     { ...text('s1'), cache_control: { type: 'ephemeral' } },
     { ...text('s2'), cache_control: { type: 'ephemeral' } }
@@ -56,7 +56,7 @@ t.test('messages 10: the texts of a system array become one system message in fr
   t.match(v2({ system }).messages, [{ role: 'system', content: [{ text: 's1\ns2' }] }, { role: 'user' }])
 })
 
-t.test('a system message among the messages is moved to the front, where there is no other', async t => {
+t.test('a system message among the messages moves to the start, when there is no other', async t => {
   const system = { role: 'system', content: [text('a'), text('b')] }
   t.strictSame(messagesV1(user(text('hi')), system), [
     { role: 'system', content: 'a\nb' },
@@ -68,19 +68,19 @@ t.test('a system message among the messages is moved to the front, where there i
   ])
 })
 
-t.test('messages 11: a temperature of zero becomes a top_p of zero, whatever the client said of top_p', async t => {
+t.test('messages 11: a temperature of zero becomes a top_p of zero and replaces the top_p of the client', async t => {
   const { temperature, top_p } = v1({ temperature: 0, top_p: 0.9 })
   t.strictSame({ temperature, top_p }, { temperature: undefined, top_p: 0 })
   t.strictSame(v2({ temperature: 0, top_p: 0.9 }).model_options, { top_p: 0 })
 })
 
-t.test('messages 12: any other temperature travels, and a negative one does not', async t => {
+t.test('messages 12: any other temperature is sent, except a negative one', async t => {
   t.equal(v1({ temperature: 0.3 }).temperature, 0.3)
   t.strictSame(v2({ temperature: 0.3, top_p: 0.9 }).model_options, { temperature: 0.3, top_p: 0.9 })
   t.notOk('temperature' in v1({ temperature: -1 }))
 })
 
-t.test('messages 13, 14: what belongs to the service alone never reaches the upstream', async t => {
+t.test('messages 13, 14: parameters of the original service are not sent to the upstream', async t => {
   const ignored = {
     top_k: 3,
     metadata: { user_id: 'u' },
@@ -96,7 +96,7 @@ t.test('messages 13, 14: what belongs to the service alone never reaches the ups
   t.strictSame(Object.keys(v2(ignored)), ['model', 'messages'])
 })
 
-t.test('messages 15: on v2 options of the model move to their place and everything else stays at the root', async t => {
+t.test('messages 15: on v2 model options move into model_options, and all other fields stay at the root', async t => {
   const extra_body = { top_k: 3, repetition_penalty: 1.1, storage: { limit: 2 }, unk: 1 }
   t.strictSame(v2({ max_tokens: 50, extra_body }), {
     model: 'GigaChat-2-Max',
@@ -112,7 +112,7 @@ t.test('messages 15: on v2 options of the model move to their place and everythi
   })
 })
 
-t.test('messages 16: of one field in both forms the literal one is sent', async t => {
+t.test('messages 16: a field in extra_body wins over the same field at the top level', async t => {
   t.match(v1({ update_interval: 1, extra_body: { update_interval: 2 } }), { update_interval: 2 })
 })
 
@@ -122,14 +122,14 @@ t.test('messages 18: the profanity check is the opposite of the v2 filter switch
   t.equal(v2({ profanity_check: false, disable_filter: false }).disable_filter, false)
 })
 
-t.test('messages 21, 22: a budget becomes an effort in the place of the contract', async t => {
+t.test('messages 21, 22: a budget becomes an effort in the member of each contract', async t => {
   t.strictSame(v2({ thinking: { type: 'enabled', budget_tokens: 4000 } }).model_options, {
     reasoning: { effort: 'medium' }
   })
   t.equal(v1({ thinking: { type: 'enabled', budget_tokens: 9000 } }).reasoning_effort, 'high')
 })
 
-t.test('messages 23: thinking that is off or left to the model sends nothing about reasoning', async t => {
+t.test('messages 23: disabled and adaptive thinking send no reasoning member', async t => {
   const extra_body = { reasoning_effort: 'high', reasoning: { effort: 'high' } }
   for (const body of [v1, v2].flatMap(write => [
     write({ thinking: { type: 'disabled' }, extra_body }),
@@ -139,12 +139,12 @@ t.test('messages 23: thinking that is off or left to the model sends nothing abo
   }
 })
 
-t.test('messages 24: an effort in words is sent as it is', async t => {
+t.test('messages 24: a named effort is sent unchanged', async t => {
   t.strictSame(v2({ output_config: { effort: 'low' } }).model_options, { reasoning: { effort: 'low' } })
   t.equal(v1({ output_config: { effort: 'max' } }).reasoning_effort, 'max')
 })
 
-t.test('messages 25, 26: functions are declared as each contract wants them', async t => {
+t.test('messages 25, 26: functions are declared in the form of each contract', async t => {
   const tools = [weather, time]
   const functions = [
     { name: 'get_weather', description: 'Weather', parameters: schema },
@@ -160,28 +160,31 @@ t.test('messages 27, 28: a chosen function is forced', async t => {
   t.strictSame(v2(body).tool_config, { mode: 'forced', function_name: 'get_weather' })
 })
 
-t.test('messages 29: the choice none takes the tools away', async t => {
+t.test('messages 29: the tool choice none removes the tools', async t => {
   const body = { tools: [weather, search], tool_choice: { type: 'none' } }
   t.notMatch(JSON.stringify([v1(body), v2(body)]), /functions|tools|get_weather/)
 })
 
-t.test('messages 30: any of one function is that function', async t => {
+t.test('messages 30: the tool choice any with one function forces that function', async t => {
   const body = { tools: [weather], tool_choice: { type: 'any' } }
   t.strictSame(v1(body).function_call, { name: 'get_weather' })
   t.strictSame(v2(body).tool_config, { mode: 'forced', function_name: 'get_weather' })
 })
 
-t.test('messages 31: any of several is refused on v1 and forced without a name on v2', async t => {
-  const body = { tools: [weather, time], tool_choice: { type: 'any' } }
-  const error = catchError(() => v1(body))
-  t.match(writeMessagesError(error, { requestId }), {
-    status: 400,
-    body: { error: { type: 'invalid_request_error', details: { error_code: 'unsupported_semantic' } } }
-  })
-  t.strictSame(v2(body).tool_config, { mode: 'forced' })
-})
+t.test(
+  'messages 31: the tool choice any with several functions is refused on v1 and forced without a name on v2',
+  async t => {
+    const body = { tools: [weather, time], tool_choice: { type: 'any' } }
+    const error = catchError(() => v1(body))
+    t.match(writeMessagesError(error, { requestId }), {
+      status: 400,
+      body: { error: { type: 'invalid_request_error', details: { error_code: 'unsupported_semantic' } } }
+    })
+    t.strictSame(v2(body).tool_config, { mode: 'forced' })
+  }
+)
 
-t.test('any of built-in tools alone, and of none at all', async t => {
+t.test('the tool choice any with only built-in tools, and without tools', async t => {
   const any = { type: 'any' }
   t.strictSame(v2({ tools: [search], tool_choice: any }).tool_config, { mode: 'forced', tool_name: 'web_search' })
   const several = [search, { type: 'code_execution_20250522', name: 'code_execution' }]
@@ -201,7 +204,7 @@ t.test('any of built-in tools alone, and of none at all', async t => {
 })
 
 t.test(
-  'messages 32, 33: a search is declared on v2 without what the upstream does not know, and not at all on v1',
+  'messages 32, 33: a search is declared on v2 without members unknown to the upstream, and is not sent on v1',
   async t => {
     t.strictSame(v2({ tools: [search] }).tools, [{ web_search: {} }])
     t.strictSame(v2({ tools: [weather, search, { type: 'web_search' }] }).tools, [
@@ -212,7 +215,7 @@ t.test(
   }
 )
 
-t.test('messages 35: tools that run on the client of another service are not sent', async t => {
+t.test('messages 35: client tools of another service are not sent', async t => {
   const tools = [
     { type: 'bash_20250124', name: 'bash' },
     { type: 'memory_20250818', name: 'memory' }
@@ -221,24 +224,27 @@ t.test('messages 35: tools that run on the client of another service are not sen
   t.strictSame(Object.keys(v2({ tools })), ['model', 'messages'])
 })
 
-t.test('messages 36: on v1 a call has an object of arguments and its result is text of an object', async t => {
-  t.strictSame(
-    messagesV1(
-      user(text('weather?')),
-      assistant(text('let me'), toolUse('toolu_1', 'get_weather', { city: 'P' })),
-      user(toolResult('toolu_1', 'ok'))
-    ),
-    [
-      { role: 'user', content: 'weather?' },
-      {
-        role: 'assistant',
-        content: 'let me',
-        function_call: { name: 'get_weather', arguments: { city: 'P' } }
-      },
-      { role: 'function', name: 'get_weather', content: '{"result":"ok"}' }
-    ]
-  )
-})
+t.test(
+  'messages 36: on v1 the arguments of a call are an object, and its result is the JSON text of an object',
+  async t => {
+    t.strictSame(
+      messagesV1(
+        user(text('weather?')),
+        assistant(text('let me'), toolUse('toolu_1', 'get_weather', { city: 'P' })),
+        user(toolResult('toolu_1', 'ok'))
+      ),
+      [
+        { role: 'user', content: 'weather?' },
+        {
+          role: 'assistant',
+          content: 'let me',
+          function_call: { name: 'get_weather', arguments: { city: 'P' } }
+        },
+        { role: 'function', name: 'get_weather', content: '{"result":"ok"}' }
+      ]
+    )
+  }
+)
 
 t.test('messages 37: on v2 a call and its result have the same state id (C3)', async t => {
   const calls = (id: string) =>
@@ -266,7 +272,7 @@ const twoCalls = [
   user(toolResult('ts-1__1', '12:00'), text('and now?'), toolResult('ts-1', '{"t": 4}'))
 ]
 
-t.test('messages 38: on v2 several calls keep their names and results, in the order of the calls (B13)', async t => {
+t.test('messages 38: on v2 several calls keep their names, results and order (B13)', async t => {
   t.strictSame(messagesV2(...twoCalls), [
     {
       role: 'assistant',
@@ -300,7 +306,7 @@ t.test('messages 39: on v1 several calls become pairs of a call and its result',
   ])
 })
 
-t.test('messages 40: the model sees that a tool failed', async t => {
+t.test('messages 40: the result of a failed tool is marked as an error', async t => {
   const messages = [
     assistant(toolUse('ts-1', 'f'), toolUse('ts-1__1', 'f')),
     user(toolResult('ts-1', 'boom', { is_error: true }), toolResult('ts-1__1', '{"code": 7}', { is_error: true }))
@@ -317,7 +323,7 @@ t.test('messages 41: the texts of a result are joined', async t => {
   t.match(messagesV1(assistant(toolUse('toolu_1', 'f')), user(result)), [{}, { content: '{"result":"a\\nb"}' }])
 })
 
-t.test('pictures in a result go with the next words of the user', async t => {
+t.test('images in a tool result are attached to the next user message', async t => {
   const messages = [
     assistant(toolUse('toolu_1', 'f')),
     user(toolResult('toolu_1', [text('see'), png()]), text('what?'))
@@ -331,14 +337,14 @@ t.test('pictures in a result go with the next words of the user', async t => {
   ])
 })
 
-t.test('a result that belongs to no call is refused with its path (B9)', async t => {
+t.test('a result without a call is refused with its path (B9)', async t => {
   t.match(
     failure(() => messagesV1(user(toolResult('toolu_1', 'ok')))),
     { status: 400, code: 'invalid_request', param: 'messages[0].content[0].tool_use_id' }
   )
 })
 
-t.test('a picture is uploaded first and stands where the contract wants it', async t => {
+t.test('an image is uploaded first, and its id is sent in the member of each contract', async t => {
   const body = { messages: [user(png(), text('what is this?'))] }
   const first = send('v1', body)
   const placeholder = first.written.attachments[0]?.placeholder
@@ -348,33 +354,30 @@ t.test('a picture is uploaded first and stands where the contract wants it', asy
     { role: 'user', content: [{ text: 'what is this?' }, { files: [{ id: placeholder }] }] }
   ])
   const known = { type: 'image', source: { type: 'file', file_id: 'f1' } }
-  t.match(messagesV1(user(known)), [{ attachments: ['f1'] }], 'a file of the upstream needs no upload')
+  t.match(messagesV1(user(known)), [{ attachments: ['f1'] }], 'a file id of the upstream is sent without an upload')
   t.strictSame(send('v1', body, { isImageInputEnabled: false }).upstream.messages, [
     { role: 'user', content: 'what is this?' }
   ])
 })
 
-t.test(
-  'messages 46: a picture of a kind that the upstream does not take is refused, and the message names it',
-  async t => {
-    for (const media_type of ['image/webp', 'image/gif']) {
-      const image = { type: 'image', source: { type: 'base64', media_type, data: 'AAEC' } }
-      const error = catchError(() => messagesV1(user(text('see'), image)))
-      const { status, body } = writeMessagesError(error, { requestId })
-      t.match({ status, body }, { status: 400, body: { error: { type: 'invalid_request_error' } } })
-      t.match(JSON.stringify(body), /messages\.0\.content\.1/)
-    }
+t.test('messages 46: an image of an unsupported media type is refused, and the message names the type', async t => {
+  for (const media_type of ['image/webp', 'image/gif']) {
+    const image = { type: 'image', source: { type: 'base64', media_type, data: 'AAEC' } }
+    const error = catchError(() => messagesV1(user(text('see'), image)))
+    const { status, body } = writeMessagesError(error, { requestId })
+    t.match({ status, body }, { status: 400, body: { error: { type: 'invalid_request_error' } } })
+    t.match(JSON.stringify(body), /messages\.0\.content\.1/)
   }
-)
+})
 
-t.test('messages 47: documents and search results are dropped and the text beside them stays', async t => {
+t.test('messages 47: documents and search results are dropped, and the other text is kept', async t => {
   const document = { type: 'document', source: { type: 'text', data: 'd' } }
   const found = { type: 'search_result', source: 's', title: 't', content: [text('secret')] }
   t.strictSame(messagesV1(user(document, text('a')), user(text('b'), found)), [{ role: 'user', content: 'a\nb' }])
   t.strictSame(messagesV1(user(document)), [{ role: 'user', content: '' }])
 })
 
-t.test('messages 48: former thoughts are not sent (C1)', async t => {
+t.test('messages 48: reasoning of earlier turns is not sent (C1)', async t => {
   const messages = [
     user(text('hi')),
     assistant(
@@ -388,52 +391,52 @@ t.test('messages 48: former thoughts are not sent (C1)', async t => {
   t.match(messagesV1(...messages), [{}, { role: 'assistant', content: 'hello' }, {}])
 })
 
-const answerSchema = {
+const outputSchema = {
   type: 'object',
   properties: { a: { $ref: '#/$defs/A' }, b: { type: ['string', 'null'] }, c: { enum: [1, 2] }, d: true },
   $defs: { A: { type: 'string', format: 'email' } },
   anyOf: [{ required: ['a'] }, { type: 'null' }]
 }
 
-t.test('the output schema goes to the place of the contract and to no function', async t => {
-  const output_config = { format: { type: 'json_schema', schema: answerSchema } }
+t.test('the output schema is sent in the member of each contract, and not as a function', async t => {
+  const output_config = { format: { type: 'json_schema', schema: outputSchema } }
   t.strictSame(v1({ output_config }), {
     model: 'GigaChat-2-Max',
     messages: [{ role: 'user', content: 'hi' }],
-    response_format: { type: 'json_schema', schema: answerSchema }
+    response_format: { type: 'json_schema', schema: outputSchema }
   })
   t.strictSame(v2({ output_config }).model_options, {
-    response_format: { type: 'json_schema', schema: answerSchema }
+    response_format: { type: 'json_schema', schema: outputSchema }
   })
   t.match(
     v1({ output_config, response_format: { type: 'other' } }).response_format,
-    { schema: answerSchema },
-    'which a member of the same name cannot change'
+    { schema: outputSchema },
+    'a member of the same name does not change it'
   )
 })
 
-t.test('a tool and a strict schema stand together, and the tool is not forced', async t => {
-  const format = { type: 'json_schema', schema: answerSchema, name: 'n', strict: true }
+t.test('a tool and a strict schema are both sent, and the tool is not forced', async t => {
+  const format = { type: 'json_schema', schema: outputSchema, name: 'n', strict: true }
   const body = v2({ output_config: { format }, tools: [weather] })
   t.strictSame(body.model_options, {
-    response_format: { type: 'json_schema', schema: answerSchema, strict: true }
+    response_format: { type: 'json_schema', schema: outputSchema, strict: true }
   })
   t.match(body.tools, [{ functions: { specifications: [{ name: 'get_weather' }] } }])
   t.notOk('tool_config' in body)
 })
 
-t.test('messages 52: schemas arrive as they were sent', async t => {
-  const tools = [{ name: 'f', input_schema: answerSchema }]
-  const output_config = { format: { type: 'json_schema', schema: answerSchema } }
-  t.strictSame(v1({ tools, output_config }).functions, [{ name: 'f', parameters: answerSchema }])
+t.test('messages 52: schemas are sent unchanged', async t => {
+  const tools = [{ name: 'f', input_schema: outputSchema }]
+  const output_config = { format: { type: 'json_schema', schema: outputSchema } }
+  t.strictSame(v1({ tools, output_config }).functions, [{ name: 'f', parameters: outputSchema }])
   t.strictSame(v2({ tools, output_config }).tools, [
-    { functions: { specifications: [{ name: 'f', parameters: answerSchema }] } }
+    { functions: { specifications: [{ name: 'f', parameters: outputSchema }] } }
   ])
   const keys = JSON.stringify(v1({ tools }).functions)
-  t.ok(keys.includes(JSON.stringify(answerSchema)), 'with their members in the same order')
+  t.ok(keys.includes(JSON.stringify(outputSchema)), 'with the members in the same order')
 })
 
-t.test('the wish for parallel calls travels only to the largest v2 model (B7)', async t => {
+t.test('parallel calls are requested only from the largest v2 model (B7)', async t => {
   const tool_choice = { type: 'auto', disable_parallel_tool_use: false }
   const body = { tools: [weather], tool_choice }
   t.equal(v2(body).parallel_tool_calls, true)
@@ -443,7 +446,7 @@ t.test('the wish for parallel calls travels only to the largest v2 model (B7)', 
   t.notOk('parallel_tool_calls' in v2({ ...body, tool_choice: { ...tool_choice, disable_parallel_tool_use: true } }))
 })
 
-t.test('neighbours of one role are joined, and never across a call', async t => {
+t.test('adjacent messages of one role are joined, but not across a call', async t => {
   t.strictSame(
     messagesV1(
       user(text('a'), text('b')),
@@ -464,15 +467,15 @@ t.test('neighbours of one role are joined, and never across a call', async t => 
 })
 
 t.test(
-  'messages 76: with model passing off the configured model goes upstream and the client sees its own',
+  'messages 76: without model passing the configured model is sent, and the response has the model of the client',
   async t => {
     const exchange = send('v1', { model: 'claude-x' }, { passModel: false, defaultModel: 'GigaChat-2' })
     t.equal(exchange.upstream.model, 'GigaChat-2')
-    t.equal(exchange.answer({ choices: [{ message: { content: 'a' }, finish_reason: 'stop' }] }).model, 'claude-x')
+    t.equal(exchange.whole({ choices: [{ message: { content: 'a' }, finish_reason: 'stop' }] }).model, 'claude-x')
   }
 )
 
-t.test('without any model a request is refused, unless a stored thread brings one', async t => {
+t.test('a request without a model is refused, unless a stored thread has one', async t => {
   const error = catchError(() => v1({ model: null }))
   t.match(writeMessagesError(error, { requestId }).body, {
     error: { type: 'invalid_request_error', details: { error_code: 'model_required' } }

@@ -14,24 +14,26 @@ const readAssistant = (content: JsonValue) =>
   }).messages[0]?.content
 const refusedBlock = (block: JsonValue, role = 'user') => refusedAt({ messages: [{ role, content: [block] }] })
 
-t.test('messages 65: missing, empty or wrongly typed messages are refused, and the message names them', async t => {
+t.test('messages 65: missing, empty or wrongly typed messages are refused, and the error names them', async t => {
   for (const messages of [undefined, null, 'hi', {}, []]) {
     t.strictSame(
       failure(() => read({ messages })),
       { code: 'invalid_request', param: 'messages', status: 400 }
     )
   }
-  const say = (body: JsonObject) =>
+  const errorOf = (body: JsonObject) =>
     writeMessagesError(
       catchError(() => read(body)),
       { requestId }
     ).body.error
-  t.strictSame(say({ messages: undefined }), { type: 'invalid_request_error', message: 'messages: Field required' })
-  t.match(say({ messages: [{ role: 'user' }] }), { message: 'messages.0.content: Field required' })
-  t.match(say({ messages: [{ role: 'user', content: 3 }] }), { message: /^messages\.0\.content: must be a string or/ })
+  t.strictSame(errorOf({ messages: undefined }), { type: 'invalid_request_error', message: 'messages: Field required' })
+  t.match(errorOf({ messages: [{ role: 'user' }] }), { message: 'messages.0.content: Field required' })
+  t.match(errorOf({ messages: [{ role: 'user', content: 3 }] }), {
+    message: /^messages\.0\.content: must be a string or/
+  })
 })
 
-t.test('a message is an object with one of three roles and a content', async t => {
+t.test('a message must be an object with a known role and a content', async t => {
   t.equal(refusedAt({ messages: [{ role: 'user', content: 'a' }, 'hi'] }), 'messages[1]')
   for (const role of [undefined, null, '', 3, 'tool', 'developer']) {
     t.equal(refusedAt({ messages: [{ role, content: 'x' }] }), 'messages[0].role')
@@ -41,7 +43,7 @@ t.test('a message is an object with one of three roles and a content', async t =
   }
 })
 
-t.test('content as text and as blocks is told apart', async t => {
+t.test('content as a string and content as blocks are distinguished', async t => {
   t.strictSame(readOne({ role: 'user', content: '' }), {
     role: 'user',
     content: [{ type: 'text', text: '' }],
@@ -54,7 +56,7 @@ t.test('content as text and as blocks is told apart', async t => {
   t.strictSame(readOne({ role: 'user', content: [] }), { role: 'user', content: [] })
 })
 
-t.test('the instruction stands in front, in either form', async t => {
+t.test('the system instruction is the first message, in both forms', async t => {
   const systemOf = (system: JsonValue) => read({ system }).messages.slice(0, -1)
   t.strictSame(systemOf('s'), [{ role: 'system', content: [{ type: 'text', text: 's' }], form: 'text' }])
   const blocks = [
@@ -77,7 +79,7 @@ t.test('the instruction stands in front, in either form', async t => {
   t.equal(refusedAt({ system: [{ type: 'text' }] }), 'system[0].text')
 })
 
-t.test('a system message among the messages keeps its place and its texts', async t => {
+t.test('a system message among the messages keeps its position and its texts', async t => {
   const { messages } = read({
     messages: [
       { role: 'user', content: 'hi' },
@@ -112,7 +114,7 @@ t.test('images are read from all three sources', async t => {
   )
 })
 
-t.test('a malformed image is refused at the member at fault', async t => {
+t.test('a malformed image is refused with the path of the wrong member', async t => {
   const at = (source: JsonValue) => refusedBlock({ type: 'image', source })
   t.equal(at(null), 'messages[0].content[0].source')
   t.equal(at({ type: 'base64' }), 'messages[0].content[0].source.data')
@@ -122,7 +124,7 @@ t.test('a malformed image is refused at the member at fault', async t => {
   t.equal(at({ type: 'ftp' }), 'messages[0].content[0].source.type')
 })
 
-t.test('blocks without effect are dropped, the others stay, and the request remembers their types', async t => {
+t.test('blocks without effect are dropped, and their types are reported as ignored', async t => {
   const dropped = [
     ...['document', 'search_result', 'container_upload', 'server_tool_use', 'web_search_tool_result'],
     ...['browser_state', 'tool_reference', 'compaction', 'thinking', 'redacted_thinking', 'no_such_block']
@@ -151,14 +153,14 @@ t.test('blocks without effect are dropped, the others stay, and the request reme
   })
 })
 
-t.test('a block that is no object, has no type or no text is refused', async t => {
+t.test('a block is refused when it is not an object, or lacks its type or text', async t => {
   t.equal(refusedBlock('x'), 'messages[0].content[0]')
   t.equal(refusedBlock({}), 'messages[0].content[0].type')
   t.equal(refusedBlock({ type: 'text', text: null }), 'messages[0].content[0].text')
   t.strictSame(readUser([{ type: 'text', text: '' }]), [{ type: 'text', text: '' }])
 })
 
-t.test('calls are read in order, with their arguments as an object', async t => {
+t.test('calls are read in order, with arguments as an object', async t => {
   t.strictSame(
     readAssistant([
       { type: 'text', text: 'let me' },
@@ -174,7 +176,7 @@ t.test('calls are read in order, with their arguments as an object', async t => 
   ])
 })
 
-t.test('a malformed call is refused and never dropped (B12)', async t => {
+t.test('a malformed call is refused, not dropped (B12)', async t => {
   const at = (call: JsonObject) => refusedBlock({ type: 'tool_use', id: 'i', name: 'f', ...call }, 'assistant')
   t.equal(at({ id: undefined }), 'messages[0].content[0].id')
   t.equal(at({ name: '' }), 'messages[0].content[0].name')
@@ -184,7 +186,7 @@ t.test('a malformed call is refused and never dropped (B12)', async t => {
   t.equal(refusedBlock({ type: 'tool_result', tool_use_id: 'i' }, 'assistant'), 'messages[0].content[0].type')
 })
 
-t.test('results keep their form, their failure and their images (B13)', async t => {
+t.test('results keep their text, error mark and images (B13)', async t => {
   const results = readUser([
     { type: 'tool_result', tool_use_id: 'a', content: 'ok', toolset_name: 't' },
     {
@@ -224,7 +226,7 @@ t.test('results keep their form, their failure and their images (B13)', async t 
   ])
 })
 
-t.test('a malformed result is refused at the member at fault', async t => {
+t.test('a malformed result is refused with the path of the wrong member', async t => {
   const at = (result: JsonObject) => refusedBlock({ type: 'tool_result', tool_use_id: 'a', ...result })
   t.equal(at({ tool_use_id: null }), 'messages[0].content[0].tool_use_id')
   t.equal(at({ is_error: 'yes' }), 'messages[0].content[0].is_error')
@@ -234,7 +236,7 @@ t.test('a malformed result is refused at the member at fault', async t => {
 })
 
 t.test(
-  'former thoughts are kept apart from what was said, with the state of the provider that signed them (C1, C3)',
+  'reasoning of earlier turns is kept apart from text, with the state of the provider that signed it (C1, C3)',
   async t => {
     t.strictSame(
       readAssistant([

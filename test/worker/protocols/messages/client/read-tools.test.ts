@@ -9,7 +9,7 @@ const time = { name: 'get_time', input_schema: schema }
 const choiceOf = (choice: JsonValue, ...tools: JsonValue[]) => read({ tools, tool_choice: choice }).toolChoice
 const refusedChoice = (choice: JsonValue, ...tools: JsonValue[]) => failure(() => read({ tools, tool_choice: choice }))
 
-t.test('a function is read with its schema as it came', async t => {
+t.test('a function is read with its schema unchanged', async t => {
   const odd = { $defs: { A: { enum: [1, '2', null] } }, anyOf: [{ $ref: '#/$defs/A' }, true], type: ['object', 'null'] }
   const [read] = toolsOf({ ...weather, type: 'custom', input_schema: odd, strict: true, cache_control: null })
   t.strictSame(read, {
@@ -22,7 +22,7 @@ t.test('a function is read with its schema as it came', async t => {
   t.equal(read?.type === 'function' && read.parameters, odd)
 })
 
-t.test('parameters is another name of the schema, and a missing one is empty', async t => {
+t.test('parameters is another name of the schema, and a missing schema is empty', async t => {
   t.strictSame(toolsOf({ name: 'f', type: null, parameters: schema }), [
     { type: 'function', name: 'f', parameters: schema }
   ])
@@ -34,11 +34,11 @@ t.test('parameters is another name of the schema, and a missing one is empty', a
   t.equal(refusedAt({ tools: {} }), 'tools')
 })
 
-t.test('entries that nobody could call are dropped', async t => {
+t.test('entries that cannot be called are dropped', async t => {
   t.strictSame(toolsOf(null, 'f', 3, {}, { name: '' }, { name: ' ' }, { description: 'd' }), [])
 })
 
-t.test('tools of the service become those of the provider', async t => {
+t.test('tools of the original service become hosted tools', async t => {
   const cases: Array<[type: string, kind: string]> = [
     ['web_search', 'web_search'],
     ['web_search_20250305', 'web_search'],
@@ -58,7 +58,7 @@ t.test('tools of the service become those of the provider', async t => {
   }
 })
 
-t.test('of a built-in tool only what the provider knows is kept', async t => {
+t.test('only the members of a built-in tool that the provider has are kept', async t => {
   const search = {
     type: 'web_search_20250305',
     name: 'web_search',
@@ -90,7 +90,7 @@ t.test('of a built-in tool only what the provider knows is kept', async t => {
   t.match(
     toolsOf({ type: 'web_search', web_search: { type: 'actual_info_web_search', size: 2 } })[0],
     { config: { type: 'actual_info_web_search', size: 2 } },
-    'and what is written for the provider, whole'
+    'and the member with options for the provider, unchanged'
   )
   t.match(toolsOf({ type: 'code_execution_20250522', name: 'code_execution', max_uses: 1, indexes: [] })[0], {
     config: {},
@@ -98,20 +98,23 @@ t.test('of a built-in tool only what the provider knows is kept', async t => {
   })
 })
 
-t.test('names of coding agents mean built-in tools only where the client does not run them itself (B11)', async t => {
-  for (const [name, kind] of [
-    ['WebSearch', 'web_search'],
-    ['WebFetch', 'url_content_extraction'],
-    ['CodeExecution', 'code_interpreter']
-  ] as const) {
-    t.match(toolsOf({ name })[0], { type: 'hosted', kind, sentType: name, path: 'tools[0].name' }, name)
-    t.match(toolsOf({ name, input_schema: { type: 'object', properties: {} } })[0], { type: 'hosted', kind })
-    t.match(toolsOf({ name, input_schema: schema })[0], { type: 'function', name })
+t.test(
+  'tool names of coding agents are built-in tools only when the client does not run them itself (B11)',
+  async t => {
+    for (const [name, kind] of [
+      ['WebSearch', 'web_search'],
+      ['WebFetch', 'url_content_extraction'],
+      ['CodeExecution', 'code_interpreter']
+    ] as const) {
+      t.match(toolsOf({ name })[0], { type: 'hosted', kind, sentType: name, path: 'tools[0].name' }, name)
+      t.match(toolsOf({ name, input_schema: { type: 'object', properties: {} } })[0], { type: 'hosted', kind })
+      t.match(toolsOf({ name, input_schema: schema })[0], { type: 'function', name })
+    }
+    t.match(toolsOf({ name: 'web_search' })[0], { type: 'function', name: 'web_search' }, 'other names are functions')
   }
-  t.match(toolsOf({ name: 'web_search' })[0], { type: 'function', name: 'web_search' }, 'other names never do')
-})
+)
 
-t.test('tools that nothing here can run are kept for diagnostics only', async t => {
+t.test('unsupported tools are kept only for diagnostics', async t => {
   const types = [
     ...['bash_20250124', 'text_editor_20250728', 'computer_20250124', 'browser_toolset_20260801'],
     ...['computer_toolset_20260801', 'memory_20250818', 'tool_search_tool_bm25_20251119', 'advisor', 'mcp_toolset']
@@ -124,7 +127,7 @@ t.test('tools that nothing here can run are kept for diagnostics only', async t 
   t.match(toolsOf({ type: 'function', name: 'f', parameters: schema })[0], { type: 'function', name: 'f' })
 })
 
-t.test('each kind of choice has its meaning (B6)', async t => {
+t.test('every type of tool choice is read (B6)', async t => {
   t.strictSame(choiceOf({ type: 'auto' }, weather), { type: 'auto' })
   t.strictSame(choiceOf({ type: 'none' }, weather), { type: 'none' })
   t.strictSame(choiceOf({ type: 'any' }, weather), { type: 'required' })
@@ -135,7 +138,7 @@ t.test('each kind of choice has its meaning (B6)', async t => {
   t.notOk('toolChoice' in read({ tool_choice: null }))
 })
 
-t.test('a built-in tool is chosen by the name it was declared with', async t => {
+t.test('a built-in tool is chosen by its declared name', async t => {
   const search: JsonObject = { type: 'web_search_20250305', name: 'web_search' }
   const hosted = { type: 'hosted', kind: 'web_search' }
   t.strictSame(choiceOf({ type: 'tool', name: 'web_search' }, search), hosted)
@@ -148,7 +151,7 @@ t.test('a built-in tool is chosen by the name it was declared with', async t => 
   )
 })
 
-t.test('a choice that cannot be met is refused', async t => {
+t.test('the choice of an undeclared or unsupported tool is refused', async t => {
   const at = (param: string, code = 'invalid_request') => ({ code, param, status: 400 })
   t.strictSame(refusedChoice({ type: 'tool', name: 'other' }, weather), at('tool_choice.name'))
   t.strictSame(refusedChoice({ type: 'tool' }, weather), at('tool_choice.name'))
@@ -159,13 +162,20 @@ t.test('a choice that cannot be met is refused', async t => {
   t.strictSame(refusedChoice({ type: 'tool', name: 'bash' }, bash), at('tool_choice.name', 'unsupported_semantic'))
 })
 
-t.test('the wish for parallel calls is read in both polarities (B7)', async t => {
-  const wish = (value: JsonValue) => read({ tool_choice: { type: 'auto', disable_parallel_tool_use: value } })
-  t.equal(wish(false).parallelToolCalls, 'requested')
-  t.equal(wish(true).parallelToolCalls, 'refused')
-  t.notOk('parallelToolCalls' in wish(null))
-  t.equal(
-    refusedAt({ tool_choice: { type: 'auto', disable_parallel_tool_use: 'no' } }),
-    'tool_choice.disable_parallel_tool_use'
-  )
-})
+t.test(
+  'parallel calls can be requested and refused, and without a request only the first call is taken (B7)',
+  async t => {
+    const readDisabled = (value: JsonValue) => read({ tool_choice: { type: 'auto', disable_parallel_tool_use: value } })
+    t.match(readDisabled(false), { parallelToolCalls: 'requested' })
+    t.notOk('takesFirstCallOnly' in readDisabled(false))
+    t.match(readDisabled(true), { parallelToolCalls: 'refused', takesFirstCallOnly: true })
+    for (const silent of [readDisabled(null), read({})]) {
+      t.notOk('parallelToolCalls' in silent)
+      t.equal(silent.takesFirstCallOnly, true)
+    }
+    t.equal(
+      refusedAt({ tool_choice: { type: 'auto', disable_parallel_tool_use: 'no' } }),
+      'tool_choice.disable_parallel_tool_use'
+    )
+  }
+)

@@ -25,8 +25,8 @@ import {
 } from '../../../../../worker/protocols/messages/client/schema.ts'
 import type { Parameter } from '../../../../../worker/protocols/shared/parameters.ts'
 
-// The compiler holds the same promises as the test below: a new SDK whose parameters we do not know does not type-check, and what
-// we write has every member that the SDK's own types require.
+// The compiler checks the same rules as the test below: a parameter of a new SDK version that is missing in the table does not
+// type-check, and neither does a written object without a member that the SDK's types require.
 messagesParameters satisfies Record<keyof MessageCreateParamsBase | keyof BetaCreateParams, Parameter>
 countTokensParameters satisfies Record<keyof MessageCountTokensParams | keyof BetaCountTokensParams, Parameter>
 type MustBe<Wanted, _Written extends Wanted> = true
@@ -40,7 +40,7 @@ export type Checks = [
 
 const sdkFolder = dirname(createRequire(import.meta.url).resolve('@anthropic-ai/sdk'))
 
-/** The members of an interface in the type declarations that the SDK ships. */
+/** The members of an interface in the SDK's type declarations. */
 function readMembers(file: string, name: string): string[] {
   const text = readFileSync(join(sdkFolder, 'resources', file), 'utf8')
   const start = text.indexOf(`export interface ${name} `)
@@ -52,7 +52,7 @@ function findUnknown(members: readonly string[], table: object): string[] {
   return members.filter(name => !Object.hasOwn(table, name))
 }
 
-t.test('every parameter of the official SDK has a class, the beta ones too (E1)', async t => {
+t.test('every parameter of the official SDK, including beta parameters, has a class (E1)', async t => {
   for (const file of ['messages/messages.d.ts', 'beta/messages/messages.d.ts']) {
     const create = readMembers(file, 'MessageCreateParamsBase')
     const count = readMembers(file, 'MessageCountTokensParams')
@@ -62,7 +62,7 @@ t.test('every parameter of the official SDK has a class, the beta ones too (E1)'
   }
 })
 
-t.test('no parameter is both typed and an additional field of another class', async t => {
+t.test('all parameters that may be additional fields are supported parameters', async t => {
   const additional = Object.entries<Parameter>(messagesParameters).filter(
     ([, parameter]) => parameter.isAdditionalField
   )

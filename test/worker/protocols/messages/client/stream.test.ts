@@ -7,7 +7,7 @@ t.test('a ping is one frame', async t => {
   t.equal(PING_FRAME, 'event: ping\ndata: {"type":"ping"}\n\n')
 })
 
-t.test('a stream starts with the message as it is before anything was said, once (A2)', async t => {
+t.test('a stream starts with one empty message (A2)', async t => {
   const [start, ping, ...rest] = writeFrames(eventsOf(assembler => assembler.text('a')))
   t.match(start, {
     type: 'message_start',
@@ -17,7 +17,7 @@ t.test('a stream starts with the message as it is before anything was said, once
   t.notOk(rest.some(frame => frame.type === 'message_start' || frame.type === 'ping'))
 })
 
-t.test('every delta is out as soon as its event is in (A18)', async t => {
+t.test('every delta is written at once (A18)', async t => {
   const writer = createMessagesStreamWriter(responseContext())
   t.match(readFrames(writer.write([{ type: 'tool-call-start', index: 0, id: 'a', name: 'f' }])), [
     { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 'a', name: 'f', input: {} } }
@@ -33,7 +33,7 @@ t.test('an empty delta opens no block (A7)', async t => {
   t.match(readFrames(writer.write([{ type: 'tool-call-start', index: 0, id: 'a', name: 'f' }])), [{ index: 0 }])
 })
 
-t.test('an error ends the stream and completes nothing that was cut off (A14)', async t => {
+t.test('an error ends the stream and does not close the open block (A14)', async t => {
   const writer = createMessagesStreamWriter(responseContext())
   const written = writer.write([
     { type: 'tool-call-start', index: 0, id: 'a', name: 'f' },
@@ -49,7 +49,7 @@ t.test('an error ends the stream and completes nothing that was cut off (A14)', 
   t.equal(writer.write([{ type: 'text-delta', text: 'x' }]), '')
 })
 
-t.test('errors in a stream have the types of errors before it', async t => {
+t.test('errors in a stream have the same types as errors before a stream', async t => {
   const typeOf = (error: GatewayError) => writeFrames([{ type: 'error', error }])[0]?.error
   t.match(typeOf(new GatewayError('provider_timeout')), { type: 'timeout_error' })
   t.match(typeOf(new GatewayError('provider_protocol_error')), { type: 'api_error' })
@@ -62,7 +62,7 @@ t.test('errors in a stream have the types of errors before it', async t => {
   })
 })
 
-t.test('encrypted thoughts are a block without deltas', async t => {
+t.test('redacted reasoning is a block without deltas', async t => {
   const frames = writeFrames([
     { type: 'reasoning-start' },
     { type: 'reasoning-end', state: { messages_compatible: { redacted: 'enc' } } }

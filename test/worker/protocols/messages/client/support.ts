@@ -1,4 +1,4 @@
-// Small words for the tests of the messages codec: a body read, an error caught, an answer written.
+// Helpers for tests of the messages client face: read a body, catch an error, write a response.
 
 import {
   accumulateEvents,
@@ -15,12 +15,12 @@ import { catchError, eventsOf, failure, requestId } from '../../../../support/co
 
 export { catchError, eventsOf, failure, requestId }
 
-/** Reads a body that has the smallest valid conversation unless it brings its own. */
+/** Reads a body. Without `messages` it gets the smallest valid conversation. */
 export function read(body: JsonObject): NormalizedRequest {
   return readMessagesRequest({ messages: [{ role: 'user', content: 'hi' }], ...body }, { requestId })
 }
 
-/** The path that an invalid body is refused with. */
+/** The path in the error of an invalid body. */
 export function refusedAt(body: JsonObject): string | undefined {
   return failure(() => read(body)).param
 }
@@ -29,11 +29,11 @@ export function responseContext(body: JsonObject = {}): ResponseContext {
   return { requestId, createdAt: 1_795_187_162, model: 'claude-sonnet-4-5', request: read(body) }
 }
 
-export function writeAnswer(events: readonly NormalizedEvent[], body: JsonObject = {}): MessagesResponse {
+export function writeResponse(events: readonly NormalizedEvent[], body: JsonObject = {}): MessagesResponse {
   return writeMessagesResponse(accumulateEvents(events), responseContext(body))
 }
 
-/** The data of the frames that a streamed answer consists of. */
+/** The data of the frames of a streamed response. */
 export function writeFrames(events: readonly NormalizedEvent[], body: JsonObject = {}): JsonObject[] {
   return readFrames(createMessagesStreamWriter(responseContext(body)).write(events))
 }

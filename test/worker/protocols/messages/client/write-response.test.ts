@@ -1,14 +1,14 @@
 import t from 'tap'
 import type { EventAssembler, FinishReason } from '../../../../../worker/normalized/index.ts'
 import { writeDeltaUsage, writeStop } from '../../../../../worker/protocols/messages/client/write-response.ts'
-import { eventsOf, requestId, writeAnswer } from './support.ts'
+import { eventsOf, requestId, writeResponse } from './support.ts'
 
-const SEVERAL = { tool_choice: { type: 'auto', disable_parallel_tool_use: false } }
-const contentOf = (build: (assembler: EventAssembler) => void, body = {}) => writeAnswer(eventsOf(build), body).content
+const contentOf = (build: (assembler: EventAssembler) => void, body = {}) =>
+  writeResponse(eventsOf(build), body).content
 const text = (text: string) => ({ type: 'text', text, citations: null })
 
-t.test('an answer has every member that the SDK requires', async t => {
-  const answer = writeAnswer(
+t.test('a response has every member that the SDK requires', async t => {
+  const response = writeResponse(
     eventsOf(assembler => {
       assembler.reasoning('hm')
       assembler.text('Hello')
@@ -24,7 +24,7 @@ t.test('an answer has every member that the SDK requires', async t => {
       assembler.finish({ reason: 'tool-calls', providerReason: 'function_call', metadata: { a: 'b' } }, usage)
     })
   )
-  t.strictSame(answer, {
+  t.strictSame(response, {
     id: `msg_${requestId}`,
     type: 'message',
     role: 'assistant',
@@ -60,7 +60,7 @@ t.test('an answer has every member that the SDK requires', async t => {
   })
 })
 
-t.test('an empty answer has an empty text, and one with only calls has no text', async t => {
+t.test('an empty response has one empty text, and a response with only calls has no text', async t => {
   t.strictSame(
     contentOf(() => undefined),
     [text('')]
@@ -76,11 +76,11 @@ t.test('an empty answer has an empty text, and one with only calls has no text',
       assembler.file({ fileId: 'f1' })
     }),
     [text('')],
-    'what the provider ran and made itself is no block'
+    'hosted tool runs and generated files are not shown'
   )
 })
 
-t.test('blocks keep their order, and late thoughts have a block of their own', async t => {
+t.test('blocks keep their order, and later reasoning has a separate block', async t => {
   const content = contentOf(assembler => {
     assembler.reasoning('1')
     assembler.text('a')
@@ -90,32 +90,32 @@ t.test('blocks keep their order, and late thoughts have a block of their own', a
   t.match(content, [{ thinking: '1' }, { text: 'a' }, { thinking: '2' }, { text: 'b' }])
 })
 
-t.test('arguments that are no object are an empty one', async t => {
+t.test('arguments that are not an object become an empty object', async t => {
   const inputOf = (text: string) => contentOf(assembler => assembler.toolCall({ id: 'a', name: 'f' }, text))[0]
   for (const broken of ['', '{"a":', '[1]', 'null', '"x"']) t.match(inputOf(broken), { input: {} }, broken)
   t.match(inputOf('{"a":{"b":null}}'), { input: { a: { b: null } } })
 })
 
-t.test('a namespace stands in front of the name', async t => {
+t.test('a namespace is written before the name', async t => {
   t.match(
     contentOf(assembler => assembler.toolCall({ id: 'a', name: 'f', namespace: 'n' }, '')),
     [{ name: 'n__f' }]
   )
 })
 
-t.test('several calls are shown to a client that allowed them, and only the first to any other (B1, B2)', async t => {
-  const build = (assembler: EventAssembler) => {
+t.test('every call of the response is a block, in order (B1, B2)', async t => {
+  const content = contentOf(assembler => {
     assembler.toolCall({ id: 'a', name: 'f' }, '{"x":1}')
     assembler.toolCall({ id: 'b', name: 'f' }, '{"x":2}')
     assembler.text('so')
-  }
-  const ids = (body: object) => contentOf(build, body).map(block => (block.type === 'tool_use' ? block.id : block.type))
-  t.strictSame(ids(SEVERAL), ['a', 'b', 'text'])
-  t.strictSame(ids({}), ['a', 'text'])
-  t.strictSame(ids({ tool_choice: { type: 'auto', disable_parallel_tool_use: true } }), ['a', 'text'])
+  })
+  t.strictSame(
+    content.map(block => (block.type === 'tool_use' ? block.id : block.type)),
+    ['a', 'b', 'text']
+  )
 })
 
-t.test('thoughts that nobody wants to see leave a block without text', async t => {
+t.test('hidden reasoning becomes a block without text', async t => {
   const content = contentOf(
     assembler => {
       assembler.reasoning('secret')
@@ -126,8 +126,8 @@ t.test('thoughts that nobody wants to see leave a block without text', async t =
   t.strictSame(content, [{ type: 'thinking', thinking: '', signature: '' }, text('a')])
 })
 
-t.test('signatures and encrypted thoughts of a provider that has them are passed on', async t => {
-  const content = writeAnswer([
+t.test('signatures and redacted reasoning of a provider are passed on', async t => {
+  const content = writeResponse([
     { type: 'reasoning-start' },
     { type: 'reasoning-delta', text: 'hm' },
     { type: 'reasoning-end', state: { messages_compatible: { signature: 'sig' } } },
@@ -140,7 +140,7 @@ t.test('signatures and encrypted thoughts of a provider that has them are passed
   ])
 })
 
-t.test('the stop reason follows from the reason and from what was said (A6)', async t => {
+t.test('the stop reason follows from the finish reason and the content (A6)', async t => {
   const none = { stop_sequence: null, stop_details: null }
   const refusal = {
     stop_reason: 'refusal',
@@ -152,9 +152,9 @@ t.test('the stop reason follows from the reason and from what was said (A6)', as
     providerReason: null,
     ...(stopSequence === undefined ? {} : { stopSequence })
   })
-  const said = { callCount: 0, hasRefusal: false }
+  const empty = { callCount: 0, hasRefusal: false }
   for (const reason of ['stop', 'tool-calls', 'cancelled'] as const) {
-    t.strictSame(writeStop(finish(reason), said), { stop_reason: 'end_turn', ...none })
+    t.strictSame(writeStop(finish(reason), empty), { stop_reason: 'end_turn', ...none })
   }
   for (const reason of ['stop', 'tool-calls', 'length', 'content-filter'] as const) {
     t.strictSame(writeStop(finish(reason, 'END'), { callCount: 1, hasRefusal: true }), {
@@ -162,24 +162,24 @@ t.test('the stop reason follows from the reason and from what was said (A6)', as
       ...none
     })
   }
-  t.strictSame(writeStop(finish('length'), said), { stop_reason: 'max_tokens', ...none })
-  t.strictSame(writeStop(finish('stop', 'END'), said), {
+  t.strictSame(writeStop(finish('length'), empty), { stop_reason: 'max_tokens', ...none })
+  t.strictSame(writeStop(finish('stop', 'END'), empty), {
     stop_reason: 'stop_sequence',
     stop_sequence: 'END',
     stop_details: null
   })
-  t.strictSame(writeStop(finish('content-filter'), said), refusal)
+  t.strictSame(writeStop(finish('content-filter'), empty), refusal)
   t.strictSame(writeStop(finish('stop'), { callCount: 0, hasRefusal: true }), refusal)
 })
 
-t.test('a refusal in words is a text with the reason of a refusal', async t => {
-  t.match(writeAnswer(eventsOf(assembler => assembler.refusal('No.'))), {
+t.test('a refusal text is a text block with the stop reason refusal', async t => {
+  t.match(writeResponse(eventsOf(assembler => assembler.refusal('No.'))), {
     content: [{ type: 'text', text: 'No.' }],
     stop_reason: 'refusal'
   })
 })
 
-t.test('counts that nobody reported are zero (D3)', async t => {
+t.test('counts that the provider did not report are zero (D3)', async t => {
   const unknown = {
     inputTokens: null,
     cacheReadTokens: null,

@@ -8,7 +8,7 @@ import {
 } from '../../../../../worker/protocols/responses/client/errors.ts'
 import { failure, read } from './support.ts'
 
-t.test('an error is the top-level envelope that the official SDK reads (A15)', async t => {
+t.test('an error has the envelope that the official SDK reads (A15)', async t => {
   const { status, body } = writeResponsesError(
     new GatewayError('unsupported_response_format', { param: 'text.format.type', message: 'm' })
   )
@@ -24,7 +24,7 @@ t.test('an error is the top-level envelope that the official SDK reads (A15)', a
   t.match(error, { status: 400, code: 'unsupported_response_format', param: 'text.format.type' })
 })
 
-t.test('a header that is wrong is named as it is', async t => {
+t.test('an error in a header names the header', async t => {
   const thrown = failure(() => read({}, { attachmentIds: 'f1,f1' }))
   t.equal(thrown.param, 'x-gateway-attachment-ids')
   t.match(writeResponsesError(new GatewayError('invalid_attachment_ids', { param: thrown.param ?? '' })).body, {
@@ -32,7 +32,7 @@ t.test('a header that is wrong is named as it is', async t => {
   })
 })
 
-t.test('a failed response says of its error what the SDK has a word for', async t => {
+t.test('the error of a failed response has a code that the SDK knows', async t => {
   const words = (codes: ErrorCode[]) => codes.map(code => writeResponsesFailure(new GatewayError(code)).code)
   t.strictSame(words(['rate_limited', 'model_concurrency_limit']), ['rate_limit_exceeded', 'rate_limit_exceeded'])
   t.strictSame(words(['provider_failure', 'provider_timeout', 'internal_error', 'upstream_rejected']), [
@@ -43,7 +43,7 @@ t.test('a failed response says of its error what the SDK has a word for', async 
   ])
 })
 
-t.test('responses 33: a conversation that the upstream does not know is named as the parameter (F5)', async t => {
+t.test('responses 33: an error about an unknown conversation names previous_response_id (F5)', async t => {
   const request = read({ previous_response_id: 'resp_th1' })
   const refined = (error: GatewayError) => refineResponsesError(error, request).code
   const notFound = refineResponsesError(new GatewayError('upstream_not_found', { message: 'No such thread' }), request)
@@ -64,7 +64,7 @@ t.test('responses 33: a conversation that the upstream does not know is named as
   )
 })
 
-t.test('every other error stays what it is', async t => {
+t.test('every other error stays unchanged', async t => {
   const request = read({ previous_response_id: 'resp_th1' })
   for (const error of [
     new GatewayError('upstream_rejected', { message: 'system message must be first' }),
@@ -75,5 +75,5 @@ t.test('every other error stays what it is', async t => {
     t.equal(refineResponsesError(error, request), error)
   }
   const notFound = new GatewayError('upstream_not_found')
-  t.equal(refineResponsesError(notFound, read({ store: true })), notFound, 'nothing was to be continued')
+  t.equal(refineResponsesError(notFound, read({ store: true })), notFound, 'the request continues no conversation')
 })

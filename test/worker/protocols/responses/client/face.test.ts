@@ -2,7 +2,7 @@ import t from 'tap'
 import type { JsonValue } from '../../../../../worker/normalized/index.ts'
 import { failure, read, refusedAt } from './support.ts'
 
-t.test('a plain request says only what the client said', async t => {
+t.test('a plain request has only the members that the client sent', async t => {
   const { fieldPaths, ...request } = read({ model: 'GigaChat-2' })
   t.match(fieldPaths, { model: 'model', toolChoice: 'tool_choice' })
   t.ok(Object.isFrozen(fieldPaths), 'one constant for all requests')
@@ -22,7 +22,7 @@ t.test('a plain request says only what the client said', async t => {
   })
 })
 
-t.test('sampling is read as sent, and a token limit of null or 0 is none', async t => {
+t.test('sampling is read unchanged, and a token limit of null or 0 counts as absent', async t => {
   t.strictSame(read({ temperature: 0, top_p: 0.5, stop: ['END', ''], seed: 7 }).sampling, {
     temperature: 0,
     topP: 0.5,
@@ -39,13 +39,13 @@ t.test('sampling is read as sent, and a token limit of null or 0 is none', async
   t.equal(refusedAt({ stop: ['a', 'b', 'c', 'd', 'e'] }), 'stop')
 })
 
-t.test('streaming is a boolean or nothing', async t => {
+t.test('stream must be a boolean, null or absent', async t => {
   t.equal(read({ stream: true }).isStream, true)
   t.equal(read({ stream: null }).isStream, false)
   t.equal(refusedAt({ stream: 'yes' }), 'stream')
 })
 
-t.test('the effort of reasoning wins over the plain one, and none is not absent (C5)', async t => {
+t.test('reasoning.effort wins over reasoning_effort, and the effort none is not the same as absent (C5)', async t => {
   t.strictSame(read({ reasoning: { effort: 'high', summary: 'auto' }, reasoning_effort: 'low' }).reasoning, {
     effort: 'high',
     summary: 'auto'
@@ -56,14 +56,14 @@ t.test('the effort of reasoning wins over the plain one, and none is not absent 
   t.equal(refusedAt({ reasoning: { effort: 3 } }), 'reasoning.effort')
 })
 
-t.test('effort none takes every wish for reasoning out of the additional fields', async t => {
+t.test('the effort none removes reasoning from the additional fields', async t => {
   const extra_body = { reasoning_effort: 'high', model_options: { reasoning: {}, preset: 'p' } }
   t.strictSame(read({ reasoning: { effort: 'none' }, extra_body }).additionalFields, {
     model_options: { preset: 'p' }
   })
 })
 
-t.test('the format of the text is read flat, and its schema as it is', async t => {
+t.test('text.format is read in its flat form, and its schema is not changed', async t => {
   const schema = { type: 'object', properties: { a: { $ref: '#/$defs/A' } }, $defs: { A: true } }
   t.strictSame(read({ text: { format: { type: 'json_schema', name: 'n', schema, strict: true } } }).output, {
     type: 'json-schema',
@@ -77,7 +77,7 @@ t.test('the format of the text is read flat, and its schema as it is', async t =
   }
 })
 
-t.test('the format name of the sister operation is understood, and gives way', async t => {
+t.test('response_format of chat completions is read when text.format is absent', async t => {
   const nested = { type: 'json_schema', json_schema: { name: 'n', schema: {} } }
   t.strictSame(read({ response_format: nested }).output, { type: 'json-schema', schema: {}, name: 'n' })
   t.strictSame(read({ response_format: { type: 'json_schema', schema: {} } }).output, {
@@ -90,7 +90,7 @@ t.test('the format name of the sister operation is understood, and gives way', a
   t.equal(refusedAt({ response_format: { type: 'json_object' } }), 'response_format.type')
 })
 
-t.test('responses 18: the schema-less JSON mode and unknown formats are refused', async t => {
+t.test('responses 18: the JSON mode without a schema and unknown formats are refused', async t => {
   const error = { code: 'unsupported_response_format', param: 'text.format.type', status: 400 }
   for (const type of ['json_object', 'grammar']) {
     t.strictSame(
@@ -100,7 +100,7 @@ t.test('responses 18: the schema-less JSON mode and unknown formats are refused'
   }
 })
 
-t.test('a malformed output format is refused at the member at fault', async t => {
+t.test('a malformed output format is refused with the path of the wrong member', async t => {
   const at = (format: JsonValue) => refusedAt({ text: { format } })
   t.equal(refusedAt({ text: 'json' }), 'text')
   t.equal(at('json'), 'text.format')
@@ -111,36 +111,39 @@ t.test('a malformed output format is refused at the member at fault', async t =>
   t.equal(at({ type: 'json_schema', schema: {}, strict: 'yes' }), 'text.format.strict')
 })
 
-t.test('what asks for stored state is kept, with the conversation that a response id stands for (F4)', async t => {
-  t.strictSame(
-    read({
-      previous_response_id: 'resp_th',
-      store: true,
-      background: false,
-      conversation: { id: 'conv_1' },
-      include: ['reasoning.encrypted_content', 3]
-    }).conversation,
-    {
-      previousResponseId: 'resp_th',
-      storedConversationId: 'th',
-      conversationId: 'conv_1',
-      store: true,
-      background: false,
-      include: ['reasoning.encrypted_content']
-    }
-  )
-  t.strictSame(read({ conversation: 'conv_1' }).conversation, { conversationId: 'conv_1' })
-  t.notOk('conversation' in read({ previous_response_id: null, store: null }))
-  t.equal(refusedAt({ previous_response_id: 3 }), 'previous_response_id')
-})
+t.test(
+  'members about stored conversations are read, and a response id gives the id of its conversation (F4)',
+  async t => {
+    t.strictSame(
+      read({
+        previous_response_id: 'resp_th',
+        store: true,
+        background: false,
+        conversation: { id: 'conv_1' },
+        include: ['reasoning.encrypted_content', 3]
+      }).conversation,
+      {
+        previousResponseId: 'resp_th',
+        storedConversationId: 'th',
+        conversationId: 'conv_1',
+        store: true,
+        background: false,
+        include: ['reasoning.encrypted_content']
+      }
+    )
+    t.strictSame(read({ conversation: 'conv_1' }).conversation, { conversationId: 'conv_1' })
+    t.notOk('conversation' in read({ previous_response_id: null, store: null }))
+    t.equal(refusedAt({ previous_response_id: 3 }), 'previous_response_id')
+  }
+)
 
-t.test('a store that is no boolean is dropped and noted', async t => {
+t.test('a store that is not a boolean is ignored', async t => {
   const request = read({ store: 'yes' })
   t.notOk('conversation' in request)
   t.strictSame(request.ignored, { store: 'yes' })
 })
 
-t.test('responses 20, 21: known parameters without effect are noted and never additional fields', async t => {
+t.test('responses 20, 21: known parameters without effect are ignored and do not become additional fields', async t => {
   const body = {
     background: true,
     include: ['reasoning.encrypted_content'],
@@ -158,12 +161,12 @@ t.test('responses 20, 21: known parameters without effect are noted and never ad
   t.notOk('additionalFields' in request)
 })
 
-t.test('responses 22: unknown and vendor members are additional fields (E5)', async t => {
+t.test('responses 22: unknown and vendor members become additional fields (E5)', async t => {
   const request = read({ foo: 1, profanity_check: false, extra_body: { zz: 2 }, additional_fields: { zz: 3 } })
   t.strictSame(request.additionalFields, { foo: 1, profanity_check: false, zz: 3 })
 })
 
-t.test('responses 23: an extra_body that is no object is refused', async t => {
+t.test('responses 23: an extra_body that is not an object is refused', async t => {
   t.strictSame(
     failure(() => read({ extra_body: 'x' })),
     { code: 'unsupported_parameter', param: 'extra_body', status: 400 }
@@ -175,10 +178,10 @@ t.test('responses 24: a prompt that another service stores is refused', async t 
     failure(() => read({ prompt: { id: 'p' } })),
     { code: 'unsupported_semantic', param: 'prompt', status: 400 }
   )
-  t.notOk('prompt' in read({ prompt: null }).ignored, 'and null is no prompt')
+  t.notOk('prompt' in read({ prompt: null }).ignored, 'null counts as absent')
 })
 
-t.test('tools are read flat, nested, in namespaces, built in and unknown', async t => {
+t.test('tools are read in flat, nested and namespace form, and built-in and unknown tools too', async t => {
   const { tools } = read({
     tools: [
       { type: 'function', name: 'g', parameters: { type: 'object' }, strict: true },
@@ -197,7 +200,7 @@ t.test('tools are read flat, nested, in namespaces, built in and unknown', async
   ])
 })
 
-t.test('the choice of a tool is read in its flat form, with or without a namespace', async t => {
+t.test('a tool choice is read in its flat form, with or without a namespace', async t => {
   const tools = [
     { type: 'function', name: 'g' },
     { type: 'namespace', name: 'ns', tools: [{ type: 'function', name: 'f' }] }
@@ -215,14 +218,14 @@ t.test('the choice of a tool is read in its flat form, with or without a namespa
   t.equal(failure(() => choice({ type: 'function', name: 'x' })).param, 'tool_choice')
 })
 
-t.test('ids of files that were uploaded before come in a header', async t => {
+t.test('ids of uploaded files are read from a header', async t => {
   const ids = (attachmentIds: string | undefined) => read({}, { attachmentIds }).uploadedFileIds
   t.equal(ids(undefined), undefined)
   t.strictSame(ids('f1, f2'), ['f1', 'f2'])
   t.equal(ids(Array.from({ length: 10 }, (_, index) => `f${index}`).join(','))?.length, 10)
 })
 
-t.test('responses 38: a header that is no list of different ids is refused', async t => {
+t.test('responses 38: a header that is not a list of different ids is refused', async t => {
   const error = { code: 'invalid_attachment_ids', param: 'x-gateway-attachment-ids', status: 400 }
   const eleven = Array.from({ length: 11 }, (_, index) => `f${index}`).join(',')
   for (const attachmentIds of ['f1,f1', '', ' ', 'f1,', 'a b', 'ü', eleven, 'x'.repeat(201)]) {

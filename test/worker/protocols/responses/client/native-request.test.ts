@@ -10,7 +10,7 @@ const refused = (run: () => unknown) => {
   return `${code} ${param}`
 }
 
-t.test('a text is one message of the user, on both contracts', async t => {
+t.test('a string input is one user message, on both contracts', async t => {
   t.strictSame(v1({}), { model: 'GigaChat-2', messages: [{ role: 'user', content: 'x' }] })
   t.strictSame(v2({}), { model: 'GigaChat-2', messages: [{ role: 'user', content: [{ text: 'x' }] }] })
 })
@@ -31,29 +31,29 @@ t.test('responses 4, 5, 6: instructions and leading developer items are one syst
   ])
 })
 
-t.test('responses 9, 10: the configured model is used and shown, and without any the request is refused', async t => {
-  const { upstream, answer } = send('v2', { model: null }, { defaultModel: 'A' })
+t.test('responses 9, 10: the configured model is the default, and a request without a model is refused', async t => {
+  const { upstream, whole } = send('v2', { model: null }, { defaultModel: 'A' })
   t.equal(upstream.model, 'A')
-  t.equal(answer({ messages: [{ role: 'assistant', content: [{ text: 'a' }] }], finish_reason: 'stop' }).model, 'A')
+  t.equal(whole({ messages: [{ role: 'assistant', content: [{ text: 'a' }] }], finish_reason: 'stop' }).model, 'A')
   t.equal(
     refused(() => send('v2', { model: ' ' })),
     'model_required model'
   )
 })
 
-t.test('responses 11, 12: sampling goes to the options of the model', async t => {
+t.test('responses 11, 12: sampling is sent as model options', async t => {
   t.strictSame(v2({ max_output_tokens: 9, temperature: 0.3 }).model_options, { temperature: 0.3, max_tokens: 9 })
   t.strictSame(v2({ temperature: 0 }).model_options, { top_p: 0 })
 })
 
-t.test('responses 13, 14: the effort is sent as it was given, none sends nothing, a summary never goes', async t => {
+t.test('responses 13, 14: the effort is sent unchanged, except none, and a summary is not sent', async t => {
   t.strictSame(v2({ reasoning: { effort: 'high', summary: 'auto' } }).model_options, { reasoning: { effort: 'high' } })
   t.equal(v1({ reasoning: { effort: 'xhigh' } }).reasoning_effort, 'xhigh')
   const none = { reasoning: { effort: 'none', summary: 'auto' }, reasoning_effort: 'high' }
   t.notMatch(JSON.stringify([v1(none), v2(none)]), 'reasoning')
 })
 
-t.test('responses 15, 17: a schema goes as it is, beside the tools, and nothing without one', async t => {
+t.test('responses 15, 17: a schema is sent unchanged, also with tools, and no format is sent without one', async t => {
   t.strictSame(Object.keys(v2({ text: { verbosity: 'low' } })), ['model', 'messages'])
   const schema = {
     type: 'object',
@@ -71,7 +71,7 @@ t.test('responses 15, 17: a schema goes as it is, beside the tools, and nothing 
   })
 })
 
-t.test('responses 19: what is only repeated never goes upstream', async t => {
+t.test('responses 19: members that the response only repeats are not sent to the upstream', async t => {
   const body = {
     metadata: { k: 'v' },
     truncation: 'auto',
@@ -84,24 +84,27 @@ t.test('responses 19: what is only repeated never goes upstream', async t => {
   t.strictSame(v2(body), v2({}))
 })
 
-t.test('unknown members travel at the top level, on both contracts', async t => {
+t.test('unknown members are sent at the top level, on both contracts', async t => {
   t.equal(v1({ foo: 1 }).foo, 1)
   t.equal(v2({ foo: 1 }).foo, 1)
 })
 
-t.test('responses 28, 29: a stored conversation is continued by its thread, which brings its model (F4)', async t => {
-  t.strictSame(v2({ store: true }).storage, {})
-  for (const store of [false, null]) t.notOk('storage' in v2({ store }))
-  t.strictSame(v2({ previous_response_id: 'resp_th', store: true }), {
-    messages: [{ role: 'user', content: [{ text: 'x' }] }],
-    storage: { thread_id: 'th' }
-  })
-  t.strictSame(v2({ previous_response_id: 'th' }).storage, { thread_id: 'th' })
-  const extra = v2({ previous_response_id: 'resp_th', extra_body: { storage: { limit: 5 } } })
-  t.strictSame(extra.storage, { limit: 5, thread_id: 'th' })
-})
+t.test(
+  'responses 28, 29: a stored conversation is continued by its thread id, and the thread decides the model (F4)',
+  async t => {
+    t.strictSame(v2({ store: true }).storage, {})
+    for (const store of [false, null]) t.notOk('storage' in v2({ store }))
+    t.strictSame(v2({ previous_response_id: 'resp_th', store: true }), {
+      messages: [{ role: 'user', content: [{ text: 'x' }] }],
+      storage: { thread_id: 'th' }
+    })
+    t.strictSame(v2({ previous_response_id: 'th' }).storage, { thread_id: 'th' })
+    const extra = v2({ previous_response_id: 'resp_th', extra_body: { storage: { limit: 5 } } })
+    t.strictSame(extra.storage, { limit: 5, thread_id: 'th' })
+  }
+)
 
-t.test('an id that can be no thread is refused', async t => {
+t.test('an id that cannot be a thread id is refused', async t => {
   for (const id of ['', 'resp_', 'resp_a b', `resp_${'x'.repeat(257)}`]) {
     t.equal(
       refused(() => v2({ previous_response_id: id })),
@@ -110,19 +113,22 @@ t.test('an id that can be no thread is refused', async t => {
   }
 })
 
-t.test('responses 30, 31, 32: v1 stores nothing, and says so only where something relies on it (F4)', async t => {
-  t.equal(
-    refused(() => v1({ previous_response_id: 'resp_th' })),
-    'unsupported_semantic previous_response_id'
-  )
-  t.equal(
-    refused(() => v1({ store: true })),
-    'unsupported_semantic store'
-  )
-  t.strictSame(v1({ previous_response_id: null, store: false }), v1({}))
-})
+t.test(
+  'responses 30, 31, 32: v1 stores nothing, and refuses only requests that need a stored conversation (F4)',
+  async t => {
+    t.equal(
+      refused(() => v1({ previous_response_id: 'resp_th' })),
+      'unsupported_semantic previous_response_id'
+    )
+    t.equal(
+      refused(() => v1({ store: true })),
+      'unsupported_semantic store'
+    )
+    t.strictSame(v1({ previous_response_id: null, store: false }), v1({}))
+  }
+)
 
-t.test('responses 36: pictures and files are uploaded, files with an id are not', async t => {
+t.test('responses 36: images and files are uploaded, except files with an id', async t => {
   const content: JsonValue = [
     { type: 'input_text', text: 'see' },
     { type: 'input_image', image_url: 'data:image/png;base64,AAEC' },
@@ -137,7 +143,7 @@ t.test('responses 36: pictures and files are uploaded, files with an id are not'
   t.strictSame(byId.written.attachments, [])
 })
 
-t.test('responses 37: files that were uploaded before go with the last message of the user', async t => {
+t.test('responses 37: ids of uploaded files are sent with the last user message', async t => {
   const input = [
     { role: 'user', content: 'a' },
     { role: 'assistant', content: 'b' },
@@ -168,7 +174,7 @@ const output = (id: string, text: JsonValue = 'cold'): JsonObject => ({
   output: text
 })
 
-t.test('responses 39: a call and its output go back with the state of the call', async t => {
+t.test('responses 39: a call and its output are sent with the state id of the call', async t => {
   const input = [{ role: 'user', content: [{ type: 'input_text', text: 'weather?' }] }, call('st1'), output('st1')]
   t.strictSame(v2({ input }).messages, [
     { role: 'user', content: [{ text: 'weather?' }] },
@@ -190,7 +196,7 @@ t.test('responses 39: a call and its output go back with the state of the call',
   ])
 })
 
-t.test('responses 40: two calls of one turn are two parts of one message, each with its own result', async t => {
+t.test('responses 40: two calls of one turn are two parts of one message, each with its result', async t => {
   const id = (callNumber: number) => writeToolCallId({ stateId: 'ts-1', name: 'weather', callNumber, nonce: 'n' })
   const second = call(id(1), { arguments: '{"city":"Oslo"}' })
   const input = [
@@ -221,12 +227,12 @@ t.test('responses 40: two calls of one turn are two parts of one message, each w
   )
 })
 
-t.test('responses 42: parts of an output are joined from their texts', async t => {
+t.test('responses 42: the texts of an output are joined', async t => {
   const input = [call('st1'), output('st1', [{ type: 'input_text', text: 'T' }])]
   t.match(v2({ input }).messages, [{}, { content: [{ function_result: { result: { result: 'T' } } }] }])
 })
 
-t.test('the stateful loop sends a result alone, and it is placed by its id, its name or the only function', async t => {
+t.test('a result without its call is placed by its id, its name or the only function', async t => {
   const own = writeToolCallId({ stateId: 'ts-1', name: 'weather', callNumber: 0, nonce: 'n' })
   const loop = (item: JsonObject, tools: JsonValue = []) =>
     v2({ previous_response_id: 'resp_th', input: [item], tools }).messages
@@ -247,7 +253,7 @@ t.test('the stateful loop sends a result alone, and it is placed by its id, its 
   )
 })
 
-t.test('responses 44, 46: names of the upstream and of namespaces are mapped in tools and in the history', async t => {
+t.test('responses 44, 46: reserved names and names in namespaces are mapped in tools and in the history', async t => {
   const tools = [
     { type: 'function', name: 'web_search' },
     { type: 'namespace', name: 'ns', tools: [{ type: 'function', name: 'f' }] }
@@ -262,19 +268,19 @@ t.test('responses 44, 46: names of the upstream and of namespaces are mapped in 
   ])
 })
 
-t.test('responses 47: a chosen function is forced by its name', async t => {
+t.test('responses 47: a chosen function is forced by name', async t => {
   const body = { tools: [{ type: 'function', name: 'g' }], tool_choice: { type: 'function', name: 'g' } }
   t.strictSame(v2(body).tool_config, { mode: 'forced', function_name: 'g' })
   t.strictSame(v1(body).function_call, { name: 'g' })
 })
 
-t.test('responses 48, 49: a built-in tool goes with its configuration, on v2 only', async t => {
+t.test('responses 48, 49: a built-in tool is sent with its configuration, on v2 only', async t => {
   const tools = [{ type: 'image_generation', size: '1024x1024' }]
   t.strictSame(v2({ tools }).tools, [{ image_generate: { size: '1024x1024' } }])
   t.strictSame(v1({ tools }), v1({}))
 })
 
-t.test('tools that nothing here runs go nowhere', async t => {
+t.test('unsupported tools are not sent', async t => {
   const tools = [
     { type: 'custom', name: 'c' },
     { type: 'file_search', vector_store_ids: ['v'] }
@@ -282,14 +288,14 @@ t.test('tools that nothing here runs go nowhere', async t => {
   t.strictSame(v2({ tools }), v2({}))
 })
 
-t.test('responses 53: parallel calls are asked for with the largest model only (B7)', async t => {
+t.test('responses 53: parallel calls are requested from the largest model only (B7)', async t => {
   const body = { parallel_tool_calls: true, tools: [{ type: 'function', name: 'g' }] }
   t.equal(v2({ ...body, model: 'GigaChat-2-Max' }).parallel_tool_calls, true)
   t.notOk('parallel_tool_calls' in v2(body))
   t.notOk('parallel_tool_calls' in v1({ ...body, model: 'GigaChat-2-Max' }))
 })
 
-t.test('reasoning of earlier turns never becomes text (C1)', async t => {
+t.test('reasoning of earlier turns is not sent as text (C1)', async t => {
   const input = [
     { role: 'user', content: 'a' },
     { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'secret' }] },

@@ -6,12 +6,12 @@ import { failure, read, refusedAt } from './support.ts'
 const messages = (input: JsonValue, body: JsonObject = {}): NormalizedMessage[] => read({ ...body, input }).messages
 const part = (content: JsonValue) => messages([{ role: 'user', content: [content] }])[0]?.content[0]
 
-t.test('a text is the message of the user, even an empty one', async t => {
+t.test('a string input is a user message, even an empty string', async t => {
   t.strictSame(messages('x'), [{ role: 'user', content: [{ type: 'text', text: 'x' }], form: 'text' }])
   t.strictSame(messages(''), [{ role: 'user', content: [{ type: 'text', text: '' }], form: 'text' }])
 })
 
-t.test('instructions stand before every item, and nothing stands for null or nothing', async t => {
+t.test('instructions are the first message, and null or absent instructions give none', async t => {
   const input = [
     { role: 'developer', content: 'also' },
     { role: 'user', content: 'x' }
@@ -33,14 +33,14 @@ t.test('responses 7: a missing input is refused', async t => {
   }
 })
 
-t.test('responses 8: an empty input is refused, unless instructions or a stored conversation stand for it', async t => {
+t.test('responses 8: an empty input is refused, unless there are instructions or a stored conversation', async t => {
   t.equal(refusedAt({ input: [] }), 'input')
   t.equal(refusedAt({ input: [{ type: 'reasoning', id: 'rs_1', summary: [] }] }), 'input')
   t.equal(messages([], { instructions: 'be' }).length, 1)
   t.equal(messages([], { previous_response_id: 'resp_th' }).length, 0)
 })
 
-t.test('roles are kept, unknown ones beside what they are read as', async t => {
+t.test('roles are kept, and an unknown role is read as user with its sent role', async t => {
   const sent = ['system', 'developer', 'user', 'assistant', 'critic']
   t.strictSame(
     messages(sent.map(role => ({ role, content: 'x' }))).map(({ role, sentRole }) => sentRole ?? role),
@@ -57,7 +57,7 @@ t.test('a message needs a role, and items without one are skipped', async t => {
   t.equal(refusedAt({ input: [{ type: 3 }] }), 'input[0].type')
 })
 
-t.test('responses 43: items that say nothing to the upstream are skipped and noted (C1)', async t => {
+t.test('responses 43: items without a use for the upstream are skipped, and their types are reported (C1)', async t => {
   const request = read({
     input: [
       { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'secret' }], encrypted_content: 'e' },
@@ -80,7 +80,7 @@ t.test('responses 43: items that say nothing to the upstream are skipped and not
   ])
 })
 
-t.test('text of both directions and refusals are read (F6)', async t => {
+t.test('input texts, output texts and refusals are read (F6)', async t => {
   t.strictSame(part({ type: 'input_text', text: 'x' }), { type: 'text', text: 'x' })
   t.strictSame(part({ type: 'output_text', text: '', annotations: [] }), { type: 'text', text: '' })
   t.strictSame(part({ type: 'text', text: 'x' }), { type: 'text', text: 'x' })
@@ -92,7 +92,7 @@ t.test('text of both directions and refusals are read (F6)', async t => {
   t.equal(at([{ type: 'tool_use' }]), 'input[0].content[0].type')
 })
 
-t.test('pictures come by URL, as data or by the id of a file', async t => {
+t.test('images are read as a URL, as data or as a file id', async t => {
   const path = 'input[0].content[0]'
   t.strictSame(part({ type: 'input_image', image_url: 'https://example.test/a.png', detail: 'auto' }), {
     type: 'image',
@@ -107,7 +107,7 @@ t.test('pictures come by URL, as data or by the id of a file', async t => {
   t.equal(refusedAt({ input: [{ role: 'user', content: [{ type: 'input_image' }] }] }), `${path}.image_url`)
 })
 
-t.test('files come as data, by URL or by id; bare base64 is what its name says', async t => {
+t.test('files are read as data, as a URL or as an id, and bare base64 has the type of its file name', async t => {
   const source = (file: JsonObject) => {
     const read = part({ type: 'input_file', filename: 'a.pdf', ...file })
     return read?.type === 'file' ? read.source : undefined
@@ -142,7 +142,7 @@ const output = (id: string | null, more: JsonObject = {}): JsonObject => ({
   ...more
 })
 
-t.test('a call and its output are read with their ids, arguments and place', async t => {
+t.test('a call and its output are read with their ids, arguments and path', async t => {
   t.strictSame(messages([call('st1'), output('st1')]), [
     {
       role: 'assistant',
@@ -172,24 +172,27 @@ t.test('a call and its output are read with their ids, arguments and place', asy
   ])
 })
 
-t.test('calls of one turn are one message with the words before them, whatever is skipped between', async t => {
-  const read = messages([
-    { role: 'user', content: 'weather?' },
-    { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'One moment.' }] },
-    { type: 'reasoning', id: 'rs_1', summary: [] },
-    call('a'),
-    call('b'),
-    output('a'),
-    output('b'),
-    call('c')
-  ])
-  t.strictSame(
-    read.map(({ role, content }) => [role, ...content.map(({ type }) => type)].join(' ')),
-    ['user text', 'assistant text tool-call tool-call', 'tool tool-result', 'tool tool-result', 'assistant tool-call']
-  )
-})
+t.test(
+  'calls of one turn are one message with the text before them, also when items between them are skipped',
+  async t => {
+    const read = messages([
+      { role: 'user', content: 'weather?' },
+      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'One moment.' }] },
+      { type: 'reasoning', id: 'rs_1', summary: [] },
+      call('a'),
+      call('b'),
+      output('a'),
+      output('b'),
+      call('c')
+    ])
+    t.strictSame(
+      read.map(({ role, content }) => [role, ...content.map(({ type }) => type)].join(' ')),
+      ['user text', 'assistant text tool-call tool-call', 'tool tool-result', 'tool tool-result', 'assistant tool-call']
+    )
+  }
+)
 
-t.test('the state of a call comes from the first member that can hold it', async t => {
+t.test('the state id of a call is read from the first member that holds one', async t => {
   const own = writeToolCallId({ stateId: 'ts-1', name: 'weather', callNumber: 0, nonce: 'n' })
   const stateless = writeToolCallId({ stateId: undefined, name: 'weather', callNumber: 0, nonce: 'n' })
   const state = (item: JsonObject) => {
@@ -206,7 +209,7 @@ t.test('the state of a call comes from the first member that can hold it', async
   t.strictSame(state({}), [null, undefined])
 })
 
-t.test('arguments may be empty or an object; a call that cannot be read is refused (B12)', async t => {
+t.test('arguments may be empty or an object, and a malformed call is refused (B12)', async t => {
   const args = (value: JsonValue) => messages([call('a', { arguments: value })])[0]?.content[0]
   t.match(args(''), { arguments: {} })
   t.match(args({ a: 1 }), { arguments: { a: 1 } })
@@ -221,7 +224,7 @@ t.test('responses 41: malformed arguments in the history are refused', async t =
   )
 })
 
-t.test('an output is a text or parts, and nothing else', async t => {
+t.test('an output must be a string or an array of parts', async t => {
   const content = (value: JsonValue | undefined) => {
     const read = messages([call('a'), output('a', { output: value })])[1]?.content[0]
     return read?.type === 'tool-result' ? read.content : undefined
@@ -233,7 +236,7 @@ t.test('an output is a text or parts, and nothing else', async t => {
 })
 
 t.test(
-  'a result that comes alone takes the name of the only declared function, and of none where it is not the only one',
+  'a result without a call gets the name of the only declared function, and no name when several are declared',
   async t => {
     const name = (body: JsonObject, item = output('th-1')) => {
       const read = messages([item], { previous_response_id: 'resp_th', ...body })[0]?.content[0]
@@ -249,7 +252,7 @@ t.test(
   }
 )
 
-t.test('a result whose call is there, or may be, is left to be placed', async t => {
+t.test('a result with a known call, or after a call without a result, gets no name', async t => {
   const tools = [{ type: 'function', name: 'f' }]
   const names = (input: JsonValue) =>
     messages(input, { tools }).flatMap(({ content }) =>
@@ -260,7 +263,7 @@ t.test('a result whose call is there, or may be, is left to be placed', async t 
   t.strictSame(names([call('a'), output('a'), output('other')]), [undefined, 'f'])
 })
 
-t.test('messages of tools in the form of the sister operation are results too', async t => {
+t.test('tool messages in the form of chat completions are read as results', async t => {
   t.match(messages([call('a'), { role: 'tool', tool_call_id: 'a', content: 'cold' }])[1], {
     role: 'tool',
     content: [{ type: 'tool-result', callId: 'a', path: 'input[1].tool_call_id', content: [{ text: 'cold' }] }]

@@ -15,16 +15,17 @@ import {
 } from '../../../../../worker/protocols/responses/client/schema.ts'
 import type { Parameter } from '../../../../../worker/protocols/shared/parameters.ts'
 
-// The compiler holds the same promises as the tests below: a parameter of the SDK that we do not know, an item or an event that the
-// SDK does not know, does not type-check. Of the response object only what we leave to the SDK, or may not know, differs.
+// The compiler checks the same rules as the tests below: a parameter of the SDK that is missing in the table does not type-check,
+// and neither does an item or event that the SDK does not have. Events with a response object are left out, because some of its members
+// are added only by the SDK, and others are unknown to the SDK.
 responsesParameters satisfies Record<keyof ResponseCreateParamsBase, Parameter>
-type IsSubtype<Ours extends Theirs, Theirs> = Ours
+type IsSubtype<Written extends Declared, Declared> = Written
 export type Items = IsSubtype<ResponsesOutputItem, ResponseOutputItem>
 export type ItemEvents = IsSubtype<Exclude<ResponsesEvent, ResponsesLifecycleEvent>, ResponseStreamEvent>
 
 const sdkFolder = dirname(createRequire(import.meta.url).resolve('openai'))
 
-/** The members of an interface in the type declarations that the SDK ships. */
+/** The members of an interface in the SDK's type declarations. */
 function readMembers(name: string): string[] {
   const text = readFileSync(join(sdkFolder, 'resources/responses/responses.d.ts'), 'utf8')
   const start = text.indexOf(`export interface ${name} `)
@@ -41,7 +42,7 @@ t.test('every parameter of the official SDK has a class (E1)', async t => {
   )
 })
 
-t.test('only vendor members are additional fields by name', async t => {
+t.test('only vendor members are declared as additional fields', async t => {
   const additional = Object.entries<Parameter>(responsesParameters).filter(
     ([, parameter]) => parameter.isAdditionalField
   )

@@ -6,7 +6,7 @@ import { readGoldenCases, updateGolden } from '../../../../golden/files.ts'
 import { readResponsesStrictly } from '../../../../properties/responses-events.ts'
 import { accumulateWithSdk, responseContext, withoutHelperMembers } from './support.ts'
 
-/** The only stream whose response gets another id at its end, which the official SDK's helper does not take. */
+/** The only stream whose response id changes at its end; the official SDK's helper refuses it. */
 const CHANGES_ITS_ID = 'thread-last'
 
 for (const golden of readGoldenCases('responses')) {
@@ -19,7 +19,7 @@ for (const golden of readGoldenCases('responses')) {
   })
 
   t.test(
-    `the stream of ${golden.name} is what the official SDK relies on, and holds the whole answer (F3)`,
+    `the stream of ${golden.name} follows the rules of the official SDK, and ends with the whole response (F3)`,
     async t => {
       const { response } = readResponsesStrictly(golden.expected)
       const events = golden.reads.flat()

@@ -20,15 +20,15 @@ function ids(text: string): unknown[] {
   return [...new Set(responses.map(response => response.id))]
 }
 
-t.test('the response begins with the first event of the upstream, before there is any content', async t => {
+t.test('the response begins with the first event of the upstream, before its content', async t => {
   const writer = createResponsesStreamWriter(responseContext())
   const begin = writer.write([start])
   t.match(begin, /^event: response\.created\ndata: .+\n\nevent: response\.in_progress\ndata: .+\n\n$/)
-  t.equal(writer.write([{ type: 'text-start' }]), '', 'a message opens with its first words')
+  t.equal(writer.write([{ type: 'text-start' }]), '', 'a message opens with its first text')
   t.match(writer.write([{ type: 'text-delta', text: 'a' }]), /response\.output_text\.delta/)
 })
 
-t.test('responses 80: an empty answer has every event but a delta', async t => {
+t.test('responses 80: an empty response has every event except deltas', async t => {
   const { events } = readResponsesStrictly(writeStream([[start, finish()]]))
   t.strictSame(
     events.map(({ type }) => String(type).replace('response.', '')),
@@ -39,71 +39,74 @@ t.test('responses 80: an empty answer has every event but a delta', async t => {
   )
 })
 
-t.test(
-  'responses 61: a stream of text has the ladder of events, logprobs everywhere and no [DONE] (A17, F1)',
-  async t => {
-    const written = writeStream([[start], text, [finish()]])
-    t.notMatch(written, '[DONE]')
-    const { events } = readResponsesStrictly(written)
-    t.strictSame(
-      events.map(({ type }) => String(type).replace('response.', '')),
-      [
-        ...['created', 'in_progress', 'output_item.added', 'content_part.added', 'output_text.delta'],
-        ...['output_text.done', 'content_part.done', 'output_item.done', 'completed']
-      ]
-    )
-  }
-)
+t.test('responses 61: a stream of text has all events in order, logprobs in each, and no [DONE] (A17, F1)', async t => {
+  const written = writeStream([[start], text, [finish()]])
+  t.notMatch(written, '[DONE]')
+  const { events } = readResponsesStrictly(written)
+  t.strictSame(
+    events.map(({ type }) => String(type).replace('response.', '')),
+    [
+      ...['created', 'in_progress', 'output_item.added', 'content_part.added', 'output_text.delta'],
+      ...['output_text.done', 'content_part.done', 'output_item.done', 'completed']
+    ]
+  )
+})
 
-t.test('responses 62: a thread that is known at first is in the id from the first event on', async t => {
+t.test('responses 62: a thread id that arrives first is in the response id from the first event on', async t => {
   const known: NormalizedEvent = { ...start, conversationId: 'th' }
   t.strictSame(ids(writeStream([[known], text, [finish('th')]], responseContext({ store: true }))), ['resp_th'])
 })
 
-t.test('responses 63: a thread that is named last is in the id of the last event; the ids of items stay', async t => {
-  const written = writeStream([[start], text, [finish('th')]], responseContext({ store: true }))
-  t.strictSame(ids(written), [`resp_${requestId}`, 'resp_th'])
-  const { events } = readResponsesStrictly(written)
-  const itemIds = events.flatMap(({ item, item_id }) => item_id ?? (item as JsonObject | undefined)?.id ?? [])
-  t.strictSame([...new Set(itemIds)], [`msg_${requestId}`])
-})
+t.test(
+  'responses 63: a thread id that arrives last is in the response id of the last event, and item ids do not change',
+  async t => {
+    const written = writeStream([[start], text, [finish('th')]], responseContext({ store: true }))
+    t.strictSame(ids(written), [`resp_${requestId}`, 'resp_th'])
+    const { events } = readResponsesStrictly(written)
+    const itemIds = events.flatMap(({ item, item_id }) => item_id ?? (item as JsonObject | undefined)?.id ?? [])
+    t.strictSame([...new Set(itemIds)], [`msg_${requestId}`])
+  }
+)
 
-t.test('a thread that is continued is in the id from the first event on', async t => {
+t.test('the id of a continued thread is in the response id from the first event on', async t => {
   t.strictSame(
     ids(writeStream([[start], text, [finish('th')]], responseContext({ previous_response_id: 'resp_th' }))),
     ['resp_th']
   )
 })
 
-t.test('events of one read that names the thread have its id at once', async t => {
+t.test('all events of one read have the thread id that arrives in it', async t => {
   t.strictSame(ids(writeStream([[start, ...text, finish('th')]], responseContext({ store: true }))), ['resp_th'])
 })
 
-t.test('for an SDK that refuses a changing id the stream waits until the id is known, and only then', async t => {
-  const context = { ...responseContext({ store: true }), needsFinalId: true }
-  const writer = createResponsesStreamWriter(context)
-  t.equal(writer.write([start]) + writer.write(text), '')
-  const written = writer.write([finish('th')])
-  t.strictSame(ids(written), ['resp_th'])
-  t.equal((await accumulateWithSdk(written)).id, 'resp_th')
+t.test(
+  'for an SDK that refuses a changing id, a stream of a new stored conversation waits until the id is known',
+  async t => {
+    const context = { ...responseContext({ store: true }), needsFinalId: true }
+    const writer = createResponsesStreamWriter(context)
+    t.equal(writer.write([start]) + writer.write(text), '')
+    const written = writer.write([finish('th')])
+    t.strictSame(ids(written), ['resp_th'])
+    t.equal((await accumulateWithSdk(written)).id, 'resp_th')
 
-  const known: NormalizedEvent = { ...start, conversationId: 'th' }
-  t.not(createResponsesStreamWriter(context).write([known]), '', 'the thread is known')
-  const unstored = { ...responseContext(), needsFinalId: true }
-  t.not(createResponsesStreamWriter(unstored).write([start]), '', 'there will be no thread')
-  t.strictSame(ids(writeStream([[start], text, [finish('th')]], unstored)), [`resp_${requestId}`])
-  const continued = { ...responseContext({ previous_response_id: 'resp_th' }), needsFinalId: true }
-  t.not(createResponsesStreamWriter(continued).write([start]), '', 'the thread is that of the request')
-})
+    const known: NormalizedEvent = { ...start, conversationId: 'th' }
+    t.not(createResponsesStreamWriter(context).write([known]), '', 'the thread id is known')
+    const unstored = { ...responseContext(), needsFinalId: true }
+    t.not(createResponsesStreamWriter(unstored).write([start]), '', 'the conversation is not stored')
+    t.strictSame(ids(writeStream([[start], text, [finish('th')]], unstored)), [`resp_${requestId}`])
+    const continued = { ...responseContext({ previous_response_id: 'resp_th' }), needsFinalId: true }
+    t.not(createResponsesStreamWriter(continued).write([start]), '', 'the thread id is in the request')
+  }
+)
 
-t.test('a stream that waited for its id and broke off is a failed one', async t => {
+t.test('a stream that breaks while it waits for its id is a failed response', async t => {
   const context = { ...responseContext({ store: true }), needsFinalId: true }
   const error: NormalizedEvent = { type: 'error', error: new GatewayError('provider_timeout') }
   const { response } = readResponsesStrictly(writeStream([[start], text, [error]], context))
   t.match(response, { id: `resp_${requestId}`, status: 'failed', output: [{ type: 'message', status: 'completed' }] })
 })
 
-t.test('an error before anything else is a failed response all the same', async t => {
+t.test('an error before the start event is a failed response', async t => {
   const { events, response } = readResponsesStrictly(
     writeStream([[{ type: 'error', error: new GatewayError('rate_limited', { message: 'Too Many Requests' }) }]])
   )
@@ -111,7 +114,7 @@ t.test('an error before anything else is a failed response all the same', async 
   t.match(response, { status: 'failed', error: { code: 'rate_limit_exceeded', message: 'Too Many Requests' } })
 })
 
-t.test('responses 72: a stream that breaks ends with what there is of it, and nothing follows (A14)', async t => {
+t.test('responses 72: a broken stream ends with the items so far, and nothing follows (A14)', async t => {
   const writer = createResponsesStreamWriter(responseContext())
   const error: NormalizedEvent = { type: 'error', error: new GatewayError('provider_failure', { message: 'lost' }) }
   const written =
@@ -127,7 +130,7 @@ t.test('responses 72: a stream that breaks ends with what there is of it, and no
   t.equal((await accumulateWithSdk(written)).status, 'failed')
 })
 
-t.test('responses 70: a stream that was cut ends with response.incomplete', async t => {
+t.test('responses 70: a stream that the provider cut ends with response.incomplete', async t => {
   const { events, response } = readResponsesStrictly(
     writeStream([
       [start, ...text, { ...finish(), type: 'finish', reason: 'length', providerReason: 'length', metadata: {} }]
@@ -137,7 +140,7 @@ t.test('responses 70: a stream that was cut ends with response.incomplete', asyn
   t.match(response, { incomplete_details: { reason: 'max_output_tokens' }, output: [{ status: 'incomplete' }] })
 })
 
-t.test('a call is told to be whole as soon as something follows it, and never before its end (A18)', async t => {
+t.test('a call is reported as done when the next item starts, and not before its end (A18)', async t => {
   const writer = createResponsesStreamWriter(responseContext())
   writer.write([start])
   const head: NormalizedEvent = { type: 'tool-call-start', index: 0, id: 'a', name: 'f' }
@@ -147,7 +150,7 @@ t.test('a call is told to be whole as soon as something follows it, and never be
   t.match(writer.write([{ ...head, index: 1, id: 'b' }]), /function_call_arguments\.done.+output_item\.done.+added/s)
 })
 
-t.test('the usage stands in the last event, and the metadata of the end with it (D1)', async t => {
+t.test('the last event has the usage and the final metadata (D1)', async t => {
   const events = eventsOf(assembler => {
     assembler.text('ok')
     const usage = {

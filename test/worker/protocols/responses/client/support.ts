@@ -1,4 +1,4 @@
-// Small words for the tests of the Responses codec: a body read, an error caught, an answer written whole or as a stream.
+// Helpers for tests of the Responses client face: read a body, catch an error, write a whole or streamed response.
 
 import { ResponseStream } from 'openai/lib/responses/ResponseStream'
 import type { Response as SdkResponse } from 'openai/resources/responses/responses'
@@ -18,12 +18,12 @@ import { eventsOf, failure, requestId } from '../../../../support/codec.ts'
 
 export { eventsOf, failure, requestId }
 
-/** Reads a body that has the smallest valid input unless it brings its own. */
+/** Reads a body. Without `input` it gets the smallest valid input. */
 export function read(body: JsonObject, context: Partial<ReadContext> = {}): NormalizedRequest {
   return readResponsesRequest({ input: 'hi', ...body }, { requestId, ...context })
 }
 
-/** The path that an invalid body is refused with. */
+/** The path in the error of an invalid body. */
 export function refusedAt(body: JsonObject): string | undefined {
   return failure(() => read(body)).param
 }
@@ -32,23 +32,23 @@ export function responseContext(body: JsonObject = {}): ResponseContext {
   return { requestId, createdAt: 1_795_187_162, now: () => 1_795_187_165, model: 'GigaChat-2', request: read(body) }
 }
 
-export function writeAnswer(events: readonly NormalizedEvent[], body: JsonObject = {}): ResponsesResponse {
+export function writeResponse(events: readonly NormalizedEvent[], body: JsonObject = {}): ResponsesResponse {
   return writeResponsesResponse(accumulateEvents(events), responseContext(body))
 }
 
-/** The bytes of a stream; every member of `reads` is what one read of the upstream brought. */
+/** The text of a stream; every member of `reads` has the events of one upstream read. */
 export function writeStream(reads: ReadonlyArray<readonly NormalizedEvent[]>, context = responseContext()): string {
   const writer = createResponsesStreamWriter(context)
   return reads.map(read => writer.write(read)).join('')
 }
 
-/** The response as the official SDK adds it up from the bytes of a stream. Rejects with what its helper rejects with. */
+/** The response that the official SDK accumulates from the text of a stream. Rejects with the error of the SDK's helper. */
 export async function accumulateWithSdk(text: string): Promise<SdkResponse> {
   const stream = Stream.fromSSEResponse(new Response(text), new AbortController())
   return ResponseStream.fromReadableStream(stream.toReadableStream()).finalResponse()
 }
 
-/** What the SDK's helper adds to a response, taken out again. */
+/** The response without the members that the SDK's helper adds. */
 export function withoutHelperMembers(response: SdkResponse): JsonObject {
   const { output_text: _text, output_parsed: _parsed, output, ...rest } = JSON.parse(JSON.stringify(response))
   return {

@@ -1,18 +1,18 @@
 import t from 'tap'
 import type { EventAssembler, JsonObject } from '../../../../../worker/normalized/index.ts'
 import { mapStatus, writeUsage } from '../../../../../worker/protocols/responses/client/write-response.ts'
-import { eventsOf, requestId, responseContext, writeAnswer } from './support.ts'
+import { eventsOf, requestId, responseContext, writeResponse } from './support.ts'
 
 const output = (build: (assembler: EventAssembler) => void, body: JsonObject = {}) =>
-  writeAnswer(eventsOf(build), body).output
+  writeResponse(eventsOf(build), body).output
 const echo = (body: JsonObject) =>
-  writeAnswer(
+  writeResponse(
     eventsOf(() => undefined),
     body
   )
 
-t.test('a plain answer has every member of a response, with the defaults of the operation', async t => {
-  const answer = writeAnswer(
+t.test('a plain response has every member, with the defaults of the operation', async t => {
+  const response = writeResponse(
     eventsOf(assembler => {
       assembler.text('Hello')
       const usage = {
@@ -26,7 +26,7 @@ t.test('a plain answer has every member of a response, with the defaults of the 
       assembler.finish({ reason: 'stop', providerReason: 'stop', metadata: { upstream_x_request_id: 'x' } }, usage)
     })
   )
-  t.strictSame(answer, {
+  t.strictSame(response, {
     id: `resp_${requestId}`,
     object: 'response',
     created_at: 1_795_187_162,
@@ -69,7 +69,7 @@ t.test('a plain answer has every member of a response, with the defaults of the 
   })
 })
 
-t.test('what the request said is repeated', async t => {
+t.test('members of the request are repeated', async t => {
   const request = {
     instructions: 'be',
     max_output_tokens: 9,
@@ -86,7 +86,7 @@ t.test('what the request said is repeated', async t => {
   t.equal(echo({ tool_choice: null }).tool_choice, 'auto')
 })
 
-t.test('the echo survives a request whose messages are gone', async t => {
+t.test('the request echo does not depend on the messages', async t => {
   const context = responseContext({ instructions: 'be', tools: [{ type: 'web_search' }] })
   t.same(context.request.echo, {
     members: { instructions: 'be', tools: [{ type: 'web_search' }] },
@@ -94,7 +94,7 @@ t.test('the echo survives a request whose messages are gone', async t => {
   })
 })
 
-t.test('reasoning is repeated with its effort and summary, and whatever else was said of it', async t => {
+t.test('reasoning is repeated with its effort, its summary and its other members', async t => {
   t.strictSame(echo({ reasoning: { effort: 'high', summary: 'auto' } }).reasoning, { effort: 'high', summary: 'auto' })
   t.strictSame(echo({ reasoning_effort: 'low' }).reasoning, { effort: 'low', summary: null })
   t.strictSame(echo({ reasoning: { effort: 'none', context: 'auto' } }).reasoning, {
@@ -111,38 +111,35 @@ t.test('text is repeated and always has a format', async t => {
   t.strictSame(echo({ text: { format } }).text, { format })
 })
 
-t.test(
-  'responses 50: tools that nothing here runs are repeated; functions say of their members at least null',
-  async t => {
-    const tools = [
-      { type: 'custom', name: 'c' },
-      { type: 'file_search', vector_store_ids: ['v'] },
-      { type: 'function', name: 'g', parameters: { type: 'object' }, strict: true },
-      { type: 'function', name: 'h' }
-    ]
-    t.strictSame(echo({ tools }).tools, [
-      tools[0],
-      tools[1],
-      tools[2],
-      { type: 'function', name: 'h', parameters: null, strict: null }
-    ])
-    t.strictSame(echo({ tools: [{ type: 'function', function: { name: 'g', parameters: {} } }, 'x'] }).tools, [
-      { type: 'function', name: 'g', parameters: {}, strict: null }
-    ])
-  }
-)
+t.test('responses 50: unsupported tools are repeated, and absent members of functions are null', async t => {
+  const tools = [
+    { type: 'custom', name: 'c' },
+    { type: 'file_search', vector_store_ids: ['v'] },
+    { type: 'function', name: 'g', parameters: { type: 'object' }, strict: true },
+    { type: 'function', name: 'h' }
+  ]
+  t.strictSame(echo({ tools }).tools, [
+    tools[0],
+    tools[1],
+    tools[2],
+    { type: 'function', name: 'h', parameters: null, strict: null }
+  ])
+  t.strictSame(echo({ tools: [{ type: 'function', function: { name: 'g', parameters: {} } }, 'x'] }).tools, [
+    { type: 'function', name: 'g', parameters: {}, strict: null }
+  ])
+})
 
-t.test('metadata are short strings: those of the request, and over them those of the upstream', async t => {
+t.test('metadata are short strings of the request and of the upstream, which wins', async t => {
   const events = eventsOf(assembler => {
     assembler.finish({ reason: 'stop', providerReason: null, metadata: { upstream_message_id: 'm' } }, null)
   })
-  t.strictSame(writeAnswer(events, { metadata: { k: 'v', n: 3, long: 'x'.repeat(513) } }).metadata, {
+  t.strictSame(writeResponse(events, { metadata: { k: 'v', n: 3, long: 'x'.repeat(513) } }).metadata, {
     k: 'v',
     upstream_message_id: 'm'
   })
 })
 
-t.test('responses 25, 26, 27: store says whether the upstream was asked to keep the conversation', async t => {
+t.test('responses 25, 26, 27: store is true when the request asks the upstream to store the conversation', async t => {
   t.equal(echo({ store: true }).store, true)
   t.equal(echo({ store: false }).store, false)
   t.equal(echo({}).store, false)
@@ -152,13 +149,13 @@ t.test('responses 25, 26, 27: store says whether the upstream was asked to keep 
   t.equal(echo({ storage: false }).store, false)
 })
 
-t.test('the id is that of the thread, asked for or given, and otherwise that of the request (F4)', async t => {
+t.test('the response id has the thread id of the upstream or of the request, or else the request id (F4)', async t => {
   const id = (body: JsonObject, conversationId?: string) => {
     const events = eventsOf(assembler => {
       const stored = conversationId === undefined ? {} : { conversationId }
       assembler.finish({ reason: 'stop', providerReason: null, metadata: {}, ...stored }, null)
     })
-    return writeAnswer(events, body).id
+    return writeResponse(events, body).id
   }
   t.equal(id({}), `resp_${requestId}`)
   t.equal(id({ store: true }, 'th7'), 'resp_th7')
@@ -168,7 +165,7 @@ t.test('the id is that of the thread, asked for or given, and otherwise that of 
   t.equal(id({ previous_response_id: 'resp_th' }, 'th7'), 'resp_th7')
 })
 
-t.test('responses 56: reasoning stands before the message, and reasoning that resumes is another item', async t => {
+t.test('responses 56: reasoning is an item before the message, and later reasoning is another item', async t => {
   const written = output(assembler => {
     assembler.reasoning('one')
     assembler.text('a')
@@ -186,7 +183,7 @@ t.test('responses 56: reasoning stands before the message, and reasoning that re
   })
 })
 
-t.test('responses 51: a call has its ids, its arguments as text and no null extras', async t => {
+t.test('responses 51: a call has its ids, its arguments as text and no null members', async t => {
   t.strictSame(
     output(assembler => assembler.toolCall({ id: 'call_gw_A', name: 'g' }, '{"a": 1}')),
     [
@@ -202,7 +199,7 @@ t.test('responses 51: a call has its ids, its arguments as text and no null extr
   )
 })
 
-t.test('responses 52: text before a call is a message of its own', async t => {
+t.test('responses 52: text before a call is a separate message', async t => {
   const written = output(assembler => {
     assembler.text('One moment.')
     assembler.toolCall({ id: 'call_gw_A', name: 'g' }, '')
@@ -213,7 +210,7 @@ t.test('responses 52: text before a call is a message of its own', async t => {
   ])
 })
 
-t.test('names of namespaces are split back, by what the request declares', async t => {
+t.test('joined names are split by the declared namespaces of the request', async t => {
   const tools = [
     { type: 'namespace', name: 'ns', tools: [{ type: 'function', name: 'f' }] },
     { type: 'function', name: 'other__g' }
@@ -228,40 +225,43 @@ t.test('names of namespaces are split back, by what the request declares', async
   t.strictSame(named('other__g'), ['other__g', undefined])
 })
 
-t.test('responses 54, 55: an answer that was cut is incomplete, says why, and so does what stands last', async t => {
-  const cut = (reason: 'length' | 'content-filter' | 'cancelled') =>
-    writeAnswer(
-      eventsOf(assembler => {
-        assembler.reasoning('hm')
-        assembler.text('Once upon')
-        assembler.finish({ reason, providerReason: reason, metadata: {} }, null)
-      })
+t.test(
+  'responses 54, 55: a response that the provider cut is incomplete with a reason, and so is its last item',
+  async t => {
+    const cut = (reason: 'length' | 'content-filter' | 'cancelled') =>
+      writeResponse(
+        eventsOf(assembler => {
+          assembler.reasoning('hm')
+          assembler.text('Once upon')
+          assembler.finish({ reason, providerReason: reason, metadata: {} }, null)
+        })
+      )
+    const { status, incomplete_details, output } = cut('length')
+    t.strictSame(
+      { status, incomplete_details },
+      {
+        status: 'incomplete',
+        incomplete_details: { reason: 'max_output_tokens' }
+      }
     )
-  const { status, incomplete_details, output } = cut('length')
-  t.strictSame(
-    { status, incomplete_details },
-    {
-      status: 'incomplete',
-      incomplete_details: { reason: 'max_output_tokens' }
-    }
-  )
-  t.match(output, [{ type: 'reasoning' }, { type: 'message', status: 'incomplete' }])
-  t.notOk('completed_at' in cut('length'))
-  t.strictSame(cut('content-filter').incomplete_details, { reason: 'content_filter' })
-  t.match(cut('cancelled'), { status: 'incomplete', incomplete_details: null })
-  t.strictSame((['stop', 'tool-calls'] as const).map(mapStatus), ['completed', 'completed'])
-})
+    t.match(output, [{ type: 'reasoning' }, { type: 'message', status: 'incomplete' }])
+    t.notOk('completed_at' in cut('length'))
+    t.strictSame(cut('content-filter').incomplete_details, { reason: 'content_filter' })
+    t.match(cut('cancelled'), { status: 'incomplete', incomplete_details: null })
+    t.strictSame((['stop', 'tool-calls'] as const).map(mapStatus), ['completed', 'completed'])
+  }
+)
 
-t.test('an empty answer is an empty message', async t => {
+t.test('an empty response has an empty message', async t => {
   t.match(
     output(() => undefined),
     [{ type: 'message', status: 'completed', content: [{ type: 'output_text', text: '' }] }]
   )
   const cut = eventsOf(assembler => assembler.finish({ reason: 'length', providerReason: null, metadata: {} }, null))
-  t.match(writeAnswer(cut).output, [{ type: 'message', status: 'incomplete' }])
+  t.match(writeResponse(cut).output, [{ type: 'message', status: 'incomplete' }])
 })
 
-t.test('responses 57: token details are numbers even where the provider says nothing (D3)', async t => {
+t.test('responses 57: token details are numbers, also when the provider does not report them (D3)', async t => {
   const unknown = {
     inputTokens: null,
     cacheReadTokens: null,
@@ -292,7 +292,7 @@ t.test('responses 57: token details are numbers even where the provider says not
 
 const search = { tools: [{ type: 'web_search' }] }
 
-t.test('what a search found stands with its item and with the text it came in time for', async t => {
+t.test('results of a search are in its item, and in the text that is open when they arrive', async t => {
   const found = { sources: { 1: { url: 'https://example.test/a' } } }
   const written = output(assembler => {
     const first = assembler.startHostedTool({ kind: 'web_search', name: 'web_search' })
@@ -330,10 +330,10 @@ t.test('what a search found stands with its item and with the text it came in ti
     { type: 'message', content: [{ text: 'More.' }] },
     { type: 'function_call' }
   ])
-  t.notOk(JSON.stringify(written.at(-2)).includes('inline_data'), 'what came too late is not there')
+  t.notOk(JSON.stringify(written.at(-2)).includes('inline_data'), 'results that arrive after the text are not in it')
 })
 
-t.test('a picture is in its item, and without its bytes the item says so', async t => {
+t.test('an image is in its item, and without bytes its result is null', async t => {
   const written = output(assembler => {
     const run = assembler.startHostedTool({ kind: 'image_generate', name: 'image_generate' })
     assembler.endHostedTool(run, { status: 'completed' })
@@ -362,7 +362,7 @@ t.test('a picture is in its item, and without its bytes the item says so', async
   ])
 })
 
-t.test('a picture belongs to the first run that has not failed by then', async t => {
+t.test('an image belongs to the first run that has not failed before it arrives', async t => {
   const statuses = (build: (assembler: EventAssembler) => void) =>
     output(build).map(item => (item.type === 'image_generation_call' ? [item.status, item.result] : item.type))
   const image = { fileId: 'f1', target: 'image', base64: 'AAEC' }
@@ -383,23 +383,28 @@ t.test('a picture belongs to the first run that has not failed by then', async t
   t.strictSame(failedAfter, [['completed', 'AAEC']])
 })
 
-t.test("responses 60: a picture is told as a call of the client's own image tool, whatever it is called", async t => {
-  const made = (assembler: EventAssembler) => {
-    assembler.file({ fileId: 'f1', target: 'image', base64: 'AAEC' })
-    assembler.file({ fileId: 'f2', target: 'image', base64: 'AAEC' })
+t.test(
+  "responses 60: an image becomes a call of the client's own image tool, under every known name of the tool",
+  async t => {
+    const made = (assembler: EventAssembler) => {
+      assembler.file({ fileId: 'f1', target: 'image', base64: 'AAEC' })
+      assembler.file({ fileId: 'f2', target: 'image', base64: 'AAEC' })
+    }
+    const hosted = { type: 'image_generation' }
+    const called = (tool: JsonObject) => {
+      const items = output(made, { tools: [hosted, tool] })
+      return items.map(item =>
+        item.type === 'function_call' ? [item.name, item.namespace, item.arguments] : item.type
+      )
+    }
+    const prompt = '{"prompt":"hi"}'
+    for (const name of ['imagegen', 'image_gen', 'image_generate', 'Image-Gen', 'mcp__imagegen']) {
+      t.strictSame(called({ type: 'function', name }), [[name, undefined, prompt]])
+    }
+    const namespaced = { type: 'namespace', name: 'image-gen', tools: [{ type: 'function', name: 'ImageGen' }] }
+    t.strictSame(called(namespaced), [['ImageGen', 'image-gen', prompt]])
+    const picture = ['image_generation_call', 'image_generation_call']
+    t.strictSame(called({ type: 'function', name: 'imagegenerator' }), picture)
+    t.strictSame(called({ ...namespaced, name: 'pictures' }), picture)
   }
-  const hosted = { type: 'image_generation' }
-  const called = (tool: JsonObject) => {
-    const items = output(made, { tools: [hosted, tool] })
-    return items.map(item => (item.type === 'function_call' ? [item.name, item.namespace, item.arguments] : item.type))
-  }
-  const prompt = '{"prompt":"hi"}'
-  for (const name of ['imagegen', 'image_gen', 'image_generate', 'Image-Gen', 'mcp__imagegen']) {
-    t.strictSame(called({ type: 'function', name }), [[name, undefined, prompt]])
-  }
-  const namespaced = { type: 'namespace', name: 'image-gen', tools: [{ type: 'function', name: 'ImageGen' }] }
-  t.strictSame(called(namespaced), [['ImageGen', 'image-gen', prompt]])
-  const picture = ['image_generation_call', 'image_generation_call']
-  t.strictSame(called({ type: 'function', name: 'imagegenerator' }), picture)
-  t.strictSame(called({ ...namespaced, name: 'pictures' }), picture)
-})
+)

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { type JsonObject, readToolCallId } from '../../../../../worker/normalized/index.ts'
 import type { ResponsesOutputItem, ResponsesResponse } from '../../../../../worker/protocols/responses/client/schema.ts'
 import { readResponsesStrictly } from '../../../../properties/responses-events.ts'
-import { answerV1, answerV2, type Exchange, framesV1, framesV2 } from '../../../../support/native-route.ts'
+import { type Exchange, framesV1, framesV2, wholeV1, wholeV2 } from '../../../../support/native-route.ts'
 import { send } from './native-route.ts'
 import { requestId } from './support.ts'
 
@@ -10,11 +10,11 @@ const say = (...content: JsonObject[]): JsonObject => ({ role: 'assistant', cont
 const call = (name: string, city: string): JsonObject => ({ function_call: { name, arguments: { city } } })
 const weather = { type: 'function', name: 'weather' }
 
-/** The answer and the stream to the same messages of the upstream; the test fails where they differ. */
+/** The whole response for messages of the upstream; the test fails when the stream for the same messages differs. */
 function both(t: Test, exchange: Exchange<ResponsesResponse>, messages: JsonObject[], reason = 'stop') {
-  const whole = exchange.answer(answerV2(messages, reason))
+  const whole = exchange.whole(wholeV2(messages, reason))
   const { response } = readResponsesStrictly(exchange.stream(framesV2(messages, reason)))
-  t.same(response, whole, 'a stream says what a whole answer says (F3)')
+  t.same(response, whole, 'a stream has the same content as a whole response (F3)')
   return whole
 }
 
@@ -22,26 +22,29 @@ function findCalls(output: readonly ResponsesOutputItem[]) {
   return output.flatMap(item => (item.type === 'function_call' ? [item] : []))
 }
 
-t.test('responses 51: a call carries the state and the name, and the next turn gives them back (C3)', async t => {
-  const exchange = send('v2', { tools: [weather] })
-  const message = { ...say(call('weather', 'Omsk')), tool_state_id: 'ts-1' }
-  const { output } = both(t, exchange, [message], 'function_call')
-  const [item] = findCalls(output)
-  t.match(readToolCallId(item?.call_id ?? ''), { stateId: 'ts-1', name: 'weather', isOwn: true })
-  t.equal(item?.id, `fc_${item?.call_id}`)
-  t.strictSame(JSON.parse(item?.arguments ?? ''), { city: 'Omsk' })
-  const result = { type: 'function_call_output', call_id: item?.call_id ?? '', output: 'cold' }
-  const next = send('v2', { input: [{ role: 'user', content: 'weather?' }, ...output, result] as JsonObject[] })
-  t.match(next.upstream.messages, [
-    {},
-    { role: 'assistant', tools_state_id: 'ts-1', content: [{ function_call: { name: 'weather' } }] },
-    { role: 'tool', tools_state_id: 'ts-1', content: [{ function_result: { name: 'weather' } }] }
-  ])
-  const alone = send('v2', { previous_response_id: 'resp_th', input: [result] })
-  t.match(alone.upstream.messages, [{ role: 'tool', tools_state_id: 'ts-1' }])
-})
+t.test(
+  'responses 51: the id of a call holds the state id and the name, and the next turn sends them back (C3)',
+  async t => {
+    const exchange = send('v2', { tools: [weather] })
+    const message = { ...say(call('weather', 'Omsk')), tool_state_id: 'ts-1' }
+    const { output } = both(t, exchange, [message], 'function_call')
+    const [item] = findCalls(output)
+    t.match(readToolCallId(item?.call_id ?? ''), { stateId: 'ts-1', name: 'weather', isOwn: true })
+    t.equal(item?.id, `fc_${item?.call_id}`)
+    t.strictSame(JSON.parse(item?.arguments ?? ''), { city: 'Omsk' })
+    const result = { type: 'function_call_output', call_id: item?.call_id ?? '', output: 'cold' }
+    const next = send('v2', { input: [{ role: 'user', content: 'weather?' }, ...output, result] as JsonObject[] })
+    t.match(next.upstream.messages, [
+      {},
+      { role: 'assistant', tools_state_id: 'ts-1', content: [{ function_call: { name: 'weather' } }] },
+      { role: 'tool', tools_state_id: 'ts-1', content: [{ function_result: { name: 'weather' } }] }
+    ])
+    const alone = send('v2', { previous_response_id: 'resp_th', input: [result] })
+    t.match(alone.upstream.messages, [{ role: 'tool', tools_state_id: 'ts-1' }])
+  }
+)
 
-t.test('responses 53: parallel calls are items with ids of their own that go back to one state (B1, B2)', async t => {
+t.test('responses 53: parallel calls are items with different ids that hold one state id (B1, B2)', async t => {
   const tools = [weather]
   const exchange = send('v2', { model: 'GigaChat-2-Max', parallel_tool_calls: true, tools })
   const message = { ...say(call('weather', 'Omsk'), call('weather', 'Oslo')), tool_state_id: 'ts-1' }
@@ -60,14 +63,14 @@ t.test('responses 53: parallel calls are items with ids of their own that go bac
   )
 })
 
-t.test('responses 45: a function of a namespace comes back in its two words', async t => {
+t.test('responses 45: a call of a function in a namespace has its name and its namespace', async t => {
   const tools = [{ type: 'namespace', name: 'ns', tools: [{ type: 'function', name: 'f' }] }]
   const message = { ...say(call('ns__f', 'Omsk')), tool_state_id: 'ts-1' }
   const [item] = findCalls(both(t, send('v2', { tools }), [message], 'function_call').output)
   t.match(item, { name: 'f', namespace: 'ns' })
 })
 
-t.test('responses 64: reasoning and text are two items, in the stream and in the answer', async t => {
+t.test('responses 64: reasoning and text are two items, whole and streamed', async t => {
   const messages = [{ role: 'reasoning', content: [{ text: 'why' }] }, say({ text: 'so' })]
   const { output } = both(t, send('v2', {}), messages)
   t.match(output, [
@@ -76,7 +79,7 @@ t.test('responses 64: reasoning and text are two items, in the stream and in the
   ])
 })
 
-t.test('responses 65, 66: text and a call have the same ids in the stream and in the answer (A6)', async t => {
+t.test('responses 65, 66: text and a call have the same ids, whole and streamed (A6)', async t => {
   const exchange = send('v2', { tools: [weather] })
   const message = { ...say({ text: 'One moment.' }, call('weather', 'Omsk')), tool_state_id: 'ts-1' }
   t.match(both(t, exchange, [message], 'function_call').output, [
@@ -87,9 +90,9 @@ t.test('responses 65, 66: text and a call have the same ids in the stream and in
   t.match(both(t, exchange, [alone], 'function_call').output, [{ type: 'function_call' }])
 })
 
-t.test('reasoning inside the text is taken out of it, wherever it is cut', async t => {
+t.test('reasoning inside the text becomes a reasoning item, wherever the text is cut into pieces', async t => {
   const exchange = send('v1', {})
-  const whole = exchange.answer(answerV1({ content: '<think>hm</think>yes' }))
+  const whole = exchange.whole(wholeV1({ content: '<think>hm</think>yes' }))
   const stream = exchange.stream(framesV1([{ content: '<thi' }, { content: 'nk>hm</th' }, { content: 'ink>yes' }]))
   t.same(readResponsesStrictly(stream).response, whole)
   t.match(whole.output, [
@@ -100,7 +103,7 @@ t.test('reasoning inside the text is taken out of it, wherever it is cut', async
 
 const found = { images: [], sources: { 1: { url: 'https://example.test/a', title: 'A' } } }
 
-t.test('responses 58: a search is an item with its sources, and its citations lie inside the text', async t => {
+t.test('responses 58: a search is an item with its sources, and its citations point into the text', async t => {
   const exchange = send('v2', { input: 'news?', tools: [{ type: 'web_search' }] })
   const messages = [
     say({ tool_execution: { name: 'web_search', status: 'success' } }),
@@ -124,34 +127,31 @@ t.test('responses 58: a search is an item with its sources, and its citations li
   }
 })
 
-t.test(
-  'responses 68: the progress of a search is told, its completion once, and the message comes after it',
-  async t => {
-    const exchange = send('v2', { tools: [{ type: 'web_search' }] })
-    const { events } = readResponsesStrictly(
-      exchange.stream(
-        framesV2([
-          say({ tool_execution: { name: 'web_search' } }),
-          say({ tool_execution: { name: 'web_search', status: 'searching', seconds_left: 2 } }),
-          say({ tool_execution: { name: 'web_search', status: 'success' } }),
-          say({ inline_data: found }),
-          say({ text: 'News.' })
-        ])
-      )
+t.test('responses 68: the progress of a search is reported, its completion once, and the message follows', async t => {
+  const exchange = send('v2', { tools: [{ type: 'web_search' }] })
+  const { events } = readResponsesStrictly(
+    exchange.stream(
+      framesV2([
+        say({ tool_execution: { name: 'web_search' } }),
+        say({ tool_execution: { name: 'web_search', status: 'searching', seconds_left: 2 } }),
+        say({ tool_execution: { name: 'web_search', status: 'success' } }),
+        say({ inline_data: found }),
+        say({ text: 'News.' })
+      ])
     )
-    const told = events.filter(({ item_id }) => item_id === `ws_${requestId}`)
-    t.match(told, [
-      { type: 'response.web_search_call.in_progress' },
-      { type: 'response.web_search_call.searching', seconds_left: 2 },
-      { type: 'response.web_search_call.completed' }
-    ])
-    t.equal(told.length, 3)
-    const done = events.flatMap(event => (event.type === 'response.output_item.done' ? [event.item as JsonObject] : []))
-    t.match(done, [{ type: 'web_search_call', status: 'completed' }, { type: 'message' }])
-  }
-)
+  )
+  const reported = events.filter(({ item_id }) => item_id === `ws_${requestId}`)
+  t.match(reported, [
+    { type: 'response.web_search_call.in_progress' },
+    { type: 'response.web_search_call.searching', seconds_left: 2 },
+    { type: 'response.web_search_call.completed' }
+  ])
+  t.equal(reported.length, 3)
+  const done = events.flatMap(event => (event.type === 'response.output_item.done' ? [event.item as JsonObject] : []))
+  t.match(done, [{ type: 'web_search_call', status: 'completed' }, { type: 'message' }])
+})
 
-t.test('responses 69: a picture is told while it is made, and is the only item', async t => {
+t.test('responses 69: the progress of an image is reported, and the image is the only item', async t => {
   const exchange = send('v2', { tools: [{ type: 'image_generation' }] })
   const messages = [
     say({ tool_execution: { name: 'image_generate', status: 'generating' } }),
@@ -159,7 +159,7 @@ t.test('responses 69: a picture is told while it is made, and is the only item',
     say({ files: [{ id: 'f1', mime: 'image/jpeg', target: 'image' }] })
   ]
   const { events, response } = readResponsesStrictly(exchange.stream(framesV2(messages)))
-  t.same(response, exchange.answer(answerV2(messages)))
+  t.same(response, exchange.whole(wholeV2(messages)))
   t.strictSame(
     events.slice(2, -1).map(({ type }) => type),
     [
@@ -172,7 +172,7 @@ t.test('responses 69: a picture is told while it is made, and is the only item',
   t.match(response.output, [{ type: 'image_generation_call', status: 'completed', file_id: 'f1' }])
 })
 
-t.test('JSON of a schema is the text of a message, whatever it looks like', async t => {
+t.test('JSON of a schema is the unchanged text of a message', async t => {
   const text = { format: { type: 'json_schema', name: 'n', schema: { type: 'object' } } }
   const pieces = ['{\n    "a"', ': "[sources=[1]]"\n}']
   const { output } = both(
@@ -184,16 +184,19 @@ t.test('JSON of a schema is the text of a message, whatever it looks like', asyn
   t.equal(output.length, 1)
 })
 
-t.test('the thread of the upstream is the id of the response, and the tools it ran are in the metadata', async t => {
-  const exchange = send('v2', { store: true, tools: [{ type: 'code_interpreter' }], metadata: { k: 'v' } })
-  const answer = exchange.answer({
-    ...answerV2([say({ tool_execution: { name: 'code_interpreter', status: 'success' } }), say({ text: '42' })]),
-    thread_id: 'th7'
-  })
-  t.match(answer, {
-    id: 'resp_th7',
-    store: true,
-    metadata: { k: 'v', upstream_thread_id: 'th7', upstream_called_tools: '["code_interpreter"]' },
-    output: [{ type: 'message' }]
-  })
-})
+t.test(
+  'the thread id of the upstream is in the response id, and the names of hosted tools are in the metadata',
+  async t => {
+    const exchange = send('v2', { store: true, tools: [{ type: 'code_interpreter' }], metadata: { k: 'v' } })
+    const response = exchange.whole({
+      ...wholeV2([say({ tool_execution: { name: 'code_interpreter', status: 'success' } }), say({ text: '42' })]),
+      thread_id: 'th7'
+    })
+    t.match(response, {
+      id: 'resp_th7',
+      store: true,
+      metadata: { k: 'v', upstream_thread_id: 'th7', upstream_called_tools: '["code_interpreter"]' },
+      output: [{ type: 'message' }]
+    })
+  }
+)

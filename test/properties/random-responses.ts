@@ -1,4 +1,4 @@
-// Random answers: whatever a provider face may do with an assembler, cut into reads anywhere.
+// Random responses: every operation that a provider face may call on an assembler, cut into reads at random.
 
 import fc from 'fast-check'
 import {
@@ -41,7 +41,7 @@ const file = fc.constantFrom(
   { fileId: 'f3', target: '3dmodel' }
 )
 
-/** State that a provider of the content or the messages wire would want back. */
+/** Provider state as it arrives on the content wire and on the messages wire. */
 export const signature: fc.Arbitrary<ProviderState> = fc
   .base64String({ minLength: 4 })
   .chain(text =>
@@ -52,7 +52,7 @@ export const signature: fc.Arbitrary<ProviderState> = fc
     )
   )
 
-/** A step that does `apply` with a random value. */
+/** A step that calls `apply` with a random value. */
 export function act<Value>(
   weight: number,
   value: fc.Arbitrary<Value>,
@@ -105,25 +105,25 @@ export const usage: fc.Arbitrary<NormalizedUsage | null> = fc.option(
 export const finishReason = fc.constantFrom<FinishReason>('stop', 'length', 'tool-calls', 'content-filter', 'cancelled')
 const metadata = fc.dictionary(fc.constantFrom('upstream_x_request_id', 'upstream_message_id'), piece, { maxKeys: 2 })
 
-export const randomAnswer = fc.record({
+export const randomResponse = fc.record({
   steps: fc.array(fc.record({ step, isCut: fc.boolean() }), { maxLength: 25 }),
   start: metadata,
   end: fc.record({ reason: finishReason, metadata, usage })
 })
 
-export type RandomAnswer = typeof randomAnswer extends fc.Arbitrary<infer Value> ? Value : never
+export type RandomResponse = typeof randomResponse extends fc.Arbitrary<infer Value> ? Value : never
 
-/** The events of an answer, as the reads they come in; `error` ends it instead of a finish. */
-export function playAnswer(answer: RandomAnswer, error?: GatewayError): NormalizedEvent[][] {
+/** The events of a response, one array per read; `error` replaces the finish event. */
+export function playResponse(response: RandomResponse, error?: GatewayError): NormalizedEvent[][] {
   const assembler = new EventAssembler()
   const reads: NormalizedEvent[][] = []
-  assembler.start({ providerModel: null, metadata: answer.start })
-  for (const { step, isCut } of answer.steps) {
+  assembler.start({ providerModel: null, metadata: response.start })
+  for (const { step, isCut } of response.steps) {
     step(assembler)
     if (isCut) reads.push(assembler.take())
   }
   if (error === undefined) {
-    const { reason, metadata, usage } = answer.end
+    const { reason, metadata, usage } = response.end
     assembler.finish({ reason, providerReason: null, metadata }, usage)
   } else assembler.fail(error)
   return [...reads, assembler.take()]

@@ -28,14 +28,17 @@ t.test('calls without results are refused, and the message names all ids of the 
   )
 })
 
-t.test('a conversation whose calls are all answered is read', async t => {
+t.test('a conversation with a result for every call is read', async t => {
   t.doesNotThrow(() => read({ messages: [call('a', 'b'), result('b', 'a'), call('c'), result('c')] }))
-  t.doesNotThrow(() => read({ messages: [call('a'), user, result('a')] }), 'however late the result comes')
-  t.doesNotThrow(() => read({ messages: [call('a'), result('a'), call('a'), result('a')] }), 'ids may be used again')
+  t.doesNotThrow(() => read({ messages: [call('a'), user, result('a')] }), 'also when the result comes later')
+  t.doesNotThrow(
+    () => read({ messages: [call('a'), result('a'), call('a'), result('a')] }),
+    'also when an id is used twice'
+  )
 })
 
 t.test(
-  'a result with a foreign id answers the next open call, one that is known or says its name does not',
+  'a result with an unknown id belongs to the oldest open call, unless the gateway issued the id for another function',
   async t => {
     t.doesNotThrow(() => read({ messages: [call('a'), result('other')] }))
     t.match(
