@@ -109,7 +109,7 @@ export function assembleSettings(values: ReadonlyMap<SettingName, unknown>): Set
     target[key] = value
   }
   for (const [group, members] of Object.entries(groups)) settings[group] = Object.freeze(members)
-  // Every key was written from the same table that the type is computed from.
+  // The keys come from the same table as the type, so the assertion is correct.
   return Object.freeze(settings) as Settings
 }
 

@@ -1,4 +1,4 @@
-// How an address is written where people read it or a client takes it.
+// Writes an address for people and for clients.
 
 export interface Address {
   readonly host: string

@@ -1,4 +1,4 @@
-// What the supervisor needs of a child process, whether `node:cluster` or `node:child_process` forked it.
+// The part of a child process that the supervisor uses; both `node:cluster` and `node:child_process` provide it.
 import type { ChildProcess } from 'node:child_process'
 
 export interface ChildHandle {

@@ -1,4 +1,4 @@
-// What `--demo` prints when the gateway listens: where it is, and requests to paste.
+// The text that `--demo` prints when the gateway listens: its address, and requests to copy.
 import { type Address, writeAddress } from './address.ts'
 
 export interface DemoFacts {

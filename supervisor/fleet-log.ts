@@ -1,4 +1,4 @@
-// What the runtime log says about worker processes.
+// The lines of the runtime log about worker processes.
 import type { Logger } from '../shared/logging.ts'
 import type { KeeperEvent } from './process-keeper.ts'
 

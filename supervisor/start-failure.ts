@@ -1,4 +1,4 @@
-// A start that failed for another reason than its configuration: a word for scripts and a sentence for people, on one line of stderr.
+// A failed start whose cause is not the configuration: one line on stderr, with a reason id for scripts and an explanation for people.
 import { type Address, writeAddress } from './address.ts'
 
 export class StartFailure extends Error {
@@ -18,7 +18,7 @@ export class StartFailure extends Error {
   }
 }
 
-/** What the system's errors mean for the address to listen on. */
+/** Reason and explanation for each system error of listening at an address. */
 const LISTEN_PROBLEMS: Readonly<Record<string, { reason: string; explanation: string }>> = {
   EADDRINUSE: { reason: 'port_in_use', explanation: 'the port is already in use' },
   EADDRNOTAVAIL: { reason: 'address_not_available', explanation: 'the address does not belong to this machine' },
@@ -35,13 +35,16 @@ export function toListenFailure(error: unknown, address: Address): StartFailure 
   return new StartFailure(problem.reason, `${writeAddress(address)}: ${problem.explanation}`, error)
 }
 
-/** The same for a worker's own words about it. */
+/** The failure that a worker reported in its `worker-failed` message. */
 export function workerFailure(reason: string, detail: string, address: Address): StartFailure {
   const isAboutAddress = reason === 'port_in_use' || reason === 'address_not_available'
   return new StartFailure(reason, isAboutAddress ? `${writeAddress(address)}: ${detail}` : detail)
 }
 
-/** Any error that ended a start. An unexpected one is described by its name and code; the log, which redacts, has the rest. */
+/**
+ * Turns any error that ended a start into a `StartFailure`. An unexpected error is described only by its name and code; the log, which
+ * redacts, has the rest.
+ */
 export function toStartFailure(error: unknown): StartFailure {
   if (error instanceof StartFailure) return error
   const words = [error instanceof Error ? error.name : 'error', codeOf(error)]

@@ -1,4 +1,4 @@
-// A worker as a whole: the parts that it owns, the application in front of them, and the order in which all of it is let go.
+// Assembles a worker: creates its parts, puts the HTTP application in front of them, and closes everything in the right order.
 import { setTimeout } from 'node:timers/promises'
 import { systemClock } from '../shared/clock.ts'
 import type { Logger } from '../shared/logging.ts'
@@ -34,34 +34,34 @@ export interface WorkerAppOptions {
 }
 
 export interface WorkerApp {
-  /** Binds the address and starts to serve. Rejects with the system's error, such as `EADDRINUSE`. */
+  /** Binds the address and starts to accept connections. Rejects with the system's error, such as `EADDRINUSE`. */
   listen(options: ListenOptions): Promise<{ host: string; port: number }>
-  /** Readiness turns false and model requests are refused with `connection: close`; the listener stays open. */
+  /** Sets readiness to false and refuses model requests with `connection: close`; the listener stays open. */
   startDraining(): void
-  /** Stops accepting and closes idle connections, now and whenever one becomes idle; running requests go on. */
+  /** Stops accepting and closes each connection as soon as it is idle; running requests continue. */
   closeListener(): Promise<void>
   /** Admitted model requests that still run, streams included. */
   readonly activeRequests: number
   /** Resolves when `activeRequests` is 0. */
   whenIdle(): Promise<void>
-  /** Ends the upstream work of what still runs: each request answers 503 or its family's stream error, then ends. */
+  /** Aborts the upstream calls of running requests: each ends with a 503 or with the stream error of its family. */
   cancelActive(): void
-  /** Closes the server, then everything that the worker owns. */
+  /** Closes the server, then the translator and the executors. */
   close(): Promise<void>
 }
 
-/** Upstream connections get this long to end by themselves. */
-const CLOSE_PATIENCE_MS = 3000
+/** How long upstream connections may take to close before they are destroyed. */
+const GRACEFUL_CLOSE_TIMEOUT_MS = 3000
 
-/** The provider kinds that a worker knows. */
+/** The provider kinds of a worker, and observers that no setting switches on. */
 export interface WorkerAppParts {
   faces: ProviderFaces
   kinds: ProviderKinds
-  /** Observers besides those that the settings switch on. */
+  /** Observers in addition to those that the settings switch on. */
   observers?: readonly RequestObserver[]
 }
 
-/** Assembles a worker that is ready to listen (bridge contract, section 9.1: nothing listens before its parts exist). */
+/** Assembles a worker that is ready to listen; it listens only after all its parts exist (bridge contract, section 9.1). */
 export async function createWorkerApp(
   options: WorkerAppOptions,
   parts: WorkerAppParts = { faces: providerFaces, kinds: providerKinds }
@@ -122,14 +122,15 @@ function createRuntime(
   }
 }
 
-/** Lets upstream connections close for a moment, then destroys them: the whole close has a bound of five seconds. */
+/** Closes upstream connections gracefully, then destroys those that are still open: the whole close must end within five seconds. */
 async function closeExecutors(executors: Executors): Promise<void> {
-  const patience = new AbortController()
+  const timer = new AbortController()
   const closed = executors.close().then(() => true)
   try {
-    const isClosed = await Promise.race([closed, setTimeout(CLOSE_PATIENCE_MS, false, { signal: patience.signal })])
+    const timeout = setTimeout(GRACEFUL_CLOSE_TIMEOUT_MS, false, { signal: timer.signal })
+    const isClosed = await Promise.race([closed, timeout])
     if (!isClosed) await executors.destroy()
   } finally {
-    patience.abort()
+    timer.abort()
   }
 }

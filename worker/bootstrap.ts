@@ -21,13 +21,13 @@ import { type ChannelMessage, createControlChannel, type RemoteControlChannel } 
 const PROGRESS_INTERVAL_MS = 1_000
 const EXIT_CLEAN = 0
 const EXIT_FAILED = 1
-/** Started by hand: like every wrong use, a repetition will not help. */
+/** The worker was started by hand: starting it again cannot succeed. */
 const EXIT_WRONG_USE = 2
 
 export type CreateWorkerApp = (options: WorkerAppOptions) => Promise<WorkerApp>
 
 export interface WorkerProcessOptions {
-  /** Loads the application once the worker is configured: a worker that has to close before that never loads it. */
+  /** Loads the application after the worker is configured: a worker that is closed before that never loads it. */
   readonly loadApp: () => Promise<{ createWorkerApp: CreateWorkerApp }>
 }
 
@@ -36,7 +36,7 @@ interface Running {
   readonly control: RemoteControlChannel
 }
 
-/** Runs this process as a worker of the supervisor that forked it. Settings come by message alone, never from the environment. */
+/** Runs this process as a worker of the supervisor that forked it. Settings arrive only by message, never from the environment. */
 export function runWorkerProcess(options: WorkerProcessOptions): void {
   if (process.send === undefined) {
     process.stderr.write('A worker is started by the gateway, not by hand.\n')
@@ -71,12 +71,12 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
     'catalog-refresh-wanted': toChannel
   }
 
-  // A terminal sends Ctrl-C and its closing to every process of the group; the supervisor decides what follows.
+  // A terminal sends SIGINT and SIGHUP to every process of the group; the supervisor decides what follows.
   process.on('SIGINT', ignoreSignal)
   process.on('SIGTERM', ignoreSignal)
   process.on('SIGHUP', ignoreSignal)
   process.on('exit', () => runtimeLog?.flush())
-  // The supervisor has exited, and without it this worker would be neither drained nor closed.
+  // The supervisor has exited, so no message would ever drain or close this worker.
   process.on('disconnect', () => process.exit(EXIT_FAILED))
   process.on('uncaughtException', (error, origin) => {
     runtimeLog?.log.fatal({ event: 'worker_crashed', origin, err: error }, 'A worker exits after an unexpected error')
@@ -102,7 +102,7 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
       const { workerId, version, isQuiet } = message
       runtimeLog = createRuntimeLog({ settings, worker: workerId, isQuiet, knownSecrets: listSecretTexts(settings) })
       const { log } = runtimeLog
-      // Computed from what arrived: the supervisor compares, so that no worker serves another configuration.
+      // Computed from the received profiles: the supervisor compares it, so that no worker serves with another configuration.
       const revisions = { config: computeConfigRevision(message.profiles), matrix: matrixRevision }
       const control = createControlChannel({ send }, { settings, catalog: message.catalog ?? undefined })
       const { createWorkerApp } = await options.loadApp()
@@ -166,7 +166,7 @@ const FAILURES: Readonly<Record<string, Failure>> = {
 
 function describeFailure(error: unknown): Failure {
   if (error instanceof SettingsError) {
-    // The first few name the mistake, and the detail has a bound.
+    // The detail has a maximum length, and the first names are enough to find the mistake.
     const settings = error.issues.slice(0, 8).map(issue => issue.setting)
     return { reason: 'configuration', detail: settings.join(' ').slice(0, FAILURE_DETAIL_MAX) }
   }
@@ -175,14 +175,14 @@ function describeFailure(error: unknown): Failure {
   }
   const name = error instanceof Error ? error.name : typeof error
   const code = error instanceof Error && 'code' in error ? String(error.code) : name
-  // The message of an unknown error may hold secrets; the log, which redacts, has it.
+  // The message of an unknown error may hold secrets, so it appears only in the log, which redacts it.
   return FAILURES[code] ?? { reason: 'internal', detail: `unexpected error ${code}; the log says more` }
 }
 
 function ignoreSignal(): void {
-  // The supervisor has its own handler and sends the workers what follows from a signal.
+  // The supervisor handles the signal and sends its workers a message when they have to act.
 }
 
 function ignoreSent(): void {
-  // A message that cannot be sent is not needed: the supervisor has exited, and `disconnect` follows.
+  // Sending fails only after the supervisor has exited; then `disconnect` ends this process.
 }

@@ -48,7 +48,7 @@ export function readConformance(): Conformance[] {
     })
 }
 
-/** A case without a test is missing, whatever its file says. */
+/** A case without a test is missing, also where its file marks it as partial. */
 export function judgeCase(one: ConformanceCase, tests: string[]): JudgedCase {
   const status = tests.length === 0 ? 'missing' : one.partial === undefined ? 'proven' : 'partial'
   return { ...one, tests, status }

@@ -49,9 +49,9 @@ function findIgnoredLines(text: string): number[] {
 export function describeIgnoredLines(lines: readonly number[]): string[] {
   const warnings = lines
     .slice(0, IGNORED_LINES_NAMED_MAX)
-    .map(line => `Line ${line} of the .env file is no assignment; it is ignored.`)
+    .map(line => `Line ${line} of the .env file is not an assignment; it is ignored.`)
   const unnamed = lines.length - warnings.length
-  if (unnamed > 0) warnings.push(`${unnamed} further lines of the .env file are no assignments; they are ignored.`)
+  if (unnamed > 0) warnings.push(`${unnamed} further lines of the .env file are not assignments; they are ignored.`)
   return warnings
 }
 

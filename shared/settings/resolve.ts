@@ -23,7 +23,7 @@ export interface ResolveOptions {
   readonly readSecretFile: (path: string) => string
 }
 
-const OWN_PREFIX = /^(GATEWAY|UPSTREAM)_/
+const SETTING_PREFIX = /^(GATEWAY|UPSTREAM)_/
 const secretFileNames = settingNames.filter(name => settingsTable[name].isSecret).map(name => `${name}_FILE`)
 const knownNames: readonly string[] = [
   ...settingNames,
@@ -103,7 +103,7 @@ function readSecret(name: string, file: string, options: ResolveOptions): string
 function unknownNameWarnings(given: Map<string, string>): string[] {
   const warnings: string[] = []
   for (const name of [...given.keys()].sort()) {
-    if (!OWN_PREFIX.test(name) || knownNames.includes(name)) continue
+    if (!SETTING_PREFIX.test(name) || knownNames.includes(name)) continue
     warnings.push(`Unknown setting ${name} is ignored; the nearest known name is ${closestMatch(name, knownNames)}.`)
   }
   return warnings

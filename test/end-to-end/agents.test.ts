@@ -1,4 +1,4 @@
-// Coding agents against a started gateway: their requests are composed as the agents compose them, and the upstream requests must have
+// Coding agents with a started gateway: requests have the form in which the agents compose them, and the upstream requests must have
 // the same meaning, on both contracts, streamed and whole.
 
 import t, { type Test } from 'tap'
@@ -26,7 +26,7 @@ const gateways = [
   }
 ]
 
-// biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are not there.
+// biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are absent.
 type Loose = any
 
 /** The content of one response of the gateway, independent of family and form. */
@@ -46,7 +46,7 @@ interface Agent {
   /** Sends the conversation so far and appends the response to it. */
   ask(): Promise<Round>
   /** Appends a result for each of the given calls. */
-  answer(calls: readonly Call[]): void
+  addResults(calls: readonly Call[]): void
 }
 
 /** Runs an agent until a response has no call. Returns its rounds and the upstream requests. */
@@ -58,7 +58,7 @@ async function work(agent: Agent): Promise<{ rounds: Round[]; sent: UpstreamChat
     rounds.push(round)
     if (round.calls.length === 0) return { rounds, sent: upstreamChats(emulator).slice(before) }
     if (rounds.length > 2 * steps.length) throw new Error('The agent does not finish.')
-    agent.answer(round.calls)
+    agent.addResults(round.calls)
   }
 }
 
@@ -67,9 +67,9 @@ function createResponsesAgent({ gateway, contract, isStream }: Exchange): Agent 
   const body = { model, ...responsesAgent.options, stream: isStream }
   return {
     async ask() {
-      const answer = await post(`${gateway.url}/${contract}/responses`, { ...body, input })
-      if (answer.status !== 200) throw new Error(answer.text)
-      const response: Loose = isStream ? readResponsesStrictly(answer.text).response : answer.json
+      const { status, text, json } = await post(`${gateway.url}/${contract}/responses`, { ...body, input })
+      if (status !== 200) throw new Error(text)
+      const response: Loose = isStream ? readResponsesStrictly(text).response : json
       input.push(...response.output)
       const textOf = (type: string, member: string) =>
         response.output
@@ -87,7 +87,7 @@ function createResponsesAgent({ gateway, contract, isStream }: Exchange): Agent 
         }))
       }
     },
-    answer(calls) {
+    addResults(calls) {
       for (const call of calls) {
         input.push({ type: 'function_call_output', call_id: call.id, output: findStep(call).output })
       }
@@ -95,7 +95,7 @@ function createResponsesAgent({ gateway, contract, isStream }: Exchange): Agent 
   }
 }
 
-/** Blocks of a whole message, or those that the events of a stream make, with their signatures and ids. */
+/** The blocks of a whole message, or of the accumulated events of a stream, with their signatures and ids. */
 function collectBlocks(text: string, isStream: boolean): Loose[] {
   if (!isStream) return JSON.parse(text).content
   const events = readEvents(text)
@@ -120,9 +120,9 @@ function createMessagesAgent({ gateway, contract, isStream }: Exchange): Agent {
   return {
     async ask() {
       const url = `${gateway.url}/${contract}/messages?beta=true`
-      const answer = await post(url, { ...body, messages }, messagesAgent.headers)
-      if (answer.status !== 200) throw new Error(answer.text)
-      const content = collectBlocks(answer.text, isStream)
+      const response = await post(url, { ...body, messages }, messagesAgent.headers)
+      if (response.status !== 200) throw new Error(response.text)
+      const content = collectBlocks(response.text, isStream)
       messages.push({ role: 'assistant', content })
       const join = (member: string) => content.map(block => block[member] ?? '').join('')
       const calls = content.filter(block => block.type === 'tool_use')
@@ -132,7 +132,7 @@ function createMessagesAgent({ gateway, contract, isStream }: Exchange): Agent {
         calls: calls.map(({ id, name, input }) => ({ id, name, arguments: input }))
       }
     },
-    answer(calls) {
+    addResults(calls) {
       const content = calls.map(call => {
         const { output, hasFailed } = findStep(call)
         return { type: 'tool_result', tool_use_id: call.id, content: output, is_error: hasFailed === true }
@@ -148,10 +148,10 @@ function createContentAgent({ gateway, contract, isStream }: Exchange): Agent {
     async ask() {
       const operation = isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'
       const url = `${gateway.url}/${contract}/v1beta/models/${model}:${operation}`
-      const answer = await post(url, { ...contentAgent.options, contents })
-      if (answer.status !== 200) throw new Error(answer.text)
-      const chunks: Loose[] = isStream ? readChunks(answer.text) : [answer.json]
-      // The SDK records every chunk of a stream as a turn of its own.
+      const response = await post(url, { ...contentAgent.options, contents })
+      if (response.status !== 200) throw new Error(response.text)
+      const chunks: Loose[] = isStream ? readChunks(response.text) : [response.json]
+      // The SDK records every chunk of a stream as a separate turn.
       contents.push(...chunks.map(chunk => chunk.candidates[0].content))
       const parts: Loose[] = chunks.flatMap(chunk => chunk.candidates[0].content.parts)
       const textOf = (isThought: boolean) =>
@@ -167,7 +167,7 @@ function createContentAgent({ gateway, contract, isStream }: Exchange): Agent {
         calls: calls.map(({ functionCall: { id, name, args } }) => ({ id, name, arguments: args }))
       }
     },
-    answer(calls) {
+    addResults(calls) {
       const parts = calls.map(call => ({
         functionResponse: { id: call.id, name: call.name, response: readObject(findStep(call).output) }
       }))
@@ -176,15 +176,15 @@ function createContentAgent({ gateway, contract, isStream }: Exchange): Agent {
   }
 }
 
-/** The family takes objects only, so agents wrap a text in a member. */
+/** The family accepts only objects, so agents wrap a text in a member. */
 function readObject(output: string): object {
   return output.startsWith('{') ? JSON.parse(output) : { result: output }
 }
 
-/** Parts of earlier turns that must never reach the upstream: encrypted reasoning, and marks for a cache that it does not have. */
+/** Parts of earlier turns that must never be sent upstream: encrypted reasoning, and cache markers, which the upstream does not support. */
 const SEALED = /sealed|cache_control|ephemeral|c2VhbGVk|Looking around|should look around/
 
-/** The members of a body beside what a conversation consists of. */
+/** The members of a body that are not part of the conversation. */
 function restOf({ body }: UpstreamChat): object {
   const { messages: _messages, tools: _tools, functions: _functions, stream: _stream, ...rest } = body
   return rest
@@ -216,7 +216,7 @@ async function check(t: Test, agent: Agent, expected: Expectation): Promise<void
   for (const chat of sent) {
     t.equal(chat.path, `/api/${contract}/chat/completions`)
     const functions = listSentFunctions(chat.body)
-    t.strictSame(functions, expected.wireTools, 'every tool arrives as it was declared')
+    t.strictSame(functions, expected.wireTools, 'every tool is sent as it was declared')
     const declared = expected.wireTools.slice(0, agentTools.length)
     t.equal(
       JSON.stringify(functions.slice(0, declared.length)),
@@ -225,7 +225,7 @@ async function check(t: Test, agent: Agent, expected: Expectation): Promise<void
     )
     t.strictSame(restOf(chat), expected.rest)
     t.equal(chat.body.stream ?? false, isStream)
-    t.notOk(SEALED.test(JSON.stringify(chat.body)), 'nothing that belongs to another service goes upstream')
+    t.notOk(SEALED.test(JSON.stringify(chat.body)), 'no state of another service is sent upstream')
   }
   const { body } = lastUpstreamChat(emulator)
   const expectedTurns = writeExpectedTurns({ isParallel, tellsFailure: expected.tellsFailure })
@@ -233,7 +233,7 @@ async function check(t: Test, agent: Agent, expected: Expectation): Promise<void
   if (contract === 'v1') return
   const states = calls.map(call => readToolCallId(call.id).stateId)
   const ids = readStateIds(body)
-  t.strictSame(ids.results.slice(-states.length), states, 'every result stands under the state of its call')
+  t.strictSame(ids.results.slice(-states.length), states, 'every result is sent with the state of its call')
   t.ok(ids.calls.includes(states[0] ?? ''))
 }
 
@@ -249,7 +249,7 @@ for (const exchange of exchanges) {
   const how = `${contract}, ${isStream ? 'streamed' : 'whole'}, translated ${gateway.where}`
   const isV1 = contract === 'v1'
 
-  t.test(`an agent of the Responses operation keeps its meaning: ${how}`, async t => {
+  t.test(`the requests of an agent with the Responses operation keep their meaning: ${how}`, async t => {
     await check(t, createResponsesAgent(exchange), {
       ...exchange,
       earlier: responsesAgent.writeEarlierTurns(!isV1),
@@ -262,7 +262,7 @@ for (const exchange of exchanges) {
     })
   })
 
-  t.test(`an agent of the messages protocol keeps its meaning: ${how}`, async t => {
+  t.test(`the requests of an agent with the messages protocol keep their meaning: ${how}`, async t => {
     await check(t, createMessagesAgent(exchange), {
       ...exchange,
       earlier: messagesAgent.writeEarlierTurns(!isV1),
@@ -270,13 +270,13 @@ for (const exchange of exchanges) {
       rest: isV1
         ? { model, max_tokens: 32000, reasoning_effort: 'high' }
         : { model, model_options: { max_tokens: 32000, reasoning: { effort: 'high' } } },
-      // The agent does not set the member that asks for parallel calls.
+      // The agent does not set the member that requests parallel calls.
       isParallel: false,
       tellsFailure: true
     })
   })
 
-  t.test(`an agent of generateContent keeps its meaning: ${how}`, async t => {
+  t.test(`the requests of an agent with generateContent keep their meaning: ${how}`, async t => {
     await check(t, createContentAgent(exchange), {
       ...exchange,
       earlier: contentAgent.writeEarlierTurns(!isV1),

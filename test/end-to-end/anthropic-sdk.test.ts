@@ -1,4 +1,4 @@
-// The official `@anthropic-ai/sdk` package against a started gateway: what an application sees.
+// The official `@anthropic-ai/sdk` package with a started gateway, as an application uses it.
 
 import Anthropic from '@anthropic-ai/sdk'
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod'
@@ -17,12 +17,12 @@ const gateway = await startGateway(t, {
 const model = 'GigaChat-2-Max'
 
 for (const version of ['v1', 'v2'] as const) {
-  // The SDK puts /v1/messages behind its base URL: below /v2 the outer version decides.
+  // The SDK appends /v1/messages to its base URL; after /v2 the first version decides.
   const baseURL = version === 'v1' ? gateway.url : `${gateway.url}/v2`
   const client = new Anthropic({ baseURL, apiKey: 'unused', maxRetries: 0 })
   const ask = (content: string) => ({ model, max_tokens: 256, messages: [{ role: 'user' as const, content }] })
 
-  t.test(`${version}: create answers with every member of the type`, async t => {
+  t.test(`${version}: create returns every member of the type`, async t => {
     const message = await client.messages.create(ask('[[text:Hello]]'))
     t.match(message.content, [{ type: 'text', text: 'Hello' }])
     t.match(message, { type: 'message', role: 'assistant', model, stop_reason: 'end_turn', stop_sequence: null })
@@ -31,7 +31,7 @@ for (const version of ['v1', 'v2'] as const) {
     t.equal(lastUpstreamChat(emulator).path, `/api/${version}/chat/completions`)
   })
 
-  t.test(`${version}: a stream gives the same message as a whole answer`, async t => {
+  t.test(`${version}: a stream accumulates to the same message as a whole response`, async t => {
     for (const prompt of ['[[text:Hello]]', '[[reason:because]][[text:so]]', '[[finish:length]]', '[[usage:10,5,4]]']) {
       const whole = await client.messages.create(ask(prompt))
       const events: string[] = []
@@ -64,7 +64,7 @@ for (const version of ['v1', 'v2'] as const) {
     }
   })
 
-  t.test(`${version}: the tool runner loops until the model answers`, async t => {
+  t.test(`${version}: the tool runner runs tools until the model returns a text`, async t => {
     for (const stream of [false, true]) {
       const seen: unknown[] = []
       const weather = betaZodTool({
@@ -87,7 +87,7 @@ for (const version of ['v1', 'v2'] as const) {
     }
   })
 
-  t.test(`${version}: parse returns what the schema describes`, async t => {
+  t.test(`${version}: parse returns a value of the schema`, async t => {
     const Answer = z.object({ name: z.string(), tags: z.array(z.string()) })
     const message = await client.messages.parse({ ...ask('hi'), output_config: { format: zodOutputFormat(Answer) } })
     t.ok(Answer.safeParse(message.parsed_output).success)
@@ -107,7 +107,7 @@ for (const version of ['v1', 'v2'] as const) {
     t.ok(few > 0 && more > few, `${few} < ${more}`)
   })
 
-  t.test(`${version}: models page through once and retrieve`, async t => {
+  t.test(`${version}: models are listed once over several pages and retrieved`, async t => {
     const ids: string[] = []
     for await (const one of client.models.list({ limit: 4 })) ids.push(one.id)
     t.equal(new Set(ids).size, ids.length)
@@ -116,7 +116,7 @@ for (const version of ['v1', 'v2'] as const) {
     t.ok((await catchError(() => client.models.retrieve('nope'))) instanceof Anthropic.NotFoundError)
   })
 
-  t.test(`${version}: every error class, whole and streamed`, async t => {
+  t.test(`${version}: every error status is the SDK's error class, whole and streamed`, async t => {
     const classes = [
       [400, Anthropic.BadRequestError, 'invalid_request_error'],
       [401, Anthropic.AuthenticationError, 'authentication_error'],
@@ -136,14 +136,14 @@ for (const version of ['v1', 'v2'] as const) {
     }
   })
 
-  t.test(`${version}: a failure in the middle of a stream is thrown (A14)`, async t => {
+  t.test(`${version}: a failure within a stream is thrown (A14)`, async t => {
     for (const directive of ['[[badframe]]', '[[noeof]]', '[[die]]', '[[errframe]]']) {
       const error = await catchError(() => client.messages.stream(ask(`${directive}[[chunks:a|b|c]]`)).finalMessage())
       t.ok(error instanceof Anthropic.APIError, directive)
     }
   })
 
-  t.test(`${version}: aborting a stream ends the upstream's work`, async t => {
+  t.test(`${version}: aborting a stream aborts the upstream call`, async t => {
     const before = emulator.stats.aborted
     const stream = client.messages.stream(ask('[[tick:20]][[len:5000]]'))
     stream.on('text', () => stream.abort())

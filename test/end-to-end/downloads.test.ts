@@ -1,5 +1,5 @@
-// Pictures and documents that a client names by their address, in every family. A whole worker serves, with one difference: for
-// its downloads loopback counts as public, because a test has no other address.
+// Pictures and documents that a client names by a URL, in every family. The requests are served by a complete worker, in which
+// downloads accept loopback addresses, because a test has no public address.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -59,7 +59,7 @@ t.teardown(() => app.close())
 const { port } = await app.listen({ host: '127.0.0.1', port: 0, reusePort: false })
 const gateway = `http://127.0.0.1:${port}`
 
-/** A request that names this address, in the form of each family. */
+/** A request with this URL, in the form of each family. */
 const families = {
   completions: (url: string, contract: string) =>
     post(`${gateway}/${contract}/chat/completions`, {
@@ -107,25 +107,25 @@ const families = {
     })
 }
 
-/** What reached the file host and the upstream because of one request. */
+/** The requests to the file host and to the upstream that one request causes. */
 async function follow(family: keyof typeof families, url: string, contract: string) {
   const downloads = files.requests.length
   const uploads = listUploads(emulator).length
-  const answer = await families[family](url, contract)
+  const response = await families[family](url, contract)
   return {
-    answer,
+    response,
     downloads: files.requests.slice(downloads),
     uploads: listUploads(emulator).slice(uploads)
   }
 }
 
-t.test('content 47: a file at an https address is downloaded under guard and uploaded', async t => {
+t.test('content 47: a file at an https URL is downloaded by the guarded download and uploaded', async t => {
   for (const [contract, name] of [
     ['v1', 'a.png'],
     ['v2', 'b.pdf']
   ] as const) {
-    const { answer, downloads, uploads } = await follow('content', `${files.origin}/${contract}/${name}`, contract)
-    t.equal(answer.status, 200, answer.text)
+    const { response, downloads, uploads } = await follow('content', `${files.origin}/${contract}/${name}`, contract)
+    t.equal(response.status, 200, response.text)
     t.equal(downloads.length, 1)
     t.match(downloads[0]?.headers, { 'user-agent': 'llm-gateway/0.0.0' })
     t.notOk('authorization' in (downloads[0]?.headers ?? {}), 'the host gets no credential')
@@ -137,17 +137,17 @@ t.test('content 47: a file at an https address is downloaded under guard and upl
   }
 })
 
-t.test('every family downloads and uploads what a client names', async t => {
+t.test('every family downloads and uploads the file of a URL', async t => {
   for (const family of ['completions', 'responses', 'messages', 'content'] as const) {
     for (const contract of ['v1', 'v2']) {
       const url = `${files.origin}/${family}/${contract}.png`
-      const { answer, downloads, uploads } = await follow(family, url, contract)
-      t.equal(answer.status, 200, `${family} ${contract}`)
+      const { response, downloads, uploads } = await follow(family, url, contract)
+      t.equal(response.status, 200, `${family} ${contract}`)
       t.equal(downloads.length, 1)
       t.equal(uploads.length, 1)
       t.match(JSON.stringify(lastUpstreamChat(emulator).body), /see.*[0-9a-f-]{36}/)
       const again = await follow(family, url, contract)
-      t.equal(again.downloads.length, 0, 'a moment later it is known')
+      t.equal(again.downloads.length, 0, 'the second request uses the uploaded file')
     }
   }
 })
@@ -155,9 +155,9 @@ t.test('every family downloads and uploads what a client names', async t => {
 t.test('a redirect to a private address is refused in every family’s form', async t => {
   const url = `${files.origin}/moved/x.png`
   for (const family of ['completions', 'responses', 'messages', 'content'] as const) {
-    const { answer, uploads } = await follow(family, url, 'v1')
-    t.equal(answer.status, 400, family)
+    const { response, uploads } = await follow(family, url, 'v1')
+    t.equal(response.status, 400, family)
     t.equal(uploads.length, 0)
-    t.notMatch(answer.text, /10\.0\.0\.1|127\.0\.0\.1/)
+    t.notMatch(response.text, /10\.0\.0\.1|127\.0\.0\.1/)
   }
 })

@@ -1,4 +1,4 @@
-// The official `@google/genai` package against a started gateway: what an application sees.
+// The official `@google/genai` package with a started gateway, as an application uses it.
 
 import { ApiError, FunctionCallingConfigMode, GoogleGenAI, Type } from '@google/genai'
 import t from 'tap'
@@ -14,10 +14,10 @@ const gateway = await startGateway(t, {
 const model = 'GigaChat-2-Max'
 
 for (const version of ['v1', 'v2'] as const) {
-  // The SDK puts /v1beta behind its base URL.
+  // The SDK appends /v1beta to its base URL.
   const client = new GoogleGenAI({ apiKey: 'unused', httpOptions: { baseUrl: `${gateway.url}/${version}` } })
 
-  t.test(`${version}: generateContent answers`, async t => {
+  t.test(`${version}: generateContent returns a text`, async t => {
     const response = await client.models.generateContent({ model, contents: '[[text:Hello]][[usage:10,5,4]]' })
     t.equal(response.text, 'Hello')
     t.equal(response.modelVersion, model)
@@ -26,7 +26,7 @@ for (const version of ['v1', 'v2'] as const) {
     t.equal(lastUpstreamChat(emulator).path, `/api/${version}/chat/completions`)
   })
 
-  t.test(`${version}: a stream gives the same text, finish and usage as a whole answer`, async t => {
+  t.test(`${version}: a stream has the same text, finish reason and usage as a whole response`, async t => {
     for (const prompt of ['[[text:Hello there]]', '[[chunks:Hel|lo]]', '[[finish:length]]', '[[finish:blacklist]]']) {
       const whole = await client.models.generateContent({ model, contents: prompt })
       let text = ''
@@ -41,7 +41,7 @@ for (const version of ['v1', 'v2'] as const) {
     }
   })
 
-  t.test(`${version}: a chat session keeps an intact history`, async t => {
+  t.test(`${version}: a chat session keeps a complete history`, async t => {
     const chat = client.chats.create({ model })
     t.equal((await chat.sendMessage({ message: '[[text:one]]' })).text, 'one')
     let text = ''
@@ -59,7 +59,7 @@ for (const version of ['v1', 'v2'] as const) {
     )
   })
 
-  t.test(`${version}: automatic function calling loops until the model answers`, async t => {
+  t.test(`${version}: automatic function calling runs tools until the model returns a text`, async t => {
     const seen: unknown[] = []
     const weather = {
       tool: async () => ({
@@ -83,7 +83,7 @@ for (const version of ['v1', 'v2'] as const) {
     t.match(response.text, /21/)
   })
 
-  t.test(`${version}: a forced function call comes back, whole and streamed`, async t => {
+  t.test(`${version}: a forced function is called, whole and streamed`, async t => {
     const config = {
       tools: [
         {
@@ -132,7 +132,7 @@ for (const version of ['v1', 'v2'] as const) {
     t.equal((await client.models.get({ model })).name, `models/${model}`)
   })
 
-  t.test(`${version}: failures are ApiErrors with their status, whole, streamed and in the middle`, async t => {
+  t.test(`${version}: failures are ApiErrors with their status, whole, before a stream and within it`, async t => {
     for (const status of [400, 401, 403, 404, 422, 429, 500, 503]) {
       for (const call of [
         () => client.models.generateContent({ model, contents: `[[error:${status}]]` }),
@@ -154,7 +154,7 @@ for (const version of ['v1', 'v2'] as const) {
     }
   })
 
-  t.test(`${version}: aborting a stream ends the upstream's work`, async t => {
+  t.test(`${version}: aborting a stream aborts the upstream call`, async t => {
     const before = emulator.stats.aborted
     const controller = new AbortController()
     const stream = await client.models.generateContentStream({
@@ -173,9 +173,9 @@ for (const version of ['v1', 'v2'] as const) {
 t.test('alt=json streams one JSON array (G1)', async t => {
   const url = `${gateway.url}/v1beta/models/${model}:streamGenerateContent`
   const body = { contents: [{ role: 'user', parts: [{ text: '[[chunks:Hel|lo]]' }] }] }
-  const answer = await post(`${url}?alt=json`, body)
-  t.match(answer.headers.get('content-type'), /^application\/json/)
-  const chunks = answer.json as Array<{ candidates: Array<{ content: { parts: Array<{ text?: string }> } }> }>
+  const response = await post(`${url}?alt=json`, body)
+  t.match(response.headers.get('content-type'), /^application\/json/)
+  const chunks = response.json as Array<{ candidates: Array<{ content: { parts: Array<{ text?: string }> } }> }>
   t.equal(
     chunks
       .flatMap(chunk => chunk.candidates[0]?.content.parts ?? [])

@@ -1,4 +1,4 @@
-// The Responses operation of the official `openai` package against a started gateway: what an application sees.
+// The Responses operation of the official `openai` package with a started gateway, as an application uses it.
 
 import OpenAI from 'openai'
 import { zodTextFormat } from 'openai/helpers/zod'
@@ -28,7 +28,7 @@ const weather = {
   }
 }
 
-/** Narrows an item; the type of the helper's items is wider than a filter by `type` can see. */
+/** Narrows an item, because a filter by `type` does not narrow the helper's item type. */
 function isFunctionCall(item: { type: string }): item is OpenAI.Responses.ResponseFunctionToolCall {
   return item.type === 'function_call'
 }
@@ -36,7 +36,7 @@ function isFunctionCall(item: { type: string }): item is OpenAI.Responses.Respon
 for (const version of ['v1', 'v2'] as const) {
   const client = new OpenAI({ baseURL: `${gateway.url}/${version}`, apiKey: 'unused', maxRetries: 0 })
 
-  t.test(`${version}: create answers with text and usage`, async t => {
+  t.test(`${version}: create returns text and usage`, async t => {
     const response = await client.responses.create({ model, input: '[[text:Hello]]', instructions: 'Be brief.' })
     t.equal(response.output_text, 'Hello')
     t.match(response, { object: 'response', status: 'completed', model, instructions: 'Be brief.', error: null })
@@ -49,7 +49,7 @@ for (const version of ['v1', 'v2'] as const) {
     t.equal(lastUpstreamChat(emulator).path, `/api/${version}/chat/completions`)
   })
 
-  t.test(`${version}: the stream helper adds up to what a whole answer is (F1, F2, F3)`, async t => {
+  t.test(`${version}: the stream helper accumulates to the same response as a whole one (F1, F2, F3)`, async t => {
     for (const input of [
       '[[chunks:Hel|lo]]',
       '[[reason:because]][[text:so]]',
@@ -73,7 +73,7 @@ for (const version of ['v1', 'v2'] as const) {
     }
   })
 
-  t.test(`${version}: parse returns what the schema describes, whole and streamed`, async t => {
+  t.test(`${version}: parse returns a value of the schema, whole and streamed`, async t => {
     const Answer = z.object({ name: z.string(), tags: z.array(z.string()) })
     const text = { format: zodTextFormat(Answer, 'answer') }
     const parsed = await client.responses.parse({ model, input: 'hi', text })
@@ -118,7 +118,7 @@ for (const version of ['v1', 'v2'] as const) {
     }
   })
 
-  t.test(`${version}: every error class, whole and streamed`, async t => {
+  t.test(`${version}: every error status is the SDK's error class, whole and streamed`, async t => {
     const classes = [
       [400, OpenAI.BadRequestError],
       [401, OpenAI.AuthenticationError],
@@ -143,7 +143,7 @@ for (const version of ['v1', 'v2'] as const) {
     t.match(await catchError(() => client.responses.retrieve('resp_x')), { status: 404, code: 'unknown_url' })
   })
 
-  t.test(`${version}: a failure in the middle of a stream is a failed response (A14)`, async t => {
+  t.test(`${version}: a failure within a stream is a failed response (A14)`, async t => {
     for (const directive of ['[[badframe]]', '[[noeof]]', '[[die]]', '[[errframe]]']) {
       const events: string[] = []
       const stream = await client.responses.create({ model, stream: true, input: `${directive}[[chunks:a|b|c]]` })
@@ -157,7 +157,7 @@ for (const version of ['v1', 'v2'] as const) {
     }
   })
 
-  t.test(`${version}: aborting a stream ends the upstream's work`, async t => {
+  t.test(`${version}: aborting a stream aborts the upstream call`, async t => {
     const before = emulator.stats.aborted
     const stream = await client.responses.create({ model, stream: true, input: '[[tick:20]][[len:5000]]' })
     for await (const event of stream) if (event.type === 'response.output_text.delta') break
@@ -166,7 +166,7 @@ for (const version of ['v1', 'v2'] as const) {
   })
 }
 
-t.test('v2: a conversation of three turns continues by previous_response_id, whole and streamed', async t => {
+t.test('v2: a conversation of three turns continues with previous_response_id, whole and streamed', async t => {
   const client = new OpenAI({ baseURL: `${gateway.url}/v2`, apiKey: 'unused', maxRetries: 0 })
   for (const isStream of [false, true]) {
     const ask = (request: { input: string; store?: boolean; previous_response_id?: string }) =>
@@ -196,7 +196,7 @@ t.test('v2: a conversation of three turns continues by previous_response_id, who
   )
 })
 
-t.test('v1: a stored conversation is refused, naming the field (F4)', async t => {
+t.test('v1: a stored conversation is refused with its field (F4)', async t => {
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'unused', maxRetries: 0 })
   for (const [request, param] of [
     [{ store: true }, 'store'],
@@ -210,7 +210,7 @@ t.test('v1: a stored conversation is refused, naming the field (F4)', async t =>
   }
 })
 
-t.test('v2: a web search and an image arrive as items of their own', async t => {
+t.test('v2: a web search and an image are separate items', async t => {
   const client = new OpenAI({ baseURL: `${gateway.url}/v2`, apiKey: 'unused', maxRetries: 0 })
   const search = { model, input: '[[builtin:web_search]]', tools: [{ type: 'web_search' as const }] }
   for (const response of [

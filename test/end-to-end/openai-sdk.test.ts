@@ -1,4 +1,4 @@
-// The official `openai` package against a started gateway: what an application sees.
+// The official `openai` package with a started gateway, as an application uses it.
 
 import OpenAI from 'openai'
 import { zodFunction, zodResponseFormat } from 'openai/helpers/zod'
@@ -18,14 +18,14 @@ for (const version of ['v1', 'v2'] as const) {
   const model = 'GigaChat-2-Max'
   const user = (content: string) => [{ role: 'user' as const, content }]
 
-  t.test(`${version}: a chat answers and exposes the request id`, async t => {
+  t.test(`${version}: a chat returns a text and exposes the request id`, async t => {
     const completion = await client.chat.completions.create({ model, messages: user('[[text:Hello]]') })
     t.equal(completion.choices[0]?.message.content, 'Hello')
     t.equal(completion.model, model)
     t.equal(completion._request_id, completion.id.replace('chatcmpl-', ''))
   })
 
-  t.test(`${version}: a stream iterates and the helper adds it up`, async t => {
+  t.test(`${version}: a stream can be iterated, and the helper accumulates it`, async t => {
     let text = ''
     const stream = await client.chat.completions.create({ model, stream: true, messages: user('[[chunks:Hel|lo]]') })
     for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
@@ -40,7 +40,7 @@ for (const version of ['v1', 'v2'] as const) {
     t.ok((await helper.totalUsage()).total_tokens > 0)
   })
 
-  t.test(`${version}: runTools loops until the model answers`, async t => {
+  t.test(`${version}: runTools runs tools until the model returns a text`, async t => {
     for (const stream of [false, true]) {
       const seen: unknown[] = []
       const tools = [
@@ -57,13 +57,13 @@ for (const version of ['v1', 'v2'] as const) {
       const runner = stream
         ? client.chat.completions.runTools({ model, stream: true, messages, tools })
         : client.chat.completions.runTools({ model, messages, tools })
-      const answer = await runner.finalContent()
+      const response = await runner.finalContent()
       t.strictSame(seen, [{ city: 'Oslo' }])
-      t.match(answer, /21/)
+      t.match(response, /21/)
     }
   })
 
-  t.test(`${version}: a structured answer parses with a zod schema`, async t => {
+  t.test(`${version}: a structured response is parsed with a zod schema`, async t => {
     const Answer = z.object({
       name: z.string(),
       tags: z.array(z.string()),
@@ -95,7 +95,7 @@ for (const version of ['v1', 'v2'] as const) {
     t.ok((await catchError(() => client.models.retrieve('nope'))) instanceof OpenAI.NotFoundError)
   })
 
-  t.test(`${version}: every error class, whole and streamed`, async t => {
+  t.test(`${version}: every error status is the SDK's error class, whole and streamed`, async t => {
     const classes = [
       [400, OpenAI.BadRequestError],
       [401, OpenAI.AuthenticationError],
@@ -122,7 +122,7 @@ for (const version of ['v1', 'v2'] as const) {
     t.match(error, { code: 'invalid_request', param: 'temperature', type: 'invalid_request_error' })
   })
 
-  t.test(`${version}: an error in the middle of a stream is thrown`, async t => {
+  t.test(`${version}: an error within a stream is thrown`, async t => {
     const stream = await client.chat.completions.create({
       model,
       stream: true,
@@ -134,7 +134,7 @@ for (const version of ['v1', 'v2'] as const) {
     })
     t.ok(error instanceof OpenAI.APIError)
     t.match(error, { code: 'provider_protocol_error' })
-    t.equal(text, 'a', 'what came before the error was delivered')
+    t.equal(text, 'a', 'the text before the error is delivered')
   })
 
   t.test(`${version}: the SDK retries retryable statuses and no others`, async t => {
@@ -143,7 +143,7 @@ for (const version of ['v1', 'v2'] as const) {
     t.equal(completion.choices[0]?.message.content, 'ok')
   })
 
-  t.test(`${version}: aborting a stream ends the upstream's work`, async t => {
+  t.test(`${version}: aborting a stream aborts the upstream call`, async t => {
     const before = emulator.stats.aborted
     const stream = await client.chat.completions.create({
       model,

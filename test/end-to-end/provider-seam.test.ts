@@ -1,5 +1,5 @@
-// A provider kind that the product does not know, defined in test/support/toy-provider: a face, an executor, one registration line
-// for each. All client families of the official SDKs run through it, whole and streamed, with tools.
+// A provider kind that only this test defines, in test/support/toy-provider: a face, an executor, one registration line
+// for each. The official SDKs of all client families use it, whole and streamed, with tools.
 
 import Anthropic from '@anthropic-ai/sdk'
 import { type Content, GoogleGenAI, Type } from '@google/genai'
@@ -61,7 +61,7 @@ const gateway = `http://127.0.0.1:${port}`
 const model = 'toy/model'
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
 
-/** What the toy provider got last. */
+/** The last request that the toy provider received. */
 function lastRequest(): ToyRequest {
   const last = received.at(-1)
   if (last === undefined) throw new Error('The toy provider got no request.')
@@ -218,7 +218,7 @@ for (const isStream of [false, true]) {
     t.match(textOf(done.parts), /^It is .*sunny/)
   })
 
-  t.test(`errors, ${form}: each family shows the provider's error in its own form`, async t => {
+  t.test(`errors, ${form}: each family returns the provider's error in its form`, async t => {
     const openai = new OpenAI({ baseURL: `${gateway}/v1`, apiKey: 'unused', maxRetries: 0 })
     const anthropic = new Anthropic({ baseURL: gateway, apiKey: 'unused', maxRetries: 0 })
     const messages = [{ role: 'user' as const, content: 'trouble' }]
@@ -258,7 +258,7 @@ t.test('a failure after the first event ends the stream in the form of the famil
   t.equal(text, 'Well')
 })
 
-t.test("what the kind's declaration refuses is refused before any call, with the client's own field", async t => {
+t.test("a feature that the kind's declaration refuses is refused before any call, with the client's field", async t => {
   const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=' } }
   const messages = [{ role: 'user', content: [{ type: 'text', text: 'see' }, image] }]
   const refused = await post(`${gateway}/v1/chat/completions`, { model, messages })
@@ -269,7 +269,7 @@ t.test("what the kind's declaration refuses is refused before any call, with the
   t.equal(received.length, 0)
 })
 
-t.test('what the kind does not have is refused before any call, and every slot comes back', async t => {
+t.test('an operation that the kind does not have is refused before any call, and its slot is released', async t => {
   const counted = await post(`${gateway}/v1/messages/count_tokens`, {
     model,
     messages: [{ role: 'user', content: 'hi' }]

@@ -121,7 +121,7 @@ t.test('bridge 54: of many requests to an empty catalog, one gets the lease and 
   for (const one of [first, ...others]) t.same(one.last(), { kind: 'result', snapshot: published[0] })
 })
 
-t.test('bridge 55: a fresh catalog is used as it is, and force asks again', async t => {
+t.test('bridge 55: a fresh catalog is shown without a discovery, and a forced request gets the lease', async t => {
   const { record, request, clock } = createClockedRecord()
   record.complete(request(1).ticket, models)
   clock.nowMs += 29_999
@@ -129,7 +129,7 @@ t.test('bridge 55: a fresh catalog is used as it is, and force asks again', asyn
   t.equal(request(2, true).last()?.kind, 'lease')
 })
 
-t.test('bridge 55: at the age of 30 seconds the catalog is asked for again', async t => {
+t.test('bridge 55: a request gets the lease when the catalog is 30 seconds old', async t => {
   const { record, request, clock } = createClockedRecord()
   record.complete(request(1).ticket, models)
   clock.nowMs += 30_000

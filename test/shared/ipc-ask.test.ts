@@ -19,7 +19,7 @@ function createScales() {
   return { sent, asker: createAsker<Request, Reply, typeof pairs>(pairs, request => sent.push(request)) }
 }
 
-t.test('each request gets the reply with its id, in whatever order the replies come', async t => {
+t.test('each request gets the reply with its id, in any order of the replies', async t => {
   const { sent, asker } = createScales()
   const apple = asker.ask({ kind: 'weigh', what: 'apple' })
   const pear = asker.ask({ kind: 'weigh', what: 'pear' })

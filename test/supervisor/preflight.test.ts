@@ -175,15 +175,15 @@ t.test('a named file that cannot be read is warned about, a missing default file
   t.same(inspect({}).warnings, [])
 })
 
-t.test('a line of the .env file that is no assignment is warned about by its number, never by its content', async t => {
+t.test('a line of the .env file that is not an assignment is reported by its number, never by its content', async t => {
   const directory = t.testdir({ few: 'UPSTREAM_MODEL=m\nhunter2\n# comment\n', many: 'hunter2\n'.repeat(12) })
   t.same(inspect({}, { envFile: join(directory, 'few') }).warnings, [
-    'Line 2 of the .env file is no assignment; it is ignored.'
+    'Line 2 of the .env file is not an assignment; it is ignored.'
   ])
   const { warnings } = inspect({}, { envFile: join(directory, 'many') })
   t.equal(warnings.length, 11)
   t.match(warnings, [/^Line 1 of/])
-  t.equal(warnings[10], '2 further lines of the .env file are no assignments; they are ignored.')
+  t.equal(warnings[10], '2 further lines of the .env file are not assignments; they are ignored.')
   t.notMatch(warnings.join(), /hunter2/)
 })
 

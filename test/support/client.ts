@@ -2,21 +2,21 @@
 
 import type { Emulator } from '../../ops/emulator/server.ts'
 
-export interface Answer {
+export interface HttpResponse {
   status: number
   headers: Headers
   text: string
-  /** The parsed body; undefined when it is no JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are not there.
+  /** The parsed body; undefined when it is not JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are absent.
   json: any
 }
 
-/** Sends JSON (an object) or raw bytes (a string or buffer) and reads the whole answer. */
+/** Sends JSON (an object) or raw bytes (a string or buffer) and reads the whole response. */
 export async function post(
   url: string,
   body: object | string | Uint8Array | ReadableStream,
   headers: Record<string, string> = {}
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const isRaw = typeof body === 'string' || body instanceof Uint8Array || body instanceof ReadableStream
   return read(
     await fetch(url, {
@@ -28,11 +28,11 @@ export async function post(
   )
 }
 
-export async function get(url: string, headers: Record<string, string> = {}): Promise<Answer> {
+export async function get(url: string, headers: Record<string, string> = {}): Promise<HttpResponse> {
   return read(await fetch(url, { headers }))
 }
 
-async function read(response: Response): Promise<Answer> {
+async function read(response: Response): Promise<HttpResponse> {
   const text = await response.text()
   let json: unknown
   try {

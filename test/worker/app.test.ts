@@ -16,7 +16,7 @@ interface Part {
   calls: string[]
 }
 
-/** A pool that notes what is asked of it and lists one model. */
+/** A pool that records its calls and lists no models. */
 function createPool(close: () => Promise<void> = async () => undefined): Part {
   const calls: string[] = []
   const listModels: NonNullable<Executor['listModels']> = async () => {
@@ -72,18 +72,18 @@ async function start(t: Test, part: Part, env: Record<string, string> = {}, log 
   return { app, close, control, url: `http://127.0.0.1:${port}`, askForRefresh: () => askForRefresh() }
 }
 
-t.test('a worker serves until it is closed, and then closes what it owns', async t => {
+t.test('a worker serves until it is closed, and then closes its providers', async t => {
   const part = createPool()
   const { url, app, close } = await start(t, part)
   t.equal((await get(`${url}/health`)).status, 200)
   t.equal(app.activeRequests, 0)
-  t.same(part.calls, [], 'no provider is called by itself')
+  t.same(part.calls, [], 'no provider is called without a request')
   await close()
   t.same(part.calls, ['close'])
   await t.rejects(fetch(`${url}/health`))
 })
 
-t.test('the catalog is brought up to date when the supervisor wants it, and readiness follows', async t => {
+t.test('the catalog is refreshed when the supervisor requests it, and readiness turns 200', async t => {
   const part = createPool()
   const { url, control, askForRefresh } = await start(t, part)
   t.equal((await get(`${url}/ready`)).status, 503)
@@ -96,7 +96,7 @@ t.test('the catalog is brought up to date when the supervisor wants it, and read
 })
 
 t.test(
-  'a drain refuses model requests first, then stops accepting, then is idle at once when nothing runs (I3)',
+  'a drain first refuses model requests, then stops accepting, and is idle immediately when no request runs (I3)',
   async t => {
     const { url, app } = await start(t, createPool())
     app.startDraining()
@@ -111,14 +111,14 @@ t.test(
   }
 )
 
-t.test('upstream connections that do not end by themselves are ended (I4)', async t => {
+t.test('upstream connections that do not close in time are destroyed (I4)', async t => {
   const part = createPool(() => new Promise(() => undefined))
   const { close } = await start(t, part)
   await close()
   t.same(part.calls, ['close', 'destroy'])
 })
 
-t.test('a fault in the middle of a stream ends it with an error, in the log as in the answer', async t => {
+t.test('an unexpected error within a stream ends the stream with an error event and is logged', async t => {
   const lines: unknown[] = []
   const log = pino({ level: 'error' }, { write: line => lines.push(JSON.parse(line)) })
   const chat: Executor['chat'] = async (_call, _context, sink) => {
@@ -142,7 +142,7 @@ t.test('a fault in the middle of a stream ends it with an error, in the log as i
   t.match(lines, [{ event: 'unhandled_fault' }])
 })
 
-t.test('operations 3.7: a request that gets no provider gives its slot back, in every operation', async t => {
+t.test('operations 3.7: every operation releases its slot when no executor can be acquired', async t => {
   const pool: ExecutorPool = {
     ...createPool().pool,
     acquire() {

@@ -1,4 +1,4 @@
-// A worker process that was forked by a test instead of the supervisor: what it makes of its configuration and of other messages.
+// How a worker process handles its configuration and other messages; the test forks it in place of the supervisor.
 import { fork } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -66,17 +66,20 @@ async function startWorker(t: Test) {
   }
 }
 
-t.test('a worker runs what it was sent, not what its environment says, and reports the revision of that', async t => {
-  const worker = await startWorker(t)
-  const ready = worker.next('worker-ready')
-  worker.send(configure)
-  t.match(await ready, { revisions: { config: computeConfigRevision(profiles) } })
-  const closed = worker.next('closed')
-  worker.send({ kind: 'close' })
-  await closed
-  t.equal(await worker.exited, 0)
-  t.equal(worker.output(), '')
-})
+t.test(
+  'a worker uses the settings of its configure message, not its environment, and reports their revision',
+  async t => {
+    const worker = await startWorker(t)
+    const ready = worker.next('worker-ready')
+    worker.send(configure)
+    t.match(await ready, { revisions: { config: computeConfigRevision(profiles) } })
+    const closed = worker.next('closed')
+    worker.send({ kind: 'close' })
+    await closed
+    t.equal(await worker.exited, 0)
+    t.equal(worker.output(), '')
+  }
+)
 
 t.test('another profile set has another revision', async t => {
   const worker = await startWorker(t)
@@ -86,7 +89,7 @@ t.test('another profile set has another revision', async t => {
   t.match(await ready, { revisions: { config: computeConfigRevision(others) } })
 })
 
-t.test('malformed messages are counted and dropped, and no line repeats what they hold (J7)', async t => {
+t.test('malformed messages are counted and dropped, and no log line repeats their content (J7)', async t => {
   const worker = await startWorker(t)
   const ready = worker.next('worker-ready')
   worker.send(configure)
@@ -109,7 +112,7 @@ t.test('malformed messages are counted and dropped, and no line repeats what the
   t.notMatch(log + worker.output(), /hunter2/)
 })
 
-t.test('settings that are incomplete end the start by name, without a value', async t => {
+t.test('incomplete settings fail the start with the names of the settings and no values', async t => {
   const worker = await startWorker(t)
   const failed = worker.next('worker-failed')
   const { GATEWAY_PORT: _, ...incomplete } = configure.settings

@@ -1,4 +1,4 @@
-// Compares what a request asks for with what its provider declares, before any I/O (contracts/bridge.md 7.3).
+// Compares the features that a request uses with those that its provider declares, before any I/O (contracts/bridge.md 7.3).
 
 import {
   findFeatureUse,
@@ -9,13 +9,13 @@ import {
   requestFeatures
 } from '../normalized/index.ts'
 
-/** Nearly all requests use nothing that their provider ignores. */
+/** One shared list: nearly all requests use no feature that their provider ignores. */
 const NOTHING_IGNORED: readonly RequestFeature[] = Object.freeze([])
 
 const unsentFeatures = new WeakMap<ProviderAcceptance, readonly RequestFeature[]>()
 
 /**
- * Admits a request to a provider. Raises `unsupported_semantic` with the client's own field for a feature that the provider refuses.
+ * Admits a request to a provider. Raises `unsupported_semantic` with the client's field for a feature that the provider refuses.
  * @returns the features that the request uses and the provider ignores.
  */
 export function admitRequest(request: NormalizedRequest, acceptance: ProviderAcceptance): readonly RequestFeature[] {
@@ -30,7 +30,7 @@ export function admitRequest(request: NormalizedRequest, acceptance: ProviderAcc
   return ignored ?? NOTHING_IGNORED
 }
 
-/** The features that a provider does not send: the only ones worth looking for, known once per provider. */
+/** The features that a provider ignores or refuses; computed once per provider, because only these are looked up in a request. */
 function listUnsent(acceptance: ProviderAcceptance): readonly RequestFeature[] {
   const known = unsentFeatures.get(acceptance)
   if (known !== undefined) return known

@@ -1,15 +1,15 @@
-// The frozen decision where a request goes. It is made before any provider I/O and never changed afterwards
-// (specification 1.1, rules 1 and 2).
+// Decides profile and model of a request. The decision is made before any provider I/O and never changes afterwards (specification 1.1,
+// rules 1 and 2).
 
 import { GatewayError } from '../normalized/index.ts'
 import type { ApiMode, ModelRequest } from '../protocols/face.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
 
-/** The profile that serves every model that no alias names. */
+/** The profile that serves every model without an alias. */
 export interface DynamicRoute {
   profileId: string
   providerKind: string
-  /** Whether the client's model is sent; otherwise always the default model. */
+  /** Whether the client's model is sent; if false, the default model is always sent. */
   passModel: boolean
   defaultModel?: string
   /** For embeddings requests that name no model. */
@@ -34,18 +34,18 @@ export interface ExecutionPlan {
   profileId: string
   providerKind: string
   apiMode: ApiMode
-  /** Absent only where an assistant or a stored thread of the provider decides. */
+  /** Absent only when an assistant or a stored thread of the provider implies the model. */
   upstreamModel?: string
-  /** The model that every response names: what the client asked for, else the default that was used. */
+  /** The model that every response names: the client's model, or the default model when the client named none. */
   publicModel: string
-  /** What the per-model concurrency limit counts. */
+  /** The name under which the per-model concurrency limit counts the request. */
   slotKey: string
 }
 
 /**
- * Resolves the route of a chat or a token count (completions.md 2.1). An alias goes to its own profile and model; every other
- * model goes to the dynamic profile. Raises `model_required` when neither the client nor the settings name a model and no assistant
- * or thread implies one, and `unknown_model_alias` where no profile serves the model.
+ * Resolves the route of a chat request or a token count (completions.md 2.1). An alias leads to its profile and model; every other model
+ * leads to the dynamic profile. Raises `model_required` when neither the client nor the settings name a model and no assistant or thread
+ * implies one, and `unknown_model_alias` when no profile serves the model.
  */
 export function resolveRoute(
   request: ModelRequest,
@@ -71,10 +71,13 @@ export function resolveRoute(
   return plan
 }
 
-/** An embeddings plan always names its model: no assistant or thread brings one. */
+/** An embeddings plan always names its model: no assistant or thread can imply one. */
 export type EmbeddingsPlan = ExecutionPlan & { upstreamModel: string }
 
-/** Resolves the route of an embeddings request. Raises `unknown_model_alias` where no profile serves the model. */
+/**
+ * Resolves the route of an embeddings request. Raises `unknown_model_alias` when no profile serves the model, and `model_required` when
+ * the client named none and there is no dynamic profile.
+ */
 export function resolveEmbeddingsRoute(
   model: string | undefined,
   apiMode: ApiMode,

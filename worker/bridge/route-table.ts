@@ -16,7 +16,7 @@ export function createRouteTable({ profiles }: ProfileSet, settings: RouteSettin
     const { profileId, providerKind } = profile
     if (isDynamic(profile)) dynamic = createDynamicRoute(profile, settings)
     for (const { publicAlias, upstreamModel, enabled } of profile.models) {
-      // The settings decide about a model that a dynamic profile only repeats.
+      // A dynamic profile lists such a model without renaming it, so it needs no alias: the settings decide which model is sent.
       const isRepeated = isDynamic(profile) && publicAlias === upstreamModel
       if (enabled && !isRepeated) aliases[publicAlias] = { profileId, providerKind, upstreamModel }
     }

@@ -1,4 +1,5 @@
-// A failed model discovery on its way to the callers of other workers: they answer as the worker that asked.
+// Carries the error of a failed model discovery to other workers, so that their callers get the same error as those of the worker that
+// called the upstream.
 import type { CatalogFailure } from '../../shared/catalog.ts'
 import {
   type ErrorCode,
@@ -9,7 +10,7 @@ import {
 } from '../normalized/index.ts'
 import { describeCause } from '../providers/http/call-failure.ts'
 
-/** What of an error may leave the process: everything that a client is told, and the words of its cause. */
+/** The parts of an error that are sent to other processes: everything that its client sees, and a description of its cause. */
 export function writeCatalogFailure(thrown: unknown): CatalogFailure {
   const error = toGatewayError(thrown)
   const { code, status, kind, message } = error
@@ -25,10 +26,10 @@ export function writeCatalogFailure(thrown: unknown): CatalogFailure {
   }
 }
 
-/** The error that a failure of another worker is for a caller of this one. */
+/** Turns the failure of another worker's discovery into the error that the callers of this worker get. */
 export function readCatalogFailure(failure: CatalogFailure): GatewayError {
   const { status, message, param, reason, retryAfter, cause } = failure
-  // All workers come from one build, so their words are ours.
+  // All workers run the same build, so `code` and `kind` are among the known ones.
   const options: GatewayErrorOptions = { status, kind: failure.kind as ErrorKind, message }
   if (param !== null) options.param = param
   if (reason !== null) options.reason = reason

@@ -1,4 +1,4 @@
-// What a worker asks of the supervisor while it serves: host-wide concurrency slots and the one shared model catalog.
+// The worker's requests to the supervisor while it serves: host-wide concurrency slots and the shared model catalog.
 import type { CatalogModels, CatalogSnapshot } from '../../shared/catalog.ts'
 import { createCatalogRecord } from '../../shared/catalog-record.ts'
 import { writeCatalogReply } from '../../shared/ipc/catalog-reply.ts'
@@ -18,9 +18,9 @@ import type { CancelSignal } from '../performance/cancel-source.ts'
 import { readCatalogFailure, writeCatalogFailure } from './catalog-failure.ts'
 
 export interface RefreshCatalogOptions {
-  /** Ask the upstream even when the current snapshot is fresh. */
+  /** Calls the upstream even when the current snapshot is fresh. */
   readonly force: boolean
-  /** Ends the wait of this caller; the discovery itself goes on for the others. */
+  /** Ends the wait of this caller; the discovery continues for the others. */
   readonly signal?: CancelSignal
 }
 
@@ -38,20 +38,20 @@ export interface ControlChannel {
   /** Calls the listener for each snapshot that replaces the current one. */
   onCatalogPublished(listener: (snapshot: CatalogSnapshot) => void): void
   /**
-   * Calls the listener when the supervisor asks this worker to bring the catalog up to date (the warm-up from boot on). The
-   * listener is expected to call `refreshCatalog`; after a failed refresh the supervisor asks again.
+   * Calls the listener when the supervisor requests a refresh of the catalog (the warm-up, which starts at boot). The listener has to
+   * call `refreshCatalog`; after a failed refresh the supervisor repeats its request.
    */
   onRefreshWanted(listener: () => void): void
   /**
-   * Brings the catalog up to date. One caller on the host fetches, all others wait for its result. With an earlier snapshot a
-   * failed fetch resolves with that snapshot, marked stale. Without one it rejects: with the error of `fetchModels` in the worker
+   * Refreshes the catalog. One caller on the host fetches, all others wait for its result. If the fetch fails and there is an earlier
+   * snapshot, the promise resolves with that snapshot, marked stale. Otherwise it rejects: with the error of `fetchModels` in the worker
    * that fetched, with an equal `GatewayError` in the others. An aborted `signal` rejects with its reason, a closed channel with
    * `gateway_not_ready`.
    */
   refreshCatalog(fetchModels: () => Promise<CatalogModels>, options: RefreshCatalogOptions): Promise<CatalogSnapshot>
 }
 
-/** The messages of the supervisor that concern slots and the catalog. */
+/** The supervisor's messages about slots and the catalog. */
 type ChannelKind =
   | 'slot-granted'
   | 'slot-refused'
@@ -60,7 +60,7 @@ type ChannelKind =
   | 'catalog-unavailable'
   | 'catalog-published'
   | 'catalog-refresh-wanted'
-/** The messages of the channel to the supervisor. */
+/** The messages that the channel sends to the supervisor. */
 type ChannelRequestKind =
   | 'slot-acquire'
   | 'slot-cancel'
@@ -73,7 +73,7 @@ type ChannelRequest = ContentOf<WorkerMessageFields, ChannelRequestKind>
 export type ChannelMessage = MessageOf<SupervisorMessageFields, ChannelKind>
 
 export interface RemoteControlChannel extends ControlChannel {
-  /** Takes in a message of the supervisor. */
+  /** Handles a message of the supervisor. */
   receive(message: ChannelMessage): void
   /** Ends every wait: the worker exits. */
   close(): void
@@ -164,7 +164,7 @@ export function createControlChannel(
     },
     async refreshCatalog(fetchModels, { force, signal }) {
       if (signal?.aborted) throw signal.reason
-      // An unforced refresh may be answered without asking the upstream, so a forced one only joins its own kind.
+      // An unforced refresh may resolve without calling the upstream, so a forced one joins only another forced one.
       const shared = force ? running.forced : (running.forced ?? running.unforced)
       return waitUnlessAborted(shared ?? startRefresh(fetchModels, force), signal)
     },
@@ -173,7 +173,7 @@ export function createControlChannel(
   }
 }
 
-/** A channel without a supervisor, for one process: the same messages, handled by a slot pool and a catalog of its own. */
+/** A channel for one process without a supervisor: a local slot pool and a local catalog record handle the same messages. */
 export function createLocalControlChannel(
   settings: SlotSettings,
   dependencies: { nowMs: () => number } = { nowMs: Date.now }
@@ -205,7 +205,7 @@ export function createLocalControlChannel(
   return channel
 }
 
-/** Resolves with the work, or rejects with the signal's reason if that comes first. The work goes on either way. */
+/** Resolves with the result of the work, or rejects with the signal's reason if the abort comes first. The work is not cancelled. */
 async function waitUnlessAborted<T>(work: Promise<T>, signal: CancelSignal | undefined): Promise<T> {
   if (signal === undefined) return work
   const { promise: aborted, reject } = Promise.withResolvers<never>()

@@ -1,4 +1,4 @@
-// What an executor is told of the request that it works for.
+// The facts of a request that an executor needs for its upstream call.
 
 import type { Logger } from '../../shared/logging.ts'
 import type { RequestContext } from '../http/request-context.ts'
@@ -9,11 +9,14 @@ import { planUpstreamHeaders } from './upstream-headers.ts'
 export interface CallContextOptions {
   /** The `extra_headers` member of the body (operations.md 6). */
   extraHeaders?: JsonObject | undefined
-  /** The client's protocol has a place for the bytes of generated files. */
+  /** Whether the client's protocol has a field for the bytes of generated files. */
   wantsFileBytes?: boolean
 }
 
-/** The call context of a request: its headers are filtered once, and reports of executors become its moments where it is observed. */
+/**
+ * Creates the call context of a request. The headers are filtered here, once per request; when the request is observed, the reports of
+ * the executor become moments of the request.
+ */
 export function createCallContext(
   { log }: { log: Logger },
   context: RequestContext,

@@ -1,5 +1,5 @@
-// The model catalog as the routes read it: the shared one for the server's own credential, one of its own for every credential
-// that a client brings, because accounts see different models (bridge.md 6.1).
+// The model catalog that the routes read. Requests with the gateway's credential share one catalog; each credential that a client sends
+// has a separate one, because accounts see different models (bridge.md 6.1).
 
 import { createHash, randomUUID } from 'node:crypto'
 import {
@@ -15,20 +15,20 @@ import { GatewayError } from '../normalized/index.ts'
 import type { CallContext, Executors, UpstreamAuthorization } from '../providers/types.ts'
 import { createCallContext } from './call-context.ts'
 
-/** A catalog of its own needs no slots: those are counted by the shared channel. */
+/** The channel of a client's credential limits nothing: the shared channel counts the slots. */
 const NO_SLOT_LIMITS = {
   modelMaxConnections: {},
   modelMaxConnectionsDefault: undefined,
   modelMaxConnectionsAcquireTimeout: undefined
 }
 
-/** Catalogs of clients' own credentials that are kept, the least recently used one leaving first. */
+/** How many catalogs of client credentials are kept; beyond that the least recently used one is deleted. */
 const SCOPES_MAX = 64
 
 export interface CatalogReader {
-  /** A snapshot for the caller's credential. Raises `GatewayError` when there is none and the upstream cannot be asked. */
+  /** A snapshot for the caller's credential. Raises `GatewayError` when there is no snapshot and the discovery fails. */
   read(context: RequestContext, options: { force: boolean }): Promise<CatalogSnapshot>
-  /** Brings the shared catalog up to date, whatever comes of it. */
+  /** Starts a refresh of the shared catalog; a failure is not reported to the caller. */
   warmUp(): void
 }
 
@@ -46,7 +46,7 @@ export function createCatalogReader(dependencies: {
     if (authorization.type === 'server') return control
     const key = digest(authorization)
     const channel = scopes.get(key) ?? createLocalControlChannel(NO_SLOT_LIMITS)
-    // Deleted and set again: the order of the map is the order of use.
+    // Deleting and setting the key again moves it to the end, so that the first key is the least recently used one.
     scopes.delete(key)
     scopes.set(key, channel)
     const [oldest] = scopes.keys()
@@ -66,7 +66,7 @@ export function createCatalogReader(dependencies: {
     }, CATALOG_DISCOVERY_TIMEOUT_MS)
     try {
       if (executor.listModels === undefined) throw new GatewayError('unsupported_semantic')
-      // Not the caller's own signal: a client disconnect must not end a discovery that other requests wait for.
+      // The caller's signal is not used: a client disconnect must not end a discovery that other requests wait for.
       return await executor.listModels({ ...call, signal: deadline.signal })
     } finally {
       clearTimeout(timer)
@@ -86,13 +86,13 @@ export function createCatalogReader(dependencies: {
     },
     warmUp() {
       const call = { requestId: randomUUID(), headers: [] }
-      // A failed warm-up shows as readiness; the supervisor says why in the log and asks for the next one.
+      // A failed warm-up shows in the readiness document; the supervisor logs the cause and requests the next warm-up.
       control.refreshCatalog(() => discover({ type: 'server' }, call), { force: false }).catch(() => undefined)
     }
   }
 }
 
-/** Tells credentials apart without keeping them. */
+/** A key that differs for different credentials and does not contain them. */
 function digest(authorization: UpstreamAuthorization): string {
   const hash = createHash('sha256').update(authorization.type)
   switch (authorization.type) {

@@ -1,4 +1,4 @@
-// Asks the provider how many tokens texts have. Both families that count use it; which texts count is decided by each family.
+// Asks the provider how many tokens each text has. The messages and the content family use it; each family decides which texts count.
 
 import { resolveRoute } from '../bridge/resolve-route.ts'
 import type { RequestContext } from '../http/request-context.ts'
@@ -8,7 +8,7 @@ import { execute, notePlan } from './execute.ts'
 import type { ExecutionRuntime } from './execution-runtime.ts'
 
 export interface TokenCountRequest {
-  /** What the client said of the model: a count names the model that a chat would name. */
+  /** The members of the request that select the model, with the same result as for a chat request. */
   request: ModelRequest
   /** May be empty. */
   texts: string[]
@@ -16,8 +16,8 @@ export interface TokenCountRequest {
 }
 
 /**
- * The tokens of each text by the provider's own count, in one call; without texts no call is made. Raises `model_required`,
- * `unsupported_semantic` for a provider that counts nothing, and the provider's error: there is no estimate (decisions 17).
+ * The number of tokens of each text, counted by the provider in one call; without texts no call is made. Raises `model_required`,
+ * `unsupported_semantic` for a provider that cannot count, and the provider's error, because counts are never estimated (decisions 17).
  */
 export async function countTokens(
   runtime: ExecutionRuntime,

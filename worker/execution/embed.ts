@@ -1,4 +1,4 @@
-// Embeds texts for the family that asked.
+// Embeddings of texts, for the completions and the content family.
 
 import { type EmbeddingsPlan, resolveEmbeddingsRoute } from '../bridge/resolve-route.ts'
 import type { RequestContext } from '../http/request-context.ts'
@@ -6,7 +6,7 @@ import { type EmbeddingsResult, GatewayError, type JsonObject } from '../normali
 import { execute } from './execute.ts'
 import type { ExecutionRuntime } from './execution-runtime.ts'
 
-/** The route of an embeddings request. `model` is the client's, without blanks around it; undefined when it named none. */
+/** The route of an embeddings request. `model` is the client's model, trimmed; undefined when the client named none. */
 export function planEmbeddings(
   runtime: ExecutionRuntime,
   context: RequestContext,
@@ -16,7 +16,7 @@ export function planEmbeddings(
 }
 
 /**
- * One vector per text, in order. Raises `unsupported_semantic` for a provider without embeddings, what `execute` raises, and the
+ * One vector per text, in order. Raises `unsupported_semantic` for a provider without embeddings, the errors of `execute`, and the
  * provider's error.
  */
 export function embedTexts(

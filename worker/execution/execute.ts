@@ -1,5 +1,5 @@
-// The way of every planned request to its provider: facts, model slot, executor, call context. Chat, embeddings and token counts
-// all go through here, so that whatever is taken is given back on every path.
+// Leads every planned request to its provider: facts, model slot, executor, call context. Chat, embeddings and token counts share this
+// function, so that slot and executor are released on every path.
 
 import type { ExecutionPlan } from '../bridge/resolve-route.ts'
 import type { RequestContext } from '../http/request-context.ts'
@@ -16,7 +16,7 @@ export interface ExecutionOptions extends CallContextOptions {
 
 /**
  * Runs `work` with the executor of the plan's profile and the request's credential. Raises `model_concurrency_limit`,
- * `invalid_upstream_authorization`, `gateway_not_ready` and what `work` raises.
+ * `invalid_upstream_authorization`, `gateway_not_ready` and the errors of `work`.
  */
 export async function execute<Result>(
   runtime: ExecutionRuntime,
@@ -38,7 +38,7 @@ export async function execute<Result>(
   }
 }
 
-/** Sets the facts of a plan once; every observer sees the same. */
+/** Reports the facts of a plan to all observers of the request. */
 export function notePlan(context: RequestContext, plan: ExecutionPlan, isStream = false): void {
   const { providerKind, profileId, publicModel } = plan
   context.planned({ model: publicModel, providerKind, profileId, isStream })

@@ -1,4 +1,4 @@
-// What the execution of a planned request works with, besides what its HTTP side has.
+// The parts of a worker that the execution of a planned request uses, in addition to those of its HTTP side.
 
 import type { RouteTable } from '../bridge/resolve-route.ts'
 import type { ControlChannel } from '../control/control-channel.ts'

@@ -1,5 +1,5 @@
-// The last check before a provider is called: a host-wide slot for the model, taken before any header is sent, so that a model at
-// its concurrency limit is a 429 and never a broken stream (operations.md 3.7, field lesson N8).
+// Takes a host-wide slot for the model, as the last check before the provider is called. No response header has been sent by then, so a
+// model at its concurrency limit is reported with status 429 and never within a stream (operations.md 3.7, field lesson N8).
 
 import { limitOf, slotLimitsFrom } from '../../shared/model-slots.ts'
 import type { ExecutionPlan } from '../bridge/resolve-route.ts'
@@ -8,8 +8,8 @@ import { GatewayError } from '../normalized/index.ts'
 import type { ExecutionRuntime } from './execution-runtime.ts'
 
 /**
- * Waits for a slot and resolves with the function that gives it back; a model without a limit waits for nothing.
- * Raises `model_concurrency_limit` when none was free in time, or the reason that ended the request meanwhile.
+ * Waits for a slot and resolves with the function that gives it back; for a model without a limit it resolves without waiting.
+ * Raises `model_concurrency_limit` when no slot became free in time, or the reason of the abort when the request ended first.
  */
 export async function acquireModelSlot(
   runtime: ExecutionRuntime,

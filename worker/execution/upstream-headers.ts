@@ -1,27 +1,27 @@
-// Which of a client's headers travel to the native upstream (operations contract, section 6; completions contract, 9.3).
-// Everything that is not forwarded here stays with the gateway: the upstream's request is built from this list alone.
+// Chooses which of a client's headers are forwarded to the upstream (operations contract, section 6; completions contract, 9.3).
+// Headers that are not chosen here never reach the upstream, because its request is built from this list alone.
 import type { IncomingHttpHeaders } from 'node:http'
 
 export interface UpstreamHeadersPlan {
   /** Names and values in turn, each name once. */
   headers: string[]
-  /** How many custom headers went beyond the bounds and were left out. */
+  /** How many custom headers exceeded the bounds and were dropped. */
   droppedCount: number
 }
 
 export interface UpstreamHeadersInput {
   headers: IncomingHttpHeaders
-  /** The `extra_headers` member of the body, whatever it is; its entries win over equal headers of the request. */
+  /** The unchecked `extra_headers` member of the body; its entries replace headers of the request with the same name. */
   extraHeaders?: unknown
-  /** Stands in for `X-Request-ID` when the client sent none, and gives the ids of a missing `traceparent`. */
+  /** Sent as `X-Request-ID` when the client sent none, and the source of the ids when `traceparent` is missing. */
   requestId: string
 }
 
-/** Custom headers beyond the first that go through: enough for any tracing set-up, too little to smuggle a body. */
+/** Bounds for custom headers; the first is forwarded at any size. Enough for any tracing set-up, too little to smuggle a body. */
 const CUSTOM_HEADERS_MAX = 64
 const CUSTOM_HEADERS_BYTES_MAX = 8 * 1024
 
-/** The upstream documents these under a spelling of its own. */
+/** The spelling under which the upstream documents these headers. */
 const CONTEXT_HEADERS = new Map([
   ['x-request-id', 'X-Request-ID'],
   ['x-session-id', 'X-Session-ID'],
@@ -65,7 +65,7 @@ const DENIED_NAMES = new Set([
   'x-server-timeout'
 ])
 
-/** Headers of SDKs, browsers, proxies and of the gateway itself, and those that describe the body we do not forward. */
+/** Headers of SDKs, browsers, proxies and the gateway, and those that describe the client's body, which is not forwarded as it is. */
 const DENIED_PREFIXES = [
   'access-control-',
   'anthropic-',
@@ -81,13 +81,13 @@ const DENIED_PREFIXES = [
 ]
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
-/** A header value as HTTP can carry it: no line break, no NUL, nothing that does not fit one byte. */
+/** A header value that HTTP can carry: no line break, no NUL, no character above one byte. */
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
- * Chooses the headers for the upstream and adds those that correlation needs. Context headers come under the upstream's
- * spelling, all others in lower case. Of the custom headers the first always passes, further ones while they stay within
- * 64 headers and 8 KiB; the rest is dropped and counted.
+ * Chooses the headers for the upstream and adds those that correlation needs. Context headers have the upstream's spelling, all others
+ * are in lower case. The first custom header is always forwarded, further ones up to a total of 64 headers and 8 KiB; the rest is
+ * dropped and counted.
  */
 export function planUpstreamHeaders(input: UpstreamHeadersInput): UpstreamHeadersPlan {
   const { headers, requestId } = input
@@ -97,9 +97,9 @@ export function planUpstreamHeaders(input: UpstreamHeadersInput): UpstreamHeader
   for (const name in headers) {
     const value = headers[name]
     if (typeof value !== 'string' || !isForwarded(name, value, hopByHop)) continue
-    // An entry of the body takes the place of an equal header of the request.
-    const winner = extra?.get(name)
-    if (winner !== undefined && isForwarded(name, winner, hopByHop)) continue
+    // An entry of `extra_headers` replaces this header; it is added below.
+    const replacement = extra?.get(name)
+    if (replacement !== undefined && isForwarded(name, replacement, hopByHop)) continue
     collector.add(name, value)
   }
   if (extra !== undefined) {
@@ -141,13 +141,13 @@ class HeaderCollector {
   }
 }
 
-/** The `extra_headers` member as names in lower case and values; undefined when there are none. */
+/** The entries of `extra_headers`, with names in lower case; undefined when the member is absent or not an object. */
 function readExtraHeaders(extraHeaders: unknown): Map<string, string> | undefined {
   if (typeof extraHeaders !== 'object' || extraHeaders === null) return undefined
   const read = new Map<string, string>()
   for (const [name, givenValue] of Object.entries(extraHeaders)) {
     const value = toFieldValue(givenValue)
-    // A value that cannot travel takes no other's place.
+    // A value that HTTP cannot carry must not replace an earlier entry of the same name.
     if (value !== undefined && FIELD_VALUE.test(value)) read.set(name.trim().toLowerCase(), value)
   }
   return read
@@ -157,11 +157,11 @@ function isForwarded(name: string, value: string, hopByHop: readonly string[]): 
   return isNameForwarded(name) && !hopByHop.includes(name) && FIELD_VALUE.test(value)
 }
 
-/** Clients send the same dozen of names again and again: what was decided about a name is kept, for so many of them. */
+/** Clients send the same dozen names in every request, so the decision about a name is kept, for a bounded number of names. */
 const decidedNames = new Map<string, boolean>()
 const DECIDED_NAMES_MAX = 512
 
-/** No header that means anything is longer; a name out of the body may be as long as the body. */
+/** Longer names are never forwarded: a name in `extra_headers` may be as long as the body. */
 const NAME_CHARACTERS_MAX = 256
 
 function isNameForwarded(name: string): boolean {
@@ -174,7 +174,7 @@ function isNameForwarded(name: string): boolean {
   return isForwardedName
 }
 
-/** Names that the client declared to be for this connection only (field lesson H9). */
+/** The names that the client's `connection` header declares hop-by-hop (field lesson H9). */
 function readConnectionNames(connection: string | undefined): readonly string[] {
   if (connection === undefined || connection === 'keep-alive' || connection === 'close') return []
   return connection.split(',').map(name => name.trim().toLowerCase())
@@ -193,11 +193,11 @@ function toFieldValue(value: unknown): string | undefined {
 }
 
 /**
- * A W3C trace context made of the request id, so that both can be found from either. The flag says "not recorded": no span is
- * exported for it.
+ * A W3C trace context made of the request id, so that each leads to the other. Its flag says "not recorded", because no span is exported
+ * for it.
  */
 function writeTraceparent(requestId: string): string {
-  // Cut at the places of a UUID's hyphens: splitting costs three times as much.
+  // Slicing at the fixed places of a UUID's hyphens costs a third of `split`.
   const span = requestId.slice(19, 23) + requestId.slice(24)
   return `00-${requestId.slice(0, 8)}${requestId.slice(9, 13)}${requestId.slice(14, 18)}${span}-${span}-00`
 }

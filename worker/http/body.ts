@@ -65,7 +65,7 @@ export function readBody(
   let idleEndsAtMs = performance.now() + reading.idleTimeoutMs
   const idle: Deadlined = {
     deadlineMs: () => idleEndsAtMs,
-    deadlinePlace: UNWATCHED,
+    watchIndex: UNWATCHED,
     onDeadline: () => finish(new GatewayError('request_timeout'))
   }
 

@@ -1,4 +1,4 @@
-// Responds to bytes that are no HTTP request. They never reach the router, so the response is written to the socket directly.
+// Responds to input that is not an HTTP request. It never reaches the router, so the response is written directly to the socket.
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 

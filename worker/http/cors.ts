@@ -1,6 +1,6 @@
 // Cross-origin rules: which browser origins may call the gateway, and the exact responses to their preflights (operations contract, 3.5).
-// Own code, because @fastify/cors 11 responds to every preflight with 204, whatever origin, method and headers it names; the contract
-// wants 200, or a 400 that lists the refused parts.
+// Own code, because @fastify/cors 11 responds to every preflight with 204, for any origin, method and headers; the contract requires a
+// 200, or a 400 that lists the refused parts.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Settings } from '../../shared/settings.ts'
 

@@ -1,4 +1,4 @@
-// Which client protocol a request belongs to: by its path, and on the shared model lists by what the client's headers say.
+// Decides which client protocol a request belongs to: by its path, and on the shared model lists by the client's headers.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Protocol } from '../observation/observer.ts'
 

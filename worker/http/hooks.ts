@@ -1,4 +1,4 @@
-// What the application adds to the framework. The framework's own handling of bodies, errors and responses is not used.
+// The hooks of the application in the framework. The framework's handling of bodies, errors and responses is not used.
 import type { FastifyInstance } from 'fastify'
 import { createTurnBatch } from '../performance/turn-batch.ts'
 import { isBodyMethod, readBody } from './body.ts'

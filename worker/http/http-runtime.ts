@@ -1,4 +1,4 @@
-// What the HTTP side of a worker works with: made once when the worker starts.
+// The parts of a worker that its HTTP side uses; each is created once, when the worker starts.
 
 import type { Clock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/logging.ts'

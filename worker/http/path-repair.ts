@@ -1,5 +1,5 @@
-// Repairs request paths before routing: SDKs add a prefix to base URLs that already have one, and proxies add theirs in front of
-// both. The repaired path is routed in place; a redirect would lose the body (operations contract, section 3.2).
+// Repairs request paths before routing: SDKs add a prefix to base URLs that already have one, and proxies add another in front of both.
+// The repaired path is routed without a redirect, which would lose the body (operations contract, section 3.2).
 
 const ROOTS = new Set([
   'v1',
@@ -26,7 +26,7 @@ const FAMILY_ROOTS = new Set(['v1', 'v2', 'v1beta', 'chat', 'models', 'embedding
 const FIXED_ROOTS = new Set(['_admin', '_debug', 'logs', 'docs', 'redoc', 'openapi.json'])
 
 export interface PathRepairOptions {
-  /** Where the metrics are served, such as `/metrics`: never rewritten, whatever it contains. */
+  /** The path of the metrics, such as `/metrics`; it is never rewritten. */
   metricsPath: string
 }
 

@@ -1,6 +1,5 @@
-// What the gateway knows about one HTTP request while it serves it: ids, family, credentials, body, the signal that ends its upstream
-// work, and the moments that observers are told. One is created per request before anything else, so costly values are computed when
-// they are read.
+// The facts of one HTTP request: ids, family, credentials, body, the signal that aborts its upstream call, and the moments that are
+// reported to observers. One is created per request before any other step, so costly values are computed only when they are read.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from '../../shared/logging.ts'
 import { GatewayError } from '../normalized/index.ts'
@@ -49,7 +48,7 @@ export interface RequestEnvironment {
   readonly onClosed: (context: RequestContext) => void
 }
 
-/** Where a response keeps its request's context, for the listener that only knows the response. */
+/** The key under which a response keeps its request's context, for the listener, which has only the response. */
 const CONTEXT = Symbol('request context')
 
 interface ContextualResponse extends ServerResponse {
@@ -66,7 +65,7 @@ const EMPTY_BODY = Buffer.alloc(0)
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
 
 export class RequestContext extends ObservedRequest implements Deadlined {
-  deadlinePlace = UNWATCHED
+  watchIndex = UNWATCHED
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse
   readonly query: QueryValues
@@ -101,7 +100,7 @@ export class RequestContext extends ObservedRequest implements Deadlined {
   /** Bytes that the connection had sent before this request. */
   readonly #sentBytesBefore: number
   #failure: GatewayError | undefined
-  /** The word for the upstream failure that was reported last (operations contract, section 7.3). */
+  /** The error type of the upstream failure that was reported last (operations contract, section 7.3). */
   #upstreamErrorType: string | undefined
   /** Status of a response that the listener wrote to the socket in place of this request's own. */
   #socketStatus: number | undefined
@@ -157,7 +156,7 @@ export class RequestContext extends ObservedRequest implements Deadlined {
     return key === undefined ? undefined : this.#environment.fingerprint(key)
   }
 
-  /** The client's own `x-request-id`, when it is a plain word that can stand in a record. */
+  /** The client's `x-request-id`, when its form is safe for a record. */
   get clientRequestId(): string | undefined {
     const given = this.incoming.headers['x-request-id']
     return typeof given === 'string' && CLIENT_REQUEST_ID.test(given) ? given : undefined
@@ -174,7 +173,7 @@ export class RequestContext extends ObservedRequest implements Deadlined {
     this.cancelBody?.(reason)
   }
 
-  /** Limits the whole request to this many milliseconds, unless it turns out to ask for a stream. */
+  /** Limits the whole request to this many milliseconds; a request for a stream is exempt. */
   startDeadline(timeoutMs: number): void {
     this.#deadlineMs = performance.now() + timeoutMs
     watchDeadline(this)
@@ -193,7 +192,7 @@ export class RequestContext extends ObservedRequest implements Deadlined {
     forgetDeadline(this)
   }
 
-  /** A call to the provider finally failed, with this word of the operations contract, section 7.3. */
+  /** A call to the provider finally failed, with this error type of the operations contract, section 7.3. */
   upstreamFailed(errorType: string): void {
     this.#upstreamErrorType = errorType
   }
@@ -207,7 +206,7 @@ export class RequestContext extends ObservedRequest implements Deadlined {
     return headers
   }
 
-  /** The request failed: its response is this error, or its stream ended with it. A fault of the gateway leaves a log line. */
+  /** The request failed: its response is this error, or its stream ended with it. An internal error is logged. */
   failed(error: GatewayError): void {
     this.#failure = error
     if (error.code !== 'internal_error') return

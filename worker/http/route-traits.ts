@@ -1,4 +1,4 @@
-// What the stages in front of a handler need to know about its route. Each route declares it once, when it is mounted.
+// The facts of a route that the stages before its handler need. Each route declares them once, when it is mounted.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Protocol } from '../observation/observer.ts'
 import type { ApiMode } from '../protocols/face.ts'

@@ -1,4 +1,4 @@
-// The trace that a request belongs to, in the words of its client (operations contract, sections 3.1 and 11.6).
+// The trace that a request belongs to, read from the client's headers (operations contract, sections 3.1 and 11.6).
 import type { IncomingHttpHeaders } from 'node:http'
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/

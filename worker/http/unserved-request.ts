@@ -1,5 +1,5 @@
-// Requests that never reach the router: heads that are no HTTP, and requests whose connection closed before they were looked at.
-// Observers are told of them like of any other.
+// Requests that never reach the router: malformed heads, and requests whose connection closed before they were handled. They are reported
+// to observers like all other requests.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Observation } from '../observation/observation.ts'

@@ -5,7 +5,7 @@ import type { ContentPart } from './content.ts'
 import type { FieldName } from './field-paths.ts'
 import type { NormalizedRequest } from './request.ts'
 
-/** The path of the client's field that asks for a feature; undefined where the request does not ask for it. */
+/** The path of the client's field that requests a feature; undefined when the request does not use it. */
 type FindUse = (request: NormalizedRequest) => string | undefined
 
 const featureUses = {
@@ -40,11 +40,11 @@ export type FeatureAcceptance = 'sent' | 'ignored' | 'refused'
 /** What one provider face does with every feature. One frozen constant per face. */
 export interface ProviderAcceptance {
   readonly features: Readonly<Record<RequestFeature, FeatureAcceptance>>
-  /** What the client is told about a refused feature, where there is more to say than that the route cannot express it. */
+  /** The error message for a refused feature, when it is more exact than that the route cannot express it. */
   readonly refusals?: Readonly<Partial<Record<RequestFeature, string>>>
 }
 
-/** @returns the path of the client's field that asks for the feature, '' where its name is unknown; undefined without such a wish. */
+/** @returns the path of the client's field that requests the feature, '' when its name is unknown; undefined when it is not requested. */
 export function findFeatureUse(request: NormalizedRequest, feature: RequestFeature): string | undefined {
   return featureUses[feature](request)
 }

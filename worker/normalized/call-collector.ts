@@ -98,7 +98,7 @@ export class CallCollector {
     this.#advance()
   }
 
-  /** The wire says that the call of this index has no further pieces. An unknown index is no call and is ignored. */
+  /** The call with this index has no further pieces. An unknown index is ignored. */
   complete(index: number): void {
     const call = this.#calls.findLast(known => known.index === index)
     if (call === undefined || this.#assembler.isTerminated) return
@@ -189,7 +189,7 @@ export class CallCollector {
     return call.isComplete
   }
 
-  /** A call without its name cannot be told to a client, so it waits for it. */
+  /** A call cannot be sent to a client without its name, so it starts when the name has arrived. */
   #start(call: CollectedCall): boolean {
     const { name, namespace, state } = call
     if (name === undefined) {

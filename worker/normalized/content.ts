@@ -55,7 +55,7 @@ export interface ToolCallPart {
 
 export interface ToolResultPart {
   type: 'tool-result'
-  /** The id of the call that this answers, as the client sent it; null for the legacy form that has only a name. */
+  /** The id of the call that this result belongs to, as the client sent it; null for the legacy form that has only a name. */
   callId: string | null
   name?: string
   content: ContentPart[]

@@ -1,4 +1,4 @@
-// Builds a stream of events that obeys the grammar of `event.ts`, in whatever order the provider's frames arrive: a block opens on
+// Builds a stream of events that obeys the grammar of `event.ts`, in any order of the provider's frames: a block opens on
 // its first content, closes when another kind begins, and everything is closed before the end.
 
 import type { GeneratedFile, HostedSource, UrlCitation } from './content.ts'

@@ -1,4 +1,4 @@
-// Tools a client offers to the model, and how the model is told to use them.
+// The tools that a client offers to the model, and the tool choice.
 
 import type { JsonObject, JsonValue } from './json.ts'
 

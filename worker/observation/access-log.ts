@@ -1,5 +1,5 @@
-// One line per finished request (operations contract, section 12). It is built from named facts only, so that no header, query or
-// content can get into it.
+// Writes one line per finished request (operations contract, section 12). The line is built only from named facts, so that it cannot
+// contain a header, a query or content.
 import type { Logger } from '../../shared/logging.ts'
 import type { RequestObserver } from './observer.ts'
 

@@ -1,4 +1,4 @@
-// Hands the moments of a request's life to every observer, and keeps a failing observer away from the request.
+// Passes the moments of a request to every observer. An error of an observer is logged and does not affect the request.
 import type { Logger } from '../../shared/logging.ts'
 import type { NormalizedUsage } from '../normalized/index.ts'
 import type { UpstreamCallReport } from '../providers/types.ts'

@@ -21,7 +21,7 @@ export interface RequestOutcome {
   errorType: string | undefined
 }
 
-/** The outcome of a request that was answered with an error status. */
+/** The outcome of a request whose response has an error status. */
 export function refusedOutcome(status: number): RequestOutcome {
   return { status, lifecycle: 'request_error', errorType: `http_${status}` }
 }
@@ -43,7 +43,7 @@ export abstract class ObservedRequest implements RequestView {
   #runningUpstreamCalls = 0
   #hasFirstByte = false
   #hasFirstToken = false
-  /** What `closed` will say, while it waits for an upstream call to end. */
+  /** The facts for `closed`, while it waits for an upstream call to end. */
   #pendingEnd: ClosedFacts | undefined
 
   constructor(observation: Observation | undefined) {
@@ -57,12 +57,12 @@ export abstract class ObservedRequest implements RequestView {
     return Math.round(performance.timeOrigin + this.startedAtMs)
   }
 
-  /** What has been learned so far; never changed in place. */
+  /** The facts that are known so far; never changed in place. */
   get facts(): RequestFacts {
     return this.#facts
   }
 
-  /** Whether anything is told what the methods below take. */
+  /** Whether the methods below report to an observer. */
   get isObserved(): boolean {
     return this.#observation !== undefined
   }
@@ -115,7 +115,7 @@ export abstract class ObservedRequest implements RequestView {
     this.#observation?.usage(this, usage)
   }
 
-  /** The provider's response was odd and yet usable. `name` is a stable word. */
+  /** The provider's response was unexpected but usable. `name` is a stable id. */
   anomaly(name: string, details?: AnomalyDetails): void {
     this.#observation?.anomaly(this, name, details)
   }

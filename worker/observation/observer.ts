@@ -71,8 +71,8 @@ export interface ClosedFacts {
 export type AnomalyDetails = Readonly<Record<string, string | number>>
 
 /**
- * The moments of a request's life. `opened` is the first and `closed` the last, each exactly once for every request, whatever becomes
- * of it; the others come at most once, except `upstreamCall` and `anomaly`, and `usage` where a provider reports its counts in parts.
+ * The moments of a request. `opened` is the first and `closed` the last, each exactly once for every request, whether it succeeds or
+ * fails. The others occur at most once, except `upstreamCall` and `anomaly`, and `usage` when a provider reports its counts in parts.
  */
 export interface RequestObserver {
   /** For the log line of an observer that throws. */
@@ -89,7 +89,7 @@ export interface RequestObserver {
   firstToken?(request: RequestView, afterMs: number): void
   /** Token counts of the provider; later ones replace earlier ones. */
   usage?(request: RequestView, usage: NormalizedUsage): void
-  /** The provider's response was odd and yet usable. `name` is a stable word. */
+  /** The provider's response was unexpected but usable. `name` is a stable id. */
   anomaly?(request: RequestView, name: string, details: AnomalyDetails | undefined): void
   /** The response is complete or its connection is closed. */
   closed?(request: RequestView, facts: ClosedFacts): void

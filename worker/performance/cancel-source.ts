@@ -1,12 +1,13 @@
-// Ends the work of a request from outside. Every request has one and nearly none is ever told, so this is the part of `AbortSignal`
-// that waiting needs, without the event system behind it: that one costs 3 us per request.
+// Cancels the work of a request. It implements only the members of `AbortSignal` that waiting code uses, because every request creates
+// one, few are ever aborted, and the `EventTarget` behind an `AbortSignal` is expensive to create.
+// Earns: 3 us per request compared with `AbortController`.
 
 import type { GatewayError } from '../normalized/error.ts'
 
-/** What waits look at. An `AbortSignal` is one too. */
+/** The signal that waiting code observes; an `AbortSignal` has the same members. */
 export interface CancelSignal {
   readonly aborted: boolean
-  /** A `GatewayError` where a `CancelSource` was aborted. */
+  /** A `GatewayError` when the signal is an aborted `CancelSource`. */
   readonly reason: unknown
   addEventListener(type: 'abort', listener: () => void, options?: { once: boolean }): void
   removeEventListener(type: 'abort', listener: () => void): void
@@ -25,19 +26,19 @@ export class CancelSource implements CancelSignal {
     return this.#reason
   }
 
-  /** Each listener is called once. */
+  /** The listener is called at most once. */
   addEventListener(_type: 'abort', listener: () => void): void {
     if (this.#listeners.length === 0) this.#listeners = [listener]
     else this.#listeners.push(listener)
   }
 
   removeEventListener(_type: 'abort', listener: () => void): void {
-    // Whoever came last nearly always leaves first.
+    // The listener that was added last is nearly always removed first.
     if (this.#listeners.at(-1) === listener) this.#listeners.pop()
     else this.#listeners = this.#listeners.filter(known => known !== listener)
   }
 
-  /** Tells everybody who waits; the first reason stays. */
+  /** Calls all listeners. The reason of the first call is kept; later calls do nothing. */
   abort(reason: GatewayError): void {
     if (this.#isAborted) return
     this.#isAborted = true
@@ -48,10 +49,10 @@ export class CancelSource implements CancelSignal {
   }
 }
 
-/** Never written to: the first listener makes a list of its own. */
+/** Shared by all sources without a listener, and never changed: the first listener creates a new list. */
 const NO_LISTENERS: Array<() => void> = []
 
-/** The same as an `AbortSignal`, for the libraries that want one. */
+/** An `AbortSignal` that aborts with `signal`, for libraries that require one. */
 export function toAbortSignal(signal: CancelSignal): AbortSignal {
   if (signal instanceof AbortSignal) return signal
   const controller = new AbortController()

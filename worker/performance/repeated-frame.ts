@@ -1,11 +1,12 @@
-// Most frames of a stream differ from the one before in their text alone. Once such a frame was read in full, the next ones are
-// recognised by what stands around the text, and only the text is read: that costs less than half of what parsing alone does.
+// Reads the text of a stream frame without parsing it. Most frames of a stream differ from the frame before only in their text: after one
+// frame was parsed, a later frame with the same characters before and after the text needs only its text read.
+// Earns: more than half of the parsing time of such a frame.
 
-/** Text that no upstream sends, to prove where the text of a frame stands. */
+/** A text that no upstream sends; it marks the position of the text when a frame is learned. */
 const PROBE = '\u0001probe\u0001'
 const PROBE_JSON = JSON.stringify(PROBE).slice(1, -1)
 
-/** Streams whose frames differ in more than the text are not asked again and again. */
+/** How many frames are learned per stream: a stream whose frames differ in more than the text would gain nothing from further ones. */
 const ATTEMPTS_MAX = 4
 
 export class RepeatedFrame {
@@ -16,25 +17,25 @@ export class RepeatedFrame {
   #isKnown = false
   #attempts = 0
 
-  /** @param readPlainText the text of a payload that holds nothing else of interest; undefined for any other payload. */
+  /** @param readPlainText returns the text of a payload whose only content is text; undefined for any other payload. */
   constructor(readPlainText: (payload: Record<string, unknown>) => string | undefined) {
     this.#readPlainText = readPlainText
   }
 
-  /** The text of a frame that is like the learned one; undefined when it has to be read in full. */
+  /** The text of a frame that differs from the learned frame only in its text; undefined when the frame has to be parsed. */
   match(data: string, name: string): string | undefined {
     if (!this.#isKnown || name !== this.#name) return undefined
     const start = this.#before.length
     const end = data.length - this.#after.length
-    // Slices that are compared cost a fifth of `startsWith` and `endsWith`.
+    // Comparing slices costs a fifth of `startsWith` and `endsWith`.
     if (end < start || data.slice(end) !== this.#after || data.slice(0, start) !== this.#before) return undefined
     const text = data.slice(start, end)
     if (text.includes('\\')) return readEscaped(text)
-    // A quote would end the text early: then the frame is of another form.
+    // A quote ends the text early, so the frame has another structure.
     return text.includes('"') ? undefined : text
   }
 
-  /** Learns from a frame that was read in full, if it holds text and nothing else. */
+  /** Learns the parts around the text of a parsed frame, if the frame has no other content. */
   learn(data: string, name: string, payload: Record<string, unknown>): void {
     if (this.#attempts >= ATTEMPTS_MAX) return
     const text = this.#readPlainText(payload)
@@ -52,8 +53,8 @@ export class RepeatedFrame {
   }
 
   /**
-   * The text may stand there as another member too, or between two of them, as a comma does: only if the frame reads back with the
-   * probe in its place is it the place.
+   * Reads the text of the frame with the probe in it. The same characters may also occur as another member or between two members, so
+   * only a frame whose text is the probe proves the position.
    */
   #readProbe(frame: string): string | undefined {
     try {
@@ -64,7 +65,7 @@ export class RepeatedFrame {
   }
 }
 
-/** Text with escapes; undefined when it is no text of JSON, as when the frame only looks alike. */
+/** Decodes a text with escapes; undefined when it is not the content of one JSON string, because the frame has another structure. */
 function readEscaped(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(`"${text}"`)

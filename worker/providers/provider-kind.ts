@@ -1,4 +1,4 @@
-// What a provider kind registers: how its options are read, and how its executors are made.
+// The registration of a provider kind: how its options are read, and how its executors are created.
 
 import type { Logger } from '../../shared/logging.ts'
 import type { ProviderProfile } from '../../shared/profile.ts'

@@ -1,4 +1,4 @@
-// The pool of a provider that has one credential, the server's: what every kind but the native one needs.
+// The executor pool of a provider with a single credential, the gateway's. All kinds except native use it.
 
 import { GatewayError } from '../normalized/index.ts'
 import type { Executor, ExecutorPool } from './types.ts'

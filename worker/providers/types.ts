@@ -1,4 +1,4 @@
-// What the rest of the worker needs from the code that opens connections to providers.
+// The interface between the worker and the code that opens connections to providers.
 
 import type { CatalogModels } from '../../shared/catalog.ts'
 import type { Secret } from '../../shared/secret.ts'
@@ -46,7 +46,7 @@ export interface CallContext {
    * `UpstreamCallReport`. Must not throw.
    */
   onUpstreamFailure?: (errorType: string) => void
-  /** Called for an anomaly in a response that is no failure, with a stable word for it. Must not throw. */
+  /** Called for an anomaly in a usable response, with a stable id of the anomaly. Must not throw. */
   onAnomaly?: (anomaly: string, details: Readonly<Record<string, string | number>>) => void
 }
 

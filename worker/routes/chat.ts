@@ -1,4 +1,4 @@
-// A chat operation of any family: read, plan, execute, write. The client face makes the whole difference between families.
+// A chat operation of any family: read, plan, execute, write. Families differ only in their client face.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { execute } from '../execution/execute.ts'
@@ -11,21 +11,21 @@ import type { WorkerRuntime } from './worker-runtime.ts'
 export interface ChatOperation {
   protocol: ClientProtocol
   face: ChatClientFace
-  /** What keeps proxies from closing a silent stream: a comment unless said otherwise, nothing where null. */
+  /** Sent while a stream is silent, so that no proxy closes it. Absent: a comment; null: nothing is sent. */
   keepAliveText?: string | null
-  /** Media type of a streamed response; server-sent events unless said otherwise. */
+  /** Media type of a streamed response; absent: server-sent events. */
   streamType?: string
   /** Whether this client refuses a change of the response's id while it streams. */
   needsFinalId?: (request: FastifyRequest) => boolean
 }
 
-/** A comment of a stream: clients skip it. */
+/** A comment of a server-sent event stream: clients ignore it. */
 const KEEP_ALIVE_COMMENT = ': keep-alive\n\n'
 
-/** What a protocol says of a request outside its body. */
+/** The parts of a request that a protocol puts into its URL or headers. */
 export type OutsideBody = Omit<ReadContext, 'requestId'>
 
-/** The handler of a chat operation. What it raises is sent in the family's form. */
+/** The handler of a chat operation. An error that it raises is sent in the family's form. */
 export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperation) {
   const { protocol, face } = operation
 
@@ -79,7 +79,7 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
   }
 }
 
-/** Some failures mean more to the family than to the place that raised them. */
+/** Lets the client face replace an error: some errors have a more exact form in one family. */
 function refineError(thrown: unknown, face: ChatClientFace, call: ChatCall): unknown {
   return GatewayError.is(thrown) && face.refineError !== undefined ? face.refineError(thrown, call.request) : thrown
 }

@@ -1,5 +1,5 @@
-// Mounts the content family. Its URLs hold the model and, behind a colon, the operation; ids may hold slashes and colons, so one
-// pattern takes everything behind `/models/` and the codec takes it apart.
+// Mounts the content family. Its URLs hold the model and, after a colon, the operation. Ids may contain slashes and colons, so one
+// pattern matches everything after `/models/`, and the codec splits it.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { countTokens } from '../execution/count-tokens.ts'
@@ -23,14 +23,14 @@ import { createChatHandler } from './chat.ts'
 import { createModelHandlers } from './models.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
-/** The last two are for SDKs that put `/v1beta` behind a base URL that has a version already. */
+/** The last two are for SDKs that append `/v1beta` to a base URL that already has a version. */
 const BETA_PREFIXES = ['/v1beta', '/v1/v1beta', '/v2/v1beta']
 const PREFIXES = ['', '/v1', '/v2', ...BETA_PREFIXES]
 
 export function registerContentRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
   const protocol = 'content'
-  const answer = createChatHandler(runtime, { protocol, face: contentFace })
-  const answerArray = createChatHandler(runtime, {
+  const generate = createChatHandler(runtime, { protocol, face: contentFace })
+  const generateArray = createChatHandler(runtime, {
     protocol,
     face: contentArrayFace,
     keepAliveText: null,
@@ -41,10 +41,10 @@ export function registerContentRoutes(app: FastifyInstance, runtime: WorkerRunti
     const { model, operation } = readOperationPath(readRest(request))
     switch (operation) {
       case 'generateContent':
-        return answer(request, reply, { path: { model, isStream: false } })
+        return generate(request, reply, { path: { model, isStream: false } })
       case 'streamGenerateContent': {
         const isArray = request.context.query.alt === 'json'
-        return (isArray ? answerArray : answer)(request, reply, { path: { model, isStream: true } })
+        return (isArray ? generateArray : generate)(request, reply, { path: { model, isStream: true } })
       }
       case 'countTokens':
         return count(request, reply, model)
@@ -98,7 +98,7 @@ export function registerContentRoutes(app: FastifyInstance, runtime: WorkerRunti
   mountBeta(app, '/tunedModels', (_request, reply) => send(reply, writeTunedModelList()))
 }
 
-/** Model routes under the prefixes that no other family has. */
+/** Mounts a model route under the prefixes that only this family has. */
 function mountBeta(
   app: FastifyInstance,
   path: string,
@@ -118,12 +118,12 @@ function mountBeta(
   mountOperation(app, { ...route, prefixes: BETA_PREFIXES })
 }
 
-/** What the URL has behind `/models/`, decoded once. */
+/** The part of the URL after `/models/`, decoded once. */
 function readRest(request: FastifyRequest): string {
   return (request.params as { '*'?: string })['*'] ?? ''
 }
 
-/** Counting takes an empty body for nothing to count. */
+/** The body of a count; an empty body is read as an object without members. */
 function readLenientBody(request: FastifyRequest): JsonObject {
   const { body } = request.context
   return body.length === 0 ? {} : readJsonObject(body)

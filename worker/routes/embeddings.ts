@@ -1,4 +1,4 @@
-// Embeddings of the completions family: read, admit, execute, write.
+// The embeddings operation of the completions family: read, plan, execute, write.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { embedTexts, planEmbeddings } from '../execution/embed.ts'
@@ -34,7 +34,7 @@ export function createEmbeddingsHandler(runtime: WorkerRuntime) {
     try {
       await handleEmbeddings(request, reply)
     } catch (thrown) {
-      // This operation alone answers a wrong field without a code (completions.md 10).
+      // Only this operation reports an invalid field without an error code (completions.md 10).
       if (!GatewayError.is(thrown) || thrown.code !== 'invalid_request') throw thrown
       const { status, headers, body } = writeEmbeddingsError(thrown, { requestId: request.context.requestId })
       request.context.failed(thrown)

@@ -9,7 +9,7 @@ import { registerResponsesRoutes } from './responses.ts'
 import { registerSystemRoutes } from './system.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
-/** Mounts what the worker serves: the system routes, then one line for each protocol family and what they share. */
+/** Mounts the system routes, the routes of each protocol family, and the model routes that families share. */
 export function registerRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
   registerSystemRoutes(app, runtime)
   registerCompletionsRoutes(app, runtime)

@@ -16,9 +16,9 @@ export function registerMessagesRoutes(app: FastifyInstance, runtime: WorkerRunt
 
   async function count(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { context } = request
-    const wish = readCountTokensRequest(readJsonObject(context.body), { requestId: context.requestId })
-    const { extraHeaders } = wish.request
-    const counts = await countTokens(runtime, context, { ...wish, extraHeaders })
+    const read = readCountTokensRequest(readJsonObject(context.body), { requestId: context.requestId })
+    const { extraHeaders } = read.request
+    const counts = await countTokens(runtime, context, { ...read, extraHeaders })
     sendJson(reply, 200, {}, JSON.stringify(writeCountTokens(counts)))
   }
 

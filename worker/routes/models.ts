@@ -1,4 +1,4 @@
-// Model lists from the shared catalog, in the form of whichever family asks.
+// Model lists from the catalog, in the form of the client's family.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { CatalogModel, CatalogSnapshot } from '../../shared/catalog.ts'
@@ -13,7 +13,7 @@ import type { WorkerRuntime } from './worker-runtime.ts'
 
 const REFRESH_WORDS = /^(?:1|true|yes)$/i
 
-/** Mounts the model routes that all families share; who asks decides the form (bridge.md 6.3). */
+/** Mounts the model routes that all families share; the client's headers decide the form (bridge.md 6.3). */
 export function registerModelRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
   const { list, get, info } = createModelHandlers(runtime)
   const shared = { method: 'GET', family: 'by-client', isModelRequest: false } as const

@@ -1,4 +1,4 @@
-// Takes what an executor delivers and writes it to the client: a whole response at its end, a stream as it comes.
+// Writes the events or bytes of an executor to the client: a whole response when it is complete, a stream event by event.
 
 import type { FastifyReply } from 'fastify'
 import { type EventStreamWriter, startEventStream } from '../http/event-stream.ts'
@@ -13,11 +13,11 @@ import {
 import type { ChatClientFace, ResponseContext, StreamWriter } from '../protocols/face.ts'
 import type { ByteSink, RelayHead, ResponseSink } from '../providers/types.ts'
 
-/** A sink with its ends, which the route that made it calls. */
+/** A sink with the two functions that end it; the route that created the sink calls them. */
 export interface ClientSink extends ResponseSink {
   /** Ends the response. */
   finish(): void
-  /** Ends a response that has begun with an error in the client's form. False where nothing was sent yet: raise it instead. */
+  /** Ends a started response with an error in the client's form. False when nothing has been sent yet: the caller raises the error. */
   fail(error: GatewayError): boolean
 }
 
@@ -28,7 +28,7 @@ export interface SinkOptions {
 }
 
 export interface StreamOptions {
-  /** Keeps proxies from closing a silent stream; null sends nothing. */
+  /** Sent while the stream is silent, so that no proxy closes it; null sends nothing. */
   keepAliveText: string | null
   contentType: string | undefined
 }
@@ -79,7 +79,7 @@ export class WholeResponseSink implements ClientSink {
   }
 }
 
-/** The sink of a streamed response. Its head goes out with the first event: until then a failure is still an HTTP status. */
+/** The sink of a streamed response. Its head is sent with the first event: until then a failure is still an HTTP status. */
 export class StreamSink implements ClientSink {
   readonly #reply: FastifyReply
   readonly #context: RequestContext
@@ -112,7 +112,7 @@ export class StreamSink implements ClientSink {
   }
 
   finish(): void {
-    // Cut at the drain deadline: a client that still listens is told so in the form of the stream.
+    // The drain deadline ended the upstream call: a client that is still connected gets the reason as a stream error.
     if (this.#stream !== undefined && this.#context.isAborted) throw this.#context.signal.reason
     this.#stream?.end()
   }

@@ -1,5 +1,4 @@
-// Mounts the Responses operation. Nothing is stored here, so there is nothing to retrieve: the routes that read a response back
-// do not exist (responses.md 1).
+// Mounts the Responses operation. The gateway stores no responses, so it has no routes that retrieve one (responses.md 1).
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { mountOperation } from '../http/route-traits.ts'
@@ -23,7 +22,7 @@ export function registerResponsesRoutes(app: FastifyInstance, runtime: WorkerRun
   })
 }
 
-/** The stream helper of the SDK says that it is reading; it refuses a response whose id changes (ADR 2026-11-21-ids-of-streamed-responses). */
+/** The SDK's stream helper names itself in a header; it refuses a response whose id changes (ADR 2026-11-21-ids-of-streamed-responses). */
 function isReadByStreamHelper(request: FastifyRequest): boolean {
   return request.headers['x-stainless-helper-method'] === 'stream'
 }

@@ -1,4 +1,4 @@
-// Routes that say how the process is: liveness, readiness, and what answers at the root (operations contract, section 2.1).
+// The routes for liveness, readiness and the root (operations contract, section 2.1).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createReadinessDocument } from '../../shared/documents.ts'
 import { sendJson, sendWhole } from '../http/respond.ts'
@@ -7,10 +7,10 @@ import type { WorkerRuntime } from './worker-runtime.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => void
 
-/** What the system routes speak about. */
+/** The parts of a worker that the system routes report. */
 export type SystemFacts = Pick<WorkerRuntime, 'control' | 'drainGate' | 'revisions' | 'settings'>
 
-/** Mounts `/`, `/health`, `/ping`, `/ready` and the names that Kubernetes uses for the same. */
+/** Mounts `/`, `/health`, `/ping`, `/ready` and the Kubernetes names `/livez` and `/readyz`. */
 export function registerSystemRoutes(app: FastifyInstance, facts: SystemFacts): void {
   const { control, drainGate, revisions, settings } = facts
   const rootBody = JSON.stringify({ status: 'ok', mode: settings.mode })
@@ -19,13 +19,13 @@ export function registerSystemRoutes(app: FastifyInstance, facts: SystemFacts): 
     app.route({ method: methods, url: path, config: { traits: systemTraits(path) }, handler })
   }
 
-  /** Alive means that this process answers; nothing else is asked, so that no slow part can get it killed (field lesson I7). */
-  function answerAlive(_request: FastifyRequest, reply: FastifyReply): void {
+  /** Liveness depends on no other part of the gateway, so that a slow part cannot get the process killed (field lesson I7). */
+  function sendLiveness(_request: FastifyRequest, reply: FastifyReply): void {
     sendWhole(reply, { status: 200, body: '' })
   }
 
-  /** No provider is called: readiness is what the last catalog snapshot and the drain gate say. */
-  function answerReady(_request: FastifyRequest, reply: FastifyReply): void {
+  /** Readiness is computed from the last catalog snapshot and the drain gate; no provider is called. */
+  function sendReadiness(_request: FastifyRequest, reply: FastifyReply): void {
     const document = createReadinessDocument({
       isDraining: drainGate.isDraining,
       revisions,
@@ -37,9 +37,9 @@ export function registerSystemRoutes(app: FastifyInstance, facts: SystemFacts): 
   }
 
   mount('/', ['GET', 'HEAD'], (_request, reply) => sendJson(reply, 200, {}, rootBody))
-  mount('/health', ['GET', 'HEAD'], answerAlive)
-  mount('/livez', ['GET', 'HEAD'], answerAlive)
-  mount('/ping', ['GET', 'HEAD', 'POST'], answerAlive)
-  mount('/ready', ['GET', 'HEAD'], answerReady)
-  mount('/readyz', ['GET', 'HEAD'], answerReady)
+  mount('/health', ['GET', 'HEAD'], sendLiveness)
+  mount('/livez', ['GET', 'HEAD'], sendLiveness)
+  mount('/ping', ['GET', 'HEAD', 'POST'], sendLiveness)
+  mount('/ready', ['GET', 'HEAD'], sendReadiness)
+  mount('/readyz', ['GET', 'HEAD'], sendReadiness)
 }

@@ -1,4 +1,4 @@
-// What the routes of a worker work with: everything that is made once when the worker starts, under one name each.
+// The parts of a worker that its routes use; each is created once, when the worker starts.
 
 import type { CatalogReader } from '../execution/catalog.ts'
 import type { ExecutionRuntime } from '../execution/execution-runtime.ts'

@@ -1,22 +1,22 @@
-// Turns the bytes of a request body into a JSON object, with the three texts that every family uses when they are not one
-// (operations contract, section 1.1). Pure: it also runs in the threads of the pool.
+// Reads the bytes of a request body as a JSON object; all families share the three error texts (operations contract, section 1.1).
+// Pure: it also runs in the threads of the pool.
 import { GatewayError, isJsonObject, type JsonObject } from '../normalized/index.ts'
 
 /**
- * Deepest nesting that is accepted. What comes after this (codecs, `JSON.stringify`) recurses, and a body of a few megabytes
- * can nest deeper than any stack.
+ * Deepest nesting that is accepted: codecs and `JSON.stringify` recurse, and a body of a few megabytes can nest deeper than the stack
+ * allows.
  */
 export const JSON_DEPTH_MAX = 200
 
 /**
- * Reads a body as a JSON object. Raises `invalid_json` when it is empty or blank, not JSON, nested too deep, or no object.
+ * Reads a body as a JSON object. Raises `invalid_json` when it is empty or blank, not JSON, not an object, or nested too deep.
  * A member named `__proto__` is an ordinary own member of the result: copy with spread, never with `Object.assign`.
  */
 export function readJsonObject(bytes: Uint8Array): JsonObject {
   const value = parse(toText(bytes))
   if (!isJsonObject(value)) throw invalidJson('Invalid JSON body: expected an object at the top level.')
-  // Walking the parsed value costs 1 us for 50 KB of prose and a tenth of the parsing for a body full of schemas; counting
-  // brackets in the bytes costs as much as the parsing itself.
+  // Walking the parsed value costs 1 us for 50 KB of prose and a tenth of the parsing time for a body full of schemas; counting
+  // brackets in the bytes would cost as much as the parsing.
   if (isDeeperThan(value, JSON_DEPTH_MAX)) {
     throw invalidJson(`Invalid JSON body: nested deeper than ${JSON_DEPTH_MAX} levels.`)
   }
@@ -25,7 +25,7 @@ export function readJsonObject(bytes: Uint8Array): JsonObject {
 
 function toText(bytes: Uint8Array): string {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
-  // Some clients put a byte order mark in front; it is not part of the JSON text.
+  // Some clients send a byte order mark first; it is not part of the JSON text.
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }
 
@@ -38,7 +38,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Asked for objects and arrays only: most values of a body are neither, and a call for each would cost more than the look. */
+/** Takes only objects and arrays: most values of a body are neither, and a call for each would cost more than the type check. */
 function isDeeperThan(value: object, levels: number): boolean {
   if (levels === 0) return true
   if (Array.isArray(value)) {

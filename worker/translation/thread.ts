@@ -1,4 +1,4 @@
-// Entry of a pool thread: bytes in, bytes out. The event loop never parses what was sent here.
+// Entry of a pool thread: bytes in, bytes out. Bodies that are sent here are never parsed on the event loop.
 
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina'
 import { assertNever, toGatewayError } from '../normalized/index.ts'
@@ -14,7 +14,7 @@ export default async function run(task: PoolTask): Promise<unknown> {
     switch (task.type) {
       case 'translate': {
         const translated = translateChat(task.job, settings, providerFaces)
-        // Copied, because transferring a buffer of Node's pool would take the other buffers of that pool along.
+        // Copied, because small Node buffers share one ArrayBuffer, and transferring it would detach the others.
         const body = new Uint8Array(translated.body)
         const value = { ...translated, request: { ...translated.request, messages: [] }, body }
         return move({ [transferableSymbol]: [body.buffer], [valueSymbol]: { ok: true, value } })
@@ -31,7 +31,7 @@ export default async function run(task: PoolTask): Promise<unknown> {
 
 function writeTransferredError(thrown: unknown): TransferredError {
   const error = toGatewayError(thrown)
-  // An internal error keeps its stack, so it leaves the thread as it is.
+  // An internal error is rethrown unchanged, because its stack is needed.
   if (error.code === 'internal_error') throw thrown
   const transferred: TransferredError = { code: error.code, message: error.message }
   if (error.param !== undefined) transferred.param = error.param

@@ -1,5 +1,5 @@
-// Turns token ids back into the text they stand for. The tables are large, so they are loaded on first use and, where there is
-// a pool, only in its threads.
+// Turns token ids back into their text. The tables are large, so they are loaded on first use and, when there is a pool, only in its
+// threads.
 
 import { invalidRequest } from '../normalized/index.ts'
 import type { TokenDecodingJob } from './types.ts'
@@ -20,8 +20,9 @@ const loaders = {
 type EncodingName = keyof typeof loaders
 
 /**
- * Decodes each list of token ids with the tokenizer of `model`: a model name that the tokenizer library knows, or the name of
- * an encoding (completions.md 10). Raises `invalid_request` for `model` when there is none, for `input` when an id is not in it.
+ * Decodes each list of token ids with the tokenizer of `model`: a model name that the tokenizer library knows, or the name of an encoding
+ * (completions.md 10). Raises `invalid_request` for `model` when its tokenizer is unknown, and for `input` when an id is not in the
+ * vocabulary.
  */
 export async function decodeTokens(job: TokenDecodingJob): Promise<string[]> {
   const decoder = await loaders[await findEncoding(job.model)]()

@@ -1,4 +1,4 @@
-// From a client's bytes to a provider's bytes in one pure step: the same for the event loop and for a pool thread.
+// Translates a client's body into a provider's body in one pure step, which runs on the event loop or in a pool thread.
 
 import { admitRequest } from '../bridge/admit.ts'
 import { type RouteTable, resolveRoute } from '../bridge/resolve-route.ts'
@@ -7,16 +7,16 @@ import type { ChatCall } from '../providers/types.ts'
 import { readJsonObject } from './json-body.ts'
 import type { TranslationJob } from './types.ts'
 
-/** What the operator configured, as plain data that may cross a thread boundary. */
+/** The operator's configuration as plain data that may cross a thread boundary. */
 export interface TranslationSettings {
   routes: RouteTable
-  /** What the provider face of each profile needs, by profile id. */
+  /** The options of each profile's provider face, by profile id. */
   providerOptions: Readonly<Record<string, unknown>>
 }
 
 /**
  * Reads a chat body of a client protocol, resolves its route and writes it on the provider's wire.
- * Raises `GatewayError` with the path of the field at fault; nothing was sent anywhere by then.
+ * Raises `GatewayError` with the path of the invalid field, before anything is sent to the provider.
  */
 export function translateChat(job: TranslationJob, settings: TranslationSettings, faces: ProviderFaces): ChatCall {
   const request = clientFaces[job.protocol].readRequest(readJsonObject(job.bytes), job.context)

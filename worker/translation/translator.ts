@@ -1,5 +1,5 @@
-// Decides where a body is translated: inline, or in the pool when it is so large that parsing it would hold up every other
-// request of this worker. The pool costs more in total, so it only takes what is worth it (ADR 2026-11-21-translation-pool).
+// Decides where a body is translated: inline, or in the pool when it is so large that parsing it would delay every other request of this
+// worker. The pool costs more processor time in total, so small bodies stay inline (ADR 2026-11-21-translation-pool).
 
 import { extname, join } from 'node:path'
 import type { Piscina } from 'piscina'
@@ -11,13 +11,13 @@ import { decodeTokens } from './token-decoding.ts'
 import { type TranslationSettings, translateChat } from './translate.ts'
 import type { PoolResult, PoolTask, TokenDecodingJob, TranslationJob } from './types.ts'
 
-/** An idle thread ends after this long; a burst of large bodies reuses it, a quiet worker does not carry it. */
+/** How long an idle thread lives: a burst of large bodies reuses it, and a worker without large bodies has none. */
 const THREAD_IDLE_MS = 30_000
 
 export interface Translator {
   /** Translates a chat body. Rejects with `GatewayError`. */
   translate(job: TranslationJob, signal: CancelSignal): Promise<ChatCall>
-  /** Decodes token ids into texts. Raises `GatewayError`. */
+  /** Decodes token ids into texts. Rejects with `GatewayError`. */
   decodeTokens(job: TokenDecodingJob, signal: CancelSignal): Promise<string[]>
   /** Ends the threads. */
   close(): Promise<void>
@@ -38,7 +38,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   const queueMax = 2 * threads
   let opening: Promise<Piscina> | undefined
 
-  /** The pool while it has room; without room the work is done inline rather than left waiting without a bound. */
+  /** The pool, or undefined when its queue is full: then the work is done inline, so that the queue stays bounded. */
   async function findRoom(): Promise<Piscina | undefined> {
     if (threads === 0) return undefined
     opening ??= openPool(options, queueMax)
@@ -71,7 +71,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   }
 }
 
-/** Loads the pool library only now: most workers never see a body that needs it. */
+/** Loads the pool library on first use: most workers never receive a body that is large enough. */
 async function openPool(options: TranslatorOptions, queueMax: number): Promise<Piscina> {
   const { Piscina } = await import('piscina')
   return new Piscina({
@@ -98,7 +98,7 @@ async function runTask<Value>(
   throw new GatewayError(code, description)
 }
 
-/** The bytes in a buffer that holds nothing else, so that transferring it takes no other bytes along. */
+/** The bytes in an ArrayBuffer that holds nothing else, so that transferring it detaches no other bytes. */
 function takeWholeBuffer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer } = bytes
   const isWhole = bytes.byteOffset === 0 && bytes.byteLength === buffer.byteLength && buffer instanceof ArrayBuffer

@@ -1,4 +1,4 @@
-// What is asked of the translation, inline or in a pool thread, and how its results cross a thread boundary.
+// The jobs of the translation, inline or in a pool thread, and the form in which their results cross a thread boundary.
 
 import type { ClientProtocol, ErrorCode } from '../normalized/index.ts'
 import type { ApiMode, ReadContext } from '../protocols/face.ts'
@@ -6,9 +6,9 @@ import type { ApiMode, ReadContext } from '../protocols/face.ts'
 export interface TranslationJob {
   protocol: ClientProtocol
   apiMode: ApiMode
-  /** The body as it came, decompressed. */
+  /** The client's body, decompressed. */
   bytes: Uint8Array
-  /** What is known of the request besides its body. */
+  /** The facts of the request that are not in its body. */
   context: ReadContext
 }
 
@@ -18,10 +18,10 @@ export interface TokenDecodingJob {
   texts: number[][]
 }
 
-/** What a pool thread is asked to do. */
+/** The tasks of a pool thread. */
 export type PoolTask = { type: 'translate'; job: TranslationJob } | { type: 'decode-tokens'; job: TokenDecodingJob }
 
-/** An expected failure as it crosses a thread boundary: an `Error` object would lose its code on the way. */
+/** An expected failure that crosses a thread boundary as plain data, because an `Error` object would lose its code. */
 export interface TransferredError {
   code: ErrorCode
   message: string

@@ -1,4 +1,4 @@
-// A coding agent that speaks generateContent: thoughts, signatures on calls, some schemas in the family's own subset.
+// A coding agent that uses generateContent: thoughts, signatures on calls, some schemas in the family's schema dialect.
 
 import { PROMPT, type Turn, writeCallTurns } from './task.ts'
 import { agentTools, writeWireTools } from './tools.ts'
@@ -8,7 +8,7 @@ const instruction =
   Array.from({ length: 100 }, (_, index) => `# Mandate ${index + 1}\n- Never guess: «verify».`).join('\n')
 const context = 'This is the agent. The folder is /repo.'
 
-/** One tool whose schema is written as the SDK writes it. */
+/** One tool whose schema has the form that the SDK writes. */
 const inOwnSubset = {
   name: 'save_memory',
   description: 'Remembers a fact.',
@@ -100,11 +100,11 @@ export const firstContents: object[] = [
   { role: 'user', parts: [{ text: PROMPT }] }
 ]
 
-/** Everything before the first call of the task as the upstream must see it. */
+/** The turns before the first call of the task, in the form that the upstream must receive. */
 export function writeEarlierTurns(isParallel: boolean): Turn[] {
   const calls = [
-    { name: 'list_directory', arguments: { path: '/repo', depth: 1 }, told: { output: 'src\npackage.json' } },
-    { name: 'web_search', arguments: { query: 'sum' }, told: { error: 'Not allowed' } }
+    { name: 'list_directory', arguments: { path: '/repo', depth: 1 }, sentResult: { output: 'src\npackage.json' } },
+    { name: 'web_search', arguments: { query: 'sum' }, sentResult: { error: 'Not allowed' } }
   ]
   return [
     { role: 'system', text: instruction },

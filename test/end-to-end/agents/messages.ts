@@ -1,4 +1,4 @@
-// A coding agent that speaks the messages protocol: cached system blocks, thinking that is replayed, several results in one turn.
+// A coding agent that uses the messages protocol: cached system blocks, thinking that is sent back, several results in one turn.
 
 import { PROMPT, type Turn, writeCallTurns } from './task.ts'
 import { agentTools } from './tools.ts'
@@ -61,15 +61,15 @@ export const firstMessages: object[] = [
   { role: 'user', content: [text(reminder), text(PROMPT, { cache_control })] }
 ]
 
-/** Everything before the first call of the task as the upstream must see it. */
+/** The turns before the first call of the task, in the form that the upstream must receive. */
 export function writeEarlierTurns(isParallel: boolean): Turn[] {
   const calls = [
-    { name: 'list_directory', arguments: { path: '/repo', depth: 1 }, told: { result: 'src\npackage.json' } },
-    { name: 'grep', arguments: { pattern: 'sum', '-A': 2, '-i': true }, told: {} },
+    { name: 'list_directory', arguments: { path: '/repo', depth: 1 }, sentResult: { result: 'src\npackage.json' } },
+    { name: 'grep', arguments: { pattern: 'sum', '-A': 2, '-i': true }, sentResult: {} },
     {
       name: 'web_search',
       arguments: { query: 'sum' },
-      told: { error: '<tool_use_error>Not allowed</tool_use_error>', is_error: true }
+      sentResult: { error: '<tool_use_error>Not allowed</tool_use_error>', is_error: true }
     }
   ]
   return [
@@ -82,7 +82,7 @@ export function writeEarlierTurns(isParallel: boolean): Turn[] {
   ]
 }
 
-/** Everything beside model and messages. */
+/** The members of a request except model and messages. */
 export const options = {
   max_tokens: 32000,
   system: [text(identity, { cache_control }), text(guide, { cache_control })],

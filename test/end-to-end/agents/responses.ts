@@ -1,4 +1,4 @@
-// A coding agent that speaks the Responses operation: long instructions, items echoed back whole, nothing stored.
+// A coding agent that uses the Responses operation: long instructions, items sent back complete, nothing stored.
 
 import { PROMPT, type Turn, writeCallTurns } from './task.ts'
 import { agentTools } from './tools.ts'
@@ -15,7 +15,7 @@ export const instructions =
 const rules = '<permissions>approval_policy: on-request</permissions>'
 const environment = '<environment_context>\n  <cwd>/repo</cwd>\n  <shell>bash</shell>\n</environment_context>'
 
-/** An earlier turn that another service answered: its reasoning is sealed, its ids are its own. */
+/** An earlier turn from another service, with encrypted reasoning and foreign ids. */
 const earlier = [
   { type: 'message', role: 'developer', content: [{ type: 'input_text', text: rules }] },
   { type: 'message', role: 'user', content: [{ type: 'input_text', text: environment }] },
@@ -52,14 +52,14 @@ const earlier = [
   { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'One module, no tests.' }] }
 ]
 
-/** Everything before the first call of the task as the upstream must see it. */
+/** The turns before the first call of the task, in the form that the upstream must receive. */
 export function writeEarlierTurns(isParallel: boolean): Turn[] {
   const calls = [
-    { name: 'list_directory', arguments: { path: '/repo', depth: 1 }, told: { result: 'src\npackage.json' } },
+    { name: 'list_directory', arguments: { path: '/repo', depth: 1 }, sentResult: { result: 'src\npackage.json' } },
     {
       name: 'glob',
       arguments: { pattern: '**/*.ts' },
-      told: { output: 'src/sum.ts', metadata: { exit_code: 0, duration_seconds: 0.1 } }
+      sentResult: { output: 'src/sum.ts', metadata: { exit_code: 0, duration_seconds: 0.1 } }
     }
   ]
   return [
@@ -76,7 +76,7 @@ export const firstInput: object[] = [
   { type: 'message', role: 'user', content: [{ type: 'input_text', text: PROMPT }] }
 ]
 
-/** Everything beside model and input. */
+/** The members of a request except model and input. */
 export const options = {
   instructions,
   tools: [

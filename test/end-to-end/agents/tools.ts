@@ -1,5 +1,5 @@
-// Twenty tools as coding agents declare them, with all that their schemas hold: definitions that refer to themselves, choices,
-// enums of every kind, types with null, schemas that are a boolean, and names that an upstream keeps for its own tools.
+// Twenty tools as coding agents declare them, with every feature of their schemas: recursive definitions, alternatives, enums of every
+// kind, types with null, boolean schemas, and names that the upstream reserves for its built-in tools.
 
 export interface AgentTool {
   name: string
@@ -220,7 +220,7 @@ export const agentTools: readonly AgentTool[] = [
     }
   },
   {
-    // Longer than the upstream takes: servers of tools put their own names in front.
+    // Longer than the upstream accepts, because tool servers prefix their tools with the server's name.
     name: 'mcp__github_enterprise_server__create_issue_with_labels_milestone_and_assignee',
     description: 'Creates an issue (server github).',
     schema: {
@@ -294,12 +294,12 @@ const ALIASES: Readonly<Record<string, string>> = {
 
 const WIRE_NAME_CHARACTERS_MAX = 64
 
-/** What a tool is called upstream. */
+/** The name under which a tool is sent upstream. */
 export function wireName(name: string): string {
   return ALIASES[name] ?? name.slice(0, WIRE_NAME_CHARACTERS_MAX)
 }
 
-/** What the upstream must be told of these tools: every schema as it was. */
+/** The declarations that the upstream must receive for these tools, every schema unchanged. */
 export function writeWireTools(tools: readonly AgentTool[]): object[] {
   return tools.map(({ name, description, schema }) => ({
     name: wireName(name),

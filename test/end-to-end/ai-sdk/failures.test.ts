@@ -1,4 +1,4 @@
-// The Vercel AI SDK against a started gateway: errors, retries and aborts over all four operations.
+// The Vercel AI SDK with a started gateway: errors, retries and aborts over all four operations.
 
 import { APICallError, generateText, RetryError, streamText, type TextStreamPart, type ToolSet } from 'ai'
 import t from 'tap'
@@ -15,11 +15,11 @@ async function readParts(stream: AsyncIterable<TextStreamPart<ToolSet>>): Promis
   return parts
 }
 
-/** Keeps the SDK from printing what the tests provoke. */
+/** Keeps the SDK from printing the provoked errors. */
 const quiet = { onError: () => undefined }
 
 for (const { name, model } of seats) {
-  t.test(`${name}: every status arrives as the error of the SDK, whole and streamed`, async t => {
+  t.test(`${name}: every status is an error of the SDK, whole and streamed`, async t => {
     for (const [status, isRetryable] of [
       [400, false],
       [401, false],
@@ -41,12 +41,12 @@ for (const { name, model } of seats) {
     }
   })
 
-  t.test(`${name}: retry-after arrives with the error`, async t => {
+  t.test(`${name}: retry-after is part of the error`, async t => {
     const error = await catchError(() => generateText({ ...calm, model, prompt: '[[error:429 retry=7]]' }))
     t.match(error, { responseHeaders: { 'retry-after': '7' } })
   })
 
-  t.test(`${name}: the SDK retries what it should, whole and streamed`, async t => {
+  t.test(`${name}: the SDK retries retryable errors only, whole and streamed`, async t => {
     for (const isStream of [false, true]) {
       const before = upstreamChats(emulator).length
       // Retry-After 0, or the SDK would wait for two seconds.
@@ -61,7 +61,7 @@ for (const { name, model } of seats) {
     t.ok(RetryError.isInstance(error))
   })
 
-  t.test(`${name}: a failure in the middle of a stream is a part, after the text that came before (A14)`, async t => {
+  t.test(`${name}: a failure within a stream is a part of the stream, after the text that was sent (A14)`, async t => {
     for (const directive of ['[[badframe]]', '[[noeof]]', '[[die]]', '[[errframe]]']) {
       const streamed = streamText({ ...calm, ...quiet, model, prompt: `${directive}[[chunks:a|b|c]]` })
       const parts = await readParts(streamed.stream)
@@ -73,7 +73,7 @@ for (const { name, model } of seats) {
     }
   })
 
-  t.test(`${name}: aborting a stream ends the upstream's work (H1)`, async t => {
+  t.test(`${name}: aborting a stream aborts the upstream call (H1)`, async t => {
     const before = emulator.stats.aborted
     const controller = new AbortController()
     const { stream } = streamText({
@@ -92,21 +92,21 @@ for (const { name, model } of seats) {
     await emulator.waitFor(() => emulator.stats.aborted > before)
   })
 
-  t.test(`${name}: aborting a call that waits for its answer ends the upstream's work (H2, H3)`, async t => {
+  t.test(`${name}: aborting a call before its response aborts the upstream call (H2, H3)`, async t => {
     const before = emulator.stats.aborted
     const chats = upstreamChats(emulator).length
     const controller = new AbortController()
-    const answer = catchError(() =>
+    const response = catchError(() =>
       generateText({ ...calm, model, prompt: '[[hang]]', abortSignal: controller.signal })
     )
     await emulator.waitFor(() => upstreamChats(emulator).length > chats)
     controller.abort()
-    t.match(await answer, { name: 'AbortError' })
+    t.match(await response, { name: 'AbortError' })
     await emulator.waitFor(() => emulator.stats.aborted > before)
   })
 }
 
-t.test('a wrong request names its field', async t => {
+t.test('the error for an invalid request names its field', async t => {
   const model = createProviders(gateway.url, 'v1').openai.chat(upstreamModel)
   // The SDK does not count stop sequences; the completions family allows four.
   const stopSequences = ['a', 'b', 'c', 'd', 'e']
@@ -114,12 +114,12 @@ t.test('a wrong request names its field', async t => {
   t.match(error, { statusCode: 400, data: { error: { param: 'stop', code: 'invalid_request' } } })
 })
 
-t.test('an operation that is not mounted is an error of the SDK too', async t => {
+t.test('an unknown route is an error of the SDK', async t => {
   const model = createProviders(gateway.url, 'v1').openai.completion('gpt-3.5-turbo-instruct')
   const error = await catchError(() => generateText({ ...calm, model, prompt: 'hi' }))
   t.match(error, { name: 'AI_APICallError', statusCode: 404 })
 })
 
-t.test('nothing but this machine was spoken to', async t => {
+t.test('every connection of these tests stays on this machine', async t => {
   t.strictSame(strangers, [])
 })

@@ -1,4 +1,4 @@
-// The Vercel AI SDK with names that its own catalog knows, so that its providers use what they reserve for those models. The
+// The Vercel AI SDK with model names of its catalog, so that its providers use the features that they reserve for those models. The
 // gateway serves one upstream model under every name.
 
 import { generateText, isStepCount, type LanguageModel, Output, streamText, type ToolSet, tool } from 'ai'
@@ -16,7 +16,7 @@ const { emulator, gateway, strangers } = await startStack(t, {
 
 const thoughtful = '[[reason:because]][[text:a]][[tool:weather {"city":"Oslo"}]][[step]][[reason:more]][[text:done]]'
 
-/** The turns of a conversation in which the model thought, spoke, called and answered: thoughts do not go back (C1). */
+/** The turns of a conversation in which the model returned reasoning, text and calls: reasoning is not sent back (C1). */
 const thoughtfulTurns = (result: unknown) => [
   { role: 'user', text: thoughtful },
   { role: 'assistant', text: 'a', calls: [['weather', { city: 'Oslo' }]] },
@@ -24,7 +24,7 @@ const thoughtfulTurns = (result: unknown) => [
 ]
 const report = { city: 'Oslo', temperature: 21 }
 
-/** The effort that the upstream was asked for. */
+/** The effort that the upstream received. */
 function readEffort(): unknown {
   const { body } = lastUpstreamChat(emulator)
   return body.model_options?.reasoning?.effort ?? body.reasoning_effort
@@ -33,23 +33,26 @@ function readEffort(): unknown {
 for (const version of versions) {
   const { openai, anthropic, google } = createProviders(gateway.url, version)
 
-  t.test(`${version}: a reasoning model over chat: developer, max_completion_tokens and effort`, async t => {
-    const result = await generateText({
-      ...calm,
-      model: openai.chat('gpt-5'),
-      reasoning: 'high',
-      instructions: 'Be brief.',
-      prompt: '[[text:Hello]]'
-    })
-    t.equal(result.finalStep.response.modelId, 'gpt-5')
-    const { body } = lastUpstreamChat(emulator)
-    t.equal(body.model, upstreamModel)
-    t.strictSame(readTurns(body)[0], { role: 'system', text: 'Be brief.' })
-    t.equal((body.model_options ?? body).max_tokens, 256)
-    t.equal(readEffort(), 'high')
-  })
+  t.test(
+    `${version}: a reasoning model with chat sends developer messages, max_completion_tokens and effort`,
+    async t => {
+      const result = await generateText({
+        ...calm,
+        model: openai.chat('gpt-5'),
+        reasoning: 'high',
+        instructions: 'Be brief.',
+        prompt: '[[text:Hello]]'
+      })
+      t.equal(result.finalStep.response.modelId, 'gpt-5')
+      const { body } = lastUpstreamChat(emulator)
+      t.equal(body.model, upstreamModel)
+      t.strictSame(readTurns(body)[0], { role: 'system', text: 'Be brief.' })
+      t.equal((body.model_options ?? body).max_tokens, 256)
+      t.equal(readEffort(), 'high')
+    }
+  )
 
-  t.test(`${version}: a reasoning model over Responses thinks through a loop`, async t => {
+  t.test(`${version}: a reasoning model with Responses keeps reasoning through a tool loop`, async t => {
     for (const isStream of [false, true]) {
       const { weather } = createWeather()
       const request = {
@@ -70,9 +73,9 @@ for (const version of versions) {
     }
   })
 
-  t.test(`${version}: items that the SDK believes to be stored are left out`, async t => {
+  t.test(`${version}: references to items that the SDK assumes to be stored are skipped`, async t => {
     // Without `store: false` the SDK replaces the texts of the model by references to items. The gateway stores none, so those
-    // texts are not in the conversation any more; what the user wrote, the calls and the results are (responses contract 3).
+    // texts are missing from the conversation; user texts, calls and results are complete (responses contract 3).
     const { weather } = createWeather()
     const { steps } = await generateText({
       maxRetries: 0,
@@ -91,7 +94,7 @@ for (const version of versions) {
     ])
   })
 
-  t.test(`${version}: a budget of thinking becomes an effort and thoughts are not sent back (C1)`, async t => {
+  t.test(`${version}: a thinking budget becomes an effort, and thoughts are not sent back (C1)`, async t => {
     for (const isStream of [false, true]) {
       const { weather } = createWeather()
       const request = {
@@ -125,7 +128,7 @@ for (const version of versions) {
     t.equal(readEffort(), undefined)
   })
 
-  t.test(`${version}: a known model of the messages family gives objects by a format`, async t => {
+  t.test(`${version}: a known model of the messages family returns objects through an output format`, async t => {
     const { weather, cities } = createWeather()
     const schema = z.object({ name: z.string(), note: z.string().nullable() })
     const result = await generateText({
@@ -142,7 +145,7 @@ for (const version of versions) {
     t.equal((body.model_options ?? body).response_format.type, 'json_schema')
   })
 
-  t.test(`${version}: a level of thinking becomes an effort, a budget too`, async t => {
+  t.test(`${version}: a thinking level and a thinking budget become an effort`, async t => {
     const { weather } = createWeather()
     const { steps } = await generateText({
       ...calm,
@@ -189,7 +192,7 @@ for (const version of versions) {
 
 const { openai, anthropic, google } = createProviders(gateway.url, 'v2')
 
-t.test('v2: a conversation continues by the id of the response', async t => {
+t.test('v2: a conversation continues with the id of the response', async t => {
   const ask = (prompt: string, options: { store?: boolean; previousResponseId?: string }) =>
     generateText({
       maxRetries: 0,
@@ -204,14 +207,14 @@ t.test('v2: a conversation continues by the id of the response', async t => {
   t.equal(lastUpstreamChat(emulator).body.storage.thread_id, previousResponseId.replace('resp_', ''))
 })
 
-t.test('v1: a conversation cannot continue by the id of a response, and the SDK says so', async t => {
+t.test('v1: a conversation with the id of a response is refused, and the SDK reports the error', async t => {
   const model = createProviders(gateway.url, 'v1').openai.responses(upstreamModel)
   const providerOptions = { openai: { previousResponseId: 'resp_x' } }
   const error = await catchError(() => generateText({ ...calm, model, prompt: 'hi', providerOptions }))
   t.match(error, { statusCode: 400, data: { error: { param: 'previous_response_id', code: 'unsupported_semantic' } } })
 })
 
-t.test('v2: a web search of the upstream gives sources, whole and streamed', async t => {
+t.test('v2: a web search of the upstream returns sources, whole and streamed', async t => {
   const searches: Array<{ model: LanguageModel; tools: ToolSet }> = [
     { model: openai.responses('gpt-4o'), tools: { web_search: openai.tools.webSearch({}) } },
     { model: google('gemini-2.5-pro'), tools: { google_search: google.tools.googleSearch({}) } }
@@ -234,7 +237,7 @@ t.test('v2: a web search of the upstream gives sources, whole and streamed', asy
   }
 })
 
-t.test('v2: a web search over messages lists its sources in the text', async t => {
+t.test('v2: a web search with messages lists its sources in the text', async t => {
   const web_search = anthropic.tools.webSearch_20250305({ maxUses: 2 })
   const request = {
     ...calm,
@@ -265,6 +268,6 @@ t.test('v2: a generated image is the result of a tool that the provider ran, who
   }
 })
 
-t.test('nothing but this machine was spoken to', async t => {
+t.test('every connection of these tests stays on this machine', async t => {
   t.strictSame(strangers, [])
 })

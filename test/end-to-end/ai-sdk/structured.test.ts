@@ -1,4 +1,4 @@
-// The Vercel AI SDK against a started gateway: structured output over all four operations.
+// The Vercel AI SDK with a started gateway: structured output over all four operations.
 
 import { generateText, isStepCount, Output, streamText } from 'ai'
 import t from 'tap'
@@ -19,8 +19,8 @@ const recipe = z.object({
 })
 
 /**
- * Makes the provider of the messages family ask for a format, as the others do. By itself it does so only for models that it
- * knows; for another it forces a function, which the v1 contract cannot do beside the functions of the application.
+ * Makes the provider of the messages family request an output format, as the others do. By default it does so only for models that it
+ * knows; for other models it forces a function, which the v1 contract cannot combine with the functions of the application.
  */
 const native = { ...calm.providerOptions, anthropic: { structuredOutputMode: 'outputFormat' } }
 
@@ -29,7 +29,7 @@ interface ObjectSchema {
   required?: string[]
 }
 
-/** The schema that the upstream received: the format of an answer, or the arguments of the function that stands for it. */
+/** The schema that the upstream received: the response format, or the parameters of the function that replaces it. */
 function readSchema(): ObjectSchema {
   const { body } = lastUpstreamChat(emulator)
   const stand = listSentFunctions(body).find(({ name }) => name === 'json')
@@ -53,7 +53,7 @@ for (const { name, kind, model } of seats) {
     t.equal(await streamed.finishReason, 'stop')
   })
 
-  t.test(`${name}: a format of the request is a format of the upstream`, async t => {
+  t.test(`${name}: an output format of the request is sent as the response format of the upstream`, async t => {
     const output = Output.object({ schema: recipe })
     const result = await generateText({ ...calm, model, providerOptions: native, prompt: 'hi', output })
     t.ok(recipe.safeParse(result.output).success)
@@ -61,7 +61,7 @@ for (const { name, kind, model } of seats) {
     t.strictSame(listSentFunctions(lastUpstreamChat(emulator).body), [])
   })
 
-  t.test(`${name}: the schema of an object arrives as the application wrote it`, async t => {
+  t.test(`${name}: the schema of an object reaches the upstream as the application wrote it`, async t => {
     await generateText({ ...calm, model, prompt: 'hi', output: Output.object({ schema: recipe }) })
     const { properties, required } = readSchema()
     t.strictSame(properties, {
@@ -76,7 +76,7 @@ for (const { name, kind, model } of seats) {
     t.equal(strict, kind === 'chat' || kind === 'responses' ? true : undefined)
   })
 
-  t.test(`${name}: arrays and choices come back as values`, async t => {
+  t.test(`${name}: arrays and enum choices are returned as values`, async t => {
     const element = z.object({ name: z.string() })
     const list = await generateText({ ...calm, model, prompt: 'hi', output: Output.array({ element }) })
     t.strictSame(list.output, [{ name: 'example' }])
@@ -109,7 +109,7 @@ for (const { name, kind, model } of seats) {
     t.ok(recipe.safeParse(result.output).success)
   })
 
-  t.test(`${name}: an answer that is no JSON is an error of the SDK, with the text`, async t => {
+  t.test(`${name}: a response that is not JSON is an error of the SDK, with the text`, async t => {
     const output = Output.object({ schema: recipe })
     const request = { ...calm, model, providerOptions: native, prompt: '[[text:no json]]', output }
     const error = await catchError(async () => (await generateText(request)).output)
@@ -118,7 +118,7 @@ for (const { name, kind, model } of seats) {
 }
 
 for (const { name, kind, model } of seats) {
-  // The provider of the messages family knows no such mode and leaves it out.
+  // The provider of the messages family has no such mode and does not send it.
   if (kind === 'messages') continue
   const field = {
     chat: 'response_format.type',
@@ -126,7 +126,7 @@ for (const { name, kind, model } of seats) {
     content: 'generationConfig.responseMimeType'
   }[kind]
 
-  t.test(`${name}: JSON without a schema is refused, naming the field`, async t => {
+  t.test(`${name}: JSON without a schema is refused with its field`, async t => {
     const prompt = '[[text:{"a":1}]]'
     const error = await catchError(() => generateText({ ...calm, model, prompt, output: Output.json() }))
     t.match(error, { name: 'AI_APICallError', statusCode: 400, isRetryable: false })
@@ -134,6 +134,6 @@ for (const { name, kind, model } of seats) {
   })
 }
 
-t.test('nothing but this machine was spoken to', async t => {
+t.test('every connection of these tests stays on this machine', async t => {
   t.strictSame(strangers, [])
 })

@@ -1,4 +1,4 @@
-// What the tests with the Vercel AI SDK have in common: a started gateway and one model for each of the four operations.
+// Shared by the tests with the Vercel AI SDK: a started gateway and one model for each of the four operations.
 
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createGoogle } from '@ai-sdk/google'
@@ -8,7 +8,7 @@ import type { Test } from 'tap'
 import { z } from 'zod'
 import { type FrameworkGateway, startFrameworkGateway } from '../../support/framework-gateway.ts'
 
-// The SDK warns once for a model name that its own catalog does not have.
+// The SDK warns once for a model name that its catalog does not have.
 globalThis.AI_SDK_LOG_WARNINGS = false
 
 export const upstreamModel = 'GigaChat-2-Max'
@@ -16,7 +16,7 @@ export const versions = ['v1', 'v2'] as const
 export type Version = (typeof versions)[number]
 export type Kind = 'chat' | 'responses' | 'messages' | 'content'
 
-/** The model of each operation as an application makes it. The base URLs are those that the providers ask for. */
+/** The model of each operation as an application creates it, with the base URL that its provider expects. */
 export function createModels(url: string, version: Version, id: string = upstreamModel) {
   const { openai, anthropic, google } = createProviders(url, version)
   return {
@@ -36,8 +36,8 @@ export function createProviders(url: string, version: Version) {
 }
 
 /**
- * What every call of these tests passes. The Responses model believes that the server stores every answer unless it is told
- * not to, and would then refer to earlier texts by the id of an item.
+ * The options of every call of these tests. The Responses model assumes that the server stores every response unless `store` is
+ * false, and would then refer to earlier texts by the id of an item.
  */
 export const calm = { maxRetries: 0, maxOutputTokens: 256, providerOptions: { openai: { store: false } } }
 
@@ -67,7 +67,7 @@ export async function startStack(t: Test, env: Record<string, string> = {}): Pro
   return { ...stack, seats }
 }
 
-/** A tool that notes the cities it was asked for. */
+/** A tool that records the cities of its calls. */
 export function createWeather() {
   const cities: string[] = []
   const weather = tool({
@@ -81,7 +81,7 @@ export function createWeather() {
   return { weather, cities }
 }
 
-/** What the steps of a loop were, without ids and metadata. */
+/** The steps of a loop, without ids and metadata. */
 export function outline(
   steps: ReadonlyArray<{ finishReason: string; text: string; toolCalls: ReadonlyArray<{ input: unknown }> }>
 ) {

@@ -1,4 +1,4 @@
-// The Vercel AI SDK against a started gateway: texts, streams, reasoning, attachments and embeddings, over all four operations.
+// The Vercel AI SDK with a started gateway: texts, streams, reasoning, attachments and embeddings, over all four operations.
 
 import { embedMany, generateText, streamText } from 'ai'
 import t from 'tap'
@@ -30,7 +30,7 @@ for (const { name, version, model } of seats) {
     t.equal((body.model_options ?? body).max_tokens, 256)
   })
 
-  t.test(`${name}: a stream adds up to what a whole answer is`, async t => {
+  t.test(`${name}: the accumulated stream equals the whole response`, async t => {
     for (const prompt of ['[[chunks:Hel|lo]]', '[[finish:length]]', '[[finish:blacklist]]', '[[usage:10,5,0]]']) {
       const whole = await generateText({ ...calm, model, prompt })
       const streamed = streamText({ ...calm, model, prompt })
@@ -40,20 +40,20 @@ for (const { name, version, model } of seats) {
       t.match(await streamed.usage, { inputTokens, outputTokens, totalTokens }, prompt)
       const { body } = lastUpstreamChat(emulator)
       t.equal(body.stream, true)
-      t.notOk('stream_options' in body, 'what the SDK asks of the gateway stays there')
+      t.notOk('stream_options' in body, 'options for the gateway are not sent upstream')
     }
   })
 
   t.test(`${name}: the parts of a stream open and close in order`, async t => {
     const parts: string[] = []
     for await (const part of streamText({ ...calm, model, prompt: '[[chunks:Hel|lo]]' }).stream) {
-      // The messages provider reports the start of a message as a part of its own.
+      // The messages provider reports the start of a message as a separate part.
       if (part.type !== 'custom') parts.push(part.type === 'text-delta' ? part.text : part.type)
     }
     t.strictSame(parts, ['start', 'start-step', 'text-start', 'Hel', 'lo', 'text-end', 'finish-step', 'finish'])
   })
 
-  t.test(`${name}: finish reasons keep their meaning`, async t => {
+  t.test(`${name}: finish reasons are mapped to those of the SDK`, async t => {
     for (const [word, reason] of [
       ['stop', 'stop'],
       ['length', 'length'],
@@ -64,13 +64,13 @@ for (const { name, version, model } of seats) {
     }
   })
 
-  t.test(`${name}: the sampling that the provider has reaches the upstream`, async t => {
+  t.test(`${name}: the sampling parameters of the provider are sent upstream`, async t => {
     await generateText({ ...calm, model, prompt: 'hi', temperature: 0.5, topP: 0.9 })
     const { body } = lastUpstreamChat(emulator)
     t.match(body.model_options ?? body, { temperature: 0.5, top_p: 0.9 })
   })
 
-  t.test(`${name}: a conversation keeps its turns`, async t => {
+  t.test(`${name}: a conversation is sent with all its turns`, async t => {
     await generateText({
       ...calm,
       model,
@@ -113,7 +113,7 @@ for (const { name, version, model } of seats) {
 }
 
 for (const { name, kind, model } of seats) {
-  // The chat provider of this SDK has no place for reasoning.
+  // The chat provider of this SDK has no field for reasoning.
   if (kind === 'chat') continue
   const providerOptions = {
     openai: { store: false },
@@ -141,7 +141,7 @@ for (const { name, kind, model } of seats) {
   // The messages family counts cached tokens among its input tokens; the provider of this SDK adds them once more.
   if (kind === 'messages') continue
 
-  t.test(`${name}: cached tokens are a part of the input tokens`, async t => {
+  t.test(`${name}: cached tokens are counted as input tokens`, async t => {
     const prompt = '[[text:Hello]][[usage:10,5,4]]'
     const streamed = streamText({ ...calm, model, prompt })
     for (const usage of [(await generateText({ ...calm, model, prompt })).usage, await streamed.usage]) {
@@ -167,6 +167,6 @@ for (const version of versions) {
   })
 }
 
-t.test('nothing but this machine was spoken to', async t => {
+t.test('every connection of these tests stays on this machine', async t => {
   t.strictSame(strangers, [])
 })

@@ -1,4 +1,4 @@
-// The Vercel AI SDK against a started gateway: tool loops over all four operations, as the application and the upstream see them.
+// The Vercel AI SDK with a started gateway: tool loops over all four operations, as the application and the upstream see them.
 
 import { generateText, isStepCount, streamText, type ToolChoice, ToolLoopAgent, type ToolSet, tool } from 'ai'
 import t from 'tap'
@@ -14,7 +14,7 @@ const { emulator, seats, strangers } = await startStack(t)
 const twoCalls =
   '[[text:a]][[tool:weather {"city":"Oslo"}]][[step]][[tool:weather {"city":"Rome"}]][[step]][[text:done]]'
 
-/** How the provider of each operation wraps what a tool returned. */
+/** How the provider of each operation wraps the result of a tool. */
 function wrap(kind: Kind, value: unknown): unknown {
   return kind === 'content' ? { name: 'weather', content: value } : value
 }
@@ -39,7 +39,7 @@ for (const { name, version, kind, model } of seats) {
         { role: 'assistant', calls: [['weather', { city: 'Rome' }]] },
         { role: 'tool', results: [['weather', wrap(kind, { city: 'Rome', temperature: 21 })]] }
       ])
-      // The emulator refuses ids that it did not give out, so equal and present means right.
+      // The emulator refuses ids that it did not return, so equal ids are correct.
       const { calls, results } = readStateIds(body)
       t.equal(new Set(calls).size, version === 'v2' ? 2 : 0)
       t.strictSame(results, calls)
@@ -67,7 +67,7 @@ for (const { name, version, kind, model } of seats) {
     for await (const part of streamText({ ...calm, model, prompt, tools: { weather } }).stream) {
       if (part.type === 'tool-input-start') opened.add(part.id)
       if (part.type === 'tool-input-delta') input += part.delta
-      if (part.type === 'tool-call') t.ok(opened.has(part.toolCallId), 'the call has the id it was announced with')
+      if (part.type === 'tool-call') t.ok(opened.has(part.toolCallId), 'the call has the id of its start part')
       if (part.type.startsWith('tool-') && part.type !== 'tool-input-delta') parts.push(part.type)
     }
     t.strictSame(parts, ['tool-input-start', 'tool-input-end', 'tool-call', 'tool-result'])
@@ -80,41 +80,44 @@ for (const { name, version, kind, model } of seats) {
     )
   })
 
-  t.test(`${name}: ${version === 'v2' ? 'parallel calls come in one step' : 'calls come one by one'}`, async t => {
-    for (const isStream of [false, true]) {
-      const { weather, cities } = createWeather()
-      const now = tool({ inputSchema: z.object({}), execute: async () => 'noon' })
-      const request = {
-        ...calm,
-        model,
-        prompt: '[[tool:weather {"city":"Oslo"}]][[tool:weather {"city":"Rome"}]][[tool:now {}]]',
-        tools: { weather, now },
-        stopWhen: isStepCount(5),
-        providerOptions: {
-          openai: { store: false, parallelToolCalls: true },
-          anthropic: { disableParallelToolUse: false }
+  t.test(
+    `${name}: ${version === 'v2' ? 'parallel calls are returned in one step' : 'calls are returned one by one'}`,
+    async t => {
+      for (const isStream of [false, true]) {
+        const { weather, cities } = createWeather()
+        const now = tool({ inputSchema: z.object({}), execute: async () => 'noon' })
+        const request = {
+          ...calm,
+          model,
+          prompt: '[[tool:weather {"city":"Oslo"}]][[tool:weather {"city":"Rome"}]][[tool:now {}]]',
+          tools: { weather, now },
+          stopWhen: isStepCount(5),
+          providerOptions: {
+            openai: { store: false, parallelToolCalls: true },
+            anthropic: { disableParallelToolUse: false }
+          }
         }
+        const steps = isStream ? await streamText(request).steps : (await generateText(request)).steps
+        const inputs = outline(steps).map(step => step.inputs)
+        t.strictSame(cities, ['Oslo', 'Rome'])
+        const { body } = lastUpstreamChat(emulator)
+        const results = readTurns(body).flatMap(turn => turn.results ?? [])
+        t.strictSame(
+          results.map(([called]) => called),
+          ['weather', 'weather', 'now']
+        )
+        if (version === 'v1') {
+          t.strictSame(inputs, [[{ city: 'Oslo' }], [{ city: 'Rome' }], [{}], []])
+          continue
+        }
+        t.strictSame(inputs, [[{ city: 'Oslo' }, { city: 'Rome' }, {}], []])
+        t.equal(body.parallel_tool_calls, true)
+        t.equal(readTurns(body).find(({ role }) => role === 'assistant')?.calls?.length, 3)
       }
-      const steps = isStream ? await streamText(request).steps : (await generateText(request)).steps
-      const inputs = outline(steps).map(step => step.inputs)
-      t.strictSame(cities, ['Oslo', 'Rome'])
-      const { body } = lastUpstreamChat(emulator)
-      const results = readTurns(body).flatMap(turn => turn.results ?? [])
-      t.strictSame(
-        results.map(([called]) => called),
-        ['weather', 'weather', 'now']
-      )
-      if (version === 'v1') {
-        t.strictSame(inputs, [[{ city: 'Oslo' }], [{ city: 'Rome' }], [{}], []])
-        continue
-      }
-      t.strictSame(inputs, [[{ city: 'Oslo' }, { city: 'Rome' }, {}], []])
-      t.equal(body.parallel_tool_calls, true)
-      t.equal(readTurns(body).find(({ role }) => role === 'assistant')?.calls?.length, 3)
     }
-  })
+  )
 
-  t.test(`${name}: an error of a tool reaches the upstream as the result`, async t => {
+  t.test(`${name}: an error of a tool is sent upstream as its result`, async t => {
     const weather = tool({
       inputSchema: z.object({ city: z.string() }),
       execute: async (): Promise<string> => {
@@ -126,11 +129,11 @@ for (const { name, version, kind, model } of seats) {
     t.equal(steps[0]?.content.at(-1)?.type, 'tool-error')
     const [result] = readTurns(lastUpstreamChat(emulator).body).at(-1)?.results ?? []
     t.match(result?.[1], { error: 'Error: no such city' })
-    // Of the four providers only this one marks the result; the mark goes on to the upstream.
+    // Only this one of the four providers marks the result as an error; the mark is sent upstream.
     t.equal(JSON.stringify(result).includes('"is_error":true'), kind === 'messages')
   })
 
-  t.test(`${name}: a tool that answers with a picture shows it to the model`, async t => {
+  t.test(`${name}: a picture in a tool result is sent to the model`, async t => {
     const picture = Buffer.from(`picture for ${name}`).toString('base64')
     const shot = tool({
       inputSchema: z.object({}),
@@ -158,7 +161,7 @@ for (const { name, version, kind, model } of seats) {
     t.match(JSON.stringify(turns), /see/)
   })
 
-  t.test(`${name}: the choice of tools reaches the upstream`, async t => {
+  t.test(`${name}: the tool choice is sent upstream`, async t => {
     const { weather } = createWeather()
     const now = tool({ description: 'The time', strict: true, inputSchema: z.object({}), execute: async () => 'noon' })
     const ask = (toolChoice: ToolChoice<ToolSet>, tools: ToolSet) =>
@@ -180,7 +183,7 @@ for (const { name, version, kind, model } of seats) {
     }
   })
 
-  t.test(`${name}: the schema of a tool arrives as the application wrote it (B10)`, async t => {
+  t.test(`${name}: the schema of a tool reaches the upstream as the application wrote it (B10)`, async t => {
     const node = z.object({
       name: z.string(),
       get children() {
@@ -203,11 +206,11 @@ for (const { name, version, kind, model } of seats) {
       additionalProperties: false,
       properties: { kind: { enum: ['a', 'b'] }, tree: Object }
     })
-    t.match(JSON.stringify(sent?.parameters), /"\$ref":"#/, 'the recursion is still there')
+    t.match(JSON.stringify(sent?.parameters), /"\$ref":"#/, 'the recursion is kept')
   })
 }
 
-t.test('nothing but this machine was spoken to', async t => {
+t.test('every connection of these tests stays on this machine', async t => {
   t.ok(upstreamChats(emulator).length > 0)
   t.strictSame(strangers, [])
 })

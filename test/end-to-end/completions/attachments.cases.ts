@@ -10,7 +10,7 @@ const v2 = `${gateway.url}/v2/chat/completions`
 
 let images = 0
 
-/** A data URL whose bytes no other test uses, so that the upload cache cannot answer for it. */
+/** A data URL whose bytes no other test uses, so that it is not in the upload cache. */
 function image(type = 'image/png'): object {
   const data = Buffer.from(`picture ${images++}`).toString('base64')
   return { type: 'image_url', image_url: { url: `data:${type};base64,${data}` } }
@@ -42,7 +42,7 @@ t.test('completions 39: a data URL image is uploaded and attached on v2', async 
   ])
 })
 
-t.test('documents and audio are uploaded as images are', async t => {
+t.test('documents and audio are uploaded in the same way as images', async t => {
   const pdf = {
     type: 'file',
     file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${Buffer.from('pdf').toString('base64')}` }
@@ -54,11 +54,11 @@ t.test('documents and audio are uploaded as images are', async t => {
   t.equal(lastUpstreamChat(emulator).body.messages[0].attachments.length, 2)
 })
 
-t.test('completions 40: an image type the upstream does not take is refused', async t => {
+t.test('completions 40: an image type that the upstream does not support is refused', async t => {
   for (const type of ['image/gif', 'image/webp']) {
-    const answer = await ask(v1, image(type))
-    t.equal(answer.status, 415)
-    t.match(answer.json.error, { code: 'unsupported_media_type', param: 'attachments' })
+    const response = await ask(v1, image(type))
+    t.equal(response.status, 415)
+    t.match(response.json.error, { code: 'unsupported_media_type', param: 'attachments' })
   }
 })
 
@@ -74,9 +74,9 @@ t.test('completions 41: an image on a private address is refused', async t => {
     'file:///etc/passwd'
   ]
   for (const url of urls) {
-    const answer = await ask(v2, { type: 'image_url', image_url: { url } })
-    t.equal(answer.status, 400, url)
-    t.match(answer.json.error, { code: 'invalid_url', param: 'attachments' }, url)
+    const response = await ask(v2, { type: 'image_url', image_url: { url } })
+    t.equal(response.status, 400, url)
+    t.match(response.json.error, { code: 'invalid_url', param: 'attachments' }, url)
   }
 })
 
@@ -95,21 +95,21 @@ t.test('completions 43: an image sent twice is uploaded once', async t => {
   t.equal(uploads().length, before + 1)
 })
 
-t.test('more than two attachments of a message are left out and counted', async t => {
-  const answer = await ask(v1, image(), image(), image())
+t.test('attachments of a message beyond the second are dropped and counted', async t => {
+  const response = await ask(v1, image(), image(), image())
   t.equal(lastUpstreamChat(emulator).body.messages[0].attachments.length, 2)
-  t.equal(answer.json.metadata.upstream_dropped_attachments, '1')
+  t.equal(response.json.metadata.upstream_dropped_attachments, '1')
 })
 
-t.test('a body over the pool’s threshold gives the same answer', async t => {
+t.test('a body above the threshold of the translation pool gets the same response', async t => {
   const other = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_POOL_THRESHOLD_BYTES: '1000' } })
   const long = 'word '.repeat(500)
   const picture = image()
-  const answer = await post(`${other.url}/v2/chat/completions`, {
+  const response = await post(`${other.url}/v2/chat/completions`, {
     model,
     messages: [{ role: 'user', content: [{ type: 'text', text: long }, picture] }]
   })
-  t.equal(answer.status, 200)
+  t.equal(response.status, 200)
   t.match(lastUpstreamChat(emulator).body.messages[0].content, [{ text: long }, { files: [{ id: /^[0-9a-f-]{36}$/ }] }])
   const refused = await post(`${other.url}/v2/chat/completions`, {
     model,

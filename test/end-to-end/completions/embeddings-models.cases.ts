@@ -10,7 +10,7 @@ function lastUpstreamEmbeddings() {
   return emulator.requests.findLast(({ path }) => path === '/api/v1/embeddings')
 }
 
-t.test('completions 77: embeddings come back as base64 and as numbers (E4)', async t => {
+t.test('completions 77: embeddings are returned as base64 and as numbers (E4)', async t => {
   const body = { input: ['a', 'b'], model: 'Embeddings' }
   for (const prefix of ['', '/v1', '/v2']) {
     const numbers = await post(`${gateway.url}${prefix}/embeddings`, body)
@@ -28,25 +28,25 @@ t.test('completions 77: embeddings come back as base64 and as numbers (E4)', asy
   }
 })
 
-t.test('the default embeddings model is used where the client names none', async t => {
-  const answer = await post(url, { input: 'a' })
-  t.equal(answer.status, 200)
+t.test('the default embeddings model is used when the client names none', async t => {
+  const response = await post(url, { input: 'a' })
+  t.equal(response.status, 200)
   t.strictSame(lastUpstreamEmbeddings()?.body, { input: ['a'], model: 'EmbeddingsGigaR' })
-  t.equal(answer.json.model, 'EmbeddingsGigaR')
+  t.equal(response.json.model, 'EmbeddingsGigaR')
 })
 
-t.test('token ids are decoded to text before they go upstream', async t => {
+t.test('token ids are decoded to text before they are sent upstream', async t => {
   const unknown = await post(url, { input: [15339, 1917], model: 'Embeddings' })
   t.equal(unknown.status, 400)
   t.equal(unknown.json.error.param, 'model')
   const known = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_PASS_MODEL: 'false' } })
-  const answer = await post(`${known.url}/v1/embeddings`, {
+  const response = await post(`${known.url}/v1/embeddings`, {
     input: [[15339, 1917], [15339]],
     model: 'text-embedding-3-small'
   })
-  t.equal(answer.status, 200)
+  t.equal(response.status, 200)
   t.strictSame(lastUpstreamEmbeddings()?.body, { input: ['hello world', 'hello'], model: 'EmbeddingsGigaR' })
-  t.equal(answer.json.model, 'text-embedding-3-small')
+  t.equal(response.json.model, 'text-embedding-3-small')
 })
 
 t.test('completions 78: embedding inputs of the wrong form are refused', async t => {
@@ -65,14 +65,14 @@ t.test('completions 78: embedding inputs of the wrong form are refused', async t
     Array.from({ length: 2049 }, () => 'a')
   ]
   for (const input of inputs) {
-    const answer = await post(url, { input, model: 'Embeddings' })
-    t.equal(answer.status, 400)
-    t.match(answer.json.error, { param: 'input', type: 'invalid_request_error', code: null })
+    const response = await post(url, { input, model: 'Embeddings' })
+    t.equal(response.status, 400)
+    t.match(response.json.error, { param: 'input', type: 'invalid_request_error', code: null })
   }
   for (const model of [' ', 5]) {
-    const answer = await post(url, { input: 'a', model })
-    t.equal(answer.status, 400)
-    t.equal(answer.json.error.param, 'model')
+    const response = await post(url, { input: 'a', model })
+    t.equal(response.status, 400)
+    t.equal(response.json.error.param, 'model')
   }
   t.equal(emulator.requests.filter(({ path }) => path === '/api/v1/embeddings').length, before)
 })
@@ -85,15 +85,15 @@ t.test('completions 79: embedding options without effect are not sent', async t 
 
 t.test('completions 80: models are listed from one discovery and an unknown one is not found', async t => {
   emulator.reset()
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     ['/v1/models', '/models', '/v2/models', '/v1/models'].map(path => get(gateway.url + path))
   )
-  for (const answer of answers) {
-    t.equal(answer.status, 200)
-    t.equal(answer.json.object, 'list')
-    const chat = answer.json.data.find((model: { id: string }) => model.id === 'GigaChat-2-Max')
+  for (const response of responses) {
+    t.equal(response.status, 200)
+    t.equal(response.json.object, 'list')
+    const chat = response.json.data.find((model: { id: string }) => model.id === 'GigaChat-2-Max')
     t.match(chat, { object: 'model', created: Number, owned_by: String, metadata: { type: 'chat' } })
-    t.equal(answer.json.data.find((model: { id: string }) => model.id === 'Embeddings').metadata.type, 'embedder')
+    t.equal(response.json.data.find((model: { id: string }) => model.id === 'Embeddings').metadata.type, 'embedder')
   }
   t.ok(emulator.requests.filter(({ path }) => path === '/api/v1/models').length <= 1)
   t.equal((await get(`${gateway.url}/v1/models/GigaChat-2-Max`)).json.id, 'GigaChat-2-Max')

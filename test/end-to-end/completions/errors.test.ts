@@ -24,10 +24,10 @@ function ask(url: string, content: string, more: object = {}, headers: Record<st
 t.test('completions 67: an upstream refusal before the first byte is an HTTP error', async t => {
   for (const url of [v1, v2]) {
     const before = upstreamChats(emulator).length
-    const answer = await ask(url, '[[error:429 retry=7]]', { stream: true })
-    t.equal(answer.status, 429)
-    t.equal(answer.headers.get('retry-after'), '7')
-    t.match(answer.json.error, { type: 'rate_limit_error', code: null })
+    const response = await ask(url, '[[error:429 retry=7]]', { stream: true })
+    t.equal(response.status, 429)
+    t.equal(response.headers.get('retry-after'), '7')
+    t.match(response.json.error, { type: 'rate_limit_error', code: null })
     t.equal(upstreamChats(emulator).length, before + 1)
   }
 })
@@ -42,18 +42,18 @@ t.test(
         ['[[die]]', /stream_error|provider_protocol_error/],
         ['[[errframe]]', 'stream_error']
       ] as const) {
-        const answer = await ask(url, `${directive}[[chunks:one|two|three]]`, { stream: true })
-        t.equal(answer.status, 200, directive)
-        const frames = readFrames(answer.text)
+        const response = await ask(url, `${directive}[[chunks:one|two|three]]`, { stream: true })
+        t.equal(response.status, 200, directive)
+        const frames = readFrames(response.text)
         t.equal(frames.at(-1), '[DONE]', directive)
         t.match(frames.at(-2).error, { type: String, code, param: null }, directive)
-        t.notMatch(answer.text, /127\.0\.0\.1|api\/v[12]/, directive)
+        t.notMatch(response.text, /127\.0\.0\.1|api\/v[12]/, directive)
       }
     }
   }
 )
 
-t.test('completions 69: upstream statuses reach the client in the family’s envelope', async t => {
+t.test('completions 69: upstream statuses are mapped to errors in the family’s envelope', async t => {
   const rows = [
     [400, 400, 'invalid_request_error', null, 1],
     [401, 401, 'authentication_error', 'invalid_api_key', 2],
@@ -68,12 +68,12 @@ t.test('completions 69: upstream statuses reach the client in the family’s env
   for (const url of [v1, v2]) {
     for (const [upstream, status, type, code, attempts] of rows) {
       const before = upstreamChats(emulator).length
-      const answer = await ask(url, `[[error:${upstream} message=told by the upstream]]`)
-      t.equal(answer.status, status, String(upstream))
-      t.strictSame(Object.keys(answer.json), ['error'])
-      t.match(answer.json.error, { type, code, message: String })
+      const response = await ask(url, `[[error:${upstream} message=told by the upstream]]`)
+      t.equal(response.status, status, String(upstream))
+      t.strictSame(Object.keys(response.json), ['error'])
+      t.match(response.json.error, { type, code, message: String })
       t.equal(upstreamChats(emulator).length - before, attempts, `${upstream}: attempts`)
-      t.notMatch(answer.text, /127\.0\.0\.1|api\/v[12]|bearer/i)
+      t.notMatch(response.text, /127\.0\.0\.1|api\/v[12]|bearer/i)
     }
   }
   const unknown = await post(v1, { model: 'NoSuchModel', messages: [{ role: 'user', content: 'x' }] })
@@ -81,35 +81,38 @@ t.test('completions 69: upstream statuses reach the client in the family’s env
   t.match(unknown.json.error, { type: 'not_found_error', code: 'model_not_found', param: 'model' })
 })
 
-t.test('completions 70: gateway statuses of the upstream and a refused connection keep their meaning', async t => {
-  for (const [upstream, retry] of [
-    [502, null],
-    [503, '3'],
-    [504, null]
-  ] as const) {
-    const answer = await ask(v1, retry === null ? `[[error:${upstream}]]` : `[[error:${upstream} retry=${retry}]]`)
-    t.equal(answer.status, upstream)
-    t.match(answer.json.error, { type: 'server_error', code: 'provider_failure' })
-    t.equal(answer.headers.get('retry-after'), retry)
-    t.notMatch(answer.text, /html/i)
+t.test(
+  'completions 70: upstream statuses 502 to 504 and a refused connection are reported as provider failures',
+  async t => {
+    for (const [upstream, retry] of [
+      [502, null],
+      [503, '3'],
+      [504, null]
+    ] as const) {
+      const response = await ask(v1, retry === null ? `[[error:${upstream}]]` : `[[error:${upstream} retry=${retry}]]`)
+      t.equal(response.status, upstream)
+      t.match(response.json.error, { type: 'server_error', code: 'provider_failure' })
+      t.equal(response.headers.get('retry-after'), retry)
+      t.notMatch(response.text, /html/i)
+    }
+    const closed = createServer().listen(0, '127.0.0.1')
+    await new Promise(resolve => closed.once('listening', resolve))
+    const { port } = closed.address() as AddressInfo
+    await new Promise(resolve => closed.close(resolve))
+    const other = await startGateway(t, {
+      env: { UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`, UPSTREAM_ACCESS_TOKEN: 'x' }
+    })
+    const response = await ask(`${other.url}/v1/chat/completions`, 'hi')
+    t.equal(response.status, 502)
+    t.match(response.json.error, { type: 'server_error', code: 'provider_failure' })
   }
-  const closed = createServer().listen(0, '127.0.0.1')
-  await new Promise(resolve => closed.once('listening', resolve))
-  const { port } = closed.address() as AddressInfo
-  await new Promise(resolve => closed.close(resolve))
-  const other = await startGateway(t, {
-    env: { UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`, UPSTREAM_ACCESS_TOKEN: 'x' }
-  })
-  const answer = await ask(`${other.url}/v1/chat/completions`, 'hi')
-  t.equal(answer.status, 502)
-  t.match(answer.json.error, { type: 'server_error', code: 'provider_failure' })
-})
+)
 
-t.test('completions 71: a silent upstream is a timeout (H5)', async t => {
+t.test('completions 71: an upstream that sends nothing is reported as a timeout (H5)', async t => {
   for (const stream of [false, true]) {
-    const answer = await ask(v1, '[[hang]]', { stream })
-    t.equal(answer.status, 504)
-    t.match(answer.json.error, { type: 'server_error', code: 'provider_timeout' })
+    const response = await ask(v1, '[[hang]]', { stream })
+    t.equal(response.status, 504)
+    t.match(response.json.error, { type: 'server_error', code: 'provider_timeout' })
   }
 })
 
@@ -133,7 +136,7 @@ t.test('completions 72: a client disconnect aborts the upstream request and free
     controller.abort()
     await response.catch(() => undefined)
     await emulator.waitFor(() => emulator.stats.aborted > before)
-    // The model has one slot, and a request waits for it without limit.
+    // The model has one slot, and a request waits for it without a timeout.
     t.equal((await ask(v1, 'next', { model: slotted })).status, 200, `${directive} ${stream ? 'streamed' : 'whole'}`)
   }
   const lines = readLog(gateway).slice(linesBefore)
@@ -149,9 +152,9 @@ t.test('completions 75: a missing or wrong gateway key is an authentication erro
   })
   const url = `${other.url}/v1/chat/completions`
   for (const headers of [{}, { 'x-api-key': 'no' }, { authorization: 'Bearer bad', 'x-api-key': 'k1' }]) {
-    const answer = await ask(url, 'hi', {}, headers)
-    t.equal(answer.status, 401)
-    t.match(answer.json.error, { type: 'authentication_error', code: 'invalid_api_key', param: null })
+    const response = await ask(url, 'hi', {}, headers)
+    t.equal(response.status, 401)
+    t.match(response.json.error, { type: 'authentication_error', code: 'invalid_api_key', param: null })
   }
   for (const headers of [{ authorization: 'bearer k1' }, { 'x-api-key': 'k1' }, { 'x-goog-api-key': 'k1' }]) {
     t.equal((await ask(url, 'hi', {}, headers)).status, 200)
@@ -160,7 +163,7 @@ t.test('completions 75: a missing or wrong gateway key is an authentication erro
   t.not(lastUpstreamChat(emulator).headers.authorization, 'Bearer k1')
 })
 
-t.test('pass-through authorization reaches the upstream and never an answer', async t => {
+t.test('passed-through authorization is sent to the upstream and never appears in a response', async t => {
   const other = await startGateway(t, {
     env: { ...emulatorVariables(emulator), GATEWAY_PASS_TOKEN: 'true' }
   })
@@ -168,17 +171,17 @@ t.test('pass-through authorization reaches the upstream and never an answer', as
   const credentials = Buffer.from('client:secret').toString('base64')
   t.equal((await ask(url, 'hi', {}, { authorization: `Bearer upstream-cred-${credentials}` })).status, 200)
   for (const token of ['upstream-cred-', 'upstream-auth-', 'upstream-user-a', 'zzz-canary']) {
-    const answer = await ask(url, 'hi', {}, { authorization: `Bearer ${token}` })
-    t.equal(answer.status, 400, token)
-    t.match(answer.json.error, {
+    const response = await ask(url, 'hi', {}, { authorization: `Bearer ${token}` })
+    t.equal(response.status, 400, token)
+    t.match(response.json.error, {
       code: 'invalid_upstream_authorization',
       message: 'Invalid upstream pass-through token'
     })
-    t.notMatch(answer.text, /canary/)
+    t.notMatch(response.text, /canary/)
   }
 })
 
-t.test('model slots are host-wide and a full one is refused before headers', async t => {
+t.test('model slots are host-wide, and a request beyond the limit is refused with an HTTP status', async t => {
   const other = await startGateway(t, {
     env: {
       ...emulatorVariables(emulator),
@@ -195,10 +198,10 @@ t.test('model slots are host-wide and a full one is refused before headers', asy
     body: JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: '[[tick:50]][[len:2000]]' }] })
   })
   for (const stream of [false, true, false, true]) {
-    const answer = await ask(url, 'hi', { stream })
-    t.equal(answer.status, 429)
-    t.match(answer.json.error, { code: 'model_concurrency_limit', param: 'model', type: 'rate_limit_error' })
-    t.equal(answer.headers.get('retry-after'), '1')
+    const response = await ask(url, 'hi', { stream })
+    t.equal(response.status, 429)
+    t.match(response.json.error, { code: 'model_concurrency_limit', param: 'model', type: 'rate_limit_error' })
+    t.equal(response.headers.get('retry-after'), '1')
   }
   t.equal((await post(url, { model: 'GigaChat-2-Pro', messages: [{ role: 'user', content: 'x' }] })).status, 200)
   const before = emulator.stats.aborted

@@ -1,5 +1,5 @@
-// Messages of a conversation as they reach the upstream, and the whole form of an answer (completions contract, sections 4, 6, 9
-// and 10): what the numbered cases leave open.
+// How messages of a conversation are sent upstream, and the complete form of a response (completions contract, sections 4, 6, 9
+// and 10): the facts that no numbered case covers.
 
 import t from 'tap'
 import { lastUpstreamChat, post, readFrames } from '../../support/client.ts'
@@ -10,14 +10,14 @@ const { emulator, gateway } = await startSharedGateway()
 const v1 = `${gateway.url}/v1/chat/completions`
 const v2 = `${gateway.url}/v2/chat/completions`
 
-/** The messages that the upstream received for these. */
+/** Sends a request and returns the messages that the upstream received. */
 async function sent(url: string, messages: object[], more: object = {}) {
-  const answer = await post(url, { model, messages, ...more })
-  if (answer.status !== 200) throw new Error(answer.text)
+  const response = await post(url, { model, messages, ...more })
+  if (response.status !== 200) throw new Error(response.text)
   return lastUpstreamChat(emulator).body.messages
 }
 
-t.test('participants, refusals and unknown roles become what the upstream knows', async t => {
+t.test('participant names, refusals and unknown roles are mapped to messages that the upstream supports', async t => {
   const messages = [
     { role: 'user', name: 'ann', content: 'a' },
     { role: 'assistant', content: null, refusal: 'I will not.', audio: { id: 'x' }, annotations: [] },
@@ -47,7 +47,7 @@ t.test('participants, refusals and unknown roles become what the upstream knows'
   ])
 })
 
-t.test('the system text stands first wherever it came first', async t => {
+t.test('the first system text is sent before all other messages, wherever the client placed it', async t => {
   const messages = [
     { role: 'user', content: 'a' },
     { role: 'assistant', content: 'b' },
@@ -62,7 +62,7 @@ t.test('the system text stands first wherever it came first', async t => {
   ])
 })
 
-t.test('results are placed by id, whatever prefix it has, by name, or by order, and never joined', async t => {
+t.test('results are matched to calls by id with any prefix, by name, or by order, and are never joined', async t => {
   const call = (id: string, name: string) => ({ id, type: 'function', function: { name, arguments: '{"a":1}' } })
   const ask = (results: object[]) => [
     { role: 'user', content: 'go' },
@@ -113,7 +113,7 @@ t.test('the legacy single call and its result are read and written', async t => 
   ])
 })
 
-t.test('a call without a state id of the upstream gets an id, and no state id is invented for it', async t => {
+t.test('a call without a state id of the upstream gets an id, and no state id is sent for it', async t => {
   const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]
   for (const url of [v1, v2]) {
     const first = await post(url, {
@@ -134,7 +134,7 @@ t.test('a call without a state id of the upstream gets an id, and no state id is
   }
 })
 
-t.test('an answer has exactly the members that the SDK knows, and those that are documented', async t => {
+t.test('a response has exactly the members that the SDK knows and the documented additions', async t => {
   for (const url of [v1, v2]) {
     const { json, headers } = await post(url, { model, messages: [{ role: 'user', content: '[[text:x]]' }] })
     const id = headers.get('x-request-id')
@@ -163,14 +163,14 @@ t.test('an answer has exactly the members that the SDK knows, and those that are
   }
 })
 
-t.test('a frame has exactly the members that the SDK knows, and the same ones throughout', async t => {
+t.test('every frame of a stream has exactly the members that the SDK knows', async t => {
   for (const url of [v1, v2]) {
-    const answer = await post(url, { model, stream: true, messages: [{ role: 'user', content: '[[chunks:a|b]]' }] })
-    const frames = readFrames(answer.text).slice(0, -1)
+    const response = await post(url, { model, stream: true, messages: [{ role: 'user', content: '[[chunks:a|b]]' }] })
+    const frames = readFrames(response.text).slice(0, -1)
     const [first] = frames
     for (const frame of frames) {
       t.match(frame, {
-        id: `chatcmpl-${answer.headers.get('x-request-id')}`,
+        id: `chatcmpl-${response.headers.get('x-request-id')}`,
         object: 'chat.completion.chunk',
         created: first.created,
         model,
@@ -179,11 +179,11 @@ t.test('a frame has exactly the members that the SDK knows, and the same ones th
       t.strictSame(Object.keys(frame.choices[0]).sort(), ['delta', 'finish_reason', 'index', 'logprobs'])
       for (const value of Object.values(frame.choices[0].delta)) t.not(value, null)
     }
-    t.notMatch(answer.text, /^event:/m)
+    t.notMatch(response.text, /^event:/m)
   }
 })
 
-t.test('an upstream without usage gives none, streamed and whole, asked for or not', async t => {
+t.test('without usage from the upstream no usage is returned, streamed and whole, requested or not', async t => {
   for (const url of [v1, v2]) {
     const ask = (more: object) => post(url, { model, messages: [{ role: 'user', content: '[[nousage]]' }], ...more })
     t.equal((await ask({})).json.usage, null)

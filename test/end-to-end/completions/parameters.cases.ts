@@ -1,5 +1,5 @@
-// Parameters, tools and formats of a chat request as they reach the upstream (completions contract, sections 2, 5 and 7): what the
-// numbered cases leave open.
+// How parameters, tools and formats of a chat request are sent upstream (completions contract, sections 2, 5 and 7): the facts that
+// no numbered case covers.
 
 import t from 'tap'
 import { lastUpstreamChat, post, readFrames, upstreamChats } from '../../support/client.ts'
@@ -17,8 +17,8 @@ const tool = (name: string) => ({ type: 'function', function: { name, parameters
 
 /** Sends a request and returns the body that the upstream received. */
 async function sent(url: string, more: object) {
-  const answer = await post(url, { model, messages, ...more })
-  if (answer.status !== 200) throw new Error(answer.text)
+  const response = await post(url, { model, messages, ...more })
+  if (response.status !== 200) throw new Error(response.text)
   return lastUpstreamChat(emulator).body
 }
 
@@ -57,36 +57,39 @@ t.test('a wrong type is refused with the path of the member, before the upstream
   ]
   for (const url of urls) {
     for (const [more, param] of rows) {
-      const answer = await post(url, { model, messages, ...more })
-      t.equal(answer.status, 400, JSON.stringify(more))
-      t.match(answer.json.error, { type: 'invalid_request_error', param, message: String }, JSON.stringify(more))
+      const response = await post(url, { model, messages, ...more })
+      t.equal(response.status, 400, JSON.stringify(more))
+      t.match(response.json.error, { type: 'invalid_request_error', param, message: String }, JSON.stringify(more))
     }
     for (const type of ['json_object', 'xml']) {
-      const answer = await post(url, { model, messages, response_format: { type } })
-      t.equal(answer.status, 400)
-      t.match(answer.json.error, { code: 'unsupported_response_format', param: 'response_format.type' })
+      const response = await post(url, { model, messages, response_format: { type } })
+      t.equal(response.status, 400)
+      t.match(response.json.error, { code: 'unsupported_response_format', param: 'response_format.type' })
     }
   }
   t.equal(upstreamChats(emulator).length, before)
 })
 
-t.test('known parameters without effect are never looked at', async t => {
+t.test('known parameters without effect are not checked', async t => {
   const odd = { n: 'x', seed: {}, logit_bias: 5, metadata: 'x', user: 7, service_tier: [], top_logprobs: 'x' }
   t.strictSame(await sent(v1, odd), { model, messages })
 })
 
-t.test('of the token limits the alias of the other operation wins, then the older name', async t => {
+t.test('of the token limits max_output_tokens has priority, then max_tokens', async t => {
   t.equal((await sent(v1, { max_output_tokens: 3, max_tokens: 7, max_completion_tokens: 9 })).max_tokens, 3)
   t.equal((await sent(v1, { max_output_tokens: null, max_tokens: null, max_completion_tokens: 9 })).max_tokens, 9)
 })
 
-t.test('the effort inside reasoning wins over the one beside it, and nothing else of it is sent', async t => {
-  const more = { reasoning: { effort: 'high', summary: 'auto', mode: 'x' }, reasoning_effort: 'low' }
-  t.strictSame(await sent(v1, more), { model, messages, reasoning_effort: 'high' })
-  t.strictSame((await sent(v2, more)).model_options, { reasoning: { effort: 'high' } })
-})
+t.test(
+  'the effort inside reasoning has priority over reasoning_effort, and no other member of reasoning is sent',
+  async t => {
+    const more = { reasoning: { effort: 'high', summary: 'auto', mode: 'x' }, reasoning_effort: 'low' }
+    t.strictSame(await sent(v1, more), { model, messages, reasoning_effort: 'high' })
+    t.strictSame((await sent(v2, more)).model_options, { reasoning: { effort: 'high' } })
+  }
+)
 
-t.test('additional fields win over extra_body, which wins over what stands loosely', async t => {
+t.test('additional fields have priority over extra_body, which has priority over unknown members', async t => {
   const more = { alpha: 1, beta: 1, gamma: 1, extra_body: { beta: 2, gamma: 2 }, additional_fields: { gamma: 3 } }
   for (const url of urls) {
     const body = await sent(url, more)
@@ -94,19 +97,19 @@ t.test('additional fields win over extra_body, which wins over what stands loose
     for (const name of ['extra_body', 'additional_fields']) t.notOk(name in body, name)
   }
   for (const name of ['__proto__', 'constructor', 'prototype']) {
-    const answer = await post(
+    const response = await post(
       v1,
       `{"model":"${model}","messages":[{"role":"user","content":"x"}],"extra_body":{"${name}":{}}}`
     )
-    t.equal(answer.status, 400, name)
-    t.match(answer.json.error, { type: 'invalid_request_error', param: 'extra_body' })
+    t.equal(response.status, 400, name)
+    t.match(response.json.error, { type: 'invalid_request_error', param: 'extra_body' })
   }
 })
 
-t.test('on v2 an assistant or a thread takes the place of a model', async t => {
+t.test('on v2 an assistant or a thread implies the model', async t => {
   const thread = (await post(v2, { model, messages, storage: true })).json.metadata.upstream_thread_id
-  const answer = await post(v2, { messages, storage: { thread_id: thread } })
-  t.equal(answer.status, 200)
+  const response = await post(v2, { messages, storage: { thread_id: thread } })
+  t.equal(response.status, 200)
   t.notOk('model' in lastUpstreamChat(emulator).body)
   emulator.respondNext({ body: { messages: [{ role: 'assistant', content: [{ text: 'x' }] }], finish_reason: 'stop' } })
   t.equal((await post(v2, { messages, extra_body: { assistant_id: 'a' } })).status, 200)
@@ -115,7 +118,7 @@ t.test('on v2 an assistant or a thread takes the place of a model', async t => {
   t.match(refused.json.error, { code: 'model_required', param: 'model' })
 })
 
-t.test('tools survive in each of their shapes, once for each name, and the rest is left out', async t => {
+t.test('tools are read in each of their forms, once for each name, and other entries are dropped', async t => {
   const tools = [
     tool('whole'),
     { type: 'function', name: 'flat', parameters: schema },
@@ -133,52 +136,55 @@ t.test('tools survive in each of their shapes, once for each name, and the rest 
       'whole'
     ])
     t.strictSame(namesIn(await sent(url, { tools: [], functions: [{ name: 'old' }] })), ['old'])
-    const answer = await post(url, {
+    const response = await post(url, {
       model,
       messages: [{ role: 'user', content: '[[tool:ns__inner {"a":1}]]' }],
       tools
     })
-    t.equal(answer.json.choices[0].message.tool_calls[0].function.name, 'ns__inner')
+    t.equal(response.json.choices[0].message.tool_calls[0].function.name, 'ns__inner')
   }
 })
 
-t.test('names that the upstream would not take travel under others and come back as they were', async t => {
-  const long = 'x'.repeat(80)
-  const names = ['get.weather', 'get/weather', 'погода', long, `${long}y`, 'web_search', 'code_interpreter']
-  for (const url of urls) {
-    const wireNames = namesIn(await sent(url, { tools: names.map(tool) }))
-    t.equal(new Set(wireNames).size, names.length)
-    for (const name of wireNames) t.match(name, /^[a-zA-Z0-9_-]{1,64}$/)
-    t.notOk(wireNames.includes('web_search'))
-    for (const [index, name] of names.entries()) {
-      const wireName = wireNames[index]
-      const ask = (stream: boolean) =>
-        post(url, {
-          model,
-          stream,
-          messages: [{ role: 'user', content: `[[tool:${wireName} {"i":${index}}]]` }],
-          tools: names.map(tool),
-          tool_choice: { type: 'function', function: { name } }
+t.test(
+  'function names that the upstream does not accept are sent under an alias and returned as the client sent them',
+  async t => {
+    const long = 'x'.repeat(80)
+    const names = ['get.weather', 'get/weather', 'погода', long, `${long}y`, 'web_search', 'code_interpreter']
+    for (const url of urls) {
+      const wireNames = namesIn(await sent(url, { tools: names.map(tool) }))
+      t.equal(new Set(wireNames).size, names.length)
+      for (const name of wireNames) t.match(name, /^[a-zA-Z0-9_-]{1,64}$/)
+      t.notOk(wireNames.includes('web_search'))
+      for (const [index, name] of names.entries()) {
+        const wireName = wireNames[index]
+        const ask = (stream: boolean) =>
+          post(url, {
+            model,
+            stream,
+            messages: [{ role: 'user', content: `[[tool:${wireName} {"i":${index}}]]` }],
+            tools: names.map(tool),
+            tool_choice: { type: 'function', function: { name } }
+          })
+        const [call] = (await ask(false)).json.choices[0].message.tool_calls
+        t.equal(call.function.name, name)
+        const frames = readFrames((await ask(true)).text)
+        const [streamed] = frames.flatMap(frame => frame.choices?.[0]?.delta.tool_calls ?? [])
+        t.equal(streamed.function.name, name)
+        await sent(url, {
+          messages: [
+            ...messages,
+            { role: 'assistant', content: null, tool_calls: [call] },
+            { role: 'tool', tool_call_id: call.id, content: '{}' }
+          ],
+          tools: names.map(tool)
         })
-      const [call] = (await ask(false)).json.choices[0].message.tool_calls
-      t.equal(call.function.name, name)
-      const frames = readFrames((await ask(true)).text)
-      const [streamed] = frames.flatMap(frame => frame.choices?.[0]?.delta.tool_calls ?? [])
-      t.equal(streamed.function.name, name)
-      await sent(url, {
-        messages: [
-          ...messages,
-          { role: 'assistant', content: null, tool_calls: [call] },
-          { role: 'tool', tool_call_id: call.id, content: '{}' }
-        ],
-        tools: names.map(tool)
-      })
-      t.match(JSON.stringify(lastUpstreamChat(emulator).body.messages), `"name":"${wireName}"`)
+        t.match(JSON.stringify(lastUpstreamChat(emulator).body.messages), `"name":"${wireName}"`)
+      }
     }
   }
-})
+)
 
-t.test('every spelling of a tool choice means the same', async t => {
+t.test('every form of a tool choice is sent upstream in the same way', async t => {
   const tools = [tool('f')]
   for (const tool_choice of [undefined, null, 'auto', { type: 'auto' }, { type: 'custom', name: 'x' }]) {
     const onV1 = await sent(v1, { tools, tool_choice })
@@ -215,7 +221,7 @@ t.test('every spelling of a tool choice means the same', async t => {
   }
 })
 
-t.test('an output format of text sends nothing, a flat schema is as good as a nested one', async t => {
+t.test('the output format text sends no response format, and a flat schema is read like a nested one', async t => {
   const output = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] }
   t.notOk('response_format' in (await sent(v1, { response_format: { type: 'text' } })))
   const flat = { type: 'json_schema', name: 'n', schema: output, strict: false }
@@ -231,7 +237,7 @@ t.test('an output format of text sends nothing, a flat schema is as good as a ne
   })
 })
 
-t.test('a stop string is looked for in the visible text only, and the first one counts', async t => {
+t.test('stop strings are searched only in the visible text, and the first one ends it', async t => {
   for (const url of urls) {
     const ask = (content: string, stop: unknown, stream = false) =>
       post(url, { model, stop, stream, messages: [{ role: 'user', content }] })
@@ -242,7 +248,7 @@ t.test('a stop string is looked for in the visible text only, and the first one 
     const frames = readFrames((await ask('[[chunks:x|E|N|x|E|ND|y]]', 'END', true)).text)
     t.equal(frames.map(frame => frame.choices?.[0]?.delta.content ?? '').join(''), 'xENx')
     t.equal(frames.findLast(frame => frame.choices?.[0]?.finish_reason)?.choices[0].finish_reason, 'stop')
-    // The upstream's usage still arrives: its stream is read to the end, as long as that is near.
+    // The usage is still reported, because the upstream's stream is read to its end when little of it is left.
     t.type(frames.findLast(frame => frame.usage)?.usage.total_tokens, 'number')
   }
 })

@@ -29,7 +29,7 @@ function tool(name: string, parameters: object | undefined = emptySchema) {
   return { type: 'function', function: { name, ...(parameters === undefined ? {} : { parameters }) } }
 }
 
-/** The function definitions that the upstream was sent. */
+/** The function definitions that the upstream received. */
 function sentFunctions(url: string): Array<Record<string, unknown>> {
   const { body } = lastUpstreamChat(emulator)
   if (url === v1) return body.functions ?? []
@@ -99,7 +99,7 @@ t.test('completions 34, 35: tool results become objects', async t => {
   }
 })
 
-t.test('completions 36: a tool result finds its call’s name and state on v2', async t => {
+t.test('completions 36: a tool result is sent with the name and state of its call on v2', async t => {
   const call = { id: 'call_abc', type: 'function', function: { name: 'f', arguments: '{}' } }
   await post(v2, {
     model,
@@ -116,37 +116,40 @@ t.test('completions 36: a tool result finds its call’s name and state on v2', 
 
 t.test('completions 37: call arguments that are not JSON are refused', async t => {
   const call = { id: 'call_abc', type: 'function', function: { name: 'f', arguments: 'not json' } }
-  const answer = await post(v1, {
+  const response = await post(v1, {
     model,
     messages: [
       { role: 'user', content: 'go' },
       { role: 'assistant', content: null, tool_calls: [call] }
     ]
   })
-  t.equal(answer.status, 400)
-  t.match(answer.json.error, { code: 'invalid_request', param: 'messages[1].tool_calls[0].function.arguments' })
+  t.equal(response.status, 400)
+  t.match(response.json.error, { code: 'invalid_request', param: 'messages[1].tool_calls[0].function.arguments' })
 })
 
-t.test('completions 44: a function with a reserved name is renamed and comes back under its own (B11)', async t => {
-  for (const url of [v1, v2]) {
-    for (const stream of [false, true]) {
-      const answer = await post(url, {
-        model,
-        stream,
-        messages,
-        tools: [tool('web_search')],
-        tool_choice: { type: 'function', function: { name: 'web_search' } }
-      })
-      t.equal(answer.status, 200)
-      const { body } = lastUpstreamChat(emulator)
-      t.equal(sentFunctions(url)[0]?.name, '__gateway_user_search_web')
-      const forced = url === v1 ? body.function_call.name : body.tool_config.function_name
-      t.equal(forced, '__gateway_user_search_web')
-      t.match(answer.text, /"name":"web_search"/)
-      t.notMatch(answer.text, /__gateway_user_search_web/)
+t.test(
+  'completions 44: a function with a reserved name is sent under an alias and returned under its name (B11)',
+  async t => {
+    for (const url of [v1, v2]) {
+      for (const stream of [false, true]) {
+        const response = await post(url, {
+          model,
+          stream,
+          messages,
+          tools: [tool('web_search')],
+          tool_choice: { type: 'function', function: { name: 'web_search' } }
+        })
+        t.equal(response.status, 200)
+        const { body } = lastUpstreamChat(emulator)
+        t.equal(sentFunctions(url)[0]?.name, '__gateway_user_search_web')
+        const forced = url === v1 ? body.function_call.name : body.tool_config.function_name
+        t.equal(forced, '__gateway_user_search_web')
+        t.match(response.text, /"name":"web_search"/)
+        t.notMatch(response.text, /__gateway_user_search_web/)
+      }
     }
   }
-})
+)
 
 t.test('completions 45: a function without parameters gets an empty object schema', async t => {
   for (const url of [v1, v2]) {
@@ -160,11 +163,11 @@ t.test('completions 45: a function without parameters gets an empty object schem
   }
 })
 
-t.test('completions 46, 47: schemas arrive as they were sent (B10, E3)', async t => {
+t.test('completions 46, 47: schemas reach the upstream exactly as the client sent them (B10, E3)', async t => {
   for (const url of [v1, v2]) {
     const response_format = { type: 'json_schema', json_schema: { name: 'out', schema } }
-    const answer = await post(url, { model, messages, tools: [tool('f', schema)], response_format })
-    t.equal(answer.status, 200)
+    const response = await post(url, { model, messages, tools: [tool('f', schema)], response_format })
+    t.equal(response.status, 200)
     t.strictSame(sentFunctions(url)[0]?.parameters, schema)
     const { body } = lastUpstreamChat(emulator)
     t.strictSame((body.response_format ?? body.model_options.response_format).schema, schema)
@@ -206,33 +209,36 @@ t.test('completions 50: the tool choice none removes the tools', async t => {
   }
 })
 
-t.test('completions 51: a required tool is forced where that can be expressed and refused where not (B6)', async t => {
-  await post(v1, { model, messages, tools: [tool('f')], tool_choice: 'required' })
-  t.strictSame(lastUpstreamChat(emulator).body.function_call, { name: 'f' })
-  await post(v2, { model, messages, tools: [tool('f')], tool_choice: 'required' })
-  t.strictSame(lastUpstreamChat(emulator).body.tool_config, { mode: 'forced', function_name: 'f' })
-  const several = [tool('f'), tool('g')]
-  const passedOn = await post(v2, {
-    model,
-    messages: [{ role: 'user', content: '[[text:no call]]' }],
-    tools: several,
-    tool_choice: 'required'
-  })
-  t.strictSame(lastUpstreamChat(emulator).body.tool_config, { mode: 'forced' })
-  t.equal(passedOn.status, 200)
-  t.equal(passedOn.json.choices[0].message.content, 'no call')
-  const count = upstreamChats(emulator).length
-  const refused = await post(v1, { model, messages, tools: several, tool_choice: 'required' })
-  t.equal(refused.status, 400)
-  t.match(refused.json.error, { code: 'unsupported_semantic', param: 'tool_choice' })
-  t.equal(upstreamChats(emulator).length, count)
-})
+t.test(
+  'completions 51: a required tool is forced when the contract can express it and refused otherwise (B6)',
+  async t => {
+    await post(v1, { model, messages, tools: [tool('f')], tool_choice: 'required' })
+    t.strictSame(lastUpstreamChat(emulator).body.function_call, { name: 'f' })
+    await post(v2, { model, messages, tools: [tool('f')], tool_choice: 'required' })
+    t.strictSame(lastUpstreamChat(emulator).body.tool_config, { mode: 'forced', function_name: 'f' })
+    const several = [tool('f'), tool('g')]
+    const passedOn = await post(v2, {
+      model,
+      messages: [{ role: 'user', content: '[[text:no call]]' }],
+      tools: several,
+      tool_choice: 'required'
+    })
+    t.strictSame(lastUpstreamChat(emulator).body.tool_config, { mode: 'forced' })
+    t.equal(passedOn.status, 200)
+    t.equal(passedOn.json.choices[0].message.content, 'no call')
+    const count = upstreamChats(emulator).length
+    const refused = await post(v1, { model, messages, tools: several, tool_choice: 'required' })
+    t.equal(refused.status, 400)
+    t.match(refused.json.error, { code: 'unsupported_semantic', param: 'tool_choice' })
+    t.equal(upstreamChats(emulator).length, count)
+  }
+)
 
-t.test('completions 52: legacy functions are answered in the legacy form', async t => {
+t.test('completions 52: a response to legacy functions has the legacy form', async t => {
   const body = { model, messages, functions: [{ name: 'f', parameters: emptySchema }], function_call: { name: 'f' } }
-  const answer = await post(v1, body)
+  const response = await post(v1, body)
   t.strictSame(lastUpstreamChat(emulator).body.function_call, { name: 'f' })
-  const [choice] = answer.json.choices
+  const [choice] = response.json.choices
   t.equal(choice.message.function_call.name, 'f')
   t.type(choice.message.function_call.arguments, 'string')
   t.notOk('tool_calls' in choice.message)
@@ -242,13 +248,13 @@ t.test('completions 52: legacy functions are answered in the legacy form', async
   t.notOk(frames.some(frame => frame.choices?.[0]?.delta.tool_calls !== undefined))
 })
 
-t.test('completions 53: a v2 call comes back with an id that carries its state', async t => {
-  const answer = await post(v2, {
+t.test('completions 53: a v2 call is returned with an id that carries its state', async t => {
+  const response = await post(v2, {
     model,
     messages: [{ role: 'user', content: '[[tool:f {"a":1}]]' }],
     tools: [tool('f')]
   })
-  const [choice] = answer.json.choices
+  const [choice] = response.json.choices
   const [call] = choice.message.tool_calls
   t.match(call.id, /^[a-zA-Z0-9_-]{1,128}$/)
   t.strictSame(JSON.parse(call.function.arguments), { a: 1 })
@@ -269,15 +275,15 @@ t.test('completions 53: a v2 call comes back with an id that carries its state',
 })
 
 t.test(
-  'completions 54: the parallel option goes to the largest v2 model and both calls round-trip (B1, B2)',
+  'completions 54: the parallel option is sent for the largest v2 model and both calls round-trip (B1, B2)',
   async t => {
     for (const name of [largest, `${largest}:2.0`]) {
       const question = { role: 'user', content: '[[tool:f {"n":1}]][[tool:f {"n":2}]]' }
       const tools = [tool('f')]
-      const answer = await post(v2, { model: name, messages: [question], tools, parallel_tool_calls: true })
-      t.equal(answer.status, 200)
+      const response = await post(v2, { model: name, messages: [question], tools, parallel_tool_calls: true })
+      t.equal(response.status, 200)
       t.equal(lastUpstreamChat(emulator).body.parallel_tool_calls, true)
-      const { message } = answer.json.choices[0]
+      const { message } = response.json.choices[0]
       t.equal(message.tool_calls.length, 2)
       t.not(message.tool_calls[0].id, message.tool_calls[1].id)
       const results = message.tool_calls.map((call: { id: string }, index: number) => ({
@@ -308,7 +314,7 @@ t.test(
   }
 )
 
-t.test('completions 55: the parallel option goes to no other model and not to v1 (B7)', async t => {
+t.test('completions 55: the parallel option is sent for no other model and not on v1 (B7)', async t => {
   const tools = [tool('f')]
   const cases: Array<[string, object]> = [
     [v1, { model: largest, parallel_tool_calls: true }],
@@ -325,20 +331,20 @@ t.test('completions 55: the parallel option goes to no other model and not to v1
 
 t.test('completions 56: a JSON schema output uses the upstream’s response format on v1', async t => {
   const response_format = { type: 'json_schema', json_schema: { name: 'out', schema, strict: true } }
-  const answer = await post(v1, { model, messages, response_format })
+  const response = await post(v1, { model, messages, response_format })
   const { body } = lastUpstreamChat(emulator)
   t.strictSame(body.response_format, { type: 'json_schema', schema, strict: true })
   t.notOk('functions' in body)
   t.notOk('function_call' in body)
-  const [choice] = answer.json.choices
+  const [choice] = response.json.choices
   t.equal(choice.finish_reason, 'stop')
   t.notOk('tool_calls' in choice.message)
   t.type(JSON.parse(choice.message.content), 'object')
 })
 
-t.test('completions 57: a JSON schema output and a client tool stand together on v2', async t => {
+t.test('completions 57: a JSON schema output and a client tool are combined on v2', async t => {
   const response_format = { type: 'json_schema', json_schema: { name: 'out', schema, strict: true } }
-  const answer = await post(v2, {
+  const response = await post(v2, {
     model,
     messages: [{ role: 'user', content: '[[tool:f {"a":1}]]' }],
     response_format,
@@ -348,19 +354,19 @@ t.test('completions 57: a JSON schema output and a client tool stand together on
   t.strictSame(body.model_options.response_format, { type: 'json_schema', schema, strict: true })
   t.equal(sentFunctions(v2)[0]?.name, 'f')
   t.notOk('tool_config' in body)
-  t.equal(answer.json.choices[0].message.tool_calls[0].function.name, 'f')
+  t.equal(response.json.choices[0].message.tool_calls[0].function.name, 'f')
 })
 
 t.test('completions 58: the schema-less JSON mode is refused', async t => {
   for (const type of ['json_object', 'xml']) {
-    const answer = await post(v1, { model, messages, response_format: { type } })
-    t.equal(answer.status, 400)
-    t.match(answer.json.error, { code: 'unsupported_response_format', param: 'response_format.type' })
+    const response = await post(v1, { model, messages, response_format: { type } })
+    t.equal(response.status, 400)
+    t.match(response.json.error, { code: 'unsupported_response_format', param: 'response_format.type' })
   }
 })
 
-t.test('a call to the upstream’s unknown tool result is refused, naming the field (B9)', async t => {
-  const answer = await post(v2, { model, messages: [{ role: 'tool', tool_call_id: 'call_lost', content: '{}' }] })
-  t.equal(answer.status, 400)
-  t.match(answer.json.error, { code: 'invalid_request', param: 'messages[0].tool_call_id' })
+t.test('a tool result without a known call is refused with its field (B9)', async t => {
+  const response = await post(v2, { model, messages: [{ role: 'tool', tool_call_id: 'call_lost', content: '{}' }] })
+  t.equal(response.status, 400)
+  t.match(response.json.error, { code: 'invalid_request', param: 'messages[0].tool_call_id' })
 })

@@ -30,9 +30,9 @@ t.test('content 45, 46: inline pictures and documents are uploaded and attached'
 t.test('a picture of an unsupported type is an invalid argument', async t => {
   const before = upstreamChats(emulator).length
   for (const version of versions) {
-    const answer = await generate(gateway, version, '', { contents: [user(look, inline('image/webp'))] })
-    t.equal(answer.status, 400)
-    t.match(answer.json.error, {
+    const response = await generate(gateway, version, '', { contents: [user(look, inline('image/webp'))] })
+    t.equal(response.status, 400)
+    t.match(response.json.error, {
       status: 'INVALID_ARGUMENT',
       details: [{ fieldViolations: [{ field: 'contents[0].parts[1].inlineData' }] }]
     })
@@ -54,14 +54,14 @@ t.test('content 48: a file at a loopback address is refused before any download'
     'gs://bucket/x.png'
   ]) {
     const contents = [user(look, { fileData: { fileUri, mimeType: 'image/png' } })]
-    const answer = await generate(gateway, 'v2', '', { contents })
-    t.equal(answer.status, 400, fileUri)
-    t.match(answer.json.error, { status: 'INVALID_ARGUMENT' }, fileUri)
+    const response = await generate(gateway, 'v2', '', { contents })
+    t.equal(response.status, 400, fileUri)
+    t.match(response.json.error, { status: 'INVALID_ARGUMENT' }, fileUri)
   }
   t.equal(emulator.requests.length, before)
 })
 
-t.test('an uploaded file is named by its id', async t => {
+t.test('an uploaded file is attached by its id', async t => {
   const before = listUploads(emulator).length
   for (const fileUri of ['files/f-1', 'f-1']) {
     t.equal((await generate(gateway, 'v1', '', { contents: [user(look, { fileData: { fileUri } })] })).status, 200)
@@ -98,7 +98,7 @@ t.test('thoughts of the history are dropped', async t => {
   }
 })
 
-t.test('media that a function returned go with what the user says next', async t => {
+t.test('media in a function response are attached to the user’s next message', async t => {
   const functionResponse = { name: 'f', response: { ok: true }, parts: [inline('image/png')] }
   const contents = [
     user({ text: 'a' }),

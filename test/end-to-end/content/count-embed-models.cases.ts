@@ -18,8 +18,8 @@ t.test('content 68, 69: counting covers instruction, contents and functions in o
   for (const version of versions) {
     for (const body of [request, { generateContentRequest: { model: `models/${model}`, ...request } }]) {
       const before = received(emulator, '/tokens/count').length
-      const answer = await call(gateway, version, 'countTokens', body)
-      t.equal(answer.status, 200)
+      const response = await call(gateway, version, 'countTokens', body)
+      t.equal(response.status, 200)
       t.equal(received(emulator, '/tokens/count').length, before + 1)
       const { path, headers, body: sent } = lastReceived(emulator, '/tokens/count')
       t.equal(path, '/api/v1/tokens/count')
@@ -27,7 +27,7 @@ t.test('content 68, 69: counting covers instruction, contents and functions in o
       const authorization = headers.authorization ?? ''
       const upstream = await post(`${emulator.baseUrl}/tokens/count`, sent as object, { authorization })
       const sum = upstream.json.reduce((total: number, { tokens }: { tokens: number }) => total + tokens, 0)
-      t.strictSame(answer.json, { totalTokens: sum })
+      t.strictSame(response.json, { totalTokens: sum })
     }
   }
   t.ok(((await client.models.countTokens({ model, contents: 'hello world' })).totalTokens ?? 0) > 0)
@@ -36,16 +36,16 @@ t.test('content 68, 69: counting covers instruction, contents and functions in o
 t.test('content 70: counting nothing is zero without an upstream call', async t => {
   const before = received(emulator, '/tokens/count').length
   for (const body of [{}, '', { contents: [] }, { contents: [user({ text: '' })] }, { generateContentRequest: {} }]) {
-    const answer = await call(gateway, 'v1', 'countTokens', body)
-    t.equal(answer.status, 200)
-    t.strictSame(answer.json, { totalTokens: 0 })
+    const response = await call(gateway, 'v1', 'countTokens', body)
+    t.equal(response.status, 200)
+    t.strictSame(response.json, { totalTokens: 0 })
   }
   t.equal(received(emulator, '/tokens/count').length, before)
 })
 
 t.test('content 71: the SDK’s embedding call becomes one upstream call with the order kept', async t => {
   const before = received(emulator, '/embeddings').length
-  const answer = await client.models.embedContent({
+  const response = await client.models.embedContent({
     model: 'Embeddings',
     contents: ['a', 'b'],
     config: { outputDimensionality: 3, taskType: 'RETRIEVAL_QUERY', title: 't' }
@@ -53,8 +53,8 @@ t.test('content 71: the SDK’s embedding call becomes one upstream call with th
   t.equal(received(emulator, '/embeddings').length, before + 1)
   t.strictSame(lastReceived(emulator, '/embeddings').body, { model: 'Embeddings', input: ['a', 'b'] })
   const alone = await client.models.embedContent({ model: 'Embeddings', contents: ['b'] })
-  t.equal(answer.embeddings?.length, 2)
-  t.strictSame(answer.embeddings?.[1]?.values, alone.embeddings?.[0]?.values)
+  t.equal(response.embeddings?.length, 2)
+  t.strictSame(response.embeddings?.[1]?.values, alone.embeddings?.[0]?.values)
 
   t.comment('vectors are placed by the upstream’s index, not by where they stand')
   const vector = (index: number) => ({ object: 'embedding', index, embedding: [index, index] })
@@ -72,17 +72,17 @@ t.test('content 71: the SDK’s embedding call becomes one upstream call with th
 t.test('content 72: the text parts of one content are embedded as one text', async t => {
   for (const version of versions) {
     const content = { parts: [{ text: 'a' }, { text: 'b' }] }
-    const answer = await call(gateway, version, 'embedContent', { content }, { model: 'Embeddings' })
-    t.equal(answer.status, 200)
+    const response = await call(gateway, version, 'embedContent', { content }, { model: 'Embeddings' })
+    t.equal(response.status, 200)
     const { path, body } = lastReceived(emulator, '/embeddings')
     t.equal(path, '/api/v1/embeddings')
     t.strictSame(body, { model: 'Embeddings', input: ['ab'] })
-    t.equal(answer.json.embedding.values.length, 1024)
-    t.match(answer.json.usageMetadata, { promptTokenCount: Number, totalTokenCount: Number })
+    t.equal(response.json.embedding.values.length, 1024)
+    t.match(response.json.usageMetadata, { promptTokenCount: Number, totalTokenCount: Number })
   }
 })
 
-t.test('content 73: embedding anything but text, or nothing, is refused with the path', async t => {
+t.test('content 73: an embedding of anything except text, or of nothing, is refused with the path', async t => {
   const before = received(emulator, '/embeddings').length
   const picture = { parts: [{ inlineData: { mimeType: 'image/png', data: 'AAEC' } }] }
   const cases: Array<[string, object, string]> = [
@@ -98,14 +98,14 @@ t.test('content 73: embedding anything but text, or nothing, is refused with the
     ]
   ]
   for (const [operation, body, field] of cases) {
-    const answer = await call(gateway, 'v1', operation, body, { model: 'Embeddings' })
-    t.equal(answer.status, 400, field)
-    t.match(answer.json.error, { status: 'INVALID_ARGUMENT', details: [{ fieldViolations: [{ field }] }] })
+    const response = await call(gateway, 'v1', operation, body, { model: 'Embeddings' })
+    t.equal(response.status, 400, field)
+    t.match(response.json.error, { status: 'INVALID_ARGUMENT', details: [{ fieldViolations: [{ field }] }] })
   }
   t.equal(received(emulator, '/embeddings').length, before)
 })
 
-t.test('content 74: the SDK’s model iteration ends and shows each model once, from one discovery', async t => {
+t.test('content 74: the SDK’s model iteration ends and returns each model once, from one discovery', async t => {
   emulator.reset()
   const names: string[] = []
   for await (const one of await client.models.list()) names.push(one.name ?? '')
@@ -126,7 +126,7 @@ t.test('content 74: the SDK’s model iteration ends and shows each model once, 
   t.notOk('inputTokenLimit' in find('GigaChat-2'))
 })
 
-t.test('content 75: a small page names the next one until the last', async t => {
+t.test('content 75: every page except the last has a token for the next page', async t => {
   const names: string[] = []
   let query = '?pageSize=1'
   let pages = 0
@@ -152,7 +152,7 @@ t.test('content 75: a small page names the next one until the last', async t => 
   t.strictSame(tuned.json, { tunedModels: [] })
 })
 
-t.test('content 76: the model list takes the family’s form for the family’s SDK', async t => {
+t.test('content 76: the model list has the family’s form for the family’s SDK', async t => {
   for (const headers of [
     googleClient,
     { 'x-goog-api-key': 'k' },
@@ -166,7 +166,7 @@ t.test('content 76: the model list takes the family’s form for the family’s 
   t.match((await get(`${gateway.url}/v1/models?key=k`)).json, { models: [{ name: /^models\// }] })
 })
 
-t.test('content 77: the messages family’s marks win on the model list', async t => {
+t.test('content 77: the headers of the messages family have priority on the model list', async t => {
   for (const path of ['/models', '/v1/models', '/v2/models']) {
     const { json } = await get(gateway.url + path, { ...googleClient, 'anthropic-version': '2023-06-01' })
     t.match(json, { data: [{ type: 'model' }], has_more: Boolean })
@@ -174,11 +174,11 @@ t.test('content 77: the messages family’s marks win on the model list', async 
   }
 })
 
-t.test('content 78: an unknown model is answered 404, a known one is found under both names', async t => {
+t.test('content 78: an unknown model is a 404, a known one is found under both names', async t => {
   for (const path of ['/v1beta/models/nope', '/v2/v1beta/models/team/large', '/v1beta/models/models%2Fnope']) {
-    const answer = await get(gateway.url + path)
-    t.equal(answer.status, 404, path)
-    t.match(answer.json, { error: { code: 404, status: 'NOT_FOUND' } })
+    const response = await get(gateway.url + path)
+    t.equal(response.status, 404, path)
+    t.match(response.json, { error: { code: 404, status: 'NOT_FOUND' } })
   }
   for (const id of ['GigaChat-2', 'models%2FGigaChat-2', 'google%2Fgemini-x', 'google/gemini-x']) {
     const { status, json } = await get(`${gateway.url}/v1beta/models/${id}`)

@@ -22,10 +22,10 @@ const reasonOf = (reason: string) => ({
 t.test('content 61: an upstream failure before the stream is an HTTP status', async t => {
   for (const version of versions) {
     const before = upstreamChats(emulator).length
-    const { answer } = await stream(gateway, version, '[[error:429 retry=7]]')
-    t.equal(answer.status, 429)
-    t.match(answer.headers.get('content-type'), /^application\/json/)
-    t.equal(answer.headers.get('retry-after'), '7')
+    const { response } = await stream(gateway, version, '[[error:429 retry=7]]')
+    t.equal(response.status, 429)
+    t.match(response.headers.get('content-type'), /^application\/json/)
+    t.equal(response.headers.get('retry-after'), '7')
     t.equal(upstreamChats(emulator).length, before + 1)
     const contents = '[[error:429 retry=7]]'
     const error = await catchError(() => client(version).models.generateContentStream({ model, contents }))
@@ -34,7 +34,7 @@ t.test('content 61: an upstream failure before the stream is an HTTP status', as
   }
 })
 
-t.test('content 66: every upstream status has its status, code and details, and leaks no address', async t => {
+t.test('content 66: every upstream status is mapped to a status, code and details that contain no address', async t => {
   const rows = [
     [400, 400, 'INVALID_ARGUMENT', 1],
     [401, 401, 'UNAUTHENTICATED', 2],
@@ -53,24 +53,26 @@ t.test('content 66: every upstream status has its status, code and details, and 
   for (const version of versions) {
     for (const [upstream, status, word, attempts] of rows) {
       const prompt = `[[error:${upstream} retry=7 json message=told at https://up.test/api with Bearer abc.def]]`
-      for (const answer of [
+      for (const response of [
         await countAttempts(() => generate(gateway, version, prompt), attempts),
-        await countAttempts(async () => (await stream(gateway, version, prompt)).answer, attempts)
+        await countAttempts(async () => (await stream(gateway, version, prompt)).response, attempts)
       ]) {
-        t.equal(answer.status, status, String(upstream))
-        t.match(answer.headers.get('content-type'), /^application\/json/)
-        t.strictSame(Object.keys(answer.json), ['error'])
-        t.match(answer.json.error, { code: status, status: word, message: String })
-        t.equal(answer.headers.get('retry-after'), upstream === 429 || upstream === 503 ? '7' : null)
-        t.notMatch(answer.text, /127\.0\.0\.1|up\.test|api\/v[12]|abc\.def/)
+        t.equal(response.status, status, String(upstream))
+        t.match(response.headers.get('content-type'), /^application\/json/)
+        t.strictSame(Object.keys(response.json), ['error'])
+        t.match(response.json.error, { code: status, status: word, message: String })
+        t.equal(response.headers.get('retry-after'), upstream === 429 || upstream === 503 ? '7' : null)
+        t.notMatch(response.text, /127\.0\.0\.1|up\.test|api\/v[12]|abc\.def/)
         if (upstream !== 429) continue
-        t.match(answer.json.error.details, [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '7s' }])
+        t.match(response.json.error.details, [
+          { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '7s' }
+        ])
       }
     }
   }
 })
 
-/** Raises when an answer took another number of upstream calls. */
+/** Raises when a response took another number of upstream calls. */
 async function countAttempts<Result>(ask: () => Promise<Result>, attempts: number): Promise<Result> {
   const before = upstreamChats(emulator).length
   const result = await ask()
@@ -83,37 +85,40 @@ t.test('content 67: an upstream timeout is a 504, and the upstream is cancelled 
   const before = emulator.stats.aborted
   const asked = versions.flatMap(version => [
     generate(gateway, version, '[[hang]]'),
-    stream(gateway, version, '[[hang]]').then(({ answer }) => answer)
+    stream(gateway, version, '[[hang]]').then(({ response }) => response)
   ])
-  for (const answer of await Promise.all(asked)) {
-    t.equal(answer.status, 504)
-    t.match(answer.json.error, { code: 504, status: 'DEADLINE_EXCEEDED' })
+  for (const response of await Promise.all(asked)) {
+    t.equal(response.status, 504)
+    t.match(response.json.error, { code: 504, status: 'DEADLINE_EXCEEDED' })
   }
   await emulator.waitFor(() => emulator.stats.aborted === before + asked.length)
 })
 
-t.test('bodies that are no JSON object are refused with their reason', async t => {
+t.test('bodies that are not a JSON object are refused with a reason', async t => {
   const before = emulator.requests.length
   for (const operation of ['generateContent', 'streamGenerateContent', 'embedContent', 'batchEmbedContents']) {
     for (const body of ['{bad', '', '[1]', 'null']) {
-      const answer = await call(gateway, 'v1', operation, body)
-      t.equal(answer.status, 400, `${operation} ${body}`)
-      t.match(answer.json.error, { status: 'INVALID_ARGUMENT', details: [reasonOf('invalid_json')] })
+      const response = await call(gateway, 'v1', operation, body)
+      t.equal(response.status, 400, `${operation} ${body}`)
+      t.match(response.json.error, { status: 'INVALID_ARGUMENT', details: [reasonOf('invalid_json')] })
     }
   }
   t.equal(emulator.requests.length, before)
 })
 
-t.test('a wrong method says which one is right', async t => {
+t.test('the response to a wrong method names the allowed method', async t => {
   for (const prefix of ['/v1beta', '/v2/v1beta', '/v1']) {
-    const answer = await fetch(`${gateway.url}${prefix}/models/${model}:generateContent`, { method: 'PUT', body: '{}' })
-    t.equal(answer.status, 405, prefix)
-    t.match(answer.headers.get('allow'), /POST/)
-    t.match(await answer.json(), { error: { code: 405, status: 'UNIMPLEMENTED' } })
+    const response = await fetch(`${gateway.url}${prefix}/models/${model}:generateContent`, {
+      method: 'PUT',
+      body: '{}'
+    })
+    t.equal(response.status, 405, prefix)
+    t.match(response.headers.get('allow'), /POST/)
+    t.match(await response.json(), { error: { code: 405, status: 'UNIMPLEMENTED' } })
   }
 })
 
-t.test('content 80: while shutting down the answer is 503 with a time to come back (I1, I2)', async t => {
+t.test('content 80: during shutdown requests are refused with 503 and a retry-after time (I1, I2)', async t => {
   await startDraining(gateway)
   const before = emulator.requests.length
   const content = { parts: [{ text: 'a' }] }
@@ -124,10 +129,10 @@ t.test('content 80: while shutting down the answer is 503 with a time to come ba
     ['embedContent', { content }],
     ['batchEmbedContents', { requests: [{ content }] }]
   ] as const) {
-    const answer = await call(gateway, 'v2', operation, body)
-    t.equal(answer.status, 503, operation)
-    t.equal(answer.headers.get('retry-after'), '1')
-    t.match(answer.json, {
+    const response = await call(gateway, 'v2', operation, body)
+    t.equal(response.status, 503, operation)
+    t.equal(response.headers.get('retry-after'), '1')
+    t.match(response.json, {
       error: { code: 503, status: 'UNAVAILABLE', details: [reasonOf('gateway_shutting_down')] }
     })
   }

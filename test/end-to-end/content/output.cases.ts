@@ -29,17 +29,17 @@ function sentFormat(version: Version) {
 
 t.test('content 51: a response schema becomes the upstream’s response format, converted', async t => {
   for (const version of versions) {
-    const answer = await generate(gateway, version, 'hi', json({ responseSchema }))
+    const response = await generate(gateway, version, 'hi', json({ responseSchema }))
     t.strictSame(sentFormat(version), { type: 'json_schema', schema: converted })
     t.notOk('functions' in sent() || 'function_call' in sent() || 'tools' in sent() || 'tool_config' in sent())
-    t.match(JSON.parse(textOf(answer.json)), { ok: Boolean })
-    t.strictSame(callsOf(answer.json), [])
-    t.equal(partsOf(answer.json).length, 1)
-    t.equal(answer.json.candidates[0].finishReason, 'STOP')
+    t.match(JSON.parse(textOf(response.json)), { ok: Boolean })
+    t.strictSame(callsOf(response.json), [])
+    t.equal(partsOf(response.json).length, 1)
+    t.equal(response.json.candidates[0].finishReason, 'STOP')
   }
 })
 
-t.test('content 52: a JSON response schema arrives unchanged', async t => {
+t.test('content 52: a JSON response schema is sent upstream unchanged', async t => {
   const responseJsonSchema = {
     type: 'object',
     properties: { node: { $ref: '#/$defs/N' }, either: { anyOf: [{ type: 'integer' }, { type: 'null' }] }, any: true },
@@ -48,10 +48,10 @@ t.test('content 52: a JSON response schema arrives unchanged', async t => {
     $defs: { N: { type: ['string', 'null'], description: 'nullable stays a word here' } }
   }
   for (const version of versions) {
-    const answer = await generate(gateway, version, 'hi', json({ responseJsonSchema }))
-    t.equal(answer.status, 200)
+    const response = await generate(gateway, version, 'hi', json({ responseJsonSchema }))
+    t.equal(response.status, 200)
     t.strictSame(sentFormat(version), { type: 'json_schema', schema: responseJsonSchema })
-    t.type(JSON.parse(textOf(answer.json)), 'object')
+    t.type(JSON.parse(textOf(response.json)), 'object')
   }
 })
 
@@ -70,9 +70,9 @@ t.test('content 53, 54: a media type without a schema, and a schema without the 
   ]
   for (const [generationConfig, field] of cases) {
     for (const version of versions) {
-      const answer = await generate(gateway, version, 'hi', { generationConfig })
-      t.equal(answer.status, 400, field)
-      t.match(answer.json.error, {
+      const response = await generate(gateway, version, 'hi', { generationConfig })
+      t.equal(response.status, 400, field)
+      t.match(response.json.error, {
         status: 'INVALID_ARGUMENT',
         details: [{ fieldViolations: [{ field }] }]
       })
@@ -81,23 +81,26 @@ t.test('content 53, 54: a media type without a schema, and a schema without the 
   t.equal(upstreamChats(emulator).length, before)
 })
 
-t.test('content 55: an array schema is forwarded as such, and a function beside a schema is not forced', async t => {
-  const list = { type: 'ARRAY', items: { type: 'STRING' } }
-  const tools = [{ functionDeclarations: [{ name: 'A', parametersJsonSchema: { type: 'object' } }] }]
-  for (const version of versions) {
-    const answer = await generate(gateway, version, 'hi', json({ responseSchema: list }))
-    t.strictSame(sentFormat(version).schema, { type: 'array', items: { type: 'string' } })
-    t.ok(Array.isArray(JSON.parse(textOf(answer.json))))
-    const both = { ...json({ responseSchema: list }), tools }
-    t.ok(textOf((await generate(gateway, version, 'hi', both)).json))
-    t.equal(listSentFunctions(sent())[0]?.name, 'A')
-    t.notOk('function_call' in sent() || 'tool_config' in sent())
-    const called = await generate(gateway, version, '[[tool:A {"a":1}]]', both)
-    t.match(callsOf(called.json), [{ name: 'A', args: { a: 1 } }])
+t.test(
+  'content 55: an array schema is forwarded as an array schema, and a function beside a schema is not forced',
+  async t => {
+    const list = { type: 'ARRAY', items: { type: 'STRING' } }
+    const tools = [{ functionDeclarations: [{ name: 'A', parametersJsonSchema: { type: 'object' } }] }]
+    for (const version of versions) {
+      const response = await generate(gateway, version, 'hi', json({ responseSchema: list }))
+      t.strictSame(sentFormat(version).schema, { type: 'array', items: { type: 'string' } })
+      t.ok(Array.isArray(JSON.parse(textOf(response.json))))
+      const both = { ...json({ responseSchema: list }), tools }
+      t.ok(textOf((await generate(gateway, version, 'hi', both)).json))
+      t.equal(listSentFunctions(sent())[0]?.name, 'A')
+      t.notOk('function_call' in sent() || 'tool_config' in sent())
+      const called = await generate(gateway, version, '[[tool:A {"a":1}]]', both)
+      t.match(callsOf(called.json), [{ name: 'A', args: { a: 1 } }])
+    }
   }
-})
+)
 
-t.test('content 63: a structured stream is nothing but the JSON text', async t => {
+t.test('content 63: a structured stream contains only the JSON text', async t => {
   for (const version of versions) {
     const { chunks } = await stream(gateway, version, 'hi', json({ responseSchema }))
     t.equal(sent().stream, true)
@@ -108,7 +111,7 @@ t.test('content 63: a structured stream is nothing but the JSON text', async t =
   }
 })
 
-t.test('a chosen word of an enum comes bare, streamed and whole', async t => {
+t.test('an enum value is returned as plain text, streamed and whole', async t => {
   const generationConfig = {
     responseMimeType: 'text/x.enum',
     responseSchema: { type: 'STRING', enum: ['red', 'blue'] }

@@ -16,23 +16,29 @@ import {
 
 const { emulator, gateway } = await startSharedGateway(emulatorOptions)
 
-/** What the upstream was sent with these members, besides model and messages. */
+/** The members that the upstream received for these, except model and messages. */
 async function sent(version: Version, more: object) {
-  const answer = await generate(gateway, version, 'hi', more)
-  if (answer.status !== 200) throw new Error(answer.text)
+  const response = await generate(gateway, version, 'hi', more)
+  if (response.status !== 200) throw new Error(response.text)
   const { model: _model, messages, ...rest } = lastUpstreamChat(emulator).body
   return { messages, rest }
 }
 
-t.test('content 13, 14: the instruction is one text without separator, or a plain string', async t => {
-  for (const systemInstruction of [{ parts: [{ text: 's1' }, { text: 's2' }] }, 's1s2']) {
-    t.strictSame((await sent('v1', { systemInstruction })).messages, [
-      { role: 'system', content: 's1s2' },
-      { role: 'user', content: 'hi' }
-    ])
-    t.strictSame((await sent('v2', { systemInstruction })).messages[0], { role: 'system', content: [{ text: 's1s2' }] })
+t.test(
+  'content 13, 14: the parts of an instruction are joined without separator, and a plain string is accepted',
+  async t => {
+    for (const systemInstruction of [{ parts: [{ text: 's1' }, { text: 's2' }] }, 's1s2']) {
+      t.strictSame((await sent('v1', { systemInstruction })).messages, [
+        { role: 'system', content: 's1s2' },
+        { role: 'user', content: 'hi' }
+      ])
+      t.strictSame((await sent('v2', { systemInstruction })).messages[0], {
+        role: 'system',
+        content: [{ text: 's1s2' }]
+      })
+    }
   }
-})
+)
 
 t.test('content 15, 16: sampling is root members on v1 and model options on v2', async t => {
   const wire = { temperature: 0.2, top_p: 0.5, max_tokens: 33 }
@@ -50,32 +56,35 @@ t.test('content 17: a temperature of zero becomes a top_p of zero', async t => {
   t.strictSame((await sent('v1', { generationConfig: { temperature: -1 } })).rest, {})
 })
 
-t.test('content 18: parameters without effect are accepted, not sent, and one candidate comes back', async t => {
-  const ignored = {
-    generationConfig: {
-      topK: 3,
-      candidateCount: 2,
-      seed: 1,
-      presencePenalty: 1,
-      frequencyPenalty: 1,
-      responseModalities: ['TEXT'],
-      responseLogprobs: true,
-      speechConfig: {},
-      mediaResolution: 'MEDIA_RESOLUTION_LOW'
-    },
-    safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }],
-    cachedContent: 'cachedContents/c',
-    labels: { a: 'b' },
-    serviceTier: 'x',
-    store: true,
-    extra_body: { profanity_check: false },
-    unknownMember: 1
+t.test(
+  'content 18: parameters without effect are accepted and not sent, and the response has one candidate',
+  async t => {
+    const ignored = {
+      generationConfig: {
+        topK: 3,
+        candidateCount: 2,
+        seed: 1,
+        presencePenalty: 1,
+        frequencyPenalty: 1,
+        responseModalities: ['TEXT'],
+        responseLogprobs: true,
+        speechConfig: {},
+        mediaResolution: 'MEDIA_RESOLUTION_LOW'
+      },
+      safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }],
+      cachedContent: 'cachedContents/c',
+      labels: { a: 'b' },
+      serviceTier: 'x',
+      store: true,
+      extra_body: { profanity_check: false },
+      unknownMember: 1
+    }
+    for (const version of versions) {
+      t.strictSame((await sent(version, ignored)).rest, {}, version)
+      t.equal((await generate(gateway, version, 'hi', ignored)).json.candidates.length, 1)
+    }
   }
-  for (const version of versions) {
-    t.strictSame((await sent(version, ignored)).rest, {}, version)
-    t.equal((await generate(gateway, version, 'hi', ignored)).json.candidates.length, 1)
-  }
-})
+)
 
 t.test('content 19: a body in snake case means the same as one in camel case', async t => {
   const snake = {
@@ -108,7 +117,7 @@ t.test('content 19: a body in snake case means the same as one in camel case', a
   }
 })
 
-t.test('content 20: the answer is cut before a stop sequence and ends with STOP', async t => {
+t.test('content 20: the text ends before a stop sequence and the finish reason is STOP', async t => {
   const generationConfig = { stopSequences: ['xx', 'lo'] }
   for (const version of versions) {
     const whole = await generate(gateway, version, '[[text:Hello]]', { generationConfig })
@@ -138,12 +147,12 @@ t.test('content 21, 22: a thinking level is an effort, a budget of zero sends no
     for (const thinkingBudget of [0, -1]) {
       t.strictSame((await sent(version, think({ thinkingBudget, includeThoughts: true }))).rest, {})
     }
-    const answer = await generate(gateway, version, 'hi', think({ thinkingBudget: 0 }))
-    t.notOk(partsOf(answer.json).some(part => part.thought))
+    const response = await generate(gateway, version, 'hi', think({ thinkingBudget: 0 }))
+    t.notOk(partsOf(response.json).some(part => part.thought))
   }
 })
 
-t.test('content 23: with includeThoughts the reasoning comes as a thought part before the text', async t => {
+t.test('content 23: with includeThoughts the reasoning is a thought part before the text', async t => {
   const generationConfig = { thinkingConfig: { includeThoughts: true } }
   for (const version of versions) {
     for (const prompt of ['[[reason:because]][[text:done]]', '[[text:<think>because</think>done]]']) {
@@ -159,19 +168,19 @@ t.test('content 23: with includeThoughts the reasoning comes as a thought part b
   }
 })
 
-t.test('content 24: without includeThoughts reasoning disappears, streamed and whole', async t => {
+t.test('content 24: without includeThoughts no reasoning is returned, streamed and whole', async t => {
   for (const version of versions) {
     for (const prompt of ['[[chunks:<thi|nk>why</th|ink>Hel|lo]]', '[[reason:why]][[text:Hello]]']) {
       const whole = await generate(gateway, version, prompt)
       t.strictSame(partsOf(whole.json), [{ text: 'Hello' }])
-      const { answer, chunks } = await stream(gateway, version, prompt)
+      const { response, chunks } = await stream(gateway, version, prompt)
       t.equal(textOf(...chunks), 'Hello')
-      t.notMatch(answer.text, /think|why|thought/)
+      t.notMatch(response.text, /think|why|thought/)
     }
   }
 })
 
-t.test('content 50: contents of a wrong shape are refused with the path of the member', async t => {
+t.test('content 50: contents of a wrong form are refused with the path of the member', async t => {
   const before = upstreamChats(emulator).length
   const text = { text: 'hi' }
   const cases: Array<[object, string]> = [
@@ -195,10 +204,10 @@ t.test('content 50: contents of a wrong shape are refused with the path of the m
   ]
   for (const version of versions) {
     for (const [body, field] of cases) {
-      const answer = await call(gateway, version, 'generateContent', body)
-      t.equal(answer.status, 400, field)
+      const response = await call(gateway, version, 'generateContent', body)
+      t.equal(response.status, 400, field)
       t.match(
-        answer.json.error,
+        response.json.error,
         {
           code: 400,
           status: 'INVALID_ARGUMENT',
@@ -211,7 +220,7 @@ t.test('content 50: contents of a wrong shape are refused with the path of the m
   t.equal(upstreamChats(emulator).length, before)
 })
 
-t.test('one content without the list around it is taken', async t => {
+t.test('a single content that is not in a list is accepted', async t => {
   for (const version of versions) {
     t.equal((await call(gateway, version, 'generateContent', { contents: user({ text: 'hi' }) })).status, 200)
     t.equal(lastUpstreamChat(emulator).body.messages.length, 1)

@@ -6,7 +6,7 @@ import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { lastReceived } from '../../support/upstream.ts'
 import { emulatorOptions, generate, model, say } from './support.ts'
 
-/** Of letters that no token of the upstream has, so that it can be looked for. */
+/** A key whose letters no upstream token has, so that it can be searched in all upstream headers. */
 const key = 'key.of.this.gateway'
 const { emulator, gateway } = await startSharedGateway(emulatorOptions)
 const configured = await startGateway(t, {
@@ -25,13 +25,13 @@ function send(path: string, body: object = say('hi')) {
   return post(gateway.url + path, body)
 }
 
-t.test('content 1: a call under v1beta reaches the v1 contract and comes back with text, STOP and usage', async t => {
-  const answer = await send(`/v1beta/models/${model}:generateContent`, say('[[text:Hello]][[usage:19,8,5]]'))
-  t.equal(answer.status, 200)
+t.test('content 1: a call under v1beta uses the v1 contract and returns text, STOP and usage', async t => {
+  const response = await send(`/v1beta/models/${model}:generateContent`, say('[[text:Hello]][[usage:19,8,5]]'))
+  t.equal(response.status, 200)
   const upstream = lastUpstreamChat(emulator)
   t.equal(upstream.path, '/api/v1/chat/completions')
   t.strictSame(upstream.body, { model, messages: [{ role: 'user', content: '[[text:Hello]][[usage:19,8,5]]' }] })
-  t.strictSame(answer.json, {
+  t.strictSame(response.json, {
     candidates: [
       {
         index: 0,
@@ -41,7 +41,7 @@ t.test('content 1: a call under v1beta reaches the v1 contract and comes back wi
       }
     ],
     modelVersion: model,
-    responseId: answer.headers.get('x-request-id'),
+    responseId: response.headers.get('x-request-id'),
     usageMetadata: {
       promptTokenCount: 19,
       candidatesTokenCount: 8,
@@ -72,7 +72,7 @@ t.test('content 4: an unversioned prefix follows the configured API mode', async
   }
 })
 
-t.test('content 5, 6, 8: an id may hold slashes and colons, and one leading models/ is taken off', async t => {
+t.test('content 5, 6, 8: an id may contain slashes and colons, and one leading models/ is removed', async t => {
   for (const [path, expected] of [
     ['models/google/gemini-x:generateContent', 'google/gemini-x'],
     ['models/google%2Fgemini-x:generateContent', 'google/gemini-x'],
@@ -81,15 +81,15 @@ t.test('content 5, 6, 8: an id may hold slashes and colons, and one leading mode
     ['models/X:2.0:generateContent', 'X:2.0']
   ] as const) {
     for (const prefix of ['/v1beta', '/v2/v1beta', '/v1']) {
-      const answer = await send(`${prefix}/${path}`)
-      t.equal(answer.status, 200, path)
+      const response = await send(`${prefix}/${path}`)
+      t.equal(response.status, 200, path)
       t.equal(lastUpstreamChat(emulator).body.model, expected)
-      t.equal(answer.json.modelVersion, expected)
+      t.equal(response.json.modelVersion, expected)
     }
   }
 })
 
-t.test('content 7: embedding operations take ids with slashes as well', async t => {
+t.test('content 7: embedding operations accept ids with slashes too', async t => {
   const content = { parts: [{ text: 'hi' }] }
   for (const [operation, body, member] of [
     ['embedContent', { content }, 'embedding'],
@@ -99,44 +99,47 @@ t.test('content 7: embedding operations take ids with slashes as well', async t 
       await send(`/v1beta/models/${path}:${operation}`, body)
       t.strictSame(lastReceived(emulator, '/embeddings').body, { model: 'a/b', input: ['hi'] })
     }
-    // The embedded upstream knows this one: what follows a colon is the build of a model.
-    const answer = await send(`/v1beta/models/Embeddings:a/b:${operation}`, body)
-    t.equal(answer.status, 200)
-    t.match([answer.json[member]].flat()[0].values, [Number, Number])
+    // The emulator knows this model: the part after a colon names its build.
+    const response = await send(`/v1beta/models/Embeddings:a/b:${operation}`, body)
+    t.equal(response.status, 200)
+    t.match([response.json[member]].flat()[0].values, [Number, Number])
     t.strictSame(lastReceived(emulator, '/embeddings').body, { model: 'Embeddings:a/b', input: ['hi'] })
   }
 })
 
-t.test('content 9: an operation that does not exist is answered 404 in the family’s form', async t => {
+t.test('content 9: an unknown operation is a 404 in the family’s form', async t => {
   const before = emulator.requests.length
   for (const prefix of ['', '/v1', '/v2', '/v1beta', '/v1/v1beta', '/v2/v1beta']) {
     for (const operation of ['predict', 'batchGenerateContent', 'asyncBatchEmbedContent', 'generatecontent']) {
-      const answer = await send(`${prefix}/models/${model}:${operation}`)
-      t.equal(answer.status, 404, prefix + operation)
-      t.match(answer.json, { error: { code: 404, status: 'NOT_FOUND', message: String } })
+      const response = await send(`${prefix}/models/${model}:${operation}`)
+      t.equal(response.status, 404, prefix + operation)
+      t.match(response.json, { error: { code: 404, status: 'NOT_FOUND', message: String } })
     }
   }
   t.equal((await send('/v1beta/tunedModels/x:generateContent')).status, 404)
   t.equal(emulator.requests.length, before)
 })
 
-t.test('content 10: the gateway key is taken from the header, the query or a bearer token and stays here', async t => {
-  const path = `/v1beta/models/${model}:generateContent`
-  for (const [query, headers] of [
-    ['', { 'x-goog-api-key': key }],
-    [`?key=${key}`, {}],
-    ['', { authorization: `Bearer ${key}` }],
-    ['', { 'x-api-key': key }],
-    ['?key=', { 'x-goog-api-key': key }]
-  ] as const) {
-    const answer = await post(configured.url + path + query, say('hi'), headers)
-    t.equal(answer.status, 200)
-    t.notOk(JSON.stringify(lastUpstreamChat(emulator).headers).includes(key))
-    t.equal(emulator.requests.at(-1)?.query, '')
+t.test(
+  'content 10: the gateway key is read from the header, the query or a bearer token and is not forwarded',
+  async t => {
+    const path = `/v1beta/models/${model}:generateContent`
+    for (const [query, headers] of [
+      ['', { 'x-goog-api-key': key }],
+      [`?key=${key}`, {}],
+      ['', { authorization: `Bearer ${key}` }],
+      ['', { 'x-api-key': key }],
+      ['?key=', { 'x-goog-api-key': key }]
+    ] as const) {
+      const response = await post(configured.url + path + query, say('hi'), headers)
+      t.equal(response.status, 200)
+      t.notOk(JSON.stringify(lastUpstreamChat(emulator).headers).includes(key))
+      t.equal(emulator.requests.at(-1)?.query, '')
+    }
   }
-})
+)
 
-t.test('content 11: without a key the answer is 401 in the family’s form', async t => {
+t.test('content 11: without a key the response is a 401 in the family’s form', async t => {
   const before = upstreamChats(emulator).length
   const path = `/v1beta/models/${model}:generateContent`
   for (const [query, headers] of [
@@ -144,10 +147,10 @@ t.test('content 11: without a key the answer is 401 in the family’s form', asy
     ['?key=wrong', { 'x-goog-api-key': key }],
     ['', { authorization: 'Bearer wrong', 'x-goog-api-key': key }]
   ] as const) {
-    const answer = await post(configured.url + path + query, say('hi'), headers)
-    t.equal(answer.status, 401)
-    t.strictSame(Object.keys(answer.json), ['error'])
-    t.match(answer.json.error, {
+    const response = await post(configured.url + path + query, say('hi'), headers)
+    t.equal(response.status, 401)
+    t.strictSame(Object.keys(response.json), ['error'])
+    t.match(response.json.error, {
       code: 401,
       status: 'UNAUTHENTICATED',
       details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID', domain: 'gateway' }]
@@ -156,7 +159,7 @@ t.test('content 11: without a key the answer is 401 in the family’s form', asy
   t.equal(upstreamChats(emulator).length, before)
 })
 
-t.test('content 12: headers that the SDK adds by itself are not forwarded', async t => {
+t.test('content 12: headers that the SDK adds are not forwarded', async t => {
   const client = new GoogleGenAI({ apiKey: 'secret-key', httpOptions: { baseUrl: gateway.url, timeout: 30_000 } })
   const response = await client.models.generateContent({ model, contents: '[[text:Hello]]' })
   t.equal(response.text, 'Hello')
@@ -165,20 +168,23 @@ t.test('content 12: headers that the SDK adds by itself are not forwarded', asyn
   t.notMatch(JSON.stringify(headers), /secret-key|google-genai/)
 })
 
-t.test('the time that a client allows is the deadline', async t => {
-  const answer = await generate(gateway, 'v1', '[[hang]]', {}, { headers: { 'x-server-timeout': '0.2' } })
-  t.equal(answer.status, 504)
-  t.match(answer.json.error, { code: 504, status: 'DEADLINE_EXCEEDED' })
+t.test('x-server-timeout of a client is the deadline of its request', async t => {
+  const response = await generate(gateway, 'v1', '[[hang]]', {}, { headers: { 'x-server-timeout': '0.2' } })
+  t.equal(response.status, 504)
+  t.match(response.json.error, { code: 504, status: 'DEADLINE_EXCEEDED' })
 })
 
-t.test('content 81: with model passing off the configured models are used and the path’s model comes back', async t => {
-  const base = `${configured.url}/v1/models/${model}`
-  const answer = await post(`${base}:generateContent?key=${key}`, say('hi'))
-  t.equal(answer.status, 200)
-  t.equal(lastUpstreamChat(emulator).body.model, 'GigaChat-2-Pro')
-  t.equal(answer.json.modelVersion, model)
-  t.equal((await post(`${base}:embedContent?key=${key}`, { content: { parts: [{ text: 'a' }] } })).status, 200)
-  t.match(lastReceived(emulator, '/embeddings').body, { model: 'Embeddings-2' })
-  t.equal((await post(`${base}:countTokens?key=${key}`, say('hi'))).status, 200)
-  t.match(lastReceived(emulator, '/tokens/count').body, { model: 'GigaChat-2-Pro' })
-})
+t.test(
+  'content 81: with model passing off the configured models are used and the response names the path’s model',
+  async t => {
+    const base = `${configured.url}/v1/models/${model}`
+    const response = await post(`${base}:generateContent?key=${key}`, say('hi'))
+    t.equal(response.status, 200)
+    t.equal(lastUpstreamChat(emulator).body.model, 'GigaChat-2-Pro')
+    t.equal(response.json.modelVersion, model)
+    t.equal((await post(`${base}:embedContent?key=${key}`, { content: { parts: [{ text: 'a' }] } })).status, 200)
+    t.match(lastReceived(emulator, '/embeddings').body, { model: 'Embeddings-2' })
+    t.equal((await post(`${base}:countTokens?key=${key}`, say('hi'))).status, 200)
+    t.match(lastReceived(emulator, '/tokens/count').body, { model: 'GigaChat-2-Pro' })
+  }
+)

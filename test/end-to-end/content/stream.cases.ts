@@ -23,7 +23,7 @@ const tools = [{ functionDeclarations: [{ name: 'A', parametersJsonSchema: { typ
 const client = (version: string) =>
   new GoogleGenAI({ apiKey: 'unused', httpOptions: { baseUrl: `${gateway.url}/${version}` } })
 
-/** What ends every stream: reason, usage, and a content, or the SDK's chat would forget the turn. */
+/** Checks the last chunk of a stream: reason, usage, and a content, without which the SDK's chat drops the turn from its history. */
 function checkLast(t: Test, last: Chunk, finishReason = 'STOP') {
   t.equal(last.candidates[0].finishReason, finishReason)
   t.match(last.usageMetadata, { promptTokenCount: Number, candidatesTokenCount: Number, totalTokenCount: Number })
@@ -31,14 +31,14 @@ function checkLast(t: Test, last: Chunk, finishReason = 'STOP') {
   t.ok(partsOf(last).length > 0)
 }
 
-t.test('content 56: a stream holds one chunk per text and a last one with reason, usage and content', async t => {
+t.test('content 56: a stream has one chunk per text and a last one with reason, usage and content', async t => {
   for (const version of versions) {
-    const { answer, chunks } = await stream(gateway, version, '[[chunks:Hel|lo]][[usage:19,8,5]]')
+    const { response, chunks } = await stream(gateway, version, '[[chunks:Hel|lo]][[usage:19,8,5]]')
     t.equal(lastUpstreamChat(emulator).body.stream, true)
-    t.match(answer.headers.get('content-type'), /^text\/event-stream/)
-    t.notMatch(answer.text, /event:|\[DONE\]/)
+    t.match(response.headers.get('content-type'), /^text\/event-stream/)
+    t.notMatch(response.text, /event:|\[DONE\]/)
     t.equal(chunks.length, 3)
-    const identity = { modelVersion: model, responseId: answer.headers.get('x-request-id') }
+    const identity = { modelVersion: model, responseId: response.headers.get('x-request-id') }
     t.strictSame(chunks.slice(0, 2), [
       { candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'Hel' }] } }], ...identity },
       { candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'lo' }] } }], ...identity }
@@ -52,16 +52,16 @@ t.test('content 56: a stream holds one chunk per text and a last one with reason
 t.test('content 57: alt=json streams a JSON array, and without alt the stream is server-sent events (G1)', async t => {
   for (const version of versions) {
     const body = say('[[chunks:Hel|lo]]')
-    const answer = await call(gateway, version, 'streamGenerateContent', body, { query: '?alt=json' })
-    t.match(answer.headers.get('content-type'), /^application\/json/)
-    t.match(answer.text, /^\[\{.*\},\r\n\{.*\},\r\n\{.*\}\]$/)
-    t.equal(answer.json.length, 3)
-    t.equal(textOf(...answer.json), 'Hello')
-    checkLast(t, answer.json[2])
+    const response = await call(gateway, version, 'streamGenerateContent', body, { query: '?alt=json' })
+    t.match(response.headers.get('content-type'), /^application\/json/)
+    t.match(response.text, /^\[\{.*\},\r\n\{.*\},\r\n\{.*\}\]$/)
+    t.equal(response.json.length, 3)
+    t.equal(textOf(...response.json), 'Hello')
+    checkLast(t, response.json[2])
     t.equal(emulator.requests.at(-1)?.query, '')
 
     const plain = await stream(gateway, version, '[[chunks:Hel|lo]]', {}, { query: '' })
-    t.match(plain.answer.headers.get('content-type'), /^text\/event-stream/)
+    t.match(plain.response.headers.get('content-type'), /^text\/event-stream/)
     t.equal(textOf(...plain.chunks), 'Hello')
 
     const cut = say('[[errframe:503 message=gone]][[chunks:one|two]]')
@@ -96,7 +96,7 @@ t.test('content 58: the SDK’s chat keeps a streamed turn in its history', asyn
   }
 })
 
-t.test('content 59, 60: a call is one chunk, whenever the upstream says why it ended', async t => {
+t.test('content 59, 60: a call is one chunk, wherever the upstream sends the finish reason', async t => {
   for (const version of versions) {
     for (const form of ['', '[[callsplit]]', '[[split:1]]', version === 'v1' ? '[[argfrag:2]]' : '[[msgcall]]']) {
       const { chunks } = await stream(gateway, version, `${form}[[tool:A {"city":"Omsk"}]]`, { tools })
@@ -112,7 +112,7 @@ t.test('content 59, 60: a call is one chunk, whenever the upstream says why it e
   }
 })
 
-t.test('content 62: a failure inside the stream is a frame with a numeric code that the SDK throws (A14)', async t => {
+t.test('content 62: a failure within the stream is a frame with a numeric code, and the SDK throws (A14)', async t => {
   for (const version of versions) {
     for (const [directive, code, status] of [
       ['[[die]]', 502, 'UNAVAILABLE'],
@@ -122,11 +122,11 @@ t.test('content 62: a failure inside the stream is a frame with a numeric code t
       ['[[errframe:500 message=broken]]', 500, 'INTERNAL']
     ] as const) {
       const prompt = `${directive}[[chunks:one|two|three]]`
-      const { answer, chunks } = await stream(gateway, version, prompt)
-      t.equal(answer.status, 200)
+      const { response, chunks } = await stream(gateway, version, prompt)
+      t.equal(response.status, 200)
       t.match(chunks[0], { candidates: [{ content: { parts: [{ text: 'one' }] } }] }, directive)
       t.match(chunks.at(-1), { error: { code, status, message: String } }, directive)
-      t.notMatch(answer.text, /127\.0\.0\.1|api\/v[12]/)
+      t.notMatch(response.text, /127\.0\.0\.1|api\/v[12]/)
       t.notOk(chunks.some(chunk => chunk.candidates?.[0].finishReason !== undefined))
       const error = await catchError(async () => {
         for await (const chunk of await client(version).models.generateContentStream({ model, contents: prompt })) {
@@ -139,7 +139,7 @@ t.test('content 62: a failure inside the stream is a frame with a numeric code t
   }
 })
 
-t.test('content 64: the upstream’s finish words become those of the family', async t => {
+t.test('content 64: the upstream’s finish reasons are mapped to those of the family', async t => {
   const words = [
     ['stop', 'STOP'],
     ['length', 'MAX_TOKENS'],
@@ -171,7 +171,7 @@ t.test('content 65: cached tokens are counted (D3)', async t => {
   }
 })
 
-t.test('an answer that says nothing is still an answer', async t => {
+t.test('an empty response has one empty text part, and its stream has only the last chunk', async t => {
   for (const version of versions) {
     const whole = await generate(gateway, version, '[[text:""]]')
     t.strictSame(partsOf(whole.json), [{ text: '' }])

@@ -1,15 +1,15 @@
-// What the tests of the content family have in common: requests of the smallest form, and the chunks of a stream.
+// Shared by the tests of the content family: minimal requests, and the chunks of a stream.
 
 import type { createEmulator } from '../../../ops/emulator/server.ts'
-import { type Answer, post } from '../../support/client.ts'
+import { type HttpResponse, post } from '../../support/client.ts'
 
 export const model = 'gemini-2.5-pro'
-/** The model of v2 that may make several calls. */
+/** The v2 model that may return several calls. */
 export const largest = 'GigaChat-2-Max'
 export const versions = ['v1', 'v2'] as const
 export type Version = (typeof versions)[number]
 
-/** Clients of this family bring model names of their own; the embedded upstream must know them. */
+/** Clients of this family send the vendor's model names; the emulator must know them. */
 export const emulatorOptions: Parameters<typeof createEmulator>[0] = {
   extraModels: [model, 'gemini-x', 'google/gemini-x', 'X']
 }
@@ -31,39 +31,39 @@ export function call(
   operation: string,
   body: object | string,
   options: Options = {}
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const path = `/${version}/v1beta/models/${options.model ?? model}:${operation}${options.query ?? ''}`
   return post(gateway.url + path, body, options.headers)
 }
 
-/** Asks one question, or sends the contents of `more`. */
+/** Sends one question, or the contents of `more`. */
 export function generate(
   gateway: { url: string },
   version: Version,
   text: string,
   more: object = {},
   options: Options = {}
-): Promise<Answer> {
+): Promise<HttpResponse> {
   return call(gateway, version, 'generateContent', { ...say(text), ...more }, options)
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are not there.
+// biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are absent.
 export type Chunk = any
 
-/** Asks for a stream as server-sent events, as the SDK does. */
+/** Requests a stream of server-sent events, as the SDK does. */
 export async function stream(
   gateway: { url: string },
   version: Version,
   text: string,
   more: object = {},
   options: Options = {}
-): Promise<{ answer: Answer; chunks: Chunk[] }> {
+): Promise<{ response: HttpResponse; chunks: Chunk[] }> {
   const body = { ...say(text), ...more }
-  const answer = await call(gateway, version, 'streamGenerateContent', body, { query: '?alt=sse', ...options })
-  return { answer, chunks: answer.status === 200 ? readChunks(answer.text) : [] }
+  const response = await call(gateway, version, 'streamGenerateContent', body, { query: '?alt=sse', ...options })
+  return { response, chunks: response.status === 200 ? readChunks(response.text) : [] }
 }
 
-/** Every frame is one line of data; the SDK knows neither event names nor an end mark, and no frame may be cut off. */
+/** Every frame is one line of data; the SDK knows neither event names nor an end mark, and every frame must be complete. */
 export function readChunks(text: string): Chunk[] {
   if (!text.endsWith('\n\n')) throw new Error('The stream ends inside a frame.')
   return text
@@ -75,11 +75,11 @@ export function readChunks(text: string): Chunk[] {
     })
 }
 
-export function partsOf(answer: Chunk): Chunk[] {
-  return answer.candidates?.[0]?.content?.parts ?? []
+export function partsOf(response: Chunk): Chunk[] {
+  return response.candidates?.[0]?.content?.parts ?? []
 }
 
-/** The visible text of one answer, or of the chunks of one. */
+/** The visible text of one response, or of the chunks of one. */
 export function textOf(...chunks: Chunk[]): string {
   return chunks
     .flatMap(partsOf)

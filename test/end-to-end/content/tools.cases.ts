@@ -38,7 +38,7 @@ function sent() {
   return lastUpstreamChat(emulator).body
 }
 
-t.test('content 25: functions reach v1 with lower-case types and null as a type, formats kept', async t => {
+t.test('content 25: functions are sent to v1 with lower-case types, null as a type and unchanged formats', async t => {
   const parameters = {
     type: 'OBJECT',
     properties: {
@@ -61,19 +61,19 @@ t.test('content 25: functions reach v1 with lower-case types and null as a type,
     required: ['city']
   }
   const tools = declare({ name: 'A', description: 'does', parameters }, { name: 'B' })
-  const answer = await generate(gateway, 'v1', '[[tool:A {"city":"Omsk"}]]', tools)
+  const response = await generate(gateway, 'v1', '[[tool:A {"city":"Omsk"}]]', tools)
   t.strictSame(sent().functions, [
     { name: 'A', description: 'does', parameters: expected },
     { name: 'B', parameters: { type: 'object', properties: {} } }
   ])
   t.strictSame(Object.keys(sent().functions[0].parameters.properties), ['days', 'city', 'tags', 'any'])
   t.notOk('function_call' in sent())
-  t.equal(partsOf(answer.json).length, 1)
-  t.match(callsOf(answer.json), [{ name: 'A', args: { city: 'Omsk' }, id: /^[a-zA-Z0-9_-]{1,128}$/ }])
-  t.equal(answer.json.candidates[0].finishReason, 'STOP')
+  t.equal(partsOf(response.json).length, 1)
+  t.match(callsOf(response.json), [{ name: 'A', args: { city: 'Omsk' }, id: /^[a-zA-Z0-9_-]{1,128}$/ }])
+  t.equal(response.json.candidates[0].finishReason, 'STOP')
 })
 
-t.test('content 26: functions reach v2 in one list; a JSON Schema arrives unchanged', async t => {
+t.test('content 26: functions are sent to v2 in one list, a JSON Schema unchanged', async t => {
   const parametersJsonSchema = {
     type: 'object',
     properties: { node: { $ref: '#/$defs/N' }, free: true, nullable: { type: 'boolean' } },
@@ -84,7 +84,7 @@ t.test('content 26: functions reach v2 in one list; a JSON Schema arrives unchan
     ...declare({ name: 'A', parametersJsonSchema }).tools,
     ...declare({ name: 'B', parameters: { type: 'OBJECT', properties: {}, propertyOrdering: [] } }).tools
   ]
-  const answer = await generate(gateway, 'v2', '[[tool:A {"node":null}]]', { tools })
+  const response = await generate(gateway, 'v2', '[[tool:A {"node":null}]]', { tools })
   t.strictSame(sent().tools, [
     {
       functions: {
@@ -95,10 +95,10 @@ t.test('content 26: functions reach v2 in one list; a JSON Schema arrives unchan
       }
     }
   ])
-  t.match(callsOf(answer.json), [{ name: 'A', args: { node: null } }])
+  t.match(callsOf(response.json), [{ name: 'A', args: { node: null } }])
 })
 
-t.test('content 27, 30, 33: declarations and choices that make no sense are refused', async t => {
+t.test('content 27, 30, 33: invalid declarations and tool choices are refused', async t => {
   const before = upstreamChats(emulator).length
   const cases: Array<[object, string | RegExp]> = [
     [declare({ ...A, parameters: { type: 'OBJECT' } }), /^tools\[0\]\.functionDeclarations\[0\]/],
@@ -111,23 +111,23 @@ t.test('content 27, 30, 33: declarations and choices that make no sense are refu
   ]
   for (const version of versions) {
     for (const [more, field] of cases) {
-      const answer = await generate(gateway, version, 'go', more)
-      t.equal(answer.status, 400, String(field))
-      t.equal(answer.json.error.status, 'INVALID_ARGUMENT')
-      t.match(answer.json.error.details.at(-1), { fieldViolations: [{ field }] }, String(field))
+      const response = await generate(gateway, version, 'go', more)
+      t.equal(response.status, 400, String(field))
+      t.equal(response.json.error.status, 'INVALID_ARGUMENT')
+      t.match(response.json.error.details.at(-1), { fieldViolations: [{ field }] }, String(field))
     }
   }
   t.equal(upstreamChats(emulator).length, before)
 })
 
-t.test('content 28: one allowed function is the only one declared, and forced', async t => {
+t.test('content 28: a single allowed function is the only one that is declared, and it is forced', async t => {
   const choice = choose({ mode: 'ANY', allowedFunctionNames: ['B'] })
   for (const version of versions) {
-    const answer = await generate(gateway, version, 'go', choice)
+    const response = await generate(gateway, version, 'go', choice)
     t.strictSame(listSentFunctions(sent()), [wireB])
     if (version === 'v1') t.strictSame(sent().function_call, { name: 'B' })
     else t.strictSame(sent().tool_config, { mode: 'forced', function_name: 'B' })
-    t.match(callsOf(answer.json), [{ name: 'B' }])
+    t.match(callsOf(response.json), [{ name: 'B' }])
   }
 })
 
@@ -140,18 +140,18 @@ t.test('content 29: any of several functions is refused on v1 and forced without
     { fieldViolations: [{ field: 'toolConfig.functionCallingConfig' }] }
   ])
   t.equal(upstreamChats(emulator).length, before)
-  const answer = await generate(gateway, 'v2', 'go', choose({ mode: 'ANY' }))
-  t.equal(answer.status, 200)
+  const response = await generate(gateway, 'v2', 'go', choose({ mode: 'ANY' }))
+  t.equal(response.status, 200)
   t.strictSame(sent().tool_config, { mode: 'forced' })
   t.strictSame(listSentFunctions(sent()), [wireA, wireB])
 })
 
 t.test('content 31: the mode NONE removes the functions, tools of the provider stay', async t => {
   for (const version of versions) {
-    const answer = await generate(gateway, version, '[[tool:A {}]]', choose({ mode: 'NONE' }))
+    const response = await generate(gateway, version, '[[tool:A {}]]', choose({ mode: 'NONE' }))
     t.strictSame(listSentFunctions(sent()), [])
-    t.strictSame(callsOf(answer.json), [])
-    t.ok(textOf(answer.json))
+    t.strictSame(callsOf(response.json), [])
+    t.ok(textOf(response.json))
   }
   const both = { tools: [{ functionDeclarations: [A] }, { googleSearch: {} }] }
   await generate(gateway, 'v2', 'go', choose({ mode: 'NONE' }, both))
@@ -174,35 +174,35 @@ const providerTools = {
   tools: [{ googleSearch: { timeRangeFilter: {} } }, { urlContext: {} }, { codeExecution: {} }, { googleMaps: {} }]
 }
 
-t.test('content 34: tools of the provider reach v2 under its own names, and sources are told', async t => {
+t.test('content 34: provider tools are sent to v2 under its names, and sources are returned', async t => {
   const prompt = '[[builtin:web_search]]'
-  const answer = await generate(gateway, 'v2', prompt, providerTools)
+  const response = await generate(gateway, 'v2', prompt, providerTools)
   t.strictSame(sent().tools, [{ web_search: {} }, { url_content_extraction: {} }, { code_interpreter: {} }])
-  const text = textOf(answer.json)
+  const text = textOf(response.json)
   t.notMatch(text, /\[sources=/)
   t.match(text, /\n\nSources:\n- \[The first page\]\(https:\/\/example\.test\/first\)/)
   const grounding = { groundingChunks: [{ web: { uri: 'https://example.test/first', title: 'The first page' } }] }
-  t.match(answer.json.candidates[0].groundingMetadata, grounding)
+  t.match(response.json.candidates[0].groundingMetadata, grounding)
   const { chunks } = await stream(gateway, 'v2', prompt, providerTools)
   t.equal(textOf(...chunks), text)
   t.match(chunks.at(-1).candidates[0].groundingMetadata, grounding)
 })
 
 t.test('content 35: tools of the provider have no effect on v1', async t => {
-  const answer = await generate(gateway, 'v1', 'go', providerTools)
-  t.equal(answer.status, 200)
+  const response = await generate(gateway, 'v1', 'go', providerTools)
+  t.equal(response.status, 200)
   t.notOk('tools' in sent() || 'functions' in sent())
 })
 
-t.test('content 36: a function with a reserved name gets an alias upstream and its own name back', async t => {
+t.test('content 36: a function with a reserved name is sent under an alias and returned under its name', async t => {
   const choice = choose({ mode: 'ANY' }, declare({ ...A, name: 'web_search' }))
   for (const version of versions) {
-    const answer = await generate(gateway, version, 'go', choice)
+    const response = await generate(gateway, version, 'go', choice)
     t.equal(listSentFunctions(sent())[0]?.name, '__gateway_user_search_web')
-    t.match(callsOf(answer.json), [{ name: 'web_search' }])
+    t.match(callsOf(response.json), [{ name: 'web_search' }])
     const streamed = await stream(gateway, version, 'go', choice)
     t.match(callsOf(...streamed.chunks), [{ name: 'web_search' }])
-    t.notMatch(streamed.answer.text, /__gateway/)
+    t.notMatch(streamed.response.text, /__gateway/)
   }
 })
 
@@ -210,7 +210,7 @@ const history = (turn: object[], ...responses: object[]) => ({
   contents: [user({ text: 'hi' }), modelTurn(...turn), user(...responses)]
 })
 
-t.test('content 37: a call and its response reach v1 as an object and as JSON text', async t => {
+t.test('content 37: a call is sent to v1 as an object and its response as JSON text', async t => {
   const more = history([{ text: 'look' }, functionCall('f', { a: 1 })], functionResponse('f', { temp: 4 }))
   t.equal((await generate(gateway, 'v1', '', more)).status, 200)
   t.strictSame(sent().messages, [
@@ -220,10 +220,10 @@ t.test('content 37: a call and its response reach v1 as an object and as JSON te
   ])
 })
 
-/** Lets the upstream call A once and gives the model's turn as the client got it. */
+/** Lets the upstream call A once and returns the model's turn that the client received. */
 async function getModelTurn(): Promise<{ content: Chunk; stateId: string | undefined }> {
-  const answer = await generate(gateway, 'v2', '[[tool:A {"city":"Omsk"}]]', declare(A, B))
-  const { content } = answer.json.candidates[0]
+  const response = await generate(gateway, 'v2', '[[tool:A {"city":"Omsk"}]]', declare(A, B))
+  const { content } = response.json.candidates[0]
   const { stateId, name } = readToolCallId(content.parts[0].functionCall.id)
   if (stateId === undefined || name !== 'A') throw new Error('The id carries neither state nor name.')
   return { content, stateId }
@@ -242,17 +242,17 @@ function roundTrip(stateId: string | undefined, response: object) {
   ]
 }
 
-t.test('content 38: on v2 a call and its response stand under the state id of the call', async t => {
+t.test('content 38: on v2 a call and its response are sent with the state id of the call', async t => {
   const unknownBefore = emulator.stats.unknownStateIds
   const { content, stateId } = await getModelTurn()
   const { id } = content.parts[0].functionCall
   const contents = [user({ text: 'hi' }), content, user(functionResponse('A', { temp: 4 }, { id }))]
   t.equal((await generate(gateway, 'v2', '', { contents, ...declare(A) })).status, 200)
   t.strictSame(sent().messages, roundTrip(stateId, { temp: 4 }))
-  t.equal(emulator.stats.unknownStateIds, unknownBefore, 'the upstream knows every id that came back')
+  t.equal(emulator.stats.unknownStateIds, unknownBefore, 'the upstream knows every id that was sent back')
 })
 
-t.test('content 39: a call without an id is placed by its thought signature (C3)', async t => {
+t.test('content 39: a call without an id is matched by its thought signature (C3)', async t => {
   const unknownBefore = emulator.stats.unknownStateIds
   const { content, stateId } = await getModelTurn()
   const [{ functionCall: issued, thoughtSignature }] = content.parts
@@ -265,7 +265,7 @@ t.test('content 39: a call without an id is placed by its thought signature (C3)
   t.equal(emulator.stats.unknownStateIds, unknownBefore)
 })
 
-t.test('content 40: without any id, and with a foreign signature, no state id is invented', async t => {
+t.test('content 40: without an id, or with a foreign signature, no state id is sent', async t => {
   for (const extra of [
     {},
     { thoughtSignature: 'skip_thought_signature_validator' },
@@ -304,7 +304,7 @@ t.test('content 41, 42: two calls and two responses are parts in order on v2, pa
   ])
 })
 
-t.test('content 43: a call that the conversation left behind is not sent (B8)', async t => {
+t.test('content 43: a call without a response in the conversation is not sent (B8)', async t => {
   for (const version of versions) {
     const more = history([functionCall('f', {})], { text: 'never mind' })
     t.equal((await generate(gateway, version, '', more)).status, 200)
@@ -314,12 +314,12 @@ t.test('content 43: a call that the conversation left behind is not sent (B8)', 
   }
 })
 
-t.test('content 44: several calls of the largest v2 model come back as parts with distinct ids', async t => {
+t.test('content 44: several calls of the largest v2 model are returned as parts with distinct ids', async t => {
   const unknownBefore = emulator.stats.unknownStateIds
   const prompt = '[[tool:A {"city":"Omsk"}]][[tool:A {"city":"Perm"}]]'
-  const answer = await generate(gateway, 'v2', prompt, declare(A, B), { model: largest })
+  const response = await generate(gateway, 'v2', prompt, declare(A, B), { model: largest })
   t.equal(sent().parallel_tool_calls, true)
-  const calls = callsOf(answer.json)
+  const calls = callsOf(response.json)
   t.match(calls, [{ args: { city: 'Omsk' } }, { args: { city: 'Perm' } }])
   t.not(calls[0].id, calls[1].id)
   const { stateId } = readToolCallId(calls[0].id)
@@ -334,7 +334,7 @@ t.test('content 44: several calls of the largest v2 model come back as parts wit
 
   t.comment('all responses come back in one turn')
   const responses = calls.map(({ id, name }, index) => functionResponse(name, { index }, { id }))
-  const contents = [user({ text: 'hi' }), answer.json.candidates[0].content, user(...responses)]
+  const contents = [user({ text: 'hi' }), response.json.candidates[0].content, user(...responses)]
   t.equal((await generate(gateway, 'v2', '', { contents, ...declare(A, B) }, { model: largest })).status, 200)
   const [, assistant, ...results] = sent().messages
   t.equal(assistant.tools_state_id, stateId)

@@ -1,4 +1,4 @@
-// LangChain against a started gateway: errors, retries and aborts over all four operations.
+// LangChain with a started gateway: errors, retries and aborts over all four operations.
 
 import t from 'tap'
 import { upstreamChats } from '../../support/client.ts'
@@ -19,7 +19,7 @@ for (const { name, kind, model } of seats) {
     }
   })
 
-  t.test(`${name}: a failure in the middle of a stream does not pass for a whole answer (A14)`, async t => {
+  t.test(`${name}: a failure within a stream is not mistaken for a complete response (A14)`, async t => {
     for (const directive of ['[[badframe]]', '[[noeof]]', '[[die]]', '[[errframe]]']) {
       let text = ''
       let metadata: Record<string, unknown> = {}
@@ -38,10 +38,10 @@ for (const { name, kind, model } of seats) {
 }
 
 for (const { name, kind, model } of seats) {
-  // This package does not abort its request, and its SDK leaves a rejection behind that nobody can handle.
+  // This package does not abort its request, and its SDK causes a rejection that cannot be handled.
   if (kind === 'content-legacy') continue
 
-  t.test(`${name}: aborting a stream ends the upstream's work (H1)`, async t => {
+  t.test(`${name}: aborting a stream aborts the upstream call (H1)`, async t => {
     const before = emulator.stats.aborted
     const controller = new AbortController()
     const stream = await model.stream('[[tick:20]][[len:5000]]', { signal: controller.signal })
@@ -52,23 +52,23 @@ for (const { name, kind, model } of seats) {
     await emulator.waitFor(() => emulator.stats.aborted > before)
   })
 
-  t.test(`${name}: aborting a call that waits for its answer ends the upstream's work (H2, H3)`, async t => {
+  t.test(`${name}: aborting a call before its response aborts the upstream call (H2, H3)`, async t => {
     const before = emulator.stats.aborted
     const chats = upstreamChats(emulator).length
     const controller = new AbortController()
-    const answer = catchError(() => model.invoke('[[hang]]', { signal: controller.signal }))
+    const response = catchError(() => model.invoke('[[hang]]', { signal: controller.signal }))
     await emulator.waitFor(() => upstreamChats(emulator).length > chats)
     controller.abort()
-    t.ok((await answer) instanceof Error)
+    t.ok((await response) instanceof Error)
     await emulator.waitFor(() => emulator.stats.aborted > before)
   })
 }
 
 for (const { name, kind, model } of seats) {
-  // The packages of the content family read on when the application has left.
+  // The packages of the content family continue to read after the application has ended the iteration.
   if (kind === 'content' || kind === 'content-legacy') continue
 
-  t.test(`${name}: leaving a stream ends the upstream's work (H1)`, async t => {
+  t.test(`${name}: ending the iteration of a stream aborts the upstream call (H1)`, async t => {
     const before = emulator.stats.aborted
     for await (const chunk of await model.stream('[[tick:20]][[len:5000]]')) if (chunk.text !== '') break
     await emulator.waitFor(() => emulator.stats.aborted > before)
@@ -76,7 +76,7 @@ for (const { name, kind, model } of seats) {
   })
 }
 
-t.test('what the library knows an error by is there: codes, parameters and its own classes', async t => {
+t.test('errors have the codes, parameters and classes by which the library recognises them', async t => {
   const { chat, responses, messages, content } = createModels(gateway.url, 'v2')
   for (const model of [chat, responses, messages]) {
     t.match(await catchError(() => model.invoke('[[error:401]]')), { lc_error_code: 'MODEL_AUTHENTICATION' })
@@ -91,6 +91,6 @@ t.test('what the library knows an error by is there: codes, parameters and its o
   t.match(await catchError(() => content.invoke('[[error:503]]')), { name: 'RequestError', statusCode: 503 })
 })
 
-t.test('nothing but this machine was spoken to', async t => {
+t.test('every connection of these tests stays on this machine', async t => {
   t.strictSame(strangers, [])
 })

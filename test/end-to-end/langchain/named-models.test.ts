@@ -1,4 +1,4 @@
-// LangChain with names that its packages know, and with what only one of its packages has. The gateway serves one upstream model
+// LangChain with model names that its packages know, and with features that only one package has. The gateway serves one upstream model
 // under every name.
 
 import { ChatAnthropic } from '@langchain/anthropic'
@@ -22,7 +22,7 @@ const { emulator, gateway, strangers } = await startStack(t, {
 const common = { apiKey: 'unused', maxRetries: 0 }
 const thoughtful = '[[reason:because]][[text:a]][[tool:weather {"city":"Oslo"}]][[step]][[reason:more]][[text:done]]'
 
-/** The turns of a conversation in which the model thought, spoke, called and answered: thoughts do not go back (C1). */
+/** The turns of a conversation in which the model returned reasoning, text and calls: reasoning is not sent back (C1). */
 const thoughtfulTurns = (result: unknown) => [
   { role: 'user', text: thoughtful },
   { role: 'assistant', text: 'a', calls: [['weather', { city: 'Oslo' }]] },
@@ -30,7 +30,7 @@ const thoughtfulTurns = (result: unknown) => [
 ]
 const report = { city: 'Oslo', temperature: 21 }
 
-/** The effort that the upstream was asked for. */
+/** The effort that the upstream received. */
 function readEffort(): unknown {
   const { body } = lastUpstreamChat(emulator)
   return body.model_options?.reasoning?.effort ?? body.reasoning_effort
@@ -42,20 +42,23 @@ function createResponses(version: Version, options: object = {}): ChatOpenAI {
 }
 
 for (const version of versions) {
-  t.test(`${version}: a reasoning model over chat: developer, max_completion_tokens and effort`, async t => {
-    const configuration = { baseURL: `${gateway.url}/${version}` }
-    const reasoning = { effort: 'high' as const }
-    const model = new ChatOpenAI({ ...common, configuration, model: 'gpt-5', reasoning, maxTokens: 256 })
-    const answer = await model.invoke([new SystemMessage('Be brief.'), new HumanMessage('[[text:Hello]]')])
-    t.equal(answer.text, 'Hello')
-    const { body } = lastUpstreamChat(emulator)
-    t.equal(body.model, upstreamModel)
-    t.strictSame(readTurns(body)[0], { role: 'system', text: 'Be brief.' })
-    t.equal((body.model_options ?? body).max_tokens, 256)
-    t.equal(readEffort(), 'high')
-  })
+  t.test(
+    `${version}: a reasoning model with chat sends developer messages, max_completion_tokens and effort`,
+    async t => {
+      const configuration = { baseURL: `${gateway.url}/${version}` }
+      const reasoning = { effort: 'high' as const }
+      const model = new ChatOpenAI({ ...common, configuration, model: 'gpt-5', reasoning, maxTokens: 256 })
+      const response = await model.invoke([new SystemMessage('Be brief.'), new HumanMessage('[[text:Hello]]')])
+      t.equal(response.text, 'Hello')
+      const { body } = lastUpstreamChat(emulator)
+      t.equal(body.model, upstreamModel)
+      t.strictSame(readTurns(body)[0], { role: 'system', text: 'Be brief.' })
+      t.equal((body.model_options ?? body).max_tokens, 256)
+      t.equal(readEffort(), 'high')
+    }
+  )
 
-  t.test(`${version}: a loop over Responses sends its items back in full, stored or not (C3, F6)`, async t => {
+  t.test(`${version}: a loop with Responses sends its items back in full, stored or not (C3, F6)`, async t => {
     for (const zdrEnabled of [false, true]) {
       for (const isStream of [false, true]) {
         const { weather } = createWeather()
@@ -71,7 +74,7 @@ for (const version of versions) {
     }
   })
 
-  t.test(`${version}: a budget of thinking becomes an effort and thoughts are not sent back (C1)`, async t => {
+  t.test(`${version}: a thinking budget becomes an effort, and thoughts are not sent back (C1)`, async t => {
     for (const isStream of [false, true]) {
       const { weather } = createWeather()
       const model = new ChatAnthropic({
@@ -87,7 +90,7 @@ for (const version of versions) {
     }
   })
 
-  t.test(`${version}: a level of thinking becomes an effort and shows the thoughts`, async t => {
+  t.test(`${version}: a thinking level becomes an effort, and the thoughts are returned`, async t => {
     const model = new ChatGoogle({
       ...common,
       model: 'gemini-3-pro-preview',
@@ -102,9 +105,9 @@ for (const version of versions) {
       t.strictSame(readTurns(lastUpstreamChat(emulator).body), thoughtfulTurns({ result: JSON.stringify(report) }))
     }
     const prompt = '[[reason:because]][[text:so]]'
-    for (const answer of [await model.invoke(prompt), await addUp(await model.stream(prompt))]) {
-      t.equal(answer.text, 'so')
-      t.match(JSON.stringify(answer.contentBlocks), /because/)
+    for (const response of [await model.invoke(prompt), await addUp(await model.stream(prompt))]) {
+      t.equal(response.text, 'so')
+      t.match(JSON.stringify(response.contentBlocks), /because/)
     }
   })
 
@@ -123,34 +126,34 @@ for (const version of versions) {
   })
 }
 
-t.test('v2: a conversation continues by the id of the response', async t => {
+t.test('v2: a conversation continues with the id of the response', async t => {
   const model = createResponses('v2', { modelKwargs: { store: true } })
   const first = await model.invoke('[[text:one]] my word is plum')
   const previous_response_id = first.response_metadata.id as string
-  for (const answer of [
+  for (const response of [
     await model.invoke('[[recall]]', { previous_response_id }),
     await addUp(await model.stream('[[recall]]', { previous_response_id }))
   ]) {
-    t.match(answer.text, /plum/)
+    t.match(response.text, /plum/)
     t.equal(lastUpstreamChat(emulator).body.storage.thread_id, previous_response_id.replace('resp_', ''))
   }
 })
 
-t.test('v1: a stored conversation is refused, naming the field', async t => {
+t.test('v1: a stored conversation is refused with its field', async t => {
   const model = createResponses('v1', { modelKwargs: { store: true } })
   t.match(await catchError(() => model.invoke('hi')), { status: 400, param: 'store', code: 'unsupported_semantic' })
 })
 
-t.test('v2: a web search of the upstream is a tool output beside the text, whole and streamed', async t => {
+t.test('v2: a web search of the upstream is a tool output next to the text, whole and streamed', async t => {
   const model = createResponses('v2').bindTools([{ type: 'web_search' }])
   const prompt = '[[builtin:web_search]]'
-  for (const answer of [await model.invoke(prompt), await addUp(await model.stream(prompt))]) {
-    t.match(answer.text, /Sources:/)
-    t.match(answer.response_metadata.output, [{ type: 'web_search_call', status: 'completed' }, { type: 'message' }])
+  for (const response of [await model.invoke(prompt), await addUp(await model.stream(prompt))]) {
+    t.match(response.text, /Sources:/)
+    t.match(response.response_metadata.output, [{ type: 'web_search_call', status: 'completed' }, { type: 'message' }])
   }
   t.match(lastUpstreamChat(emulator).body.tools, [{ web_search: {} }])
 })
 
-t.test('nothing but this machine was spoken to', async t => {
+t.test('every connection of these tests stays on this machine', async t => {
   t.strictSame(strangers, [])
 })

@@ -1,4 +1,4 @@
-// LangChain against a started gateway: structured output over all four operations, by every method that the packages have.
+// LangChain with a started gateway: structured output over all four operations, by every method that the packages have.
 
 import { HumanMessage } from '@langchain/core/messages'
 import t from 'tap'
@@ -18,7 +18,7 @@ const recipe = z.object({
   source: z.string().optional()
 })
 
-/** What a package does when the application names no method. */
+/** The method of each package when the application names none. */
 const defaultMethods = {
   chat: 'jsonSchema',
   responses: 'jsonSchema',
@@ -27,14 +27,14 @@ const defaultMethods = {
   'content-legacy': 'jsonSchema'
 } satisfies Record<Kind, string>
 
-/** How the upstream was asked: by the format of its answer or by a function. */
+/** How the structure was requested upstream: by a response format or by a function. */
 function readMethod(): string {
   const { body } = lastUpstreamChat(emulator)
   if ((body.model_options ?? body).response_format !== undefined) return 'jsonSchema'
   return listSentFunctions(body).length === 1 ? 'functionCalling' : 'none'
 }
 
-/** The properties of the schema that the upstream received, whatever the method. */
+/** The properties of the schema that the upstream received, for any method. */
 function readProperties(): Record<string, unknown> {
   const { body } = lastUpstreamChat(emulator)
   const schema = (body.model_options ?? body).response_format?.schema ?? listSentFunctions(body)[0]?.parameters
@@ -50,25 +50,25 @@ for (const { name, kind, model } of seats) {
       const { name: title, note, tags } = readProperties()
       t.match(title, { type: 'string', description: 'What it is called' })
       t.match(tags, { type: 'array', items: { type: 'string' } })
-      t.match(JSON.stringify(note), /"null"/, 'null is still allowed')
+      t.match(JSON.stringify(note), /"null"/, 'null stays allowed')
     }
   })
 
-  t.test(`${name}: the answer itself comes with the object when the application asks for it`, async t => {
+  t.test(`${name}: the response is returned with the object when the application requests it`, async t => {
     const structured = model.withStructuredOutput(recipe, { includeRaw: true, name: 'recipe' })
     const { raw, parsed } = await structured.invoke([new HumanMessage('hi')])
     t.ok(recipe.safeParse(parsed).success)
     t.ok((raw.text !== '') !== ((raw as { tool_calls?: object[] }).tool_calls?.[0] !== undefined))
   })
 
-  t.test(`${name}: a format is streamed as it comes`, async t => {
+  t.test(`${name}: structured output is streamed in parts`, async t => {
     const structured = model.withStructuredOutput(recipe, { method: 'jsonSchema' })
     const parts: unknown[] = []
     for await (const part of await structured.stream('hi')) parts.push(part)
     t.ok(recipe.safeParse(parts.at(-1)).success)
   })
 
-  t.test(`${name}: an answer that is no JSON is an error of the library`, async t => {
+  t.test(`${name}: a response that is not JSON is an error of the library`, async t => {
     const structured = model.withStructuredOutput(recipe, { method: 'jsonSchema' })
     const error = await catchError(() => structured.invoke('[[text:no json]]'))
     t.match((error as Error).message, /JSON|Failed to parse/)
@@ -79,7 +79,7 @@ for (const { name, kind, model } of seats) {
   // Of the five chat models only these two have the mode.
   if (kind !== 'chat' && kind !== 'responses') continue
 
-  t.test(`${name}: JSON without a schema is refused, naming the field`, async t => {
+  t.test(`${name}: JSON without a schema is refused with its field`, async t => {
     const structured = model.withStructuredOutput(recipe, { method: 'jsonMode' })
     t.match(await catchError(() => structured.invoke('hi')), {
       status: 400,
@@ -89,6 +89,6 @@ for (const { name, kind, model } of seats) {
   })
 }
 
-t.test('nothing but this machine was spoken to', async t => {
+t.test('every connection of these tests stays on this machine', async t => {
   t.strictSame(strangers, [])
 })

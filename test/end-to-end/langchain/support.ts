@@ -1,4 +1,4 @@
-// What the tests with LangChain have in common: a started gateway and its chat models, which sit on the SDKs of all four operations.
+// Shared by the tests with LangChain: a started gateway and its chat models, which use the SDKs of all four operations.
 
 import { ChatAnthropic } from '@langchain/anthropic'
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models'
@@ -11,23 +11,23 @@ import type { Test } from 'tap'
 import { z } from 'zod'
 import { type FrameworkGateway, startFrameworkGateway } from '../../support/framework-gateway.ts'
 
-// Whatever the environment says: no traces leave this process.
+// No traces are sent from this process, even when the environment switches them on.
 process.env.LANGSMITH_TRACING = 'false'
 process.env.LANGCHAIN_TRACING_V2 = 'false'
 
 export const versions = ['v1', 'v2'] as const
 export type Version = (typeof versions)[number]
-/** The content family has two packages: one on the first SDK of that family, and its successor, which speaks the wire itself. */
+/** The content family has two packages: one uses the first SDK of that family, its successor uses no SDK. */
 export type Kind = 'chat' | 'responses' | 'messages' | 'content' | 'content-legacy'
 
-/** The chat models as an application makes them. The base URLs are those that the packages ask for. */
+/** The chat models as an application creates them, with the base URLs that the packages expect. */
 export function createModels(url: string, version: Version, model = 'GigaChat-2-Max'): Record<Kind, BaseChatModel> {
   const common = { model, apiKey: 'unused', maxRetries: 0 }
   const configuration = { baseURL: `${url}/${version}` }
   return {
     chat: new ChatOpenAI({ ...common, configuration }),
     responses: new ChatOpenAI({ ...common, configuration, useResponsesApi: true }),
-    // Its SDK puts /v1/messages behind the URL: below /v2 the outer version decides.
+    // Its SDK appends /v1/messages to the URL; after /v2 the first version decides.
     messages: new ChatAnthropic({ ...common, anthropicApiUrl: version === 'v1' ? url : `${url}/v2`, maxTokens: 256 }),
     content: new ChatGoogle({ ...common, endpoint: `${url}/${version}`, platformType: 'gai' }),
     'content-legacy': new ChatGoogleGenerativeAI({ ...common, baseUrl: `${url}/${version}` })
@@ -60,7 +60,7 @@ export async function startStack(t: Test, env: Record<string, string> = {}): Pro
   return { ...stack, seats }
 }
 
-/** A tool that notes the cities it was asked for. */
+/** A tool that records the cities of its calls. */
 export function createWeather() {
   const cities: string[] = []
   const weather = tool(
@@ -73,13 +73,13 @@ export function createWeather() {
   return { weather, cities }
 }
 
-/** A chat model with tools; every model of these tests can have some. */
+/** A chat model with tools; every model of these tests supports them. */
 export function bind(model: BaseChatModel, tools: StructuredToolInterface[], options: object = {}) {
   if (model.bindTools === undefined) throw new Error('This chat model takes no tools.')
   return model.bindTools(tools, options)
 }
 
-/** The status that an error was thrown for; the packages name it differently. */
+/** The HTTP status of an error; the packages name it differently. */
 export function readStatus(error: unknown): unknown {
   const { status, statusCode } = error as { status?: unknown; statusCode?: unknown }
   return status ?? statusCode
@@ -98,7 +98,7 @@ export interface Turn {
   calls: Array<[name: string, input: unknown]>
 }
 
-/** Asks, runs the tools and asks again until the model calls none, as an agent does. At most six turns. */
+/** Calls the model and runs its tool calls until it returns none, as an agent does. At most six turns. */
 export async function runLoop(
   model: BaseChatModel,
   prompt: string,
@@ -108,10 +108,10 @@ export async function runLoop(
   const messages: BaseMessage[] = [new HumanMessage(prompt)]
   const turns: Turn[] = []
   while (turns.length < 6) {
-    const answer = options.isStream ? await addUp(await bound.stream(messages)) : await bound.invoke(messages)
-    const calls = answer.tool_calls ?? []
-    turns.push({ text: answer.text, calls: calls.map(({ name, args }) => [name, args]) })
-    messages.push(answer)
+    const response = options.isStream ? await addUp(await bound.stream(messages)) : await bound.invoke(messages)
+    const calls = response.tool_calls ?? []
+    turns.push({ text: response.text, calls: calls.map(({ name, args }) => [name, args]) })
+    messages.push(response)
     if (calls.length === 0) break
     for (const call of calls) {
       const chosen = options.tools.find(({ name }) => name === call.name)

@@ -1,4 +1,4 @@
-// LangChain against a started gateway: texts, streams, reasoning and attachments over all four operations.
+// LangChain with a started gateway: texts, streams, reasoning and attachments over all four operations.
 
 import { AIMessage, HumanMessage, SystemMessage } from '@langchain/core/messages'
 import t from 'tap'
@@ -10,13 +10,13 @@ import { addUp, createModels, startStack } from './support.ts'
 const { emulator, gateway, seats, strangers } = await startStack(t)
 
 for (const { name, version, model } of seats) {
-  t.test(`${name}: invoke answers with text and usage`, async t => {
-    const answer = await model.invoke([
+  t.test(`${name}: invoke returns text and usage`, async t => {
+    const response = await model.invoke([
       new SystemMessage('Be brief.'),
       new HumanMessage('[[text:Hello]][[usage:10,5,0]]')
     ])
-    t.equal(answer.text, 'Hello')
-    t.match(answer.usage_metadata, { input_tokens: 10, output_tokens: 5, total_tokens: 15 })
+    t.equal(response.text, 'Hello')
+    t.match(response.usage_metadata, { input_tokens: 10, output_tokens: 5, total_tokens: 15 })
     const { path, body } = lastUpstreamChat(emulator)
     t.equal(path, `/api/${version}/chat/completions`)
     t.strictSame(readTurns(body), [
@@ -25,15 +25,15 @@ for (const { name, version, model } of seats) {
     ])
   })
 
-  t.test(`${name}: batch answers every prompt`, async t => {
-    const answers = await model.batch(['one', 'two', 'three'].map(word => `[[text:${word}]]`))
+  t.test(`${name}: batch returns a response for every prompt`, async t => {
+    const responses = await model.batch(['one', 'two', 'three'].map(word => `[[text:${word}]]`))
     t.strictSame(
-      answers.map(({ text }) => text),
+      responses.map(({ text }) => text),
       ['one', 'two', 'three']
     )
   })
 
-  t.test(`${name}: a stream comes in pieces and adds up to what invoke answers`, async t => {
+  t.test(`${name}: a stream has several pieces and accumulates to the response of invoke`, async t => {
     const prompt = '[[chunks:Hel|lo]][[usage:10,5,0]]'
     const pieces: string[] = []
     for await (const chunk of await model.stream(prompt)) if (chunk.text !== '') pieces.push(chunk.text)
@@ -41,11 +41,11 @@ for (const { name, version, model } of seats) {
     t.equal((await addUp(await model.stream(prompt))).text, (await model.invoke(prompt)).text)
   })
 
-  t.test(`${name}: a conversation keeps its turns`, async t => {
+  t.test(`${name}: a conversation is sent with all its turns`, async t => {
     const first = await model.invoke('[[text:one]]')
     const prompt = new HumanMessage('[[recall]]')
-    const answer = await model.invoke([new HumanMessage('plum'), first, prompt])
-    t.match(answer.text, /plum/)
+    const response = await model.invoke([new HumanMessage('plum'), first, prompt])
+    t.match(response.text, /plum/)
     t.strictSame(readTurns(lastUpstreamChat(emulator).body), [
       { role: 'user', text: 'plum' },
       { role: 'assistant', text: 'one' },
@@ -57,7 +57,7 @@ for (const { name, version, model } of seats) {
 }
 
 for (const { name, kind, model } of seats) {
-  // Of a stream, this package counts only the input tokens of the first event, when the upstream has not counted any yet.
+  // This package counts only the input tokens of a stream's first event, when the upstream has not counted them yet.
   if (kind === 'messages') continue
 
   t.test(`${name}: a stream has its usage`, async t => {
@@ -72,16 +72,16 @@ for (const { name, kind, model } of seats) {
 }
 
 for (const { name, kind, model } of seats) {
-  // The content family sends thoughts only to those who ask, and these packages ask only for models that they know.
+  // The content family returns thoughts only on request, and these packages request them only for models that they know.
   if (kind === 'content' || kind === 'content-legacy') continue
 
-  t.test(`${name}: reasoning is kept apart from the text, whole and streamed`, async t => {
+  t.test(`${name}: reasoning is separate from the text, whole and streamed`, async t => {
     const prompt = '[[reason:because]][[text:so]]'
-    for (const answer of [await model.invoke(prompt), await addUp(await model.stream(prompt))]) {
-      t.equal(answer.text, 'so')
-      if (kind === 'chat') t.equal(answer.additional_kwargs.reasoning_content, 'because')
+    for (const response of [await model.invoke(prompt), await addUp(await model.stream(prompt))]) {
+      t.equal(response.text, 'so')
+      if (kind === 'chat') t.equal(response.additional_kwargs.reasoning_content, 'because')
       else
-        t.match(answer.contentBlocks, [
+        t.match(response.contentBlocks, [
           { type: 'reasoning', reasoning: 'because' },
           { type: 'text', text: 'so' }
         ])
@@ -96,7 +96,7 @@ for (const version of ['v1', 'v2'] as const) {
     t.test(`${version} ${kind}: a picture is uploaded and attached`, async t => {
       const before = listUploads(emulator).length
       const url = `data:image/png;base64,${createPicture()}`
-      const answer = await named[kind].invoke([
+      const response = await named[kind].invoke([
         new HumanMessage({
           content: [
             { type: 'text', text: '[[text:seen]]' },
@@ -104,13 +104,13 @@ for (const version of ['v1', 'v2'] as const) {
           ]
         })
       ])
-      t.equal(answer.text, 'seen')
+      t.equal(response.text, 'seen')
       t.equal(listUploads(emulator).length, before + 1)
       t.strictSame(readTurns(lastUpstreamChat(emulator).body), [{ role: 'user', text: '[[text:seen]]', files: 1 }])
     })
   }
 }
 
-t.test('nothing but this machine was spoken to', async t => {
+t.test('every connection of these tests stays on this machine', async t => {
   t.strictSame(strangers, [])
 })

@@ -1,4 +1,4 @@
-// LangChain against a started gateway: tool loops over all four operations, as the application and the upstream see them.
+// LangChain with a started gateway: tool loops over all four operations, as the application and the upstream see them.
 
 import { HumanMessage, ToolMessage } from '@langchain/core/messages'
 import { tool } from '@langchain/core/tools'
@@ -16,7 +16,7 @@ const twoCalls =
   '[[text:a]][[tool:weather {"city":"Oslo"}]][[step]][[tool:weather {"city":"Rome"}]][[step]][[text:done]]'
 const now = tool(async () => 'noon', { name: 'now', description: 'The time', schema: z.object({}) })
 
-/** What the upstream gets for a result: the packages of the content family put the text into an object of their own. */
+/** The result that the upstream receives: the packages of the content family wrap the text in an object. */
 function wrap(kind: Kind, value: object): unknown {
   return kind === 'content' || kind === 'content-legacy' ? { result: JSON.stringify(value) } : value
 }
@@ -39,65 +39,68 @@ for (const { name, version, kind, model } of seats) {
         { role: 'assistant', calls: [['weather', { city: 'Rome' }]] },
         { role: 'tool', results: [['weather', wrap(kind, { city: 'Rome', temperature: 21 })]] }
       ])
-      // The emulator refuses ids that it did not give out, so equal and present means right.
+      // The emulator refuses ids that it did not return, so equal ids are correct.
       const { calls, results } = readStateIds(body)
       t.equal(new Set(calls).size, version === 'v2' ? 2 : 0)
       t.strictSame(results, calls)
     }
   })
 
-  t.test(`${name}: ${version === 'v2' ? 'parallel calls come in one turn' : 'calls come one by one'}`, async t => {
-    for (const isStream of [false, true]) {
-      const { weather, cities } = createWeather()
-      const turns = await runLoop(
-        model,
-        '[[tool:weather {"city":"Oslo"}]][[tool:weather {"city":"Rome"}]][[tool:now {}]]',
-        {
-          tools: [weather, now],
-          isStream,
-          toolOptions:
-            kind === 'messages'
-              ? { tool_choice: { type: 'auto', disable_parallel_tool_use: false } }
-              : { parallel_tool_calls: true }
-        }
-      )
-      const calls = turns.map(turn => turn.calls.map(([called]) => called))
-      t.strictSame(cities, ['Oslo', 'Rome'])
-      const results = readTurns(lastUpstreamChat(emulator).body).flatMap(turn => turn.results ?? [])
-      t.strictSame(
-        results.map(([called]) => called),
-        ['weather', 'weather', 'now']
-      )
-      t.match(JSON.stringify(results[0]), /Oslo/)
-      t.match(JSON.stringify(results[1]), /Rome/)
-      t.strictSame(
-        calls,
-        version === 'v2' ? [['weather', 'weather', 'now'], []] : [['weather'], ['weather'], ['now'], []]
-      )
-      t.equal(lastUpstreamChat(emulator).body.parallel_tool_calls, version === 'v2' ? true : undefined)
+  t.test(
+    `${name}: ${version === 'v2' ? 'parallel calls are returned in one turn' : 'calls are returned one by one'}`,
+    async t => {
+      for (const isStream of [false, true]) {
+        const { weather, cities } = createWeather()
+        const turns = await runLoop(
+          model,
+          '[[tool:weather {"city":"Oslo"}]][[tool:weather {"city":"Rome"}]][[tool:now {}]]',
+          {
+            tools: [weather, now],
+            isStream,
+            toolOptions:
+              kind === 'messages'
+                ? { tool_choice: { type: 'auto', disable_parallel_tool_use: false } }
+                : { parallel_tool_calls: true }
+          }
+        )
+        const calls = turns.map(turn => turn.calls.map(([called]) => called))
+        t.strictSame(cities, ['Oslo', 'Rome'])
+        const results = readTurns(lastUpstreamChat(emulator).body).flatMap(turn => turn.results ?? [])
+        t.strictSame(
+          results.map(([called]) => called),
+          ['weather', 'weather', 'now']
+        )
+        t.match(JSON.stringify(results[0]), /Oslo/)
+        t.match(JSON.stringify(results[1]), /Rome/)
+        t.strictSame(
+          calls,
+          version === 'v2' ? [['weather', 'weather', 'now'], []] : [['weather'], ['weather'], ['now'], []]
+        )
+        t.equal(lastUpstreamChat(emulator).body.parallel_tool_calls, version === 'v2' ? true : undefined)
+      }
     }
-  })
+  )
 
-  t.test(`${name}: a tool message that the application writes itself finds its call`, async t => {
+  t.test(`${name}: a tool message that the application writes is matched to its call`, async t => {
     const { weather } = createWeather()
     const bound = bind(model, [weather])
     const question = new HumanMessage('[[tool:weather {"city":"Oslo"}]]')
     const call = await bound.invoke([question])
     const id = call.tool_calls?.[0]?.id ?? ''
     const result = new ToolMessage({ tool_call_id: id, name: 'weather', content: 'no such city', status: 'error' })
-    const answer = await bound.invoke([question, call, result])
-    t.match(answer.text, /no such city/)
-    // Only the first package of the content family tells the upstream that it was an error, in an object of its own.
+    const response = await bound.invoke([question, call, result])
+    t.match(response.text, /no such city/)
+    // Only the first package of the content family reports to the upstream that the result is an error, in a separate object.
     const value = kind === 'content-legacy' ? { error: { details: 'no such city' } } : { result: 'no such city' }
     t.strictSame(readTurns(lastUpstreamChat(emulator).body).at(-1)?.results, [['weather', value]])
   })
 }
 
 for (const { name, version, kind, model } of seats) {
-  // In this mode the package drops the words for a choice; the next test has the name, which it sends.
+  // In this mode the package does not send a tool choice by mode; the next test covers a choice by name, which it sends.
   if (kind === 'responses') continue
 
-  t.test(`${name}: the choice of tools reaches the upstream`, async t => {
+  t.test(`${name}: the tool choice is sent upstream`, async t => {
     const { weather } = createWeather()
     const ask = (tool_choice: string, tools = [weather, now]) => bind(model, tools, { tool_choice }).invoke('go')
 
@@ -118,16 +121,16 @@ for (const { name, version, kind, model } of seats) {
 for (const { name, model } of seats) {
   t.test(`${name}: a tool that is forced by its name is called`, async t => {
     const { weather } = createWeather()
-    const answer = await bind(model, [weather, now], { tool_choice: 'now' }).invoke('go')
-    t.match(answer.tool_calls, [{ name: 'now', args: {} }])
+    const response = await bind(model, [weather, now], { tool_choice: 'now' }).invoke('go')
+    t.match(response.tool_calls, [{ name: 'now', args: {} }])
   })
 }
 
 for (const { name, kind, model } of seats) {
-  // This package gives calls as they are, without pieces of them.
+  // This package returns complete calls without their pieces.
   if (kind === 'content') continue
 
-  t.test(`${name}: a streamed call has one id, its name and arguments that add up`, async t => {
+  t.test(`${name}: a streamed call has one id, its name and arguments that accumulate`, async t => {
     const { weather } = createWeather()
     const stream = await bind(model, [weather]).stream('[[text:a]][[tool:weather {"city":"Oslo"}]]')
     const sum = await addUp(stream)
@@ -142,13 +145,13 @@ for (const { name, kind, model } of seats) {
 for (const { name, kind, model } of seats) {
   if (kind !== 'chat' && kind !== 'responses') continue
 
-  t.test(`${name}: of a list of allowed tools only those reach the upstream`, async t => {
+  t.test(`${name}: only the tools of an allowed list are sent upstream`, async t => {
     const { weather } = createWeather()
     const allowed =
       kind === 'chat' ? { type: 'function', function: { name: 'now' } } : { type: 'function', name: 'now' }
     const tool_choice = { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [allowed] } }
-    const answer = await bind(model, [weather, now], { tool_choice }).invoke('go')
-    t.match(answer.tool_calls, [{ name: 'now', args: {} }])
+    const response = await bind(model, [weather, now], { tool_choice }).invoke('go')
+    t.match(response.tool_calls, [{ name: 'now', args: {} }])
     t.strictSame(
       listSentFunctions(lastUpstreamChat(emulator).body).map(({ name }) => name),
       ['now']
@@ -156,6 +159,6 @@ for (const { name, kind, model } of seats) {
   })
 }
 
-t.test('nothing but this machine was spoken to', async t => {
+t.test('every connection of these tests stays on this machine', async t => {
   t.strictSame(strangers, [])
 })

@@ -28,12 +28,12 @@ t.test('messages 44: a picture on v1 is uploaded and attached to its message', a
   t.equal(sentMessages()[0].attachments.length, 1)
 })
 
-t.test('messages 45: a picture on v2 is a files part behind the text', async t => {
+t.test('messages 45: a picture on v2 is a files part after the text', async t => {
   t.equal((await ask(gateway, 'v2', [image(), look])).status, 200)
   t.match(sentMessages()[0].content, [{ text: 'look' }, { files: [{ id: FILE_ID }] }])
 })
 
-t.test('a picture may be without its type, or named by the id of a file', async t => {
+t.test('a picture without a media type is uploaded, and one with a file id is attached without an upload', async t => {
   const before = listUploads(emulator).length
   const { media_type: _type, ...source } = image().source
   t.equal((await ask(gateway, 'v1', [look, { type: 'image', source }])).status, 200)
@@ -41,24 +41,24 @@ t.test('a picture may be without its type, or named by the id of a file', async 
   const stored = { type: 'image', source: { type: 'file', file_id: 'f-1' } }
   t.equal((await ask(gateway, 'v1', [look, stored])).status, 200)
   t.strictSame(sentMessages()[0].attachments, ['f-1'])
-  t.equal(listUploads(emulator).length, before + 1, 'and is not uploaded then')
+  t.equal(listUploads(emulator).length, before + 1, 'the file id is not uploaded')
 })
 
-t.test('messages 46: a picture of an unsupported type is refused, naming its block', async t => {
+t.test('messages 46: a picture of an unsupported type is refused with the path of its block', async t => {
   const chats = upstreamChats(emulator).length
   const uploads = listUploads(emulator).length
   for (const type of ['image/webp', 'image/gif']) {
     for (const version of versions) {
-      const answer = await ask(gateway, version, [look, image(type)])
-      t.equal(answer.status, 400)
-      t.match(answer.json.error, { type: 'invalid_request_error', message: /messages\.0\.content\.1/ })
+      const response = await ask(gateway, version, [look, image(type)])
+      t.equal(response.status, 400)
+      t.match(response.json.error, { type: 'invalid_request_error', message: /messages\.0\.content\.1/ })
     }
   }
   t.equal(upstreamChats(emulator).length, chats)
   t.equal(listUploads(emulator).length, uploads)
 })
 
-t.test('messages 47: documents and search results are dropped and the text beside them stays', async t => {
+t.test('messages 47: documents and search results are dropped and the other text is sent', async t => {
   const document = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'a document' } }
   const found = { type: 'search_result', source: 's', title: 't', content: [{ type: 'text', text: 'found' }] }
   for (const block of [document, found, { type: 'container_upload', file_id: 'x' }, { type: 'of_tomorrow' }]) {
@@ -69,7 +69,7 @@ t.test('messages 47: documents and search results are dropped and the text besid
   }
 })
 
-t.test('a picture inside a tool result goes with the user’s next words', async t => {
+t.test('a picture inside a tool result is attached to the user’s next message', async t => {
   const messages = [
     { role: 'user', content: 'go' },
     { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'shoot', input: {} }] },
@@ -90,8 +90,8 @@ t.test('a picture inside a tool result goes with the user’s next words', async
 
 t.test('a picture on a private address is refused', async t => {
   const source = { type: 'url', url: `http://127.0.0.1:${emulator.port}/x.png` }
-  const answer = await ask(gateway, 'v1', [look, { type: 'image', source }])
-  t.equal(answer.status, 400)
-  t.match(answer.json.error, { type: 'invalid_request_error' })
-  t.notMatch(answer.text, /127\.0\.0\.1/)
+  const response = await ask(gateway, 'v1', [look, { type: 'image', source }])
+  t.equal(response.status, 400)
+  t.match(response.json.error, { type: 'invalid_request_error' })
+  t.notMatch(response.text, /127\.0\.0\.1/)
 })

@@ -1,4 +1,4 @@
-// A count whose model only an assistant or a thread implies (messages contract, section 1.4).
+// Token counts of requests without a model, where an assistant or a thread implies one (messages contract, section 1.4).
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -29,11 +29,11 @@ const count = (version: string, more: object, content = 'hi') =>
   post(`${gateway.url}/${version}/messages/count_tokens`, { messages: [{ role: 'user', content }], ...more })
 
 for (const implied of [{ assistant_id: 'a' }, { storage: { thread_id: 'b' } }]) {
-  t.test(`${JSON.stringify(implied)} takes the place of a model on v2, as in a message`, async t => {
+  t.test(`${JSON.stringify(implied)} implies the model of a count on v2, as of a message`, async t => {
     counted.length = 0
-    const answer = await count('v2', implied)
-    t.equal(answer.status, 200)
-    t.strictSame(answer.json, { input_tokens: 3 })
+    const response = await count('v2', implied)
+    t.equal(response.status, 200)
+    t.strictSame(response.json, { input_tokens: 3 })
     t.strictSame((await count('v2', implied, '')).json, { input_tokens: 0 })
     t.equal((await count('v2', { model: 'one', ...implied })).status, 200)
     t.strictSame(counted, [{ input: ['hi'] }, { model: 'one', input: ['hi'] }])
@@ -43,6 +43,6 @@ for (const implied of [{ assistant_id: 'a' }, { storage: { thread_id: 'b' } }]) 
   })
 }
 
-t.test('without either a count needs a model', async t => {
+t.test('without an assistant or a thread a count needs a model', async t => {
   for (const version of ['v1', 'v2']) t.equal((await count(version, {})).json.error.code, 'model_required')
 })

@@ -14,7 +14,7 @@ function count(body: object, prefix = '/v1') {
   return post(`${gateway.url}${prefix}/messages/count_tokens`, { model, ...body })
 }
 
-t.test('messages 68: counting takes system, tools and schema into one upstream call', async t => {
+t.test('messages 68: counting sends system, tools and schema in one upstream call', async t => {
   const body = {
     system: [{ type: 'text', text: 'sys' }],
     messages: [
@@ -35,8 +35,8 @@ t.test('messages 68: counting takes system, tools and schema into one upstream c
   }
   for (const prefix of ['', '/v1', '/v2']) {
     const before = received(emulator, '/tokens/count').length
-    const answer = await count(body, prefix)
-    t.equal(answer.status, 200)
+    const response = await count(body, prefix)
+    t.equal(response.status, 200)
     t.equal(received(emulator, '/tokens/count').length, before + 1)
     const { path, body: sent } = lastReceived(emulator, '/tokens/count')
     t.equal(path, '/api/v1/tokens/count')
@@ -52,21 +52,21 @@ t.test('messages 68: counting takes system, tools and schema into one upstream c
       authorization: lastReceived(emulator, '/tokens/count').headers.authorization ?? ''
     })
     const sum = upstream.json.reduce((total: number, { tokens }: { tokens: number }) => total + tokens, 0)
-    t.strictSame(answer.json, { input_tokens: sum })
+    t.strictSame(response.json, { input_tokens: sum })
   }
 })
 
-t.test('messages 69: counting nothing asks nobody and is zero', async t => {
+t.test('messages 69: counting nothing is zero without an upstream call', async t => {
   const before = received(emulator, '/tokens/count').length
   for (const messages of [[], [{ role: 'user', content: '' }], [{ role: 'user', content: [] }]]) {
-    const answer = await count({ messages })
-    t.equal(answer.status, 200)
-    t.strictSame(answer.json, { input_tokens: 0 })
+    const response = await count({ messages })
+    t.equal(response.status, 200)
+    t.strictSame(response.json, { input_tokens: 0 })
   }
   t.equal(received(emulator, '/tokens/count').length, before)
 })
 
-t.test('messages 70: paging through the models shows each exactly once, from one discovery', async t => {
+t.test('messages 70: paging through the models returns each exactly once, from one discovery', async t => {
   emulator.reset()
   const all = (await get(`${gateway.url}/v1/models?limit=1000`, version)).json
   t.equal(all.has_more, false)
@@ -103,20 +103,23 @@ t.test('messages 70: paging through the models shows each exactly once, from one
   t.match(unknown.json, { type: 'error', error: { type: 'invalid_request_error' } })
 })
 
-t.test('messages 71: the family’s marks win over signs of another family in model lists', async t => {
-  for (const headers of [
-    version,
-    { 'anthropic-beta': 'x' },
-    { 'user-agent': 'Anthropic/JS 1.11.0' },
-    { ...version, 'x-goog-api-client': 'google-genai-sdk/2.32.0 gl-node/v24' }
-  ]) {
-    for (const path of ['/models', '/v1/models', '/v2/models']) {
-      const { json } = await get(gateway.url + path, headers)
-      t.match(json, { data: [{ type: 'model' }], has_more: Boolean, first_id: String, last_id: String })
-      t.notOk('models' in json || 'object' in json)
+t.test(
+  'messages 71: the headers of the messages family have priority over those of another family in model lists',
+  async t => {
+    for (const headers of [
+      version,
+      { 'anthropic-beta': 'x' },
+      { 'user-agent': 'Anthropic/JS 1.11.0' },
+      { ...version, 'x-goog-api-client': 'google-genai-sdk/2.32.0 gl-node/v24' }
+    ]) {
+      for (const path of ['/models', '/v1/models', '/v2/models']) {
+        const { json } = await get(gateway.url + path, headers)
+        t.match(json, { data: [{ type: 'model' }], has_more: Boolean, first_id: String, last_id: String })
+        t.notOk('models' in json || 'object' in json)
+      }
     }
   }
-})
+)
 
 t.test('messages 72: an unknown model is not found, a known one is', async t => {
   t.match(await client.models.retrieve(model), { id: model, type: 'model' })

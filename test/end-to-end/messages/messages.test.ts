@@ -1,4 +1,4 @@
-// All cases of the folder that need no settings of their own, in one process against one gateway.
+// All cases of the folder that need no special settings, in one process against one gateway.
 
 import './attachments.cases.ts'
 import './count-models.cases.ts'

@@ -21,7 +21,7 @@ function sentFormat() {
   return body.response_format ?? body.model_options?.response_format
 }
 
-t.test('messages 48: former thinking blocks do not reach the upstream', async t => {
+t.test('messages 48: thinking blocks of the history are not sent upstream', async t => {
   const messages = [
     { role: 'user', content: 'a' },
     {
@@ -42,26 +42,29 @@ t.test('messages 48: former thinking blocks do not reach the upstream', async t 
   }
 })
 
-t.test('messages 49: a schema on v1 is the upstream’s own response format and the answer one text block', async t => {
-  const answer = await ask(gateway, 'v1', 'hi', { output_config })
-  const { body } = lastUpstreamChat(emulator)
-  t.strictSame(body.response_format, { type: 'json_schema', schema })
-  t.notOk('functions' in body || 'function_call' in body)
-  t.equal(answer.json.content.length, 1)
-  t.match(JSON.parse(answer.json.content[0].text), { name: String, count: Number })
-  t.equal(answer.json.stop_reason, 'end_turn')
+t.test(
+  'messages 49: a schema on v1 is sent as the upstream’s response format, and the response is one text block',
+  async t => {
+    const response = await ask(gateway, 'v1', 'hi', { output_config })
+    const { body } = lastUpstreamChat(emulator)
+    t.strictSame(body.response_format, { type: 'json_schema', schema })
+    t.notOk('functions' in body || 'function_call' in body)
+    t.equal(response.json.content.length, 1)
+    t.match(JSON.parse(response.json.content[0].text), { name: String, count: Number })
+    t.equal(response.json.stop_reason, 'end_turn')
 
-  const client = new Anthropic({ baseURL: gateway.url, apiKey: 'unused', maxRetries: 0 })
-  const parsed = await client.messages.parse({
-    model,
-    max_tokens: 100,
-    messages: [{ role: 'user', content: 'hi' }],
-    output_config: { format: { type: 'json_schema', schema } }
-  })
-  t.match(parsed.parsed_output, { name: String, count: Number })
-})
+    const client = new Anthropic({ baseURL: gateway.url, apiKey: 'unused', maxRetries: 0 })
+    const parsed = await client.messages.parse({
+      model,
+      max_tokens: 100,
+      messages: [{ role: 'user', content: 'hi' }],
+      output_config: { format: { type: 'json_schema', schema } }
+    })
+    t.match(parsed.parsed_output, { name: String, count: Number })
+  }
+)
 
-t.test('messages 50: the same schema streamed is text with counts and an ordinary end', async t => {
+t.test('messages 50: the same schema streamed is text, with token counts and the stop reason end_turn', async t => {
   for (const version of versions) {
     const { events } = await stream(gateway, version, 'hi', { output_config })
     const { blocks, stop } = addUp(events)
@@ -84,7 +87,7 @@ t.test('messages 51: a strict schema beside a tool on v2 forces nothing', async 
   t.match(called.json, { content: [{ type: 'tool_use', input: { a: 1 } }], stop_reason: 'tool_use' })
 })
 
-t.test('messages 52: schemas of tools and of the output arrive exactly as sent', async t => {
+t.test('messages 52: schemas of tools and of the output reach the upstream exactly as sent', async t => {
   const nested = {
     type: 'object',
     properties: {
@@ -103,11 +106,11 @@ t.test('messages 52: schemas of tools and of the output arrive exactly as sent',
   }
   for (const version of versions) {
     const tools = [{ name: 'f', strict: true, cache_control: { type: 'ephemeral' }, input_schema: nested }]
-    const answer = await ask(gateway, version, 'hi', {
+    const response = await ask(gateway, version, 'hi', {
       tools,
       output_config: { format: { type: 'json_schema', schema: nested } }
     })
-    t.equal(answer.status, 200)
+    t.equal(response.status, 200)
     t.strictSame(listSentFunctions(lastUpstreamChat(emulator).body), [{ name: 'f', parameters: nested }])
     t.strictSame(sentFormat(), { type: 'json_schema', schema: nested })
     const older = await ask(gateway, version, 'hi', { output_format: { type: 'json_schema', schema: nested } })
@@ -117,7 +120,7 @@ t.test('messages 52: schemas of tools and of the output arrive exactly as sent',
 })
 
 t.test('an output format of another type is refused', async t => {
-  const answer = await ask(gateway, 'v1', 'hi', { output_config: { format: { type: 'json_object' } } })
-  t.equal(answer.status, 400)
-  t.match(answer.json.error, { type: 'invalid_request_error', message: /output_config\.format\.type/ })
+  const response = await ask(gateway, 'v1', 'hi', { output_config: { format: { type: 'json_object' } } })
+  t.equal(response.status, 400)
+  t.match(response.json.error, { type: 'invalid_request_error', message: /output_config\.format\.type/ })
 })

@@ -5,15 +5,15 @@ import { ask, model, type Version, versions } from './support.ts'
 
 const { emulator, gateway } = await startSharedGateway()
 
-/** What the upstream was sent for a question with these members, besides model and messages. */
+/** The members that the upstream received for a question with these members, except model and messages. */
 async function sent(version: Version, more: object, messages: object[] = [{ role: 'user', content: 'hi' }]) {
-  const answer = await ask(gateway, version, 'hi', { max_tokens: undefined, messages, ...more })
-  if (answer.status !== 200) throw new Error(answer.text)
+  const response = await ask(gateway, version, 'hi', { max_tokens: undefined, messages, ...more })
+  if (response.status !== 200) throw new Error(response.text)
   const { model: _model, messages: conversation, ...rest } = lastUpstreamChat(emulator).body
   return { conversation, rest }
 }
 
-t.test('messages 10: the blocks of a system array become one system message in front', async t => {
+t.test('messages 10: the blocks of a system array become one system message at the start', async t => {
   const system = [
     { type: 'text', text: 's1', cache_control: { type: 'ephemeral' } },
     { type: 'text', text: 's2', cache_control: { type: 'ephemeral', ttl: '1h' } }
@@ -29,14 +29,14 @@ t.test('messages 10: the blocks of a system array become one system message in f
   t.strictSame((await sent('v1', { system: 'alone' })).conversation[0], { role: 'system', content: 'alone' })
 })
 
-t.test('a system that says nothing is no message', async t => {
+t.test('an empty system is not sent as a message', async t => {
   for (const system of [undefined, null, '', [], [{ type: 'text', text: '' }]]) {
     t.strictSame((await sent('v1', { system })).conversation, [{ role: 'user', content: 'hi' }])
     t.strictSame((await sent('v2', { system })).conversation, [{ role: 'user', content: [{ text: 'hi' }] }])
   }
 })
 
-t.test('a system message among the messages stands in front where there is no other', async t => {
+t.test('a system message in the messages is sent first when the request has no other', async t => {
   const content = [
     { type: 'text', text: 'a' },
     { type: 'text', text: 'b' }
@@ -55,7 +55,7 @@ t.test('a system message among the messages stands in front where there is no ot
   ])
 })
 
-t.test('messages 11, 12: a temperature of zero becomes a top_p of zero, any other travels', async t => {
+t.test('messages 11, 12: a temperature of zero becomes a top_p of zero, any other is forwarded', async t => {
   t.strictSame((await sent('v1', { temperature: 0, top_p: 0.9 })).rest, { top_p: 0 })
   t.strictSame((await sent('v2', { temperature: 0, top_p: 0.9 })).rest, { model_options: { top_p: 0 } })
   t.strictSame((await sent('v1', { temperature: 0.3 })).rest, { temperature: 0.3 })
@@ -65,7 +65,7 @@ t.test('messages 11, 12: a temperature of zero becomes a top_p of zero, any othe
   t.strictSame((await sent('v1', { temperature: -1 })).rest, {})
 })
 
-t.test('messages 13, 14: parameters of the service alone are accepted and reach no upstream', async t => {
+t.test('messages 13, 14: parameters that only the vendor’s service has are accepted and not sent upstream', async t => {
   const ignored = {
     top_k: 5,
     metadata: { user_id: 'u' },
@@ -87,7 +87,7 @@ t.test('messages 13, 14: parameters of the service alone are accepted and reach 
 })
 
 t.test(
-  'messages 15: on v2 a literal extra_body puts model options in their place and the rest at the root',
+  'messages 15: on v2 model options of a literal extra_body are sent at their place and the rest at the root',
   async t => {
     const extra_body = { repetition_penalty: 1.1, storage: { limit: 2 }, top_k: 3, unknown_key: { a: 1 } }
     t.strictSame((await sent('v2', { max_tokens: 50, extra_body })).rest, {
@@ -103,33 +103,33 @@ t.test(
   }
 )
 
-t.test('messages 16: of one field given both ways the literal extra_body wins', async t => {
+t.test('messages 16: the literal extra_body has priority over the same field of the request', async t => {
   for (const version of versions) {
     const { rest } = await sent(version, { tenant: 'top', other: 1, extra_body: { tenant: 'literal' } })
     t.strictSame(rest, { tenant: 'literal', other: 1 }, version)
   }
   const typed = await sent('v1', { temperature: 0.3, extra_body: { temperature: 0.9, model: 'evil', messages: [] } })
-  t.strictSame(typed.rest, { temperature: 0.3 }, 'what the request says cannot be overridden')
+  t.strictSame(typed.rest, { temperature: 0.3 }, 'known members of the request cannot be overridden')
   t.equal(lastUpstreamChat(emulator).body.model, model)
 })
 
-t.test('messages 17: an extra_body that is no object is refused in the family’s form', async t => {
+t.test('messages 17: an extra_body that is not an object is refused in the family’s form', async t => {
   const before = upstreamChats(emulator).length
   for (const extra_body of ['x', [], 1]) {
-    const answer = await ask(gateway, 'v1', 'hi', { extra_body })
-    t.equal(answer.status, 400)
-    t.strictSame(Object.keys(answer.json), ['type', 'error', 'request_id'])
-    t.match(answer.json.error, { type: 'invalid_request_error', message: /extra_body.* must be an object/ })
+    const response = await ask(gateway, 'v1', 'hi', { extra_body })
+    t.equal(response.status, 400)
+    t.strictSame(Object.keys(response.json), ['type', 'error', 'request_id'])
+    t.match(response.json.error, { type: 'invalid_request_error', message: /extra_body.* must be an object/ })
   }
   t.equal(upstreamChats(emulator).length, before)
 })
 
-t.test('messages 18: a profanity check turned off turns the v2 filter off', async t => {
+t.test('messages 18: profanity_check false turns the v2 filter off', async t => {
   t.strictSame((await sent('v2', { profanity_check: false })).rest, { disable_filter: true })
   t.strictSame((await sent('v1', { profanity_check: false })).rest, { profanity_check: false })
 })
 
-t.test('messages 21, 22: a thinking budget is an effort', async t => {
+t.test('messages 21, 22: a thinking budget is sent as an effort', async t => {
   const enable = (budget_tokens?: number) => ({ thinking: { type: 'enabled', budget_tokens } })
   for (const [budget, effort] of [
     [1024, 'low'],
@@ -140,9 +140,9 @@ t.test('messages 21, 22: a thinking budget is an effort', async t => {
     t.strictSame((await sent('v2', enable(budget))).rest, { model_options: { reasoning: { effort } } })
     t.strictSame((await sent('v1', enable(budget))).rest, { reasoning_effort: effort })
   }
-  const answer = await ask(gateway, 'v1', 'hi', { thinking: { type: 'enabled', budget_tokens: 'many' } })
-  t.equal(answer.status, 400)
-  t.match(answer.json.error, { type: 'invalid_request_error', message: /thinking\.budget_tokens/ })
+  const response = await ask(gateway, 'v1', 'hi', { thinking: { type: 'enabled', budget_tokens: 'many' } })
+  t.equal(response.status, 400)
+  t.match(response.json.error, { type: 'invalid_request_error', message: /thinking\.budget_tokens/ })
 })
 
 t.test(
@@ -158,7 +158,7 @@ t.test(
   }
 )
 
-t.test('messages 24: an effort in words is forwarded as given and wins over a budget', async t => {
+t.test('messages 24: an effort is forwarded as given and has priority over a budget', async t => {
   t.strictSame((await sent('v2', { output_config: { effort: 'low' } })).rest, {
     model_options: { reasoning: { effort: 'low' } }
   })
@@ -167,7 +167,7 @@ t.test('messages 24: an effort in words is forwarded as given and wins over a bu
   t.strictSame((await sent('v1', { output_config: { effort: 'none' } })).rest, {})
 })
 
-t.test('messages 65: missing or malformed messages are refused with the path of what is wrong', async t => {
+t.test('messages 65: missing or malformed messages are refused with the path of the invalid member', async t => {
   const before = upstreamChats(emulator).length
   const cases: Array<[object, RegExp]> = [
     [{ messages: undefined }, /^messages: Field required/],
@@ -181,17 +181,17 @@ t.test('messages 65: missing or malformed messages are refused with the path of 
     [{ stop_sequences: [''] }, /^stop_sequences\.0: /]
   ]
   for (const [more, message] of cases) {
-    const answer = await ask(gateway, 'v1', 'hi', more)
-    t.equal(answer.status, 400, String(message))
-    t.match(answer.json, { type: 'error', error: { type: 'invalid_request_error', message }, request_id: String })
+    const response = await ask(gateway, 'v1', 'hi', more)
+    t.equal(response.status, 400, String(message))
+    t.match(response.json, { type: 'error', error: { type: 'invalid_request_error', message }, request_id: String })
   }
   t.equal(upstreamChats(emulator).length, before)
 })
 
-t.test('a thread is refused in the words that make the SDK send the whole conversation', async t => {
-  const answer = await ask(gateway, 'v2', 'hi', { thread: 'auto' })
-  t.equal(answer.status, 400)
-  t.match(answer.json.error, {
+t.test('a thread is refused with the error that makes the SDK send the whole conversation', async t => {
+  const response = await ask(gateway, 'v2', 'hi', { thread: 'auto' })
+  t.equal(response.status, 400)
+  t.match(response.json.error, {
     type: 'invalid_request_error',
     details: { error_code: 'thread_unsupported_request' }
   })

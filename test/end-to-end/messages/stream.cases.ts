@@ -16,10 +16,10 @@ function messageDelta(events: StreamEvent[]) {
   return events.find(event => event.type === 'message_delta')
 }
 
-t.test('messages 19: an answer is cut before a stop string, which is named', async t => {
+t.test('messages 19: the text ends before a stop string, which the response names', async t => {
   for (const version of versions) {
-    const answer = await ask(gateway, version, '[[text:Hello]]', { stop_sequences: ['xx', 'lo'] })
-    t.match(answer.json, {
+    const response = await ask(gateway, version, '[[text:Hello]]', { stop_sequences: ['xx', 'lo'] })
+    t.match(response.json, {
       content: [{ type: 'text', text: 'Hel' }],
       stop_reason: 'stop_sequence',
       stop_sequence: 'lo'
@@ -28,7 +28,7 @@ t.test('messages 19: an answer is cut before a stop string, which is named', asy
   }
 })
 
-t.test('messages 20: a stop string that is split over chunks is never shown in part', async t => {
+t.test('messages 20: no part of a stop string that is split over chunks is sent', async t => {
   for (const version of versions) {
     const { events } = await stream(gateway, version, '[[chunks:Hel|l|o|never]]', { stop_sequences: ['lo'] })
     t.strictSame(addUp(events), { blocks: ['text:Hel'], stop: 'stop_sequence' })
@@ -38,7 +38,7 @@ t.test('messages 20: a stop string that is split over chunks is never shown in p
   }
 })
 
-t.test('an upstream that talks on behind a stop string is cut off', async t => {
+t.test('an upstream that sends more text after a stop string is cancelled', async t => {
   for (const version of versions) {
     const aborted = emulator.stats.aborted
     const { events } = await stream(gateway, version, '[[tick:20]][[len:5000]]', { stop_sequences: ['word3'] })
@@ -47,14 +47,14 @@ t.test('an upstream that talks on behind a stop string is cut off', async t => {
   }
 })
 
-t.test('messages 53: a plain text stream has the family’s whole sequence of events (A8)', async t => {
+t.test('messages 53: a plain text stream has the family’s complete sequence of events (A8)', async t => {
   for (const version of versions) {
-    const { answer, events } = await stream(gateway, version, '[[chunks:Hel|lo]][[usage:19,8,5]]')
+    const { response, events } = await stream(gateway, version, '[[chunks:Hel|lo]][[usage:19,8,5]]')
     t.equal(lastUpstreamChat(emulator).body.stream, true)
-    t.match(answer.headers.get('content-type'), /^text\/event-stream; charset=utf-8/)
-    t.equal(answer.headers.get('cache-control'), 'no-cache')
-    t.equal(answer.headers.get('x-accel-buffering'), 'no')
-    const requestId = answer.headers.get('request-id')
+    t.match(response.headers.get('content-type'), /^text\/event-stream; charset=utf-8/)
+    t.equal(response.headers.get('cache-control'), 'no-cache')
+    t.equal(response.headers.get('x-accel-buffering'), 'no')
+    const requestId = response.headers.get('request-id')
     const [start, ping, blockStart, ...rest] = events
     t.match(start, {
       type: 'message_start',
@@ -89,7 +89,7 @@ t.test('messages 53: a plain text stream has the family’s whole sequence of ev
 })
 
 t.test(
-  'messages 54, 55: text and a call are two closed blocks, wherever the upstream says why it ended (A3, A6)',
+  'messages 54, 55: text and a call are two closed blocks, wherever the upstream sends the finish reason (A3, A6)',
   async t => {
     for (const version of versions) {
       for (const form of ['', '[[callsplit]]', '[[split:1]]']) {
@@ -118,7 +118,7 @@ t.test(
 )
 
 t.test(
-  'messages 56, 57: thoughts stand in a signed block before the text, however the upstream sends them',
+  'messages 56, 57: thoughts are a signed block before the text, in every form in which the upstream sends them',
   async t => {
     const expected = { blocks: ['thinking:why', 'text:Hel'], stop: 'end_turn' }
     for (const version of versions) {
@@ -142,39 +142,42 @@ t.test(
   }
 )
 
-t.test('thoughts that the client does not want to see are blocks without their text', async t => {
+t.test('thoughts that the client asks to omit are blocks without text', async t => {
   const thinking = { type: 'enabled', budget_tokens: 4000, display: 'omitted' }
-  const { answer, events } = await stream(gateway, 'v2', '[[reason:why]][[text:Hel]]', { thinking })
+  const { response, events } = await stream(gateway, 'v2', '[[reason:why]][[text:Hel]]', { thinking })
   t.strictSame(addUp(events), { blocks: ['thinking:', 'text:Hel'], stop: 'end_turn' })
-  t.notMatch(answer.text, /why/)
+  t.notMatch(response.text, /why/)
 })
 
-t.test('messages 58, 62: an answer that was cut at the token limit says so, whole and streamed', async t => {
-  for (const version of versions) {
-    const { events } = await stream(gateway, version, '[[finish:length]]')
-    t.equal(addUp(events).stop, 'max_tokens')
-    t.equal((await ask(gateway, version, '[[finish:length]]')).json.stop_reason, 'max_tokens')
-    const own = await ask(gateway, version, 'tell me more', { max_tokens: 3 })
-    t.equal(own.json.stop_reason, 'max_tokens')
+t.test(
+  'messages 58, 62: a response that ended at the token limit has the stop reason max_tokens, whole and streamed',
+  async t => {
+    for (const version of versions) {
+      const { events } = await stream(gateway, version, '[[finish:length]]')
+      t.equal(addUp(events).stop, 'max_tokens')
+      t.equal((await ask(gateway, version, '[[finish:length]]')).json.stop_reason, 'max_tokens')
+      const own = await ask(gateway, version, 'tell me more', { max_tokens: 3 })
+      t.equal(own.json.stop_reason, 'max_tokens')
+    }
   }
-})
+)
 
 t.test('messages 60: a stream that breaks off ends with an error event and no message_stop (A14)', async t => {
   for (const version of versions) {
     for (const directive of ['[[die]]', '[[noeof]]', '[[badframe]]', '[[errframe]]']) {
       const prompt = `${directive}[[chunks:one|two|three]]`
-      const { answer, events } = await stream(gateway, version, prompt)
-      t.equal(answer.status, 200)
+      const { response, events } = await stream(gateway, version, prompt)
+      t.equal(response.status, 200)
       t.match(events.at(-1), {
         type: 'error',
         error: { type: 'api_error', message: String },
-        request_id: answer.headers.get('request-id')
+        request_id: response.headers.get('request-id')
       })
       t.notOk(
         events.some(event => event.type === 'message_stop' || event.type === 'message_delta'),
         directive
       )
-      t.notMatch(answer.text, /127\.0\.0\.1|api\/v[12]/)
+      t.notMatch(response.text, /127\.0\.0\.1|api\/v[12]/)
       const error = await catchError(() => client(version).messages.stream(question(prompt)).finalMessage())
       t.ok(error instanceof Anthropic.APIError, directive)
     }
@@ -183,7 +186,7 @@ t.test('messages 60: a stream that breaks off ends with an error event and no me
   }
 })
 
-t.test('messages 61: a filtered answer is a refusal', async t => {
+t.test('messages 61: a filtered response is a refusal', async t => {
   const refusal = {
     stop_reason: 'refusal',
     stop_details: { type: 'refusal', category: null, explanation: null }
@@ -210,7 +213,7 @@ t.test('messages 63: cached input tokens are reported (D3)', async t => {
   }
 })
 
-t.test('messages 75: a client that leaves during a stream stops the upstream', async t => {
+t.test('messages 75: a client disconnect during a stream aborts the upstream call', async t => {
   for (const version of versions) {
     const before = emulator.stats.aborted
     const controller = new AbortController()

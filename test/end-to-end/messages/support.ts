@@ -1,37 +1,37 @@
-// What the tests of the messages family have in common: requests of the smallest form, and the events of a stream.
+// Shared by the tests of the messages family: minimal requests, and the events of a stream.
 
-import { type Answer, post } from '../../support/client.ts'
+import { type HttpResponse, post } from '../../support/client.ts'
 
 export const model = 'GigaChat-2'
-/** The model of v2 that may make several calls. */
+/** The v2 model that may return several calls. */
 export const largest = 'GigaChat-2-Max'
 export const versions = ['v1', 'v2'] as const
 export type Version = (typeof versions)[number]
 
-/** Asks one question, or sends the messages of `more`. */
+/** Sends one question, or the messages of `more`. */
 export function ask(
   gateway: { url: string },
   version: Version,
   content: unknown,
   more: object = {},
   headers: Record<string, string> = {}
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const body = { model, max_tokens: 100, messages: [{ role: 'user', content }], ...more }
   return post(`${gateway.url}/${version}/messages`, body, headers)
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are not there.
+// biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are absent.
 export type StreamEvent = any
 
-/** Asks for a stream and reads its events; every one must stand in a frame of its own name, or the SDK would drop it. */
+/** Requests a stream and reads its events; each frame must have the name of its event, or the SDK would drop it. */
 export async function stream(
   gateway: { url: string },
   version: Version,
   content: unknown,
   more: object = {}
-): Promise<{ answer: Answer; events: StreamEvent[] }> {
-  const answer = await ask(gateway, version, content, { stream: true, ...more })
-  return { answer, events: readEvents(answer.text) }
+): Promise<{ response: HttpResponse; events: StreamEvent[] }> {
+  const response = await ask(gateway, version, content, { stream: true, ...more })
+  return { response, events: readEvents(response.text) }
 }
 
 export function readEvents(text: string): StreamEvent[] {
@@ -47,7 +47,7 @@ export function readEvents(text: string): StreamEvent[] {
     })
 }
 
-/** Every block of a stream with what its deltas add up to, by index, and how the message ended. */
+/** Every block of a stream with its accumulated deltas, by index, and how the message ended. */
 export function addUp(events: readonly StreamEvent[]): { blocks: string[]; stop: unknown } {
   const blocks: string[] = []
   let openIndex: number | undefined

@@ -21,28 +21,28 @@ function sent() {
   return lastUpstreamChat(emulator).body
 }
 
-/** The tool_use blocks of a whole answer, or of what a stream says at their start. */
+/** The tool_use blocks of a whole response, or of the start events of a stream. */
 function callsOf(content: StreamEvent[]): Array<{ id: string; name: string; input: unknown }> {
   return content.filter(block => block.type === 'tool_use')
 }
 
 t.test('messages 25: two tools on v1 are two functions, and a call is a tool_use', async t => {
-  const answer = await ask(gateway, 'v1', CALL_A, { tools: [A, B], tool_choice: { type: 'auto' } })
+  const response = await ask(gateway, 'v1', CALL_A, { tools: [A, B], tool_choice: { type: 'auto' } })
   t.strictSame(sent().functions, [wireA, wireB])
   t.notOk('function_call' in sent())
-  t.equal(answer.json.stop_reason, 'tool_use')
-  t.match(answer.json.content, [{ type: 'tool_use', name: A.name, input: { city: 'Paris' } }])
-  t.match(answer.json.content[0].id, /^[a-zA-Z0-9_-]{1,128}$/)
+  t.equal(response.json.stop_reason, 'tool_use')
+  t.match(response.json.content, [{ type: 'tool_use', name: A.name, input: { city: 'Paris' } }])
+  t.match(response.json.content[0].id, /^[a-zA-Z0-9_-]{1,128}$/)
 })
 
 t.test('messages 26: two tools on v2 are one entry with two specifications', async t => {
-  const answer = await ask(gateway, 'v2', CALL_A, { tools: [A, B] })
+  const response = await ask(gateway, 'v2', CALL_A, { tools: [A, B] })
   t.strictSame(sent().tools, [{ functions: { specifications: [wireA, wireB] } }])
   t.notOk('tool_config' in sent())
-  t.equal(answer.json.stop_reason, 'tool_use')
-  t.strictSame(answer.json.content[0], {
+  t.equal(response.json.stop_reason, 'tool_use')
+  t.strictSame(response.json.content[0], {
     type: 'tool_use',
-    id: answer.json.content[0].id,
+    id: response.json.content[0].id,
     name: A.name,
     input: { city: 'Paris' },
     caller: { type: 'direct' }
@@ -55,24 +55,24 @@ t.test('messages 27, 28: a chosen tool is forced by name', async t => {
   t.strictSame(sent().function_call, { name: A.name })
   const v2 = await ask(gateway, 'v2', 'go', choice)
   t.strictSame(sent().tool_config, { mode: 'forced', function_name: A.name })
-  for (const answer of [v1, v2]) t.match(answer.json.content, [{ type: 'tool_use', name: A.name }])
+  for (const response of [v1, v2]) t.match(response.json.content, [{ type: 'tool_use', name: A.name }])
 })
 
-t.test('messages 29: the choice none takes the tools out of the request', async t => {
+t.test('messages 29: the tool choice none removes the tools from the request', async t => {
   for (const version of versions) {
-    const answer = await ask(gateway, version, CALL_A, { tools: [A, B], tool_choice: { type: 'none' } })
+    const response = await ask(gateway, version, CALL_A, { tools: [A, B], tool_choice: { type: 'none' } })
     t.notOk('functions' in sent() || 'tools' in sent())
-    t.match(answer.json, { content: [{ type: 'text' }], stop_reason: 'end_turn' })
+    t.match(response.json, { content: [{ type: 'text' }], stop_reason: 'end_turn' })
   }
 })
 
-t.test('messages 30: any of one tool forces that tool', async t => {
+t.test('messages 30: the tool choice any with one tool forces that tool', async t => {
   for (const version of versions) {
-    const answer = await ask(gateway, version, 'go', { tools: [A], tool_choice: { type: 'any' } })
+    const response = await ask(gateway, version, 'go', { tools: [A], tool_choice: { type: 'any' } })
     t.strictSame(sent().function_call ?? sent().tool_config, {
       ...(version === 'v1' ? { name: A.name } : { mode: 'forced', function_name: A.name })
     })
-    t.match(answer.json.content, [{ type: 'tool_use', name: A.name }])
+    t.match(response.json.content, [{ type: 'tool_use', name: A.name }])
   }
 })
 
@@ -106,7 +106,7 @@ t.test('messages 31: any of several tools is refused on v1 and forced without a 
   t.match(unmoved.json, { content: [{ type: 'text', text: 'I would rather not.' }], stop_reason: 'end_turn' })
 })
 
-t.test('choices that nothing can meet are refused before the upstream is called', async t => {
+t.test('tool choices that no tool can satisfy are refused before the upstream is called', async t => {
   const before = upstreamChats(emulator).length
   const search = { type: 'web_search_20250305', name: 'web_search' }
   const cases: Array<[Version, object]> = [
@@ -118,9 +118,9 @@ t.test('choices that nothing can meet are refused before the upstream is called'
     ['v2', { tools: [A], tool_choice: 'auto' }]
   ]
   for (const [version, more] of cases) {
-    const answer = await ask(gateway, version, 'go', more)
-    t.equal(answer.status, 400, JSON.stringify(more))
-    t.match(answer.json.error, { type: 'invalid_request_error', message: /tool_choice/ }, JSON.stringify(more))
+    const response = await ask(gateway, version, 'go', more)
+    t.equal(response.status, 400, JSON.stringify(more))
+    t.match(response.json.error, { type: 'invalid_request_error', message: /tool_choice/ }, JSON.stringify(more))
   }
   t.equal(upstreamChats(emulator).length, before)
 })
@@ -129,10 +129,10 @@ t.test(
   'messages 32: a search on v2 is declared without unknown settings and its sources are listed in the text',
   async t => {
     const tools = [{ type: 'web_search_20250305', name: 'web_search', max_uses: 3, allowed_domains: ['a.test'] }]
-    const answer = await ask(gateway, 'v2', '[[builtin:web_search]]', { tools })
+    const response = await ask(gateway, 'v2', '[[builtin:web_search]]', { tools })
     t.strictSame(sent().tools, [{ web_search: {} }])
-    t.equal(answer.json.content.length, 1)
-    const { text } = answer.json.content[0]
+    t.equal(response.json.content.length, 1)
+    const { text } = response.json.content[0]
     t.notMatch(text, /\[sources=/)
     t.match(text, /\n\nSources:\n- \[The first page\]\(https:\/\/example\.test\/first\)/)
     const { events } = await stream(gateway, 'v2', '[[builtin:web_search]]', { tools })
@@ -140,7 +140,7 @@ t.test(
   }
 )
 
-t.test('messages 33, 35: tools that have no effect here are accepted and not declared', async t => {
+t.test('messages 33, 35: tools without effect in the gateway are accepted and not declared', async t => {
   const search = [{ type: 'web_search_20250305', name: 'web_search', max_uses: 3 }]
   const ofTheService = [
     { type: 'bash_20250124', name: 'bash' },
@@ -153,14 +153,14 @@ t.test('messages 33, 35: tools that have no effect here are accepted and not dec
     ['v1', ofTheService],
     ['v2', ofTheService]
   ] as const) {
-    const answer = await ask(gateway, version, 'go', { tools })
-    t.equal(answer.status, 200)
-    t.match(answer.json.content, [{ type: 'text' }])
+    const response = await ask(gateway, version, 'go', { tools })
+    t.equal(response.status, 200)
+    t.match(response.json.content, [{ type: 'text' }])
     t.notOk('functions' in sent() || 'tools' in sent(), version)
   }
 })
 
-t.test('a coding agent’s own WebSearch with properties stays a function', async t => {
+t.test('the WebSearch function of a coding agent, which has properties, stays a function', async t => {
   const own = { name: 'WebSearch', input_schema: { type: 'object', properties: { query: { type: 'string' } } } }
   await ask(gateway, 'v2', 'go', { tools: [own] })
   t.strictSame(sent().tools, [{ functions: { specifications: [{ name: 'WebSearch', parameters: own.input_schema }] } }])
@@ -168,24 +168,21 @@ t.test('a coding agent’s own WebSearch with properties stays a function', asyn
   t.strictSame(sent().tools, [{ web_search: {} }])
 })
 
-t.test(
-  'messages 34: a function with a reserved name goes upstream under an alias and comes back under its own',
-  async t => {
-    const tools = [{ ...A, name: 'web_search' }]
-    const tool_choice = { type: 'tool', name: 'web_search' }
-    for (const version of versions) {
-      const answer = await ask(gateway, version, 'go', { tools, tool_choice })
-      t.equal(listSentFunctions(sent())[0]?.name, '__gateway_user_search_web')
-      t.match(answer.json.content, [{ type: 'tool_use', name: 'web_search' }])
-      const streamed = await stream(gateway, version, 'go', { tools, tool_choice })
-      const blocks = streamed.events
-        .filter(event => event.type === 'content_block_start')
-        .map(event => event.content_block)
-      t.match(callsOf(blocks), [{ name: 'web_search' }])
-      t.notMatch(streamed.answer.text, /__gateway/)
-    }
+t.test('messages 34: a function with a reserved name is sent under an alias and returned under its name', async t => {
+  const tools = [{ ...A, name: 'web_search' }]
+  const tool_choice = { type: 'tool', name: 'web_search' }
+  for (const version of versions) {
+    const response = await ask(gateway, version, 'go', { tools, tool_choice })
+    t.equal(listSentFunctions(sent())[0]?.name, '__gateway_user_search_web')
+    t.match(response.json.content, [{ type: 'tool_use', name: 'web_search' }])
+    const streamed = await stream(gateway, version, 'go', { tools, tool_choice })
+    const blocks = streamed.events
+      .filter(event => event.type === 'content_block_start')
+      .map(event => event.content_block)
+    t.match(callsOf(blocks), [{ name: 'web_search' }])
+    t.notMatch(streamed.response.text, /__gateway/)
   }
-)
+})
 
 const turn = (...blocks: object[]) => ({
   messages: [
@@ -219,7 +216,7 @@ t.test(
   }
 )
 
-t.test('messages 37: on v2 a call and its result stand under one state id', async t => {
+t.test('messages 37: on v2 a call and its result are sent with one state id', async t => {
   const unknownBefore = emulator.stats.unknownStateIds
   const first = await ask(gateway, 'v2', CALL_A, { tools: [A] })
   const [call] = callsOf(first.json.content)
@@ -241,14 +238,14 @@ t.test('messages 37: on v2 a call and its result stand under one state id', asyn
       tools_state_id: stateId
     }
   ])
-  t.equal(emulator.stats.unknownStateIds, unknownBefore, 'the upstream knows every id that came back')
+  t.equal(emulator.stats.unknownStateIds, unknownBefore, 'the upstream knows every id that was sent back')
 })
 
 t.test('messages 38, 39: two calls with two results are parts in order on v2, pairs on v1', async t => {
   const history = turn(
     use('toolu_1', A.name, { city: 'P' }),
     use('toolu_2', B.name, { tz: 'Z' }),
-    // The other way round, as concurrent tools finish.
+    // In reverse order, as concurrent tools may finish.
     result('toolu_2', '{"now":"12:00"}'),
     result('toolu_1', 'cold')
   )
@@ -274,15 +271,15 @@ t.test('messages 38, 39: two calls with two results are parts in order on v2, pa
   ])
 })
 
-t.test('a call without a result is refused, naming the call', async t => {
+t.test('a call without a result is refused with the id of the call', async t => {
   const history = turn(use('toolu_1', A.name, {}), use('toolu_2', B.name, {}), result('toolu_1', 'ok'))
-  const answer = await ask(gateway, 'v2', '', history)
-  t.equal(answer.status, 400)
-  t.match(answer.json.error, { type: 'invalid_request_error', message: /^messages\.1: .*toolu_2/ })
-  t.notMatch(answer.json.error.message, /toolu_1/)
+  const response = await ask(gateway, 'v2', '', history)
+  t.equal(response.status, 400)
+  t.match(response.json.error, { type: 'invalid_request_error', message: /^messages\.1: .*toolu_2/ })
+  t.notMatch(response.json.error.message, /toolu_1/)
 })
 
-t.test('messages 40, 41: what a result says becomes an object, also that it failed', async t => {
+t.test('messages 40, 41: the content of a result becomes an object, which also says that the tool failed', async t => {
   const texts = [
     { type: 'text', text: 'one' },
     { type: 'text', text: 'two' }
@@ -305,15 +302,15 @@ t.test('messages 40, 41: what a result says becomes an object, also that it fail
 const SEVERAL = { type: 'auto', disable_parallel_tool_use: false }
 const TWO_CALLS = '[[tool:get_weather {"city":"A"}]][[tool:get_weather {"city":"B"}]]'
 
-t.test('messages 42: allowed parallel calls are blocks with ids of their own that lead to one state', async t => {
+t.test('messages 42: allowed parallel calls are blocks with distinct ids that lead to one state', async t => {
   const unknownBefore = emulator.stats.unknownStateIds
   const request = { model: largest, tools: [A, B], tool_choice: SEVERAL }
   for (const form of ['', '[[multimsg]]']) {
-    const answer = await ask(gateway, 'v2', form + TWO_CALLS, request)
+    const response = await ask(gateway, 'v2', form + TWO_CALLS, request)
     t.equal(sent().parallel_tool_calls, true)
-    const calls = callsOf(answer.json.content)
+    const calls = callsOf(response.json.content)
     t.match(calls, [{ input: { city: 'A' } }, { input: { city: 'B' } }])
-    t.equal(answer.json.stop_reason, 'tool_use')
+    t.equal(response.json.stop_reason, 'tool_use')
     t.equal(new Set(calls.map(({ id }) => id)).size, 2)
     const states = calls.map(({ id }) => readToolCallId(id).stateId)
     t.type(states[0], 'string')
@@ -343,7 +340,7 @@ t.test('messages 42: allowed parallel calls are blocks with ids of their own tha
   t.equal(emulator.stats.unknownStateIds, unknownBefore)
 })
 
-t.test('messages 43: without the option only the first of several calls is shown', async t => {
+t.test('messages 43: without the parallel option only the first of several calls is returned', async t => {
   const unasked = `[[parallel]]${TWO_CALLS}`
   const cases: Array<[Version, string, object]> = [
     ['v2', unasked, { model: largest, tools: [A] }],
@@ -352,11 +349,11 @@ t.test('messages 43: without the option only the first of several calls is shown
     ['v2', TWO_CALLS, { model, tools: [A], tool_choice: SEVERAL }]
   ]
   for (const [version, prompt, request] of cases) {
-    const answer = await ask(gateway, version, prompt, request)
-    t.equal(answer.status, 200)
+    const response = await ask(gateway, version, prompt, request)
+    t.equal(response.status, 200)
     t.notOk('parallel_tool_calls' in sent())
     t.strictSame(
-      callsOf(answer.json.content).map(({ input }) => input),
+      callsOf(response.json.content).map(({ input }) => input),
       [{ city: 'A' }]
     )
     const { events } = await stream(gateway, version, prompt, request)
@@ -364,7 +361,7 @@ t.test('messages 43: without the option only the first of several calls is shown
   }
 })
 
-t.test('the id of a call carries state and name, whole and streamed (B3, C3)', async t => {
+t.test('the id of a call carries its state and name, whole and streamed (B3, C3)', async t => {
   for (const version of versions) {
     const whole = await ask(gateway, version, CALL_A, { tools: [A] })
     const { events } = await stream(gateway, version, CALL_A, { tools: [A] })

@@ -31,20 +31,20 @@ t.test('responses 71: an upstream refusal before the first event is an HTTP stat
       for (const stream of [true, false]) {
         const before = upstreamChats(emulator).length
         const prompt = `[[error:${upstream} retry=7 json message=told at https://up.test/api with Bearer abc.def]]`
-        const answer = await ask(gateway, version, prompt, { stream })
-        t.equal(answer.status, upstream)
-        t.match(answer.headers.get('content-type'), /^application\/json/)
-        t.strictSame(Object.keys(answer.json), ['error'])
-        t.match(answer.json.error, { type, code, message: String })
-        t.equal(answer.headers.get('retry-after'), upstream === 429 || upstream === 503 ? '7' : null)
+        const httpResponse = await ask(gateway, version, prompt, { stream })
+        t.equal(httpResponse.status, upstream)
+        t.match(httpResponse.headers.get('content-type'), /^application\/json/)
+        t.strictSame(Object.keys(httpResponse.json), ['error'])
+        t.match(httpResponse.json.error, { type, code, message: String })
+        t.equal(httpResponse.headers.get('retry-after'), upstream === 429 || upstream === 503 ? '7' : null)
         t.equal(upstreamChats(emulator).length - before, attempts, `${upstream}: attempts`)
-        t.notMatch(answer.text, /127\.0\.0\.1|up\.test|api\/v[12]|abc\.def/)
+        t.notMatch(httpResponse.text, /127\.0\.0\.1|up\.test|api\/v[12]|abc\.def/)
       }
     }
   }
 })
 
-t.test('responses 73: a client that leaves aborts the upstream and gives its slot back (H1)', async t => {
+t.test('responses 73: a client disconnect aborts the upstream call and releases its slot (H1)', async t => {
   for (const version of versions) {
     const before = emulator.stats.aborted
     const controller = new AbortController()
@@ -66,42 +66,45 @@ t.test('responses 73: a client that leaves aborts the upstream and gives its slo
   }
 })
 
-t.test('responses 74: timeouts, gateway statuses and a refused connection keep their meaning (H5)', async t => {
-  const aborted = emulator.stats.aborted
-  for (const slow of await Promise.all(versions.map(version => ask(gateway, version, '[[hang]]')))) {
-    t.equal(slow.status, 504)
-    t.match(slow.json.error, { type: 'server_error', code: 'provider_timeout' })
+t.test(
+  'responses 74: a timeout, an upstream status of 502 and a refused connection are mapped to their errors (H5)',
+  async t => {
+    const aborted = emulator.stats.aborted
+    for (const slow of await Promise.all(versions.map(version => ask(gateway, version, '[[hang]]')))) {
+      t.equal(slow.status, 504)
+      t.match(slow.json.error, { type: 'server_error', code: 'provider_timeout' })
+    }
+    await emulator.waitFor(() => emulator.stats.aborted === aborted + versions.length)
+    for (const version of versions) {
+      const bad = await ask(gateway, version, '[[error:502]]')
+      t.equal(bad.status, 502)
+      t.match(bad.json.error, { type: 'server_error', code: 'provider_failure' })
+      t.notMatch(bad.text, /html/i)
+    }
+    const closed = createServer().listen(0, '127.0.0.1')
+    await new Promise(resolve => closed.once('listening', resolve))
+    const { port } = closed.address() as AddressInfo
+    await new Promise(resolve => closed.close(resolve))
+    const other = await startGateway(t, {
+      env: { UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`, UPSTREAM_ACCESS_TOKEN: 'x' }
+    })
+    for (const version of versions) {
+      const httpResponse = await ask(other, version, 'x')
+      t.equal(httpResponse.status, 502)
+      t.match(httpResponse.json.error, { type: 'server_error', code: 'provider_failure' })
+    }
   }
-  await emulator.waitFor(() => emulator.stats.aborted === aborted + versions.length)
-  for (const version of versions) {
-    const bad = await ask(gateway, version, '[[error:502]]')
-    t.equal(bad.status, 502)
-    t.match(bad.json.error, { type: 'server_error', code: 'provider_failure' })
-    t.notMatch(bad.text, /html/i)
-  }
-  const closed = createServer().listen(0, '127.0.0.1')
-  await new Promise(resolve => closed.once('listening', resolve))
-  const { port } = closed.address() as AddressInfo
-  await new Promise(resolve => closed.close(resolve))
-  const other = await startGateway(t, {
-    env: { UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`, UPSTREAM_ACCESS_TOKEN: 'x' }
-  })
-  for (const version of versions) {
-    const answer = await ask(other, version, 'x')
-    t.equal(answer.status, 502)
-    t.match(answer.json.error, { type: 'server_error', code: 'provider_failure' })
-  }
-})
+)
 
-t.test('responses 79: while shutting down requests are refused with reason and waiting time (I1, I2)', async t => {
+t.test('responses 79: during shutdown requests are refused with a reason and retry-after (I1, I2)', async t => {
   await startDraining(gateway)
   const before = upstreamChats(emulator).length
   for (const version of versions) {
     for (const stream of [false, true]) {
-      const answer = await ask(gateway, version, 'x', { stream })
-      t.equal(answer.status, 503)
-      t.equal(answer.headers.get('retry-after'), '1')
-      t.match(answer.json, {
+      const httpResponse = await ask(gateway, version, 'x', { stream })
+      t.equal(httpResponse.status, 503)
+      t.equal(httpResponse.headers.get('retry-after'), '1')
+      t.match(httpResponse.json, {
         error: {
           type: 'server_error',
           code: 'gateway_not_ready',

@@ -20,7 +20,7 @@ function sentMessages() {
   return lastUpstreamChat(emulator).body.messages
 }
 
-t.test('responses 34: a picture is uploaded and stands behind the text', async t => {
+t.test('responses 34: a picture is uploaded and attached after the text', async t => {
   const before = listUploads(emulator).length
   t.equal((await ask(gateway, 'v2', says(see, image()))).status, 200)
   t.match(sentMessages(), [{ role: 'user', content: [{ text: 'see' }, { files: [{ id: FILE_ID }] }] }])
@@ -49,7 +49,7 @@ t.test('responses 36: a picture or a file with an id is attached without an uplo
   t.equal(listUploads(emulator).length, before)
 })
 
-t.test('responses 37: files named in the header go with the last message of the user', async t => {
+t.test('responses 37: files named in the header are attached to the last message of the user', async t => {
   const before = listUploads(emulator).length
   const input = [
     { role: 'user', content: 'a' },
@@ -67,22 +67,22 @@ t.test('responses 37: files named in the header go with the last message of the 
   t.notOk(ATTACHMENT_IDS in lastUpstreamChat(emulator).headers)
 })
 
-t.test('responses 38: a header that is no list of different ids is refused', async t => {
+t.test('responses 38: a header that is not a list of different ids is refused', async t => {
   const before = upstreamChats(emulator).length
   const tooMany = Array.from({ length: 11 }, (_, index) => `f${index}`).join(',')
   for (const header of ['f1,f1', 'f1,,f2', 'f 1', '../x', 'x'.repeat(201), tooMany]) {
-    const answer = await ask(gateway, 'v2', 'x', {}, { [ATTACHMENT_IDS]: header })
-    t.equal(answer.status, 400, header)
-    t.match(answer.json.error, { code: 'invalid_attachment_ids', param: ATTACHMENT_IDS })
+    const httpResponse = await ask(gateway, 'v2', 'x', {}, { [ATTACHMENT_IDS]: header })
+    t.equal(httpResponse.status, 400, header)
+    t.match(httpResponse.json.error, { code: 'invalid_attachment_ids', param: ATTACHMENT_IDS })
   }
   t.equal(upstreamChats(emulator).length, before)
 })
 
-t.test('a picture type that the upstream does not take is refused', async t => {
+t.test('a picture type that the upstream does not support is refused', async t => {
   for (const version of versions) {
-    const answer = await ask(gateway, version, says(see, image('image/webp')))
-    t.equal(answer.status, 415)
-    t.match(answer.json.error, { code: 'unsupported_media_type', param: 'attachments' })
+    const httpResponse = await ask(gateway, version, says(see, image('image/webp')))
+    t.equal(httpResponse.status, 415)
+    t.match(httpResponse.json.error, { code: 'unsupported_media_type', param: 'attachments' })
   }
 })
 
@@ -97,7 +97,7 @@ const call = (id: string, more: object = {}) => ({
 const output = (id: string, value: unknown = 'cold') => ({ type: 'function_call_output', call_id: id, output: value })
 const question = { role: 'user', content: [{ type: 'input_text', text: 'weather?' }] }
 
-t.test('responses 39: a call and its output go back with the state of the call', async t => {
+t.test('responses 39: a call and its output are sent back with the state of the call', async t => {
   const input = [question, call('st1'), output('st1')]
   t.equal((await ask(gateway, 'v2', input)).status, 200)
   t.strictSame(sentMessages(), [
@@ -169,13 +169,13 @@ t.test('responses 40: two calls and two outputs keep their ids, names and order'
 
 t.test('responses 41: malformed arguments in the history are refused with their path', async t => {
   for (const version of versions) {
-    const answer = await ask(gateway, version, [call('st1', { arguments: '{bad' }), output('st1')])
-    t.equal(answer.status, 400)
-    t.match(answer.json.error, { code: 'invalid_request', param: 'input[0].arguments' })
+    const httpResponse = await ask(gateway, version, [call('st1', { arguments: '{bad' }), output('st1')])
+    t.equal(httpResponse.status, 400)
+    t.match(httpResponse.json.error, { code: 'invalid_request', param: 'input[0].arguments' })
   }
 })
 
-t.test('responses 42: what an output says becomes an object', async t => {
+t.test('responses 42: the content of an output becomes an object', async t => {
   const cases: Array<[unknown, object]> = [
     [[{ type: 'input_text', text: 'T' }], { result: 'T' }],
     [
@@ -197,7 +197,7 @@ t.test('responses 42: what an output says becomes an object', async t => {
   }
 })
 
-t.test('responses 43: items that say nothing to the upstream are skipped (C1)', async t => {
+t.test('responses 43: items without meaning for the upstream are skipped (C1)', async t => {
   const input = [
     question,
     { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'secret' }], encrypted_content: 'gAAA' },
@@ -219,7 +219,7 @@ t.test('responses 43: items that say nothing to the upstream are skipped (C1)', 
   t.notMatch(JSON.stringify(sentMessages()), /secret|gAAA|AAEC/)
 })
 
-t.test('responses 46: a call of a namespace goes back under the name that is declared', async t => {
+t.test('responses 46: a call of a namespace is sent back under its declared name', async t => {
   const tools = [
     { type: 'namespace', name: 'ns', tools: [{ type: 'function', name: 'f', parameters: { type: 'object' } }] }
   ]
@@ -227,12 +227,12 @@ t.test('responses 46: a call of a namespace goes back under the name that is dec
   for (const version of versions) {
     t.equal((await ask(gateway, version, input, { tools })).status, 200)
     const text = JSON.stringify(lastUpstreamChat(emulator).body)
-    t.equal(text.match(/"name":"ns__f"/g)?.length, 3, 'declared, called and answered')
+    t.equal(text.match(/"name":"ns__f"/g)?.length, 3, 'declared, called and returned')
     t.notMatch(text, /namespace/)
   }
 })
 
-t.test('a picture inside an output goes with what follows', async t => {
+t.test('a picture inside an output is attached to the next user message', async t => {
   const output = [
     { type: 'input_text', text: 'done' },
     { ...image(), detail: 'high' }

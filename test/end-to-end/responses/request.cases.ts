@@ -7,12 +7,12 @@ import { ask, callsOf, createClient, model, schema, stream, textOf, tool, type V
 
 const { emulator, gateway } = await startSharedGateway()
 
-/** What the upstream was sent with these members, besides model and messages, and what came back. */
+/** Sends a request; returns its messages and other members except the model, as the upstream received them, and the response. */
 async function send(version: Version, more: object, input: unknown = 'x') {
-  const answer = await ask(gateway, version, input, more)
-  if (answer.status !== 200) throw new Error(answer.text)
+  const httpResponse = await ask(gateway, version, input, more)
+  if (httpResponse.status !== 200) throw new Error(httpResponse.text)
   const { model: _model, messages, ...rest } = lastUpstreamChat(emulator).body
-  return { messages, rest, response: answer.json }
+  return { messages, rest, response: httpResponse.json }
 }
 
 t.test('responses 4, 5, 6: instructions and leading developer items are one system message', async t => {
@@ -47,14 +47,14 @@ t.test('responses 7, 8: a missing, empty or malformed input is refused with its 
     [['x'], 'input[0]'],
     [[{ role: 'user', content: [{ type: 'input_text' }] }], 'input[0].content[0].text']
   ] as const) {
-    const answer = await ask(gateway, 'v2', input)
-    t.equal(answer.status, 400)
-    t.match(answer.json.error, { code: 'invalid_request', param, type: 'invalid_request_error' })
+    const httpResponse = await ask(gateway, 'v2', input)
+    t.equal(httpResponse.status, 400)
+    t.match(httpResponse.json.error, { code: 'invalid_request', param, type: 'invalid_request_error' })
   }
   t.equal(upstreamChats(emulator).length, before)
 })
 
-t.test('responses 11, 12: sampling goes to its place and comes back as it was sent', async t => {
+t.test('responses 11, 12: sampling is sent at its place and returned as the client sent it', async t => {
   const one = await send('v2', { max_output_tokens: 9, temperature: 0.3 })
   t.strictSame(one.rest, { model_options: { temperature: 0.3, max_tokens: 9 } })
   t.match(one.response, { max_output_tokens: 9, temperature: 0.3, top_p: 1 })
@@ -65,7 +65,7 @@ t.test('responses 11, 12: sampling goes to its place and comes back as it was se
 })
 
 t.test(
-  'responses 13, 14: an effort is sent as it was given, none sends nothing, a summary is only repeated',
+  'responses 13, 14: an effort is sent as given, none is not sent, a summary is only repeated in the response',
   async t => {
     const high = await send('v2', { reasoning: { effort: 'high', summary: 'auto' } })
     t.strictSame(high.rest, { model_options: { reasoning: { effort: 'high' } } })
@@ -81,7 +81,7 @@ t.test(
   }
 )
 
-t.test('responses 15: a verbosity alone sends no output format and comes back with one', async t => {
+t.test('responses 15: a verbosity alone sends no output format and is returned with one', async t => {
   for (const version of versions) {
     const { rest, response } = await send(version, { text: { verbosity: 'low' } })
     t.strictSame(rest, {})
@@ -92,7 +92,7 @@ t.test('responses 15: a verbosity alone sends no output format and comes back wi
 
 const text = { format: { type: 'json_schema', name: 'out', schema, strict: true } }
 
-t.test('responses 16: a schema goes to v1 as it is and the JSON is the text of a message', async t => {
+t.test('responses 16: a schema is sent to v1 unchanged and the JSON is the text of a message', async t => {
   const { rest, response } = await send('v1', { text })
   t.strictSame(rest, { response_format: { type: 'json_schema', schema, strict: true } })
   t.equal(response.output.length, 1)
@@ -107,16 +107,19 @@ t.test('responses 16: a schema goes to v1 as it is and the JSON is the text of a
   t.ok(z.object({ a: z.object({}) }).safeParse(parsed.output_parsed).success)
 })
 
-t.test('responses 17: a schema goes to v2 beside a function without parameters, whose calls stay calls', async t => {
-  const tools = [{ type: 'function', name: 'g' }]
-  const { rest, response } = await send('v2', { text, tools })
-  t.strictSame(rest.model_options, { response_format: { type: 'json_schema', schema, strict: true } })
-  t.strictSame(listSentFunctions(rest), [{ name: 'g', parameters: { type: 'object', properties: {} } }])
-  t.notOk('tool_config' in rest)
-  t.match(response.output, [{ type: 'message' }])
-  const called = await send('v2', { text, tools }, '[[tool:g {"a":1}]]')
-  t.match(callsOf(called.response), [{ name: 'g', arguments: '{"a":1}' }])
-})
+t.test(
+  'responses 17: a schema is sent to v2 together with a function without parameters, whose calls stay calls',
+  async t => {
+    const tools = [{ type: 'function', name: 'g' }]
+    const { rest, response } = await send('v2', { text, tools })
+    t.strictSame(rest.model_options, { response_format: { type: 'json_schema', schema, strict: true } })
+    t.strictSame(listSentFunctions(rest), [{ name: 'g', parameters: { type: 'object', properties: {} } }])
+    t.notOk('tool_config' in rest)
+    t.match(response.output, [{ type: 'message' }])
+    const called = await send('v2', { text, tools }, '[[tool:g {"a":1}]]')
+    t.match(callsOf(called.response), [{ name: 'g', arguments: '{"a":1}' }])
+  }
+)
 
 t.test(
   'responses 18: the schema-less JSON mode, unknown formats and a format without its schema are refused',
@@ -126,14 +129,14 @@ t.test(
       [{ type: 'xml' }, 'unsupported_response_format', 'text.format.type'],
       [{ type: 'json_schema', name: 'n' }, 'invalid_request', 'text.format.schema']
     ] as const) {
-      const answer = await ask(gateway, 'v2', 'x', { text: { format } })
-      t.equal(answer.status, 400)
-      t.match(answer.json.error, { code, param })
+      const httpResponse = await ask(gateway, 'v2', 'x', { text: { format } })
+      t.equal(httpResponse.status, 400)
+      t.match(httpResponse.json.error, { code, param })
     }
   }
 )
 
-t.test('responses 19: metadata stay here and come back with those of the upstream', async t => {
+t.test('responses 19: metadata are not sent upstream and are returned together with those of the upstream', async t => {
   for (const version of versions) {
     const { rest, response } = await send(version, { metadata: { k: 'v' } })
     t.strictSame(rest, {})
@@ -143,7 +146,7 @@ t.test('responses 19: metadata stay here and come back with those of the upstrea
   }
 })
 
-t.test('responses 20, 21: parameters without effect are accepted and stay here, some come back', async t => {
+t.test('responses 20, 21: parameters without effect are accepted and not sent, some are returned', async t => {
   const ignored = {
     include: ['reasoning.encrypted_content'],
     truncation: 'auto',
@@ -173,7 +176,7 @@ t.test('responses 20, 21: parameters without effect are accepted and stay here, 
   }
 })
 
-t.test('responses 22: an unknown member travels at the top level', async t => {
+t.test('responses 22: an unknown member is sent at the top level', async t => {
   for (const version of versions) {
     t.strictSame((await send(version, { foo: 1 })).rest, { foo: 1 })
     const { rest } = await send(version, { foo: 1, extra_body: { foo: 2, model: 'evil', messages: [] } })
@@ -182,28 +185,28 @@ t.test('responses 22: an unknown member travels at the top level', async t => {
   }
 })
 
-t.test('responses 23: an extra_body that is no object is refused', async t => {
+t.test('responses 23: an extra_body that is not an object is refused', async t => {
   for (const extra_body of ['x', [], 1]) {
-    const answer = await ask(gateway, 'v2', 'x', { extra_body })
-    t.equal(answer.status, 400)
-    t.match(answer.json.error, { code: 'unsupported_parameter', param: 'extra_body' })
+    const httpResponse = await ask(gateway, 'v2', 'x', { extra_body })
+    t.equal(httpResponse.status, 400)
+    t.match(httpResponse.json.error, { code: 'unsupported_parameter', param: 'extra_body' })
   }
 })
 
 t.test('responses 24: a prompt that another service stores is refused', async t => {
-  const answer = await ask(gateway, 'v2', undefined, { prompt: { id: 'p' } })
-  t.equal(answer.status, 400)
-  t.match(answer.json.error, { code: 'unsupported_semantic', param: 'prompt' })
+  const httpResponse = await ask(gateway, 'v2', undefined, { prompt: { id: 'p' } })
+  t.equal(httpResponse.status, 400)
+  t.match(httpResponse.json.error, { code: 'unsupported_semantic', param: 'prompt' })
 })
 
-t.test('a stop string cuts the answer', async t => {
+t.test('a stop string ends the text of the response', async t => {
   for (const version of versions) {
     t.equal(textOf((await send(version, { stop: ['END'] }, '[[text:abENDcd]]')).response), 'ab')
     t.equal(textOf((await stream(gateway, version, '[[chunks:a|bE|N|Dcd]]', { stop: 'END' })).response), 'ab')
   }
 })
 
-t.test('what an answer repeats of its request is the same streamed and whole', async t => {
+t.test('the members that a response repeats from its request are the same streamed and whole', async t => {
   const more = {
     instructions: 'be',
     temperature: 0.2,

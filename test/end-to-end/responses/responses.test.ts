@@ -1,6 +1,6 @@
-// All cases of the folder that need no settings of their own, in one process against one gateway.
+// All cases of the folder that need no special settings, in one process against one gateway.
 
-import './answer.cases.ts'
+import './output.cases.ts'
 import './input.cases.ts'
 import './request.cases.ts'
 import './state.cases.ts'

@@ -11,11 +11,11 @@ const configured = await startGateway(t, {
   env: { ...emulatorVariables(emulator), GATEWAY_UPSTREAM_API_MODE: 'v2', UPSTREAM_MODEL: 'GigaChat-2-Pro' }
 })
 
-t.test('responses 1: a text reaches the v1 path as one user message and comes back as output text', async t => {
-  const answer = await ask(gateway, 'v1', 'x')
-  t.equal(answer.status, 200)
-  t.match(answer.json, { object: 'response', status: 'completed', model, error: null })
-  t.equal(answer.json.id, `resp_${answer.headers.get('x-request-id')}`)
+t.test('responses 1: a text is sent to the v1 path as one user message and the response is output text', async t => {
+  const httpResponse = await ask(gateway, 'v1', 'x')
+  t.equal(httpResponse.status, 200)
+  t.match(httpResponse.json, { object: 'response', status: 'completed', model, error: null })
+  t.equal(httpResponse.json.id, `resp_${httpResponse.headers.get('x-request-id')}`)
   const upstream = lastUpstreamChat(emulator)
   t.equal(upstream.path, '/api/v1/chat/completions')
   t.strictSame(upstream.body, { model, messages: [{ role: 'user', content: 'x' }] })
@@ -23,7 +23,7 @@ t.test('responses 1: a text reaches the v1 path as one user message and comes ba
   t.equal(response.output_text, 'Hello')
 })
 
-t.test('responses 2: a text reaches the v2 path as one part, without a storage member', async t => {
+t.test('responses 2: a text is sent to the v2 path as one part, without a storage member', async t => {
   t.equal((await ask(gateway, 'v2', 'x')).status, 200)
   const upstream = lastUpstreamChat(emulator)
   t.equal(upstream.path, '/api/v2/chat/completions')
@@ -37,27 +37,27 @@ t.test('responses 3: an unprefixed route follows the configured API mode', async
   t.equal(lastUpstreamChat(emulator).path, '/api/v1/chat/completions')
 })
 
-t.test('responses 9: the configured model is used and named in the answer', async t => {
+t.test('responses 9: the configured model is used and named in the response', async t => {
   for (const version of ['v1', 'v2'] as const) {
     for (const absent of [undefined, null, ' ']) {
-      const answer = await ask(configured, version, 'x', { model: absent })
-      t.equal(answer.status, 200)
+      const httpResponse = await ask(configured, version, 'x', { model: absent })
+      t.equal(httpResponse.status, 200)
       t.equal(lastUpstreamChat(emulator).body.model, 'GigaChat-2-Pro')
-      t.equal(answer.json.model, 'GigaChat-2-Pro')
+      t.equal(httpResponse.json.model, 'GigaChat-2-Pro')
     }
   }
 })
 
 t.test('responses 10: without any model the request is refused before the upstream is called', async t => {
   const before = upstreamChats(emulator).length
-  const answer = await ask(gateway, 'v2', 'x', { model: undefined })
-  t.equal(answer.status, 400)
-  t.strictSame(Object.keys(answer.json), ['error'])
-  t.match(answer.json.error, { code: 'model_required', param: 'model', type: 'invalid_request_error' })
+  const httpResponse = await ask(gateway, 'v2', 'x', { model: undefined })
+  t.equal(httpResponse.status, 400)
+  t.strictSame(Object.keys(httpResponse.json), ['error'])
+  t.match(httpResponse.json.error, { code: 'model_required', param: 'model', type: 'invalid_request_error' })
   t.equal(upstreamChats(emulator).length, before)
 })
 
-t.test('responses 75: nothing that reads a response back exists', async t => {
+t.test('responses 75: no route retrieves a response', async t => {
   const client = createClient(gateway, 'v1')
   for (const call of [
     () => client.responses.retrieve('resp_1'),

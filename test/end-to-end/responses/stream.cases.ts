@@ -39,17 +39,17 @@ const CALL = [
 ]
 const DELTA = 'response.output_text.delta'
 
-/** The types of events without their repetition: how many deltas there are is the upstream's business. */
+/** The types of events without repetitions, because the upstream decides the number of deltas. */
 function fold(types: string[]): string[] {
   return types.filter((type, index) => !type.endsWith('.delta') || type !== types[index - 1])
 }
 
-t.test('responses 61: a text stream has the whole ladder of events and no end mark', async t => {
+t.test('responses 61: a text stream has the complete sequence of events and no end mark', async t => {
   for (const version of versions) {
-    const { answer, events, types, response } = await stream(gateway, version, '[[chunks:Hel|lo]]')
+    const { httpResponse, events, types, response } = await stream(gateway, version, '[[chunks:Hel|lo]]')
     t.equal(lastUpstreamChat(emulator).body.stream, true)
-    t.match(answer.headers.get('content-type'), /^text\/event-stream/)
-    t.notMatch(answer.text, /\[DONE\]/)
+    t.match(httpResponse.headers.get('content-type'), /^text\/event-stream/)
+    t.notMatch(httpResponse.text, /\[DONE\]/)
     t.strictSame(types, [...HEAD, ...MESSAGE_HEAD, DELTA, DELTA, ...MESSAGE_TAIL, 'response.completed'])
     t.strictSame(
       events.map(event => event.sequence_number),
@@ -102,7 +102,7 @@ t.test('responses 64: reasoning and text are two items, one after the other', as
   }
 })
 
-t.test('responses 65: a call alone has its own ladder and ids that carry its state', async t => {
+t.test('responses 65: a call alone has its sequence of events and ids that carry its state', async t => {
   for (const version of versions) {
     for (const form of ['', '[[callsplit]]', version === 'v1' ? '[[argfrag:2]]' : '[[msgcall]]']) {
       const prompt = `${form}[[tool:g {"a":1}]]`
@@ -151,7 +151,7 @@ t.test('responses 67: a structured stream is a message whose text is the JSON', 
   }
 })
 
-t.test('responses 68: a search is told while it runs, completed once, and stands before the message', async t => {
+t.test('responses 68: a search is reported while it runs, completed once, and an item before the message', async t => {
   const tools = [{ type: 'web_search' }]
   const { events, types, response } = await stream(gateway, 'v2', '[[builtin:web_search]]', { tools })
   const searched = types.filter(type => type.startsWith('response.web_search_call.'))
@@ -173,12 +173,12 @@ t.test('responses 68: a search is told while it runs, completed once, and stands
   )
 })
 
-t.test('responses 69: a picture is told while it is made, comes with its bytes and is the only item', async t => {
+t.test('responses 69: a picture is reported while it is generated, has its bytes and is the only item', async t => {
   const tools = [{ type: 'image_generation' }]
   const tells = (status?: string) => ({
     tool_execution: { name: 'image_generate', ...(status === undefined ? {} : { status }) }
   })
-  // The file is one that the embedded upstream really has.
+  // The emulator has a file with this id.
   const { response: made } = await stream(gateway, 'v2', '[[builtin:image_generate]]', { tools })
   const file = made.output.find((item: Loose) => item.type === 'image_generation_call').file_id
   const frame = (event: string, data: object) =>
@@ -209,7 +209,7 @@ t.test('responses 69: a picture is told while it is made, comes with its bytes a
   t.match(final.output, [{ type: 'image_generation_call', result: picture.toString('base64') }])
 })
 
-t.test('responses 70: a stream that was cut ends with response.incomplete', async t => {
+t.test('responses 70: the stream of a truncated response ends with response.incomplete', async t => {
   for (const version of versions) {
     const { types, response } = await stream(gateway, version, '[[finish:length]][[text:half]]')
     t.equal(types.at(-1), 'response.incomplete')
@@ -223,21 +223,21 @@ t.test('responses 70: a stream that was cut ends with response.incomplete', asyn
   }
 })
 
-t.test('responses 72: a stream that breaks ends with what there is of it, and nothing follows (A14)', async t => {
+t.test('responses 72: a broken upstream stream ends with response.failed and the partial output (A14)', async t => {
   for (const version of versions) {
     for (const directive of ['[[die]]', '[[noeof]]', '[[badframe]]', '[[errframe]]']) {
-      const { answer, types, response } = await stream(gateway, version, `${directive}[[chunks:one|two|three]]`)
+      const { httpResponse, types, response } = await stream(gateway, version, `${directive}[[chunks:one|two|three]]`)
       t.equal(types.at(-1), 'response.failed', directive)
       t.match(response, { status: 'failed', error: { code: 'server_error', message: String } })
-      t.match(textOf(response), /^one/, 'the partial output is there')
-      t.notMatch(answer.text, /127\.0\.0\.1|api\/v[12]/)
+      t.match(textOf(response), /^one/, 'the partial output is returned')
+      t.notMatch(httpResponse.text, /127\.0\.0\.1|api\/v[12]/)
     }
     const limited = await stream(gateway, version, '[[errframe:429 message=slow down]][[chunks:one|two]]')
     t.match(limited.response.error, { code: 'rate_limit_exceeded' })
   }
 })
 
-t.test('responses 80: an empty answer has every event but a delta', async t => {
+t.test('responses 80: an empty response has every event except deltas', async t => {
   for (const version of versions) {
     const { types, response } = await stream(gateway, version, '[[text:""]]')
     t.strictSame(types, [...HEAD, ...MESSAGE_HEAD, ...MESSAGE_TAIL, 'response.completed'])
@@ -246,11 +246,14 @@ t.test('responses 80: an empty answer has every event but a delta', async t => {
   }
 })
 
-t.test('characters split between writes arrive whole, with any line ending and with comments (A12, A13)', async t => {
-  for (const version of versions) {
-    for (const directive of ['[[split:1]]', '[[crlf]]', '[[ping]]']) {
-      const { response } = await stream(gateway, version, `${directive}[[text:Привет, мир 🌍]]`)
-      t.equal(textOf(response), 'Привет, мир 🌍', directive)
+t.test(
+  'characters split between writes are read correctly, with any line ending and with comments (A12, A13)',
+  async t => {
+    for (const version of versions) {
+      for (const directive of ['[[split:1]]', '[[crlf]]', '[[ping]]']) {
+        const { response } = await stream(gateway, version, `${directive}[[text:Привет, мир 🌍]]`)
+        t.equal(textOf(response), 'Привет, мир 🌍', directive)
+      }
     }
   }
-})
+)

@@ -11,7 +11,7 @@ function sent() {
   return lastUpstreamChat(emulator).body
 }
 
-t.test('a schema of a tool arrives exactly as sent, flat and nested', async t => {
+t.test('a schema of a tool reaches the upstream exactly as sent, flat and nested', async t => {
   for (const version of versions) {
     for (const declared of [
       { type: 'function', name: 'f', description: 'd', strict: true, parameters: schema },
@@ -23,34 +23,37 @@ t.test('a schema of a tool arrives exactly as sent, flat and nested', async t =>
   }
 })
 
-t.test('responses 44: a function with a reserved name has an alias upstream and its own name here', async t => {
+t.test('responses 44: a function with a reserved name is sent under an alias and returned under its name', async t => {
   const more = { tools: [tool('web_search')], tool_choice: { type: 'function', name: 'web_search' } }
   for (const version of versions) {
-    const answer = await ask(gateway, version, 'go', more)
+    const httpResponse = await ask(gateway, version, 'go', more)
     t.equal(listSentFunctions(sent())[0]?.name, '__gateway_user_search_web')
-    t.match(callsOf(answer.json), [{ name: 'web_search' }])
+    t.match(callsOf(httpResponse.json), [{ name: 'web_search' }])
     const streamed = await stream(gateway, version, 'go', more)
     t.match(callsOf(streamed.response), [{ name: 'web_search' }])
-    t.notMatch(streamed.answer.text, /__gateway/)
+    t.notMatch(streamed.httpResponse.text, /__gateway/)
   }
 })
 
-t.test('responses 45: a function of a namespace goes flat and comes back in its two words', async t => {
-  const tools = [{ type: 'namespace', name: 'ns', tools: [tool('f'), tool('g')] }]
-  for (const version of versions) {
-    const answer = await ask(gateway, version, '[[tool:ns__f {"a":1}]]', { tools })
-    t.strictSame(
-      listSentFunctions(sent()).map(({ name }) => name),
-      ['ns__f', 'ns__g']
-    )
-    t.match(callsOf(answer.json), [{ name: 'f', namespace: 'ns', arguments: '{"a":1}' }])
-    const { response, events } = await stream(gateway, version, '[[tool:ns__f {"a":1}]]', { tools })
-    t.match(callsOf(response), [{ name: 'f', namespace: 'ns' }])
-    t.match(events.find(event => event.item?.type === 'function_call').item, { name: 'f', namespace: 'ns' })
+t.test(
+  'responses 45: a function of a namespace is sent under one flat name and returned with namespace and name',
+  async t => {
+    const tools = [{ type: 'namespace', name: 'ns', tools: [tool('f'), tool('g')] }]
+    for (const version of versions) {
+      const httpResponse = await ask(gateway, version, '[[tool:ns__f {"a":1}]]', { tools })
+      t.strictSame(
+        listSentFunctions(sent()).map(({ name }) => name),
+        ['ns__f', 'ns__g']
+      )
+      t.match(callsOf(httpResponse.json), [{ name: 'f', namespace: 'ns', arguments: '{"a":1}' }])
+      const { response, events } = await stream(gateway, version, '[[tool:ns__f {"a":1}]]', { tools })
+      t.match(callsOf(response), [{ name: 'f', namespace: 'ns' }])
+      t.match(events.find(event => event.item?.type === 'function_call').item, { name: 'f', namespace: 'ns' })
+    }
   }
-})
+)
 
-t.test('responses 47: a chosen function is forced by its name and the choice comes back', async t => {
+t.test('responses 47: a chosen function is forced by its name and the response repeats the tool choice', async t => {
   const tool_choice = { type: 'function', name: 'g' }
   const v2 = await ask(gateway, 'v2', 'go', { tools: [tool('f'), tool('g')], tool_choice })
   t.strictSame(sent().tool_config, { mode: 'forced', function_name: 'g' })
@@ -62,7 +65,7 @@ t.test('responses 47: a chosen function is forced by its name and the choice com
   }
 })
 
-t.test('responses 48, 49: a built-in tool goes with its configuration, on v2 only', async t => {
+t.test('responses 48, 49: a built-in tool is sent with its configuration, on v2 only', async t => {
   const tools = [{ type: 'image_generation', size: '1024x1024' }]
   t.equal((await ask(gateway, 'v2', 'x', { tools })).status, 200)
   t.strictSame(sent().tools, [{ image_generate: { size: '1024x1024' } }])
@@ -70,53 +73,59 @@ t.test('responses 48, 49: a built-in tool goes with its configuration, on v2 onl
   t.strictSame(sent(), { model, messages: [{ role: 'user', content: 'x' }] })
 })
 
-t.test('responses 50: tools that nothing here runs go nowhere and come back', async t => {
-  const tools = [
-    { type: 'custom', name: 'c' },
-    { type: 'file_search', vector_store_ids: ['v'] },
-    { type: 'local_shell' },
-    { type: 'mcp', server_label: 'm', server_url: 'https://mcp.test' }
-  ]
-  for (const version of versions) {
-    const answer = await ask(gateway, version, 'x', { tools })
-    t.equal(answer.status, 200)
-    t.notOk('tools' in sent() || 'functions' in sent())
-    t.strictSame(answer.json.tools, tools)
+t.test(
+  'responses 50: tools that neither gateway nor upstream can run are not sent, and the response repeats them',
+  async t => {
+    const tools = [
+      { type: 'custom', name: 'c' },
+      { type: 'file_search', vector_store_ids: ['v'] },
+      { type: 'local_shell' },
+      { type: 'mcp', server_label: 'm', server_url: 'https://mcp.test' }
+    ]
+    for (const version of versions) {
+      const httpResponse = await ask(gateway, version, 'x', { tools })
+      t.equal(httpResponse.status, 200)
+      t.notOk('tools' in sent() || 'functions' in sent())
+      t.strictSame(httpResponse.json.tools, tools)
+    }
   }
-})
+)
 
-t.test('responses 51: a call has ids that carry its state, its arguments as text and no null extras (C3)', async t => {
-  const unknownBefore = emulator.stats.unknownStateIds
-  for (const version of versions) {
-    const answer = await ask(gateway, version, '[[tool:g {"a":1}]]', { tools: [tool('g')] })
-    const [item] = callsOf(answer.json)
-    t.equal(answer.json.output.length, 1)
-    t.match(item.call_id, /^[a-zA-Z0-9_-]{1,128}$/)
-    t.strictSame(item, {
-      id: `fc_${item.call_id}`,
-      type: 'function_call',
-      status: 'completed',
-      call_id: item.call_id,
-      name: 'g',
-      arguments: '{"a":1}'
-    })
-    const { stateId, name } = readToolCallId(item.call_id)
-    t.type(stateId, 'string')
-    t.equal(name, 'g')
+t.test(
+  'responses 51: a call has ids that carry its state, arguments as text and no members that are null (C3)',
+  async t => {
+    const unknownBefore = emulator.stats.unknownStateIds
+    for (const version of versions) {
+      const httpResponse = await ask(gateway, version, '[[tool:g {"a":1}]]', { tools: [tool('g')] })
+      const [item] = callsOf(httpResponse.json)
+      t.equal(httpResponse.json.output.length, 1)
+      t.match(item.call_id, /^[a-zA-Z0-9_-]{1,128}$/)
+      t.strictSame(item, {
+        id: `fc_${item.call_id}`,
+        type: 'function_call',
+        status: 'completed',
+        call_id: item.call_id,
+        name: 'g',
+        arguments: '{"a":1}'
+      })
+      const { stateId, name } = readToolCallId(item.call_id)
+      t.type(stateId, 'string')
+      t.equal(name, 'g')
 
-    const result = { type: 'function_call_output', call_id: item.call_id, output: '{"ok":true}' }
-    const next = await ask(gateway, version, [{ role: 'user', content: 'go' }, item, result], { tools: [tool('g')] })
-    t.equal(next.status, 200)
-    if (version === 'v1') continue
-    t.match(sent().messages.slice(1), [
-      { role: 'assistant', tools_state_id: stateId },
-      { role: 'tool', tools_state_id: stateId, content: [{ function_result: { name: 'g', result: { ok: true } } }] }
-    ])
+      const result = { type: 'function_call_output', call_id: item.call_id, output: '{"ok":true}' }
+      const next = await ask(gateway, version, [{ role: 'user', content: 'go' }, item, result], { tools: [tool('g')] })
+      t.equal(next.status, 200)
+      if (version === 'v1') continue
+      t.match(sent().messages.slice(1), [
+        { role: 'assistant', tools_state_id: stateId },
+        { role: 'tool', tools_state_id: stateId, content: [{ function_result: { name: 'g', result: { ok: true } } }] }
+      ])
+    }
+    t.equal(emulator.stats.unknownStateIds, unknownBefore, 'the upstream knows every id that was sent back')
   }
-  t.equal(emulator.stats.unknownStateIds, unknownBefore, 'the upstream knows every id that came back')
-})
+)
 
-t.test('responses 52: text before a call is a message of its own', async t => {
+t.test('responses 52: text before a call is a separate message', async t => {
   for (const version of versions) {
     const { json } = await ask(gateway, version, '[[text:One moment.]][[tool:g {"a":1}]]', { tools: [tool('g')] })
     t.match(json.output, [
@@ -128,7 +137,7 @@ t.test('responses 52: text before a call is a message of its own', async t => {
 })
 
 t.test(
-  'responses 53: parallel calls are asked for with the largest model only and go back to one state (B1, B2)',
+  'responses 53: parallel calls are requested only for the largest model and are sent back with one state (B1, B2)',
   async t => {
     const prompt = '[[tool:g {"a":1}]][[tool:g {"a":2}]]'
     const more = { model: largest, tools: [tool('g')], parallel_tool_calls: true }
@@ -170,16 +179,16 @@ t.test(
   }
 )
 
-t.test('choices that a contract cannot express are refused before the upstream is called', async t => {
+t.test('tool choices that a contract cannot express are refused before the upstream is called', async t => {
   const before = upstreamChats(emulator).length
   for (const [version, more, code] of [
     ['v1', { tools: [tool('f'), tool('g')], tool_choice: 'required' }, 'unsupported_semantic'],
     ['v1', { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } }, 'unsupported_semantic'],
     ['v2', { tools: [tool('f')], tool_choice: { type: 'function', name: 'unknown' } }, 'invalid_request']
   ] as const) {
-    const answer = await ask(gateway, version, 'go', more)
-    t.equal(answer.status, 400)
-    t.match(answer.json.error, { code, param: 'tool_choice' })
+    const httpResponse = await ask(gateway, version, 'go', more)
+    t.equal(httpResponse.status, 400)
+    t.match(httpResponse.json.error, { code, param: 'tool_choice' })
   }
   t.equal(upstreamChats(emulator).length, before)
   const some = await ask(gateway, 'v2', 'go', { tools: [tool('f'), tool('g')], tool_choice: 'required' })

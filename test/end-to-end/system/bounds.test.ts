@@ -1,4 +1,4 @@
-// What stays bounded when clients behave badly: disconnects within streams, readers that stop reading, and large responses
+// The resources of a gateway stay bounded when clients disconnect within streams, stop reading, or receive large responses
 // (field lessons H4, H6, H7, H8).
 
 import { once } from 'node:events'
@@ -17,18 +17,18 @@ function workerOf(gateway: StartedGateway): number {
   return worker
 }
 
-/** Files and sockets that the worker has open. */
+/** The number of files and sockets that the worker has open. */
 function countDescriptors(gateway: StartedGateway): number {
   return readdirSync(`/proc/${workerOf(gateway)}/fd`).length
 }
 
-/** Memory of the worker, without what it shares with others. */
+/** The memory of the worker in bytes, without memory that it shares with other processes. */
 function readMemory(gateway: StartedGateway): number {
   const kibibytes = /RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${workerOf(gateway)}/status`, 'utf8'))?.[1]
   return Number(kibibytes) * 1024
 }
 
-/** Sends a request over a connection of its own and returns the connection unread. */
+/** Sends a request over a new connection and returns the connection unread. */
 async function send(gateway: StartedGateway, family: Family, prompt: string, stream = true): Promise<Socket> {
   const options = { stream, query: stream ? '?alt=sse' : '' }
   const { hostname, port, pathname, search } = new URL(urlOf(gateway, family, options))
@@ -70,93 +70,96 @@ t.test('thousands of client disconnects free every connection and slot (H4)', as
   await Promise.all(Array.from({ length: 80 }, leaveStreams))
   t.comment(`${started} clients disconnected`)
   await emulator.waitFor(({ stats }) => stats.activeRequests === 0, 30_000)
-  // All connections and all slots are there again: as many as are allowed run at once.
+  // All connections and slots are free again: the maximum number of requests runs concurrently.
   const headers = { connection: 'close' }
   const ask = () => askIn(gateway, 'completions', '[[slow:50]]', { headers })
-  const answers = await Promise.all(Array.from({ length: 40 }, ask))
-  t.ok(answers.every(({ status }) => status === 200))
-  await waitUntil(() => countDescriptors(gateway) <= before + 5, 'the worker has closed what it does not need')
+  const responses = await Promise.all(Array.from({ length: 40 }, ask))
+  t.ok(responses.every(({ status }) => status === 200))
+  await waitUntil(() => countDescriptors(gateway) <= before + 5, 'the worker has closed its unused connections')
   t.ok(countDescriptors(gateway) <= before + 5, `${countDescriptors(gateway)} descriptors, ${before} before`)
   t.equal(await gateway.stop(), 0)
   t.notMatch(readFileSync(`${gateway.folder}/gateway.log`, 'utf8'), /"level":"(ERROR|CRITICAL)"/)
 })
 
-t.test('a client that stops reading stops the upstream, and the gateway keeps little for it (H6, H7)', async t => {
-  const frame = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(16_000) } }] })}\n\n`
-  const end = 'data: {"choices":[{"index":0,"delta":{"content":""},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
-  let frames = 0
-  let sentFrames = 0
-  let closed = 0
-  async function writeFrames(response: ServerResponse): Promise<void> {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    const isClosed = once(response, 'close')
-    for (let index = 0; index < frames && !response.destroyed; index++) {
-      sentFrames += 1
-      if (!response.write(frame)) await Promise.race([once(response, 'drain'), isClosed])
+t.test(
+  'when a client stops reading, the gateway stops reading from the upstream and buffers little (H6, H7)',
+  async t => {
+    const frame = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(16_000) } }] })}\n\n`
+    const end = 'data: {"choices":[{"index":0,"delta":{"content":""},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+    let frames = 0
+    let sentFrames = 0
+    let closed = 0
+    async function writeFrames(response: ServerResponse): Promise<void> {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      const isClosed = once(response, 'close')
+      for (let index = 0; index < frames && !response.destroyed; index++) {
+        sentFrames += 1
+        if (!response.write(frame)) await Promise.race([once(response, 'drain'), isClosed])
+      }
+      response.end(end)
     }
-    response.end(end)
-  }
-  const upstream = createServer((request, response) => {
-    request.resume()
-    if (request.url?.endsWith('/chat/completions') !== true) {
-      response.setHeader('content-type', 'application/json')
-      response.end('{"data":[]}')
-      return
-    }
-    response.setMaxListeners(0).once('close', () => {
-      closed += 1
+    const upstream = createServer((request, response) => {
+      request.resume()
+      if (request.url?.endsWith('/chat/completions') !== true) {
+        response.setHeader('content-type', 'application/json')
+        response.end('{"data":[]}')
+        return
+      }
+      response.setMaxListeners(0).once('close', () => {
+        closed += 1
+      })
+      void writeFrames(response)
+    }).listen(0, '127.0.0.1')
+    await once(upstream, 'listening')
+    t.teardown(() => upstream.close().closeAllConnections())
+    const { port } = upstream.address() as AddressInfo
+    const gateway = await startGateway(t, {
+      env: { UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`, UPSTREAM_ACCESS_TOKEN: 'token' }
     })
-    void writeFrames(response)
-  }).listen(0, '127.0.0.1')
-  await once(upstream, 'listening')
-  t.teardown(() => upstream.close().closeAllConnections())
-  const { port } = upstream.address() as AddressInfo
-  const gateway = await startGateway(t, {
-    env: { UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`, UPSTREAM_ACCESS_TOKEN: 'token' }
-  })
-  /** Asks for so many frames, reads none of them, and resolves when nothing has moved for a while. */
-  async function openPaused(family: Family, wantedFrames: number): Promise<Socket> {
-    frames = wantedFrames
-    sentFrames = 0
-    closed = 0
-    const socket = await send(gateway, family, 'much')
-    socket.pause()
-    let seen = 0
-    let quietRounds = 0
-    await waitUntil(() => {
-      quietRounds = sentFrames > 0 && sentFrames === seen ? quietRounds + 1 : 0
-      seen = sentFrames
-      return quietRounds > 40
-    }, 'the upstream is held back')
-    return socket
-  }
-  for (const family of families) {
-    // More than three hundred megabytes, of which the kernel takes a few for each connection on loopback.
-    const socket = await openPaused(family, 20_000)
-    t.ok(sentFrames * frame.length < 24 * MEBIBYTE, `${family}: ${sentFrames} frames were sent`)
-    t.ok(readMemory(gateway) < 300 * MEBIBYTE, `${family}: ${Math.round(readMemory(gateway) / MEBIBYTE)} MiB in use`)
+    /** Requests this number of frames, reads none of them, and resolves when the upstream's writing has paused for a while. */
+    async function openPaused(family: Family, wantedFrames: number): Promise<Socket> {
+      frames = wantedFrames
+      sentFrames = 0
+      closed = 0
+      const socket = await send(gateway, family, 'much')
+      socket.pause()
+      let seen = 0
+      let quietRounds = 0
+      await waitUntil(() => {
+        quietRounds = sentFrames > 0 && sentFrames === seen ? quietRounds + 1 : 0
+        seen = sentFrames
+        return quietRounds > 40
+      }, 'the upstream waits')
+      return socket
+    }
+    for (const family of families) {
+      // More than three hundred megabytes, of which the kernel takes a few for each connection on loopback.
+      const socket = await openPaused(family, 20_000)
+      t.ok(sentFrames * frame.length < 24 * MEBIBYTE, `${family}: ${sentFrames} frames were sent`)
+      t.ok(readMemory(gateway) < 300 * MEBIBYTE, `${family}: ${Math.round(readMemory(gateway) / MEBIBYTE)} MiB in use`)
+      socket.destroy()
+      await waitUntil(() => closed === 1, 'the upstream call was closed')
+    }
+    const socket = await openPaused('completions', 1500)
+    t.ok(sentFrames < 1500, `${sentFrames} frames were sent`)
+    let bytes = 0
+    socket.on('data', chunk => {
+      bytes += chunk.length
+    })
+    socket.resume()
+    await waitUntil(() => bytes > 1500 * 16_000 && closed === 1, 'after reading continues, the rest arrives')
+    t.equal(sentFrames, 1500)
     socket.destroy()
-    await waitUntil(() => closed === 1, 'the upstream was told')
+    t.equal((await fetch(`${gateway.url}/health`)).status, 200)
   }
-  const socket = await openPaused('completions', 1500)
-  t.ok(sentFrames < 1500, `${sentFrames} frames were sent`)
-  let bytes = 0
-  socket.on('data', chunk => {
-    bytes += chunk.length
-  })
-  socket.resume()
-  await waitUntil(() => bytes > 1500 * 16_000 && closed === 1, 'reading on brings the rest')
-  t.equal(sentFrames, 1500)
-  socket.destroy()
-  t.equal((await fetch(`${gateway.url}/health`)).status, 200)
-})
+)
 
-t.test('a large answer comes through whole, and a large request up to its limit (H8)', async t => {
+t.test('a large response is relayed completely, and a large request up to its limit (H8)', async t => {
   const emulator = await startEmulator(t)
   const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
   for (const family of families) {
-    const answer = await askIn(gateway, family, '[[bigtext:5000000]]')
-    t.equal(textIn(family, answer).length, 5_000_000, family)
+    const response = await askIn(gateway, family, '[[bigtext:5000000]]')
+    t.equal(textIn(family, response).length, 5_000_000, family)
     const long = 'я'.repeat(2_000_000)
     const asked = await askIn(gateway, family, `[[text:read]] ${long}`)
     t.equal(asked.status, 200, family)

@@ -1,4 +1,4 @@
-// The end of a gateway as clients of every family see it (operations contract, section 3.8; bridge contract, 9.3).
+// The shutdown of a gateway as clients of every family see it (operations contract, section 3.8; bridge contract, 9.3).
 
 import t from 'tap'
 import { get } from '../../support/client.ts'
@@ -15,7 +15,7 @@ const kinds = {
 }
 
 t.test(
-  'operations 57; bridge 95: SIGTERM lets running requests end, and refuses new ones in the form of their family (I1, I2, I3)',
+  'operations 57; bridge 95: after SIGTERM running requests end normally, and new ones are refused in the form of their family (I1, I2, I3)',
   async t => {
     const gateway = await startGateway(t, {
       env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '8' }
@@ -32,20 +32,20 @@ t.test(
     t.equal((await get(`${gateway.url}/health`)).status, 200)
     for (const family of families) {
       for (const stream of [false, true]) {
-        const answer = await askIn(gateway, family, 'too late', { stream })
-        t.equal(answer.status, 503, family)
-        t.equal(answer.headers.get('retry-after'), '1', family)
-        t.equal(answer.headers.get('connection'), 'close', family)
-        const error = readError(family, answer)
+        const response = await askIn(gateway, family, 'too late', { stream })
+        t.equal(response.status, 503, family)
+        t.equal(response.headers.get('retry-after'), '1', family)
+        t.equal(response.headers.get('connection'), 'close', family)
+        const error = readError(family, response)
         t.equal(error.kind, kinds[family], family)
         t.equal(error.message, 'Gateway routes are not ready.', family)
-        t.match(answer.text, /gateway_shutting_down/, family)
+        t.match(response.text, /gateway_shutting_down/, family)
       }
     }
     for (const [index, family] of families.entries()) {
-      const answer = await whole[index]
-      t.equal(answer?.status, 200, family)
-      if (answer !== undefined) t.equal(textIn(family, answer), 'whole', family)
+      const response = await whole[index]
+      t.equal(response?.status, 200, family)
+      if (response !== undefined) t.equal(textIn(family, response), 'whole', family)
       const text = (await (await streamed[index])?.text()) ?? ''
       t.equal(streamedTextIn(family, text), 'abcdefgh', family)
       t.equal(readEnd(family, text), 'success', family)
@@ -69,10 +69,10 @@ t.test(
     const aborted = emulator.stats.aborted
     const exited = gateway.stop()
     for (const [index, family] of families.entries()) {
-      for (const answer of [await whole[index], await silent[index]]) {
-        t.equal(answer?.status, 503, family)
-        if (answer !== undefined) t.equal(readError(family, answer).kind, kinds[family], family)
-        t.match(answer?.text, /gateway_shutting_down/, family)
+      for (const response of [await whole[index], await silent[index]]) {
+        t.equal(response?.status, 503, family)
+        if (response !== undefined) t.equal(readError(family, response).kind, kinds[family], family)
+        t.match(response?.text, /gateway_shutting_down/, family)
       }
       t.equal(readEnd(family, (await streamed[index]) ?? ''), 'error', family)
     }
@@ -82,7 +82,7 @@ t.test(
   }
 )
 
-t.test('an idle gateway ends at once although clients keep their connections open (I3, I5)', async t => {
+t.test('an idle gateway exits immediately although clients keep their connections open (I3, I5)', async t => {
   // Longer than the timeout of the test, so waiting for it would fail the test.
   const gateway = await startGateway(t, {
     env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '300' }

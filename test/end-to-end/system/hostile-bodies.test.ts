@@ -152,13 +152,13 @@ const targets: Array<[family: Family, path: string, body: object]> = [
 ]
 
 for (const [family, path, body] of targets) {
-  t.test(`${path}: no body brings the gateway down, and every error is one of its family`, async t => {
+  t.test(`${path}: no body makes a worker exit, and every error has the form of its family`, async t => {
     await fc.assert(
       fc.asyncProperty(oddVersionsOf(body), async odd => {
-        const answer = await post(gateway.url + path, odd)
-        if (answer.status === 200) return
-        if (answer.status >= 500) throw new Error(`${answer.status} ${answer.text}`)
-        readError(family, answer)
+        const response = await post(gateway.url + path, odd)
+        if (response.status === 200) return
+        if (response.status >= 500) throw new Error(`${response.status} ${response.text}`)
+        readError(family, response)
       }),
       { numRuns: 60 }
     )
@@ -166,13 +166,13 @@ for (const [family, path, body] of targets) {
   })
 }
 
-t.test('a model whose name is longer than any is refused where it stands, and is in no line of the log', async t => {
+t.test('a model name that is too long is refused with its field and appears in no log line', async t => {
   const long = 'm'.repeat(1025)
   for (const [family, path, body] of targets) {
     if (!('model' in body)) continue
-    const answer = await post(gateway.url + path, { ...body, model: long })
-    t.equal(answer.status, 400, path)
-    t.match(readError(family, answer).message, /model.*must have at most 1024 characters\./, path)
+    const response = await post(gateway.url + path, { ...body, model: long })
+    t.equal(response.status, 400, path)
+    t.match(readError(family, response).message, /model.*must have at most 1024 characters\./, path)
   }
   t.notMatch(readFileSync(join(gateway.folder, 'gateway.log'), 'utf8'), long)
 })

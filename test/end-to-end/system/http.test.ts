@@ -1,4 +1,4 @@
-// What every request meets before its handler, through started gateways: routes that are open, paths, sizes, bodies, origins and
+// The checks of every request before its handler, with started gateways: open routes, paths, sizes, bodies, origins and
 // keys (operations contract, sections 1 to 5).
 
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
@@ -32,7 +32,7 @@ const production = await startGateway(t, {
 })
 const K = { 'x-api-key': 'k1' }
 
-t.test('operations 1, 2: liveness is open, empty and strict about its method (I7)', async t => {
+t.test('operations 1, 2: liveness needs no key, has an empty body and accepts only its methods (I7)', async t => {
   for (const [method, path] of [
     ['GET', '/health'],
     ['HEAD', '/health'],
@@ -53,7 +53,7 @@ t.test('operations 1, 2: liveness is open, empty and strict about its method (I7
   t.strictSame(refused.json, { error: { code: 'method_not_allowed', message: 'Method Not Allowed' } })
 })
 
-t.test('operations 3, 8: an unknown path is 404 in the form of its family, before any key is checked', async t => {
+t.test('operations 3, 8: an unknown path is a 404 in the form of its family, before the key is checked', async t => {
   t.strictSame((await get(`${keyed.url}/health/`)).json, { error: { code: 'not_found', message: 'Not Found' } })
   t.equal((await get(`${keyed.url}/abc/health`)).status, 200)
   const nowhere = await get(`${keyed.url}/nope`, { 'x-api-key': 'wrong' })
@@ -65,84 +65,87 @@ t.test('operations 3, 8: an unknown path is 404 in the form of its family, befor
     ['/v1beta/nope', 'content', 'NOT_FOUND'],
     ['/responses/resp_1', 'completions', 'invalid_request_error']
   ] as const) {
-    const answer = await get(keyed.url + path)
-    t.equal(answer.status, 404, path)
-    t.equal(readError(family, answer).kind, kind, path)
+    const response = await get(keyed.url + path)
+    t.equal(response.status, 404, path)
+    t.equal(readError(family, response).kind, kind, path)
   }
   const operation = await post(`${open.url}/v1beta/models/x:predict`, {})
   t.equal(operation.status, 404)
   t.equal(readError('content', operation).kind, 'NOT_FOUND')
 })
 
-t.test('operations 5, 7: in PROD the pages for developers are gone, and readiness is open', async t => {
+t.test('operations 5, 7: in PROD the pages for developers do not exist, and readiness needs no key', async t => {
   for (const path of ['/docs', '/redoc', '/openapi.json', '/logs', '/logs/5', '/logs/stream', '/logs/html']) {
-    const answer = await get(production.url + path)
-    t.equal(answer.status, 404, path)
-    t.equal(answer.json.error.code, 'not_found', path)
+    const response = await get(production.url + path)
+    t.equal(response.status, 404, path)
+    t.equal(response.json.error.code, 'not_found', path)
   }
   t.strictSame((await get(`${production.url}/`)).json, { status: 'ok', mode: 'PROD' })
   const ready = await get(`${production.url}/ready`)
   t.equal(ready.json.schema_version, 'gateway.readiness.v1')
 })
 
-t.test('operations 9, 10: the gateway’s id is on every answer, and the client’s own goes upstream', async t => {
+t.test('operations 9, 10: every response has the gateway’s id, and the client’s id is forwarded upstream', async t => {
   const ids = new Set<string>()
   for (const family of families) {
-    const answer = await askIn(open, family, 'hi', { headers: { 'x-request-id': 'mine' } })
-    const id = answer.headers.get('x-request-id') ?? ''
+    const response = await askIn(open, family, 'hi', { headers: { 'x-request-id': 'mine' } })
+    const id = response.headers.get('x-request-id') ?? ''
     t.match(id, UUID_V4, family)
     ids.add(id)
     t.equal(lastUpstreamChat(emulator).headers['x-request-id'], 'mine')
-    if (family === 'completions') t.equal(answer.json.id, `chatcmpl-${id}`)
-    if (family === 'messages') t.equal(answer.headers.get('request-id'), id)
+    if (family === 'completions') t.equal(response.json.id, `chatcmpl-${id}`)
+    if (family === 'messages') t.equal(response.headers.get('request-id'), id)
   }
   t.equal(ids.size, families.length)
 })
 
-t.test('operations 20, 21, 22: paths are repaired in place, with their body, and only where they can be', async t => {
-  for (const [path, family, upstreamPath] of [
-    ['/api/v1/chat/completions', 'completions', '/api/v1/chat/completions'],
-    ['/a/b/chat/completions', 'completions', '/api/v1/chat/completions'],
-    ['/v2/v1/chat/completions', 'completions', '/api/v2/chat/completions'],
-    ['/v2/v1/messages', 'messages', '/api/v2/chat/completions'],
-    ['/anthropic/v1/messages', 'messages', '/api/v1/chat/completions'],
-    ['/openai/v1/v1/responses/', 'responses', '/api/v1/chat/completions'],
-    [`/google/v1beta/models/${model}:generateContent`, 'content', '/api/v1/chat/completions'],
-    [`/v1/v1beta/models/${model}:generateContent`, 'content', '/api/v1/chat/completions'],
-    [`/v2/v1/v1beta/models/${model}:generateContent`, 'content', '/api/v2/chat/completions']
-  ] as const) {
-    const response = await fetch(open.url + path, {
-      method: 'POST',
-      redirect: 'error',
-      body: JSON.stringify(bodyOf(family, `[[text:via ${path}]]`))
+t.test(
+  'operations 20, 21, 22: a request with a repairable path is served with its body, and other paths are refused',
+  async t => {
+    for (const [path, family, upstreamPath] of [
+      ['/api/v1/chat/completions', 'completions', '/api/v1/chat/completions'],
+      ['/a/b/chat/completions', 'completions', '/api/v1/chat/completions'],
+      ['/v2/v1/chat/completions', 'completions', '/api/v2/chat/completions'],
+      ['/v2/v1/messages', 'messages', '/api/v2/chat/completions'],
+      ['/anthropic/v1/messages', 'messages', '/api/v1/chat/completions'],
+      ['/openai/v1/v1/responses/', 'responses', '/api/v1/chat/completions'],
+      [`/google/v1beta/models/${model}:generateContent`, 'content', '/api/v1/chat/completions'],
+      [`/v1/v1beta/models/${model}:generateContent`, 'content', '/api/v1/chat/completions'],
+      [`/v2/v1/v1beta/models/${model}:generateContent`, 'content', '/api/v2/chat/completions']
+    ] as const) {
+      const fetched = await fetch(open.url + path, {
+        method: 'POST',
+        redirect: 'error',
+        body: JSON.stringify(bodyOf(family, `[[text:via ${path}]]`))
+      })
+      const text = await fetched.text()
+      t.equal(fetched.status, 200, path)
+      const response = { status: 200, headers: fetched.headers, text, json: JSON.parse(text) }
+      t.equal(textIn(family, response), `via ${path}`, path)
+      t.equal(lastUpstreamChat(emulator).path, upstreamPath, path)
+    }
+    t.match((await post(`${open.url}/x/v1/messages/count_tokens`, bodyOf('messages', 'hi'))).json, {
+      input_tokens: Number
     })
-    const text = await response.text()
-    t.equal(response.status, 200, path)
-    const answer = { status: 200, headers: response.headers, text, json: JSON.parse(text) }
-    t.equal(textIn(family, answer), `via ${path}`, path)
-    t.equal(lastUpstreamChat(emulator).path, upstreamPath, path)
+    for (const path of ['/v1/v1/models', '/v1/models/', '/v2/v1beta/models', '/x/models']) {
+      t.equal((await get(open.url + path)).status, 200, path)
+    }
+    t.equal((await get(`${open.url}/v1//models`)).status, 404)
   }
-  t.match((await post(`${open.url}/x/v1/messages/count_tokens`, bodyOf('messages', 'hi'))).json, {
-    input_tokens: Number
-  })
-  for (const path of ['/v1/v1/models', '/v1/models/', '/v2/v1beta/models', '/x/models']) {
-    t.equal((await get(open.url + path)).status, 200, path)
-  }
-  t.equal((await get(`${open.url}/v1//models`)).status, 404)
-})
+)
 
-t.test('operations 24: the query survives the repair of the path', async t => {
+t.test('operations 24: the repair of a path keeps its query', async t => {
   t.equal((await get(`${keyed.url}/api/v1/models?key=k1`)).status, 200)
   t.equal((await get(`${keyed.url}/api/v1/models?key=k2`)).status, 401)
 })
 
-t.test('operations 25: an announced length over the limit is refused before the key is looked at', async t => {
+t.test('operations 25: a content-length over the limit is refused before the key is checked', async t => {
   for (const family of families) {
-    const answer = await post(urlOf(keyed, family), 'x'.repeat(LIMIT + 1))
-    t.equal(answer.status, 413, family)
-    const { message } = readError(family, answer)
+    const response = await post(urlOf(keyed, family), 'x'.repeat(LIMIT + 1))
+    t.equal(response.status, 413, family)
+    const { message } = readError(family, response)
     t.equal(message, `Request body too large: ${LIMIT + 1} bytes exceeds limit of ${LIMIT} bytes.`)
-    t.match(answer.headers.get('x-request-id'), UUID_V4)
+    t.match(response.headers.get('x-request-id'), UUID_V4)
   }
   const exactly = JSON.stringify(
     bodyOf('completions', 'x'.repeat(LIMIT - JSON.stringify(bodyOf('completions', '')).length))
@@ -158,70 +161,76 @@ const codings = {
   zstd: zstdCompressSync
 }
 
-t.test('operations 26: a body is counted compressed and decompressed, in every content encoding', async t => {
-  const before = upstreamChats(emulator).length
-  const large = JSON.stringify(bodyOf('completions', 'x'.repeat(3 * LIMIT)))
-  for (const family of families) {
-    for (const [coding, pack] of Object.entries(codings)) {
-      const answer = await post(urlOf(keyed, family), pack(large), { ...K, 'content-encoding': coding })
-      t.equal(answer.status, 413, `${family} ${coding}`)
-      t.equal(readError(family, answer).message, `Request body too large: exceeds limit of ${LIMIT} bytes.`)
-    }
-    const chunked = new ReadableStream({
-      start(controller) {
-        for (let at = 0; at < large.length; at += 1000) controller.enqueue(Buffer.from(large.slice(at, at + 1000)))
-        controller.close()
+t.test(
+  'operations 26: the limit applies to the compressed and the decompressed body, in every content encoding',
+  async t => {
+    const before = upstreamChats(emulator).length
+    const large = JSON.stringify(bodyOf('completions', 'x'.repeat(3 * LIMIT)))
+    for (const family of families) {
+      for (const [coding, pack] of Object.entries(codings)) {
+        const response = await post(urlOf(keyed, family), pack(large), { ...K, 'content-encoding': coding })
+        t.equal(response.status, 413, `${family} ${coding}`)
+        t.equal(readError(family, response).message, `Request body too large: exceeds limit of ${LIMIT} bytes.`)
       }
-    })
-    const answer = await post(urlOf(keyed, family), chunked, K).catch(() => undefined)
-    // A client that is still sending when the connection is closed may see a reset instead of the answer.
-    if (answer !== undefined) t.equal(answer.status, 413, family)
-  }
-  t.equal(upstreamChats(emulator).length, before)
-  for (const family of families) {
-    for (const [coding, pack] of Object.entries(codings)) {
-      const body = pack(JSON.stringify(bodyOf(family, '[[text:unpacked]]')))
-      const answer = await post(urlOf(keyed, family), body, {
-        ...K,
-        'content-encoding': coding,
-        'content-type': 'text/plain'
+      const chunked = new ReadableStream({
+        start(controller) {
+          for (let at = 0; at < large.length; at += 1000) controller.enqueue(Buffer.from(large.slice(at, at + 1000)))
+          controller.close()
+        }
       })
-      t.equal(answer.status, 200, `${family} ${coding}`)
-      t.equal(textIn(family, answer), 'unpacked')
+      const response = await post(urlOf(keyed, family), chunked, K).catch(() => undefined)
+      // A client that is still sending when the connection is closed may see a reset instead of the response.
+      if (response !== undefined) t.equal(response.status, 413, family)
+    }
+    t.equal(upstreamChats(emulator).length, before)
+    for (const family of families) {
+      for (const [coding, pack] of Object.entries(codings)) {
+        const body = pack(JSON.stringify(bodyOf(family, '[[text:unpacked]]')))
+        const response = await post(urlOf(keyed, family), body, {
+          ...K,
+          'content-encoding': coding,
+          'content-type': 'text/plain'
+        })
+        t.equal(response.status, 200, `${family} ${coding}`)
+        t.equal(textIn(family, response), 'unpacked')
+      }
+    }
+    const unknown = await post(urlOf(keyed, 'completions'), '{}', { ...K, 'content-encoding': 'compress' })
+    t.equal(unknown.status, 415)
+    const broken = await post(urlOf(keyed, 'completions'), 'no gzip at all', { ...K, 'content-encoding': 'gzip' })
+    t.equal(broken.status, 400)
+    t.equal(broken.json.error.code, 'invalid_json')
+  }
+)
+
+t.test(
+  'operations 27: a body that is not a JSON object is refused in the form of the family, with its error text',
+  async t => {
+    for (const family of families) {
+      for (const [body, message] of [
+        ['', /^Request body is empty \(expected JSON\)\.$/],
+        ['  ', /^Request body is empty \(expected JSON\)\.$/],
+        ['{', /^Invalid JSON body: /],
+        ['[]', /^Invalid JSON body: expected an object at the top level\.$/],
+        ['null', /^Invalid JSON body: expected an object at the top level\.$/]
+      ] as const) {
+        const response = await post(urlOf(keyed, family), body, K)
+        t.equal(response.status, 400, `${family} ${body}`)
+        const error = readError(family, response)
+        t.match(error.message, message, `${family} ${body}`)
+        if (family !== 'messages') t.equal(error.code, 'invalid_json', family)
+        t.notMatch(response.text, /"detail"/)
+      }
     }
   }
-  const unknown = await post(urlOf(keyed, 'completions'), '{}', { ...K, 'content-encoding': 'compress' })
-  t.equal(unknown.status, 415)
-  const broken = await post(urlOf(keyed, 'completions'), 'no gzip at all', { ...K, 'content-encoding': 'gzip' })
-  t.equal(broken.status, 400)
-  t.equal(broken.json.error.code, 'invalid_json')
-})
+)
 
-t.test('operations 27: what is no JSON object is refused in the form of the family, with its text', async t => {
-  for (const family of families) {
-    for (const [body, message] of [
-      ['', /^Request body is empty \(expected JSON\)\.$/],
-      ['  ', /^Request body is empty \(expected JSON\)\.$/],
-      ['{', /^Invalid JSON body: /],
-      ['[]', /^Invalid JSON body: expected an object at the top level\.$/],
-      ['null', /^Invalid JSON body: expected an object at the top level\.$/]
-    ] as const) {
-      const answer = await post(urlOf(keyed, family), body, K)
-      t.equal(answer.status, 400, `${family} ${body}`)
-      const error = readError(family, answer)
-      t.match(error.message, message, `${family} ${body}`)
-      if (family !== 'messages') t.equal(error.code, 'invalid_json', family)
-      t.notMatch(answer.text, /"detail"/)
-    }
-  }
-})
-
-t.test('deep nesting is refused and never a fault', async t => {
+t.test('deep nesting is refused and is not an internal error', async t => {
   const deep = `${'['.repeat(1000)}${']'.repeat(1000)}`
   for (const family of families) {
-    const answer = await post(urlOf(open, family), `{"x":${deep}}`)
-    t.equal(answer.status, 400, family)
-    readError(family, answer)
+    const response = await post(urlOf(open, family), `{"x":${deep}}`)
+    t.equal(response.status, 400, family)
+    readError(family, response)
   }
 })
 
@@ -235,21 +244,24 @@ const preflight = (url: string, origin: string, requested = 'authorization,x-foo
     }
   })
 
-t.test('operations 28: a preflight in DEV is answered with what it asks for, without a key', async t => {
-  const response = await preflight(keyed.url, 'http://a.b')
-  t.equal(response.status, 200)
-  t.equal(await response.text(), 'OK')
-  t.equal(response.headers.get('access-control-allow-origin'), 'http://a.b')
-  t.equal(response.headers.get('access-control-allow-credentials'), 'true')
-  t.equal(response.headers.get('access-control-max-age'), '600')
-  t.match(response.headers.get('access-control-allow-headers'), /authorization.*x-foo/)
-  t.match(response.headers.get('access-control-allow-methods'), /DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT/)
-  const answer = await askIn(open, 'completions', 'hi', { headers: { origin: 'http://a.b' } })
-  t.equal(answer.headers.get('access-control-allow-origin'), 'http://a.b')
-  t.match(answer.headers.get('vary'), /Origin/)
-})
+t.test(
+  'operations 28: a preflight in DEV is allowed the method and headers that it requests, without a key',
+  async t => {
+    const allowed = await preflight(keyed.url, 'http://a.b')
+    t.equal(allowed.status, 200)
+    t.equal(await allowed.text(), 'OK')
+    t.equal(allowed.headers.get('access-control-allow-origin'), 'http://a.b')
+    t.equal(allowed.headers.get('access-control-allow-credentials'), 'true')
+    t.equal(allowed.headers.get('access-control-max-age'), '600')
+    t.match(allowed.headers.get('access-control-allow-headers'), /authorization.*x-foo/)
+    t.match(allowed.headers.get('access-control-allow-methods'), /DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT/)
+    const response = await askIn(open, 'completions', 'hi', { headers: { origin: 'http://a.b' } })
+    t.equal(response.headers.get('access-control-allow-origin'), 'http://a.b')
+    t.match(response.headers.get('vary'), /Origin/)
+  }
+)
 
-t.test('operations 29, 30: in PROD only a listed origin may ask, and without credentials', async t => {
+t.test('operations 29, 30: in PROD only a listed origin is allowed, and without credentials', async t => {
   const refused = await preflight(production.url, 'http://a.b', 'authorization')
   t.equal(refused.status, 400)
   t.match(await refused.text(), /^Disallowed CORS origin/)
@@ -267,16 +279,16 @@ t.test('operations 29, 30: in PROD only a listed origin may ask, and without cre
   t.match(other.headers.get('vary'), /Origin/)
 })
 
-t.test('operations 31: no key and a wrong key are 401 in the family’s form', async t => {
+t.test('operations 31: a missing and a wrong key are a 401 in the family’s form', async t => {
   for (const family of families) {
     const none = await askIn(keyed, family, 'hi')
     const wrong = await askIn(keyed, family, 'hi', { headers: { 'x-api-key': 'no' } })
-    for (const [answer, message] of [
+    for (const [response, message] of [
       [none, 'API key required'],
       [wrong, 'Invalid API key']
     ] as const) {
-      t.equal(answer.status, 401, family)
-      const error = readError(family, answer)
+      t.equal(response.status, 401, family)
+      const error = readError(family, response)
       t.equal(error.message, message, family)
       t.equal(
         error.kind,
@@ -287,7 +299,7 @@ t.test('operations 31: no key and a wrong key are 401 in the family’s form', a
           content: 'UNAUTHENTICATED'
         }[family]
       )
-      t.equal(answer.headers.get('www-authenticate'), 'Bearer', family)
+      t.equal(response.headers.get('www-authenticate'), 'Bearer', family)
     }
   }
   const list = await get(`${keyed.url}/v1/models`)
@@ -295,7 +307,7 @@ t.test('operations 31: no key and a wrong key are 401 in the family’s form', a
   t.match(list.json.error, { type: 'authentication_error', code: 'invalid_api_key', message: 'API key required' })
 })
 
-t.test('operations 32, 33, 34, 35: the key is taken from the first carrier that has one', async t => {
+t.test('operations 32, 33, 34, 35: the key is read from the first place that has one', async t => {
   const url = urlOf(keyed, 'completions')
   const body = bodyOf('completions', 'hi')
   const before = emulator.requests.length
@@ -313,8 +325,8 @@ t.test('operations 32, 33, 34, 35: the key is taken from the first carrier that 
     ['', { 'x-api-key': 'k1é' }, 401],
     ['?key=%D0%BA1', {}, 401]
   ] as const) {
-    const answer = await post(url + query, body, headers)
-    t.equal(answer.status, status, JSON.stringify([query, headers]))
+    const response = await post(url + query, body, headers)
+    t.equal(response.status, status, JSON.stringify([query, headers]))
   }
   for (const { headers, query } of emulator.requests.slice(before)) {
     t.equal(query, '')
@@ -323,7 +335,7 @@ t.test('operations 32, 33, 34, 35: the key is taken from the first carrier that 
   }
 })
 
-t.test('operations 37: in PROD the key is required without being switched on', async t => {
+t.test('operations 37: in PROD the key is required even when authentication is not switched on', async t => {
   for (const family of families) t.equal((await askIn(production, family, 'hi')).status, 401, family)
   const headers = { authorization: 'Bearer a-key-of-production' }
   for (const family of families) t.equal((await askIn(production, family, 'hi', { headers })).status, 200, family)

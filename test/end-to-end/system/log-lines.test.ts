@@ -1,4 +1,4 @@
-// The access lines of requests that are easy to miss: those that never reach a route, those that fail, and those that belong to a
+// The access lines of special requests: those that reach no route, those that fail, and those that belong to a
 // client's trace (operations contract, sections 3.1, 3.6, 7.3, 7.4 and 12; decision 59).
 
 import t from 'tap'
@@ -23,7 +23,7 @@ async function lineOf(requestId: string | null | undefined): Promise<Record<stri
   return line
 }
 
-/** Sends bytes on a connection of their own and resolves with the id of the response and all of its text. */
+/** Sends bytes on a new connection; resolves with the id of the response and its complete text. */
 async function sendBytes(bytes: string): Promise<{ id: string; text: string }> {
   const { socket, closed, received } = await openConnection(t, port)
   socket.write(bytes)
@@ -32,7 +32,7 @@ async function sendBytes(bytes: string): Promise<{ id: string; text: string }> {
   return { id: /x-request-id: ([0-9a-f-]{36})/.exec(text)?.[1] ?? '', text }
 }
 
-t.test('what is no HTTP request has a line with the id and the status of its response', async t => {
+t.test('input that is not an HTTP request has a line with the id and the status of its response', async t => {
   for (const [bytes, status] of [
     ['no request\r\n\r\n', 400],
     [`GET / HTTP/1.1\r\nhost: a\r\nx-large: ${'a'.repeat(32 * 1024)}\r\n\r\n`, 431]
@@ -46,7 +46,7 @@ t.test('what is no HTTP request has a line with the id and the status of its res
   }
 })
 
-t.test('a body that is no HTTP has the line of its request', async t => {
+t.test('a malformed body is recorded in the line of its request', async t => {
   const { id, text } = await sendBytes(
     'POST /v1/messages HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nno chunk\r\n'
   )
@@ -54,21 +54,21 @@ t.test('a body that is no HTTP has the line of its request', async t => {
   t.match(await lineOf(id), { status: 400, error_type: 'http_400', method: 'POST', path: '/v1/messages' })
 })
 
-t.test('refusals are named by the route of their path', async t => {
-  for (const [answer, wanted] of [
+t.test('refused requests have the route of their path in their line', async t => {
+  for (const [response, wanted] of [
     [await get(`${gateway.url}/v1beta/models/x:countTokens`), ['/v1beta/models/{model}:countTokens', 'gemini', 404]],
     [await get(`${gateway.url}/v2/chat/completions`), ['/v2/chat/completions', 'openai', 405]],
     [await post(`${gateway.url}/v1/model/info`, {}), ['/v1/model/info', 'litellm', 405]],
     [await post(`${gateway.url}/v1/nope`, {}), ['unmatched', 'system', 404]]
   ] as const) {
     const [route, protocol, status] = wanted
-    const line = await lineOf(answer.headers.get('x-request-id'))
+    const line = await lineOf(response.headers.get('x-request-id'))
     t.match(line, { route, protocol, status, error_type: `http_${status}` }, route)
   }
 })
 
 t.test(
-  'a failed request says in one word how the upstream failed, and the failed call has one line with it',
+  'the line of a failed request names the error type, and the failed upstream call has one line with the same type',
   async t => {
     for (const [prompt, errorType, isStream, status] of [
       ['[[error:429]]', 'http_429', false, 429],
@@ -81,8 +81,8 @@ t.test(
       ['[[chunks:a|b]][[die:1]]', 'connect_error', true, 200]
     ] as const) {
       for (const family of isStream ? families : (['completions'] as const)) {
-        const answer = await askIn(gateway, family, prompt, { stream: isStream })
-        const id = answer.headers.get('x-request-id')
+        const response = await askIn(gateway, family, prompt, { stream: isStream })
+        const id = response.headers.get('x-request-id')
         const lifecycle = isStream ? 'streaming_aborted' : 'request_error'
         t.match(await lineOf(id), { status, lifecycle, error_type: errorType }, `${family} ${prompt}`)
         const failed = readLog(gateway).filter(line => line.event === 'upstream_call_failed' && line.request_id === id)

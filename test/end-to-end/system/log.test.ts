@@ -1,4 +1,4 @@
-// The runtime log of a started gateway: every request can be found in it, and what went wrong has its line (operations contract,
+// The runtime log of a started gateway: every request and every failure has its line (operations contract,
 // sections 3.6, 3.7 and 12).
 
 import { readFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ function readLines(gateway: StartedGateway): string[] {
   return readFileSync(join(gateway.folder, 'gateway.log'), 'utf8').trim().split('\n')
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are not there.
+// biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are absent.
 function readLog(gateway: StartedGateway): any[] {
   return readLines(gateway).map(line => JSON.parse(line))
 }
@@ -32,8 +32,8 @@ t.test('operations 106: every request has one line with the id of its response, 
   const json = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_ACCESS_LOG: 'true' } })
   const ids = new Map<string, string>()
   for (const family of families) {
-    const answer = await askIn(json, family, '[[usage:12,34,0]]', { headers: { 'x-trace-id': `trace-${family}` } })
-    ids.set(family, answer.headers.get('x-request-id') ?? '')
+    const response = await askIn(json, family, '[[usage:12,34,0]]', { headers: { 'x-trace-id': `trace-${family}` } })
+    ids.set(family, response.headers.get('x-request-id') ?? '')
   }
   const unknown = await get(`${json.url}/nope?secret=canary`)
   await get(`${json.url}/health`)
@@ -70,15 +70,15 @@ t.test('operations 106: every request has one line with the id of its response, 
   const text = await startGateway(t, {
     env: { ...emulatorVariables(emulator), GATEWAY_ACCESS_LOG: 'true', GATEWAY_LOG_FORMAT: 'text' }
   })
-  const answer = await askIn(text, 'completions', 'hi')
+  const response = await askIn(text, 'completions', 'hi')
   t.equal(await text.stop(), 0)
   for (const line of readLines(text)) t.match(line, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \| [A-Z ]{8} \| (\S+) \| /)
-  const [found] = readLines(text).filter(line => line.includes(answer.headers.get('x-request-id') ?? '?'))
+  const [found] = readLines(text).filter(line => line.includes(response.headers.get('x-request-id') ?? '?'))
   t.match(found, /\| INFO {5}\| [0-9a-f-]{36} \| Request finished \| \{"event": "http_access", .*"status": 200/)
 })
 
 t.test(
-  'a client disconnect is a 499 in the log, before and within the response, and the upstream’s work ends',
+  'a client disconnect is a 499 in the log, before and within the response, and the upstream call is aborted',
   async t => {
     const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_ACCESS_LOG: 'true' } })
     for (const prompt of ['[[tick:50]][[len:1000]]', '[[hang]]']) {
@@ -92,7 +92,10 @@ t.test(
       await given
       await emulator.waitFor(({ stats }) => stats.aborted === aborted + 1)
     }
-    await waitUntil(() => readLog(gateway).filter(line => line.status === 499).length === 2, 'both have their line')
+    await waitUntil(
+      () => readLog(gateway).filter(line => line.status === 499).length === 2,
+      'both requests have a line'
+    )
     t.match(
       readLog(gateway)
         .filter(line => line.status === 499)
@@ -120,37 +123,40 @@ t.test(
   }
 )
 
-t.test('failed calls, odd responses and refused slots leave a warning with the id of their request', async t => {
-  const gateway = await startGateway(t, {
-    env: {
-      ...emulatorVariables(emulator),
-      GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [model]: 1 }),
-      GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
+t.test(
+  'failed calls, unexpected responses and refused slots are logged as warnings with the id of their request',
+  async t => {
+    const gateway = await startGateway(t, {
+      env: {
+        ...emulatorVariables(emulator),
+        GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [model]: 1 }),
+        GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
+      }
+    })
+    const died = await askIn(gateway, 'completions', '[[die:0]]', { model: 'GigaChat-2-Pro' })
+    const odd = await askIn(gateway, 'completions', '[[finish:never_heard]]', { model: 'GigaChat-2-Pro' })
+    const controller = new AbortController()
+    await openStream(gateway, 'completions', '[[tick:50]][[len:5000]]', { signal: controller.signal })
+    const refused = await askIn(gateway, 'completions', 'hi')
+    controller.abort()
+    t.equal(await gateway.stop(), 0)
+    const log = readLog(gateway)
+    for (const [response, event, more] of [
+      [died, 'upstream_call_failed', { error_type: 'connect_error', code: 'provider_failure' }],
+      [odd, 'upstream_anomaly', { anomaly: 'finish_reason_unknown' }],
+      [
+        refused,
+        'model_concurrency_timeout',
+        { provider: 'native', model, limit: 1, msg: `Concurrency limit reached for model ${model}: 1` }
+      ]
+    ] as const) {
+      const line = log.find(one => one.event === event && one.request_id === response.headers.get('x-request-id'))
+      t.match(line, { level: 'WARNING', ...more }, event)
     }
-  })
-  const died = await askIn(gateway, 'completions', '[[die:0]]', { model: 'GigaChat-2-Pro' })
-  const odd = await askIn(gateway, 'completions', '[[finish:never_heard]]', { model: 'GigaChat-2-Pro' })
-  const controller = new AbortController()
-  await openStream(gateway, 'completions', '[[tick:50]][[len:5000]]', { signal: controller.signal })
-  const refused = await askIn(gateway, 'completions', 'hi')
-  controller.abort()
-  t.equal(await gateway.stop(), 0)
-  const log = readLog(gateway)
-  for (const [answer, event, more] of [
-    [died, 'upstream_call_failed', { error_type: 'connect_error', code: 'provider_failure' }],
-    [odd, 'upstream_anomaly', { anomaly: 'finish_reason_unknown' }],
-    [
-      refused,
-      'model_concurrency_timeout',
-      { provider: 'native', model, limit: 1, msg: `Concurrency limit reached for model ${model}: 1` }
-    ]
-  ] as const) {
-    const line = log.find(one => one.event === event && one.request_id === answer.headers.get('x-request-id'))
-    t.match(line, { level: 'WARNING', ...more }, event)
   }
-})
+)
 
-t.test('operations 109: a debug log shows upstream requests in DEV and leaves them out in PROD', async t => {
+t.test('operations 109: a debug log has upstream requests in DEV and not in PROD', async t => {
   for (const [env, isShown] of [
     [{}, true],
     [{ GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'a-key-of-production' }, false]

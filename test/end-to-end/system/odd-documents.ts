@@ -1,11 +1,11 @@
-// Documents that went wrong: a right one with one to three of its values replaced, removed, repeated or added to.
+// Invalid documents: a valid one in which one to three values are replaced, removed, repeated or extended.
 
 import fc from 'fast-check'
 
 type Step = string | number
 type Holder = Record<Step, unknown>
 
-/** The ways to every value of a document. */
+/** The paths of all values of a document. */
 function listPaths(value: unknown, path: Step[] = []): Step[][] {
   const own = path.length === 0 ? [] : [path]
   if (typeof value !== 'object' || value === null) return own
@@ -31,7 +31,7 @@ function change(document: object, path: Step[], how: Change, value: unknown): ob
   return copy
 }
 
-/** Values that a careless or hostile writer puts where something else belongs. */
+/** Values of wrong types and sizes, as a careless or hostile client sends them. */
 const oddValue = fc.oneof(
   fc.constantFrom<unknown>(
     null,
@@ -62,7 +62,7 @@ const oddValue = fc.oneof(
   fc.jsonValue()
 )
 
-/** Odd versions of a right document. */
+/** Invalid variants of a valid document. */
 export function oddVersionsOf(document: object): fc.Arbitrary<object> {
   const changes = fc.array(
     fc.tuple(

@@ -1,4 +1,4 @@
-// Upstream authorization that clients bring themselves (operations contract, section 4.4), in every family.
+// Upstream authorization that clients send (operations contract, section 4.4), in every family.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,11 +14,11 @@ const basic = (pair: string): string => Buffer.from(pair).toString('base64')
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const last = (end: string) => emulator.requests.findLast(({ path }) => path.endsWith(end))
 
-t.test('operations 39: an access token goes upstream as it is, in any case of its scheme', async t => {
+t.test('operations 39: an access token is forwarded unchanged, with its scheme in upper or lower case', async t => {
   for (const family of families) {
     for (const authorization of ['Bearer upstream-auth-abc', 'bearer upstream-auth-abc']) {
-      const answer = await askIn(gateway, family, 'hi', { headers: { authorization } })
-      t.equal(answer.status, 200, family)
+      const response = await askIn(gateway, family, 'hi', { headers: { authorization } })
+      t.equal(response.status, 200, family)
       t.equal(last('/chat/completions')?.headers.authorization, 'Bearer abc', family)
     }
   }
@@ -29,7 +29,7 @@ t.test('operations 39: an access token goes upstream as it is, in any case of it
 })
 
 t.test(
-  'operations 40: credentials are exchanged with their own scope, a user and a password below the base',
+  'operations 40: credentials are exchanged with their scope, a user and a password at the token path of the base URL',
   async t => {
     const plain = basic('client-a:secret')
     t.equal((await askIn(gateway, 'messages', 'hi', { headers: bearer(`upstream-cred-${plain}`) })).status, 200)
@@ -58,47 +58,50 @@ t.test(
     ]
     for (const family of families) {
       for (const token of tokens) {
-        const answer = await askIn(gateway, family, 'hi', { headers: bearer(token) })
-        t.equal(answer.status, 400, `${family} ${token}`)
-        const error = readError(family, answer)
+        const response = await askIn(gateway, family, 'hi', { headers: bearer(token) })
+        t.equal(response.status, 400, `${family} ${token}`)
+        const error = readError(family, response)
         t.equal(error.message, 'Invalid upstream pass-through token')
         t.equal(error.code, 'invalid_upstream_authorization', family)
-        t.notMatch(answer.text, /canary/)
+        t.notMatch(response.text, /canary/)
       }
     }
     t.equal(emulator.requests.length, 0)
   }
 )
 
-t.test('operations 43: system routes and liveness do not look at the token', async t => {
+t.test('operations 43: system routes and liveness ignore the token', async t => {
   for (const path of ['/health', '/ping', '/ready', '/']) {
     t.not((await get(gateway.url + path, bearer('zzz'))).status, 400, path)
   }
   t.equal((await get(`${gateway.url}/health`, bearer('zzz'))).status, 200)
 })
 
-t.test('operations 44: with room for one, the unused client makes room, and one in use keeps its stream', async t => {
-  const [first, second] = ['one:1', 'two:2'].map(pair => bearer(`upstream-cred-${basic(pair)}`))
-  const tokensOf = (pair: string) =>
-    emulator.requests.filter(
-      ({ path, headers }) => path.endsWith('/oauth') && headers.authorization === `Basic ${basic(pair)}`
-    ).length
-  for (const headers of [first, second, first]) {
-    t.equal((await askIn(gateway, 'completions', 'hi', { headers: headers ?? {} })).status, 200)
+t.test(
+  'operations 44: with a limit of one, an unused client is removed for a new one, and a client in use keeps its stream',
+  async t => {
+    const [first, second] = ['one:1', 'two:2'].map(pair => bearer(`upstream-cred-${basic(pair)}`))
+    const tokensOf = (pair: string) =>
+      emulator.requests.filter(
+        ({ path, headers }) => path.endsWith('/oauth') && headers.authorization === `Basic ${basic(pair)}`
+      ).length
+    for (const headers of [first, second, first]) {
+      t.equal((await askIn(gateway, 'completions', 'hi', { headers: headers ?? {} })).status, 200)
+    }
+    t.strictSame([tokensOf('one:1'), tokensOf('two:2')], [2, 1], 'the first was removed and fetched a second token')
+    const prompt = '[[tick:40]][[chunks:a|b|c|d|e|f|g|h]]'
+    const streaming = await openStream(gateway, 'completions', prompt, { headers: first ?? {} })
+    for (let round = 0; round < 3; round++) {
+      t.equal((await askIn(gateway, 'completions', 'hi', { headers: second ?? {} })).status, 200)
+    }
+    const text = await streaming.text()
+    t.equal(streamedTextIn('completions', text), 'abcdefgh')
+    t.equal(readEnd('completions', text), 'success')
   }
-  t.strictSame([tokensOf('one:1'), tokensOf('two:2')], [2, 1], 'the first was forgotten and had to begin again')
-  const prompt = '[[tick:40]][[chunks:a|b|c|d|e|f|g|h]]'
-  const streaming = await openStream(gateway, 'completions', prompt, { headers: first ?? {} })
-  for (let round = 0; round < 3; round++) {
-    t.equal((await askIn(gateway, 'completions', 'hi', { headers: second ?? {} })).status, 200)
-  }
-  const text = await streaming.text()
-  t.equal(streamedTextIn('completions', text), 'abcdefgh')
-  t.equal(readEnd('completions', text), 'success')
-})
+)
 
 t.test(
-  'operations 42: together with the gateway key the bearer is for the upstream, and the key comes elsewhere',
+  'operations 42: with authentication on, the bearer token is for the upstream and the gateway key is read elsewhere',
   async t => {
     const keyed = await startGateway(t, {
       env: { ...base, GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: 'k1' }
@@ -113,12 +116,12 @@ t.test(
         [withToken, '', 401],
         [{ ...withToken, 'x-api-key': 'bad' }, '', 401]
       ] as const) {
-        const answer = await askIn(keyed, family, 'hi', { headers, query })
-        t.equal(answer.status, status, `${family} ${JSON.stringify(headers)} ${query}`)
+        const response = await askIn(keyed, family, 'hi', { headers, query })
+        t.equal(response.status, status, `${family} ${JSON.stringify(headers)} ${query}`)
         if (status === 200) t.equal(last('/chat/completions')?.headers.authorization, 'Bearer abc')
       }
       t.equal((await askIn(keyed, family, 'hi', { headers: bearer('k1') })).status, 200)
-      t.not(last('/chat/completions')?.headers.authorization, 'Bearer abc', 'the server’s own credentials')
+      t.not(last('/chat/completions')?.headers.authorization, 'Bearer abc', 'the gateway’s credentials are used')
       const malformed = await askIn(keyed, family, 'hi', {
         headers: { ...bearer('upstream-user-x'), 'x-api-key': 'k1' }
       })
@@ -127,7 +130,7 @@ t.test(
   }
 )
 
-t.test('no token of a client stands in the log', async t => {
+t.test('the log contains no token of a client', async t => {
   t.equal(await gateway.stop(), 0)
   const log = readFileSync(join(gateway.folder, 'gateway.log'), 'utf8')
   t.match(log, /Failed to pass token to upstream/)

@@ -2,17 +2,17 @@
 
 import t from 'tap'
 import { createEmulator } from '../../../ops/emulator/server.ts'
-import { type Answer, get } from '../../support/client.ts'
+import { get, type HttpResponse } from '../../support/client.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { askIn, families, readError } from './support.ts'
 
-const idsOf = (answer: Answer): string[] => answer.json.data.map(({ id }: { id: string }) => id)
+const idsOf = (response: HttpResponse): string[] => response.json.data.map(({ id }: { id: string }) => id)
 
-/** Asks over a connection of its own, so that any worker may answer. */
+/** Sends a request over a new connection, so that any worker may serve it. */
 const getAnywhere = (url: string, headers: Record<string, string> = {}) => get(url, { connection: 'close', ...headers })
 
-t.test('bridge 54: parallel lists of an empty catalog wait for the one discovery that is running', async t => {
+t.test('bridge 54: concurrent list requests with an empty catalog wait for the one running discovery', async t => {
   const emulator = await startEmulator(t)
   // Long enough that the requests arrive before the response to the discovery of the start.
   const list = { object: 'list', data: [{ id: 'only', object: 'model', type: 'chat' }] }
@@ -23,7 +23,7 @@ t.test('bridge 54: parallel lists of an empty catalog wait for the one discovery
   t.equal(emulator.requests.filter(({ path }) => path.endsWith('/models')).length, 1)
 })
 
-t.test('bridge 51, 54: a gateway gets ready by itself, and lists its models from one discovery', async t => {
+t.test('bridge 51, 54: a gateway becomes ready without a request, and lists its models from one discovery', async t => {
   const emulator = await startEmulator(t)
   const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '3' } })
   await waitUntil(async () => (await getAnywhere(`${gateway.url}/ready`)).status === 200, 'it is ready', 10_000)
@@ -46,21 +46,21 @@ t.test('bridge 51, 54: a gateway gets ready by itself, and lists its models from
     reasons: [],
     warnings: []
   })
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 16 }, (_, index) =>
       getAnywhere(`${gateway.url}${['/models', '/v1/models', '/v2/models'][index % 3]}`)
     )
   )
-  for (const answer of answers) t.strictSame(idsOf(answer), idsOf(answers[0] as Answer))
+  for (const response of responses) t.strictSame(idsOf(response), idsOf(responses[0] as HttpResponse))
   t.equal(emulator.requests.filter(({ path }) => path.endsWith('/models')).length, 1)
   const revisions = await Promise.all(Array.from({ length: 12 }, () => getAnywhere(`${gateway.url}/ready`)))
-  t.equal(new Set(revisions.map(answer => answer.json.model_catalog.inventory_revision)).size, 1)
+  t.equal(new Set(revisions.map(response => response.json.model_catalog.inventory_revision)).size, 1)
   const calls = () => emulator.requests.filter(({ path }) => path.endsWith('/models')).length
   await get(`${gateway.url}/ready`)
   t.equal(calls(), 1, 'readiness makes no upstream call')
 })
 
-t.test('without its upstream a gateway runs unready, and becomes ready when the upstream starts', async t => {
+t.test('a gateway without an upstream starts unready, and becomes ready when the upstream starts', async t => {
   const reserved = await createEmulator()
   const { port } = reserved
   await reserved.close()
@@ -78,10 +78,10 @@ t.test('without its upstream a gateway runs unready, and becomes ready when the 
     ['messages', { 'anthropic-version': '2023-06-01' }],
     ['content', { 'x-goog-api-client': 'x' }]
   ] as const) {
-    const answer = await get(`${gateway.url}/v1/models`, headers)
-    t.equal(answer.status, 502, family)
-    readError(family, answer)
-    t.notMatch(answer.text, /127\.0\.0\.1|"data"/, family)
+    const response = await get(`${gateway.url}/v1/models`, headers)
+    t.equal(response.status, 502, family)
+    readError(family, response)
+    t.notMatch(response.text, /127\.0\.0\.1|"data"/, family)
   }
   for (const family of families) t.equal((await askIn(gateway, family, 'hi')).status, 502, family)
   const emulator = await startEmulator(t, { port })
@@ -90,7 +90,7 @@ t.test('without its upstream a gateway runs unready, and becomes ready when the 
   t.equal((await askIn(gateway, 'completions', 'hi')).status, 200)
 })
 
-t.test('bridge 53: a list that cannot be refreshed stays, marked as stale', async t => {
+t.test('bridge 53: a list that cannot be refreshed is kept and marked as stale', async t => {
   const emulator = await startEmulator(t)
   const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '2' } })
   const first = await get(`${gateway.url}/models`)
@@ -100,9 +100,9 @@ t.test('bridge 53: a list that cannot be refreshed stays, marked as stale', asyn
   t.equal(refreshed.status, 200)
   t.strictSame(idsOf(refreshed), idsOf(first))
   await waitUntil(async () => {
-    const answers = await Promise.all(Array.from({ length: 8 }, () => getAnywhere(`${gateway.url}/ready`)))
-    return answers.every(({ json }) => json.model_catalog.state === 'stale')
-  }, 'every worker knows')
+    const responses = await Promise.all(Array.from({ length: 8 }, () => getAnywhere(`${gateway.url}/ready`)))
+    return responses.every(({ json }) => json.model_catalog.state === 'stale')
+  }, 'every worker has the stale list')
   const ready = await get(`${gateway.url}/ready`)
   t.equal(ready.status, 200)
   t.match(ready.json, {
@@ -113,7 +113,7 @@ t.test('bridge 53: a list that cannot be refreshed stays, marked as stale', asyn
   })
 })
 
-t.test('each SDK’s marks choose the form of the shared list', async t => {
+t.test('the headers of each SDK select the form of the shared list', async t => {
   const emulator = await startEmulator(t)
   const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
   for (const path of ['/models', '/v1/models', '/v2/models']) {

@@ -1,5 +1,5 @@
-// No secret leaves the gateway: they are planted in every setting, header, query and body, everything that can go wrong is made to
-// go wrong, and nothing that anybody could read holds any of them (bridge contract, case 99; field lessons M1 to M3).
+// No secret appears in an output of the gateway: secrets are planted in every setting, header, query and body, every failure is
+// provoked, and no readable output contains any of them (bridge contract, case 99; field lessons M1 to M3).
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,7 +8,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type Answer, get, post } from '../../support/client.ts'
+import { get, type HttpResponse, post } from '../../support/client.ts'
 import { emulatorVariables, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
 import { readChildPids, waitUntil } from '../../support/processes.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
@@ -16,11 +16,11 @@ import { askIn, bodyOf, families, model, openStream, urlOf } from './support.ts'
 
 const folder = createTemporaryFolder(t)
 
-/** Every planted secret, by where it was planted. */
+/** Every planted secret, by the place where it is planted. */
 const planted = new Map<string, string>()
 let count = 0
 
-/** A secret of its own for one place; without a digit pattern that ordinary output could hold. */
+/** A secret that is unique for one place, and in a form that does not occur in ordinary output. */
 function plant(place: string): string {
   const secret = `canary${String.fromCharCode(97 + (count % 26), 97 + (Math.floor(count / 26) % 26))}secret${count++}`
   planted.set(place, secret)
@@ -35,16 +35,16 @@ function plantedBase64(place: string): string {
   return encoded
 }
 
-/** All texts that anybody outside could read. */
+/** All texts that are readable from outside the process. */
 const outputs: Array<{ where: string; text: string }> = []
 
 function note(where: string, text: string): void {
   outputs.push({ where, text })
 }
 
-function noteAnswer(where: string, answer: Answer): Answer {
-  note(where, `${answer.text}\n${JSON.stringify([...answer.headers])}`)
-  return answer
+function noteResponse(where: string, response: HttpResponse): HttpResponse {
+  note(where, `${response.text}\n${JSON.stringify([...response.headers])}`)
+  return response
 }
 
 function listen(gateway: StartedGateway): void {
@@ -70,7 +70,7 @@ const apiKey = plant('GATEWAY_API_KEY')
 const secretFile = join(folder, 'secret')
 writeFileSync(secretFile, `${plant('GATEWAY_FINGERPRINT_KEY_FILE')}\n`)
 
-/** Settings whose values are secrets, or hold one. */
+/** Settings whose values are or contain secrets. */
 const secretSettings = {
   UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1',
   GATEWAY_ENABLE_API_KEY_AUTH: 'true',
@@ -102,7 +102,7 @@ const headers = {
 }
 const withKey = { ...headers, authorization: `Bearer ${apiKey}` }
 
-/** Secrets at places of a body that no response repeats. */
+/** Secrets at places of a body that a response does not repeat. */
 const bodySecrets = {
   user: plant('body member user'),
   metadata: { password: plant('body metadata') },
@@ -117,16 +117,16 @@ const wrongKeys = [
   { authorization: `Basic ${plantedBase64('basic authorization')}` }
 ]
 
-/** Makes one of everything go wrong, and some things go right. */
+/** Provokes every kind of failure once, and some successful requests. */
 async function provoke(gateway: StartedGateway, mode: string): Promise<void> {
   const ask = async (where: string, text: string, options: Parameters<typeof askIn>[3] = {}) => {
     for (const family of families) {
-      const answer = await askIn(gateway, family, text, {
+      const response = await askIn(gateway, family, text, {
         headers: withKey,
         more: family === 'completions' ? bodySecrets : {},
         ...options
       })
-      noteAnswer(`${mode} ${family} ${where}`, answer)
+      noteResponse(`${mode} ${family} ${where}`, response)
     }
   }
   await ask('success', '[[text:fine]]')
@@ -164,8 +164,8 @@ async function provoke(gateway: StartedGateway, mode: string): Promise<void> {
   await ask('another query', 'hi', { query: `?token=${plant('another query')}` })
   for (const family of families) {
     const url = urlOf(gateway, family)
-    const note = (where: string, answer: Answer | undefined) =>
-      answer && noteAnswer(`${mode} ${family} ${where}`, answer)
+    const note = (where: string, response: HttpResponse | undefined) =>
+      response && noteResponse(`${mode} ${family} ${where}`, response)
     note('broken JSON', await post(url, `{"api_key":"${plant('broken JSON')}",`, withKey))
     note('no object', await post(url, JSON.stringify([plant('an array')]), withKey))
     note('wrong coding', await post(url, plant('a wrong coding'), { ...withKey, 'content-encoding': 'gzip' }))
@@ -186,13 +186,16 @@ async function provoke(gateway: StartedGateway, mode: string): Promise<void> {
     `https://user:${plant('an image with a user')}@example.com/x.png`,
     `data:image/png;base64,@${plant('a broken image')}`
   ]) {
-    const answer = await post(urlOf(gateway, 'completions'), { model, messages: image(url) }, withKey)
-    noteAnswer(`${mode} image`, answer)
+    const response = await post(urlOf(gateway, 'completions'), { model, messages: image(url) }, withKey)
+    noteResponse(`${mode} image`, response)
   }
   for (const path of ['/v1/models', '/v1/models/nope', '/ready', '/health', '/', '/v1/model/info']) {
-    noteAnswer(`${mode} ${path}`, await get(gateway.url + path, withKey))
+    noteResponse(`${mode} ${path}`, await get(gateway.url + path, withKey))
   }
-  noteAnswer(`${mode} embeddings`, await post(`${gateway.url}/v1/embeddings`, { input: 'x', ...bodySecrets }, withKey))
+  noteResponse(
+    `${mode} embeddings`,
+    await post(`${gateway.url}/v1/embeddings`, { input: 'x', ...bodySecrets }, withKey)
+  )
   for (const prompt of ['[[tick:20]][[len:1000]]', '[[hang]]']) {
     const controller = new AbortController()
     const given = openStream(gateway, 'completions', prompt, {
@@ -225,7 +228,7 @@ t.test('bridge 99: in DEV no failure puts a secret into any output (M1, M2)', as
   await provoke(gateway, 'DEV')
   emulator.expireTokens()
   emulator.failNext({ path: '/oauth', status: 401, message: `wrong ${plantedBase64('an OAuth message')}`.slice(0, 5) })
-  noteAnswer('refused credentials', await askIn(gateway, 'completions', 'hi', { headers: withKey }))
+  noteResponse('refused credentials', await askIn(gateway, 'completions', 'hi', { headers: withKey }))
   const [worker = 0] = readChildPids(gateway.process.pid ?? 0)
   process.kill(worker, 'SIGKILL')
   await waitUntil(
@@ -234,11 +237,11 @@ t.test('bridge 99: in DEV no failure puts a secret into any output (M1, M2)', as
   )
   t.equal(await gateway.stop(), 0)
   note('log file', readFileSync(join(gateway.folder, 'gateway.log'), 'utf8'))
-  t.match(outputs.map(({ text }) => text).join('\n'), /http_access/, 'the outputs were really read')
+  t.match(outputs.map(({ text }) => text).join('\n'), /http_access/, 'the outputs were read')
   expectNoSecret(t)
 })
 
-t.test('bridge 99: in PROD not even DEBUG shows a secret, or anything of a request (M1, M2)', async t => {
+t.test('bridge 99: in PROD not even DEBUG logs a secret or any content of a request (M1, M2)', async t => {
   const prompt = plant('a prompt')
   const gateway = await startGateway(t, {
     env: {
@@ -263,7 +266,7 @@ t.test('bridge 99: in PROD not even DEBUG shows a secret, or anything of a reque
   ]) {
     for (const family of families) {
       const options = { headers: { authorization: `Bearer ${token}`, 'x-api-key': apiKey } }
-      noteAnswer(`passed ${family}`, await askIn(gateway, family, `[[text:fine]] ${prompt}`, options))
+      noteResponse(`passed ${family}`, await askIn(gateway, family, `[[text:fine]] ${prompt}`, options))
     }
   }
   t.equal(await gateway.stop(), 0)
@@ -272,7 +275,7 @@ t.test('bridge 99: in PROD not even DEBUG shows a secret, or anything of a reque
   expectNoSecret(t)
 })
 
-t.test('a debug log in DEV shows the request without what is secret in it (M3)', async t => {
+t.test('a debug log in DEV shows the request without its secrets (M3)', async t => {
   const gateway = await startGateway(t, {
     env: {
       ...emulatorVariables(emulator),
@@ -293,8 +296,8 @@ t.test('a debug log in DEV shows the request without what is secret in it (M3)',
     }
   ]
   const more = { tools, tenant: { secret: plant('a secret member'), 'api-key': plant('a hyphenated member') } }
-  const answer = await askIn(gateway, 'completions', `[[text:fine]] ${content}`, { headers: withKey, more })
-  t.equal(answer.status, 200)
+  const response = await askIn(gateway, 'completions', `[[text:fine]] ${content}`, { headers: withKey, more })
+  t.equal(response.status, 200)
   t.equal(await gateway.stop(), 0)
   const log = readFileSync(join(gateway.folder, 'gateway.log'), 'utf8')
   t.match(log, /shown text/)
@@ -302,7 +305,7 @@ t.test('a debug log in DEV shows the request without what is secret in it (M3)',
   expectNoSecret(t)
 })
 
-/** Runs the entry to its end and notes everything it says. */
+/** Runs the entry until it exits and returns all its output. */
 async function run(t: Test, argumentList: string[], env: Record<string, string>): Promise<number | null> {
   const main = join(import.meta.dirname, '../../../supervisor/main.ts')
   const child = spawn(process.execPath, [main, ...argumentList], {
@@ -316,7 +319,7 @@ async function run(t: Test, argumentList: string[], env: Record<string, string>)
   return code
 }
 
-t.test('bridge 99: a start that fails shows no secret either, in a preflight and in a normal start', async t => {
+t.test('bridge 99: a failed start shows no secret, in a preflight and in a normal start', async t => {
   const wrong = {
     ...secretSettings,
     GATEWAY_PORT: plant('a wrong port'),

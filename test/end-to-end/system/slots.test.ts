@@ -1,4 +1,4 @@
-// How many calls of a model may run at once on the whole host (operations contract, section 3.7; field lesson N8).
+// The host-wide concurrency limit of a model (operations contract, section 3.7; field lesson N8).
 
 import { Agent, request } from 'node:http'
 import t from 'tap'
@@ -12,7 +12,7 @@ function start(limits: Record<string, string>): Promise<StartedGateway> {
   return startGateway(t, { env: { ...emulatorVariables(emulator), ...limits } })
 }
 
-/** Asks over a connection of its own, so that the system may give it to any worker. */
+/** Sends a request over a new connection, so that any worker may serve it. */
 function askAnyWorker(gateway: StartedGateway, family: Family, prompt: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const agent = new Agent({ keepAlive: false })
@@ -26,7 +26,7 @@ function askAnyWorker(gateway: StartedGateway, family: Family, prompt: string): 
 }
 
 t.test(
-  'operations 50, 51: a full model is 429 in every family, also for streams, and other models are free',
+  'operations 50, 51: a model at its limit is a 429 in every family, also for streams, and other models are free',
   async t => {
     const gateway = await start({
       GATEWAY_WORKERS: '2',
@@ -37,14 +37,14 @@ t.test(
     await openStream(gateway, 'messages', '[[tick:50]][[len:5000]]', { signal: controller.signal })
     for (const family of families) {
       for (const stream of [false, true]) {
-        const answer = await askIn(gateway, family, 'hi', { stream })
-        t.equal(answer.status, 429, `${family} ${stream}`)
-        const error = readError(family, answer)
+        const response = await askIn(gateway, family, 'hi', { stream })
+        t.equal(response.status, 429, `${family} ${stream}`)
+        const error = readError(family, response)
         t.equal(error.code, 'model_concurrency_limit', family)
         t.equal(error.message, 'Concurrency limit reached for the requested model', family)
         t.match(error.kind, /^rate_limit_error$|^RESOURCE_EXHAUSTED$/, family)
-        t.equal(answer.headers.get('retry-after'), '1', family)
-        t.match(answer.headers.get('content-type'), /^application\/json/, family)
+        t.equal(response.headers.get('retry-after'), '1', family)
+        t.match(response.headers.get('content-type'), /^application\/json/, family)
       }
       t.equal((await askIn(gateway, family, 'hi', { model: 'GigaChat-2-Pro' })).status, 200, family)
     }
@@ -55,34 +55,39 @@ t.test(
   }
 )
 
-t.test('operations 52, 53: a waiting request gets the slot when the holder ends or disconnects', async t => {
-  const gateway = await start({ GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [model]: 1 }) })
-  const holding = askIn(gateway, 'completions', '[[slow:400]]')
-  await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
-  const waiting = await askIn(gateway, 'messages', 'hi')
-  t.equal(waiting.status, 200)
-  t.equal((await holding).status, 200)
-
-  for (const prompt of ['[[tick:50]][[len:5000]]', '[[hang]]']) {
-    const controller = new AbortController()
-    const held = openStream(gateway, 'content', prompt, { signal: controller.signal }).catch(() => undefined)
+t.test(
+  'operations 52, 53: a waiting request gets the slot when the running request ends or its client disconnects',
+  async t => {
+    const gateway = await start({ GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [model]: 1 }) })
+    const holding = askIn(gateway, 'completions', '[[slow:400]]')
     await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
-    const next = askIn(gateway, 'responses', '[[text:my turn]]')
-    controller.abort()
-    await held
-    t.equal((await next).status, 200, prompt)
-  }
+    const waiting = await askIn(gateway, 'messages', 'hi')
+    t.equal(waiting.status, 200)
+    t.equal((await holding).status, 200)
 
-  // A waiting client that disconnects leaves the queue.
-  const controller = new AbortController()
-  await openStream(gateway, 'completions', '[[tick:50]][[len:5000]]', { signal: controller.signal })
-  const leaver = new AbortController()
-  const left = openStream(gateway, 'completions', '[[text:never]]', { signal: leaver.signal }).catch(() => undefined)
-  leaver.abort()
-  await left
-  controller.abort()
-  t.equal((await askIn(gateway, 'completions', '[[text:next]]')).status, 200)
-})
+    for (const prompt of ['[[tick:50]][[len:5000]]', '[[hang]]']) {
+      const controller = new AbortController()
+      const held = openStream(gateway, 'content', prompt, { signal: controller.signal }).catch(() => undefined)
+      await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
+      const next = askIn(gateway, 'responses', '[[text:my turn]]')
+      controller.abort()
+      await held
+      t.equal((await next).status, 200, prompt)
+    }
+
+    // A waiting request whose client disconnects is removed from the queue.
+    const controller = new AbortController()
+    await openStream(gateway, 'completions', '[[tick:50]][[len:5000]]', { signal: controller.signal })
+    const cancel = new AbortController()
+    const aborted = openStream(gateway, 'completions', '[[text:never]]', { signal: cancel.signal }).catch(
+      () => undefined
+    )
+    cancel.abort()
+    await aborted
+    controller.abort()
+    t.equal((await askIn(gateway, 'completions', '[[text:next]]')).status, 200)
+  }
+)
 
 t.test('operations 52: a waiting request is refused after the configured time', async t => {
   const gateway = await start({
@@ -93,13 +98,13 @@ t.test('operations 52: a waiting request is refused after the configured time', 
   const { stats } = emulator
   await openStream(gateway, 'completions', '[[tick:50]][[len:5000]]', { signal: controller.signal })
   t.equal((await askIn(gateway, 'completions', 'hi')).status, 429)
-  t.equal(stats.activeChatRequests, 1, 'refused while the holder still runs')
+  t.equal(stats.activeChatRequests, 1, 'refused while the other request still runs')
   const elsewhere = await askIn(gateway, 'completions', 'hi', { model: 'GigaChat-2-Pro' })
-  t.equal(elsewhere.status, 200, 'the default is for each model')
+  t.equal(elsewhere.status, 200, 'the default limit counts each model separately')
   controller.abort()
 })
 
-t.test('operations 54: four workers together keep the limit of the host', async t => {
+t.test('operations 54: four workers together keep the limit', async t => {
   await emulator.waitFor(({ stats }) => stats.activeChatRequests === 0)
   emulator.reset()
   const gateway = await start({

@@ -1,4 +1,4 @@
-// What must hold for the streams of every family: their head, their end, their errors, their pace, and that they stop with the
+// Properties of the streams of every family: head, end, errors, immediate delivery, and the abort at a disconnect of the
 // client (field lessons A and H).
 
 import t from 'tap'
@@ -18,7 +18,7 @@ const prefixes = {
   content: ['/v1beta', '/v2']
 }
 
-t.test('the head of a stream keeps proxies from holding it back (A20)', async t => {
+t.test('the head of a stream tells proxies not to buffer it (A20)', async t => {
   for (const family of families) {
     const { status, headers, text } = await askIn(gateway, family, 'hi', {
       ...asEvents,
@@ -45,32 +45,35 @@ t.test('only the chat stream of the completions family has an end mark (A17)', a
   t.ok(Array.isArray(array.json))
 })
 
-t.test('how the upstream’s bytes were cut, named and spaced is not seen in any family (A12, A13)', async t => {
-  const text = 'Привет, «мир» 🌍 — ok'
-  const ways = [
-    '[[split:1]]',
-    '[[split:7]]',
-    '[[crlf]]',
-    '[[ping]]',
-    '[[nospace]]',
-    '[[noname]]',
-    '[[extra]]',
-    '[[norole]]'
-  ]
-  await Promise.all(
-    families.flatMap(family =>
-      prefixes[family].flatMap(prefix =>
-        ways.map(async way => {
-          const answer = await askIn(gateway, family, `${way}[[text:${text}]]`, { ...asEvents, prefix })
-          t.equal(streamedTextIn(family, answer.text), text, `${family} ${prefix} ${way}`)
-          t.equal(readEnd(family, answer.text), 'success', `${family} ${prefix} ${way}`)
-        })
+t.test(
+  'chunk boundaries, event names and spacing of the upstream’s stream do not change the stream of any family (A12, A13)',
+  async t => {
+    const text = 'Привет, «мир» 🌍 — ok'
+    const ways = [
+      '[[split:1]]',
+      '[[split:7]]',
+      '[[crlf]]',
+      '[[ping]]',
+      '[[nospace]]',
+      '[[noname]]',
+      '[[extra]]',
+      '[[norole]]'
+    ]
+    await Promise.all(
+      families.flatMap(family =>
+        prefixes[family].flatMap(prefix =>
+          ways.map(async way => {
+            const response = await askIn(gateway, family, `${way}[[text:${text}]]`, { ...asEvents, prefix })
+            t.equal(streamedTextIn(family, response.text), text, `${family} ${prefix} ${way}`)
+            t.equal(readEnd(family, response.text), 'success', `${family} ${prefix} ${way}`)
+          })
+        )
       )
     )
-  )
-})
+  }
+)
 
-t.test('a whole answer says the same as a stream in every family (B3)', async t => {
+t.test('a whole response and a stream have the same content in every family (B3)', async t => {
   for (const family of families) {
     for (const prefix of prefixes[family]) {
       const prompt = '[[chunks:one |two |three]]'
@@ -83,7 +86,7 @@ t.test('a whole answer says the same as a stream in every family (B3)', async t 
 })
 
 t.test(
-  'a stream that breaks ends with exactly one error in the family’s form, after what was said (A5, A14)',
+  'a broken stream ends with exactly one error in the family’s form, after the text that was sent (A5, A14)',
   async t => {
     await Promise.all(
       families.flatMap(family =>
@@ -91,11 +94,11 @@ t.test(
           ['[[die:2]]', '[[noeof]]', '[[badframe]]', '[[errframe]]', '[[errframe:429 message=Slow down]]'].map(
             async way => {
               const name = `${family} ${prefix} ${way}`
-              const answer = await askIn(gateway, family, `${way}[[chunks:said|and|more]]`, { ...asEvents, prefix })
-              t.equal(answer.status, 200, name)
-              t.match(streamedTextIn(family, answer.text), /^said/, name)
-              t.equal(readEnd(family, answer.text), 'error', name)
-              t.notMatch(answer.text, /127\.0\.0\.1|https?:|\.ts\b/, name)
+              const response = await askIn(gateway, family, `${way}[[chunks:said|and|more]]`, { ...asEvents, prefix })
+              t.equal(response.status, 200, name)
+              t.match(streamedTextIn(family, response.text), /^said/, name)
+              t.equal(readEnd(family, response.text), 'error', name)
+              t.notMatch(response.text, /127\.0\.0\.1|https?:|\.ts\b/, name)
             }
           )
         )
@@ -104,7 +107,7 @@ t.test(
   }
 )
 
-t.test('an event that arrives is passed on although nothing follows it (A18)', async t => {
+t.test('an event is sent to the client even when no event follows it (A18)', async t => {
   const first: Record<string, RegExp> = {
     completions: /"content":"early"/,
     responses: /"delta":"early"/,
@@ -114,7 +117,7 @@ t.test('an event that arrives is passed on although nothing follows it (A18)', a
   for (const family of families) {
     for (const prefix of prefixes[family]) {
       const controller = new AbortController()
-      // The upstream sends one delta and then nothing more.
+      // The upstream sends one delta and then no further data.
       const response = await openStream(gateway, family, '[[hang:1]][[chunks:early|late]]', {
         prefix,
         query: '?alt=sse',
@@ -144,7 +147,7 @@ t.test('an event that arrives is passed on although nothing follows it (A18)', a
     text += Buffer.from(chunk).toString('utf8')
     if (text.includes('{\\"a\\":')) break
   }
-  t.match(text, /\{\\"a\\":/, 'arguments in pieces are passed on piece by piece')
+  t.match(text, /\{\\"a\\":/, 'arguments in pieces are sent piece by piece')
   controller.abort()
 })
 
@@ -182,7 +185,7 @@ t.test('a client disconnect aborts the upstream call, before, within and without
   t.equal((await get(`${gateway.url}/health`)).status, 200)
 })
 
-t.test('a stream that is silent for long says that it lives, in a way that the SDKs do not see (A19)', async t => {
+t.test('a silent stream is kept alive with bytes that the SDKs ignore (A19)', async t => {
   const patient = await startGateway(t, { env: emulatorVariables(emulator) })
   await Promise.all(
     families.map(async family => {
@@ -207,17 +210,17 @@ t.test('a stream that is silent for long says that it lives, in a way that the S
   )
 })
 
-t.test('a stream that falls silent is ended by its own limit, as an error of the family (H5)', async t => {
+t.test('a stream that falls silent ends at the idle timeout with an error of the family (H5)', async t => {
   await Promise.all(
     families.map(async family => {
-      const answer = await askIn(gateway, family, '[[hang:1]][[chunks:early|late]]', asEvents)
-      t.equal(streamedTextIn(family, answer.text), 'early', family)
-      t.equal(readEnd(family, answer.text), 'error', family)
+      const response = await askIn(gateway, family, '[[hang:1]][[chunks:early|late]]', asEvents)
+      t.equal(streamedTextIn(family, response.text), 'early', family)
+      t.equal(readEnd(family, response.text), 'error', family)
     })
   )
 })
 
-t.test('an upstream that sends nothing at all is an HTTP error, one that sends no text is an answer', async t => {
+t.test('an empty upstream stream is an HTTP error, and one without text is a response', async t => {
   for (const family of families) {
     emulator.respondNext({ chunks: [] })
     t.equal((await askIn(gateway, family, 'hi', asEvents)).status, 502, family)
@@ -241,7 +244,7 @@ t.test(
       model: 'GigaChat-2-Max',
       more: {
         tools: ['a', 'b'].map(name => ({ name, input_schema: schema })),
-        // Without the word the family gets one call at a time.
+        // Without the parallel option the family gets one call at a time.
         tool_choice: { type: 'auto', disable_parallel_tool_use: false }
       }
     })

@@ -1,6 +1,6 @@
-// The four client families behind one interface, for tests of what must hold in each of them.
+// One interface for the four client families, for tests that apply to each of them.
 
-import { type Answer, post } from '../../support/client.ts'
+import { type HttpResponse, post } from '../../support/client.ts'
 
 export const model = 'GigaChat-2'
 export const families = ['completions', 'responses', 'messages', 'content'] as const
@@ -10,9 +10,9 @@ export interface AskOptions {
   stream?: boolean
   model?: string
   headers?: Record<string, string>
-  /** Before the path, such as `/v2`; each family has its own usual one. */
+  /** Prefix of the path, such as `/v2`; each family has a default. */
   prefix?: string
-  /** Behind the path, such as `?key=k`. */
+  /** Appended to the path, such as `?key=k`. */
   query?: string
   /** Further members of the body. */
   more?: object
@@ -50,13 +50,13 @@ export function bodyOf(family: Family, text: string, options: AskOptions = {}): 
   }
 }
 
-/** Asks one question in the words of a family. */
+/** Sends one question in the form of a family. */
 export function askIn(
   gateway: { url: string },
   family: Family,
   text: string,
   options: AskOptions = {}
-): Promise<Answer> {
+): Promise<HttpResponse> {
   return post(urlOf(gateway, family, options), bodyOf(family, text, options), options.headers)
 }
 
@@ -81,9 +81,9 @@ export async function openStream(
   return response
 }
 
-/** The text of a whole answer. */
-export function textIn(family: Family, answer: Answer): string {
-  const { json } = answer
+/** The text of a whole response. */
+export function textIn(family: Family, response: HttpResponse): string {
+  const { json } = response
   switch (family) {
     case 'completions':
       return json.choices[0].message.content
@@ -97,7 +97,7 @@ export function textIn(family: Family, answer: Answer): string {
 }
 
 export interface ReadError {
-  /** The word for the class of the error: `type` or `status`. */
+  /** The class of the error: `type` or `status`. */
   kind: string
   code: string | null
   message: string
@@ -107,10 +107,10 @@ export interface ReadError {
  * Reads an error in the family's envelope. Throws when the body holds anything but that envelope, so that every test that looks at an
  * error also proves its form.
  */
-export function readError(family: Family, answer: Answer): ReadError {
-  const { json, headers } = answer
+export function readError(family: Family, response: HttpResponse): ReadError {
+  const { json, headers } = response
   const fail = (): never => {
-    throw new Error(`No envelope of ${family}: ${answer.status} ${answer.text}`)
+    throw new Error(`No envelope of ${family}: ${response.status} ${response.text}`)
   }
   if (!/^application\/json/.test(headers.get('content-type') ?? '')) fail()
   if (typeof json?.error?.message !== 'string' || json.error.message === '') fail()
@@ -130,7 +130,7 @@ export function readError(family: Family, answer: Answer): ReadError {
       return { kind: json.error.type, code: json.error.code ?? null, message: json.error.message }
     case 'content': {
       expectMembers(json, ['error'], fail)
-      if (json.error.code !== answer.status) fail()
+      if (json.error.code !== response.status) fail()
       const info = json.error.details?.find((detail: { '@type': string }) => detail['@type'].endsWith('ErrorInfo'))
       return { kind: json.error.status, code: info?.reason ?? null, message: json.error.message }
     }
@@ -141,16 +141,16 @@ function expectMembers(object: object, names: string[], fail: () => never): void
   if (Object.keys(object).sort().join() !== names.sort().join()) fail()
 }
 
-/** A server-sent event as it stands on the wire. */
+/** A server-sent event as it is sent. */
 export interface SentEvent {
-  /** '' where the frame has no name. */
+  /** '' when the frame has no name. */
   name: string
-  /** Parsed JSON, or the text where it is none. */
-  // biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are not there.
+  /** Parsed JSON, or the text when it is not JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are absent.
   data: any
 }
 
-/** The events of an SSE text, comments left out. */
+/** The events of an SSE text, without comments. */
 export function readEvents(text: string): SentEvent[] {
   return text
     .split('\n\n')
@@ -174,7 +174,7 @@ export function readEvents(text: string): SentEvent[] {
     })
 }
 
-/** The text that the deltas of a stream make together. */
+/** The joined text of a stream's deltas. */
 export function streamedTextIn(family: Family, text: string): string {
   return readEvents(text)
     .map(({ name, data }) => {
@@ -195,7 +195,7 @@ export function streamedTextIn(family: Family, text: string): string {
     .join('')
 }
 
-/** How a stream ended, in one word. Throws when it ended in no way that the family's SDK knows. */
+/** How a stream ended. Throws when the family's SDK does not know that kind of end. */
 export function readEnd(family: Family, text: string): 'success' | 'error' {
   const events = readEvents(text)
   const last = events.at(-1)

@@ -1,12 +1,12 @@
-// Tools in every family over both contracts of the upstream: choices, loops of several turns, and histories that went wrong
+// Tools in every family with both contracts of the upstream: tool choices, loops of several turns, and invalid histories
 // (field lessons B6, B8, B9, B11, B12, B13, C3).
 
 import t from 'tap'
-import { type Answer, lastUpstreamChat, upstreamChats } from '../../support/client.ts'
+import { type HttpResponse, lastUpstreamChat, upstreamChats } from '../../support/client.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
 import { type AskOptions, askIn, type Family, families, readError, textIn } from './support.ts'
 
-// The state ids of calls must come back as they were given out.
+// The emulator refuses state ids that it did not return before.
 const emulator = await startEmulator(t, { strictStateIds: true })
 const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
 
@@ -70,7 +70,7 @@ function readSent(): { names: string[]; forced: unknown } {
 const byName = (version: Version, name: string): object =>
   version === 'v1' ? { name } : { mode: 'forced', function_name: name }
 
-t.test('every choice of tools has its one meaning in every family and on both contracts (B6)', async t => {
+t.test('every tool choice has the same meaning in every family and on both contracts (B6)', async t => {
   for (const family of families) {
     for (const version of versions) {
       const send = (names: string[], choice: Choice) =>
@@ -109,16 +109,16 @@ interface Call {
   input: object
 }
 
-/** The conversation of an agent in the words of its family. */
+/** The conversation of an agent in the form of its family. */
 interface Conversation {
   body(): object
-  /** Takes an answer in; returns its calls. */
-  take(answer: Answer): Call[]
+  /** Appends a response; returns its calls. */
+  take(response: HttpResponse): Call[]
   answerCalls(calls: Call[], result: (call: Call) => object): void
 }
 
 function converse(family: Family, prompt: string): Conversation {
-  // biome-ignore lint/suspicious/noExplicitAny: turns are taken from answers as they came.
+  // biome-ignore lint/suspicious/noExplicitAny: turns are copied from responses unchanged.
   const turns: any[] = []
   switch (family) {
     case 'completions':
@@ -210,15 +210,15 @@ function converse(family: Family, prompt: string): Conversation {
   }
 }
 
-/** Lets an agent work until the model has nothing more to call. */
+/** Runs an agent until the model returns no call. */
 async function runAgent(family: Family, prompt: string, options: AskOptions): Promise<{ calls: Call[]; text: string }> {
   const conversation = converse(family, prompt)
   const made: Call[] = []
   for (let turn = 0; turn < 6; turn++) {
-    const answer = await askIn(gateway, family, '', { ...options, more: { ...options.more, ...conversation.body() } })
-    if (answer.status !== 200) throw new Error(`${family}: ${answer.text}`)
-    const calls = conversation.take(answer)
-    if (calls.length === 0) return { calls: made, text: textIn(family, answer) }
+    const response = await askIn(gateway, family, '', { ...options, more: { ...options.more, ...conversation.body() } })
+    if (response.status !== 200) throw new Error(`${family}: ${response.text}`)
+    const calls = conversation.take(response)
+    if (calls.length === 0) return { calls: made, text: textIn(family, response) }
     made.push(...calls)
     conversation.answerCalls(calls, call => ({ of: call.name }))
   }
@@ -248,7 +248,7 @@ t.test('an agent’s loop of three turns keeps every state id, and every reserve
   t.equal(emulator.stats.unknownStateIds, 0)
 })
 
-t.test('parallel calls come back with their results under their state ids (B1, B2, C3)', async t => {
+t.test('parallel calls and their results are sent back with their state ids (B1, B2, C3)', async t => {
   const wish = {
     completions: { parallel_tool_calls: true },
     responses: { parallel_tool_calls: true },
@@ -290,7 +290,7 @@ t.test('parallel calls come back with their results under their state ids (B1, B
   t.equal(emulator.stats.unknownStateIds, 0)
 })
 
-/** A history in which the model called `a` and the user went on without a result. */
+/** A history in which the model called `a` and the user continued without a result. */
 function abandoned(family: Family): object {
   switch (family) {
     case 'completions': {
@@ -330,23 +330,23 @@ function abandoned(family: Family): object {
   }
 }
 
-t.test('an abandoned call is not sent, and the conversation goes on (B8)', async t => {
+t.test('a call without a result is not sent, and the conversation continues (B8)', async t => {
   for (const family of families) {
     for (const version of versions) {
       const name = `${family} ${version}`
       const before = upstreamChats(emulator).length
-      const answer = await askIn(gateway, family, '', {
+      const response = await askIn(gateway, family, '', {
         prefix: prefixOf(family, version),
         more: { ...declare(family, ['a']), ...abandoned(family) }
       })
       if (family === 'messages') {
-        // The protocol itself requires a result here; its clients repair their history by the id.
-        t.equal(answer.status, 400, name)
-        t.match(readError(family, answer).message, 'toolu_1')
+        // The protocol requires a result here; its clients repair their history with the id in the error.
+        t.equal(response.status, 400, name)
+        t.match(readError(family, response).message, 'toolu_1')
         t.equal(upstreamChats(emulator).length, before, name)
         continue
       }
-      t.equal(answer.status, 200, name)
+      t.equal(response.status, 200, name)
       const { messages } = lastUpstreamChat(emulator).body
       t.notMatch(JSON.stringify(messages), /function_call|function_result|"result"/, name)
       t.match(JSON.stringify(messages), /never mind/, name)
@@ -354,7 +354,7 @@ t.test('an abandoned call is not sent, and the conversation goes on (B8)', async
   }
 })
 
-t.test('a result that belongs to no call is refused with its place, never sent as text (B9)', async t => {
+t.test('a result without a call is refused with its path and never sent as text (B9)', async t => {
   const orphans = {
     completions: {
       messages: [
@@ -374,15 +374,15 @@ t.test('a result that belongs to no call is refused with its place, never sent a
   }
   const before = upstreamChats(emulator).length
   for (const family of ['completions', 'responses', 'messages'] as const) {
-    const answer = await askIn(gateway, family, '', { more: orphans[family] })
-    t.equal(answer.status, 400, family)
-    readError(family, answer)
-    t.match(answer.text, /messages\[\d\]|input\[1\]|messages\.\d/, family)
+    const response = await askIn(gateway, family, '', { more: orphans[family] })
+    t.equal(response.status, 400, family)
+    readError(family, response)
+    t.match(response.text, /messages\[\d\]|input\[1\]|messages\.\d/, family)
   }
   t.equal(upstreamChats(emulator).length, before)
 })
 
-t.test('arguments in a history that are no object are refused with their place (B12)', async t => {
+t.test('arguments of a history that are not an object are refused with their path (B12)', async t => {
   const broken = {
     completions: {
       messages: [
@@ -419,10 +419,10 @@ t.test('arguments in a history that are no object are refused with their place (
   }
   const before = upstreamChats(emulator).length
   for (const family of families) {
-    const answer = await askIn(gateway, family, '', { more: broken[family] })
-    t.equal(answer.status, 400, family)
-    readError(family, answer)
-    t.match(answer.text, /\[1\]|messages\.1\./, family)
+    const response = await askIn(gateway, family, '', { more: broken[family] })
+    t.equal(response.status, 400, family)
+    readError(family, response)
+    t.match(response.text, /\[1\]|messages\.1\./, family)
   }
   t.equal(upstreamChats(emulator).length, before)
 })
@@ -468,9 +468,9 @@ t.test('several results and a text in one turn keep their order (B13)', async t 
     }
   }
   for (const family of ['messages', 'content'] as const) {
-    // Foreign ids carry no state, so the strict upstream accepts them.
-    const answer = await askIn(gateway, family, '', { more: { ...declare(family, ['a', 'b']), ...both[family] } })
-    t.equal(answer.status, 200, family)
+    // Foreign ids carry no state, so the emulator accepts the history.
+    const response = await askIn(gateway, family, '', { more: { ...declare(family, ['a', 'b']), ...both[family] } })
+    t.equal(response.status, 200, family)
     t.strictSame(
       lastUpstreamChat(emulator).body.messages.map((message: { role: string; name?: string; content: string }) => [
         message.role,

@@ -2,7 +2,7 @@
 // request, and nothing of what either side said (operations contract, section 12; field lessons M1, M2).
 
 import t from 'tap'
-import { type Answer, get, post } from '../../support/client.ts'
+import { get, type HttpResponse, post } from '../../support/client.ts'
 import { emulatorVariables, readLog, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
 import { ask, model } from './support.ts'
 
@@ -23,7 +23,8 @@ interface Expected {
 t.test('every refused call has one line with operation, status, code and request id', async t => {
   const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
   const expected = new Map<string, Expected>()
-  const expectLine = (answer: Answer, line: Expected) => expected.set(answer.headers.get('x-request-id') ?? '', line)
+  const expectLine = (answer: HttpResponse, line: Expected) =>
+    expected.set(answer.headers.get('x-request-id') ?? '', line)
 
   for (const [level, status, code] of [
     ['INFO', 400, 'upstream_rejected'],

@@ -1,7 +1,7 @@
 // What the tests of the upstream contract have in common: prompts through a gateway, and what the embedded upstream saw of them.
 
 import type { Emulator, RecordedRequest } from '../../../ops/emulator/server.ts'
-import { type Answer, post, readFrames } from '../../support/client.ts'
+import { type HttpResponse, post, readFrames } from '../../support/client.ts'
 
 export const model = 'GigaChat-2'
 export const versions = ['v1', 'v2'] as const
@@ -19,7 +19,7 @@ export function ask(
   version: Version,
   content: unknown,
   prompt: Prompt = {}
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const body = { model, messages: [{ role: 'user', content }], ...prompt.more }
   return post(`${gateway.url}/${version}/chat/completions`, body, prompt.headers)
 }

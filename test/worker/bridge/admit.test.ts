@@ -12,7 +12,7 @@ import { fieldPaths, makeRequest } from '../protocols/native/support.ts'
 const image = { type: 'image' as const, source: { kind: 'url' as const, url: 'https://a.test' }, path: 'messages[0].x' }
 const file = { type: 'file' as const, source: { kind: 'file-id' as const, fileId: 'f' }, path: 'messages[0].y' }
 
-/** For every feature a request that uses it, and the field that an error about it names. */
+/** For every feature: members of a request that uses it, and the field that its error names. */
 const uses: Record<RequestFeature, readonly [Partial<NormalizedRequest>, string]> = {
   topK: [{ sampling: { topK: 1 } }, 'k'],
   seed: [{ sampling: { seed: 0 } }, 'seed'],
@@ -56,7 +56,7 @@ function accept(all: 'sent' | 'ignored' | 'refused', except: Partial<ProviderAcc
 }
 
 for (const feature of requestFeatures) {
-  t.test(`${feature} is sent, ignored or refused with the client's own field`, async t => {
+  t.test(`${feature} is sent, ignored or refused with the client's field`, async t => {
     const [members, param] = uses[feature]
     const request = makeRequest({ fieldPaths: paths, ...members })
     t.strictSame(admitRequest(request, accept('refused', { [feature]: 'sent', files: 'sent' })), [])
@@ -69,16 +69,16 @@ for (const feature of requestFeatures) {
   })
 }
 
-t.test('a request that uses no feature is admitted everywhere', async t => {
+t.test('a request that uses no feature is admitted by a provider that refuses all features', async t => {
   t.strictSame(admitRequest(makeRequest({ conversation: { store: false } }), accept('refused')), [])
 })
 
-t.test('an error about a field that the protocol cannot name has no field', async t => {
+t.test('the error for a feature without a field in the client protocol has no param', async t => {
   const request = makeRequest({ sampling: { topK: 1 } })
   t.throws(() => admitRequest(request, accept('refused')), { code: 'unsupported_semantic', param: undefined })
 })
 
-t.test('native v1 refuses a stored conversation in its own words and v2 sends it (F4)', async t => {
+t.test('native v1 refuses a stored conversation with its own message and v2 sends it (F4)', async t => {
   const message = 'The v1 contract of the upstream stores no conversations.'
   const continued = makeRequest({ conversation: { previousResponseId: 'resp_T', storedConversationId: 'T' } })
   const stored = makeRequest({ conversation: { store: true } })
@@ -91,7 +91,7 @@ t.test('native v1 refuses a stored conversation in its own words and v2 sends it
   )
 })
 
-t.test('native ignores the parameters of other vendors and says so', async t => {
+t.test('native lists the parameters of other vendors as ignored', async t => {
   const request = makeRequest({ sampling: { seed: 1, topK: 2, temperature: 1 }, user: 'u' })
   t.strictSame(admitRequest(request, nativeV1Acceptance), ['topK', 'seed', 'user'])
   t.strictSame(admitRequest(request, nativeV2Acceptance), ['topK', 'seed', 'user'])

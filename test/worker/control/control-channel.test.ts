@@ -27,7 +27,7 @@ t.test('a model without a limit sends no message', async t => {
   t.same(sent, [])
 })
 
-t.test('a granted slot is given back once, however often it is released', async t => {
+t.test('releasing a granted slot twice sends one release', async t => {
   const { channel, sent } = createRemote()
   const acquiring = channel.acquireSlot('one', never)
   t.same(sent, [{ kind: 'slot-acquire', requestId: 1, key: 'one' }])
@@ -38,27 +38,27 @@ t.test('a granted slot is given back once, however often it is released', async 
   t.same(sent.slice(1), [{ kind: 'slot-release', requestId: 1 }])
 })
 
-t.test('a refused slot is null', async t => {
+t.test('a refused slot resolves with null', async t => {
   const { channel } = createRemote()
   const acquiring = channel.acquireSlot('one', never)
   channel.receive(createMessage({ kind: 'slot-refused', requestId: 1 }))
   t.equal(await acquiring, null)
 })
 
-t.test('an aborted wait sends a cancel, and a grant that crosses it is ignored', async t => {
+t.test('an aborted wait sends a cancel, and a grant that arrives after it is ignored', async t => {
   const { channel, sent } = createRemote()
-  const leaving = new AbortController()
-  const acquiring = channel.acquireSlot('one', leaving.signal)
-  leaving.abort()
+  const cancel = new AbortController()
+  const acquiring = channel.acquireSlot('one', cancel.signal)
+  cancel.abort()
   t.equal(await acquiring, null)
   t.same(sent.at(-1), { kind: 'slot-cancel', requestId: 1 })
   channel.receive(createMessage({ kind: 'slot-granted', requestId: 1 }))
   t.equal(sent.length, 2)
-  t.equal(await channel.acquireSlot('one', leaving.signal), null, 'an aborted caller asks nothing')
+  t.equal(await channel.acquireSlot('one', cancel.signal), null, 'an aborted caller sends no message')
   t.equal(sent.length, 2)
 })
 
-t.test('a lease fetches once, and its snapshot is the result of all callers', async t => {
+t.test('the models are fetched once per lease, and all callers get the published snapshot', async t => {
   const { channel, sent } = createRemote()
   let fetched = 0
   const fetchModels = async (): Promise<CatalogModels> => {
@@ -88,7 +88,7 @@ t.test('a forced refresh does not join an unforced one', async t => {
   )
 })
 
-t.test('a failed discovery is the same error for the caller that fetched and for those of other workers', async t => {
+t.test('a failed discovery rejects with equal errors in the worker that fetched and in other workers', async t => {
   const failing = createRemote()
   const error = new GatewayError('provider_failure', {
     status: 402,
@@ -117,7 +117,7 @@ t.test('a failed discovery is the same error for the caller that fetched and for
 })
 
 t.test(
-  'an internal fault of the worker that fetched reaches the others as an internal error without its message',
+  'an unexpected error of the worker that fetched becomes an internal error without its message in other workers',
   async t => {
     const { channel, sent } = createRemote()
     const failing = channel.refreshCatalog(() => Promise.reject(new TypeError('canary')), { force: false })
@@ -134,18 +134,18 @@ t.test(
   }
 )
 
-t.test('an aborted caller stops waiting, the discovery goes on', async t => {
+t.test('an aborted caller stops waiting, and the discovery continues for the others', async t => {
   const { channel } = createRemote()
-  const leaving = new AbortController()
-  const left = channel.refreshCatalog(async () => models, { force: false, signal: leaving.signal })
-  const stayed = channel.refreshCatalog(async () => models, { force: false })
-  leaving.abort(new Error('left'))
-  await t.rejects(left, { message: 'left' })
+  const cancel = new AbortController()
+  const cancelled = channel.refreshCatalog(async () => models, { force: false, signal: cancel.signal })
+  const waiting = channel.refreshCatalog(async () => models, { force: false })
+  cancel.abort(new Error('cancelled'))
+  await t.rejects(cancelled, { message: 'cancelled' })
   channel.receive(createMessage({ kind: 'catalog-result', requestId: 1, snapshot }))
-  t.same(await stayed, snapshot)
+  t.same(await waiting, snapshot)
 })
 
-t.test('listeners are called for publications and for wanted refreshes', async t => {
+t.test('listeners are called for a published snapshot and for a requested refresh', async t => {
   const { channel } = createRemote()
   const heard: string[] = []
   channel.onCatalogPublished(published => heard.push(published.inventoryRevision))
@@ -155,22 +155,25 @@ t.test('listeners are called for publications and for wanted refreshes', async t
   t.same(heard, [snapshot.inventoryRevision, 'wanted'])
 })
 
-t.test('a respawned worker shows the catalog that it was configured with', async t => {
+t.test('a respawned worker has the catalog of its configure message', async t => {
   const channel = createControlChannel({ send: () => undefined }, { settings: limited, catalog: snapshot })
   t.same(channel.catalogSnapshot(), snapshot)
 })
 
-t.test('a closed channel ends every wait: a slot is null, a refresh is not ready', async t => {
-  const { channel } = createRemote()
-  const acquiring = channel.acquireSlot('one', never)
-  const refreshing = channel.refreshCatalog(async () => models, { force: false })
-  channel.close()
-  t.equal(await acquiring, null)
-  await t.rejects(refreshing, { code: 'gateway_not_ready' })
-  t.equal(await channel.acquireSlot('one', never), null, 'nothing is asked afterwards')
-})
+t.test(
+  'a closed channel ends every wait: a slot resolves with null, a refresh rejects with gateway_not_ready',
+  async t => {
+    const { channel } = createRemote()
+    const acquiring = channel.acquireSlot('one', never)
+    const refreshing = channel.refreshCatalog(async () => models, { force: false })
+    channel.close()
+    t.equal(await acquiring, null)
+    await t.rejects(refreshing, { code: 'gateway_not_ready' })
+    t.equal(await channel.acquireSlot('one', never), null, 'a closed channel sends no message')
+  }
+)
 
-t.test('without a supervisor the limits hold too', async t => {
+t.test('without a supervisor the concurrency limits are applied within the process', async t => {
   const channel = createLocalControlChannel(limited)
   const first = await channel.acquireSlot('one', never)
   const second = channel.acquireSlot('one', never)
@@ -179,7 +182,7 @@ t.test('without a supervisor the limits hold too', async t => {
 })
 
 t.test(
-  'without a supervisor a fresh catalog is not fetched again and a failed refresh shows the stale one',
+  'without a supervisor a fresh catalog is not fetched again and a failed refresh resolves with the stale one',
   async t => {
     const clock = { nowMs: 0 }
     const channel = createLocalControlChannel(limited, { nowMs: () => clock.nowMs })
@@ -199,10 +202,13 @@ t.test(
   }
 )
 
-t.test('without a supervisor and without a catalog the error of the discovery reaches the caller', async t => {
-  const channel = createLocalControlChannel(limited)
-  await t.rejects(
-    channel.refreshCatalog(() => Promise.reject(new Error('no route')), { force: false }),
-    { message: 'no route' }
-  )
-})
+t.test(
+  'without a supervisor and without a catalog a failed refresh rejects with the error of the discovery',
+  async t => {
+    const channel = createLocalControlChannel(limited)
+    await t.rejects(
+      channel.refreshCatalog(() => Promise.reject(new Error('no route')), { force: false }),
+      { message: 'no route' }
+    )
+  }
+)

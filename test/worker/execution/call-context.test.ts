@@ -5,7 +5,7 @@ import { sendJson } from '../../../worker/http/respond.ts'
 import { mountOperation } from '../../../worker/http/route-traits.ts'
 import { startApplication } from '../http/support.ts'
 
-t.test('headers that are too many are dropped with one debug line', async t => {
+t.test('headers beyond the bound are dropped and reported in one debug line', async t => {
   const logged: Array<Record<string, unknown>> = []
   const log = pino({ level: 'debug' }, { write: line => logged.push(JSON.parse(line)) })
   const { url } = await startApplication(t, {

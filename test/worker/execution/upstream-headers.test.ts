@@ -10,7 +10,7 @@ function forward(headers: Record<string, string>, extraHeaders?: unknown): Recor
   return Object.fromEntries(pairsOf(plan.headers))
 }
 
-t.test('operations 45: context headers travel under the upstream spelling, other safe ones in lower case', async t => {
+t.test('operations 45: context headers are sent in the upstream spelling, other safe ones in lower case', async t => {
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
   const headers = forward({
     'x-request-id': 'r1',
@@ -44,7 +44,7 @@ const denied = [
   'proxy-authorization set-cookie te trailer transfer-encoding upgrade user-agent x-api-key x-goog-api-key x-forwarded-for',
   'x-forwarded-host x-forwarded-port x-forwarded-proto x-real-ip',
   'anthropic-version anthropic-beta openai-organization x-stainless-os',
-  // and what is denied additionally
+  // names that are denied in addition to the contract
   'x-admin-api-key x-gateway-replay accept-language x-server-timeout proxy-connection via referer origin',
   'access-control-request-method sec-fetch-mode cf-ray x-goog-api-client content-language content-encoding if-none-match',
   'range http2-settings trailers'
@@ -53,7 +53,7 @@ const denied = [
   .split(' ')
 
 t.test(
-  'operations 46, 47: what belongs to the client, its SDK, a proxy or the gateway is never forwarded (H9)',
+  'operations 46, 47: headers of the client, its SDK, a proxy or the gateway are never forwarded (H9)',
   async t => {
     for (const name of denied) {
       t.same(Object.keys(forward({ [name]: 'x' })), ['X-Request-ID', 'traceparent'], name)
@@ -66,7 +66,7 @@ t.test(
   }
 )
 
-t.test('names that the connection header lists stay on this connection (H9)', async t => {
+t.test('headers that the connection header lists are not forwarded (H9)', async t => {
   const headers = forward({
     connection: 'close, X-Hop, x-session-id',
     'x-hop': '1',
@@ -78,7 +78,7 @@ t.test('names that the connection header lists stay on this connection (H9)', as
   t.equal(headers['x-stay'], '2')
 })
 
-t.test('operations 48: extra headers of the body win over the request, under the same rules', async t => {
+t.test('operations 48: extra headers of the body replace those of the request, under the same rules', async t => {
   const headers = forward(
     { 'x-session-id': 's1', 'x-foo': 'request' },
     { 'x-session-id': 's2', authorization: 'Bearer z', 'X-Extra': '1', ' X-Foo ': 'body' }
@@ -89,7 +89,7 @@ t.test('operations 48: extra headers of the body win over the request, under the
   t.notOk(Object.keys(headers).some(name => name.toLowerCase() === 'authorization'))
 })
 
-t.test('extra header values are scalars; everything else is left out', async t => {
+t.test('extra headers with a value that is not a scalar are dropped', async t => {
   const extra = { text: 'a', number: 1.5, yes: true, no: false, nothing: null, list: ['a'], object: { a: 1 } }
   const { text, number, yes, no, ...rest } = forward({}, extra)
   t.same([text, number, yes, no], ['a', '1.5', 'true', 'false'])
@@ -99,7 +99,7 @@ t.test('extra header values are scalars; everything else is left out', async t =
   }
 })
 
-t.test('a name that is no token and a value that cannot stand in a header are left out', async t => {
+t.test('a header whose name is not a token or whose value HTTP cannot carry is dropped', async t => {
   const headers = forward(
     {},
     {
@@ -116,14 +116,14 @@ t.test('a name that is no token and a value that cannot stand in a header are le
   t.same(Object.keys(headers), ['x-g', 'X-Request-ID', 'traceparent'])
 })
 
-t.test('without ids of the client its request carries ones that lead back to it', async t => {
+t.test('a request without ids of the client is sent with ids that are made of its request id', async t => {
   const headers = forward({})
   t.equal(headers['X-Request-ID'], requestId)
   t.equal(headers.traceparent, '00-7c4bbb91635f45199b1b2854e9794170-9b1b2854e9794170-00')
 })
 
 t.test(
-  'custom headers beyond 64, or beyond 8 KiB in total, are dropped and counted; context headers are not among them',
+  'custom headers beyond 64, or beyond 8 KiB in total, are dropped and counted; context headers are not counted',
   async t => {
     const many = Object.fromEntries(Array.from({ length: 70 }, (_, index) => [`x-h${index}`, 'v']))
     const byCount = planUpstreamHeaders({ headers: { ...many, 'x-trace-id': 't' }, requestId })
@@ -150,30 +150,33 @@ t.test(
   }
 )
 
-t.test('a value of the body that cannot travel takes the place of none that can', async t => {
+t.test('an extra header with a value that HTTP cannot carry does not replace a valid one', async t => {
   const headers = forward({ 'x-c': 'head' }, { 'x-c': 'ok', 'X-C': 'bad\nvalue' })
   t.equal(headers['x-c'], 'ok')
 })
 
-t.test('whatever a client sends, each name comes once, is a token, and has a value that fits a header', async () => {
-  const headers = fc.dictionary(
-    fc.string({ unit: 'binary-ascii' }).map(name => name.toLowerCase()),
-    fc.string()
-  )
-  fc.assert(
-    fc.property(headers, fc.dictionary(fc.string(), fc.jsonValue()), (given, extraHeaders) => {
-      const plan = planUpstreamHeaders({ headers: given, extraHeaders, requestId })
-      const names = pairsOf(plan.headers).map(([name]) => name.toLowerCase())
-      return (
-        new Set(names).size === names.length &&
-        names.every(name => /^[!#$%&'*+\-.^_`|~0-9a-z]+$/.test(name)) &&
-        pairsOf(plan.headers).every(([, value]) => !/[\r\n\0]/.test(value))
-      )
-    })
-  )
-})
+t.test(
+  'for any headers of a client each forwarded name is a token, occurs once and has a valid header value',
+  async () => {
+    const headers = fc.dictionary(
+      fc.string({ unit: 'binary-ascii' }).map(name => name.toLowerCase()),
+      fc.string()
+    )
+    fc.assert(
+      fc.property(headers, fc.dictionary(fc.string(), fc.jsonValue()), (given, extraHeaders) => {
+        const plan = planUpstreamHeaders({ headers: given, extraHeaders, requestId })
+        const names = pairsOf(plan.headers).map(([name]) => name.toLowerCase())
+        return (
+          new Set(names).size === names.length &&
+          names.every(name => /^[!#$%&'*+\-.^_`|~0-9a-z]+$/.test(name)) &&
+          pairsOf(plan.headers).every(([, value]) => !/[\r\n\0]/.test(value))
+        )
+      })
+    )
+  }
+)
 
-t.test('a name that no header has, because it is as long as a body may be, is left out', async t => {
+t.test('an extra header with a name longer than 256 characters is dropped', async t => {
   const name = 'x'.repeat(257)
   t.notOk(name in forward({}, { [name]: 'a', 'x-short': 'b' }))
   t.equal(forward({}, { [name]: 'a', 'x-short': 'b' })['x-short'], 'b')

@@ -5,12 +5,12 @@ import { readBody } from '../../../worker/http/body.ts'
 import type { GatewayError } from '../../../worker/normalized/index.ts'
 import { signalled } from './support.ts'
 
-/** As much of a request as the reading of its body looks at. */
+/** The members of a request that the reading of its body uses. */
 function createRequest(headers: Record<string, string> = {}) {
   return Object.assign(new PassThrough(), { headers, complete: false }) as unknown as PassThrough & IncomingMessage
 }
 
-t.test('a client that falls silent in the middle of its body is 408', async t => {
+t.test('a client that stops sending within its body gets a 408', async t => {
   const { promise, resolve } = signalled<GatewayError | undefined>()
   const request = createRequest()
   request.write('{')
@@ -20,7 +20,7 @@ t.test('a client that falls silent in the middle of its body is 408', async t =>
   t.equal(error?.status, 408)
 })
 
-t.test('every piece starts the wait anew', async t => {
+t.test('every piece restarts the idle timeout', async t => {
   const { promise, resolve } = signalled<Buffer>()
   const request = createRequest()
   readBody(request, { limitBytes: 100, idleTimeoutMs: 1000, isKept: true }, (_error, body) => resolve(body))
@@ -32,7 +32,7 @@ t.test('every piece starts the wait anew', async t => {
   t.equal((await promise).toString(), 'abc')
 })
 
-t.test('a body that is not kept is counted all the same', async t => {
+t.test('the limit also applies to a body that is not kept', async t => {
   const { promise, resolve } = signalled<[GatewayError | undefined, Buffer]>()
   const request = createRequest()
   readBody(request, { limitBytes: 3, idleTimeoutMs: 1000, isKept: false }, (error, body) => resolve([error, body]))
@@ -42,7 +42,7 @@ t.test('a body that is not kept is counted all the same', async t => {
   t.equal(body.length, 0)
 })
 
-t.test('a single piece is handed on without a copy', async t => {
+t.test('a body of one piece is returned without a copy', async t => {
   const { promise, resolve } = signalled<Buffer>()
   const request = createRequest()
   const piece = Buffer.from('abc')

@@ -36,7 +36,7 @@ function forbidden(t: Test): Handler {
   }
 }
 
-t.test('operations 25: a body that is announced too large is refused before the key is looked at', async t => {
+t.test('operations 25: a body whose content-length is too large is refused before the key is checked', async t => {
   const { url } = await startApplication(t, { env: limit200, routes: mountAll(echo) })
   t.equal(body361.length, 361)
   const message = 'Request body too large: 361 bytes exceeds limit of 200 bytes.'
@@ -56,7 +56,7 @@ t.test('operations 25: a body that is announced too large is refused before the 
   const system = await post(`${url}/ping`, body361)
   t.same(system.json, { error: { code: 'request_entity_too_large', message } })
   const unknown = await post(`${url}/nope`, body361)
-  t.equal(unknown.status, 413, 'size comes before routing')
+  t.equal(unknown.status, 413, 'the size is checked before routing')
 
   const exact = await post(`${url}/v1/messages`, 'x'.repeat(200), { 'x-api-key': 'k1' })
   t.equal(exact.status, 200)
@@ -72,7 +72,7 @@ const encodings: Array<[name: string, compress: (bytes: Buffer) => Buffer]> = [
 ]
 
 t.test(
-  'operations 26: a body that exceeds the limit while it is read is refused in the same form, without a key too',
+  'operations 26: a body that exceeds the limit while it is read is refused in the same form, also without a key',
   async t => {
     const { url } = await startApplication(t, {
       env: limit200,
@@ -122,7 +122,7 @@ t.test('operations 26: every content encoding is read within the limit, under an
   t.equal((await post(`${url}/v1/messages`, text, identity)).json.body, text)
 })
 
-t.test('a refused key is 401 when the body is within the limit, even if it is not JSON', async t => {
+t.test('a wrong key is a 401 when the body is within the limit, even if the body is not JSON', async t => {
   const { url } = await startApplication(t, { env: limit200, routes: mountAll(forbidden(t)) })
   const chat = `${url}/v1/chat/completions`
   const compressed = gzipSync('{}')
@@ -131,7 +131,7 @@ t.test('a refused key is 401 when the body is within the limit, even if it is no
   t.equal((await post(chat, compressed, { 'content-encoding': 'gzip' })).status, 401)
 })
 
-t.test('an unknown content encoding is 415, and so are several at once; broken data is 400', async t => {
+t.test('an unknown content encoding and several encodings are a 415; invalid compressed data is a 400', async t => {
   const { url } = await startApplication(t, { routes: mountAll(echo) })
   const chat = `${url}/v1/chat/completions`
   for (const encoding of ['compress', 'gzip, br', 'snappy']) {
@@ -149,7 +149,7 @@ t.test('an unknown content encoding is 415, and so are several at once; broken d
   }
 })
 
-t.test('a few bytes that decompress to many megabytes stay near the limit in memory', async t => {
+t.test('for a few bytes that decompress to many megabytes, memory stays near the limit', async t => {
   const { url } = await startApplication(t, { routes: mountAll(forbidden(t)) })
   const megabytes64 = Buffer.alloc(64 * 1024 * 1024)
   for (const [encoding, bomb] of [
@@ -165,7 +165,7 @@ t.test('a few bytes that decompress to many megabytes stay near the limit in mem
   }
 })
 
-t.test('a body arrives whole however it is cut', async t => {
+t.test('a body is read completely for any division into pieces', async t => {
   const { port } = await startApplication(t, { routes: mountAll(echo) })
   await fc.assert(
     fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1, maxLength: 40 }), { maxLength: 5 }), async parts => {
@@ -185,7 +185,7 @@ t.test('a body arrives whole however it is cut', async t => {
   )
 })
 
-t.test('the response to a body that is too large reaches a client that is still sending it', async t => {
+t.test('a client that is still sending a body that is too large receives the response', async t => {
   const { port } = await startApplication(t, {
     env: { GATEWAY_MAX_REQUEST_BODY_BYTES: '1000' },
     routes: mountAll(echo)
@@ -234,7 +234,7 @@ t.test(
   }
 )
 
-t.test('`expect: 100-continue` is confirmed only when the body will be read', async t => {
+t.test('a 100 Continue is sent only when the body will be read', async t => {
   const { port } = await startApplication(t, { env: limit200, routes: mountAll(echo) })
   const refused = await openConnection(t, port)
   refused.socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 361\r\n\r\n')
@@ -250,7 +250,7 @@ t.test('`expect: 100-continue` is confirmed only when the body will be read', as
   t.match(await welcome.waitFor(/"body":"\{\}"/), /HTTP\/1.1 200 OK/)
 })
 
-t.test('a head that HTTP does not allow is refused with an id and in the form of the family', async t => {
+t.test('an invalid request head is refused with an id and in the form of the family', async t => {
   const { port } = await startApplication(t, { routes: mountAll(forbidden(t)) })
   for (const [head, status, message] of [
     ['', '400 Bad Request', 'The Host header is missing.'],
@@ -277,7 +277,7 @@ t.test('a client disconnect within the body ends the reading', async t => {
   await drainGate.whenIdle()
 })
 
-t.test('at the drain deadline a request whose body is still arriving gets its response', async t => {
+t.test('at the drain deadline a request whose body is incomplete gets its response', async t => {
   const { port, drainGate } = await startApplication(t, { routes: mountAll(forbidden(t)) })
   const { socket, waitFor, closed } = await openConnection(t, port)
   socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n')

@@ -19,7 +19,7 @@ function preflight(env: Record<string, string>, headers: Record<string, string>)
   return response === undefined ? undefined : { ...response, headers: toRecord(response.headers) }
 }
 
-t.test('in DEV every origin is echoed with credentials; without an origin only vary is set', async t => {
+t.test('in DEV every origin is allowed with credentials; without an origin only vary is set', async t => {
   t.same(toRecord(policy().responseHeaders('http://a.b')), {
     vary: 'Origin',
     'access-control-allow-origin': 'http://a.b',
@@ -29,7 +29,7 @@ t.test('in DEV every origin is echoed with credentials; without an origin only v
   t.same(policy().responseHeaders(undefined), ['vary', 'Origin'])
 })
 
-t.test('operations 28: a preflight in DEV is allowed what it asks for', async t => {
+t.test('operations 28: a preflight in DEV is allowed the method and headers that it requests', async t => {
   const response = preflight({}, { origin: 'http://a.b', 'access-control-request-headers': 'authorization,x-foo' })
   t.same(response, {
     status: 200,
@@ -73,7 +73,7 @@ t.test(
   }
 )
 
-t.test('a refused preflight names every reason', async t => {
+t.test('the response to a refused preflight names every reason', async t => {
   const response = policy(prod).answerPreflight('OPTIONS', {
     origin: 'http://a.b',
     'access-control-request-method': 'DELETE',
@@ -83,13 +83,13 @@ t.test('a refused preflight names every reason', async t => {
   t.equal(response?.status, 400)
 })
 
-t.test('the safe headers and the listed ones pass in any case', async t => {
+t.test('safelisted headers and the configured ones are allowed in upper and lower case', async t => {
   const env = { ...prod, GATEWAY_CORS_ALLOW_ORIGINS: '["https://app.example"]' }
   const headers = { origin: 'https://app.example', 'access-control-request-headers': 'Accept, X-API-KEY,content-type' }
   t.equal(preflight(env, headers)?.status, 200)
 })
 
-t.test('OPTIONS without the preflight headers, and other methods with them, are no preflight', async t => {
+t.test('OPTIONS without the preflight headers, and other methods with them, are not preflights', async t => {
   const cors = policy()
   t.equal(cors.answerPreflight('OPTIONS', {}), undefined)
   t.equal(cors.answerPreflight('OPTIONS', { origin: 'http://a.b' }), undefined)

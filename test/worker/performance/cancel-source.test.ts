@@ -4,23 +4,23 @@ import { CancelSource, toAbortSignal } from '../../../worker/performance/cancel-
 
 const reason = new GatewayError('client_disconnected')
 
-t.test('every listener that still waits is told once, and the first reason stays', async t => {
+t.test('an abort calls every listener that was not removed once, and the first reason is kept', async t => {
   const source = new CancelSource()
-  const told: string[] = []
-  const gone = () => told.push('gone')
-  source.addEventListener('abort', () => told.push('first'))
-  source.addEventListener('abort', gone)
-  source.addEventListener('abort', () => told.push('second'))
-  source.removeEventListener('abort', gone)
+  const called: string[] = []
+  const removed = () => called.push('removed')
+  source.addEventListener('abort', () => called.push('first'))
+  source.addEventListener('abort', removed)
+  source.addEventListener('abort', () => called.push('second'))
+  source.removeEventListener('abort', removed)
   t.notOk(source.aborted)
   source.abort(reason)
   source.abort(new GatewayError('provider_timeout'))
-  t.same(told, ['first', 'second'])
+  t.same(called, ['first', 'second'])
   t.ok(source.aborted)
   t.equal(source.reason, reason)
 })
 
-t.test('a listener of one source is none of another', async t => {
+t.test('an abort calls no listener of another source', async t => {
   const one = new CancelSource()
   const other = new CancelSource()
   let calls = 0
@@ -30,7 +30,7 @@ t.test('a listener of one source is none of another', async t => {
   other.removeEventListener('abort', () => undefined)
 })
 
-t.test('libraries get it as an AbortSignal, before and after the abort', async t => {
+t.test('an AbortSignal is created from a source before and after its abort', async t => {
   const source = new CancelSource()
   const early = toAbortSignal(source)
   source.abort(reason)

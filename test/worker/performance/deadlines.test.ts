@@ -2,12 +2,12 @@ import t from 'tap'
 import { type Deadlined, forgetDeadline, UNWATCHED, watchDeadline } from '../../../worker/performance/deadlines.ts'
 
 function createItem(deadlineMs: number, onDeadline: () => void = () => undefined): Deadlined {
-  return { deadlineMs: () => deadlineMs, deadlinePlace: UNWATCHED, onDeadline }
+  return { deadlineMs: () => deadlineMs, watchIndex: UNWATCHED, onDeadline }
 }
 
-t.test('what is due is told once, after its deadline', async t => {
+t.test('an item is called once, after its deadline', async t => {
   let calls = 0
-  const later = createItem(performance.now() + 600_000, () => t.fail('its deadline is far away'))
+  const later = createItem(performance.now() + 600_000, () => t.fail('an item is called before its deadline'))
   watchDeadline(later)
   await new Promise<void>(resolve => {
     const item = createItem(performance.now() + 20, () => {
@@ -24,19 +24,19 @@ t.test('what is due is told once, after its deadline', async t => {
   t.equal(calls, 1)
 })
 
-t.test('what is forgotten, or has no deadline, is never told', async t => {
-  const told: string[] = []
-  const [first, second, third, fourth] = ['a', 'b', 'c', 'd'].map(name => createItem(0, () => told.push(name))) as [
+t.test('an item that is forgotten or has no deadline is never called', async t => {
+  const called: string[] = []
+  const [first, second, third, fourth] = ['a', 'b', 'c', 'd'].map(name => createItem(0, () => called.push(name))) as [
     Deadlined,
     Deadlined,
     Deadlined,
     Deadlined
   ]
-  const endless = createItem(Number.POSITIVE_INFINITY, () => told.push('endless'))
+  const endless = createItem(Number.POSITIVE_INFINITY, () => called.push('endless'))
   for (const item of [first, second, third, fourth, endless]) watchDeadline(item)
-  // One of them forgets another while the deadlines are looked at.
+  // One item forgets another during the check.
   third.onDeadline = () => {
-    told.push('c')
+    called.push('c')
     forgetDeadline(first)
   }
   forgetDeadline(second)
@@ -45,14 +45,14 @@ t.test('what is forgotten, or has no deadline, is never told', async t => {
   watchDeadline(createItem(0, resolve))
   await promise
   await new Promise(resolve => setImmediate(resolve))
-  t.same(told.toSorted(), ['c', 'd'])
+  t.same(called.toSorted(), ['c', 'd'])
   forgetDeadline(endless)
 })
 
 t.test('a deadline can be moved while it is watched', async t => {
-  let isTold = false
+  let isCalled = false
   const moved = createItem(0, () => {
-    isTold = true
+    isCalled = true
   })
   watchDeadline(moved)
   moved.deadlineMs = () => Number.POSITIVE_INFINITY
@@ -60,6 +60,6 @@ t.test('a deadline can be moved while it is watched', async t => {
   watchDeadline(createItem(0, resolve))
   await promise
   await new Promise(resolve => setImmediate(resolve))
-  t.notOk(isTold)
+  t.notOk(isCalled)
   forgetDeadline(moved)
 })

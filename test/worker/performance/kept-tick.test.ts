@@ -1,11 +1,12 @@
-// The cost of a tick before and after the collections of an idle moment, in a process of its own: what it learned, it keeps.
+// Compares the cost of a tick before and after the full collections of an idle period, in a separate process, because V8 keeps the shapes
+// that it has recorded.
 
 import { join } from 'node:path'
 import t from 'tap'
 import { runClean } from '../../support/processes.ts'
 
 const root = join(import.meta.dirname, '../../..')
-/** Without the kept tick it is six and more; a busy machine disturbs single rounds, and the best of some hardly. */
+/** Without the kept tick the ratio is six or more. A busy machine disturbs single rounds, so the best of several rounds is compared. */
 const RATIO_MAX = 3
 
 const SCRIPT = `
@@ -31,13 +32,13 @@ const measure = () => new Promise(resolve => {
 keepTickShape()
 const fresh = await bestOf(10)
 for (let collection = 0; collection < 6; collection++) {
-  // Here no tick is alive.
+  // At this point no tick object is alive.
   await new Promise(done => setImmediate(() => done(gc())))
 }
 console.log(JSON.stringify({ fresh, afterIdling: await bestOf(10) }))
 `
 
-t.test('a tick costs the same after an idle moment as before', async t => {
+t.test('a tick costs the same after an idle period as before', async t => {
   const run = await runClean([process.execPath, '--expose-gc', '--input-type=module', '--eval', SCRIPT], { cwd: root })
   const { fresh, afterIdling } = JSON.parse(run.stdout) as { fresh: number; afterIdling: number }
   t.ok(afterIdling < fresh * RATIO_MAX, `${fresh} us before and ${afterIdling} us after for 100000 ticks`)

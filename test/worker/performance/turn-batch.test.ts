@@ -3,7 +3,7 @@ import { createTurnBatch } from '../../../worker/performance/turn-batch.ts'
 
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
-t.test('the items of one turn are run together, in their order, and not before its end', async t => {
+t.test('the items of one turn are run together, in order of arrival, at the end of the turn', async t => {
   const seen: number[] = []
   const add = createTurnBatch<number>(item => seen.push(item))
   add(1)
@@ -14,7 +14,7 @@ t.test('the items of one turn are run together, in their order, and not before i
   t.same(seen, [1, 2])
 })
 
-t.test('what comes while a batch runs belongs to the next turn', async t => {
+t.test('an item that is added while a batch runs is run in the next turn', async t => {
   const seen: string[] = []
   const add = createTurnBatch<string>(item => {
     seen.push(item)
@@ -40,7 +40,7 @@ t.test('steps of different kinds are not mixed', async t => {
   t.same(seen, ['read 1', 'read 2', 'write 1', 'write 2'])
 })
 
-t.test('a step that throws does not keep the others from being run', async t => {
+t.test('after a step that throws, the remaining items are still run', async t => {
   const seen: number[] = []
   const add = createTurnBatch<number>(item => {
     if (item === 2) throw new Error('broken step')

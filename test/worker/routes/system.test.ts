@@ -40,7 +40,7 @@ t.test('operations 2: /ping takes GET and POST, /health only GET', async t => {
   t.same(await refused.json(), { error: { code: 'method_not_allowed', message: 'Method Not Allowed' } })
 })
 
-t.test('operations 3: only the exact path is served, behind any prefix', async t => {
+t.test('operations 3: only the exact path is served; health and ping also after any prefix', async t => {
   const { port } = await startApplication(t)
   t.equal((await ask(port, 'GET', '/health/')).status, 404)
   t.equal((await ask(port, 'GET', '/ready/')).status, 404)
@@ -49,7 +49,7 @@ t.test('operations 3: only the exact path is served, behind any prefix', async t
   t.equal((await ask(port, 'GET', '/v1/ready')).status, 404)
 })
 
-t.test('HEAD answers like GET without a body', async t => {
+t.test('a HEAD response has the status and headers of GET and no body', async t => {
   const { port } = await startApplication(t)
   for (const [path, status] of [
     ['/', 200],
@@ -66,43 +66,46 @@ t.test('HEAD answers like GET without a body', async t => {
   }
 })
 
-t.test('operations 4: the root says that it works, and in which mode', async t => {
+t.test('operations 4: the root reports the status ok and the mode', async t => {
   const dev = await startApplication(t)
   t.same((await get(`${dev.url}/`)).json, { status: 'ok', mode: 'DEV' })
   const prod = await startApplication(t, { env: { GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'k1' } })
-  const answer = await get(`${prod.url}/`)
-  t.equal(answer.status, 200)
-  t.equal(answer.text, '{"status":"ok","mode":"PROD"}')
+  const response = await get(`${prod.url}/`)
+  t.equal(response.status, 200)
+  t.equal(response.text, '{"status":"ok","mode":"PROD"}')
 })
 
-t.test('operations 5: documentation and log pages are not there in PROD', async t => {
+t.test('operations 5: documentation and log pages do not exist in PROD', async t => {
   const { url } = await startApplication(t, { env: { GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'k1' } })
   for (const path of ['/docs', '/redoc', '/openapi.json', '/logs', '/logs/5', '/logs/stream', '/logs/html']) {
     t.equal((await get(url + path)).status, 404, path)
   }
 })
 
-t.test('operations 7: readiness is open in PROD and is 503 until the catalog was filled', async t => {
-  const settings = parseSettings({})
-  const control = createLocalControlChannel(settings)
-  const { url } = await startApplication(t, { control, env: { GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'k1' } })
-  const before = await get(`${url}/ready`)
-  t.equal(before.status, 503)
-  t.match(before.json, {
-    schema_version: 'gateway.readiness.v1',
-    ready: false,
-    process_alive: true,
-    model_catalog: { state: 'unavailable', usable: false },
-    reasons: [{ reason_id: 'model_inventory_unavailable' }]
-  })
-  await control.refreshCatalog(async () => ({ entries: [], skippedCount: 0, duplicateCount: 0 }), { force: false })
-  const after = await get(`${url}/ready`)
-  t.equal(after.status, 200)
-  t.match(after.json, { ready: true, model_catalog: { state: 'fresh', usable: true }, reasons: [], warnings: [] })
-  t.same((await get(`${url}/readyz`)).json, after.json)
-})
+t.test(
+  'operations 7: readiness needs no key in PROD and is 503 until the first catalog discovery succeeds',
+  async t => {
+    const settings = parseSettings({})
+    const control = createLocalControlChannel(settings)
+    const { url } = await startApplication(t, { control, env: { GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'k1' } })
+    const before = await get(`${url}/ready`)
+    t.equal(before.status, 503)
+    t.match(before.json, {
+      schema_version: 'gateway.readiness.v1',
+      ready: false,
+      process_alive: true,
+      model_catalog: { state: 'unavailable', usable: false },
+      reasons: [{ reason_id: 'model_inventory_unavailable' }]
+    })
+    await control.refreshCatalog(async () => ({ entries: [], skippedCount: 0, duplicateCount: 0 }), { force: false })
+    const after = await get(`${url}/ready`)
+    t.equal(after.status, 200)
+    t.match(after.json, { ready: true, model_catalog: { state: 'fresh', usable: true }, reasons: [], warnings: [] })
+    t.same((await get(`${url}/readyz`)).json, after.json)
+  }
+)
 
-t.test('a stale catalog is a warning, not a reason', async t => {
+t.test('a stale catalog is a readiness warning and not a reason for 503', async t => {
   const control = createLocalControlChannel(parseSettings({}))
   const { url } = await startApplication(t, { control })
   await control.refreshCatalog(async () => ({ entries: [], skippedCount: 0, duplicateCount: 0 }), { force: false })

@@ -13,17 +13,20 @@ function messageOf(body: string | Uint8Array): string {
   return 'accepted'
 }
 
-t.test('operations 27: each of the three ways to be no JSON object has its own text', async t => {
-  t.equal(messageOf(''), 'Request body is empty (expected JSON).')
-  t.equal(messageOf(' \r\n\t '), 'Request body is empty (expected JSON).')
-  t.match(messageOf('{'), /^Invalid JSON body: .+/)
-  t.match(messageOf('{"a":1}}'), /^Invalid JSON body: .+/)
-  for (const body of ['[]', '"x"', '1', 'null', 'true']) {
-    t.equal(messageOf(body), 'Invalid JSON body: expected an object at the top level.', body)
+t.test(
+  'operations 27: an empty body, invalid JSON and JSON that is not an object have different error texts',
+  async t => {
+    t.equal(messageOf(''), 'Request body is empty (expected JSON).')
+    t.equal(messageOf(' \r\n\t '), 'Request body is empty (expected JSON).')
+    t.match(messageOf('{'), /^Invalid JSON body: .+/)
+    t.match(messageOf('{"a":1}}'), /^Invalid JSON body: .+/)
+    for (const body of ['[]', '"x"', '1', 'null', 'true']) {
+      t.equal(messageOf(body), 'Invalid JSON body: expected an object at the top level.', body)
+    }
   }
-})
+)
 
-t.test('any object comes back as it was sent', async () => {
+t.test('any object is read with the same members in the same order', async () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), value => {
       const text = JSON.stringify(value)
@@ -37,11 +40,11 @@ t.test('a view into a larger buffer is read within its own bounds', async t => {
   t.same(readJsonObject(whole.subarray(3, 10)), { a: 1 })
 })
 
-t.test('a byte order mark in front is no part of the text', async t => {
+t.test('a byte order mark before the text is ignored', async t => {
   t.same(readJsonObject(Buffer.from('\ufeff{"a":1}')), { a: 1 })
 })
 
-t.test('nesting is accepted up to the bound and refused beyond it, in arrays and in objects', async t => {
+t.test('nesting is accepted up to the limit and refused beyond it, in arrays and in objects', async t => {
   const arrays = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
   const objects = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
   const tooDeep = `Invalid JSON body: nested deeper than ${JSON_DEPTH_MAX} levels.`
@@ -49,8 +52,8 @@ t.test('nesting is accepted up to the bound and refused beyond it, in arrays and
     t.equal(messageOf(write(JSON_DEPTH_MAX)), 'accepted')
     t.equal(messageOf(write(JSON_DEPTH_MAX + 1)), tooDeep)
   }
-  t.equal(messageOf(arrays(1_000_000)), tooDeep, 'far beyond any stack')
-  t.equal(messageOf(`{"a":"${'['.repeat(1000)}"}`), 'accepted', 'brackets in a text are no nesting')
+  t.equal(messageOf(arrays(1_000_000)), tooDeep, 'deeper than the stack')
+  t.equal(messageOf(`{"a":"${'['.repeat(1000)}"}`), 'accepted', 'brackets inside a string are not nesting')
 })
 
 t.test('a member named __proto__ is an ordinary member and changes no prototype', async t => {

@@ -6,8 +6,8 @@ import { createTranslator } from '../../../worker/translation/translator.ts'
 const dynamic = { profileId: 'p', providerKind: 'native', passModel: true, defaultEmbeddingsModel: 'e' }
 const settings = { routes: { aliases: {}, dynamic }, providerOptions: {} }
 
-/** What `run` rejects with. */
-async function refusal(run: () => Promise<unknown>): Promise<unknown> {
+/** The error that `run` rejects with; undefined when it resolves. */
+async function catchError(run: () => Promise<unknown>): Promise<unknown> {
   try {
     await run()
   } catch (thrown) {
@@ -16,14 +16,14 @@ async function refusal(run: () => Promise<unknown>): Promise<unknown> {
   return undefined
 }
 
-t.test('a refusal is the same whether a body is read inline or in a thread', async t => {
+t.test('an error is the same for a body that is read inline and one that is read in a thread', async t => {
   const body = { model: 'm', messages: [{ role: 'user', content: 'hi' }], thread: { type: 'create' } }
   for (const threads of [0, 1]) {
     const translator = createTranslator({ settings, faces: providerFaces, threads, thresholdBytes: 1 })
     t.teardown(() => translator.close())
     const bytes = Buffer.from(JSON.stringify(body))
     const job = { protocol: 'messages', apiMode: 'v1', bytes, context: { requestId: 'r' } } as const
-    const thrown = await refusal(async () => translator.translate(job, new AbortController().signal))
+    const thrown = await catchError(async () => translator.translate(job, new AbortController().signal))
     t.ok(GatewayError.is(thrown))
     t.match(thrown, {
       code: 'unsupported_semantic',

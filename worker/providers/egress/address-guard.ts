@@ -20,7 +20,7 @@ export function isLoopbackAddress(address: string): boolean {
   return ipaddr.isValid(address) && ipaddr.parse(address).range() === 'loopback'
 }
 
-/** Whether a name means this machine or this network, whatever it resolves to. */
+/** Whether a name belongs to this machine or this network by its form, without resolving it. */
 export function isLocalName(host: string): boolean {
   const name = host.toLowerCase().replace(/\.$/, '')
   return name === '' || LOCAL_NAMES.some(local => name === local || name.endsWith(`.${local}`))

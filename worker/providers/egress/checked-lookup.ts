@@ -1,5 +1,5 @@
-// Resolves a host for a connection and lets only allowed addresses through. Every new connection goes to an address that was checked,
-// so a name cannot be pointed elsewhere later (bridge contract, section 8.6).
+// Resolves a host for a connection and returns only allowed addresses. Every new connection goes to a checked address, so that a later
+// change of the name's addresses cannot redirect it (bridge contract, section 8.6).
 
 import { lookup as resolveName } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
@@ -36,7 +36,7 @@ export function createCheckedLookup(
   }
 }
 
-/** A lookup that always gives the addresses that were checked before. */
+/** A lookup that always returns the given addresses, which were checked before. */
 export function createPinnedLookup(addresses: readonly string[]): LookupFunction {
   return (_host, options, callback) => giveAddresses(addresses, options, callback)
 }

@@ -1,5 +1,5 @@
-// Downloads the file of a URL that a client sent. Every hop is checked before its connection, and the connection goes to the address
-// that was checked, so that a name cannot be pointed elsewhere in between.
+// Downloads the file of a URL that a client sent. Every redirect is checked like the first URL, and each connection goes to an address
+// that was checked, so that a change of the name's addresses between check and connection has no effect.
 
 import { isIP } from 'node:net'
 import { Client } from 'undici'
@@ -37,7 +37,7 @@ export interface DownloadRequest {
 /** Rejects with `invalid_url`, `attachment_download_failed`, the error of `limitFor`, or the signal's error. */
 export type GuardedDownload = (request: DownloadRequest) => Promise<Downloaded>
 
-/** What the download depends on. Only tests replace it. */
+/** The dependencies of the download; only tests replace the optional ones. */
 export interface DownloadDependencies {
   userAgent: string
   /** All addresses of a name. */
@@ -151,7 +151,7 @@ export function createGuardedDownload(dependencies: DownloadDependencies): Guard
   }
 
   return async request => {
-    // One deadline for all hops, resolving included.
+    // One deadline covers all redirects and the resolving of names.
     const deadline = new AbortController()
     const timer = setTimeout(() => deadline.abort(toFailure('total time', request.param)), totalTimeoutMs)
     const signal = AbortSignal.any([request.signal, deadline.signal])
@@ -166,7 +166,7 @@ export function createGuardedDownload(dependencies: DownloadDependencies): Guard
   }
 }
 
-/** Resolving a name cannot be cancelled; its wait can. */
+/** Rejects at an abort, because resolving a name cannot be cancelled. */
 function raceDeadline<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason)
@@ -175,7 +175,7 @@ function raceDeadline<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   })
 }
 
-/** Also for a client that sent bare base64, which some services accept. */
+/** Names both accepted forms, because clients of other services also send plain base64. */
 const EXPECTED_URL = 'An attachment is given as an http or https URL, or as a base64 data URL.'
 
 function readUrl(text: string): URL {
@@ -228,7 +228,7 @@ function downloadFailed(cause: unknown): Refusal {
   return new Refusal('attachment_download_failed', { cause })
 }
 
-/** The errors of the caller pass; every other failure is one kind of failure for the client. */
+/** An error that the caller raised is kept; every other failure becomes `attachment_download_failed`. */
 function toFailure(thrown: unknown, param: string): GatewayError {
   if (GatewayError.is(thrown)) return thrown
   const cause = thrown instanceof CallFailure ? thrown.error : thrown

@@ -1,5 +1,5 @@
-// Waits that an abort ends, such as a client disconnect: every wait of the executors goes through here.
-// The race is own code, because Node's functions with a signal want an `AbortSignal`, and a request has a cheaper `CancelSignal`.
+// Waits that end at an abort, such as a client disconnect. Every wait of the executors uses these functions.
+// They are own code, because Node's functions with a signal require an `AbortSignal`, and a request has a cheaper `CancelSignal`.
 
 import { setTimeout } from 'node:timers/promises'
 import { GatewayError } from '../../normalized/index.ts'

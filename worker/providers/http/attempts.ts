@@ -1,5 +1,5 @@
-// The attempts of one call: which credential each of them has, and whether another one follows a failure. A held credential that is
-// refused is renewed once; around that stand the retries with their own numbers (upstream contract, sections 1.6 and 2.3).
+// The attempts of one call: which credential each attempt has, and whether another attempt follows a failure. A refused credential is
+// renewed once; retries are counted separately from that renewal (upstream contract, sections 1.6 and 2.3).
 
 import type { Logger } from '../../../shared/logging.ts'
 import { toGatewayError } from '../../normalized/index.ts'

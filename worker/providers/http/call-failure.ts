@@ -31,7 +31,7 @@ export class CallFailure extends Error {
   /** The word for the failure in logs and records (operations contract, section 7.3). */
   get errorType(): string {
     if (this.outcome !== undefined) return this.outcome
-    // A failure in the content of a response has the status of the error that it stands for.
+    // A failure in the content of a response has the status of its error.
     const status = this.status ?? this.error.status
     return status >= 400 ? `http_${status}` : 'protocol_error'
   }
@@ -43,7 +43,7 @@ export function protocolFailure(reason: string, options: { isRetryable?: boolean
   return new CallFailure(error, { outcome: 'protocol_error', isRetryable: options.isRetryable ?? false })
 }
 
-/** The failure that stands in the content of a response: the provider's own error, or content that cannot be used. */
+/** The failure of a response whose content is an error of the provider or cannot be used. */
 export function contentFailure(error: GatewayError): CallFailure {
   return new CallFailure(error, error.code === 'provider_protocol_error' ? { outcome: 'protocol_error' } : {})
 }
@@ -93,7 +93,7 @@ const TIMEOUT_CODES = new Set([
   'ESOCKETTIMEDOUT'
 ])
 
-// OpenSSL's verification results come as bare words such as DEPTH_ZERO_SELF_SIGNED_CERT.
+// OpenSSL's verification results are plain names such as DEPTH_ZERO_SELF_SIGNED_CERT.
 const TLS_CODE =
   /^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|EPROTO$|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA$|HOSTNAME_MISMATCH|PATH_LENGTH_EXCEEDED|INVALID_PURPOSE|UND_ERR_PRX_TLS)/
 const PROTOCOL_CODE = /^(HPE_|UND_ERR_RES_|UND_ERR_HEADERS_OVERFLOW)/

@@ -1,5 +1,5 @@
-// A streamed chat: the provider's bytes become events and reach the client's side in the order they came, one push per read, no
-// faster than the client takes them. Until the first push a failure is an ordinary error; afterwards it is an event.
+// A streamed chat: the provider's bytes are read as events and pushed to the client's side in order of arrival, one push per read, no
+// faster than the client reads. Until the first push a failure is an ordinary error; afterwards it is an event.
 
 import { GatewayError, isJsonObject, type NormalizedEvent, toGatewayError } from '../../normalized/index.ts'
 import type { ResponseHead, ResponseReader } from '../../protocols/face.ts'
@@ -133,7 +133,7 @@ class StreamSession implements ExchangeReceiver {
     }
   }
 
-  /** Delivers the events of the reader. A failure that stands in the stream is the last of them. */
+  /** Delivers the events of the reader. An error event in the stream is the last of them. */
   #deliver(delivery: EventDelivery, events: readonly NormalizedEvent[]): void {
     const last = events.at(-1)
     if (last?.type === 'error' && !delivery.isOver) this.#log(contentFailure(last.error))

@@ -1,4 +1,4 @@
-// A chat whose response is taken whole: one exchange, one reader, the stop strings, and one push.
+// A chat without streaming: one exchange, one reader, the stop strings, and one push.
 
 import { GatewayError, type NormalizedEvent } from '../../normalized/index.ts'
 import type { CallContext, ChatCall, ResponseSink } from '../types.ts'

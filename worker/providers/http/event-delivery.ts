@@ -1,5 +1,5 @@
-// Brings the events of one streamed response to the client's side, in the order they came and no faster than they are taken. On the
-// way a response with stop strings is cut, and incomplete events are completed.
+// Delivers the events of one streamed response to the client's side, in order of arrival and no faster than the client reads. It ends the
+// text at a stop string and completes incomplete event sequences.
 
 import type { GatewayError, NormalizedEvent, StopSequenceFilter } from '../../normalized/index.ts'
 import type { CallContext, ResponseSink } from '../types.ts'
@@ -76,14 +76,14 @@ export class EventDelivery {
     this.#seen = 'end'
   }
 
-  /** Ends the response with an error that is not an event: the provider's before anything else, or a fault in the gateway. */
+  /** Ends the response with an error that is not an event: an error of the provider before the first event, or an internal error. */
   fail(thrown: unknown): void {
     this.#seen = 'end'
     this.#options.control.cancel()
     this.#options.done.reject(thrown)
   }
 
-  /** The exchange is over: there is nothing left to cancel. */
+  /** The exchange has ended, so it can no longer be cancelled. */
   close(): void {
     clearTimeout(this.#tailTimer)
   }

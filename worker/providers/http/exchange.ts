@@ -88,7 +88,7 @@ const resolveEnded = createTurnBatch<(outcome: 'ended') => void>(resolve => reso
 type Phase = 'connecting' | 'sending' | 'waiting for the response' | 'reading the response'
 
 class Exchange implements Dispatcher.DispatchHandler, ExchangeControl, Deadlined {
-  deadlinePlace = UNWATCHED
+  watchIndex = UNWATCHED
   readonly #options: ExchangeOptions
   readonly #resolve: (outcome: 'ended' | 'cancelled') => void
   readonly #reject: (reason: unknown) => void

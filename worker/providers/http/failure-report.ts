@@ -4,7 +4,7 @@ import type { Logger } from '../../../shared/logging.ts'
 import type { CallContext, UpstreamOperation } from '../types.ts'
 import { type CallFailure, describeCause } from './call-failure.ts'
 
-/** Statuses that say that the client asked for the wrong thing: an operator can mend nothing. */
+/** Statuses of invalid requests, which the client has to correct and not the operator. */
 const CLIENT_FAULT_STATUSES: readonly number[] = [400, 404, 413, 422]
 
 /**

@@ -1,5 +1,5 @@
-// Keeps the gateway's own credentials out of what a client is told: a provider that explains why it refuses a call may repeat what it
-// was sent.
+// Removes the gateway's credentials from texts that a client receives, because a provider that explains a refusal may repeat what it
+// received.
 
 import { createRedactor } from '../../../shared/redaction.ts'
 import { GatewayError, type NormalizedEvent } from '../../normalized/index.ts'

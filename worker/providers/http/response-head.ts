@@ -1,4 +1,4 @@
-// Decides by its head whether a response is a success.
+// Decides from the head of a response whether it is a success.
 
 import type { GatewayError } from '../../normalized/index.ts'
 import type { ResponseHead } from '../../protocols/face.ts'
@@ -6,7 +6,7 @@ import { readHeader } from '../../protocols/shared/response-header.ts'
 import { CallFailure } from './call-failure.ts'
 import type { BufferedResponse } from './whole-response.ts'
 
-/** Reads the error that a response without success stands for: `readError` of the provider's face. */
+/** Reads the error of an unsuccessful response: `readError` of the provider's face. */
 export type ReadError = (head: ResponseHead, body: Uint8Array) => GatewayError
 
 /** Returns a response with status 200 as it is. Raises `CallFailure` for every other status (upstream contract, section 9). */

@@ -12,7 +12,7 @@ import type { ExchangeControl, ExchangeReceiver } from './exchange.ts'
  */
 const RESPONSE_BYTES_MAX = 64 * 1024 * 1024
 
-/** How much of an error's body is read: its message stands at the front, also in an HTML page. */
+/** How much of an error's body is read: its message is near the start, also in an HTML page. */
 const ERROR_BODY_BYTES_MAX = 64 * 1024
 
 const ACCEPTED: readonly CompressedEncoding[] = ['gzip', 'deflate']

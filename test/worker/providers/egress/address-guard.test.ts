@@ -47,7 +47,7 @@ t.test('only public unicast addresses are public', async t => {
   }
 })
 
-t.test('no private IPv4 address passes in any IPv6 clothing', async t => {
+t.test('a private IPv4 address inside an IPv6 address is refused in every form', async t => {
   fc.assert(
     fc.property(fc.constantFrom('10', '127', '192.168', '169.254'), fc.nat(255), fc.nat(255), (prefix, a, b) => {
       const address = prefix.includes('.') ? `${prefix}.${a}.${b}` : `${prefix}.${a}.${b}.1`
@@ -58,7 +58,7 @@ t.test('no private IPv4 address passes in any IPv6 clothing', async t => {
   )
 })
 
-t.test('names of this machine and this network are known', async t => {
+t.test('names of this machine and of the local network are recognised', async t => {
   for (const name of [
     'localhost',
     'LOCALHOST.',

@@ -94,7 +94,7 @@ t.test('a URL that must not be fetched is refused before any connection', async 
   }
 })
 
-t.test('redirects are followed five times, each checked anew', async t => {
+t.test('up to five redirects are followed, and each URL is checked', async t => {
   const stub = await startStub((incoming, response) => {
     const left = Number(incoming.url.slice(1))
     if (left > 0) response.writeHead(302, { location: `/${left - 1}` }).end()
@@ -113,7 +113,7 @@ t.test('redirects are followed five times, each checked anew', async t => {
   }
 })
 
-t.test('a name that resolves elsewhere on the second hop is caught', async t => {
+t.test('a redirect is refused when its host resolves to a private address the second time', async t => {
   const stub = await startStub((_incoming, response) => {
     response.writeHead(302, { location: '/again' }).end()
   })
@@ -145,7 +145,7 @@ t.test('an unusable response of the host is a failed download', async t => {
   t.match(await rejection(download(request(at(closed, '/')))), { code: 'attachment_download_failed' })
 })
 
-t.test('the size is bounded by the announcement and while reading', async t => {
+t.test('a file that is too large is refused by its content-length and while it is read', async t => {
   const stub = await startStub((incoming, response) => {
     if (incoming.url === '/announced') response.writeHead(200, { 'content-length': '1001' }).write('x')
     else {
@@ -186,7 +186,7 @@ t.test('a type that is not supported is not downloaded', async t => {
   await aborted
 })
 
-t.test('a download has one deadline over all its hops, and an abort of its own', async t => {
+t.test('a download ends at one deadline for all redirects, and at the abort of its request', async t => {
   const stub = await startStub((_incoming, response) => {
     response.writeHead(200).write('x')
   })

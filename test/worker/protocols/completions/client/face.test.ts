@@ -1,7 +1,7 @@
 import t from 'tap'
 import { failure, read, refusedAt } from './support.ts'
 
-t.test('a plain request says only what the client said', async t => {
+t.test('a plain request has only the members that the client sent', async t => {
   const { fieldPaths, ...request } = read({ model: 'GigaChat-2' })
   t.match(fieldPaths, { model: 'model', toolChoice: 'tool_choice' })
   t.ok(Object.isFrozen(fieldPaths), 'one constant for all requests')

@@ -224,7 +224,7 @@ t.test('an allow-list is read from both forms with its mode, functions and hoste
   t.equal(refusedAt({ tools: declared, tool_choice: { type: 'allowed_tools', tools: ['f'] } }), 'tool_choice.tools[0]')
 })
 
-t.test('the wish for parallel calls has two polarities and a silence (B7)', async t => {
+t.test('parallel_tool_calls is requested, refused or absent (B7)', async t => {
   t.equal(read({ parallel_tool_calls: true }).parallelToolCalls, 'requested')
   t.equal(read({ parallel_tool_calls: false }).parallelToolCalls, 'refused')
   t.notOk('parallelToolCalls' in read({ parallel_tool_calls: null }))

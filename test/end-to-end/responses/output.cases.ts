@@ -11,7 +11,7 @@ function downloads() {
   return emulator.requests.filter(({ method, path }) => method === 'GET' && /\/files\/[^/]+\/content$/.test(path))
 }
 
-t.test('responses 54, 55: an answer that was cut is incomplete and says why', async t => {
+t.test('responses 54, 55: a truncated response is incomplete and names the reason', async t => {
   for (const version of versions) {
     for (const [word, reason] of [
       ['length', 'max_output_tokens'],
@@ -33,7 +33,7 @@ t.test('responses 54, 55: an answer that was cut is incomplete and says why', as
   }
 })
 
-t.test('responses 56: reasoning stands before the message', async t => {
+t.test('responses 56: reasoning is an item before the message', async t => {
   for (const version of versions) {
     for (const prompt of ['[[reason:because]][[text:so]]', '[[text:<think>because</think>so]]']) {
       const { json } = await ask(gateway, version, prompt)
@@ -62,7 +62,7 @@ t.test('responses 57: token details are numbers (D3)', async t => {
   }
 })
 
-/** The text part of the only message, its citations checked against it. */
+/** The text part of the only message, after checking that its citations lie inside the text. */
 function checkCitations(t: Test, response: Loose): Loose {
   const [part] = response.output.find((item: Loose) => item.type === 'message').content
   t.notMatch(part.text, /\[sources=/)
@@ -75,7 +75,7 @@ function checkCitations(t: Test, response: Loose): Loose {
   return part
 }
 
-t.test('responses 58: a search is an item with its sources, and its citations lie inside the text', async t => {
+t.test('responses 58: a search is an item with sources, and its citations lie inside the text', async t => {
   const { json } = await ask(gateway, 'v2', '[[builtin:web_search]]', search)
   t.match(json.output, [
     {
@@ -109,7 +109,7 @@ t.test('responses 58: a search is an item with its sources, and its citations li
   t.equal(checkCitations(t, one.json).annotations.length, 1)
 })
 
-t.test('responses 59: a picture is fetched and comes as base64', async t => {
+t.test('responses 59: a generated picture is fetched and returned as base64', async t => {
   const before = downloads().length
   const { json } = await ask(gateway, 'v2', '[[builtin:image_generate]][[text:""]]', image)
   t.equal(downloads().length, before + 1)
@@ -127,7 +127,7 @@ t.test('responses 59: a picture is fetched and comes as base64', async t => {
   )
 })
 
-t.test('responses 60: a picture becomes a call of the client’s own image tool', async t => {
+t.test('responses 60: a generated picture becomes a call of the client’s image tool', async t => {
   const tools = [...image.tools, tool('imagegen')]
   const prompt = 'a yellow square [[builtin:image_generate]]'
   for (const response of [
@@ -141,7 +141,7 @@ t.test('responses 60: a picture becomes a call of the client’s own image tool'
   }
 })
 
-t.test('the accumulated stream equals the whole answer (F3)', async t => {
+t.test('the accumulated stream equals the whole response (F3)', async t => {
   for (const version of versions) {
     for (const prompt of [
       '[[text:plain]]',

@@ -19,11 +19,11 @@ function contentOf(frames: Array<{ choices?: Array<{ delta: { content?: string }
   return frames.map(frame => frame.choices?.[0]?.delta.content ?? '').join('')
 }
 
-t.test('completions 28: a stop string cuts the answer', async t => {
+t.test('completions 28: a stop string ends the text of the response', async t => {
   for (const url of [v1, v2]) {
-    const answer = await ask(url, '[[text:abENDcd]]', { stop: ['END'] })
-    t.equal(answer.json.choices[0].message.content, 'ab')
-    t.equal(answer.json.choices[0].finish_reason, 'stop')
+    const response = await ask(url, '[[text:abENDcd]]', { stop: ['END'] })
+    t.equal(response.json.choices[0].message.content, 'ab')
+    t.equal(response.json.choices[0].finish_reason, 'stop')
     t.notOk('stop' in lastUpstreamChat(emulator).body)
     const frames = await stream(url, '[[chunks:a|bE|N|Dcd|ef]]', { stop: 'END' })
     t.equal(contentOf(frames), 'ab')
@@ -32,7 +32,7 @@ t.test('completions 28: a stop string cuts the answer', async t => {
   t.equal((await ask(v1, 'x', { stop: ['a', 'b', 'c', 'd', 'e'] })).status, 400)
 })
 
-t.test('completions 59: the upstream’s finish words become the SDK’s', async t => {
+t.test('completions 59: the upstream’s finish reasons are mapped to those of the SDK', async t => {
   for (const url of [v1, v2]) {
     for (const [word, expected] of [
       ['blacklist', 'content_filter'],
@@ -41,8 +41,8 @@ t.test('completions 59: the upstream’s finish words become the SDK’s', async
       ['request_filter', 'content_filter'],
       ['something_new', 'stop']
     ] as const) {
-      const answer = await ask(url, `[[finish:${word}]]`)
-      t.equal(answer.json.choices[0].finish_reason, expected, word)
+      const response = await ask(url, `[[finish:${word}]]`)
+      t.equal(response.json.choices[0].finish_reason, expected, word)
       const frames = await stream(url, `[[finish:${word}]]`)
       t.equal(frames.findLast(frame => frame.choices?.[0]?.finish_reason)?.choices[0].finish_reason, expected, word)
     }
@@ -53,7 +53,7 @@ t.test('completions 59: the upstream’s finish words become the SDK’s', async
   }
 })
 
-t.test('completions 60: reasoning inside the text is taken out', async t => {
+t.test('completions 60: reasoning inside the text is removed from it', async t => {
   for (const url of [v1, v2]) {
     const { message } = (await ask(url, '[[text:<think>hm</think>yes]]')).json.choices[0]
     t.equal(message.content, 'yes')
@@ -91,7 +91,7 @@ t.test('completions 62: a v1 stream has one role, one finish and an end mark (A8
   }
 })
 
-t.test('completions 63: usage comes in a chunk of its own when asked for (D1)', async t => {
+t.test('completions 63: usage is sent in a separate chunk when requested (D1)', async t => {
   const frames = await stream(v1, 'hi', { stream_options: { include_usage: true } })
   t.notOk('stream_options' in lastUpstreamChat(emulator).body)
   t.strictSame(frames.at(-2).choices, [])
@@ -133,7 +133,7 @@ t.test('completions 65: a structured stream is the JSON text', async t => {
   }
 })
 
-t.test('completions 66: a reasoning tag split over chunks is taken out', async t => {
+t.test('completions 66: a reasoning tag that is split over chunks is removed from the text', async t => {
   for (const url of [v1, v2]) {
     const frames = await stream(url, '[[chunks:<thi|nk>r</th|ink>ok]]')
     t.equal(contentOf(frames), 'ok')
@@ -141,7 +141,7 @@ t.test('completions 66: a reasoning tag split over chunks is taken out', async t
   }
 })
 
-t.test('native reasoning comes beside the content', async t => {
+t.test('native reasoning is returned next to the content', async t => {
   for (const url of [v1, v2]) {
     const { message } = (await ask(url, '[[reason:because]][[text:done]]')).json.choices[0]
     t.match(message, { content: 'done', reasoning_content: 'because' })
@@ -151,7 +151,7 @@ t.test('native reasoning comes beside the content', async t => {
   }
 })
 
-t.test('web search sources become annotations and a list, and the markers go', async t => {
+t.test('web search sources become annotations and a list, and their markers are removed', async t => {
   const tools = [{ type: 'web_search' }]
   const whole = (await ask(v2, '[[builtin:web_search]]', { tools })).json.choices[0].message
   t.notMatch(whole.content, /\[sources=/)
@@ -169,16 +169,19 @@ t.test('a generated image is named by its file id', async t => {
   t.match(message.files[0], { id: String })
 })
 
-t.test('characters split between writes arrive whole, with any line ending and with comments (A12, A13)', async t => {
-  for (const url of [v1, v2]) {
-    for (const directive of ['[[split:1]]', '[[crlf]]', '[[ping]]']) {
-      const frames = await stream(url, `${directive}[[text:Привет, мир 🌍]]`)
-      t.equal(contentOf(frames), 'Привет, мир 🌍', directive)
+t.test(
+  'characters split between writes are read correctly, with any line ending and with comments (A12, A13)',
+  async t => {
+    for (const url of [v1, v2]) {
+      for (const directive of ['[[split:1]]', '[[crlf]]', '[[ping]]']) {
+        const frames = await stream(url, `${directive}[[text:Привет, мир 🌍]]`)
+        t.equal(contentOf(frames), 'Привет, мир 🌍', directive)
+      }
     }
   }
-})
+)
 
-t.test('the accumulated stream equals the whole answer (B3)', async t => {
+t.test('the accumulated stream equals the whole response (B3)', async t => {
   for (const url of [v1, v2]) {
     for (const prompt of [
       '[[text:plain]]',
