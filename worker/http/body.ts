@@ -9,7 +9,6 @@ import {
   readContentEncoding
 } from '../../shared/content-encoding.ts'
 import { GatewayError } from '../normalized/index.ts'
-import { type Deadlined, forgetDeadline, UNWATCHED, watchDeadline } from '../performance/deadlines.ts'
 
 export interface BodyReading {
   limitBytes: number
@@ -62,17 +61,12 @@ export function readBody(
   let decompressor: Transform | undefined
   let receivedBytes = 0
   let isFinished = false
-  let idleEndsAtMs = performance.now() + reading.idleTimeoutMs
-  const idle: Deadlined = {
-    deadlineMs: () => idleEndsAtMs,
-    watchIndex: UNWATCHED,
-    onDeadline: () => finish(new GatewayError('request_timeout'))
-  }
+  const idleTimer = setTimeout(() => finish(new GatewayError('request_timeout')), reading.idleTimeoutMs)
 
   function finish(error: GatewayError | undefined): void {
     if (isFinished) return
     isFinished = true
-    forgetDeadline(idle)
+    clearTimeout(idleTimer)
     // The decompressor works in a thread and may still report data or an error.
     decompressor?.removeAllListeners()
     decompressor?.on('error', () => undefined)
@@ -84,7 +78,7 @@ export function readBody(
 
   function onData(chunk: Buffer): void {
     if (isFinished) return
-    idleEndsAtMs = performance.now() + reading.idleTimeoutMs
+    idleTimer.refresh()
     if (encoding === 'identity') {
       collector.add(chunk)
       return
@@ -122,7 +116,6 @@ export function readBody(
   incoming.on('end', onEnd)
   // A broken connection emits `close` too; without a listener for `error` it emits no error.
   incoming.on('close', onClose)
-  watchDeadline(idle)
   return finish
 }
 

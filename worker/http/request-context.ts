@@ -7,7 +7,6 @@ import type { Observation } from '../observation/observation.ts'
 import { ObservedRequest, type RequestOutcome, refusedOutcome } from '../observation/observed-request.ts'
 import type { Protocol } from '../observation/observer.ts'
 import { CancelSource } from '../performance/cancel-source.ts'
-import { type Deadlined, forgetDeadline, UNWATCHED, watchDeadline } from '../performance/deadlines.ts'
 import type { ApiMode } from '../protocols/face.ts'
 import type { UpstreamAuthorization } from '../providers/types.ts'
 import type { FlatHeaders } from './cors.ts'
@@ -64,8 +63,7 @@ const SERVER_AUTHORIZATION: UpstreamAuthorization = { type: 'server' }
 const EMPTY_BODY = Buffer.alloc(0)
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
 
-export class RequestContext extends ObservedRequest implements Deadlined {
-  watchIndex = UNWATCHED
+export class RequestContext extends ObservedRequest {
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse
   readonly query: QueryValues
@@ -104,7 +102,7 @@ export class RequestContext extends ObservedRequest implements Deadlined {
   #upstreamErrorType: string | undefined
   /** Status of a response that the listener wrote to the socket in place of this request's own. */
   #socketStatus: number | undefined
-  #deadlineMs = Number.POSITIVE_INFINITY
+  #deadline: NodeJS.Timeout | undefined
   #traceId: string | undefined
   #isClosed = false
 
@@ -175,21 +173,12 @@ export class RequestContext extends ObservedRequest implements Deadlined {
 
   /** Limits the whole request to this many milliseconds; a request for a stream is exempt. */
   startDeadline(timeoutMs: number): void {
-    this.#deadlineMs = performance.now() + timeoutMs
-    watchDeadline(this)
-  }
-
-  deadlineMs(): number {
-    return this.#deadlineMs
-  }
-
-  onDeadline(): void {
-    this.abort(new GatewayError('provider_timeout'))
+    this.#deadline = setTimeout(() => this.abort(new GatewayError('provider_timeout')), timeoutMs)
   }
 
   /** The client asks for a stream: its duration has no bound (field lesson H5). */
   expectStream(): void {
-    forgetDeadline(this)
+    clearTimeout(this.#deadline)
   }
 
   /** A call to the provider finally failed, with this error type of the operations contract, section 7.3. */
@@ -255,7 +244,7 @@ export class RequestContext extends ObservedRequest implements Deadlined {
     if (this.#isClosed) return
     this.#isClosed = true
     if (this.#isQueued) this.incoming.socket.removeListener('close', this.#onConnectionClosed)
-    forgetDeadline(this)
+    clearTimeout(this.#deadline)
     const isComplete = this.outgoing.writableFinished
     if (!isComplete) this.abort(new GatewayError('client_disconnected'))
     this.#environment.onClosed(this)

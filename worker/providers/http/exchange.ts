@@ -4,7 +4,6 @@
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { CancelSignal } from '../../performance/cancel-source.ts'
-import { type Deadlined, forgetDeadline, UNWATCHED, watchDeadline } from '../../performance/deadlines.ts'
 import { createTurnBatch } from '../../performance/turn-batch.ts'
 import type { ResponseHead } from '../../protocols/face.ts'
 import { abortError } from './abort.ts'
@@ -87,17 +86,15 @@ const resolveEnded = createTurnBatch<(outcome: 'ended') => void>(resolve => reso
 
 type Phase = 'connecting' | 'sending' | 'waiting for the response' | 'reading the response'
 
-class Exchange implements Dispatcher.DispatchHandler, ExchangeControl, Deadlined {
-  watchIndex = UNWATCHED
+class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   readonly #options: ExchangeOptions
   readonly #resolve: (outcome: 'ended' | 'cancelled') => void
   readonly #reject: (reason: unknown) => void
   #controller: Dispatcher.DispatchController | undefined
   #phase: Phase = 'connecting'
   #limitMs = 0
-  /** The limit of this phase was renewed since the deadline was asked for last. */
-  #isRenewed = false
-  #deadlineMs = Number.POSITIVE_INFINITY
+  /** Runs out when the phase takes too long; undefined while nothing is limited. */
+  #timer: NodeJS.Timeout | undefined
   #status: number | undefined
   #startedAtMs: number | undefined
   #isSettled = false
@@ -117,7 +114,6 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl, Deadlined
     const { dispatcher, origin, request, signal, timeouts } = this.#options
     signal.addEventListener('abort', this.#onAbort, { once: true })
     this.#enter('connecting', timeouts.connectMs)
-    watchDeadline(this)
     const dispatchOptions: Dispatcher.DispatchOptions = {
       origin,
       path: request.path,
@@ -170,7 +166,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl, Deadlined
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isSettled) return
-    this.#isRenewed = true
+    this.#timer?.refresh()
     try {
       this.#options.receiver.onData(chunk)
     } catch (thrown) {
@@ -189,6 +185,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl, Deadlined
   pause(): void {
     if (this.#isSettled || this.#isPaused) return
     this.#isPaused = true
+    this.#stopTimer()
     this.#controller?.pause()
   }
 
@@ -228,20 +225,22 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl, Deadlined
 
   #enter(phase: Phase, limitMs: number): void {
     this.#phase = phase
-    this.#limitMs = limitMs
-    this.#isRenewed = true
-  }
-
-  deadlineMs(nowMs: number): number {
-    if (this.#isPaused || this.#limitMs === 0) return Number.POSITIVE_INFINITY
-    if (this.#isRenewed) {
-      this.#isRenewed = false
-      this.#deadlineMs = nowMs + this.#limitMs
+    // Most limits are equal, and restarting a timer costs less than replacing it.
+    if (this.#timer !== undefined && limitMs === this.#limitMs) {
+      this.#timer.refresh()
+      return
     }
-    return this.#deadlineMs
+    this.#stopTimer()
+    this.#limitMs = limitMs
+    if (limitMs > 0) this.#timer = setTimeout(this.#onTimeout, limitMs)
   }
 
-  onDeadline(): void {
+  #stopTimer(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  readonly #onTimeout = (): void => {
     this.#fail(timeoutFailure(this.#phase, this.#limitMs))
   }
 
@@ -249,7 +248,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl, Deadlined
   #settle(status: string): boolean {
     if (this.#isSettled) return false
     this.#isSettled = true
-    forgetDeadline(this)
+    this.#stopTimer()
     this.#options.signal.removeEventListener('abort', this.#onAbort)
     const durationMs = this.#startedAtMs === undefined ? 0 : performance.now() - this.#startedAtMs
     this.#options.onSettled?.({ status, durationMs })
