@@ -159,7 +159,7 @@ t.test('a whole response needs only choices, and unknown members do no harm', as
   t.notOk('unknown' in rich.json)
 })
 
-t.test('a call in a whole answer carries its state id, whether its arguments are an object or text', async t => {
+t.test('a call in a whole response carries its state id, whether its arguments are an object or text', async t => {
   for (const [args, text] of [
     [{ city: 'Oslo' }, '{"city":"Oslo"}'],
     ['{"city": "Oslo"}', '{"city": "Oslo"}']
@@ -191,7 +191,7 @@ t.test('reasoning beside the text and inside the text comes out in one place', a
   t.equal(answer.json.choices[0].message.reasoning_content, 'first\nsecond\nopen')
 })
 
-t.test('every finish word has its answer', async t => {
+t.test('every finish word has its response', async t => {
   for (const [word, expected] of [
     ['stop', 'stop'],
     ['length', 'length'],
@@ -234,7 +234,7 @@ t.test('the contract’s stream arrives as one role, its deltas, one finish with
   t.equal(frames.at(-1), '[DONE]')
 })
 
-t.test('a stream without role, usage or end mark is still an answer (A8, A9, A10, A11)', async t => {
+t.test('a stream without role, usage or end mark is still a response (A8, A9, A10, A11)', async t => {
   const frames = await streamScripted([
     delta({ content: 'a' }, { finish_reason: '' }),
     delta({ content: 'b', role: 'assistant' }, { finish_reason: '' }),

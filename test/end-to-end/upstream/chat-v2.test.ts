@@ -267,7 +267,7 @@ t.test('a tool choice forces a function by name, or any function without a name'
   t.equal(body.tools[0].functions.specifications.length, 1)
 })
 
-t.test('a whole answer is read with its time in any form, its thread, and its usage', async t => {
+t.test('a whole response is read with its time in any form, its thread, and its usage', async t => {
   for (const time of [{ created_at: 1767225600 }, { created_at: '1767225600' }, { created: 1767225600 }, {}]) {
     const { json, choice } = await answerWith({
       model: 'GigaChat-3-Ultra:32.3.18.5',
@@ -302,7 +302,7 @@ t.test('a whole answer is read with its time in any form, its thread, and its us
   t.equal(json.usage, null)
 })
 
-t.test('all messages of an answer count, reasoning apart', async t => {
+t.test('all messages of a response count, reasoning apart', async t => {
   const { message: whole } = await answerWith({
     messages: [
       { role: 'reasoning', content: [{ text: 'one ' }, { text: 'two' }] },

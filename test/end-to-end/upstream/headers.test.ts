@@ -252,7 +252,7 @@ t.test('a connection is used again for the calls that follow each other', async 
   t.ok(emulator.stats.connections - before <= 2, `${emulator.stats.connections - before} new connections`)
 })
 
-t.test('a compressed answer is unpacked', async t => {
+t.test('a compressed response is decompressed', async t => {
   for (const version of versions) {
     const answer = await ask(gateway, version, '[[gzip]][[text:unpacked]]')
     t.equal(answer.json.choices[0].message.content, 'unpacked')

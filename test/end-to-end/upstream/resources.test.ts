@@ -49,7 +49,7 @@ t.test('embeddings go as a list, and come back in the order of the texts with th
   t.match(bare.json, { data: [{ embedding: [0.5], index: 0 }], usage: { prompt_tokens: 3 }, model: 'Embeddings' })
 })
 
-t.test('an embeddings answer that lacks a vector is a failure of the provider', async t => {
+t.test('an embeddings response that lacks a vector is a failure of the provider', async t => {
   for (const body of [
     { data: [{ embedding: [1] }] },
     { data: 'x' },
@@ -160,7 +160,7 @@ t.test('bridge 57: an oversized list is not taken over', async t => {
   await get(`${gateway.url}/v1/models?refresh=1`)
 })
 
-t.test('tokens are counted by the upstream in one call, and the sum is the answer', async t => {
+t.test('tokens are counted by the upstream in one call, and the sum is returned', async t => {
   const counts = [
     { object: 'tokens', tokens: 2, characters: 10 },
     { object: 'tokens', tokens: 3, characters: 11 }

@@ -88,7 +88,7 @@ t.test('credentials that are no base64 are warned about and sent as they are', a
   t.notMatch(log, /not base64 at all/)
 })
 
-t.test('the timeout bounds each silence before and within an answer, and not its whole time (H5)', async t => {
+t.test('the timeout bounds each silence before and within a response, and not its whole time (H5)', async t => {
   const gateway = await startGateway(t, {
     env: {
       ...emulatorVariables(emulator),

@@ -177,7 +177,7 @@ t.test('refusals and failures of the token server are answered like those of the
   }
 })
 
-t.test('both forms of an OAuth answer are understood', async t => {
+t.test('both forms of a token response are read', async t => {
   for (const expInSeconds of [true, false]) {
     const emulator = await startEmulator(t, { oauthForm: 'alternative', expInSeconds })
     const gateway = await startGateway(t, { env: emulatorVariables(emulator) })

@@ -92,7 +92,7 @@ function writeFrames(document: object): string[] {
 }
 
 for (const family of families) {
-  t.test(`${family}: no answer of the upstream is a fault of the gateway`, async t => {
+  t.test(`${family}: no response of the upstream causes an internal error`, async t => {
     for (const [prefix, whole, frames] of [
       [family === 'content' ? '/v1beta' : '/v1', wholeV1, framesV1],
       ['/v2', wholeV2, framesV2]
