@@ -100,6 +100,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
       fork: createWorkerFork({
         entry: options.workerEntry,
         execArgv: options.workerArguments,
+        sharesPort: options.listen.reusePort,
         environment: hideVariables(process.env, credentialNames)
       }),
       services: { ...broker.handlers, ...catalog.handlers },

@@ -15,8 +15,11 @@ import { readTransferredSettings, writeTransferredSettings } from '../../shared/
 import { parseSettings } from '../../shared/settings.ts'
 import { refusedDiscovery as failure } from '../support/catalog-failure.ts'
 
-/** As the channel carries a value with `serialization: 'advanced'`. */
-const carry = (value: unknown): unknown => deserialize(serialize(value))
+/** How the channel carries a value: as a structured clone, or as JSON where it carries connections too. */
+const channels: Array<[name: string, carry: (value: unknown) => unknown]> = [
+  ['structured clone', value => deserialize(serialize(value))],
+  ['JSON', value => JSON.parse(JSON.stringify(value))]
+]
 
 const models = readCatalogModels([{ id: 'one', limits: { context: 8 } }])
 const snapshot = createCatalogSnapshot(models, { providerProfileId: 'native-upstream', nowMs: 0 })
@@ -72,25 +75,29 @@ const workerMessages: WorkerMessageContent[] = [
 ]
 
 t.test('every message is read at the other end as it was written, and only there', async t => {
-  for (const content of supervisorMessages) {
-    const message = createMessage(content)
-    t.strictSame(readSupervisorMessage(carry(message)), carry(message), content.kind)
-    t.equal(readWorkerMessage(carry(message)), undefined, `a worker does not send ${content.kind}`)
-  }
-  for (const content of workerMessages) {
-    const message = createMessage(content)
-    t.strictSame(readWorkerMessage(carry(message)), carry(message), content.kind)
-    t.equal(readSupervisorMessage(carry(message)), undefined, `the supervisor does not send ${content.kind}`)
+  for (const [channel, carry] of channels) {
+    for (const content of supervisorMessages) {
+      const message = createMessage(content)
+      t.strictSame(readSupervisorMessage(carry(message)), carry(message), `${content.kind} as ${channel}`)
+      t.equal(readWorkerMessage(carry(message)), undefined, `a worker does not send ${content.kind}`)
+    }
+    for (const content of workerMessages) {
+      const message = createMessage(content)
+      t.strictSame(readWorkerMessage(carry(message)), carry(message), `${content.kind} as ${channel}`)
+      t.equal(readSupervisorMessage(carry(message)), undefined, `the supervisor does not send ${content.kind}`)
+    }
   }
 })
 
 t.test('the configuration that arrives is the one that was sent: settings, secrets and revision', async t => {
-  const received = readSupervisorMessage(carry(createMessage(configure)))
-  if (received?.kind !== 'configure') throw new Error('The message was not read.')
-  const transferred = readTransferredSettings(received.settings)
-  t.equal(transferred.apiKey?.reveal(), 'hunter2')
-  t.equal(transferred.upstream.model, 'one')
-  t.equal(computeConfigRevision(received.profiles), revisions.config)
+  for (const [, carry] of channels) {
+    const received = readSupervisorMessage(carry(createMessage(configure)))
+    if (received?.kind !== 'configure') throw new Error('The message was not read.')
+    const transferred = readTransferredSettings(received.settings)
+    t.equal(transferred.apiKey?.reveal(), 'hunter2')
+    t.equal(transferred.upstream.model, 'one')
+    t.equal(computeConfigRevision(received.profiles), revisions.config)
+  }
 })
 
 t.test('a wrong field drops the message, whether its kind is checked by hand or by a schema (J7)', async t => {

@@ -33,9 +33,9 @@ const variables = fc.record(
   { requiredKeys: [] }
 )
 
-/** As it crosses from one process to the other with `serialization: 'advanced'`. */
+/** As it crosses from one process to the other: as a structured clone or as JSON, here as both in turn. */
 const transfer = (settings: Settings): Settings =>
-  readTransferredSettings(deserialize(serialize(writeTransferredSettings(settings))))
+  readTransferredSettings(JSON.parse(JSON.stringify(deserialize(serialize(writeTransferredSettings(settings))))))
 
 /** Everything that a reader of the settings can see, secrets revealed. */
 function reveal(settings: Settings): unknown {
