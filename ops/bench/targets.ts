@@ -30,7 +30,6 @@ export interface Targets {
 }
 
 const HEAP_FLAGS = ['--max-semi-space-size=32', '--no-allocation-site-pretenuring']
-const CLOCK_TICKS_PER_SECOND = 100
 const START_DEADLINE_MS = 30_000
 
 export interface TargetOptions {
@@ -158,21 +157,16 @@ async function waitUntilReady(port: number): Promise<void> {
   throw new Error('The product did not become ready.')
 }
 
-/** Reads `/proc`, so the benchmark runs on Linux. */
+/** Reads `/proc`, so the benchmark runs on Linux: nanoseconds of every thread, which `stat` rounds to hundredths of a second. */
 function readCpuSeconds(pid: number | undefined): number {
-  if (pid === undefined || !existsSync(`/proc/${pid}/stat`)) throw new Error('A target has exited.')
-  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND
+  if (pid === undefined || !existsSync(`/proc/${pid}/task`)) throw new Error('A target has exited.')
+  const threads = readdirSync(`/proc/${pid}/task`)
+  const nanoseconds = threads.map(id => readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'latin1').split(' ')[0])
+  return nanoseconds.reduce((sum, text) => sum + Number(text), 0) / 1e9
 }
 
 /** The supervisor and its workers together. */
 function readFamilyCpuSeconds(pid: number | undefined): number {
-  let seconds = readCpuSeconds(pid)
-  for (const entry of readdirSync('/proc')) {
-    if (!/^\d+$/.test(entry)) continue
-    const stat = `/proc/${entry}/stat`
-    const parent = existsSync(stat) ? readFileSync(stat, 'latin1').split(') ')[1]?.split(' ')[1] : undefined
-    if (Number(parent) === pid) seconds += readCpuSeconds(Number(entry))
-  }
-  return seconds
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ').filter(Boolean)
+  return [pid, ...children.map(Number)].reduce((sum: number, id) => sum + readCpuSeconds(id), 0)
 }

@@ -28,6 +28,8 @@ export interface RefreshCatalogOptions {
 export type SlotGrant = (() => void) | null
 
 export interface ControlChannel {
+  /** Whether calls of this model need a slot. Most models have no limit, and their requests have nothing to wait for. */
+  isSlotLimited(key: string): boolean
   /**
    * Takes a host-wide slot for a model: resolves with a function that gives it back, or with null when the wait ended without one
    * (timeout, full queue, or `signal`). For a model without a limit no message is sent.
@@ -150,9 +152,12 @@ export function createControlChannel(
     }
   }
 
+  const isSlotLimited = (key: string) => limitOf(limits, key) !== undefined
+
   return {
+    isSlotLimited,
     async acquireSlot(key, signal) {
-      if (limitOf(limits, key) === undefined) return releaseNothing
+      if (!isSlotLimited(key)) return releaseNothing
       return signal.aborted ? null : waitForSlot(key, signal)
     },
     catalogSnapshot: () => snapshot,

@@ -25,7 +25,8 @@ export async function execute<Result>(
   work: (executor: Executor, call: CallContext) => Promise<Result>
 ): Promise<Result> {
   notePlan(context, plan, options.isStream)
-  const releaseSlot = options.takesSlot === false ? undefined : await acquireModelSlot(runtime, plan, context)
+  const takesSlot = options.takesSlot !== false && runtime.control.isSlotLimited(plan.slotKey)
+  const releaseSlot = takesSlot ? await acquireModelSlot(runtime, plan, context) : undefined
   try {
     const { executor, release } = runtime.executors.acquire(plan.profileId, context.authorization)
     try {

@@ -45,12 +45,12 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     return new StreamSink(options, { keepAliveText, contentType: streamType })
   }
 
-  async function deliver(call: ChatCall, reply: FastifyReply): Promise<void> {
+  function deliver(call: ChatCall, reply: FastifyReply): Promise<void> {
     const { context } = reply.request
     const { isStream, extraHeaders, carriesFileBytes } = call.request
     if (isStream) context.expectStream()
     const options = { isStream, extraHeaders, wantsFileBytes: carriesFileBytes }
-    await execute(runtime, { context, plan: call.plan }, options, async (executor, callContext) => {
+    return execute(runtime, { context, plan: call.plan }, options, async (executor, callContext) => {
       const sink = createSink(call, reply)
       try {
         await executor.chat(call, callContext, sink)

@@ -21,6 +21,8 @@ function createRemote() {
 
 t.test('a model without a limit sends no message', async t => {
   const { channel, sent } = createRemote()
+  t.equal(channel.isSlotLimited('free'), false)
+  t.equal(channel.isSlotLimited('one'), true)
   const release = await channel.acquireSlot('free', never)
   t.type(release, 'function')
   release?.()

@@ -48,8 +48,10 @@ export class Attempts {
   async begin(): Promise<Attempt> {
     this.#credential = undefined
     throwIfAborted(this.#context.signal)
-    this.#credential = await this.#options.credentials.acquire(this.#context)
-    return { credential: this.#credential, number: this.#number }
+    const { credentials } = this.#options
+    const credential = credentials.find(this.#context) ?? (await credentials.acquire(this.#context))
+    this.#credential = credential
+    return { credential, number: this.#number }
   }
 
   /**

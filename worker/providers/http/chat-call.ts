@@ -18,15 +18,24 @@ export interface ChatDependencies {
   logsPayloads: boolean
 }
 
-/** The chat as a call to its provider, with the body that the hook prepared. Rejects with `GatewayError` of the hook. */
-export async function prepareChatCall(
-  dependencies: ChatDependencies,
+/** The body of a chat with its attachments uploaded. Rejects with `GatewayError` of the hook. */
+export async function uploadAttachments(
+  { hooks }: ChatDependencies,
   call: ChatCall,
   context: CallContext
-): Promise<ProviderCall> {
-  const body = (await dependencies.hooks.prepareBody?.(call, context)) ?? call.body
+): Promise<Uint8Array> {
+  return (await hooks.uploadAttachments?.(call, context)) ?? call.body
+}
+
+/** The chat as a call to its provider, with its final body. */
+export function describeChatCall(
+  dependencies: ChatDependencies,
+  { path, headers }: ChatCall,
+  body: Uint8Array,
+  context: CallContext
+): ProviderCall {
   logPayload(dependencies, body, context)
-  return { operation: 'chat', method: 'POST', path: call.path, headers: call.headers, body }
+  return { operation: 'chat', method: 'POST', path, headers, body }
 }
 
 /** The face that wrote the call and reads its response. */

@@ -6,7 +6,14 @@ import type { ResponseHead, ResponseReader } from '../../protocols/face.ts'
 import { readHeader } from '../../protocols/shared/response-header.ts'
 import type { CallContext, ChatCall, ResponseSink } from '../types.ts'
 import { CallFailure, contentFailure, protocolFailure } from './call-failure.ts'
-import { type ChatDependencies, findChatFace, openChatReader, openStopFilter, prepareChatCall } from './chat-call.ts'
+import {
+  type ChatDependencies,
+  describeChatCall,
+  findChatFace,
+  openChatReader,
+  openStopFilter,
+  uploadAttachments
+} from './chat-call.ts'
 import type { ProviderCall } from './client.ts'
 import { EventDelivery, findBareFailure } from './event-delivery.ts'
 import type { ExchangeControl, ExchangeReceiver } from './exchange.ts'
@@ -28,7 +35,8 @@ export async function streamChat(
   sink: ResponseSink
 ): Promise<void> {
   const { client } = dependencies
-  const streaming = withStreamHeaders(await prepareChatCall(dependencies, call, context))
+  const body = call.attachments.length === 0 ? call.body : await uploadAttachments(dependencies, call, context)
+  const streaming = withStreamHeaders(describeChatCall(dependencies, call, body, context))
   const attempts = client.attempts(context, 'chat')
   for (;;) {
     const session = new StreamSession(dependencies, call, context, sink)

@@ -3,7 +3,13 @@
 import { GatewayError, type NormalizedEvent } from '../../normalized/index.ts'
 import type { CallContext, ChatCall, ResponseSink } from '../types.ts'
 import { contentFailure } from './call-failure.ts'
-import { type ChatDependencies, openChatReader, openStopFilter, prepareChatCall } from './chat-call.ts'
+import {
+  type ChatDependencies,
+  describeChatCall,
+  openChatReader,
+  openStopFilter,
+  uploadAttachments
+} from './chat-call.ts'
 import { reportCallFailure } from './failure-report.ts'
 import type { BufferedResponse } from './whole-response.ts'
 
@@ -14,7 +20,8 @@ export async function completeChat(
   context: CallContext,
   sink: ResponseSink
 ): Promise<void> {
-  const response = await dependencies.client.fetch(await prepareChatCall(dependencies, call, context), context)
+  const body = call.attachments.length === 0 ? call.body : await uploadAttachments(dependencies, call, context)
+  const response = await dependencies.client.fetch(describeChatCall(dependencies, call, body, context), context)
   const events = cutAtStop(call, readEvents(dependencies, call, context, response))
   const completer = dependencies.hooks.eventCompleter
   const isIncomplete = completer?.isNeeded(events, context) === true

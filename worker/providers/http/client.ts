@@ -66,7 +66,7 @@ export class ProviderClient {
     context: CallContext
   ): Promise<'ended' | 'cancelled'> {
     const { dispatcher, origin, gate } = this.#options.origin
-    const release = await gate?.enter(context.signal)
+    const release = gate === undefined ? undefined : (gate.tryEnter() ?? (await gate.enter(context.signal)))
     if (context.signal.aborted) {
       release?.()
       throw abortError(context.signal)

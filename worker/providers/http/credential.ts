@@ -23,6 +23,8 @@ export interface Credential {
 export type CredentialCaller = Pick<CallContext, 'signal' | 'headers'>
 
 export interface CredentialSource {
+  /** The credential for an attempt that needs no waiting; undefined when `acquire` has to be awaited. */
+  find(caller: CredentialCaller): Credential | undefined
   /**
    * Resolves with the credential for an attempt. Rejects with `CallFailure` when none can be had, and with the signal's `GatewayError`
    * when the caller is aborted.
@@ -35,5 +37,5 @@ export interface CredentialSource {
 /** A source of one credential that cannot be renewed; without a header calls go out without authorization. */
 export function createFixedCredential(header?: CredentialHeader): CredentialSource {
   const credential: Credential = header === undefined ? { isFresh: false } : { header, isFresh: false }
-  return { acquire: () => Promise.resolve(credential), reject: () => false }
+  return { find: () => credential, acquire: () => Promise.resolve(credential), reject: () => false }
 }

@@ -113,7 +113,6 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   start(): void {
     const { dispatcher, origin, request, signal, timeouts } = this.#options
     signal.addEventListener('abort', this.#onAbort, { once: true })
-    this.#enter('connecting', timeouts.connectMs)
     const dispatchOptions: Dispatcher.DispatchOptions = {
       origin,
       path: request.path,
@@ -129,6 +128,8 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     } catch (thrown) {
       this.#fail(transportFailure(thrown))
     }
+    // On a connection that is open the request has begun by now.
+    if (this.#phase === 'connecting' && !this.#isSettled) this.#enter('connecting', timeouts.connectMs)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {

@@ -7,6 +7,8 @@ import type { CancelSignal } from '../../performance/cancel-source.ts'
 import { abortError } from './abort.ts'
 
 export interface Gate {
+  /** Takes a free slot and returns the function that gives it back; undefined when none is free. */
+  tryEnter(): (() => void) | undefined
   /**
    * Waits for a slot, first come first served, and resolves with the function that gives it back. Rejects with `gateway_overloaded` when the queue is full or the wait too long, and the
    * signal's error when it is aborted.
@@ -20,6 +22,10 @@ export interface Gate {
 export function createGate(options: SemaphoreOptions): Gate {
   const semaphore = createSemaphore(options)
 
+  function tryEnter(): (() => void) | undefined {
+    return semaphore.tryAcquire() ? createRelease() : undefined
+  }
+
   function createRelease(): () => void {
     let isReleased = false
     return () => {
@@ -31,7 +37,8 @@ export function createGate(options: SemaphoreOptions): Gate {
 
   function enter(signal: CancelSignal): Promise<() => void> {
     if (signal.aborted) return Promise.reject(abortError(signal))
-    if (semaphore.tryAcquire()) return Promise.resolve(createRelease())
+    const release = tryEnter()
+    if (release !== undefined) return Promise.resolve(release)
     return new Promise((resolve, reject) => {
       const leaveQueue = semaphore.wait(isGranted => {
         signal.removeEventListener('abort', onAbort)
@@ -48,6 +55,7 @@ export function createGate(options: SemaphoreOptions): Gate {
   }
 
   return {
+    tryEnter,
     enter,
     get active() {
       return semaphore.held

@@ -13,9 +13,9 @@ export interface EventCompleter {
 
 export interface ExecutorHooks {
   /**
-   * Resolves with the body that goes to the provider in place of `call.body`. Rejects with `GatewayError` when it cannot be prepared;
-   * nothing of the chat was sent by then.
+   * For a chat with attachments: resolves with the body that goes to the provider in place of `call.body`. Rejects with `GatewayError`
+   * when it cannot be prepared; nothing of the chat was sent by then.
    */
-  prepareBody?(call: ChatCall, context: CallContext): Promise<Uint8Array>
+  uploadAttachments?(call: ChatCall, context: CallContext): Promise<Uint8Array>
   eventCompleter?: EventCompleter
 }

@@ -15,9 +15,9 @@ import type { Gate } from '../http/gate.ts'
 import type { ErrorRedaction } from '../http/redaction.ts'
 import type { ReadError } from '../http/response-head.ts'
 import type { ExecutorDependencies } from '../provider-kind.ts'
-import type { CallContext, ChatCall, Executor } from '../types.ts'
+import type { Executor } from '../types.ts'
 import type { UploadCache } from './attachments/upload-cache.ts'
-import { type AttachmentUploader, createAttachmentUploader } from './attachments/uploader.ts'
+import { createAttachmentUploader } from './attachments/uploader.ts'
 import type { NativeConnections } from './connections.ts'
 import { createFileCalls } from './files.ts'
 import { createImageCompleter } from './generated-images.ts'
@@ -89,7 +89,8 @@ export function createNativeExecutor(options: NativeExecutorOptions): Executor {
     faceOptions: shared.faceOptions,
     client,
     hooks: {
-      prepareBody: (call, context) => uploadAttachments(uploader, call, context),
+      uploadAttachments: async ({ attachments, body }, context) =>
+        substitutePlaceholders(body, await uploader.upload(attachments, context)),
       eventCompleter: createImageCompleter({ download: files.download, log })
     },
     redaction: shared.redaction,
@@ -98,16 +99,6 @@ export function createNativeExecutor(options: NativeExecutorOptions): Executor {
     log,
     logsPayloads: settings.mode === 'DEV'
   })
-}
-
-/** The body of a chat with its attachments uploaded and their ids in place of the placeholders. */
-async function uploadAttachments(
-  uploader: AttachmentUploader,
-  { attachments, body }: ChatCall,
-  context: CallContext
-): Promise<Uint8Array> {
-  if (attachments.length === 0) return body
-  return substitutePlaceholders(body, await uploader.upload(attachments, context))
 }
 
 function createCredentials(

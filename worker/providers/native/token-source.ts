@@ -100,14 +100,19 @@ export function createTokenSource(options: TokenSourceOptions): CredentialSource
     })
   }
 
+  function findHeld(caller: CredentialCaller): Credential | undefined {
+    const nowMs = now()
+    if (current === undefined || nowMs >= current.endsAtMs) return undefined
+    if (nowMs >= current.replaceAtMs) replaceInBackground(current, caller.headers)
+    return current.held
+  }
+
   return {
+    find: findHeld,
     async acquire(caller) {
-      const nowMs = now()
-      if (current !== undefined && nowMs < current.endsAtMs) {
-        if (nowMs >= current.replaceAtMs) replaceInBackground(current, caller.headers)
-        return current.held
-      }
-      if (flight === undefined && lastFailure !== undefined && nowMs < lastFailure.untilMs) throw lastFailure.error
+      const held = findHeld(caller)
+      if (held !== undefined) return held
+      if (flight === undefined && lastFailure !== undefined && now() < lastFailure.untilMs) throw lastFailure.error
       const { fresh } = await raceAbort(fetchShared(caller.headers), caller.signal)
       return fresh
     },

@@ -20,6 +20,7 @@ function credential(name: string, isFresh: boolean): Credential {
 function createSource(given: Array<Credential | Error>, isRenewable = true) {
   const rejected: Credential[] = []
   const source: CredentialSource = {
+    find: () => undefined,
     async acquire() {
       const next = given.shift()
       if (next === undefined) throw new Error('No credential is left.')

@@ -2,6 +2,7 @@
 
 import t from 'tap'
 import type { NormalizedEvent } from '../../../../worker/normalized/index.ts'
+import type { PendingAttachment } from '../../../../worker/protocols/face.ts'
 import { createErrorRedaction } from '../../../../worker/providers/http/redaction.ts'
 import type { ByteSink, RelayHead, ResponseSink } from '../../../../worker/providers/types.ts'
 import { createWordExecutor, KEY, wordCall, wordFace } from '../support/http.ts'
@@ -99,7 +100,13 @@ t.test('stop strings are applied to whole and streamed chats', async t => {
   }
 })
 
-t.test('the hooks prepare the body and complete the events, whole and streamed', async t => {
+const image: PendingAttachment = {
+  placeholder: 'image-1',
+  source: { kind: 'url', url: 'https://example.com/a.png' },
+  path: 'messages[0]'
+}
+
+t.test('the hooks upload attachments and complete the events, whole and streamed', async t => {
   const stub = await startStub((request, response) => {
     if (request.headers.accept === undefined) return sendJson(response, 200, { words: ['a'] })
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -111,7 +118,7 @@ t.test('the hooks prepare the body and complete the events, whole and streamed',
   const { executor } = createWordExecutor(t, stub.origin, {
     executor: {
       hooks: {
-        prepareBody: async call => Buffer.from(`prepared ${call.body.byteLength}`),
+        uploadAttachments: async call => Buffer.from(`prepared ${call.body.byteLength}`),
         eventCompleter: {
           isNeeded: (events, context) =>
             context.wantsFileBytes === true && events.some(event => event.type === 'text-delta'),
@@ -122,13 +129,14 @@ t.test('the hooks prepare the body and complete the events, whole and streamed',
   })
   for (const isStream of [false, true]) {
     const sink = createSink()
-    await executor.chat(wordCall({ isStream }), contextOf({ wantsFileBytes: true }), sink)
+    await executor.chat({ ...wordCall({ isStream }), attachments: [image] }, contextOf({ wantsFileBytes: true }), sink)
     t.equal(sink.text(), 'A')
     const plain = createSink()
     await executor.chat(wordCall({ isStream }), contextOf(), plain)
     t.equal(plain.text(), 'a')
   }
-  t.ok(stub.requests.every(request => request.body.toString() === 'prepared 12'))
+  const bodies = stub.requests.map(request => request.body.toString())
+  t.same(bodies, ['prepared 12', '{"say":true}', 'prepared 12', '{"say":true}'])
 })
 
 t.test('an executor has a method for each codec of its face', async t => {

@@ -18,6 +18,19 @@ t.test('a free slot is taken at once and given back once', async t => {
   t.equal(gate.waiting, 1)
 })
 
+t.test('a slot that is free needs no waiting', async t => {
+  const gate = createGate({ slotsMax: 1, waitersMax: 1, waitMsMax: 10_000 })
+  const release = gate.tryEnter()
+  t.equal(gate.tryEnter(), undefined)
+  const waiting = gate.enter(never)
+  release?.()
+  release?.()
+  t.equal(gate.tryEnter(), undefined, 'the freed slot belongs to the request that waited')
+  const next = await waiting
+  next()
+  t.equal(gate.active, 0)
+})
+
 t.test('waiting requests get slots in the order of their arrival', async t => {
   const gate = createGate({ slotsMax: 1, waitersMax: 3, waitMsMax: 10_000 })
   const order: number[] = []

@@ -34,13 +34,14 @@ function createSource(more: Partial<TokenSourceOptions> = {}) {
 
 t.test('two hundred callers wait for one fetch (N5)', async t => {
   const { source, clock, fetches } = createSource()
+  t.equal(source.find(caller), undefined, 'no token is there yet, and looking fetches none')
   const waits = Array.from({ length: 200 }, () => source.acquire(caller))
   t.equal(fetches.length, 1)
   fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
   const tokens = await Promise.all(waits)
   t.equal(new Set(tokens).size, 1)
   t.equal(tokens[0]?.header?.secret.reveal(), 'token-1')
-  await source.acquire(caller)
+  t.equal(source.find(caller), await source.acquire(caller))
   t.equal(fetches.length, 1)
 })
 
