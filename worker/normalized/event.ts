@@ -128,11 +128,16 @@ export interface UsageEvent {
   usage: NormalizedUsage
 }
 
+/** A filter of a provider that some protocols have a word of their own for. */
+export type ContentFilter = 'blocklist'
+
 export interface FinishEvent {
   type: 'finish'
   reason: FinishReason
   /** The provider's own word, null when it sent none. */
   providerReason: string | null
+  /** What refused the content, where the reason is `content-filter` and the provider tells. */
+  filter?: ContentFilter
   /** The stop string that the response was cut at. */
   stopSequence?: string
   /** The provider's stored conversation that the response belongs to. */

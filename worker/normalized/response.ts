@@ -3,7 +3,7 @@
 
 import { assertNever } from './assert.ts'
 import type { GeneratedFile, HostedSource, UrlCitation } from './content.ts'
-import type { FinishReason, HostedToolStatus, NormalizedEvent } from './event.ts'
+import type { ContentFilter, FinishReason, HostedToolStatus, NormalizedEvent } from './event.ts'
 import type { JsonObject } from './json.ts'
 import { mergeProviderState, type ProviderState } from './state.ts'
 import type { HostedToolKind } from './tool.ts'
@@ -63,6 +63,7 @@ export interface NormalizedResponse {
   finish: {
     reason: FinishReason
     providerReason: string | null
+    filter?: ContentFilter
     stopSequence?: string
   }
   /** The provider's stored conversation that the response belongs to. */
@@ -193,6 +194,7 @@ export function createResponseAccumulator(): ResponseAccumulator {
           reason: event.reason,
           providerReason: event.providerReason
         }
+        if (event.filter !== undefined) response.finish.filter = event.filter
         if (event.stopSequence !== undefined) response.finish.stopSequence = event.stopSequence
         if (event.conversationId !== undefined) response.conversationId = event.conversationId
         addState(response, event.state)

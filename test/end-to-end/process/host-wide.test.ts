@@ -15,7 +15,7 @@ t.test('operations 54: with a limit of one, calls in two workers run one after t
     if (previous !== undefined) t.ok(previous.until <= from, 'the slot is held by one call at a time')
   }
   const free = await Promise.all([fleet.get('/slot?key=two&ms=1'), fleet.get('/slot?key=two&ms=1')])
-  t.ok(free.every(answer => answer.status === 200))
+  t.ok(free.every(response => response.status === 200))
 })
 
 t.test('a slot that a killed worker held is granted again', async t => {
@@ -39,8 +39,8 @@ t.test('bridge 51: the catalog is warmed up from boot, once for the host, and ev
 t.test('bridge 54: forced refreshes in all workers at once share discoveries', async t => {
   const fleet = await startFleet(t)
   await fleet.until('/state', state => state.catalog !== null)
-  const answers = await Promise.all(Array.from({ length: 16 }, () => fleet.get('/models?refresh=1')))
-  t.ok(answers.every(answer => answer.status === 200))
+  const responses = await Promise.all(Array.from({ length: 16 }, () => fleet.get('/models?refresh=1')))
+  t.ok(responses.every(response => response.status === 200))
   const one = await fleet.until('/state', state => state.worker === 1)
   const two = await fleet.until('/state', state => state.worker === 2)
   t.ok(Number(one.discoveries) + Number(two.discoveries) < 16)

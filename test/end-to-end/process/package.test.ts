@@ -79,11 +79,11 @@ t.test('the packed artifact runs from node_modules of an empty project', async t
     output += String(chunk)
     url = /listens on\s+(http:\S+)/.exec(output)?.[1]
   }
-  const answer = await post(`${url}/v1/chat/completions`, {
+  const response = await post(`${url}/v1/chat/completions`, {
     model: 'GigaChat-2',
     messages: [{ role: 'user', content: '[[text:packed]]' }]
   })
-  t.equal(answer.json.choices[0].message.content, 'packed')
+  t.equal(response.json.choices[0].message.content, 'packed')
   gateway.kill('SIGTERM')
   await exited
   t.equal(gateway.exitCode, 0)

@@ -34,9 +34,9 @@ t.test(
         body: JSON.stringify({ model: 'GigaChat-2-Max', messages: [{ role: 'user', content: 'Hello!' }] })
       })
     t.equal((await ask({})).status, 401)
-    const answer = await ask({ authorization: `Bearer ${secret}` })
-    t.equal(answer.status, 200)
-    t.match(await answer.json(), { choices: [{ message: { content: /Hello!/ } }] })
+    const response = await ask({ authorization: `Bearer ${secret}` })
+    t.equal(response.status, 200)
+    t.match(await response.json(), { choices: [{ message: { content: /Hello!/ } }] })
     started.child.kill('SIGTERM')
     t.same(await started.exited, { code: 0, signal: null })
     t.equal(started.errors(), '')
@@ -142,8 +142,8 @@ t.test('a stdout that is not read blocks neither requests nor the exit', async t
   // Far more than a pipe holds.
   const path = `/v1/${'x'.repeat(400)}`
   while (statSync(started.logFile).size < 2 * 1024 * 1024) {
-    const answers = await Promise.all(Array.from({ length: 50 }, () => fetch(`http://127.0.0.1:${port}${path}`)))
-    for (const answer of answers) await answer.arrayBuffer()
+    const responses = await Promise.all(Array.from({ length: 50 }, () => fetch(`http://127.0.0.1:${port}${path}`)))
+    for (const response of responses) await response.arrayBuffer()
   }
   started.child.kill('SIGTERM')
   const [code] = await once(started.child, 'exit')

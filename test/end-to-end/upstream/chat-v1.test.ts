@@ -11,14 +11,14 @@ const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
 const url = `${gateway.url}/v1/chat/completions`
 
 /** Asks, and the upstream answers exactly this. */
-function askScripted(answer: object, more: object = {}) {
-  emulator.respondNext(answer)
+function askScripted(response: object, more: object = {}) {
+  emulator.respondNext(response)
   return ask(gateway, 'v1', 'hi', { more })
 }
 
 async function streamScripted(chunks: unknown[], end = 'end', more: object = {}) {
-  const answer = await askScripted({ chunks, end }, { stream: true, ...more })
-  return answer.status === 200 ? readFrames(answer.text) : [answer.json]
+  const response = await askScripted({ chunks, end }, { stream: true, ...more })
+  return response.status === 200 ? readFrames(response.text) : [response.json]
 }
 
 const frame = (payload: object): string => `data: ${JSON.stringify(payload)}\n\n`
@@ -29,7 +29,7 @@ const stateId = '77d3fb14-457a-46ba-937e-8d856156d003'
 const tools = [{ type: 'function', function: { name: 'get_weather', parameters: { type: 'object' } } }]
 
 t.test('a whole conversation is written as the contract’s example', async t => {
-  const answer = await post(url, {
+  const response = await post(url, {
     model: 'GigaChat-2-Max',
     messages: [
       { role: 'system', content: 'Be brief.' },
@@ -62,7 +62,7 @@ t.test('a whole conversation is written as the contract’s example', async t =>
     profanity_check: false,
     reasoning_effort: 'high'
   })
-  t.equal(answer.status, 200)
+  t.equal(response.status, 200)
   const { body } = lastUpstreamChat(emulator)
   t.match(body.messages[1].attachments, [/^[0-9a-f-]{36}$/])
   t.strictSame(body, {
@@ -170,11 +170,11 @@ t.test('a call in a whole response carries its state id, whether its arguments a
       function_call: { name: 'get_weather', arguments: args },
       functions_state_id: stateId
     }
-    const answer = await askScripted(
+    const response = await askScripted(
       { body: { choices: [{ message, index: 0, finish_reason: 'function_call' }], object: 'chat.completion' } },
       { tools }
     )
-    const [choice] = answer.json.choices
+    const [choice] = response.json.choices
     t.equal(choice.finish_reason, 'tool_calls')
     t.equal(choice.message.content, null)
     const [call] = choice.message.tool_calls
@@ -186,9 +186,9 @@ t.test('a call in a whole response carries its state id, whether its arguments a
 
 t.test('reasoning beside the text and inside the text comes out in one place', async t => {
   const message = { role: 'assistant', reasoning_content: 'first', content: '<THINK>second</Think>Answer<think>open' }
-  const answer = await askScripted({ body: { choices: [{ message, index: 0, finish_reason: 'stop' }] } })
-  t.equal(answer.json.choices[0].message.content, 'Answer')
-  t.equal(answer.json.choices[0].message.reasoning_content, 'first\nsecond\nopen')
+  const response = await askScripted({ body: { choices: [{ message, index: 0, finish_reason: 'stop' }] } })
+  t.equal(response.json.choices[0].message.content, 'Answer')
+  t.equal(response.json.choices[0].message.reasoning_content, 'first\nsecond\nopen')
 })
 
 t.test('every finish word has its response', async t => {
@@ -202,16 +202,16 @@ t.test('every finish word has its response', async t => {
     ['request_filter', 'content_filter'],
     ['content_filter', 'content_filter']
   ] as const) {
-    const answer = await ask(gateway, 'v1', `[[finish:${word}]]`)
-    t.equal(answer.json.choices[0].finish_reason, expected, word)
+    const response = await ask(gateway, 'v1', `[[finish:${word}]]`)
+    t.equal(response.json.choices[0].finish_reason, expected, word)
   }
   const odd = await ask(gateway, 'v1', '[[finish:never_heard]]')
   t.equal(odd.json.choices[0].finish_reason, 'stop')
   t.equal(odd.json.metadata.upstream_finish_reason, 'never_heard')
   for (const word of ['error', 'function_call_error']) {
-    const answer = await ask(gateway, 'v1', `[[finish:${word}]]`)
-    t.equal(answer.status, 500)
-    t.match(answer.json.error, { type: 'server_error', code: 'upstream_generation_error' })
+    const response = await ask(gateway, 'v1', `[[finish:${word}]]`)
+    t.equal(response.status, 500)
+    t.match(response.json.error, { type: 'server_error', code: 'upstream_generation_error' })
   }
 })
 
@@ -388,9 +388,9 @@ t.test('an error inside a 200 is an error, with its own status (A16)', async t =
 t.test('a 200 that cannot be used is a failure of the provider', async t => {
   for (const kind of ['', ':empty', ':array', ':null', ':object', ':html']) {
     for (const stream of [false, true]) {
-      const answer = await ask(gateway, 'v1', `[[badjson${kind}]]`, { more: { stream } })
-      t.equal(answer.status, 502, `${kind} ${stream}`)
-      t.match(answer.json.error, { type: 'server_error', code: 'provider_protocol_error' })
+      const response = await ask(gateway, 'v1', `[[badjson${kind}]]`, { more: { stream } })
+      t.equal(response.status, 502, `${kind} ${stream}`)
+      t.match(response.json.error, { type: 'server_error', code: 'provider_protocol_error' })
     }
   }
 })

@@ -13,21 +13,21 @@ const stateId = '019e8373-aaaa-7883-af60-000000000001'
 const functionTool = (name: string) => ({ type: 'function', function: { name, parameters: { type: 'object' } } })
 const orderTools = [functionTool('order_status')]
 
-function askScripted(answer: object, more: object = {}) {
-  emulator.respondNext(answer)
+function askScripted(response: object, more: object = {}) {
+  emulator.respondNext(response)
   return ask(gateway, 'v2', 'hi', { more })
 }
 
 /** Asks, and the upstream answers exactly this whole body. */
 async function answerWith(body: object, more: object = {}) {
-  const answer = await askScripted({ body }, more)
-  if (answer.status !== 200) throw new Error(answer.text)
-  return { json: answer.json, choice: answer.json.choices[0], message: answer.json.choices[0].message }
+  const response = await askScripted({ body }, more)
+  if (response.status !== 200) throw new Error(response.text)
+  return { json: response.json, choice: response.json.choices[0], message: response.json.choices[0].message }
 }
 
 async function streamScripted(chunks: unknown[], end = 'end', more: object = {}) {
-  const answer = await askScripted({ chunks, end }, { stream: true, ...more })
-  return answer.status === 200 ? readFrames(answer.text) : [answer.json]
+  const response = await askScripted({ chunks, end }, { stream: true, ...more })
+  return response.status === 200 ? readFrames(response.text) : [response.json]
 }
 
 const event = (name: string, payload: object): string =>
@@ -51,7 +51,7 @@ const callsOf = (frames: Array<{ choices?: Array<{ delta: { tool_calls?: unknown
   frames.flatMap(frame => (frame.choices?.[0]?.delta.tool_calls ?? []) as any[])
 
 t.test('a whole conversation is written as the contract’s example', async t => {
-  const answer = await post(url, {
+  const response = await post(url, {
     model: 'GigaChat-3-Ultra',
     stream: true,
     messages: [
@@ -91,7 +91,7 @@ t.test('a whole conversation is written as the contract’s example', async t =>
     extra_body: { storage: true, user_info: { timezone: 'Europe/Oslo' } },
     profanity_check: false
   })
-  t.equal(answer.status, 200)
+  t.equal(response.status, 200)
   const { path, body, headers } = lastUpstreamChat(emulator)
   t.equal(path, '/api/v2/chat/completions')
   t.equal(headers.accept, 'text/event-stream')
@@ -197,9 +197,11 @@ t.test('formats go into model_options as they are', async t => {
   await ask(gateway, 'v2', 'hi', { more: { response_format: { type: 'text' } } })
   t.notOk('model_options' in lastUpstreamChat(emulator).body)
   const regex = { type: 'regex', regex: '[A-Z]{3}-\\d{4}' }
-  const answer = await ask(gateway, 'v2', 'hi', { more: { extra_body: { model_options: { response_format: regex } } } })
+  const response = await ask(gateway, 'v2', 'hi', {
+    more: { extra_body: { model_options: { response_format: regex } } }
+  })
   t.strictSame(lastUpstreamChat(emulator).body.model_options, { response_format: regex })
-  t.match(answer.json.choices[0].message.content, /^[A-Z]{3}-\d{4}$/)
+  t.match(response.json.choices[0].message.content, /^[A-Z]{3}-\d{4}$/)
 })
 
 t.test('hosted tools come under the upstream’s own names, each once, before the functions', async t => {

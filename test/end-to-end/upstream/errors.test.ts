@@ -178,13 +178,13 @@ for (const row of rows) {
         // A generation that fails has sent something by then: in a stream it is an error event.
         (isAboutContent ? [false] : [false, true]).map(async stream => {
           const name = `${family} ${stream ? 'streamed' : 'whole'}`
-          const answer = await askIn(gateway, family, row.directive, { stream, query: stream ? '?alt=sse' : '' })
-          t.equal(answer.status, row.status, name)
-          t.match(readError(family, answer), expected(row, family), name)
-          t.equal(answer.headers.get('retry-after'), row.directive.includes('retry=7') ? '7' : null, name)
-          t.notMatch(answer.text, /127\.0\.0\.1|https?:|html|bearer|oauth|\.ts\b/i, name)
+          const response = await askIn(gateway, family, row.directive, { stream, query: stream ? '?alt=sse' : '' })
+          t.equal(response.status, row.status, name)
+          t.match(readError(family, response), expected(row, family), name)
+          t.equal(response.headers.get('retry-after'), row.directive.includes('retry=7') ? '7' : null, name)
+          t.notMatch(response.text, /127\.0\.0\.1|https?:|html|bearer|oauth|\.ts\b/i, name)
           if (family === 'content' && row.status === 429) {
-            const info = answer.json.error.details.find((one: { '@type': string }) =>
+            const info = response.json.error.details.find((one: { '@type': string }) =>
               one['@type'].endsWith('RetryInfo')
             )
             t.equal(info.retryDelay, '7s')
@@ -207,10 +207,10 @@ t.test('a failure costs one call, a refused token one renewal and one more', asy
 t.test('of the upstream’s words only its message is shown, cleaned and cut', async t => {
   for (const version of versions) {
     const message = 'See https://internal.example:8443/a?key=canary, Bearer canary and {"password": "canary"}'
-    const answer = await ask(gateway, version, `[[error:422 message=${message}]]`)
-    t.equal(answer.status, 422)
-    t.match(answer.json.error.message, /^See /)
-    t.notMatch(answer.text, /canary|internal\.example/)
+    const response = await ask(gateway, version, `[[error:422 message=${message}]]`)
+    t.equal(response.status, 422)
+    t.match(response.json.error.message, /^See /)
+    t.notMatch(response.text, /canary|internal\.example/)
     const long = await ask(gateway, version, `[[error:422 message=${'x'.repeat(5000)}]]`)
     t.equal(long.json.error.message.length, 1000)
     const plain = await ask(gateway, version, '[[error:422 message=Requested model does not support functions]]')
@@ -218,10 +218,10 @@ t.test('of the upstream’s words only its message is shown, cleaned and cut', a
   }
   for (const body of ['<html>canary</html>', 'canary', '["canary"]', '{"message":5,"url":"canary"}', '']) {
     emulator.respondNext({ status: 422, body, headers: { 'x-internal': 'canary' } })
-    const answer = await ask(gateway, 'v1', 'hi')
-    t.equal(answer.status, 422, body)
-    t.ok(answer.json.error.message.length > 0)
-    t.notMatch(JSON.stringify([answer.text, ...answer.headers]), /canary/, body)
+    const response = await ask(gateway, 'v1', 'hi')
+    t.equal(response.status, 422, body)
+    t.ok(response.json.error.message.length > 0)
+    t.notMatch(JSON.stringify([response.text, ...response.headers]), /canary/, body)
   }
 })
 
@@ -233,10 +233,10 @@ t.test('an upstream that is not there, or has no address, is a failure on the wa
   for (const base of [`http://127.0.0.1:${port}/v1`, 'http://no-such-host.invalid/v1']) {
     const other = await startGateway(t, { env: { UPSTREAM_BASE_URL: base, UPSTREAM_ACCESS_TOKEN: 'x' } })
     for (const family of families) {
-      const answer = await askIn(other, family, 'hi')
-      t.equal(answer.status, 502, `${family} ${base}`)
-      readError(family, answer)
-      t.notMatch(answer.text, /127\.0\.0\.1|no-such-host|ECONN|ENOTFOUND/)
+      const response = await askIn(other, family, 'hi')
+      t.equal(response.status, 502, `${family} ${base}`)
+      readError(family, response)
+      t.notMatch(response.text, /127\.0\.0\.1|no-such-host|ECONN|ENOTFOUND/)
     }
   }
 })

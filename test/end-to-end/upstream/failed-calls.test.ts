@@ -23,8 +23,8 @@ interface Expected {
 t.test('every refused call has one line with operation, status, code and request id', async t => {
   const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
   const expected = new Map<string, Expected>()
-  const expectLine = (answer: HttpResponse, line: Expected) =>
-    expected.set(answer.headers.get('x-request-id') ?? '', line)
+  const expectLine = (response: HttpResponse, line: Expected) =>
+    expected.set(response.headers.get('x-request-id') ?? '', line)
 
   for (const [level, status, code] of [
     ['INFO', 400, 'upstream_rejected'],
@@ -39,10 +39,10 @@ t.test('every refused call has one line with operation, status, code and request
     ['WARNING', 507, 'upstream_error']
   ] as const) {
     for (const stream of status === 429 ? [false, true] : [false]) {
-      const answer = await ask(gateway, 'v1', `canary-prompt [[error:${status} message=canary-answer]]`, {
+      const response = await ask(gateway, 'v1', `canary-prompt [[error:${status} message=canary-response]]`, {
         more: { stream }
       })
-      expectLine(answer, { level, operation: 'chat', status, code })
+      expectLine(response, { level, operation: 'chat', status, code })
     }
   }
   for (const [operation, path, send] of [

@@ -1,4 +1,4 @@
-// The headers of every call, and those of the answers (upstream contract, sections 1.3 to 1.5), through a started gateway.
+// The headers of every call, and those of the responses (upstream contract, sections 1.3 to 1.5), through a started gateway.
 
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
@@ -102,8 +102,8 @@ t.test('context headers go out under the upstream’s own spelling', async t => 
 })
 
 t.test('without a client’s request id the gateway’s own goes upstream, and a trace context made of it', async t => {
-  const answer = await ask(gateway, 'v1', 'hi')
-  const id = answer.headers.get('x-request-id') ?? ''
+  const response = await ask(gateway, 'v1', 'hi')
+  const id = response.headers.get('x-request-id') ?? ''
   const { headers } = lastUpstreamChat(emulator)
   t.equal(headers['x-request-id'], id)
   t.equal(headers.traceparent, `00-${id.replaceAll('-', '')}-${id.slice(19).replaceAll('-', '')}-00`)
@@ -218,21 +218,21 @@ t.test('no query goes upstream, from the address or from the body', async t => {
 })
 
 t.test('cookies of the upstream are neither kept nor shown', async t => {
-  const answer = await ask(gateway, 'v1', '[[header:set-cookie=session=canary]]')
-  t.equal(answer.status, 200)
-  t.notOk(answer.headers.get('set-cookie'))
+  const response = await ask(gateway, 'v1', '[[header:set-cookie=session=canary]]')
+  t.equal(response.status, 200)
+  t.notOk(response.headers.get('set-cookie'))
   await ask(gateway, 'v1', 'again')
   t.notOk('cookie' in lastUpstreamChat(emulator).headers)
 })
 
 t.test('headers of the upstream stay with the gateway, its two ids become metadata', async t => {
   for (const version of versions) {
-    const answer = await ask(gateway, version, '[[header:x-internal-node=canary]][[header:server=canary]]', {
+    const response = await ask(gateway, version, '[[header:x-internal-node=canary]][[header:server=canary]]', {
       headers: { 'x-session-id': 'session-9' }
     })
-    t.notMatch(JSON.stringify([...answer.headers]), /canary/)
-    t.match(answer.json.metadata, { upstream_x_request_id: /^[0-9a-f-]{36}$/, upstream_x_session_id: 'session-9' })
-    t.not(answer.json.metadata.upstream_x_request_id, answer.headers.get('x-request-id'))
+    t.notMatch(JSON.stringify([...response.headers]), /canary/)
+    t.match(response.json.metadata, { upstream_x_request_id: /^[0-9a-f-]{36}$/, upstream_x_session_id: 'session-9' })
+    t.not(response.json.metadata.upstream_x_request_id, response.headers.get('x-request-id'))
     const { frames } = await stream(gateway, version, 'hi', { headers: { 'x-session-id': 'session-9' } })
     t.match(frames.findLast(frame => frame.metadata !== undefined)?.metadata, {
       upstream_x_request_id: /^[0-9a-f-]{36}$/,
@@ -254,8 +254,8 @@ t.test('a connection is used again for the calls that follow each other', async 
 
 t.test('a compressed response is decompressed', async t => {
   for (const version of versions) {
-    const answer = await ask(gateway, version, '[[gzip]][[text:unpacked]]')
-    t.equal(answer.json.choices[0].message.content, 'unpacked')
+    const response = await ask(gateway, version, '[[gzip]][[text:unpacked]]')
+    t.equal(response.json.choices[0].message.content, 'unpacked')
   }
 })
 
@@ -268,11 +268,11 @@ t.test('redirects are not followed, and only 200 is a success', async t => {
         body: status === 204 ? '' : '{}'
       })
       const before = received(emulator, '/models').length
-      const answer = await ask(gateway, 'v1', 'hi', { more: { stream: isStream } })
-      t.equal(answer.status, 502, `${status} ${isStream}`)
-      t.match(answer.json.error, { type: 'server_error', code: 'provider_protocol_error' })
+      const response = await ask(gateway, 'v1', 'hi', { more: { stream: isStream } })
+      t.equal(response.status, 502, `${status} ${isStream}`)
+      t.match(response.json.error, { type: 'server_error', code: 'provider_protocol_error' })
       t.equal(received(emulator, '/models').length, before, 'the other address was not called')
-      t.notOk(answer.headers.get('location'))
+      t.notOk(response.headers.get('location'))
     }
   }
 })
@@ -280,7 +280,7 @@ t.test('redirects are not followed, and only 200 is a success', async t => {
 t.test('text goes upstream as UTF-8, and nothing goes as null', async t => {
   const content = 'Привет 🌍 \u0000\u2028 "x"'
   for (const version of versions) {
-    const answer = await ask(gateway, version, content, {
+    const response = await ask(gateway, version, content, {
       more: {
         temperature: null,
         tools: null,
@@ -290,7 +290,7 @@ t.test('text goes upstream as UTF-8, and nothing goes as null', async t => {
         extra_body: null
       }
     })
-    t.equal(answer.status, 200, version)
+    t.equal(response.status, 200, version)
     const { body, bodyBytes } = lastReceived(emulator, '/chat/completions')
     t.notMatch(JSON.stringify(body), /null/)
     t.equal(bodyBytes, Buffer.byteLength(JSON.stringify(body)), 'no letter was written as an escape')

@@ -103,10 +103,11 @@ for (const family of families) {
       await fc.assert(
         fc.asyncProperty(oddVersionsOf(whole), async body => {
           emulator.respondNext({ body })
-          const answer = await ask(false)
-          if (answer.status === 200) return
-          const { message } = readError(family, answer)
-          if (!isProvidersFailure(answer.status) || message === 'Internal server error') throw new Error(answer.text)
+          const response = await ask(false)
+          if (response.status === 200) return
+          const { message } = readError(family, response)
+          if (!isProvidersFailure(response.status) || message === 'Internal server error')
+            throw new Error(response.text)
         }),
         { numRuns: 40 }
       )
@@ -114,13 +115,14 @@ for (const family of families) {
         fc.asyncProperty(oddVersionsOf(frames), fc.boolean(), async (document, hasEndMark) => {
           const chunks = writeFrames(document)
           emulator.respondNext({ chunks: hasEndMark ? [...chunks, 'data: [DONE]\n\n'] : chunks })
-          const answer = await ask(true)
-          if (answer.status === 200) {
-            readEnd(family, answer.text)
+          const response = await ask(true)
+          if (response.status === 200) {
+            readEnd(family, response.text)
             return
           }
-          const { message } = readError(family, answer)
-          if (!isProvidersFailure(answer.status) || message === 'Internal server error') throw new Error(answer.text)
+          const { message } = readError(family, response)
+          if (!isProvidersFailure(response.status) || message === 'Internal server error')
+            throw new Error(response.text)
         }),
         { numRuns: 40 }
       )

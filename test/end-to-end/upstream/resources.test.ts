@@ -21,9 +21,9 @@ const embeddings = (body: object) => post(`${gateway.url}/v1/embeddings`, body)
 t.test('embeddings go as a list, and come back in the order of the texts with the sum of their tokens', async t => {
   await embeddings({ input: 'one text', model: 'Embeddings' })
   t.strictSame(lastReceived(emulator, '/embeddings').body, { input: ['one text'], model: 'Embeddings' })
-  const answer = await embeddings({ input: ['one', 'two words', 'three little words'], model: 'Embeddings' })
-  t.equal(answer.json.data.length, 3)
-  for (const { embedding } of answer.json.data) t.equal(embedding.length, 1024)
+  const response = await embeddings({ input: ['one', 'two words', 'three little words'], model: 'Embeddings' })
+  t.equal(response.json.data.length, 3)
+  for (const { embedding } of response.json.data) t.equal(embedding.length, 1024)
   emulator.respondNext({
     path: '/embeddings',
     body: {
@@ -57,9 +57,9 @@ t.test('an embeddings response that lacks a vector is a failure of the provider'
     { data: [{ embedding: [1] }, { embedding: 'x' }] }
   ]) {
     emulator.respondNext({ path: '/embeddings', body })
-    const answer = await embeddings({ input: ['a', 'b'], model: 'Embeddings' })
-    t.equal(answer.status, 502)
-    t.match(answer.json.error, { type: 'server_error', code: 'provider_protocol_error' })
+    const response = await embeddings({ input: ['a', 'b'], model: 'Embeddings' })
+    t.equal(response.status, 502)
+    t.match(response.json.error, { type: 'server_error', code: 'provider_protocol_error' })
   }
   const unknown = await embeddings({ input: 'a', model: 'NoSuchModel' })
   t.equal(unknown.status, 404)
@@ -250,9 +250,9 @@ t.test('each kind of file has its own limit, and pictures and sound one together
     filePart('a.mp3', dataUrl('audio/mp3', 2001)),
     filePart('a.txt', dataUrl('text/plain', 3001))
   ]) {
-    const answer = await ask(gateway, 'v1', [textPart('x'), part])
-    t.equal(answer.status, 413)
-    t.match(answer.json.error, {
+    const response = await ask(gateway, 'v1', [textPart('x'), part])
+    t.equal(response.status, 413)
+    t.match(response.json.error, {
       type: 'invalid_request_error',
       code: 'request_entity_too_large',
       param: 'attachments'
@@ -282,9 +282,9 @@ t.test('the type decides what a file is, where it says nothing the ending of the
     ['audio/x-wav', 'a.wav', 200],
     ['application/pptx', 'a.pptx', 200]
   ] as const) {
-    const answer = await ask(gateway, 'v2', [textPart('x'), filePart(filename, dataUrl(type, `${type} ${filename}`))])
-    t.equal(answer.status, status, `${type} ${filename}`)
-    if (status === 415) t.match(answer.json.error, { code: 'unsupported_media_type', param: 'attachments' })
+    const response = await ask(gateway, 'v2', [textPart('x'), filePart(filename, dataUrl(type, `${type} ${filename}`))])
+    t.equal(response.status, status, `${type} ${filename}`)
+    if (status === 415) t.match(response.json.error, { code: 'unsupported_media_type', param: 'attachments' })
   }
 })
 
@@ -295,8 +295,8 @@ t.test('a message takes two files, a request the newest ten, and dropped files a
   ]).flat()
   for (const version of versions) {
     const before = uploads().length
-    const answer = await post(`${gateway.url}/${version}/chat/completions`, { model, messages: turns.slice(0, -1) })
-    t.equal(answer.status, 200)
+    const response = await post(`${gateway.url}/${version}/chat/completions`, { model, messages: turns.slice(0, -1) })
+    t.equal(response.status, 200)
     const counts = lastUpstreamChat(emulator)
       .body.messages.filter(({ role }: { role: string }) => role === 'user')
       .map((message: { attachments?: string[]; content: Array<{ files?: object[] }> }) =>
@@ -304,7 +304,7 @@ t.test('a message takes two files, a request the newest ten, and dropped files a
       )
     t.strictSame(counts, [0, 0, 2, 2, 2, 2, 2])
     if (version === 'v1') t.equal(uploads().length, before + 10, 'what is left out is not even uploaded')
-    t.equal(answer.json.metadata.upstream_dropped_attachments, '11')
+    t.equal(response.json.metadata.upstream_dropped_attachments, '11')
   }
 })
 
@@ -317,9 +317,9 @@ t.test('an attachment that cannot be had is an error, never silently missing', a
   ] as const) {
     emulator.failNext({ path: '/files', status })
     const before = received(emulator, '/chat/completions').length
-    const answer = await ask(gateway, 'v1', [textPart('look'), imagePart()])
-    t.equal(answer.status, expected)
-    t.match(answer.json.error, { message: String, type: String })
+    const response = await ask(gateway, 'v1', [textPart('look'), imagePart()])
+    t.equal(response.status, expected)
+    t.match(response.json.error, { message: String, type: String })
     t.equal(received(emulator, '/chat/completions').length, before)
   }
   for (const [url, code] of [
@@ -333,10 +333,10 @@ t.test('an attachment that cannot be had is an error, never silently missing', a
     ['ftp://example.com/x.png', 'invalid_url'],
     ['data:image/png;base64,@@@', 'attachment_download_failed']
   ] as const) {
-    const answer = await ask(gateway, 'v1', [textPart('look'), { type: 'image_url', image_url: { url } }])
-    t.equal(answer.status, 400, url)
-    t.match(answer.json.error, { type: 'invalid_request_error', code, param: 'attachments' }, url)
-    t.notMatch(answer.text, /passwd|user:pass/)
+    const response = await ask(gateway, 'v1', [textPart('look'), { type: 'image_url', image_url: { url } }])
+    t.equal(response.status, 400, url)
+    t.match(response.json.error, { type: 'invalid_request_error', code, param: 'attachments' }, url)
+    t.notMatch(response.text, /passwd|user:pass/)
   }
 })
 
@@ -354,12 +354,12 @@ t.test('a file id is attached as it is', async t => {
 
 t.test('with images switched off pictures are dropped and other files stay', async t => {
   const other = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_ENABLE_IMAGES: 'false' } })
-  const answer = await ask(other, 'v1', [
+  const response = await ask(other, 'v1', [
     textPart('look'),
     imagePart(),
     filePart('a.txt', dataUrl('text/plain', 'kept'))
   ])
-  t.equal(answer.status, 200)
+  t.equal(response.status, 200)
   const [message] = lastUpstreamChat(emulator).body.messages
   t.equal(message.content, 'look')
   t.equal(message.attachments.length, 1)

@@ -20,8 +20,8 @@ async function count(pathEnd: string, act: () => Promise<unknown>): Promise<numb
 t.test('statuses on the list are retried as often as configured', async t => {
   for (const version of versions) {
     const recovering = async () => {
-      const answer = await ask(gateway, version, `[[flaky:2:500]][[text:third ${version}]]`)
-      t.equal(answer.json.choices[0].message.content, `third ${version}`)
+      const response = await ask(gateway, version, `[[flaky:2:500]][[text:third ${version}]]`)
+      t.equal(response.json.choices[0].message.content, `third ${version}`)
     }
     t.equal(await count('/chat/completions', recovering), 3)
     const failing = async () => t.equal((await ask(gateway, version, '[[error:503]]')).status, 503)
@@ -45,9 +45,9 @@ t.test('a connection failure is retried, a malformed response is not', async t =
   const dying = async () => t.equal((await ask(gateway, 'v1', '[[die:0]]')).status, 502)
   t.equal(await count('/chat/completions', dying), 3)
   const strange = async () => {
-    const { answer } = await stream(gateway, 'v1', '[[ctype:text/html]]')
-    t.equal(answer.status, 502)
-    t.equal(answer.json.error.code, 'provider_protocol_error')
+    const { response } = await stream(gateway, 'v1', '[[ctype:text/html]]')
+    t.equal(response.status, 502)
+    t.equal(response.json.error.code, 'provider_protocol_error')
   }
   t.equal(await count('/chat/completions', strange), 3)
   const unusable = async () => t.equal((await ask(gateway, 'v1', '[[badjson]]')).status, 502)
@@ -81,8 +81,8 @@ t.test('a stream is retried only before its first event', async t => {
     }
     t.equal(await count('/chat/completions', recovering), 3)
     const broken = async () => {
-      const { answer, frames } = await stream(gateway, version, '[[die:1]][[chunks:a|b|c]]')
-      t.equal(answer.status, 200)
+      const { response, frames } = await stream(gateway, version, '[[die:1]][[chunks:a|b|c]]')
+      t.equal(response.status, 200)
       t.equal(textOf(frames), 'a')
       t.ok(frames.at(-2).error)
       t.equal(frames.at(-1), '[DONE]')
@@ -102,9 +102,9 @@ t.test('a retry-after is obeyed, unless it is too long', async t => {
   const [first, second] = received(emulator, '/chat/completions').map(({ receivedAtMs }) => receivedAtMs)
   t.ok((second ?? 0) - (first ?? 0) >= 990, 'a second lies between the tries')
   const refused = async () => {
-    const answer = await ask(gateway, 'v1', '[[error:429 retry=3600]]')
-    t.equal(answer.status, 429)
-    t.equal(answer.headers.get('retry-after'), '3600')
+    const response = await ask(gateway, 'v1', '[[error:429 retry=3600]]')
+    t.equal(response.status, 429)
+    t.equal(response.headers.get('retry-after'), '3600')
   }
   t.equal(await count('/chat/completions', refused), 1)
 })

@@ -77,9 +77,9 @@ t.test('credentials that are no base64 are warned about and sent as they are', a
   const gateway = await startGateway(t, {
     env: { ...emulatorVariables(emulator), UPSTREAM_CREDENTIALS: 'not base64 at all' }
   })
-  const answer = await ask(gateway, 'v1', 'hi')
-  t.equal(answer.status, 401)
-  t.match(answer.json.error, { type: 'authentication_error', code: 'invalid_api_key' })
+  const response = await ask(gateway, 'v1', 'hi')
+  t.equal(response.status, 401)
+  t.match(response.json.error, { type: 'authentication_error', code: 'invalid_api_key' })
   t.equal(lastReceived(emulator, '/oauth').headers.authorization, 'Basic not base64 at all')
   t.equal(await gateway.stop(), 0)
   const log = readFileSync(join(gateway.folder, 'gateway.log'), 'utf8')
@@ -121,14 +121,14 @@ t.test('the timeout bounds each silence before and within a response, and not it
   const slow = await ask(gateway, 'v1', 'hi')
   t.equal(slow.status, 200)
   t.equal(slow.json.choices[0].message.content, 'slowly')
-  const { answer, frames } = await stream(gateway, 'v2', '[[tick:400]][[chunks:a|b|c|d|e|f]]')
-  t.equal(answer.status, 200)
+  const { response, frames } = await stream(gateway, 'v2', '[[tick:400]][[chunks:a|b|c|d|e|f]]')
+  t.equal(response.status, 200)
   t.equal(textOf(frames), 'abcdef')
 
   const unheard = await stream(gateway, 'v2', '[[hang:0]]')
-  t.equal(unheard.answer.status, 504, 'nothing was sent: the silence is an HTTP status')
+  t.equal(unheard.response.status, 504, 'nothing was sent: the silence is an HTTP status')
   const stuck = await stream(gateway, 'v1', '[[hang:1]][[chunks:a|b]]')
-  t.equal(stuck.answer.status, 200)
+  t.equal(stuck.response.status, 200)
   t.equal(textOf(stuck.frames), 'a')
   t.match(stuck.frames.at(-2).error, { type: 'server_error', code: 'provider_timeout' })
   t.equal(stuck.frames.at(-1), '[DONE]')
@@ -149,9 +149,9 @@ t.test('a connection that is never made is a timeout as well (H5)', async t => {
     env: { UPSTREAM_BASE_URL: `https://127.0.0.1:${port}/v1`, UPSTREAM_ACCESS_TOKEN: 'token', UPSTREAM_TIMEOUT: '1' }
   })
   for (const more of [{}, { stream: true }]) {
-    const answer = await ask(gateway, 'v1', 'hi', { more })
-    t.equal(answer.status, 504)
-    t.match(answer.json.error, { type: 'server_error', code: 'provider_timeout' })
+    const response = await ask(gateway, 'v1', 'hi', { more })
+    t.equal(response.status, 504)
+    t.match(response.json.error, { type: 'server_error', code: 'provider_timeout' })
   }
   t.equal((await post(`${gateway.url}/v1/embeddings`, { input: 'x' })).status, 504)
 })
@@ -161,8 +161,8 @@ t.test('no more connections than allowed are made, and one that waits for them i
   const gateway = await startGateway(t, {
     env: { ...emulatorVariables(own), UPSTREAM_MAX_CONNECTIONS: '2', UPSTREAM_TIMEOUT: '2' }
   })
-  const answers = await Promise.all(Array.from({ length: 8 }, () => ask(gateway, 'v1', '[[slow:100]]')))
-  t.ok(answers.every(({ status }) => status === 200))
+  const responses = await Promise.all(Array.from({ length: 8 }, () => ask(gateway, 'v1', '[[slow:100]]')))
+  t.ok(responses.every(({ status }) => status === 200))
   t.equal(own.stats.activeChatRequestsMax, 2)
   t.ok(own.stats.connections <= 3, 'two for the API, one for tokens')
 

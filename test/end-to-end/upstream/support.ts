@@ -26,8 +26,8 @@ export function ask(
 
 /** Asks for a stream and reads its frames. */
 export async function stream(gateway: { url: string }, version: Version, content: unknown, prompt: Prompt = {}) {
-  const answer = await ask(gateway, version, content, { ...prompt, more: { ...prompt.more, stream: true } })
-  return { answer, frames: answer.status === 200 ? readFrames(answer.text) : [] }
+  const response = await ask(gateway, version, content, { ...prompt, more: { ...prompt.more, stream: true } })
+  return { response, frames: response.status === 200 ? readFrames(response.text) : [] }
 }
 
 interface Chunk {

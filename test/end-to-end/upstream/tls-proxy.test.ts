@@ -73,11 +73,11 @@ t.test('an unknown authority is a failure on the way, and a bundle switches veri
   ] as const) {
     const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), ...env } })
     for (const more of [{}, { stream: true }]) {
-      const answer = await ask(gateway, 'v1', 'hi', { more })
-      t.equal(answer.status, isTrusted ? 200 : 502)
+      const response = await ask(gateway, 'v1', 'hi', { more })
+      t.equal(response.status, isTrusted ? 200 : 502)
       if (isTrusted) continue
-      t.match(answer.json.error, { type: 'server_error', code: 'provider_failure' })
-      t.notMatch(answer.text, /127\.0\.0\.1|certificate|https?:/)
+      t.match(response.json.error, { type: 'server_error', code: 'provider_failure' })
+      t.notMatch(response.text, /127\.0\.0\.1|certificate|https?:/)
     }
     t.equal(await gateway.stop(), 0)
     const log = readFileSync(join(gateway.folder, 'gateway.log'), 'utf8')
@@ -97,9 +97,9 @@ async function startProxy(t: Test): Promise<Proxy> {
   const sockets = new Set<Socket>()
   const server = createServer((incoming, response) => {
     seen.push(`${incoming.method} ${incoming.url}`)
-    const onward = httpRequest(incoming.url ?? '', { method: incoming.method, headers: incoming.headers }, answer => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers)
-      answer.pipe(response)
+    const onward = httpRequest(incoming.url ?? '', { method: incoming.method, headers: incoming.headers }, received => {
+      response.writeHead(received.statusCode ?? 502, received.headers)
+      received.pipe(response)
     })
     onward.on('error', () => response.destroy())
     incoming.pipe(onward)

@@ -117,9 +117,9 @@ t.test('a token that cannot be renewed is used as it is, and its refusal is the 
   emulator.expireTokens()
   for (const version of versions) {
     emulator.reset()
-    const answer = await ask(gateway, version, 'hi')
-    t.equal(answer.status, 401)
-    t.match(answer.json.error, { type: 'authentication_error', code: 'invalid_api_key' })
+    const response = await ask(gateway, version, 'hi')
+    t.equal(response.status, 401)
+    t.match(response.json.error, { type: 'authentication_error', code: 'invalid_api_key' })
     t.equal(received(emulator, '/chat/completions').length, 1)
   }
 })
@@ -136,12 +136,12 @@ t.test('refusals and failures of the token server are answered like those of the
   const emulator = await startEmulator(t, { credentials: 'other', scopes: ['GIGACHAT_API_PERS'] })
   const refused = await startGateway(t, { env: emulatorVariables(emulator) })
   emulator.reset()
-  const answers = await Promise.all(Array.from({ length: 20 }, () => ask(refused, 'v1', 'hi')))
-  for (const answer of answers) {
-    t.equal(answer.status, 401)
-    t.match(answer.json.error, { type: 'authentication_error', code: 'invalid_api_key' })
+  const responses = await Promise.all(Array.from({ length: 20 }, () => ask(refused, 'v1', 'hi')))
+  for (const response of responses) {
+    t.equal(response.status, 401)
+    t.match(response.json.error, { type: 'authentication_error', code: 'invalid_api_key' })
   }
-  t.equal((await stream(refused, 'v2', 'hi')).answer.status, 401)
+  t.equal((await stream(refused, 'v2', 'hi')).response.status, 401)
   t.ok(emulator.stats.oauthCalls <= 2, `${emulator.stats.oauthCalls} token calls`)
   t.equal(received(emulator, '/chat/completions').length, 0)
 
@@ -149,9 +149,9 @@ t.test('refusals and failures of the token server are answered like those of the
   const outOfScope = await startGateway(t, {
     env: { ...emulatorVariables(open), UPSTREAM_SCOPE: 'GIGACHAT_API_CORP' }
   })
-  const answer = await ask(outOfScope, 'v1', 'hi')
-  t.equal(answer.status, 400)
-  t.match(answer.json.error, { type: 'invalid_request_error', code: null, message: /scope/ })
+  const response = await ask(outOfScope, 'v1', 'hi')
+  t.equal(response.status, 400)
+  t.match(response.json.error, { type: 'invalid_request_error', code: null, message: /scope/ })
 
   const failing = await startGateway(t, { env: emulatorVariables(open) })
   await get(`${failing.url}/v1/models`)

@@ -16,8 +16,8 @@ function start(env: Record<string, string | undefined>): Promise<StartedGateway>
 async function findPaths(gateway: StartedGateway): Promise<Record<string, string>> {
   emulator.reset()
   for (const version of ['v1', 'v2'] as const) {
-    const answer = await ask(gateway, version, [textPart('look'), imagePart()])
-    if (answer.status !== 200) throw new Error(answer.text)
+    const response = await ask(gateway, version, [textPart('look'), imagePart()])
+    if (response.status !== 200) throw new Error(response.text)
   }
   const drawn = await ask(gateway, 'v2', '[[builtin:image_generate]]', {
     more: { tools: [{ type: 'image_generation' }] }

@@ -102,7 +102,7 @@ t.test('the response of every stage carries the request id and the cross-origin 
   const origin = { origin: 'http://a.b' }
   const key = { ...origin, 'x-api-key': 'k1' }
   const chat = `${url}/v1/chat/completions`
-  const answers: Array<[status: number, response: Promise<Response>]> = [
+  const expected: Array<[status: number, response: Promise<Response>]> = [
     [200, fetch(`${url}/health`, { headers: origin })],
     [404, fetch(`${url}/nope`, { headers: origin })],
     [405, fetch(chat, { headers: origin })],
@@ -112,8 +112,8 @@ t.test('the response of every stage carries the request id and the cross-origin 
     [500, fetch(chat, { method: 'POST', headers: key, body: '{}' })],
     [200, fetch(chat, { method: 'OPTIONS', headers: { ...origin, 'access-control-request-method': 'POST' } })]
   ]
-  for (const [status, answer] of answers) {
-    const response = await answer
+  for (const [status, sent] of expected) {
+    const response = await sent
     t.equal(response.status, status)
     t.match(response.headers.get('x-request-id'), UUID_V4, `${status}`)
     t.equal(response.headers.get('access-control-allow-origin'), 'http://a.b', `${status}`)

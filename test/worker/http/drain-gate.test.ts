@@ -131,13 +131,13 @@ async function startWaiting(t: Test, path: string) {
       sendJson(reply, 200, {}, '{"done":true}')
     })
   })
-  const answer = post(started.url + path, '{}')
+  const response = post(started.url + path, '{}')
   await arrived
-  return { ...started, answer, finish: () => finish() }
+  return { ...started, response, finish: () => finish() }
 }
 
 t.test('a request that runs when the drain starts ends normally; only then is the worker idle (I3)', async t => {
-  const { drainGate, answer, finish } = await startWaiting(t, '/v1/chat/completions')
+  const { drainGate, response, finish } = await startWaiting(t, '/v1/chat/completions')
   t.equal(drainGate.activeRequests, 1)
   drainGate.startDraining()
   let isIdle = false
@@ -147,7 +147,7 @@ t.test('a request that runs when the drain starts ends normally; only then is th
   await new Promise(resolve => setImmediate(resolve))
   t.notOk(isIdle)
   finish()
-  const { status, headers, json } = await answer
+  const { status, headers, json } = await response
   t.equal(status, 200)
   t.equal(headers.get('connection'), 'close')
   t.same(json, { done: true })
@@ -161,10 +161,10 @@ t.test('operations 58: at the deadline a running request is aborted and gets the
     ['/v1/messages', messagesRefusal],
     ['/v1/models/x:generateContent', () => contentRefusal]
   ] as const) {
-    const { drainGate, answer } = await startWaiting(t, path)
+    const { drainGate, response } = await startWaiting(t, path)
     drainGate.startDraining()
     drainGate.cancelActive()
-    const { status, headers, json } = await answer
+    const { status, headers, json } = await response
     t.equal(status, 503)
     t.equal(headers.get('retry-after'), '1')
     t.same(json, refusal(headers.get('x-request-id')))

@@ -24,12 +24,15 @@ t.test('every finished request is one line of named facts, without query, header
     request.context.usage({ ...noUsage, inputTokens: 3, outputTokens: 2 })
     sendJson(reply, 200, {}, '{"text":"hush"}')
   })
-  const answer = await post(`${url}/api/v1/messages?key=hush`, '{"a":"hush"}', { 'x-api-key': 'hush', 'x-foo': 'hush' })
+  const response = await post(`${url}/api/v1/messages?key=hush`, '{"a":"hush"}', {
+    'x-api-key': 'hush',
+    'x-foo': 'hush'
+  })
   await drainGate.whenIdle()
   const [line] = lines()
   t.match(line, {
     level: 30,
-    request_id: answer.headers.get('x-request-id'),
+    request_id: response.headers.get('x-request-id'),
     trace_id: /^[0-9a-f-]{36}$/,
     method: 'POST',
     route: '/v1/messages',

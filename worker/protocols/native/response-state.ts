@@ -193,6 +193,7 @@ export class NativeResponseState {
       providerReason: word,
       metadata: { ...this.#metadata }
     }
+    if (end.filter !== undefined) last.filter = end.filter
     if (this.#state.threadId !== undefined) last.conversationId = this.#state.threadId
     if (Object.keys(this.#state).length > 0) last.state = { native: { ...this.#state } }
     this.assembler.finish(last, this.#usage)

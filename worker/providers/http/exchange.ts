@@ -99,6 +99,8 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   #startedAtMs: number | undefined
   #isSettled = false
   #isPaused = false
+  /** The pieces of one read of the connection arrive one after the other; the timer was restarted for the first of them. */
+  #isReading = false
 
   constructor(
     options: ExchangeOptions,
@@ -167,7 +169,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isSettled) return
-    this.#timer?.refresh()
+    if (!this.#isReading) this.#startRead()
     try {
       this.#options.receiver.onData(chunk)
     } catch (thrown) {
@@ -222,6 +224,17 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     if (!this.#settle(outcome ?? 'protocol_error')) return
     this.#controller?.abort(new Error('failed', { cause: thrown }))
     this.#reject(thrown)
+  }
+
+  /** Restarts the timer once per read: a restart costs as much as a tenth of the event that a piece holds. */
+  #startRead(): void {
+    this.#isReading = true
+    this.#timer?.refresh()
+    queueMicrotask(this.#endRead)
+  }
+
+  readonly #endRead = (): void => {
+    this.#isReading = false
   }
 
   #enter(phase: Phase, limitMs: number): void {

@@ -1,6 +1,6 @@
 // Maps the normalized finish reason to the protocol's finish reasons (content.md 5.1).
 
-import type { FinishReason } from '../../../normalized/index.ts'
+import type { NormalizedResponse } from '../../../normalized/index.ts'
 import { type ContentFinishReason, type ContentResponse, finishReasons } from './schema.ts'
 
 /** The properties of a response's content that decide the finish reason. */
@@ -21,15 +21,6 @@ export function writePromptFeedback(
 
 const knownReasons: ReadonlySet<string> = new Set(finishReasons)
 
-/** Finish reasons of the native upstream's word lists. */
-const BLOCKLIST_WORDS: ReadonlySet<string> = new Set([
-  'blacklist',
-  'request_blacklist',
-  'response_blacklist',
-  'request_whitelist',
-  'request_filter'
-])
-
 /** Finish reasons of providers for an ordinary end. */
 const STOP_WORDS: ReadonlySet<string> = new Set([
   'stop',
@@ -41,17 +32,14 @@ const STOP_WORDS: ReadonlySet<string> = new Set([
 ])
 
 /** Maps a finish reason (content.md 5.1). A reason that a provider of the same protocol sent stays unchanged. */
-export function mapFinishReason(
-  finish: { reason: FinishReason; providerReason: string | null; stopSequence?: string },
-  content: ContentSummary
-): ContentFinishReason {
+export function mapFinishReason(finish: NormalizedResponse['finish'], content: ContentSummary): ContentFinishReason {
   const word = finish.providerReason
   if (word !== null && isContentFinishReason(word) && finish.stopSequence === undefined) return word
   switch (finish.reason) {
     case 'length':
       return 'MAX_TOKENS'
     case 'content-filter':
-      return word !== null && BLOCKLIST_WORDS.has(word) ? 'BLOCKLIST' : 'SAFETY'
+      return finish.filter === 'blocklist' ? 'BLOCKLIST' : 'SAFETY'
     case 'cancelled':
       return 'OTHER'
     case 'tool-calls':

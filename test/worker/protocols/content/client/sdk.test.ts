@@ -163,7 +163,10 @@ t.test('the SDK reads a filtered response without content as a refused prompt', 
   const { sdk } = createExchange([
     [
       eventsOf(assembler =>
-        assembler.finish({ reason: 'content-filter', providerReason: 'blacklist', metadata: {} }, null)
+        assembler.finish(
+          { reason: 'content-filter', providerReason: 'listed', filter: 'blocklist', metadata: {} },
+          null
+        )
       )
     ]
   ])

@@ -220,6 +220,7 @@ t.test("the finish reason depends on the normalized reason, the provider's reaso
   t.equal(finish('stop', 'stop', { hasRefusal: true }), 'SAFETY')
   t.equal(finish('length', 'max_tokens'), 'MAX_TOKENS')
   t.equal(finish('content-filter', 'refusal'), 'SAFETY')
+  t.equal(mapFinishReason({ reason: 'content-filter', providerReason: 'x', filter: 'blocklist' }, nothing), 'BLOCKLIST')
   t.equal(finish('cancelled', null), 'OTHER')
   t.equal(finish('content-filter', 'RECITATION'), 'RECITATION', 'a finish reason of the protocol stays unchanged')
   t.equal(finish('stop', 'CONTINUATION'), 'OTHER', 'the SDK would send the request again')
