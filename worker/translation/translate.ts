@@ -2,6 +2,7 @@
 
 import { admitRequest } from '../bridge/admit.ts'
 import { type RouteTable, resolveRoute } from '../bridge/resolve-route.ts'
+import { settleConversation } from '../bridge/settle-conversation.ts'
 import { clientFaces, findProviderFace, type ProviderFaces } from '../protocols/registry.ts'
 import type { ChatCall } from '../providers/types.ts'
 import { readJsonObject } from './json-body.ts'
@@ -22,6 +23,7 @@ export function translateChat(job: TranslationJob, settings: TranslationSettings
   const request = clientFaces[job.protocol].readRequest(readJsonObject(job.bytes), job.context)
   const plan = resolveRoute(request, job.apiMode, { routes: settings.routes, faces })
   const face = findProviderFace(faces, plan)
+  settleConversation(request, face.accepts)
   admitRequest(request, face.accepts)
   const target = { upstreamModel: plan.upstreamModel }
   const written = face.writeChat(request, target, settings.providerOptions[plan.profileId])
