@@ -168,24 +168,51 @@ t.test('responses 40: two calls and two outputs keep their ids, names and order'
   )
 })
 
+t.test('responses 41: a call with malformed arguments is sent with empty ones and its result', async t => {
+  for (const version of versions) {
+    for (const text of ['{bad', '{"city":"Om', '[1]']) {
+      t.equal((await ask(gateway, version, [question, call('st1', { arguments: text }), output('st1')])).status, 200)
+      t.strictSame(readTurns(lastUpstreamChat(emulator).body), [
+        { role: 'user', text: 'weather?' },
+        { role: 'assistant', calls: [['weather', {}]] },
+        { role: 'tool', results: [['weather', { result: 'cold' }]] }
+      ])
+    }
+    t.equal((await ask(gateway, version, [question, call('st1', { arguments: '{bad' })])).status, 200)
+    t.strictSame(readTurns(lastUpstreamChat(emulator).body), [{ role: 'user', text: 'weather?' }])
+  }
+})
+
 t.test(
-  'decision 51, responses 41: a cut call has empty arguments with a result, and is not sent without one',
+  'decision 51: a cut call of the history is left out without a result, and has empty arguments with one',
   async t => {
     const again = { role: 'user', content: 'and?' }
+    const weatherTurns = (args: object) => [
+      { role: 'assistant', calls: [['weather', args]] },
+      { role: 'tool', results: [['weather', { result: 'cold' }]] }
+    ]
     for (const version of versions) {
-      for (const cut of [{ arguments: '{"ci' }, { status: 'incomplete' }]) {
-        t.equal((await ask(gateway, version, [question, call('st1', cut), output('st1')])).status, 200)
-        t.match(readTurns(lastUpstreamChat(emulator).body).slice(1), [
-          { role: 'assistant', calls: [['weather', {}]] },
-          { role: 'tool', results: [['weather', { result: 'cold' }]] }
-        ])
-        for (const input of [
-          [question, call('st1', cut)],
-          [question, call('st1', cut), again],
-          [question, call('st1', cut), call('st2'), output('st2')]
-        ]) {
-          t.equal((await ask(gateway, version, input)).status, 200)
-          t.notMatch(JSON.stringify(sentMessages()), /"arguments":({}|"")/)
+      for (const more of [
+        { arguments: '{"ci' },
+        { arguments: '{"ci', status: 'incomplete' },
+        { status: 'incomplete' }
+      ]) {
+        const cut = call('st1', more)
+        for (const [items, expected] of [
+          [[cut, output('st1')], weatherTurns({})],
+          [[cut, call('st2'), output('st2')], weatherTurns({ city: 'Omsk' })],
+          [[cut], []]
+        ] as const) {
+          for (const isStream of [false, true]) {
+            const input = [question, ...items, { role: 'assistant', content: 'so' }, again]
+            t.equal((await ask(gateway, version, input, { stream: isStream })).status, 200)
+            t.strictSame(readTurns(lastUpstreamChat(emulator).body), [
+              { role: 'user', text: 'weather?' },
+              ...expected,
+              { role: 'assistant', text: 'so' },
+              { role: 'user', text: 'and?' }
+            ])
+          }
         }
       }
     }
