@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { JsonObject, JsonValue, NormalizedMessage } from '../../../../../worker/normalized/index.ts'
 import { writeToolCallId } from '../../../../../worker/normalized/index.ts'
+import { LINEAR_GROWTH_MAX, measureGrowth } from '../../../../support/growth.ts'
 import { failure, read, refusedAt } from './support.ts'
 
 const messages = (input: JsonValue, body: JsonObject = {}): NormalizedMessage[] => read({ ...body, input }).messages
@@ -266,6 +267,15 @@ t.test('a result without an id belongs to the oldest call without a result, also
     ['assistant', 'b {"city":"Omsk"}'],
     ['tool', 'tool-result']
   ])
+})
+
+t.test('the time for calls without results grows with their number only', async t => {
+  const growth = measureGrowth(2_000, size => {
+    const calls = Array.from({ length: size }, () => call('a', { call_id: null, arguments: '{' }))
+    const input = [...calls, ...calls.map(() => output(null))]
+    return () => read({ input })
+  })
+  t.ok(growth < LINEAR_GROWTH_MAX, `${growth}`)
 })
 
 t.test('of calls with one id, a result belongs to the latest', async t => {
