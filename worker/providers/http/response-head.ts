@@ -2,7 +2,7 @@
 
 import type { GatewayError } from '../../normalized/index.ts'
 import type { ResponseHead } from '../../protocols/face.ts'
-import { readHeader } from '../../protocols/shared/response-header.ts'
+import { readRetryAfter } from '../../protocols/shared/response-header.ts'
 import { CallFailure } from './call-failure.ts'
 import type { BufferedResponse } from './whole-response.ts'
 
@@ -13,5 +13,5 @@ export type ReadError = (head: ResponseHead, body: Uint8Array) => GatewayError
 export function requireSuccess(response: BufferedResponse, readError: ReadError): BufferedResponse {
   const { status, headers, bytes } = response
   if (status === 200) return response
-  throw new CallFailure(readError(response, bytes), { status, retryAfter: readHeader(headers, 'retry-after') })
+  throw new CallFailure(readError(response, bytes), { status, retryAfter: readRetryAfter(headers) })
 }
