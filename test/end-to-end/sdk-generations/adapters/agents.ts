@@ -23,8 +23,7 @@ export function createAgentsAdapters({ url, version }: Origin): Adapter[] {
 }
 
 function createAdapter(name: string, model: OpenAIChatCompletionsModel | OpenAIResponsesModel): Adapter {
-  // Otherwise the items of a response are referred to by id in the next turn.
-  const common = { name: 'agent', model, modelSettings: { store: false } }
+  const common = { name: 'agent', model }
   const createWeather = (run: (input: unknown) => object) =>
     tool({
       name: weather.name,

@@ -29,7 +29,7 @@ interface Generation {
 
 const apiKey = 'unused'
 /** Without the last option this provider asks for JSON without a schema. */
-const compatible = { name: 'gateway', apiKey, includeUsage: true, supportsStructuredOutputs: true }
+const compatible = { name: 'gateway', apiKey, supportsStructuredOutputs: true }
 
 const generations: Generation[] = [
   {
