@@ -15,7 +15,7 @@ const clients = [
 
 const call = '[[tool:weather {"city":"Oslo"}]][[callsplit]]'
 const failures: ReadonlyArray<[when: string, prompts: readonly string[]]> = [
-  ['before the first byte', ['[[error:500]]', '[[die:0]]', '[[errframe]][[chunks:a]]', '[[noeof]][[chunks:]]']],
+  ['before the first byte', ['[[error:500]]', '[[die:0]]', '[[errframe]][[chunks:]]', '[[noeof]][[chunks:]]']],
   ['after text', ['[[errframe]]', '[[die]]', '[[noeof]]', '[[badframe]]'].map(fault => `${fault}[[chunks:a|b|c]]`)],
   [
     'within a call',
