@@ -13,18 +13,14 @@ const clients = [
   'ai 7 google'
 ]
 
-const call = '[[tool:weather {"city":"Oslo"}]][[callsplit]]'
+const faults = ['[[errframe]]', '[[die]]', '[[noeof]]', '[[badframe]]']
+/** On v1 its arguments come in pieces, on v2 whole. */
+const call = '[[tool:weather {"city":"Oslo"}]][[callsplit]][[argfrag:4]]'
+
 const failures: ReadonlyArray<[when: string, prompts: readonly string[]]> = [
   ['before the first byte', ['[[error:500]]', '[[die:0]]', '[[errframe]][[chunks:]]', '[[noeof]][[chunks:]]']],
-  ['after text', ['[[errframe]]', '[[die]]', '[[noeof]]', '[[badframe]]'].map(fault => `${fault}[[chunks:a|b|c]]`)],
-  [
-    'within a call',
-    ['[[errframe]]', '[[die]]', '[[noeof]]', '[[badframe]]'].flatMap(fault => [
-      `${fault}${call}`,
-      `${fault}[[argfrag:4]]${call}`,
-      `${fault}[[text:a]]${call}`
-    ])
-  ]
+  ['after text', faults.map(fault => `${fault}[[chunks:a|b|c]]`)],
+  ['within a call', [...faults.map(fault => `${fault}${call}`), `[[die]][[text:a]]${call}`]]
 ]
 
 const { seats } = await startSuite()
