@@ -78,26 +78,29 @@ const scenarios: ReadonlyArray<[name: string, check: (t: Test, adapter: Adapter,
     [
       'an error status is the SDK’s own error, whole and before a stream',
       async (t, adapter) => {
-        for (const status of statuses) {
-          const prompt = `[[error:${status} message=So it is]]`
-          for (const error of [
-            await catchError(() => adapter.ask(prompt)),
-            (await readStream(adapter, prompt)).error
-          ]) {
-            t.equal(adapter.readStatus(error), status)
-            t.match((error as Error).message, /So it is/)
-          }
-        }
+        await Promise.all(
+          statuses.map(async status => {
+            const prompt = `[[error:${status} message=So it is]]`
+            const whole = await catchError(() => adapter.ask(prompt))
+            const streamed = await readStream(adapter, prompt)
+            for (const error of [whole, streamed.error]) {
+              t.equal(adapter.readStatus(error), status)
+              t.match((error as Error).message, /So it is/)
+            }
+          })
+        )
       }
     ],
     [
       'a stream that breaks raises an error after its text',
       async (t, adapter) => {
-        for (const directive of breaks) {
-          const { pieces, error } = await readStream(adapter, `${directive}[[chunks:a|b|c]]`)
-          t.ok(error instanceof Error, directive)
-          t.match(pieces.join(''), /^a/, directive)
-        }
+        await Promise.all(
+          breaks.map(async directive => {
+            const { pieces, error } = await readStream(adapter, `${directive}[[chunks:a|b|c]]`)
+            t.ok(error instanceof Error, directive)
+            t.match(pieces.join(''), /^a/, directive)
+          })
+        )
       }
     ]
   ]
