@@ -17,6 +17,7 @@ import {
 import { keepDefined, readOptionalString, readString, wrongType } from '../../shared/field.ts'
 import { readPlainMessage } from '../../shared/plain-message.ts'
 import { readToolArguments } from '../../shared/tool-arguments.ts'
+import { readResultText } from '../../shared/tool-result.ts'
 import { readContent } from './read-content.ts'
 import type { ResponsesRequest } from './schema.ts'
 
@@ -152,7 +153,7 @@ function readResult(item: JsonObject, output: JsonValue | undefined, path: strin
   const result: ToolResultPart = {
     type: 'tool-result',
     callId: findText(item, members),
-    content: readContent(output, outputPath).content,
+    content: (readResultText(output) ?? readContent(output, outputPath)).content,
     isError: false,
     path: `${path}.${isItem ? 'call_id' : 'tool_call_id'}`
   }
