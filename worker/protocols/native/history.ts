@@ -146,12 +146,11 @@ export class CallIndex {
    */
   addResult(part: ToolResultPart): UnmatchedResult | undefined {
     const identity = part.callId === null ? undefined : readToolCallId(part.callId)
-    const sameId = this.#findById(part.callId)
-    if (this.#isRepeated(part, sameId)) return undefined
     const issuedName = identity?.isOwn === true ? identity.name : undefined
     const givenName = issuedName ?? part.name
     // An id that the gateway issued with a name belongs to its own call only.
-    const call = sameId ?? (issuedName === undefined ? this.#findOpen(part.name) : undefined)
+    const call = this.#findById(part.callId) ?? (issuedName === undefined ? this.#findOpen(part.name) : undefined)
+    if (this.#isRepeated(part, call)) return undefined
     const givenStateId = part.state?.native?.toolStateId
     const result = { ...coerceToolResult(part.content, part.isError), givenStateId }
     if (call !== undefined) {
