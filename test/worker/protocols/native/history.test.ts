@@ -308,12 +308,15 @@ t.test('a result that repeats an id of its turn is sent once, in a later turn ag
   t.equal((v2(later) as unknown[]).length, 3)
 })
 
-t.test('a state id that stands only beside the result is sent on v2 with the call and the result (decision 64)', async t => {
-  const state = { native: { toolStateId: stateId } }
-  const messages = [assistant(call('foreign_1', 'a')), tool(result('foreign_1', '1', { state }))]
-  t.match(v2(messages), [{ tools_state_id: stateId }, { tools_state_id: stateId }])
-  t.notMatch(JSON.stringify(v1(messages)), stateId)
-})
+t.test(
+  'a state id that stands only beside the result is sent on v2 with the call and the result (decision 64)',
+  async t => {
+    const state = { native: { toolStateId: stateId } }
+    const messages = [assistant(call('foreign_1', 'a')), tool(result('foreign_1', '1', { state }))]
+    t.match(v2(messages), [{ tools_state_id: stateId }, { tools_state_id: stateId }])
+    t.notMatch(JSON.stringify(v1(messages)), stateId)
+  }
+)
 
 t.test('a result with neither a call nor a name is refused with its path (B9)', async t => {
   for (const write of [v1, v2]) {

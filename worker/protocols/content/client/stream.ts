@@ -241,7 +241,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
         endBlock()
         return ''
       case 'file':
-        if (isShownAsLine(event.file)) listedFiles.push(event.file)
+        if (isShownAsLine(event.file) && event.file.base64 === undefined) listedFiles.push(event.file)
         if (isBlockOpen) heldParts.push(writeFile(event.file, event.state))
         else addParts([writeFile(event.file, event.state)])
         return ''

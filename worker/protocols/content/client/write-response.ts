@@ -109,7 +109,8 @@ function writeParts(items: readonly OutputItem[], request: NormalizedRequest): C
         break
       case 'file':
         parts.push(writeFile(item.file, item.state))
-        if (isShownAsLine(item.file)) listedFiles.push(item.file)
+        // The bytes themselves need no line.
+        if (isShownAsLine(item.file) && item.file.base64 === undefined) listedFiles.push(item.file)
         break
       case 'hosted-tool':
         break
@@ -120,7 +121,7 @@ function writeParts(items: readonly OutputItem[], request: NormalizedRequest): C
 }
 
 function isVisibleText(part: ContentResponsePart): boolean {
-  return 'text' in part && part.thought !== true
+  return 'text' in part && part.text !== '' && part.thought !== true
 }
 
 /**

@@ -122,13 +122,15 @@ export class HostedItems {
     const item: ResponsesModelGeneration = {
       id: this.#list.createId('m3d'),
       type: 'model_3d_generate_call',
-      status: 'completed',
+      status: 'in_progress',
       file_id: fileId
     }
     if (mediaType !== undefined) item.mime = mediaType
     if (target !== undefined) item.target = target
     if (url !== undefined) item.url = url
-    this.#list.finish(this.#list.add(item), item)
+    const index = this.#list.add(item)
+    item.status = 'completed'
+    this.#list.finish(index, item)
   }
 
   /** Ends the response. A run that was reported as completed stays completed, even without a picture. */

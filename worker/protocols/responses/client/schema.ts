@@ -141,7 +141,7 @@ export type ResponsesImageGeneration = {
 export type ResponsesModelGeneration = {
   id: string
   type: 'model_3d_generate_call'
-  status: 'completed'
+  status: 'in_progress' | 'completed'
   file_id: string
   mime?: string
   target?: string
