@@ -71,7 +71,7 @@ export function runBuiltin(tool: DirectiveBuiltin, prompt: string): BuiltinRun {
       return {
         ...run,
         secondsLeft: 20,
-        file: { kind: 'model', mime: 'model/gltf-binary', target: '3dmodel' },
+        file: { kind: 'model', mime: 'model/gltf-binary', target: 'model' },
         text: 'The 3D model has been created.'
       }
     default:

@@ -67,7 +67,9 @@ const ITEM_SHAPES: Readonly<Record<string, Shape>> = {
   reasoning: { id: 'string', summary: 'array' },
   function_call: { id: 'string', status: 'string', call_id: 'string', name: 'string', arguments: 'string' },
   web_search_call: { id: 'string', status: 'string', action: 'object' },
-  image_generation_call: { id: 'string', status: 'string', result: ['string', 'null'] }
+  image_generation_call: { id: 'string', status: 'string', result: ['string', 'null'] },
+  // An extension, which the SDK passes on like any other item (decisions 65).
+  model_3d_generate_call: { id: 'string', status: 'string', file_id: 'string' }
 }
 
 const PART_SHAPES: Readonly<Record<string, Shape>> = {

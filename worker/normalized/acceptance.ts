@@ -16,7 +16,10 @@ const featureUses = {
   user: request => useOf(request, 'user', request.user),
   metadata: request => useOf(request, 'metadata', request.metadata),
   additionalFields: request => useOf(request, 'additionalFields', request.additionalFields),
-  uploadedFiles: request => useOf(request, 'uploadedFiles', request.uploadedFileIds),
+  uploadedFiles: request => {
+    const attached = request.messages.find(message => message.uploadedFiles !== undefined)
+    return attached?.uploadedFiles?.path ?? useOf(request, 'uploadedFiles', request.uploadedFileIds)
+  },
   storedConversation: ({ conversation, fieldPaths }) => {
     if (conversation?.previousResponseId !== undefined) return fieldPaths.previousResponse ?? ''
     return conversation?.store === true ? (fieldPaths.store ?? '') : undefined

@@ -88,6 +88,8 @@ export interface NormalizedMessage {
    * leaves the message out where none of its parts can be sent.
    */
   form?: 'text' | 'null' | 'absent' | 'pieces'
+  /** Files that the client uploaded to the provider before and attached to this message, and the path of their list. */
+  uploadedFiles?: { fileIds: string[]; path: string }
   state?: ProviderState
 }
 
@@ -106,6 +108,8 @@ export interface GeneratedFile {
   mediaType?: string
   /** The provider's word for what it is, such as `image`. */
   target?: string
+  /** A link to the file, when the provider gives one. */
+  url?: string
   /** Its bytes, once they are fetched. */
   base64?: string
 }

@@ -170,6 +170,7 @@ export class EventAssembler {
     outcome: {
       status: 'completed' | 'failed'
       sources?: HostedSource[]
+      query?: string
       inlineData?: JsonObject
     }
   ): void {

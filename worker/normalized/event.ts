@@ -17,7 +17,7 @@ import type { NormalizedUsage } from './usage.ts'
 
 export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'cancelled'
 
-export type HostedToolStatus = 'in-progress' | 'searching' | 'generating' | 'completed' | 'failed'
+export type HostedToolStatus = 'in-progress' | 'searching' | 'generating' | 'interpreting' | 'completed' | 'failed'
 
 export interface StartEvent {
   type: 'start'
@@ -113,6 +113,8 @@ export interface HostedToolEndEvent {
   index: number
   status: 'completed' | 'failed'
   sources: HostedSource[]
+  /** The query of a search, when the provider reports it. */
+  query?: string
   /** The provider's raw payload beside the text, for protocols that show it. */
   inlineData?: JsonObject
 }

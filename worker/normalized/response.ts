@@ -42,6 +42,7 @@ export interface HostedToolItem {
   secondsLeft?: number
   isCensored?: boolean
   sources: HostedSource[]
+  query?: string
   inlineData?: JsonObject
   /** How many items the response had when the run ended: later texts could use what it found. */
   itemsAtEnd?: number
@@ -180,6 +181,7 @@ export function createResponseAccumulator(): ResponseAccumulator {
         run.status = event.status
         run.sources = event.sources
         run.itemsAtEnd = response.items.length
+        if (event.query !== undefined) run.query = event.query
         if (event.inlineData !== undefined) run.inlineData = event.inlineData
         return
       }

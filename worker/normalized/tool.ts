@@ -31,6 +31,8 @@ export interface HostedTool {
   /** The client's own word for it, such as `web_search_preview`. */
   sentType: string
   config: JsonObject
+  /** The user's time zone from the tool's `user_location`, as the client wrote it. */
+  timezone?: string
   /** Path of what names the tool in the client's body, such as `tools[0].type`. */
   path?: string
 }

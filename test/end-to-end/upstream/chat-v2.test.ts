@@ -440,7 +440,7 @@ t.test('sources of a search become a list and annotations, and their markers go'
   t.strictSame([...new Set(runs.map((run: { name: string }) => run.name))], ['web_search'])
   t.equal(runs.at(-1)?.status, 'completed')
   const { metadata } = frames.findLast(frame => frame.metadata?.upstream_called_tools !== undefined)
-  t.equal(metadata.upstream_called_tools, '["web_search"]')
+  t.match(JSON.parse(metadata.upstream_called_tools), [{ index: 0, name: 'web_search' }])
   t.equal(metadata.upstream_tool_state_id, stateId)
 })
 

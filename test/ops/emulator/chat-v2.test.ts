@@ -210,7 +210,7 @@ t.test('generated files can be fetched, with and without a stream', async t => {
   const { chatV2, call } = await startClient(t)
   for (const [name, target, start] of [
     ['image_generate', 'image', 'ffd8ff'],
-    ['model_3d_generate', '3dmodel', '676c5446']
+    ['model_3d_generate', 'model', '676c5446']
   ] as const) {
     const forced = { tools: [{ [name]: {} }], tool_config: { mode: 'forced', tool_name: name } }
     const plain = JSON.parse((await chatV2('Go', forced)).text).messages[0].content

@@ -16,13 +16,17 @@ import type { AttachmentLimits } from './options.ts'
 
 export type MediaPart = ImagePart | FilePart
 
-/** Lists the media of one message and of its tool results: each source once, up to the limit of a message. */
+/**
+ * Lists the media of one message and of its tool results, each source once, up to the limit of a message. The limit does not apply to
+ * files that the client uploaded itself.
+ */
 export function selectMedia(
   message: NormalizedMessage,
   options: { isImageInputEnabled: boolean }
 ): { media: MediaPart[]; dropped: number } {
   const listed = listMedia(message)
-  if (listed.length === 0) return { media: listed, dropped: 0 }
+  const uploaded = listUploaded(message)
+  if (listed.length === 0) return { media: uploaded, dropped: 0 }
   const media: MediaPart[] = []
   let dropped = 0
   for (const part of listed) {
@@ -31,7 +35,13 @@ export function selectMedia(
     if (media.length < ATTACHMENTS_PER_MESSAGE_MAX) media.push(part)
     else dropped++
   }
-  return { media, dropped }
+  return { media: [...media, ...uploaded], dropped }
+}
+
+function listUploaded({ uploadedFiles }: NormalizedMessage): MediaPart[] {
+  if (uploadedFiles === undefined) return []
+  const { fileIds, path } = uploadedFiles
+  return fileIds.map(fileId => ({ type: 'file', source: { kind: 'file-id', fileId }, path }))
 }
 
 function listMedia(message: NormalizedMessage): MediaPart[] {

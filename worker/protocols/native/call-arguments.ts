@@ -1,7 +1,7 @@
 // The arguments of one call while they arrive: as an object, as text, as pieces of text, or repeated with more content each time.
 // Decides whether a value belongs to the call and how much of it can be passed on already (field lessons B3 and B5).
 
-import { isJsonObject, type JsonObject } from '../../normalized/index.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
 
 /**
  * How a repetition of known arguments may differ from them: not at all, by further members, or by further members and longer
@@ -50,6 +50,13 @@ export class CallArguments {
     if (this.#object !== undefined && this.#text === '') this.#text = JSON.stringify(this.#object)
     if (this.#text.trim() === '' && this.#passedLength === 0) this.#text = '{}'
     return this.#takeRest()
+  }
+
+  /** The arguments for display: an object, or text that is no object; undefined when they are longer than `charactersMax`. */
+  show(charactersMax: number): JsonValue | undefined {
+    const text = this.#object !== undefined && this.#text === '' ? JSON.stringify(this.#object) : this.#text
+    if (text.length > charactersMax) return undefined
+    return text.trim() === '' ? {} : (parseObject(text) ?? text)
   }
 
   #takeRest(): string {

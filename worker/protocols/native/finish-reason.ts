@@ -15,6 +15,9 @@ const WORD_LIST_WORDS: ReadonlySet<string> = new Set([
   'request_filter'
 ])
 
+/** The second word is that of frames in the form of chat completions (decisions 61). */
+const CALL_WORDS: ReadonlySet<string> = new Set(['function_call', 'tool_calls'])
+
 interface FinishDetails {
   isKnown?: boolean
   filter?: ContentFilter
@@ -30,9 +33,9 @@ export function mapFinishReason(word: string | null, toolCallCount: number): Rea
     reason: hasCall ? 'tool-calls' : reason,
     ...(filter === undefined || hasCall ? {} : { filter }),
     isKnown,
-    isCallMissing: word === 'function_call' && !hasCall
+    isCallMissing: word !== null && CALL_WORDS.has(word) && !hasCall
   })
-  if (word === null || word === 'stop' || word === 'function_call') return finish('stop')
+  if (word === null || word === 'stop' || CALL_WORDS.has(word)) return finish('stop')
   if (word === 'length') return finish('length')
   if (word === 'content_filter') return finish('content-filter')
   if (WORD_LIST_WORDS.has(word)) return finish('content-filter', { filter: 'blocklist' })

@@ -15,6 +15,8 @@ import { type CoercedResult, coerceToolResult } from '../shared/tool-result.ts'
 export interface HistoryResult extends CoercedResult {
   /** The client's name of the function, flattened. */
   name: string
+  /** The state id that the client keeps beside the result. */
+  givenStateId: string | undefined
 }
 
 export interface HistoryCall {
@@ -28,10 +30,25 @@ export interface HistoryCall {
 
 /** Calls that the upstream issued in one message, under one state id. */
 export interface CallGroup {
-  stateId: string | undefined
-  /** `stateId` when it comes from an id that the gateway issued, which makes it certain. */
+  /** From an id that the gateway issued, which makes it certain. */
   issuedStateId: string | undefined
+  /** From a member that the client keeps beside the call. */
+  givenStateId: string | undefined
+  /** From an id of another service, which may contain one. */
+  foreignStateId: string | undefined
   calls: HistoryCall[]
+}
+
+/** The state id of a group; it may stand only beside a result (decisions 64). */
+export function findGroupStateId(group: CallGroup): string | undefined {
+  return group.issuedStateId ?? findResultStateId(group.calls) ?? group.givenStateId ?? group.foreignStateId
+}
+
+function findResultStateId(calls: readonly HistoryCall[]): string | undefined {
+  for (const { results } of calls) {
+    for (const { givenStateId } of results) if (givenStateId !== undefined) return givenStateId
+  }
+  return undefined
 }
 
 /** A result whose call is not in the request. */
@@ -47,9 +64,9 @@ export function groupCalls(message: NormalizedMessage): CallGroup[] {
     const identity = part.id === null ? undefined : readToolCallId(part.id)
     const issuedStateId = identity?.isOwn === true ? identity.stateId : undefined
     const givenStateId = part.state?.native?.toolStateId ?? message.state?.native?.toolStateId
-    const stateId = issuedStateId ?? givenStateId ?? identity?.stateId
+    const foreignStateId = identity?.isOwn === true ? undefined : identity?.stateId
     const call: HistoryCall = { id: part.id, name: flattenToolName(part), part, results: [], position: 0 }
-    joinGroup(groups, { stateId, issuedStateId, calls: [call] })
+    joinGroup(groups, { issuedStateId, givenStateId, foreignStateId, calls: [call] })
   }
   return groups
 }
@@ -67,7 +84,8 @@ export function joinGroup(groups: CallGroup[], group: CallGroup): void {
     return
   }
   last.issuedStateId ??= group.issuedStateId
-  last.stateId = last.issuedStateId ?? last.stateId ?? group.stateId
+  last.givenStateId ??= group.givenStateId
+  last.foreignStateId ??= group.foreignStateId
   for (const call of group.calls) last.calls.push(call)
 }
 
@@ -84,6 +102,8 @@ export class CallIndex {
   /** Calls without a result, oldest first. */
   readonly #open = new Set<HistoryCall>()
   readonly #openByName = new Map<string, Set<HistoryCall>>()
+  /** Ids of the results that the current turn already has. */
+  readonly #answeredIds = new Set<string>()
   #size = 0
   #newestWithResult = -1
 
@@ -115,8 +135,13 @@ export class CallIndex {
     }
   }
 
+  /** Begins a turn of the user: a later result of the same id is another result. */
+  beginTurn(): void {
+    this.#answeredIds.clear()
+  }
+
   /**
-   * Adds a result to its call. Returns the result when its call is not in the request but its name is known.
+   * Adds a result to its call, except one that repeats an id of the same turn: an agent that resumes sends it twice. Returns the result when its call is not in the request but its name is known.
    * Raises `invalid_request` with the result's path when it has neither a call nor a name (field lesson B9).
    */
   addResult(part: ToolResultPart): UnmatchedResult | undefined {
@@ -125,7 +150,9 @@ export class CallIndex {
     const givenName = issuedName ?? part.name
     // An id that the gateway issued with a name belongs to its own call only.
     const call = this.#findById(part.callId) ?? (issuedName === undefined ? this.#findOpen(part.name) : undefined)
-    const result = coerceToolResult(part.content, part.isError)
+    if (this.#isRepeated(part, call)) return undefined
+    const givenStateId = part.state?.native?.toolStateId
+    const result = { ...coerceToolResult(part.content, part.isError), givenStateId }
     if (call !== undefined) {
       this.#newestWithResult = Math.max(this.#newestWithResult, call.position)
       this.#open.delete(call)
@@ -139,7 +166,17 @@ export class CallIndex {
         message: 'The tool result belongs to no tool call of this request.'
       })
     }
-    return { ...result, name: givenName, stateId: part.state?.native?.toolStateId ?? identity?.stateId }
+    return { ...result, name: givenName, stateId: givenStateId ?? identity?.stateId }
+  }
+
+  /** Notes the id of a result. True when the turn already has a result of this id and no call still waits for one. */
+  #isRepeated({ callId, name }: ToolResultPart, call: HistoryCall | undefined): boolean {
+    if (callId === null) return false
+    // Results of one upstream message may share its state id as their id.
+    const key = `${foldCallId(callId)} ${name ?? ''}`
+    const isKnown = this.#answeredIds.has(key)
+    this.#answeredIds.add(key)
+    return isKnown && (call === undefined || !lacksResult(call))
   }
 
   #findById(callId: string | null): HistoryCall | undefined {

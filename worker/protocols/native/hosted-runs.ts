@@ -9,6 +9,7 @@ import {
   isJsonObject,
   type JsonObject
 } from '../../normalized/index.ts'
+import type { CallSummary } from './tool-calls.ts'
 
 interface HostedRun {
   index: number
@@ -18,6 +19,8 @@ interface HostedRun {
   /** The last report, so that repetitions of it are ignored. */
   lastReport: string
   isEnded: boolean
+  /** The call in the response that this run answers, and its result. */
+  answered?: { call: CallSummary; result: unknown }
 }
 
 const STATUS_WORDS: ReadonlyMap<string, HostedToolStatus> = new Map([
@@ -30,25 +33,30 @@ const STATUS_WORDS: ReadonlyMap<string, HostedToolStatus> = new Map([
   ['failure', 'failed'],
   ['error', 'failed'],
   ['generating', 'generating'],
-  ['searching', 'searching']
+  ['searching', 'searching'],
+  ['interpreting', 'interpreting']
 ])
+
+/** More queries than a response has searches are not kept. */
+const QUERIES_MAX = 64
 
 export class HostedRuns {
   readonly #assembler: EventAssembler
   readonly #runs: HostedRun[] = []
+  readonly #queries: string[] = []
+  #queriesUsed = 0
 
   constructor(assembler: EventAssembler) {
     this.#assembler = assembler
   }
 
-  /** Names of the tools that ran, in order of their first run. */
-  get names(): string[] {
-    return [...new Set(this.#runs.map(run => run.name))]
+  get hasRuns(): boolean {
+    return this.#runs.length > 0
   }
 
-  /** The status of every run. */
-  get results(): Array<{ name: string; status: HostedToolStatus }> {
-    return this.#runs.map(({ name, status }) => ({ name, status }))
+  /** Every run with its status, in order. */
+  get runs(): ReadonlyArray<Pick<HostedRun, 'name' | 'status' | 'answered'>> {
+    return this.#runs
   }
 
   /** Reads a `tool_execution` member. */
@@ -80,6 +88,32 @@ export class HostedRuns {
     const run = open ?? this.#start('web_search')
     run.status = 'completed'
     this.#end(run, 'completed', { sources, inlineData })
+  }
+
+  /** Takes a call that the upstream has run itself: another sign of a run that it reports, or the only one. */
+  addAnswered(call: CallSummary, result: unknown): void {
+    const last = this.#runs.findLast(run => run.name === call.name)
+    const run = last !== undefined && last.answered === undefined ? last : this.#start(call.name)
+    run.answered = { call, result }
+    if (run.isEnded) return
+    run.status = 'completed'
+    // A search stays open for its sources.
+    if (run.kind !== 'web_search') this.#end(run, 'completed')
+  }
+
+  /** Reads an `additional_data` member: its steps name the queries of the searches (upstream.md 12). */
+  readSteps(additionalData: unknown): void {
+    for (const data of Array.isArray(additionalData) ? additionalData : [additionalData]) {
+      const steps = isJsonObject(data) ? data.execution_steps : undefined
+      if (Array.isArray(steps)) for (const step of steps) this.#addQuery(step)
+    }
+  }
+
+  #addQuery(step: unknown): void {
+    const query = isJsonObject(step) ? step.query : undefined
+    if (typeof query !== 'string' || query === '' || this.#queries.length >= QUERIES_MAX) return
+    // A later frame may repeat the steps.
+    if (!this.#queries.includes(query)) this.#queries.push(query)
   }
 
   /** Ends the open runs with the response. An image run without success and without a file has failed. */
@@ -121,7 +155,8 @@ export class HostedRuns {
   ): void {
     run.isEnded = true
     run.status = status
-    this.#assembler.endHostedTool(run.index, { status, ...found })
+    const query = run.kind === 'web_search' ? this.#queries[this.#queriesUsed++] : undefined
+    this.#assembler.endHostedTool(run.index, { status, ...(query === undefined ? {} : { query }), ...found })
   }
 }
 

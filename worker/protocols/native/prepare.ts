@@ -97,6 +97,7 @@ export function finishChat(
     attachments: prepared.attachments,
     reading: {
       toolNames: prepared.names.byWireName,
+      declaredNames: prepared.names.wireNames,
       buffersToolCalls: facts.buffersToolCalls,
       keepsFirstCallOnly,
       expectsToolCall: prepared.tools.choice?.type === 'any',

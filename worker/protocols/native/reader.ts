@@ -10,6 +10,8 @@ import { NativeResponseState, type Payload } from './response-state.ts'
 
 /** How a contract reads a payload. */
 export interface PayloadReader {
+  /** False for a payload of a stream that has nothing this contract knows: alone it is no response (decisions 61). */
+  isReadable(payload: Payload): boolean
   /** Reads the payload of a whole response. False when it has no content. */
   readWhole(payload: Payload, state: NativeResponseState): boolean
   /** Reads one event of a stream. `name` is its event name, '' without one. */
@@ -44,7 +46,7 @@ export class NativeReader implements ResponseReader {
     const state = this.#state
     const payload = parsePayload(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
     if (payload === undefined) state.failProtocol('the answer is no JSON object')
-    else if (state.begin(payload)) {
+    else if (state.begin(payload, true)) {
       state.calls.beginFrame(true)
       if (this.#payloads.readWhole(payload, state)) state.finish()
       else state.failProtocol('the answer has no content')
@@ -88,8 +90,8 @@ export class NativeReader implements ResponseReader {
     const payload = parsePayload(data)
     if (payload === undefined) state.failProtocol('a frame of the stream is no JSON object')
     else if (name === ERROR_EVENT) state.fail(mapErrorEvent(payload))
-    else if (state.begin(payload)) {
-      payloads.readEvent(payload, name, state)
+    else if (state.begin(payload, payloads.isReadable(payload))) {
+      if (state.assembler.hasStarted) payloads.readEvent(payload, name, state)
       if (!payloads.isTerminal(name)) {
         this.#repeated ??= new RepeatedFrame(frame => payloads.readPlainText(frame))
         this.#repeated.learn(data, name, payload)

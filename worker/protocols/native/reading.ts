@@ -7,6 +7,8 @@ import type { ClientToolName } from './tool-names.ts'
 export interface NativeReading {
   /** The client's names by wire name, for functions with another name on the wire and functions in namespaces. */
   toolNames: ReadonlyMap<string, ClientToolName>
+  /** Wire names of the client's functions. A call of another name may turn out to be run by the upstream itself (decisions 64). */
+  declaredNames: ReadonlySet<string>
   /** Parallel calls were requested: calls are held until the upstream has finished (specification 4.6, rule 12). */
   buffersToolCalls: boolean
   /** The client gets the first call of a response only: later calls are dropped. */

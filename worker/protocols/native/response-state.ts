@@ -6,6 +6,7 @@ import {
   type FinishEvent,
   GatewayError,
   isJsonObject,
+  type JsonValue,
   type NativeState,
   type NormalizedEvent,
   type NormalizedUsage
@@ -16,7 +17,7 @@ import { mapFinishReason } from './finish-reason.ts'
 import { HostedRuns } from './hosted-runs.ts'
 import type { NativeAnomaly, NativeReaderOptions } from './reading.ts'
 import { SourceBook } from './sources.ts'
-import { dropLaterCalls, ToolCallCollector } from './tool-calls.ts'
+import { type CallSummary, dropLaterCalls, ToolCallCollector } from './tool-calls.ts'
 import { mergeUsage } from './usage.ts'
 import { VisibleText } from './visible-text.ts'
 
@@ -45,7 +46,10 @@ export class NativeResponseState {
   #openedSources: SourceBook | undefined
   readonly #metadata: Record<string, string> = {}
   #fileIds: Set<string> | undefined
-  readonly #messageStateIds: string[] = []
+  /** State ids of the response's messages with the role of each message. */
+  readonly #messageStateIds = new Map<string, string>()
+  /** The response itself has a message id, so those of its messages do not count. */
+  #hasOwnMessageId = false
   readonly #state: NativeState = {}
   #usage: NormalizedUsage | null = null
   #finishWord: string | null = null
@@ -53,8 +57,13 @@ export class NativeResponseState {
   constructor({ dependencies, contract }: NativeResponseOptions) {
     this.#dependencies = dependencies
     this.#contract = contract
-    this.calls = new ToolCallCollector({ assembler: this.assembler, dependencies, needsStateId: contract === 'v2' })
     this.hosted = new HostedRuns(this.assembler)
+    this.calls = new ToolCallCollector({
+      assembler: this.assembler,
+      dependencies,
+      needsStateId: contract === 'v2',
+      onAnswered: (call, result) => this.hosted.addAnswered(call, result)
+    })
     this.#visible =
       contract === 'v1'
         ? new VisibleText({ assembler: this.assembler })
@@ -85,8 +94,11 @@ export class NativeResponseState {
     return hasLaterCalls ? dropLaterCalls(events) : events
   }
 
-  /** Reads the members of a payload outside its content. False when the payload is an error, which ends the response. */
-  begin(payload: Payload): boolean {
+  /**
+   * Reads the members of a payload outside its content. False when the payload is an error, which ends the response.
+   * @param isReadable false for a payload without content: it begins no response (decisions 61).
+   */
+  begin(payload: Payload, isReadable: boolean): boolean {
     if (payload.status !== undefined || payload.error !== undefined) {
       const error = findPayloadError(payload)
       if (error !== undefined) {
@@ -95,8 +107,8 @@ export class NativeResponseState {
       }
     }
     if (payload.thread_id !== undefined) this.#noteThread(payload.thread_id)
-    if (payload.message_id !== undefined) this.noteMessageId(payload.message_id)
-    if (!this.assembler.hasStarted) this.#start(payload)
+    if (payload.message_id !== undefined) this.#noteOwnMessageId(payload.message_id)
+    if (isReadable && !this.assembler.hasStarted) this.#start(payload)
     return true
   }
 
@@ -125,19 +137,29 @@ export class NativeResponseState {
     })
   }
 
-  /** Takes a state id of a message or of the whole payload. */
-  noteStateId(stateId: string, holdsCalls: boolean): void {
-    this.#state.toolStateId = stateId
-    const isNew = !this.#messageStateIds.includes(stateId)
-    if (isNew && this.#messageStateIds.length < MESSAGE_STATE_IDS_MAX) this.#messageStateIds.push(stateId)
-    if (!holdsCalls) this.calls.noteStateId(stateId)
+  /** Takes a result of the payload for one of its calls or of an earlier one; the calls of the payload come after it. */
+  functionResult(result: unknown, messageStateId: string | undefined): void {
+    if (!isJsonObject(result) || typeof result.name !== 'string' || result.name === '') return
+    this.calls.expectAnswer({
+      name: result.name,
+      result: result.result,
+      stateId: findStateId(result) ?? messageStateId
+    })
   }
 
+  /** Takes a state id of a message or of the whole payload. */
+  noteStateId(stateId: string, of: { role: string; holdsCalls: boolean }): void {
+    this.#state.toolStateId = stateId
+    if (this.#messageStateIds.size < MESSAGE_STATE_IDS_MAX && !this.#messageStateIds.has(stateId)) {
+      this.#messageStateIds.set(stateId, of.role)
+    }
+    if (!of.holdsCalls) this.calls.noteStateId(stateId)
+  }
+
+  /** Takes the id of one message of the response: it counts only when the response has no id of its own (decisions 62). */
   noteMessageId(messageId: unknown): void {
-    const id = readId(messageId)
-    if (id === undefined) return
-    this.#state.messageId = id
-    this.#note('upstream_message_id', id)
+    const id = this.#hasOwnMessageId ? undefined : readId(messageId)
+    if (id !== undefined) this.#setMessageId(id)
   }
 
   inlineData(inlineData: unknown): void {
@@ -156,7 +178,8 @@ export class NativeResponseState {
       this.assembler.file({
         fileId,
         ...(typeof file.mime === 'string' ? { mediaType: file.mime } : {}),
-        ...(typeof file.target === 'string' ? { target: file.target } : {})
+        ...(typeof file.target === 'string' ? { target: file.target } : {}),
+        ...(typeof file.url === 'string' && LINK.test(file.url) ? { url: file.url } : {})
       })
     }
   }
@@ -232,6 +255,18 @@ export class NativeResponseState {
     this.#note('upstream_thread_id', id)
   }
 
+  #noteOwnMessageId(messageId: unknown): void {
+    const id = readId(messageId)
+    if (id === undefined) return
+    this.#hasOwnMessageId = true
+    this.#setMessageId(id)
+  }
+
+  #setMessageId(id: string): void {
+    this.#state.messageId = id
+    this.#note('upstream_message_id', id)
+  }
+
   #note(key: string, value: string | undefined): void {
     if (value !== undefined && value !== '' && value.length <= METADATA_VALUE_CHARACTERS_MAX) {
       this.#metadata[key] = value
@@ -241,26 +276,67 @@ export class NativeResponseState {
   #writeFinishMetadata(word: string | null, isKnown: boolean): void {
     if (word !== null && !isKnown) this.#note('upstream_finish_reason', word)
     this.#note('upstream_tool_state_id', this.#state.toolStateId)
-    if (this.#contract !== 'v2') return
-    const calledTools = [...this.hosted.names, ...this.calls.names]
-    if (this.#messageStateIds.length > 0) {
-      this.#note('upstream_message_tools_state_ids', JSON.stringify(this.#messageStateIds))
+    if (this.#messageStateIds.size > 0) {
+      const stateIds = Array.from(this.#messageStateIds, ([id, role]) => ({ tools_state_id: id, role }))
+      this.#note('upstream_message_tools_state_ids', writeEntries(stateIds))
     }
-    if (calledTools.length > 0) this.#note('upstream_called_tools', JSON.stringify(calledTools))
-    if (this.hosted.names.length > 0) this.#note('upstream_tool_results', JSON.stringify(this.hosted.results))
+    if (!this.hosted.hasRuns && this.calls.count === 0) return
+    const { runs } = this.hosted
+    const called = [...runs.map(run => run.answered?.call ?? { name: run.name }), ...this.calls.summaries]
+    this.#note('upstream_called_tools', writeEntries(called.map(writeCalledTool), 'arguments'))
+    if (runs.length > 0) this.#note('upstream_tool_results', writeEntries(runs.map(writeToolResult), 'result'))
   }
 
   #reportAnomalies(word: string | null, end: { isKnown: boolean; isCallMissing: boolean }): void {
     if (word === null) this.#report('finish_reason_missing', {})
     if (!end.isKnown) this.#report('finish_reason_unknown', { reason: (word ?? '').slice(0, 64) })
     if (end.isCallMissing) this.#report('announced_tool_call_missing', {})
-    if (!this.#dependencies.reading.expectsToolCall || this.calls.count > 0 || this.hosted.names.length > 0) return
+    if (!this.#dependencies.reading.expectsToolCall || this.calls.count > 0 || this.hosted.hasRuns) return
     this.#report('forced_tool_call_missing', {})
   }
 
   #report(name: NativeAnomaly, details: Record<string, string | number>): void {
     this.#dependencies.onAnomaly?.(name, details)
   }
+}
+
+/** A link that a client may show. */
+const LINK = /^https?:\/\/[^\s()<>]+$/i
+
+interface MetadataEntry {
+  name?: string
+  arguments?: JsonValue
+  status?: string
+  result?: unknown
+  tools_state_id?: string
+  role: string
+}
+
+function writeCalledTool({ name, arguments: sent, stateId }: CallSummary): MetadataEntry {
+  return {
+    name,
+    ...(sent === undefined ? {} : { arguments: sent }),
+    ...(stateId === undefined ? {} : { tools_state_id: stateId }),
+    role: 'assistant'
+  }
+}
+
+function writeToolResult({ name, status, answered }: HostedRuns['runs'][number]): MetadataEntry {
+  const stateId = answered?.call.stateId
+  return {
+    name,
+    status,
+    ...(answered?.result === undefined ? {} : { result: answered.result }),
+    ...(stateId === undefined ? {} : { tools_state_id: stateId }),
+    role: 'tool'
+  }
+}
+
+/** Writes a list for the metadata, numbered. A list that is too long is written without the member `large` of its entries. */
+function writeEntries(entries: readonly MetadataEntry[], large?: 'arguments' | 'result'): string {
+  const text = JSON.stringify(entries.map((entry, index) => ({ index, ...entry })))
+  if (text.length <= METADATA_VALUE_CHARACTERS_MAX || large === undefined) return text
+  return JSON.stringify(entries.map((entry, index) => ({ index, ...entry, [large]: undefined })))
 }
 
 /** Finds the state id of a tool turn, which has several possible member names. */

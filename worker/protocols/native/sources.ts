@@ -46,11 +46,11 @@ export class SourceBook {
     }
   }
 
-  /** Appends the list to the text, with a citation for each source that no marker has cited. */
+  /** Appends the list to the text if there is any, with a citation for each source that no marker has cited. */
   writeList(assembler: EventAssembler, visible: VisibleText): void {
-    if (this.#sources.size === 0 || !visible.hasText) return
+    if (this.#sources.size === 0) return
     const listed = this.#selectListed()
-    let list = '\n\nSources:'
+    let list = visible.hasText ? '\n\nSources:' : 'Sources:'
     const base = visible.offset
     const citations: UrlCitation[] = []
     for (const { url, title } of listed) {

@@ -5,13 +5,15 @@
 import {
   type EventAssembler,
   flattenToolName,
+  type JsonValue,
   type NormalizedEvent,
   type ToolCallHead,
   writeToolCallId
 } from '../../normalized/index.ts'
 import { type ArgumentsGrowth, CallArguments } from './call-arguments.ts'
+import { METADATA_VALUE_CHARACTERS_MAX } from './constants.ts'
 import type { NativeAnomaly, NativeReaderOptions } from './reading.ts'
-import type { ClientToolName } from './tool-names.ts'
+import { type ClientToolName, readUndeclaredName } from './tool-names.ts'
 
 /** A call in one frame. */
 export interface WireCall {
@@ -24,6 +26,23 @@ export interface WireCall {
   stateId: string | undefined
 }
 
+/** A result in the upstream's response to a call of the same response: the upstream ran the function itself. */
+export interface WireAnswer {
+  name: string
+  result: unknown
+  stateId: string | undefined
+}
+
+/** A call as the response's metadata shows it. */
+export interface CallSummary {
+  name: string
+  arguments?: JsonValue
+  stateId?: string
+}
+
+/** Results beyond this number are ignored: each is compared with the calls of the response. */
+const ANSWERS_MAX = 256
+
 interface CollectedCall {
   tool: ClientToolName
   wireName: string
@@ -33,10 +52,14 @@ interface CollectedCall {
   phase: 'waiting' | 'open' | 'ended'
   /** The last frame with this call: a frame contains a call only once. */
   frameNumber: number
+  /** The upstream has run the call itself, so the client does not get it. */
+  isAnswered: boolean
 }
 
 export interface ToolCallCollectorOptions {
   assembler: EventAssembler
+  /** Called for a call that the upstream has run itself. */
+  onAnswered: (call: CallSummary, result: unknown) => void
   dependencies: NativeReaderOptions
   /** True when the next turn must return the state id: then a call waits until its state id is known. */
   needsStateId: boolean
@@ -46,6 +69,11 @@ export class ToolCallCollector {
   readonly #assembler: EventAssembler
   readonly #dependencies: NativeReaderOptions
   readonly #needsStateId: boolean
+  readonly #onAnswered: ToolCallCollectorOptions['onAnswered']
+  /** Results of the current frame whose calls are still to be read. */
+  #answers: WireAnswer[] = []
+  #answersTaken = 0
+  #answeredCalls = 0
   readonly #calls: CollectedCall[] = []
   #numbersByState: Map<string, number> | undefined
   #frameNumber = 0
@@ -57,21 +85,36 @@ export class ToolCallCollector {
     this.#assembler = options.assembler
     this.#dependencies = options.dependencies
     this.#needsStateId = options.needsStateId
+    this.#onAnswered = options.onAnswered
   }
 
+  /** The number of calls that are meant for the client. */
   get count(): number {
-    return this.#calls.length
+    return this.#calls.length - this.#answeredCalls
   }
 
-  /** The client's names of the functions that were called. */
-  get names(): string[] {
-    return [...new Set(this.#calls.map(call => flattenToolName(call.tool)))]
+  /** The calls that are meant for the client, under the client's names. */
+  get summaries(): CallSummary[] {
+    return this.#calls.filter(call => !call.isAnswered).map(summarise)
   }
 
   beginFrame(isFinal: boolean): void {
     this.#frameNumber++
     this.#isFinalFrame = isFinal
     this.#callsInFrame = 0
+    if (this.#answers.length > 0) this.#answers = []
+  }
+
+  /**
+   * Takes a result of the frame, before the calls of the frame are added. It belongs to a waiting call of an earlier frame, else to
+   * a call of this frame. A call that the client already has got stays a call.
+   */
+  expectAnswer(answer: WireAnswer): void {
+    if (this.#answersTaken >= ANSWERS_MAX) return
+    this.#answersTaken++
+    const call = this.#calls.find(waiting => waiting.phase === 'waiting' && isAnswerOf(answer, waiting))
+    if (call === undefined) this.#answers.push(answer)
+    else this.#answer(call, answer)
   }
 
   add(shown: WireCall): void {
@@ -83,6 +126,7 @@ export class ToolCallCollector {
     call.stateId ??= shown.stateId
     call.partId ??= shown.partId
     if (!call.arguments.add(shown.arguments)) this.#report('tool_call_changed_late', { tool: call.wireName })
+    if (this.#answers.length > 0) this.#takeAnswer(call)
     this.#advance()
   }
 
@@ -136,7 +180,7 @@ export class ToolCallCollector {
   /** Creates a call; undefined without a name, because a frame without a name can only continue a call. */
   #create(shown: WireCall): CollectedCall | undefined {
     if (shown.name === '') return undefined
-    const tool = this.#dependencies.reading.toolNames.get(shown.name) ?? { name: shown.name }
+    const tool = this.#dependencies.reading.toolNames.get(shown.name) ?? { name: readUndeclaredName(shown.name) }
     const call: CollectedCall = {
       tool,
       wireName: shown.name,
@@ -144,18 +188,36 @@ export class ToolCallCollector {
       stateId: shown.stateId,
       arguments: new CallArguments(),
       phase: 'waiting',
-      frameNumber: this.#frameNumber
+      frameNumber: this.#frameNumber,
+      isAnswered: false
     }
     this.#calls.push(call)
     return call
   }
 
+  #takeAnswer(call: CollectedCall): void {
+    const index = this.#answers.findIndex(answer => isAnswerOf(answer, call))
+    const [answer] = index < 0 ? [] : this.#answers.splice(index, 1)
+    if (answer !== undefined && call.phase === 'waiting') this.#answer(call, answer)
+  }
+
+  #answer(call: CollectedCall, { result, stateId }: WireAnswer): void {
+    call.isAnswered = true
+    call.phase = 'ended'
+    call.stateId ??= stateId
+    this.#answeredCalls++
+    this.#onAnswered(summarise(call), result)
+  }
+
   #advance(): void {
-    if (this.#dependencies.reading.buffersToolCalls) return
+    const { buffersToolCalls, declaredNames } = this.#dependencies.reading
+    if (buffersToolCalls) return
     for (const [index, call] of this.#calls.entries()) {
       if (call.phase === 'ended') continue
       if (call.phase === 'waiting') {
-        if (this.#needsStateId && call.stateId === undefined) return
+        // The result of a function that the client does not have may follow in a later frame.
+        const mayBeAnswered = !declaredNames.has(call.wireName)
+        if (mayBeAnswered || (this.#needsStateId && call.stateId === undefined)) return
         this.#start(call)
       }
       const isLast = index === this.#calls.length - 1
@@ -191,6 +253,19 @@ export class ToolCallCollector {
   #report(name: NativeAnomaly, details: Record<string, string | number>): void {
     this.#dependencies.onAnomaly?.(name, details)
   }
+}
+
+function isAnswerOf(answer: WireAnswer, call: CollectedCall): boolean {
+  const isOtherState = answer.stateId !== undefined && call.stateId !== undefined && answer.stateId !== call.stateId
+  return answer.name === call.wireName && !isOtherState
+}
+
+function summarise(call: CollectedCall): CallSummary {
+  const summary: CallSummary = { name: flattenToolName(call.tool) }
+  const shown = call.arguments.show(METADATA_VALUE_CHARACTERS_MAX)
+  if (shown !== undefined) summary.arguments = shown
+  if (call.stateId !== undefined) summary.stateId = call.stateId
+  return summary
 }
 
 /** The events without those of every call after the first; text between the calls keeps its blocks. */

@@ -11,6 +11,8 @@ export interface ClientToolName {
 export interface ToolNameMap {
   /** The wire name of the function that the client names `clientName` (flattened when it is in a namespace). */
   toWire(clientName: string): string
+  /** Every wire name of a function that the request declares or that its history calls. */
+  readonly wireNames: ReadonlySet<string>
   /** For the reader: functions that have another name on the wire, and functions in namespaces. */
   readonly byWireName: ReadonlyMap<string, ClientToolName>
 }
@@ -25,6 +27,13 @@ const RESERVED_NAMES: ReadonlyMap<string, string> = new Map([
   ['url_content_extraction', '__gateway_user_url_content_extraction'],
   ['model_3d_generate', '__gateway_user_model_3d_generate']
 ])
+
+const reservedByReplacement = new Map([...RESERVED_NAMES].map(([name, replacement]) => [replacement, name]))
+
+/** The client's name for a wire name that the request does not declare, such as that of a function in a stored thread. */
+export function readUndeclaredName(wireName: string): string {
+  return reservedByReplacement.get(wireName) ?? wireName
+}
 
 /** Maps every function name of a request: declared tools first, then names that only the history contains. */
 export function mapToolNames(request: NormalizedRequest): ToolNameMap {
@@ -50,11 +59,11 @@ export function mapToolNames(request: NormalizedRequest): ToolNameMap {
     const wireName = wireNames.get(flatName) ?? flatName
     if (wireName !== flatName || clientName.namespace !== undefined) byWireName.set(wireName, clientName)
   }
-  return { toWire: clientName => wireNames.get(clientName) ?? makeWireName(clientName), byWireName }
+  return { toWire: clientName => wireNames.get(clientName) ?? makeWireName(clientName), wireNames: taken, byWireName }
 }
 
 /** Shared by all requests without tools. */
-const NO_NAMES: ToolNameMap = { toWire: makeWireName, byWireName: new Map() }
+const NO_NAMES: ToolNameMap = { toWire: makeWireName, wireNames: new Set(), byWireName: new Map() }
 
 function collectClientNames(request: NormalizedRequest): Map<string, ClientToolName> | undefined {
   let names: Map<string, ClientToolName> | undefined

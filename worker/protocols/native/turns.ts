@@ -4,6 +4,7 @@
 
 import {
   assertNever,
+  type ContentPart,
   type MessageRole,
   type NormalizedMessage,
   type NormalizedRequest
@@ -101,7 +102,7 @@ class TurnCollector {
       return
     }
     const only = message.content.length === 1 ? message.content[0] : undefined
-    if (only?.type === 'text') {
+    if (only?.type === 'text' && message.uploadedFiles === undefined) {
       // Shortcut for a single text, the content of nearly all messages.
       this.#addText({ type: 'text', role, text: only.text, media: [] }, message)
       return
@@ -130,7 +131,8 @@ class TurnCollector {
 
   #addText(turn: TextTurn, message: NormalizedMessage): void {
     if (isLeftOut(turn, message)) return
-    if (turn.role !== 'user') this.#flushCarried()
+    if (turn.role === 'user') this.#openedCalls?.beginTurn()
+    else this.#flushCarried()
     if (this.#carried.length > 0) {
       turn.media = [...this.#carried, ...turn.media]
       this.#carried = []
@@ -195,6 +197,7 @@ function mapRole(role: MessageRole, hasSystem: boolean): TextRole {
 function readText({ content, form }: NormalizedMessage): string {
   const [first] = content
   if (content.length === 1 && first?.type === 'text') return first.text
+  if (form === 'pieces') return joinPieces(content)
   const texts: string[] = []
   const refusals: string[] = []
   let hasCall = false
@@ -204,8 +207,21 @@ function readText({ content, form }: NormalizedMessage): string {
     else if (part.type === 'tool-call') hasCall = true
   }
   if (texts.every(text => text === '') && !hasCall) return refusals.join('\n')
-  const isOnlyText = content.every(part => part.type === 'text' || part.type === 'reasoning')
-  return texts.join(form === 'pieces' && isOnlyText ? '' : '\n')
+  return texts.join('\n')
+}
+
+/** Joins pieces with nothing, also those with a call between them (decisions 60); only a picture or file between separates them. */
+function joinPieces(content: readonly ContentPart[]): string {
+  let text = ''
+  let isSeparated = false
+  for (const part of content) {
+    if (part.type === 'image' || part.type === 'file') isSeparated = text !== ''
+    else if (part.type === 'text' && part.text !== '') {
+      text += isSeparated ? `\n${part.text}` : part.text
+      isSeparated = false
+    }
+  }
+  return text
 }
 
 /**

@@ -2,28 +2,16 @@
 
 import { isJsonObject, type NormalizedUsage } from '../../normalized/index.ts'
 
-/** Counts of v1: `prompt_tokens`, `completion_tokens`, `precached_prompt_tokens`. */
-export function readV1Usage(raw: unknown): NormalizedUsage | null {
+/** Reads the counts of either contract: v2 streams may contain frames with the names of v1 (decisions 61). */
+export function readUsage(raw: unknown): NormalizedUsage | null {
   if (!isJsonObject(raw)) return null
+  const details = raw.input_tokens_details ?? raw.prompt_tokens_details
   return complete({
-    inputTokens: readCount(raw.prompt_tokens),
-    cacheReadTokens: readCount(raw.precached_prompt_tokens),
+    inputTokens: readCount(raw.input_tokens) ?? readCount(raw.prompt_tokens),
+    cacheReadTokens: readNested(details, 'cached_tokens') ?? readCount(raw.precached_prompt_tokens),
     cacheWriteTokens: null,
-    outputTokens: readCount(raw.completion_tokens),
-    reasoningTokens: readNested(raw.completion_tokens_details, 'reasoning_tokens'),
-    totalTokens: readCount(raw.total_tokens)
-  })
-}
-
-/** Counts of v2: `input_tokens` with their details, `output_tokens`. */
-export function readV2Usage(raw: unknown): NormalizedUsage | null {
-  if (!isJsonObject(raw)) return null
-  return complete({
-    inputTokens: readCount(raw.input_tokens),
-    cacheReadTokens: readNested(raw.input_tokens_details, 'cached_tokens'),
-    cacheWriteTokens: null,
-    outputTokens: readCount(raw.output_tokens),
-    reasoningTokens: readNested(raw.output_tokens_details, 'reasoning_tokens'),
+    outputTokens: readCount(raw.output_tokens) ?? readCount(raw.completion_tokens),
+    reasoningTokens: readNested(raw.output_tokens_details ?? raw.completion_tokens_details, 'reasoning_tokens'),
     totalTokens: readCount(raw.total_tokens)
   })
 }

@@ -1,6 +1,12 @@
 // The names by which clients declare tools that the provider runs itself, and their configuration (completions.md 5.5).
 
-import { type HostedTool, type HostedToolKind, isJsonObject, type JsonObject } from '../../normalized/index.ts'
+import {
+  type HostedTool,
+  type HostedToolKind,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue
+} from '../../normalized/index.ts'
 
 const kindByName = new Map<string, HostedToolKind>([
   ['web_search', 'web_search'],
@@ -42,7 +48,30 @@ export function readHostedTool(definition: JsonObject, sentType: string, kind: H
     ([name]) => !FUNCTION_MEMBERS.has(name) && name !== kind && name !== sentType
   )
   const config = { ...Object.fromEntries(beside), ...keepObject(definition[kind]), ...keepObject(definition[sentType]) }
-  return { type: 'hosted', kind, sentType, config }
+  return withTimezone({ type: 'hosted', kind, sentType, config }, config.user_location)
+}
+
+/**
+ * Reads a tool in the upstream's own shape, one member per tool such as `{"web_search":{…}}`; empty for any other tool (decisions 64).
+ * @param path the path of the tool in the client's body.
+ */
+export function readHostedMembers(definition: JsonObject, path: string): HostedTool[] {
+  return Object.entries(definition).flatMap(([member, config]) => {
+    const kind = isJsonObject(config) ? findHostedToolKind(member) : undefined
+    if (kind === undefined) return []
+    return [{ ...readHostedTool({ [member]: config }, member, kind), path: `${path}.${member}` }]
+  })
+}
+
+/** Adds the time zone of a `user_location`, which clients nest under `approximate` or not. */
+export function withTimezone(tool: HostedTool, location: JsonValue | undefined): HostedTool {
+  const timezone = readTimezone(location) ?? (isJsonObject(location) ? readTimezone(location.approximate) : undefined)
+  return timezone === undefined ? tool : { ...tool, timezone }
+}
+
+function readTimezone(location: JsonValue | undefined): string | undefined {
+  const timezone = isJsonObject(location) ? location.timezone : undefined
+  return typeof timezone === 'string' && timezone !== '' ? timezone : undefined
 }
 
 function keepObject(value: unknown): JsonObject | undefined {

@@ -1,13 +1,28 @@
 // Converts a tool result to a JSON object, because some providers accept no other result while clients send any text
 // (completions.md 4.5).
 
-import { type ContentPart, isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
+import {
+  type ContentPart,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type NormalizedMessage
+} from '../../normalized/index.ts'
 
 /** A result as an object and as its text, because some wires send the object and others its text. */
 export interface CoercedResult {
   object: JsonObject
   /** The JSON text of `object`; the client's text when it already is one. */
   text: string
+}
+
+/** Reads a result that is an object as its JSON text; undefined for any other content (decisions 64). */
+export function readResultText(
+  content: JsonValue | undefined
+): Pick<NormalizedMessage, 'content' | 'form'> | undefined {
+  return isJsonObject(content)
+    ? { content: [{ type: 'text', text: JSON.stringify(content) }], form: 'text' }
+    : undefined
 }
 
 /** How many times a text may be encoded as JSON text. */

@@ -1,7 +1,7 @@
 // Fetches the bytes of images that the upstream generated, for client protocols whose responses carry them.
 
 import type { Logger } from '../../../shared/logging.ts'
-import type { GeneratedFile, NormalizedEvent } from '../../normalized/index.ts'
+import { findFileKind, type GeneratedFile, type NormalizedEvent } from '../../normalized/index.ts'
 import type { EventCompleter } from '../http/hooks.ts'
 import type { CallContext } from '../types.ts'
 import type { FileCalls } from './files.ts'
@@ -42,5 +42,5 @@ export function createImageCompleter(dependencies: { download: FileCalls['downlo
 /** Whether an event is about an image without its bytes. */
 function isIncomplete(event: NormalizedEvent): event is Extract<NormalizedEvent, { type: 'file' }> {
   if (event.type !== 'file' || event.file.base64 !== undefined) return false
-  return event.file.target === 'image' || event.file.mediaType?.startsWith('image/') === true
+  return findFileKind(event.file) === 'image'
 }

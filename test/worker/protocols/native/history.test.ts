@@ -84,6 +84,15 @@ t.test('parts of text are joined with a line feed, pieces of one text with nothi
   t.strictSame(v1([{ ...parts, form: 'pieces' }]), [{ role: 'user', content: 'ab' }])
 })
 
+t.test('pieces stay one text with a call among them; only media between them separate them (decision 60)', async t => {
+  const text = (piece: string) => ({ type: 'text', text: piece }) as const
+  const turn: NormalizedMessage = { ...assistant(text('Let me '), call('c1', 'a'), text('look.')), form: 'pieces' }
+  t.match(v2([turn]), [{ content: [{ text: 'Let me look.' }, { function_call: { name: 'a' } }] }])
+  const file = { type: 'file', source: { kind: 'file-id', fileId: 'f' }, path: 'p' } as const
+  const mixed: NormalizedMessage = { ...user(text('a'), text('b'), file, text('c')), form: 'pieces' }
+  t.match(v1([mixed]), [{ content: 'ab\nc', attachments: ['f'] }])
+})
+
 t.test('a message without content is sent as an empty text', async t => {
   t.strictSame(v1([assistant(), say('user', 'x')]), [
     { role: 'assistant', content: '' },
@@ -287,6 +296,27 @@ t.test('a repeated id belongs to the latest open call', async t => {
     { name: 'b', content: '{"result":"second"}' }
   ])
 })
+
+t.test('a result that repeats an id of its turn is sent once, in a later turn again (decision 64)', async t => {
+  const once = tool(result('1', '"x"'), result('1', '"x"'))
+  const sent = v1([assistant(call('1', 'a')), once, tool(result('1', '"x"'))])
+  t.match(sent, [{ function_call: { name: 'a' } }, { name: 'a', content: '{"result":"x"}' }])
+  t.equal((sent as unknown[]).length, 2)
+  const withoutCall = [tool(result('c', '1', { name: 'a' })), tool(result('c', '1', { name: 'a' }))]
+  t.equal((v2(withoutCall) as unknown[]).length, 1)
+  const later = [...withoutCall.slice(0, 1), say('user', 'go on'), ...withoutCall.slice(1)]
+  t.equal((v2(later) as unknown[]).length, 3)
+})
+
+t.test(
+  'a state id that stands only beside the result is sent on v2 with the call and the result (decision 64)',
+  async t => {
+    const state = { native: { toolStateId: stateId } }
+    const messages = [assistant(call('foreign_1', 'a')), tool(result('foreign_1', '1', { state }))]
+    t.match(v2(messages), [{ tools_state_id: stateId }, { tools_state_id: stateId }])
+    t.notMatch(JSON.stringify(v1(messages)), stateId)
+  }
+)
 
 t.test('a result with neither a call nor a name is refused with its path (B9)', async t => {
   for (const write of [v1, v2]) {

@@ -17,6 +17,7 @@ export type NativeFace = ProviderFace<NativeOptions, NativeReading>
 
 export const plainReading: NativeReading = {
   toolNames: new Map(),
+  declaredNames: new Set(['a', 'b', 'f', 'g', 'get_weather', 'look', 'order_status', 'ping']),
   buffersToolCalls: false,
   keepsFirstCallOnly: false,
   expectsToolCall: false,

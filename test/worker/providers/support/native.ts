@@ -168,6 +168,7 @@ export function chatCall(prompt: string, options: ChatOptions = {}): ChatCall {
     attachments,
     reading: {
       toolNames: new Map(),
+      declaredNames: new Set(),
       buffersToolCalls: false,
       expectsToolCall: false,
       isStructuredOutput: false,

@@ -3,6 +3,7 @@
 
 import {
   type ContentPart,
+  createToolTurnState,
   invalidRequest,
   isJsonObject,
   type JsonObject,
@@ -24,6 +25,7 @@ import {
 import { readMediaUrl } from '../../shared/media-source.ts'
 import { readPlainMessage } from '../../shared/plain-message.ts'
 import { readToolArguments } from '../../shared/tool-arguments.ts'
+import { readResultText } from '../../shared/tool-result.ts'
 import type { CompletionsRequest } from './schema.ts'
 
 /** Reads `messages`. Raises `invalid_request` with the path of the missing or wrong member. */
@@ -50,6 +52,19 @@ function readMessage(message: JsonValue, path: string): NormalizedMessage {
     default:
       return readPromptMessage(message, { role: 'user', sentRole: role }, path)
   }
+}
+
+/** Adds the files that the client uploaded before: `attachments` holds their ids (decisions 64). */
+function addAttachments(read: NormalizedMessage, message: JsonObject, path: string): NormalizedMessage {
+  const ids = readOptionalArray(message, 'attachments', path)
+  if (ids === undefined || ids.length === 0) return read
+  const at = `${path}.attachments`
+  const fileIds = ids.map((id, index) => {
+    if (typeof id !== 'string' || id === '') throw wrongType(`${at}[${index}]`, 'the id of a file', id)
+    return id
+  })
+  read.uploadedFiles = { fileIds, path: at }
+  return read
 }
 
 type MessageHead = Pick<NormalizedMessage, 'role' | 'sentRole'>
@@ -90,7 +105,7 @@ function readAssistantMessage(message: JsonObject, path: string): NormalizedMess
 }
 
 function readToolResult(message: JsonObject, role: 'tool' | 'function', path: string): NormalizedMessage {
-  const { content, form } = readContent(message, path)
+  const { content, form } = readResultText(message.content) ?? readContent(message, path)
   const result: ToolResultPart = {
     type: 'tool-result',
     callId: readCallId(message),
@@ -100,14 +115,16 @@ function readToolResult(message: JsonObject, role: 'tool' | 'function', path: st
   }
   const name = readOptionalString(message, 'name', path)
   if (name !== undefined && name !== '') result.name = name
+  const toolStateId = readStateId(message)
+  if (toolStateId !== null) result.state = createToolTurnState(toolStateId)
   const sentRole = role === 'function' ? role : undefined
-  return { role: 'tool', content: [result], ...keepDefined({ sentRole, form }) }
+  return addAttachments({ role: 'tool', content: [result], ...keepDefined({ sentRole, form }) }, message, path)
 }
 
 function addName(read: NormalizedMessage, message: JsonObject, path: string): NormalizedMessage {
   const name = readOptionalString(message, 'name', path)
   if (name !== undefined) read.name = name
-  return read
+  return addAttachments(read, message, path)
 }
 
 function readContent(message: JsonObject, path: string): Pick<NormalizedMessage, 'content' | 'form'> {

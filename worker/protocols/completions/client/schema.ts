@@ -103,7 +103,7 @@ export type CompletionsAnnotation = {
 /** Extension: a run of a tool that the provider executed itself. */
 export type CompletionsToolExecution = { name: string; status: string; seconds_left?: number; censored?: boolean }
 /** Extension: a file that the provider made; `content` is base64. */
-export type CompletionsFile = { id: string; mime?: string; target?: string; content?: string }
+export type CompletionsFile = { id: string; mime?: string; target?: string; url?: string; content?: string }
 
 /** Members that extend the family's message; empty ones are omitted. */
 export type CompletionsExtensions = {

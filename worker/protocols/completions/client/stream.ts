@@ -6,6 +6,7 @@ import {
   createResponseAccumulator,
   type FileEvent,
   type FinishEvent,
+  type GeneratedFile,
   type HostedToolEndEvent,
   type HostedToolProgressEvent,
   type HostedToolStartEvent,
@@ -14,6 +15,7 @@ import {
   type ResponseAccumulator
 } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
+import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { writeCompletionsStreamError } from './errors.ts'
 import type { CompletionsAnnotation, CompletionsDelta } from './schema.ts'
 import { createCallDeltas } from './stream-calls.ts'
@@ -50,6 +52,8 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
   const annotations: CompletionsAnnotation[] = []
   /** Collects the hosted tool runs and the files; created with the first one, because most responses have none. */
   let extensions: ResponseAccumulator | undefined
+  /** Files that a line at the end of the content names. */
+  const listedFiles: GeneratedFile[] = []
   let contentLength = 0
   /** Offset of the latest text block in the whole content; undefined before the first block. */
   let textOffset: number | undefined
@@ -81,7 +85,10 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
       files = [],
       inline_data: data
     } = writeExtensions(extensions.response().items)
-    if (event.type === 'file') return chunkOf({ content: '', files })
+    if (event.type === 'file') {
+      if (isShownAsLine(event.file)) listedFiles.push(event.file)
+      return chunkOf({ content: '', files })
+    }
     const isDataNew = event.type === 'hosted-tool-end' && event.inlineData !== undefined && data !== undefined
     return chunkOf({ content: '', tool_executions: executions, ...(isDataNew ? { inline_data: data } : {}) })
   }
@@ -92,12 +99,14 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
     const usageText = JSON.stringify(writeUsage(usage))
     // A response without content still needs one chunk with the role and an empty content.
     const opening = hasChunk ? '' : chunk('"content":""')
+    const lines = writeFileLines(listedFiles, context.request, contentLength > 0)
+    const named = lines === '' ? '' : chunkOf({ content: lines })
     const sources = annotations.length === 0 ? '' : chunkOf({ annotations })
     const finish =
       `${beforeDelta}},"logprobs":null,"finish_reason":"${reason}"}],"usage":${wantsStreamUsage ? 'null' : usageText}` +
       `${metadataMember({ ...metadata, ...event.metadata })}}\n\n`
     const usageChunk = wantsStreamUsage && usage !== null ? `${head}],"usage":${usageText}}\n\n` : ''
-    return opening + sources + finish + usageChunk + DONE
+    return opening + named + sources + finish + usageChunk + DONE
   }
 
   function writeEvent(event: NormalizedEvent): string {

@@ -3,7 +3,9 @@
 import {
   type FinishReason,
   flattenToolName,
+  type GeneratedFile,
   type JsonObject,
+  type NormalizedRequest,
   type NormalizedResponse,
   type NormalizedUsage,
   type OutputItem,
@@ -12,6 +14,7 @@ import {
 } from '../../../normalized/index.ts'
 import type { ResponseContext } from '../../face.ts'
 import { selectMetadata } from '../../shared/completions-family/metadata.ts'
+import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
 import type {
   CompletionsAnnotation,
@@ -37,7 +40,7 @@ export function writeCompletionsResponse(response: NormalizedResponse, context: 
     choices: [
       {
         index: 0,
-        message: writeMessage(response.items, calls, usesLegacyFunctions),
+        message: writeMessage(response.items, calls, context.request),
         logprobs: null,
         finish_reason: mapFinishReason(response.finish.reason, { callCount: calls.length, usesLegacyFunctions })
       }
@@ -124,6 +127,7 @@ export function writeExtensions(items: readonly OutputItem[]): CompletionsExtens
       const file: CompletionsFile = { id: item.file.fileId }
       if (item.file.mediaType !== undefined) file.mime = item.file.mediaType
       if (item.file.target !== undefined) file.target = item.file.target
+      if (item.file.url !== undefined) file.url = item.file.url
       if (item.file.base64 !== undefined) file.content = item.file.base64
       files.push(file)
     }
@@ -138,11 +142,13 @@ export function writeExtensions(items: readonly OutputItem[]): CompletionsExtens
 function writeMessage(
   items: readonly OutputItem[],
   calls: readonly ToolCallItem[],
-  usesLegacyFunctions: boolean
+  request: NormalizedRequest
 ): CompletionsMessage {
   let content = ''
   const annotations: CompletionsAnnotation[] = []
+  const listedFiles: GeneratedFile[] = []
   for (const item of items) {
+    if (item.type === 'file' && isShownAsLine(item.file)) listedFiles.push(item.file)
     if (item.type !== 'text') continue
     for (const citation of item.citations) annotations.push(writeAnnotation(citation, content.length))
     content += item.text
@@ -151,6 +157,7 @@ function writeMessage(
   if (items.length === 1 && annotations.length === 0 && items[0]?.type === 'text') {
     return { role: 'assistant', content, refusal: null }
   }
+  content += writeFileLines(listedFiles, request, content !== '')
   const refusal = joinTexts(items, 'refusal', '')
   const reasoning = joinTexts(items, 'reasoning', '\n')
   const hasOtherContent = calls.length > 0 || refusal !== ''
@@ -158,7 +165,7 @@ function writeMessage(
     role: 'assistant',
     content: content === '' && hasOtherContent ? null : content,
     refusal: refusal === '' ? null : refusal,
-    ...writeCalls(calls, usesLegacyFunctions),
+    ...writeCalls(calls, request.usesLegacyFunctions),
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(annotations.length === 0 ? {} : { annotations }),
     ...writeExtensions(items)

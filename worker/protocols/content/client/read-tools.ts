@@ -13,7 +13,7 @@ import {
   type ToolChoice
 } from '../../../normalized/index.ts'
 import { keepDefined, readOptionalObject, readOptionalString, readString, wrongType } from '../../shared/field.ts'
-import { findHostedToolKind } from '../../shared/hosted-tools.ts'
+import { findHostedToolKind, withTimezone } from '../../shared/hosted-tools.ts'
 import { convertOpenApiSchema } from './openapi-schema.ts'
 import type { ContentRequest } from './schema.ts'
 import { readMember, spell, toCamelCase } from './spelling.ts'
@@ -64,7 +64,9 @@ function readTool(tool: JsonObject, path: string): NormalizedTool[] {
     const kind = findHostedToolKind(member)
     const at = `${path}.${member}`
     if (kind === undefined) return [{ type: 'unsupported', sentType: member, definition: value, path: at }]
-    return [{ type: 'hosted', kind, sentType: member, config: readConfig(value, member, kind), path: at }]
+    const location = isJsonObject(value) ? readMember(value, 'userLocation') : undefined
+    const config = readConfig(value, member, kind)
+    return [withTimezone({ type: 'hosted', kind, sentType: member, config, path: at }, location)]
   })
 }
 

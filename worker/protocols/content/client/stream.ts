@@ -4,6 +4,7 @@
 import {
   assertNever,
   flattenToolName,
+  type GeneratedFile,
   type HostedSource,
   mergeProviderState,
   type NormalizedEvent,
@@ -13,6 +14,7 @@ import {
   type UrlCitation
 } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
+import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { writeContentError } from './errors.ts'
 import { type ContentSummary, mapFinishReason, writePromptFeedback } from './finish-reason.ts'
 import type { ContentResponsePart } from './schema.ts'
@@ -68,6 +70,9 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
   let isEnded = false
   let usage: NormalizedUsage | null = null
   const content: ContentSummary = { hasContent: false, hasCall: false, hasRefusal: false }
+  let hasText = false
+  /** Files that a text at the end names, because SDKs show only the text of a response. */
+  const listedFiles: GeneratedFile[] = []
   const citations: UrlCitation[] = []
   /** The sources of each run of a hosted tool, in the order in which the runs began, as in the whole response. */
   const sources = new Map<number, readonly HostedSource[]>()
@@ -112,6 +117,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
   function writeText(text: string): string {
     if (text === '') return ''
     content.hasContent = true
+    hasText = true
     isAfterThought = false
     return `${flushParts()}${chunk(`{"text":${JSON.stringify(text)}}`)}`
   }
@@ -160,6 +166,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
 
   function writeFinish(event: Extract<NormalizedEvent, { type: 'finish' }>): string {
     isEnded = true
+    const lines = writeText(writeFileLines(listedFiles, context.request, hasText))
     const finishReason = mapFinishReason(event, content)
     const grounding = writeGrounding(citations, [...sources.values()].flat())
     // The chunk needs a content with a part, because the SDK's chat drops a turn whose last chunk has none.
@@ -176,7 +183,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
     })
     const counts = writeUsage(usage)
     const tail = counts === undefined ? identity : `${identity},"usageMetadata":${JSON.stringify(counts)}`
-    return flushParts() + framing.frame(`${last.slice(0, -1)},${tail}}`) + framing.end
+    return lines + flushParts() + framing.frame(`${last.slice(0, -1)},${tail}}`) + framing.end
   }
 
   function writeError(event: Extract<NormalizedEvent, { type: 'error' }>): string {
@@ -234,6 +241,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
         endBlock()
         return ''
       case 'file':
+        if (isShownAsLine(event.file) && event.file.base64 === undefined) listedFiles.push(event.file)
         if (isBlockOpen) heldParts.push(writeFile(event.file, event.state))
         else addParts([writeFile(event.file, event.state)])
         return ''

@@ -15,6 +15,7 @@ import {
   type UrlCitation
 } from '../../../normalized/index.ts'
 import type { ResponseContext } from '../../face.ts'
+import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { type ContentSummary, mapFinishReason, writePromptFeedback } from './finish-reason.ts'
 import type {
   ContentCallPart,
@@ -91,6 +92,7 @@ function writeParts(items: readonly OutputItem[], request: NormalizedRequest): C
   const showsThoughts = areThoughtsVisible(request)
   const isBare = wantsBareString(request)
   const parts: ContentResponsePart[] = []
+  const listedFiles: GeneratedFile[] = []
   for (const item of items) {
     switch (item.type) {
       case 'text':
@@ -107,12 +109,19 @@ function writeParts(items: readonly OutputItem[], request: NormalizedRequest): C
         break
       case 'file':
         parts.push(writeFile(item.file, item.state))
+        // The bytes themselves need no line.
+        if (isShownAsLine(item.file) && item.file.base64 === undefined) listedFiles.push(item.file)
         break
       case 'hosted-tool':
         break
     }
   }
+  addText(parts, writeFileLines(listedFiles, request, parts.some(isVisibleText)), undefined)
   return parts
+}
+
+function isVisibleText(part: ContentResponsePart): boolean {
+  return 'text' in part && part.text !== '' && part.thought !== true
 }
 
 /**

@@ -17,6 +17,7 @@ import {
 import { readObject, readOptionalBoolean, readOptionalString, readString, wrongType } from '../../shared/field.ts'
 import { readMediaUrl } from '../../shared/media-source.ts'
 import { readToolArguments } from '../../shared/tool-arguments.ts'
+import { readResultText } from '../../shared/tool-result.ts'
 import { GATEWAY_SIGNATURE } from './signature.ts'
 
 export interface BlockPlace {
@@ -112,6 +113,8 @@ function readToolResult(block: JsonObject, place: BlockPlace): ToolResultPart {
 function readResultContent(content: JsonValue | undefined, place: BlockPlace): ContentPart[] {
   if (content === undefined) return []
   if (typeof content === 'string') return [{ type: 'text', text: content }]
+  const text = readResultText(content)
+  if (text !== undefined) return text.content
   if (!Array.isArray(content)) throw wrongType(place.path, 'a string or an array', content)
   return content.flatMap((block, index) => {
     const path = `${place.path}[${index}]`

@@ -22,7 +22,7 @@ import {
   readOptionalString,
   readString
 } from '../../shared/field.ts'
-import { findHostedToolKind, readHostedTool } from '../../shared/hosted-tools.ts'
+import { findHostedToolKind, readHostedMembers, readHostedTool, withTimezone } from '../../shared/hosted-tools.ts'
 import { readToolSchema } from '../../shared/tool-schema.ts'
 import type { MessagesRequest } from './schema.ts'
 
@@ -43,7 +43,9 @@ interface DeclaredTool {
  */
 export function readToolUse(body: Pick<MessagesRequest, 'tools' | 'tool_choice'>): ToolUse {
   const sent = readOptionalArray(body, 'tools') ?? []
-  const declared = sent.flatMap((tool, index) => readTool(tool, `tools[${index}]`) ?? [])
+  const declared = sent.flatMap(
+    (tool, index) => readUntypedTool(tool, `tools[${index}]`) ?? readTool(tool, `tools[${index}]`) ?? []
+  )
   const choice = readOptionalObject(body, 'tool_choice')
   const parallelToolCalls = readParallelToolCalls(choice)
   return {
@@ -62,6 +64,12 @@ function readParallelToolCalls(choice: JsonObject | undefined): ParallelToolCall
   const isDisabled = choice && readOptionalBoolean(choice, 'disable_parallel_tool_use', 'tool_choice')
   if (isDisabled === undefined) return undefined
   return isDisabled ? 'refused' : 'requested'
+}
+
+/** Reads hosted tools in the upstream's own shape; undefined for a tool with a type or a name (decisions 64). */
+function readUntypedTool(tool: JsonValue, path: string): DeclaredTool[] | undefined {
+  if (!isJsonObject(tool) || 'type' in tool || 'name' in tool) return undefined
+  return readHostedMembers(tool, path).map(hosted => ({ name: hosted.sentType, tool: hosted }))
 }
 
 /** Undefined for an entry that cannot be called: not an object, or a function without a name. */
@@ -113,7 +121,7 @@ const SEARCH_MEMBERS: readonly string[] = ['indexes', 'flags']
 function readBuiltInTool(tool: JsonObject, sentType: string, kind: HostedToolKind): HostedTool {
   const members = [...(kind === 'web_search' ? SEARCH_MEMBERS : []), kind, sentType]
   const known = Object.fromEntries(Object.entries(tool).filter(([member]) => members.includes(member)))
-  return readHostedTool(known, sentType, kind)
+  return withTimezone(readHostedTool(known, sentType, kind), tool.user_location)
 }
 
 function readToolChoice(choice: JsonObject, declared: readonly DeclaredTool[]): ToolChoice {

@@ -3,12 +3,14 @@
 
 import {
   assertNever,
+  type GeneratedFile,
   type NormalizedEvent,
   type NormalizedUsage,
   type ProviderState,
   type ToolCallStartEvent
 } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
+import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { writeMessagesErrorBody } from './errors.ts'
 import type { MessagesContentBlock, MessagesContentDelta, MessagesStreamEvent } from './schema.ts'
 import { GATEWAY_SIGNATURE } from './signature.ts'
@@ -31,6 +33,9 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
   let usage: NormalizedUsage | null = null
   let callCount = 0
   let hasRefusal = false
+  let hasText = false
+  /** Files that a text block at the end names. */
+  const listedFiles: GeneratedFile[] = []
 
   /** Number of opened blocks. Block indexes count up from 0 without gaps, because the SDK finds blocks by position. */
   let blockCount = 0
@@ -48,6 +53,7 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
   }
 
   function openText(): string {
+    hasText = true
     return openBlock === 'text' ? '' : open(EMPTY_TEXT, 'text_delta', 'text')
   }
 
@@ -90,8 +96,10 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
 
   function writeFinish(event: Extract<NormalizedEvent, { type: 'finish' }>): string {
     isEnded = true
+    const lines = writeFileLines(listedFiles, context.request, hasText)
+    const files = lines === '' ? '' : close() + openText() + writeDelta(lines)
     // A response without content has one empty text block.
-    const closing = blockCount === 0 ? openText() + close() : close()
+    const closing = files + (blockCount === 0 ? openText() + close() : close())
     const delta = { container: null, ...writeStop(event, { callCount, hasRefusal }) }
     return (
       closing +
@@ -132,6 +140,9 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
         // The open block is not closed: an agent must not run a tool call that was cut off.
         isEnded = true
         return writeFrame(writeMessagesErrorBody(event.error, context))
+      case 'file':
+        if (isShownAsLine(event.file)) listedFiles.push(event.file)
+        return ''
       case 'text-start':
       case 'refusal-start':
       case 'reasoning-start':
@@ -139,7 +150,6 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
       case 'hosted-tool-start':
       case 'hosted-tool-progress':
       case 'hosted-tool-end':
-      case 'file':
         return ''
       default:
         return assertNever(event)

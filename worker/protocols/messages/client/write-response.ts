@@ -13,6 +13,7 @@ import {
   type ToolCallItem
 } from '../../../normalized/index.ts'
 import type { ResponseContext } from '../../face.ts'
+import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import type {
   MessagesContentBlock,
   MessagesDeltaUsage,
@@ -30,6 +31,13 @@ import type {
 export function writeMessagesResponse(response: NormalizedResponse, context: ResponseContext): MessagesResponse {
   const showsReasoning = isReasoningVisible(context.request)
   const content = response.items.flatMap(item => writeItem(item, { showsReasoning }))
+  const files = response.items.flatMap(item => (item.type === 'file' && isShownAsLine(item.file) ? [item.file] : []))
+  const lines = writeFileLines(
+    files,
+    context.request,
+    content.some(block => block.type === 'text')
+  )
+  if (lines !== '') content.push({ ...EMPTY_TEXT, text: lines })
   const stop = writeStop(response.finish, {
     callCount: content.filter(block => block.type === 'tool_use').length,
     hasRefusal: response.items.some(item => item.type === 'refusal' && item.text !== '')
@@ -116,7 +124,7 @@ function writeUsage(usage: NormalizedUsage | null): MessagesUsage {
   }
 }
 
-/** Hosted tool runs and generated files are not shown: the protocol has no block for them. Sources of a search are in the text. */
+/** Hosted tool runs and pictures are not shown: the protocol has no block for them. Sources of a search are in the text. */
 function writeItem(item: OutputItem, view: { showsReasoning: boolean }): MessagesContentBlock[] {
   switch (item.type) {
     case 'text':

@@ -4,10 +4,12 @@
 import { isJsonObject } from '../../../normalized/index.ts'
 import { hasOnlyMembers } from '../../../performance/repeated-frame.ts'
 import type { ResponseReader } from '../../face.ts'
+import { findFirstChoice, readChoiceContent, readPlainChoice } from '../choices.ts'
 import { NativeReader, type PayloadReader } from '../reader.ts'
 import type { NativeReaderOptions } from '../reading.ts'
 import { findStateId, type NativeResponseState, type Payload } from '../response-state.ts'
-import { readV2Usage } from '../usage.ts'
+import { readUsage } from '../usage.ts'
+import { SeenText } from './seen-text.ts'
 
 /** Creates the reader of one v2 response; streams and whole responses give the same events. */
 export function createNativeV2Reader(dependencies: NativeReaderOptions): ResponseReader {
@@ -17,12 +19,24 @@ export function createNativeV2Reader(dependencies: NativeReaderOptions): Respons
 const DONE_EVENT = 'response.message.done'
 
 class V2PayloadReader implements PayloadReader {
-  #textLength = 0
-  /** True while an event is read whose text repeats the text of the earlier events. */
-  #isRepetition = false
+  readonly #text = new SeenText()
+  readonly #reasoning = new SeenText()
+  /** True while an event is read whose text, or reasoning, repeats that of all earlier events. */
+  #repeatsText = false
+  #repeatsReasoning = false
+
+  isReadable(payload: Payload): boolean {
+    return (
+      isFilled(payload.messages) ||
+      isFilled(payload.choices) ||
+      isWord(payload.finish_reason) ||
+      isJsonObject(payload.usage) ||
+      isJsonObject(payload.tool_execution)
+    )
+  }
 
   readWhole(payload: Payload, state: NativeResponseState): boolean {
-    if (!Array.isArray(payload.messages)) return false
+    if (!Array.isArray(payload.messages) && !Array.isArray(payload.choices)) return false
     this.#read(payload, state)
     return true
   }
@@ -30,16 +44,16 @@ class V2PayloadReader implements PayloadReader {
   readEvent(payload: Payload, name: string, state: NativeResponseState): void {
     const isDone = name === DONE_EVENT || isWord(payload.finish_reason)
     state.calls.beginFrame(isDone)
-    this.#isRepetition = isDone && this.#textLength > 0 && countText(payload) === this.#textLength
+    if (isDone) this.#findRepetition(payload)
     this.#read(payload, state)
   }
 
   readPlainText(payload: Payload): string | undefined {
-    return readPlainText(payload)
+    return payload.choices === undefined ? readPlainText(payload) : readPlainChoice(payload)
   }
 
   takePlainText(text: string, state: NativeResponseState): void {
-    this.#textLength += text.length
+    this.#text.add(text)
     state.text(text)
   }
 
@@ -47,15 +61,30 @@ class V2PayloadReader implements PayloadReader {
     return name === DONE_EVENT
   }
 
-  #read(payload: Payload, state: NativeResponseState): void {
-    state.hosted.report(payload.tool_execution)
-    if (Array.isArray(payload.messages)) {
-      for (const message of payload.messages) if (isJsonObject(message)) this.#readMessage(message, state)
+  /** The last event may repeat the text of the earlier ones; any other text is more text (decisions 61). */
+  #findRepetition(payload: Payload): void {
+    let text = ''
+    let reasoning = ''
+    for (const message of listMessages(payload)) {
+      const role = readRole(message)
+      if (typeof message.reasoning_content === 'string') reasoning += message.reasoning_content
+      if (role === 'assistant') text += joinText(message)
+      else if (role === 'reasoning') reasoning += joinText(message)
     }
+    this.#repeatsText = this.#text.isRepeatedBy(text)
+    this.#repeatsReasoning = this.#reasoning.isRepeatedBy(reasoning)
+  }
+
+  #read(payload: Payload, state: NativeResponseState): void {
+    if (payload.additional_data !== undefined) state.hosted.readSteps(payload.additional_data)
+    state.hosted.report(payload.tool_execution)
+    const messages = listMessages(payload)
+    for (const message of messages) readResults(message, state)
+    for (const message of messages) this.#readMessage(message, state)
     const stateId = findStateId(payload)
-    if (stateId !== undefined) state.noteStateId(stateId, false)
+    if (stateId !== undefined) state.noteStateId(stateId, { role: 'assistant', holdsCalls: false })
     state.finishWord(payload.finish_reason)
-    if (payload.usage !== undefined) state.usage(readV2Usage(payload.usage))
+    if (payload.usage !== undefined) state.usage(readUsage(payload.usage))
   }
 
   #readMessage(message: Payload, state: NativeResponseState): void {
@@ -63,7 +92,7 @@ class V2PayloadReader implements PayloadReader {
     state.noteMessageId(message.message_id)
     state.hosted.report(message.tool_execution)
     state.inlineData(message.inline_data)
-    state.reasoning(message.reasoning_content)
+    this.#readReasoning(message.reasoning_content, state)
     const stateId = findStateId(message)
     const { content } = message
     let hasCall = false
@@ -75,11 +104,15 @@ class V2PayloadReader implements PayloadReader {
         hasCall ||= isJsonObject(part.function_call)
       }
     }
+    if (message.files !== undefined) state.files(message.files)
     if (message.function_call !== undefined) {
       state.functionCall(message.function_call, message, stateId)
       hasCall ||= isJsonObject(message.function_call)
     }
-    if (stateId !== undefined) state.noteStateId(stateId, hasCall)
+    if (Array.isArray(message.tool_calls)) {
+      for (const call of message.tool_calls) if (isJsonObject(call)) state.functionCall(call.function, call, stateId)
+    }
+    if (stateId !== undefined) state.noteStateId(stateId, { role, holdsCalls: hasCall })
     state.finishWord(message.finish_reason)
   }
 
@@ -93,11 +126,38 @@ class V2PayloadReader implements PayloadReader {
   }
 
   #readText(text: unknown, role: string, state: NativeResponseState): void {
-    if (typeof text !== 'string' || this.#isRepetition) return
-    this.#textLength += text.length
     // Text of other roles is exchanged between the upstream and its tools, not with the client.
-    if (role === 'assistant') state.text(text)
-    else if (role === 'reasoning') state.reasoning(text)
+    if (role === 'reasoning') this.#readReasoning(text, state)
+    else if (role === 'assistant' && typeof text === 'string' && !this.#repeatsText) {
+      this.#text.add(text)
+      state.text(text)
+    }
+  }
+
+  #readReasoning(text: unknown, state: NativeResponseState): void {
+    if (typeof text !== 'string' || this.#repeatsReasoning) return
+    this.#reasoning.add(text)
+    state.reasoning(text)
+  }
+}
+
+/** The messages of a payload; a choice in the form of chat completions is one message. */
+function listMessages(payload: Payload): Payload[] {
+  if (Array.isArray(payload.messages)) return payload.messages.filter(isJsonObject)
+  const choice = findFirstChoice(payload)
+  if (choice === undefined) return []
+  const { finish_reason: word } = choice
+  const content = readChoiceContent(choice, 'delta')
+  return [word === undefined ? (content ?? {}) : { ...content, finish_reason: word }]
+}
+
+/** Reads the results of functions that the upstream has run itself. */
+function readResults(message: Payload, state: NativeResponseState): void {
+  const { content } = message
+  if (!Array.isArray(content)) return
+  for (const part of content) {
+    const result: unknown = isJsonObject(part) ? part.function_result : undefined
+    if (result !== undefined) state.functionResult(result, findStateId(message))
   }
 }
 
@@ -126,14 +186,16 @@ function isWord(value: unknown): boolean {
   return typeof value === 'string' && value !== ''
 }
 
-/** Length of all texts of a payload. */
-function countText(payload: Payload): number {
-  let length = 0
-  for (const message of Array.isArray(payload.messages) ? payload.messages : []) {
-    const content: unknown = isJsonObject(message) ? message.content : undefined
-    for (const part of Array.isArray(content) ? content : []) {
-      if (isJsonObject(part) && typeof part.text === 'string') length += part.text.length
-    }
+function isFilled(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0
+}
+
+/** All text of a message. */
+function joinText({ content }: Payload): string {
+  if (typeof content === 'string') return content
+  let text = ''
+  for (const part of Array.isArray(content) ? content : []) {
+    if (isJsonObject(part) && typeof part.text === 'string') text += part.text
   }
-  return length
+  return text
 }

@@ -12,6 +12,7 @@ import type { ChatTarget, WrittenChat } from '../../face.ts'
 import { mergeV2Fields, readStorage } from '../additional-fields.ts'
 import { FORCED_TOOL_MODE, isLargestV2Model, PARALLEL_TOOL_CALLS_MEMBER } from '../constants.ts'
 import { selectEffort, writeResponseFormat, writeSampling } from '../generation.ts'
+import { findGroupStateId } from '../history.ts'
 import type { NativeOptions } from '../options.ts'
 import { finishChat, type PreparedRequest, prepareRequest } from '../prepare.ts'
 import type { NativeReading } from '../reading.ts'
@@ -46,6 +47,9 @@ export function writeNativeV2Chat(
   if (storage !== undefined) typed.storage = storage
   if (request.isStream) typed.stream = true
   const body = withDefaults(mergeV2Fields(typed, fields), options)
+  const timezone = findTimezone(request)
+  // The client's own `user_info` wins.
+  if (timezone !== undefined) body.user_info = { timezone, ...(isJsonObject(body.user_info) ? body.user_info : {}) }
   if (hasThread(storage)) delete body.model
   return finishChat(body, prepared, {
     base: options.v2Base,
@@ -87,6 +91,12 @@ function writeTools(prepared: PreparedRequest): JsonObject {
   }
   if (tools.length === 0) return {}
   return choice === undefined ? { tools } : { tools, tool_config: writeToolChoice(choice) }
+}
+
+/** The time zone that a hosted tool of the client names: the upstream has one for the whole request (decisions 64). */
+function findTimezone({ tools }: NormalizedRequest): string | undefined {
+  for (const tool of tools) if (tool.type === 'hosted' && tool.timezone !== undefined) return tool.timezone
+  return undefined
 }
 
 function writeToolChoice(choice: WireToolChoice): JsonObject {
@@ -138,7 +148,9 @@ function writeMessages(prepared: PreparedRequest): JsonObject[] {
 /** One message per state id with all its calls, then the results in the order of the calls, each under the same state id. */
 function writeCalls(turn: CallTurn, fileIds: string[], names: ToolNameMap): JsonObject[] {
   const messages: JsonObject[] = []
-  for (const { calls, stateId } of turn.groups) {
+  for (const group of turn.groups) {
+    const { calls } = group
+    const stateId = findGroupStateId(group)
     const isFirst = messages.length === 0
     const content: JsonObject[] = isFirst && turn.text !== '' ? [{ text: turn.text }] : []
     for (const { name, part } of calls) {

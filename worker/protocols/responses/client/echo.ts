@@ -9,6 +9,7 @@ import {
   type NormalizedRequest,
   type RequestEcho
 } from '../../../normalized/index.ts'
+import { readHostedMembers } from '../../shared/hosted-tools.ts'
 import type { ResponsesEcho, ResponsesRequest } from './schema.ts'
 import { findRequestedThread, isStored } from './stored-conversation.ts'
 
@@ -69,6 +70,8 @@ function writeTool(tool: JsonValue): JsonObject[] {
   if (!isJsonObject(tool)) return []
   const { function: nested, ...rest } = tool
   const type = tool.type ?? 'function'
+  const hosted = tool.type === undefined ? readHostedMembers(tool, '') : []
+  if (hosted.length > 0) return hosted.map(({ sentType, config }) => ({ ...config, type: sentType }))
   if (type !== 'function') return [tool]
   const definition = isJsonObject(nested) ? { ...rest, ...nested } : tool
   return [{ ...definition, type, parameters: definition.parameters ?? null, strict: definition.strict ?? null }]

@@ -1,8 +1,9 @@
-// Writes the output items of hosted tools: searches with their sources, and pictures. Other hosted tools have no item; the metadata
-// of the response names them (responses.md 5.4, 5.5, 7.5 and 7.6).
+// Writes the output items of hosted tools: searches with their sources, pictures and 3D models. Other hosted tools have no item; the
+// metadata of the response names them (responses.md 5.4, 5.5, 7.5 and 7.6, decisions 65).
 
 import {
   assertNever,
+  findFileKind,
   type GeneratedFile,
   type HostedToolEndEvent,
   type HostedToolProgressEvent,
@@ -13,7 +14,7 @@ import {
 import { CallBlock } from './blocks.ts'
 import { findImageTool } from './image-tool.ts'
 import type { OutputList } from './output-list.ts'
-import type { ResponsesImageGeneration, ResponsesWebSearch } from './schema.ts'
+import type { ResponsesImageGeneration, ResponsesModelGeneration, ResponsesWebSearch } from './schema.ts'
 
 interface SearchRun {
   kind: 'search'
@@ -59,6 +60,7 @@ export class HostedItems {
       case 'in-progress':
       case 'searching':
       case 'generating':
+      case 'interpreting':
         if (run.kind === 'search') {
           const phase = event.status === 'searching' ? 'searching' : 'in_progress'
           this.#list.emit?.({ type: `response.web_search_call.${phase}`, ...place, ...left })
@@ -83,15 +85,29 @@ export class HostedItems {
     const run = this.#runs.get(event.index)
     if (run === undefined || run.isDone) return
     if (run.kind === 'search') {
+      if (event.query !== undefined) run.item.action.query = event.query
       run.item.action.sources = event.sources.map(({ url }) => ({ type: 'url', url }))
       this.#finishSearch(run, event.status)
     } else if (event.status === 'failed') this.#finishImage(run, 'failed')
     else run.status = 'completed'
   }
 
-  /** Adds a file that the provider made. Only pictures have an item. */
-  file(file: GeneratedFile): void {
-    if (!isImage(file) || this.#callImageTool()) return
+  /** Adds a file that the provider made. False for a file of a kind that has no item. */
+  file(file: GeneratedFile): boolean {
+    switch (findFileKind(file)) {
+      case 'image':
+        this.#addImage(file)
+        return true
+      case 'model':
+        this.#addModel(file)
+        return true
+      default:
+        return false
+    }
+  }
+
+  #addImage(file: GeneratedFile): void {
+    if (this.#callImageTool()) return
     const run = this.#images.find(image => !image.isDone) ?? this.#startImage()
     const { item } = run
     item.result = file.base64 ?? null
@@ -99,6 +115,22 @@ export class HostedItems {
     if (file.mediaType !== undefined) item.mime = file.mediaType
     if (file.target !== undefined) item.target = file.target
     this.#finishImage(run, 'completed')
+  }
+
+  /** The SDK knows no events of its own for this item, so only the item itself is reported. */
+  #addModel({ fileId, mediaType, target, url }: GeneratedFile): void {
+    const item: ResponsesModelGeneration = {
+      id: this.#list.createId('m3d'),
+      type: 'model_3d_generate_call',
+      status: 'in_progress',
+      file_id: fileId
+    }
+    if (mediaType !== undefined) item.mime = mediaType
+    if (target !== undefined) item.target = target
+    if (url !== undefined) item.url = url
+    const index = this.#list.add(item)
+    item.status = 'completed'
+    this.#list.finish(index, item)
   }
 
   /** Ends the response. A run that was reported as completed stays completed, even without a picture. */
@@ -171,8 +203,4 @@ export class HostedItems {
     call.close('completed')
     return true
   }
-}
-
-function isImage(file: GeneratedFile): boolean {
-  return file.target === 'image' || file.mediaType?.startsWith('image/') === true
 }

@@ -6,7 +6,7 @@ import type { ResponsesItemEvent, ResponsesOutputItem } from './schema.ts'
 /** Receives an event. It must serialize the event at once, because the item in it changes afterwards. */
 export type EmitItemEvent = (event: ResponsesItemEvent) => void
 
-type IdPrefix = 'msg' | 'rs' | 'ws' | 'ig'
+type IdPrefix = 'msg' | 'rs' | 'ws' | 'ig' | 'm3d'
 
 export class OutputList {
   #items: ResponsesOutputItem[] = []

@@ -3,6 +3,7 @@
 
 import {
   assertNever,
+  type GeneratedFile,
   type HostedToolEndEvent,
   type JsonObject,
   type NormalizedEvent,
@@ -10,6 +11,7 @@ import {
   type OutputItem,
   type ToolCallStartEvent
 } from '../../../normalized/index.ts'
+import { writeFileLines } from '../../shared/generated-files.ts'
 import { CallBlock, type CallHead, type ClosingStatus, ReasoningBlock, RefusalBlock, TextBlock } from './blocks.ts'
 import { HostedItems } from './hosted-items.ts'
 import { type EmitItemEvent, OutputList } from './output-list.ts'
@@ -21,15 +23,19 @@ type Block = TextBlock | RefusalBlock | ReasoningBlock | CallBlock
 export class OutputMachine {
   readonly #list: OutputList
   readonly #hosted: HostedItems
+  readonly #request: NormalizedRequest
   readonly #splitName: (call: ToolCallStartEvent) => CallHead
   #block: Block | undefined
   /** The end event of the block has arrived. The block is closed only later, because the end of the response decides its status. */
   #isBlockEnded = false
   /** Results of hosted tools since the last text, with the index of their run. */
   #findings: Array<{ run: number; data: JsonObject }> = []
+  /** Files without an item of their own; a text at the end names them. */
+  readonly #files: GeneratedFile[] = []
 
   /** @param emit receives the events of a stream; absent for a whole response. */
   constructor(request: NormalizedRequest, emit?: EmitItemEvent) {
+    this.#request = request
     this.#list = new OutputList(request.requestId, emit)
     this.#hosted = new HostedItems(this.#list, request)
     this.#splitName = createNameSplitter(request.tools)
@@ -90,7 +96,7 @@ export class OutputMachine {
         return
       case 'file':
         this.#closeReasoning()
-        this.#hosted.file(event.file)
+        if (!this.#hosted.file(event.file)) this.#files.push(event.file)
         return
       case 'start':
       case 'usage':
@@ -104,6 +110,12 @@ export class OutputMachine {
 
   /** Ends the response: closes all items, and writes an empty message for a response without items. */
   finish(status: ClosingStatus): void {
+    const lines = writeFileLines(this.#files, this.#request, this.#block?.kind === 'text')
+    if (lines !== '' && this.#block?.kind !== 'text') {
+      this.#closeBlock(status)
+      this.#block = new TextBlock(this.#list)
+    }
+    if (this.#block?.kind === 'text') this.#block.add(lines)
     this.#closeBlock(status)
     this.#hosted.finish()
     if (this.items.length > 0) return
@@ -186,11 +198,12 @@ export function* replayItems(items: readonly OutputItem[]): Iterable<NormalizedE
         break
       }
       case 'hosted-tool': {
-        const { kind, name, sources, inlineData, itemsAtEnd = position + 1 } = item
+        const { kind, name, sources, query, inlineData, itemsAtEnd = position + 1 } = item
         const index = runs++
         yield { type: 'hosted-tool-start', index, kind, name }
         const status = item.status === 'failed' ? 'failed' : 'completed'
         const end: HostedToolEndEvent = { type: 'hosted-tool-end', index, status, sources }
+        if (query !== undefined) end.query = query
         if (inlineData !== undefined) end.inlineData = inlineData
         running.push({ itemsAtEnd, event: end })
         break

@@ -29,6 +29,7 @@ import {
 } from '../../shared/field.ts'
 import { readPlainMessage } from '../../shared/plain-message.ts'
 import { tryReadToolArguments } from '../../shared/tool-arguments.ts'
+import { readResultText } from '../../shared/tool-result.ts'
 import { InputCalls, type ReadCall } from './input-calls.ts'
 import { readContent } from './read-content.ts'
 import type { ResponsesRequest } from './schema.ts'
@@ -245,7 +246,7 @@ function readResult(item: JsonObject, output: JsonValue | undefined, path: strin
   const result: ToolResultPart = {
     type: 'tool-result',
     callId: findText(item, members),
-    content: readContent(output, outputPath).content,
+    content: (readResultText(output) ?? readContent(output, outputPath)).content,
     isError: false,
     path: `${path}.${isItem ? 'call_id' : 'tool_call_id'}`
   }

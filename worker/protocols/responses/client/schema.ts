@@ -143,12 +143,24 @@ export type ResponsesImageGeneration = {
   target?: string
 }
 
+/** Extension: a 3D model that the provider made; the client fetches it by its id or link. */
+export type ResponsesModelGeneration = {
+  id: string
+  type: 'model_3d_generate_call'
+  status: 'in_progress' | 'completed'
+  file_id: string
+  mime?: string
+  target?: string
+  url?: string
+}
+
 export type ResponsesOutputItem =
   | ResponsesMessage
   | ResponsesReasoning
   | ResponsesFunctionCall
   | ResponsesWebSearch
   | ResponsesImageGeneration
+  | ResponsesModelGeneration
 
 export type ResponsesUsage = {
   input_tokens: number

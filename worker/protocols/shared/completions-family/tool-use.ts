@@ -22,7 +22,7 @@ import {
   readString,
   wrongType
 } from '../field.ts'
-import { findHostedToolKind, readHostedTool } from '../hosted-tools.ts'
+import { findHostedToolKind, readHostedMembers, readHostedTool } from '../hosted-tools.ts'
 import type { ParameterTable } from '../parameters.ts'
 import { readToolSchema } from '../tool-schema.ts'
 
@@ -77,12 +77,26 @@ export function readTools(tools: readonly JsonValue[], path: string): Normalized
 function readTool(tool: JsonValue, path: string): NormalizedTool[] {
   if (!isJsonObject(tool)) return []
   const type = readOptionalString(tool, 'type', path)
-  if (type === undefined || type === 'function') return readFunctionTool(tool, { path })
+  if (type === undefined) return readUntypedTool(tool, path)
+  if (type === 'function') return readFunctionTool(tool, { path })
   if (type === 'namespace') return readNamespace(tool, path)
   const kind = findHostedToolKind(type)
   const typePath = `${path}.type`
   if (kind !== undefined) return [{ ...readHostedTool(tool, type, kind), path: typePath }]
   return [{ type: 'unsupported', sentType: type, definition: tool, path: typePath }]
+}
+
+/** A tool without a type is a function, or a tool in the upstream's own shape: hosted tools, or a list of functions. */
+function readUntypedTool(tool: JsonObject, path: string): NormalizedTool[] {
+  const functions = readFunctionTool(tool, { path })
+  if (functions.length > 0) return functions
+  const list = isJsonObject(tool.functions) ? tool.functions.specifications : undefined
+  const at = `${path}.functions.specifications`
+  const listed = Array.isArray(list) ? list : []
+  return [
+    ...readHostedMembers(tool, path),
+    ...listed.flatMap((one, index) => readFunctionTool(one, { path: `${at}[${index}]` }))
+  ]
 }
 
 function readNamespace(tool: JsonObject, path: string): NormalizedTool[] {

@@ -133,28 +133,31 @@ t.test('the positions of citations refer to the whole content', async t => {
   ])
 })
 
-t.test('hosted tool runs and files are written in members next to the content', async t => {
-  const written = message(assembler => {
-    const run = assembler.startHostedTool({ kind: 'web_search', name: 'web_search' })
-    assembler.hostedToolProgress(run, { status: 'in-progress', secondsLeft: 3, isCensored: false })
-    assembler.endHostedTool(run, { status: 'completed', inlineData: { sources: { 1: { url: 'u' } } } })
-    assembler.startHostedTool({ kind: 'image_generate', name: 'image_generate' })
-    assembler.file({ fileId: 'f1', mediaType: 'image/jpeg', target: 'image', base64: 'AAEC' })
-    assembler.file({ fileId: 'f2' })
-    assembler.text('Done.')
-  })
-  t.strictSame(written, {
-    role: 'assistant',
-    content: 'Done.',
-    refusal: null,
-    tool_executions: [
-      { name: 'web_search', status: 'completed', censored: false },
-      { name: 'image_generate', status: 'completed' }
-    ],
-    files: [{ id: 'f1', mime: 'image/jpeg', target: 'image', content: 'AAEC' }, { id: 'f2' }],
-    inline_data: { sources: { 1: { url: 'u' } } }
-  })
-})
+t.test(
+  'hosted tool runs and files are written in members next to the content, and a line names a file that is no image',
+  async t => {
+    const written = message(assembler => {
+      const run = assembler.startHostedTool({ kind: 'web_search', name: 'web_search' })
+      assembler.hostedToolProgress(run, { status: 'in-progress', secondsLeft: 3, isCensored: false })
+      assembler.endHostedTool(run, { status: 'completed', inlineData: { sources: { 1: { url: 'u' } } } })
+      assembler.startHostedTool({ kind: 'image_generate', name: 'image_generate' })
+      assembler.file({ fileId: 'f1', mediaType: 'image/jpeg', target: 'image', base64: 'AAEC' })
+      assembler.file({ fileId: 'f2' })
+      assembler.text('Done.')
+    })
+    t.strictSame(written, {
+      role: 'assistant',
+      content: 'Done.\n\nFile: f2',
+      refusal: null,
+      tool_executions: [
+        { name: 'web_search', status: 'completed', censored: false },
+        { name: 'image_generate', status: 'completed' }
+      ],
+      files: [{ id: 'f1', mime: 'image/jpeg', target: 'image', content: 'AAEC' }, { id: 'f2' }],
+      inline_data: { sources: { 1: { url: 'u' } } }
+    })
+  }
+)
 
 t.test('tokens written to a cache are shown where the provider reports them', async t => {
   const usage = {

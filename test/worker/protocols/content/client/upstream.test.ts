@@ -424,6 +424,7 @@ t.test('a streamed request is streamed by the upstream', async t => {
 
 const reading: NativeReading = {
   toolNames: new Map(),
+  declaredNames: new Set(),
   buffersToolCalls: false,
   keepsFirstCallOnly: false,
   expectsToolCall: false,

@@ -98,13 +98,13 @@ t.test('a signature ends its part, in texts, calls and files', async t => {
     assembler.startToolCall({ id: '1', name: 'f' })
     assembler.blockState(sign('s3'))
     assembler.closeBlock()
-    assembler.file({ fileId: 'f1' }, sign('s4'))
+    assembler.file({ fileId: 'f1', mediaType: 'image/png' }, sign('s4'))
   }
   t.strictSame(parts(build), [
     { text: 'a', thoughtSignature: 's1' },
     { text: 'b', thoughtSignature: 's2' },
     { functionCall: { id: '1', name: 'f', args: {} }, thoughtSignature: 's3' },
-    { fileData: { fileUri: 'files/f1' }, thoughtSignature: 's4' }
+    { fileData: { fileUri: 'files/f1', mimeType: 'image/png' }, thoughtSignature: 's4' }
   ])
 })
 

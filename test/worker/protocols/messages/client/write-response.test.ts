@@ -73,10 +73,15 @@ t.test('an empty response has one empty text, and a response with only calls has
   t.strictSame(
     contentOf(assembler => {
       assembler.startHostedTool({ kind: 'web_search', name: 'web_search' })
-      assembler.file({ fileId: 'f1' })
+      assembler.file({ fileId: 'f1', target: 'image' })
     }),
     [text('')],
-    'hosted tool runs and generated files are not shown'
+    'hosted tool runs and pictures are not shown'
+  )
+  t.strictSame(
+    contentOf(assembler => assembler.file({ fileId: 'f1', target: 'model' })),
+    [text('3D model: f1')],
+    'a file that is no picture is named'
   )
 })
 

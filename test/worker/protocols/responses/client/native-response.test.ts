@@ -195,7 +195,11 @@ t.test(
     t.match(response, {
       id: 'resp_th7',
       store: true,
-      metadata: { k: 'v', upstream_thread_id: 'th7', upstream_called_tools: '["code_interpreter"]' },
+      metadata: {
+        k: 'v',
+        upstream_thread_id: 'th7',
+        upstream_called_tools: '[{"index":0,"name":"code_interpreter","role":"assistant"}]'
+      },
       output: [{ type: 'message' }]
     })
   }

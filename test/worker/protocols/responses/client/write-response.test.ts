@@ -333,7 +333,7 @@ t.test('results of a search are in its item, and in the text that is open when t
   t.notOk(JSON.stringify(written.at(-2)).includes('inline_data'), 'results that arrive after the text are not in it')
 })
 
-t.test('an image is in its item, and without bytes its result is null', async t => {
+t.test('an image is in its item, and without bytes its result is null; a 3D model has an item of its own', async t => {
   const written = output(assembler => {
     const run = assembler.startHostedTool({ kind: 'image_generate', name: 'image_generate' })
     assembler.endHostedTool(run, { status: 'completed' })
@@ -358,6 +358,13 @@ t.test('an image is in its item, and without bytes its result is null', async t 
       result: null,
       file_id: 'f2',
       target: 'image'
+    },
+    {
+      id: `m3d_${requestId}`,
+      type: 'model_3d_generate_call',
+      status: 'completed',
+      file_id: 'f3',
+      target: '3dmodel'
     }
   ])
 })
