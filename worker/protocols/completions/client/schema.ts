@@ -128,8 +128,8 @@ export type CompletionsResponse = {
   created: number
   model: string
   choices: [{ index: 0; message: CompletionsMessage; logprobs: null; finish_reason: CompletionsFinishReason }]
-  /** null when the provider reported none. */
-  usage: CompletionsUsage | null
+  /** Absent when the provider reported none, because the SDK's type has no null here. */
+  usage?: CompletionsUsage
   system_fingerprint: string
   metadata?: Record<string, string>
 }
@@ -152,7 +152,8 @@ export type CompletionsChunk = {
   model: string
   system_fingerprint: string
   choices: [{ index: 0; delta: CompletionsDelta; logprobs: null; finish_reason: CompletionsFinishReason | null }] | []
-  usage: CompletionsUsage | null
+  /** Absent unless the chunk has the usage; null on chunks without it when the client requested a chunk of its own for it. */
+  usage?: CompletionsUsage | null
   metadata?: Record<string, string>
 }
 
