@@ -106,7 +106,8 @@ export function createSend<Written>(face: RouteFace<Written>) {
         const writer = face.createStreamWriter(context)
         const cut = openFilter()
         const reads = frames.map(frame => reader.push(Buffer.from(frame)))
-        return [...reads, reader.end()].map(events => writer.write(cut(events))).join('')
+        const written = [...reads, reader.end()].map(events => writer.write(cut(events))).join('')
+        return written + (writer.brokenEnd ?? '')
       }
     }
   }
