@@ -82,6 +82,11 @@ function requestRows(add: SectionRows) {
     ),
     GATEWAY_DEFAULT_MAX_TOKENS: add.optional(positive, 'Limit of output tokens for native requests that set none.'),
     GATEWAY_ENABLE_IMAGES: add.withDefault(kind.boolean, 'true', 'Accept images on native routes.'),
+    GATEWAY_JSON_OBJECT_MODE: add.withDefault(
+      kind.oneOf(['reject', 'any_object']),
+      'reject',
+      'Native requests for JSON without a schema: refused, or sent with the schema `{"type":"object"}`.'
+    ),
     GATEWAY_MAX_REQUEST_BODY_BYTES: add.withDefault(
       positive,
       '10485760',

@@ -27,7 +27,10 @@ export const chatParameters = {
   max_output_tokens: { class: 'supported', note: 'Another name of max_tokens, with priority over it.' },
   stop: { class: 'supported', note: 'Up to four strings; the gateway cuts the response at the first match.' },
   ...toolParameters,
-  response_format: { class: 'supported', note: 'text and json_schema; every other type is refused.' },
+  response_format: {
+    class: 'supported',
+    note: 'text, json_schema and json_object with a schema; other types are refused.'
+  },
   reasoning_effort: supported,
   reasoning: { class: 'supported', note: 'Its effort has priority over reasoning_effort.' },
   ...extraMembers,
