@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { readToolCallId } from '../../../worker/normalized/index.ts'
 import { lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
@@ -101,6 +103,23 @@ t.test('decision 57: a deferred tool is offered once a result refers to it, and 
   })
   t.equal(unnamed.status, 400)
   t.match(unnamed.json.error.message, /messages\.2\.content\.0\.content\.0\.tool_name/)
+})
+
+t.test('decision 57: the recorded search of a coding agent loads the tools that it found', async t => {
+  const file = '../../fixtures/recorded/agents/claude-messages-toolsearch-reference.json'
+  const { body } = JSON.parse(readFileSync(join(import.meta.dirname, file), 'utf8'))
+  const declared: Array<{ name: string; description: string; input_schema: object }> = body.tools
+  const offered = declared.filter(({ name }) => name !== placeholder.name)
+  for (const version of versions) {
+    const response = await post(`${gateway.url}/${version}/messages`, body)
+    t.equal(response.status, 200)
+    t.match(response.text, /"stop_reason":"tool_use"/)
+    t.strictSame(
+      listSentFunctions(sent()),
+      offered.map(({ name, description, input_schema }) => ({ name, description, parameters: input_schema }))
+    )
+    t.match(JSON.stringify(sent().messages.at(-1)), /Available tool: WebSearch.*Available tool: WebFetch/)
+  }
 })
 
 t.test('decision 57: a token count has the same tools and texts as the request', async t => {
