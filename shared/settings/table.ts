@@ -87,6 +87,11 @@ function requestRows(add: SectionRows) {
       'Store the conversation of a v2 Responses request that has no `store`.'
     ),
     GATEWAY_ENABLE_IMAGES: add.withDefault(kind.boolean, 'true', 'Accept images on native routes.'),
+    GATEWAY_JSON_OBJECT_MODE: add.withDefault(
+      kind.oneOf(['reject', 'any_object']),
+      'reject',
+      'Native requests for JSON without a schema: refused, or sent with the schema `{"type":"object"}`.'
+    ),
     GATEWAY_MAX_REQUEST_BODY_BYTES: add.withDefault(
       positive,
       '10485760',

@@ -35,7 +35,6 @@ function checkChunk(chunk: CompletionsChunk, first: CompletionsChunk | undefined
     check(chunk[member] !== undefined && chunk[member] === first?.[member], `${member} is the same in every chunk`)
   }
   check(Array.isArray(chunk.choices) && chunk.choices.length <= 1, 'there is at most one choice')
-  check('usage' in chunk, 'usage is present, as an object or null')
 }
 
 function checkChoices(chunks: readonly CompletionsChunk[], isComplete: boolean): void {
@@ -59,13 +58,17 @@ function checkChoices(chunks: readonly CompletionsChunk[], isComplete: boolean):
 }
 
 function checkUsage(chunks: readonly CompletionsChunk[]): void {
-  const withUsage = chunks.filter(chunk => chunk.usage !== null)
+  const withUsage = chunks.filter(({ usage }) => usage !== null && usage !== undefined)
+  const hasNull = chunks.some(({ usage }) => usage === null)
+  const isSeparate = chunks.at(-1)?.choices.length === 0
+  check(!hasNull || chunks.every(chunk => 'usage' in chunk), 'the usage is null on all chunks without one, or on none')
+  check(!hasNull || withUsage.length === 0 || isSeparate, 'it is null only beside a chunk of its own')
   check(withUsage.length <= 1, 'the usage occurs at most once')
   check(withUsage.length === 0 || withUsage[0] === chunks.at(-1), 'the usage is on the last chunk')
   for (const [position, chunk] of chunks.entries()) {
     const isEmpty = chunk.choices.length === 0
-    check(!isEmpty || (position === chunks.length - 1 && chunk.usage !== null), 'only a usage chunk has no choice')
-    if (chunk.usage !== null) checkCounts(chunk.usage)
+    check(!isEmpty || (position === chunks.length - 1 && withUsage.length > 0), 'only a usage chunk has no choice')
+    if (chunk.usage !== null && chunk.usage !== undefined) checkCounts(chunk.usage)
   }
 }
 

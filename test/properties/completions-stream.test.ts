@@ -81,6 +81,8 @@ t.test('the official SDK accumulates any stream to the non-streaming response (A
       const completion = await accumulateWithSdk(text)
       const whole = writeCompletionsResponse(accumulateEvents(playResponse(given.response).flat()), contextOf(given))
       const { choices, ...rest } = completion
+      // The null of the chunks stays in the SDK's message when no chunk with the usage follows; a whole response has no null.
+      if ((rest.usage as unknown) === null) delete rest.usage
       const { choices: wholeChoices, ...wholeRest } = whole
       assert.deepEqual(rest, wholeRest)
       assert.equal(choices[0]?.finish_reason, wholeChoices[0].finish_reason)

@@ -24,8 +24,14 @@ export interface ReadStream {
 export function readEventStream(text: string): ReadStream {
   check(text.endsWith('\n\n'), 'the stream ends with a blank line')
   const frames = text.slice(0, -2).split('\n\n')
-  for (const frame of frames) check(/^data: \{[^\n\r]+\}$/.test(frame), 'a frame is one data line with one object')
-  return readDocuments(frames.map(frame => JSON.parse(frame.slice('data: '.length))))
+  const last = frames.at(-1) ?? ''
+  const isFailed = last.startsWith('{"error":')
+  if (isFailed) check(/^\{[^\n\r]+\}$/.test(last), 'an error is one line with one object and without a prefix')
+  const inner = isFailed ? frames.slice(0, -1) : frames
+  for (const frame of inner) check(/^data: \{[^\n\r]+\}$/.test(frame), 'a frame is one data line with one object')
+  const documents = inner.map(frame => JSON.parse(frame.slice('data: '.length)))
+  check(!documents.some(document => 'error' in document), 'an error is no frame')
+  return readDocuments(isFailed ? [...documents, JSON.parse(last)] : documents)
 }
 
 /** Reads and checks a stream that is a JSON array. */

@@ -37,21 +37,35 @@ function play({ response, providerReason, thoughtSignature }: Extras, error?: Ga
 
 const bodyOf = ({ showsThoughts }: Extras): JsonObject => (showsThoughts ? withThoughts : {})
 
-function write(createWriter: typeof createContentStreamWriter, reads: NormalizedEvent[][], body: JsonObject): string {
+/** The text of a stream, and apart from it the error that is a chunk of its own. */
+function writeApart(
+  createWriter: typeof createContentStreamWriter,
+  reads: NormalizedEvent[][],
+  body: JsonObject
+): { text: string; brokenEnd: string | undefined } {
   const writer = createWriter(responseContext(body))
   const text = reads.map(read => writer.write(read)).join('')
   if (writer.write(reads.flat()) !== '') throw new Error('Something was written after the end.')
-  return text
+  return { text, brokenEnd: writer.brokenEnd }
 }
 
-/** Reads the bytes of a stream, cut at one place, with the SDK. */
-async function readWithSdk(text: string, cut: number) {
+function write(createWriter: typeof createContentStreamWriter, reads: NormalizedEvent[][], body: JsonObject): string {
+  const { text, brokenEnd = '' } = writeApart(createWriter, reads, body)
+  return text + brokenEnd
+}
+
+/** Reads the bytes of a stream, cut at one place, with the SDK. The body breaks off after `brokenEnd`. */
+async function readWithSdk(text: string, cut: number, brokenEnd?: string) {
   const bytes = Buffer.from(text)
   const at = bytes.length === 0 ? 0 : cut % bytes.length
+  const pieces = [bytes.subarray(0, at), bytes.subarray(at)].filter(piece => piece.length > 0)
+  if (brokenEnd !== undefined) pieces.push(Buffer.from(brokenEnd))
   const body = new ReadableStream({
-    start(controller) {
-      for (const piece of [bytes.subarray(0, at), bytes.subarray(at)]) if (piece.length > 0) controller.enqueue(piece)
-      controller.close()
+    pull(controller) {
+      const piece = pieces.shift()
+      if (piece !== undefined) controller.enqueue(piece)
+      else if (brokenEnd === undefined) controller.close()
+      else controller.error(new TypeError('terminated'))
     }
   })
   const sdk = createSdk(() => new Response(body, { headers: { 'content-type': 'text/event-stream' } }))
@@ -126,11 +140,11 @@ t.test('an error at any place ends the stream, and the official SDK throws it (A
     fc.asyncProperty(extras, fc.nat(), async (extras, cut) => {
       const error = new GatewayError('provider_timeout')
       const reads = play(extras, error)
-      const text = write(createContentStreamWriter, reads, bodyOf(extras))
-      const read = readEventStream(text)
+      const { text, brokenEnd = '' } = writeApart(createContentStreamWriter, reads, bodyOf(extras))
+      const read = readEventStream(text + brokenEnd)
       assert.equal(read.error?.status, 'DEADLINE_EXCEEDED')
       assert.deepEqual(readArrayStream(write(createContentArrayWriter, reads, bodyOf(extras))), read)
-      const thrown = await readWithSdk(text, cut).then(
+      const thrown = await readWithSdk(text, cut, brokenEnd).then(
         () => undefined,
         (thrown: unknown) => thrown
       )

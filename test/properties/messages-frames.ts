@@ -26,6 +26,8 @@ const isText = (value: unknown) => typeof value === 'string'
 const isName = (value: unknown) => isText(value) && value !== ''
 const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0
 const isNull = (value: unknown) => value === null
+/** For the members that the service omits when they have no value (decisions 40). */
+const isAbsent = (value: unknown) => value === undefined
 const isEmptyText = (value: unknown) => value === ''
 const is = (literal: string) => (value: unknown) => value === literal
 const isOf = (shape: AnyShape) => (value: unknown) => findWrong(value, shape) === undefined
@@ -35,16 +37,16 @@ const deltaUsage: Shape<MessageDeltaUsage> = {
   output_tokens: isCount,
   cache_creation_input_tokens: isCount,
   cache_read_input_tokens: isCount,
-  output_tokens_details: value => isNull(value) || isOf({ thinking_tokens: isCount })(value),
-  server_tool_use: isNull
+  output_tokens_details: value => isAbsent(value) || isOf({ thinking_tokens: isCount })(value),
+  server_tool_use: isAbsent
 }
 
 const usage: Shape<Usage> = {
   ...deltaUsage,
-  cache_creation: isNull,
-  inference_geo: isNull,
+  cache_creation: isAbsent,
+  inference_geo: isAbsent,
   service_tier: is('standard'),
-  speed: isNull
+  speed: isAbsent
 }
 
 const message: Shape<Message> = {
@@ -56,8 +58,8 @@ const message: Shape<Message> = {
   stop_reason: isNull,
   stop_sequence: isNull,
   stop_details: isNull,
-  container: isNull,
-  diagnostics: isNull,
+  container: isAbsent,
+  diagnostics: isAbsent,
   usage: isOf(usage)
 }
 
@@ -65,13 +67,13 @@ type KnownStops = 'end_turn' | 'max_tokens' | 'stop_sequence' | 'tool_use' | 're
 const stops: readonly KnownStops[] = ['end_turn', 'max_tokens', 'stop_sequence', 'tool_use', 'refusal']
 
 const messageDelta: Shape<RawMessageDeltaEvent.Delta> = {
-  container: isNull,
+  container: isAbsent,
   stop_reason: value => stops.some(stop => stop === value),
   stop_sequence: value => isNull(value) || isName(value),
   stop_details: value => isNull(value) || isOf({ type: is('refusal'), category: isNull, explanation: isNull })(value)
 }
 
-const textBlock: Shape<TextBlock> = { type: is('text'), text: isEmptyText, citations: isNull }
+const textBlock: Shape<TextBlock> = { type: is('text'), text: isEmptyText, citations: isAbsent }
 const thinkingBlock: Shape<ThinkingBlock> = { type: is('thinking'), thinking: isEmptyText, signature: isEmptyText }
 const redactedBlock: Shape<RedactedThinkingBlock> = { type: is('redacted_thinking'), data: isName }
 const toolUseBlock: Shape<Omit<ToolUseBlock, 'toolset_name'>> = {
@@ -178,13 +180,13 @@ function expectShape(value: unknown, shape: AnyShape): void {
   check(wrong === undefined, `${wrong} has the form of the SDK's type`)
 }
 
-/** The first member that is missing, wrong or unknown. */
+/** The first member that is missing, wrong or unknown. A missing member is checked as undefined. */
 function findWrong(value: unknown, shape: AnyShape): string | undefined {
   if (typeof value !== 'object' || value === null) return 'the object'
   const members = new Map(Object.entries(value))
   const checks = new Map(Object.entries(shape))
   return (
-    [...checks].find(([name, isRight]) => !members.has(name) || !isRight(members.get(name)))?.[0] ??
+    [...checks].find(([name, isRight]) => !isRight(members.get(name)))?.[0] ??
     [...members.keys()].find(name => !checks.has(name))
   )
 }

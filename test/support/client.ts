@@ -11,29 +11,50 @@ export interface HttpResponse {
   json: any
 }
 
+type Body = object | string | Uint8Array | ReadableStream
+
 /** Sends JSON (an object) or raw bytes (a string or buffer) and reads the whole response. */
-export async function post(
+export async function post(url: string, body: Body, headers: Record<string, string> = {}): Promise<HttpResponse> {
+  const { isCut, ...response } = await postUntilCut(url, body, headers)
+  if (isCut) throw new Error(`The response broke off after: ${response.text}`)
+  return response
+}
+
+/** As `post`, and reads what arrived of a response whose connection closes in the middle of it: then `isCut` is true. */
+export async function postUntilCut(
   url: string,
-  body: object | string | Uint8Array | ReadableStream,
+  body: Body,
   headers: Record<string, string> = {}
-): Promise<HttpResponse> {
+): Promise<HttpResponse & { isCut: boolean }> {
   const isRaw = typeof body === 'string' || body instanceof Uint8Array || body instanceof ReadableStream
-  return read(
-    await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: isRaw ? (body as string) : JSON.stringify(body),
-      ...(body instanceof ReadableStream ? { duplex: 'half' } : {})
-    } as RequestInit)
-  )
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: isRaw ? (body as string) : JSON.stringify(body),
+    ...(body instanceof ReadableStream ? { duplex: 'half' } : {})
+  } as RequestInit)
+  const { text, isCut } = await readUntilCut(response)
+  return { ...describe(response, text), isCut }
+}
+
+/** The text of a response; `isCut` when its connection closed before the end of the body. */
+export async function readUntilCut(response: Response): Promise<{ text: string; isCut: boolean }> {
+  const pieces: Uint8Array[] = []
+  let isCut = false
+  try {
+    for await (const piece of response.body ?? []) pieces.push(piece)
+  } catch {
+    isCut = true
+  }
+  return { text: Buffer.concat(pieces).toString('utf8'), isCut }
 }
 
 export async function get(url: string, headers: Record<string, string> = {}): Promise<HttpResponse> {
-  return read(await fetch(url, { headers }))
+  const response = await fetch(url, { headers })
+  return describe(response, await response.text())
 }
 
-async function read(response: Response): Promise<HttpResponse> {
-  const text = await response.text()
+function describe(response: Response, text: string): HttpResponse {
   let json: unknown
   try {
     json = JSON.parse(text)

@@ -31,6 +31,7 @@ const plainOptions: NativeOptions = {
   v1Base: '/v1',
   v2Base: '/v2',
   isImageInputEnabled: true,
+  jsonObjectMode: 'reject',
   attachmentLimits: {
     audioBytesMax: ATTACHMENT_BYTES_MAX,
     imageBytesMax: ATTACHMENT_BYTES_MAX,
@@ -108,7 +109,8 @@ export function createSend<Written>(face: RouteFace<Written>) {
         const writer = face.createStreamWriter(context)
         const cut = openFilter()
         const reads = frames.map(frame => reader.push(Buffer.from(frame)))
-        return [...reads, reader.end()].map(events => writer.write(cut(events))).join('')
+        const written = [...reads, reader.end()].map(events => writer.write(cut(events))).join('')
+        return written + (writer.brokenEnd ?? '')
       }
     }
   }

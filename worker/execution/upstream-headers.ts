@@ -36,6 +36,7 @@ const DENIED_NAMES = new Set([
   'accept',
   'accept-encoding',
   'accept-language',
+  'api-key',
   'authorization',
   'connection',
   'cookie',

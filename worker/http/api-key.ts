@@ -44,7 +44,8 @@ function digestOf(key: PresentedKey): Buffer {
 
 /**
  * The one key that counts: the first non-empty of bearer, query `x-api-key`, query `key`, header `x-api-key`, header
- * `x-goog-api-key`. A wrong one never falls through to the next. `isBearerTaken`: the bearer token is upstream authorization.
+ * `x-goog-api-key`, header `api-key` (Azure clients). A wrong one never falls through to the next. `isBearerTaken`: the bearer token
+ * is upstream authorization.
  */
 export function findApiKey(
   headers: IncomingHttpHeaders,
@@ -55,7 +56,10 @@ export function findApiKey(
   if (bearer !== undefined) return readHeaderBytes(bearer)
   const queried = readQueryText(query['x-api-key']) ?? readQueryText(query.key)
   if (queried !== undefined) return queried
-  const header = readHeaderText(headers['x-api-key']) ?? readHeaderText(headers['x-goog-api-key'])
+  const header =
+    readHeaderText(headers['x-api-key']) ??
+    readHeaderText(headers['x-goog-api-key']) ??
+    readHeaderText(headers['api-key'])
   return header === undefined ? undefined : readHeaderBytes(header)
 }
 

@@ -1,4 +1,7 @@
 // The writing end of a streamed response: head at once, one write per call, back-pressure that also ends at a client disconnect.
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
 
 export interface EventStreamWriter {
@@ -8,7 +11,9 @@ export interface EventStreamWriter {
   whenDrained(): Promise<void>
   /** Writes the last frames, if any, and ends the response. */
   end(text?: string): void
-  /** Nothing can be written any more: the response was ended, or the client disconnected. */
+  /** Writes the text so that the client reads it as a chunk of its own, then closes the connection in the middle of the response. */
+  cut(text: string): void
+  /** Nothing can be written any more: the response was ended or cut, or the client disconnected. */
   readonly isClosed: boolean
 }
 
@@ -27,6 +32,11 @@ export interface EventStreamOptions {
 const KEEP_ALIVE_INTERVAL_MS = 15_000
 /** A client that reads nothing for so long holds an upstream connection and a concurrency slot that others wait for. */
 const STALL_TIMEOUT_MS = 300_000
+/**
+ * Pause before and after the last chunk of a response that is cut. Clients join chunks that arrive together, and drop what they have
+ * not read yet when the connection breaks: without it an SDK reports a lost connection in place of the error in the chunk.
+ */
+const CUT_PAUSE_MS = 100
 
 /**
  * Starts a streamed response with status 200 and takes the reply over (completions contract, section 6.4). Call it when the first
@@ -61,12 +71,16 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
   })
   response.once('close', () => clearTimeout(keepAlive))
 
+  function isClosed(): boolean {
+    return context.isCut || response.destroyed || response.writableEnded
+  }
+
   return {
     get isClosed() {
-      return response.destroyed || response.writableEnded
+      return isClosed()
     },
     write(piece) {
-      if (piece.length === 0 || response.destroyed || response.writableEnded) return true
+      if (piece.length === 0 || isClosed()) return true
       keepAlive?.refresh()
       return response.write(piece)
     },
@@ -87,10 +101,31 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
     },
     end(text = '') {
       clearTimeout(keepAlive)
-      if (response.destroyed || response.writableEnded) return
+      if (isClosed()) return
       response.end(text)
+    },
+    cut(text) {
+      clearTimeout(keepAlive)
+      if (isClosed()) return
+      context.isCut = true
+      void cutWithPauses(response, text)
     }
   }
+}
+
+async function cutWithPauses(response: ServerResponse, text: string): Promise<void> {
+  await pause(CUT_PAUSE_MS)
+  if (response.destroyed) return
+  response.write(text)
+  await pause(CUT_PAUSE_MS)
+  if (!response.destroyed) destroyWhenSent(response)
+}
+
+/** Closes the connection of a response after the bytes that were written so far, without the end of the response. */
+function destroyWhenSent(response: ServerResponse): void {
+  if (response.socket !== null) response.socket.destroySoon()
+  // A pipelined response gets its socket, and then writes to it, when the response before it is complete.
+  else response.once('socket', (socket: Socket) => process.nextTick(() => socket.destroySoon()))
 }
 
 function startKeepAlive(options: EventStreamOptions, write: (text: string) => void): NodeJS.Timeout | undefined {
@@ -108,6 +143,7 @@ function createClosedWriter(): EventStreamWriter {
     isClosed: true,
     write: () => true,
     whenDrained: () => Promise.resolve(),
-    end: () => undefined
+    end: () => undefined,
+    cut: () => undefined
   }
 }

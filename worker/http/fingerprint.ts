@@ -19,6 +19,7 @@ export function findCallerKey(headers: IncomingHttpHeaders, query: QueryValues):
     readBearer(headers.authorization) ?? headers.authorization,
     headers['x-api-key'],
     headers['x-goog-api-key'],
+    headers['api-key'],
     query['x-api-key'],
     query.key
   ]

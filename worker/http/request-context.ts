@@ -84,6 +84,8 @@ export class RequestContext extends ObservedRequest {
   cancelBody: ((reason: GatewayError) => void) | undefined
   /** The response is a stream and its head has been sent. */
   isStreaming = false
+  /** The gateway itself closes the connection in the middle of the response, which ends a failed stream of some protocols. */
+  isCut = false
   /**
    * Aborted with a `GatewayError` when the client disconnects, at the drain deadline, and when the time of a non-streaming request
    * is up. Every upstream call of the request takes it.
@@ -245,7 +247,7 @@ export class RequestContext extends ObservedRequest {
     this.#isClosed = true
     if (this.#isQueued) this.incoming.socket.removeListener('close', this.#onConnectionClosed)
     clearTimeout(this.#deadline)
-    const isComplete = this.outgoing.writableFinished
+    const isComplete = this.outgoing.writableFinished || this.isCut
     if (!isComplete) this.abort(new GatewayError('client_disconnected'))
     this.#environment.onClosed(this)
     this.closed(this.incoming.socket.bytesWritten - this.#sentBytesBefore, isComplete)

@@ -24,6 +24,8 @@ export interface Sampling {
 
 export type OutputFormat =
   | { type: 'text' }
+  /** Any JSON object, without a schema; not every provider has this mode. `path` is the client's field that requests it. */
+  | { type: 'json-object'; path: string }
   | {
       type: 'json-schema'
       schema: JsonObject

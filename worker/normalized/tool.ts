@@ -21,6 +21,8 @@ export interface FunctionTool {
   strict?: boolean
   fewShotExamples?: JsonValue
   returnParameters?: JsonValue
+  /** The client wants the model to see this tool only after a search that has not found it yet. */
+  isDeferred?: true
   /** Path of the declaration in the client's body, for errors that are found after reading. */
   path?: string
 }
@@ -72,7 +74,7 @@ export interface CallableTools {
 
 /**
  * The tools that the model may use: duplicates by name are dropped (the first wins), an allow-list is applied, the choice `none`
- * leaves none. At most one hosted tool of a kind.
+ * leaves none. A deferred function is left out unless it is the choice. At most one hosted tool of a kind.
  */
 export function selectCallableTools(tools: readonly NormalizedTool[], choice: ToolChoice): CallableTools {
   const callable: CallableTools = { functions: [], hosted: [] }
@@ -86,6 +88,7 @@ export function selectCallableTools(tools: readonly NormalizedTool[], choice: To
       if (names.has(name)) continue
       names.add(name)
       if (allowed?.has(name) === false) continue
+      if (tool.isDeferred === true && !(choice.type === 'function' && choice.name === name)) continue
       callable.functions.push(tool)
     } else if (tool.type === 'hosted' && !kinds.has(tool.kind)) {
       kinds.add(tool.kind)

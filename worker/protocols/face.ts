@@ -48,6 +48,12 @@ export interface ResponseContext {
 export interface StreamWriter {
   /** The frames for the events of one upstream read. After the terminal event it returns '' for everything. */
   write(events: readonly NormalizedEvent[]): string
+  /**
+   * The error of a failed stream, in a protocol whose clients report a failure only when the error is a chunk of its own and the
+   * connection closes in the middle of the response. Undefined before the failure. Other protocols do not have this member: their
+   * `write` returns the error.
+   */
+  readonly brokenEnd?: string | undefined
 }
 
 /** An error response of a client protocol. */

@@ -98,6 +98,8 @@ export class StreamSink implements ClientSink {
     this.#stream ??= startEventStream(this.#reply, this.#options)
     const hasRoom = this.#stream.write(this.#writer.write(events))
     for (const event of events) this.#observe(event)
+    const { brokenEnd } = this.#writer
+    if (brokenEnd !== undefined) this.#stream.cut(brokenEnd)
     return hasRoom
   }
 
@@ -120,7 +122,13 @@ export class StreamSink implements ClientSink {
   fail(error: GatewayError): boolean {
     if (this.#stream === undefined) return false
     try {
-      this.#stream.end(this.#writer.write([{ type: 'error', error }]))
+      const text = this.#writer.write([{ type: 'error', error }])
+      const { brokenEnd } = this.#writer
+      if (brokenEnd === undefined) this.#stream.end(text)
+      else {
+        this.#stream.write(text)
+        this.#stream.cut(brokenEnd)
+      }
     } catch {
       this.#context.cut(error)
     }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { lastUpstreamChat, post, readFrames } from '../../support/client.ts'
+import { listNullMembers } from '../../support/null-members.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 
 const model = 'GigaChat-2'
@@ -85,11 +86,53 @@ t.test('completions 62: a v1 stream has one role, one finish and an end mark (A8
   for (const frame of frames.slice(0, -2)) {
     t.equal(frame.choices[0].finish_reason, null)
     t.equal(frame.choices[0].index, 0)
-    t.equal(frame.usage, null)
+    t.notOk('usage' in frame)
     t.equal(frame.id, last.id)
     t.equal(frame.created, last.created)
   }
 })
+
+t.test('decision 40: the only null members are those that the SDK’s types require', async t => {
+  const tools = [{ type: 'function', function: { name: 'f' } }]
+  for (const url of [v1, v2]) {
+    for (const [prompt, content] of [
+      ['[[text:Hi]]', []],
+      ['[[reason:why]][[text:Hi]]', []],
+      ['[[tool:f {}]]', ['content']],
+      ['[[nousage]]', []]
+    ] as const) {
+      const whole = await ask(url, prompt, { tools })
+      t.equal(whole.status, 200)
+      t.strictSame(listNullMembers(whole.json), [...content, 'logprobs', 'refusal'], prompt)
+      const frames = await stream(url, prompt, { tools })
+      t.strictSame(listNullMembers(...frames), ['finish_reason', 'logprobs'], prompt)
+    }
+  }
+})
+
+t.test(
+  'decision 54: usage is on the finish chunk or on a chunk of its own, and null only beside that chunk',
+  async t => {
+    for (const url of [v1, v2]) {
+      for (const more of [{}, { stream_options: {} }, { stream_options: { include_usage: false } }]) {
+        const frames = await stream(url, '[[chunks:Hel|lo]][[usage:19,8,5]]', more)
+        const [finish] = frames.slice(-2)
+        t.equal(finish.choices[0].finish_reason, 'stop')
+        t.match(finish.usage, { prompt_tokens: 19, completion_tokens: 8, total_tokens: 27 })
+        t.notOk(
+          frames.slice(0, -2).some(frame => 'usage' in frame),
+          JSON.stringify(more)
+        )
+      }
+      const frames = await stream(url, '[[chunks:Hel|lo]][[usage:19,8,5]]', { stream_options: { include_usage: true } })
+      const [finish, usage] = frames.slice(-3)
+      t.equal(finish.choices[0].finish_reason, 'stop')
+      t.strictSame(usage.choices, [])
+      t.match(usage.usage, { prompt_tokens: 19, completion_tokens: 8, total_tokens: 27 })
+      for (const frame of frames.slice(0, -2)) t.equal(frame.usage, null)
+    }
+  }
+)
 
 t.test('completions 63: usage is sent in a separate chunk when requested (D1)', async t => {
   const frames = await stream(v1, 'hi', { stream_options: { include_usage: true } })

@@ -3,12 +3,13 @@ import t from 'tap'
 import { upstreamChats } from '../../support/client.ts'
 import { LONG_GRACE, startDraining } from '../../support/drain.ts'
 import { catchError } from '../../support/errors.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
-import { call, emulatorOptions, generate, model, say, stream, versions } from './support.ts'
+import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/gateway.ts'
+import { waitUntil } from '../../support/processes.ts'
+import { call, emulatorOptions, failingStream, generate, model, say, stream, versions } from './support.ts'
 
 const emulator = await startEmulator(t, emulatorOptions)
 const gateway = await startGateway(t, {
-  env: { ...emulatorVariables(emulator), ...LONG_GRACE, UPSTREAM_TIMEOUT: '2' }
+  env: { ...emulatorVariables(emulator), ...LONG_GRACE, UPSTREAM_TIMEOUT: '2', GATEWAY_ACCESS_LOG: 'true' }
 })
 
 const client = (version: string) =>
@@ -33,6 +34,39 @@ t.test('content 61: an upstream failure before the stream is an HTTP status', as
     t.match(error, { status: 429 })
   }
 })
+
+t.test(
+  'decision 52: a failed stream ends with its error alone and a broken connection, and is no client disconnect in the log',
+  async t => {
+    for (const version of versions) {
+      for (const [directive, status, errorType] of [
+        ['[[die:2]]', 502, 'connect_error'],
+        ['[[errframe:429 message=slow]]', 429, 'http_429']
+      ] as const) {
+        for (const query of ['?alt=sse', '?alt=json'] as const) {
+          const prompt = `${directive}[[chunks:one|two|three]]`
+          const { response, error } = await failingStream(gateway, version, prompt, query)
+          t.match(error, { code: status }, directive)
+          const id = response.headers.get('x-request-id')
+          const findLine = () => readLog(gateway).find(line => line.event === 'http_access' && line.request_id === id)
+          await waitUntil(() => findLine() !== undefined, 'the stream has its line')
+          t.match(findLine(), { status: 200, lifecycle: 'streaming_aborted', error_type: errorType }, directive)
+        }
+        const texts: unknown[] = []
+        const thrown = await catchError(async () => {
+          const contents = `${directive}[[chunks:one|two|three]]`
+          for await (const { text } of await client(version).models.generateContentStream({ model, contents })) {
+            texts.push(text)
+          }
+        })
+        t.ok(thrown instanceof ApiError, directive)
+        t.match(thrown, { status })
+        t.equal(texts[0], 'one')
+      }
+    }
+    t.notOk(readLog(gateway).some(line => line.status === 499))
+  }
+)
 
 t.test('content 66: every upstream status is mapped to a status, code and details that contain no address', async t => {
   const rows = [

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
+import { listNullMembers } from '../../support/null-members.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { listSentFunctions } from '../../support/upstream.ts'
 import { callsOf, emulatorOptions, generate, partsOf, stream, textOf, type Version, versions } from './support.ts'
@@ -26,6 +27,19 @@ function sent() {
 function sentFormat(version: Version) {
   return version === 'v1' ? sent().response_format : sent().model_options.response_format
 }
+
+t.test('decision 40: no member of a response or a chunk is null', async t => {
+  const tools = [{ functionDeclarations: [{ name: 'A' }] }]
+  for (const version of versions) {
+    for (const prompt of ['[[text:Hi]]', '[[reason:why]]', '[[tool:A {}]]', '[[nousage]]', '[[finish:blacklist]]']) {
+      const whole = await generate(gateway, version, prompt, { tools })
+      t.equal(whole.status, 200)
+      t.strictSame(listNullMembers(whole.json), [], prompt)
+      const { chunks } = await stream(gateway, version, prompt, { tools })
+      t.strictSame(listNullMembers(...chunks), [], prompt)
+    }
+  }
+})
 
 t.test('content 51: a response schema becomes the upstream’s response format, converted', async t => {
   for (const version of versions) {

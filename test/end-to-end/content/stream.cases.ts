@@ -8,6 +8,7 @@ import {
   call,
   callsOf,
   emulatorOptions,
+  failingStream,
   generate,
   model,
   partsOf,
@@ -64,9 +65,6 @@ t.test('content 57: alt=json streams a JSON array, and without alt the stream is
     t.match(plain.response.headers.get('content-type'), /^text\/event-stream/)
     t.equal(textOf(...plain.chunks), 'Hello')
 
-    const cut = say('[[errframe:503 message=gone]][[chunks:one|two]]')
-    const failed = await call(gateway, version, 'streamGenerateContent', cut, { query: '?alt=json' })
-    t.match(failed.json.at(-1), { error: { code: 503, status: 'UNAVAILABLE' } })
     const refused = await call(gateway, version, 'streamGenerateContent', say('[[error:429]]'), { query: '?alt=json' })
     t.equal(refused.status, 429)
     t.match(refused.json, { error: { code: 429, status: 'RESOURCE_EXHAUSTED' } })
@@ -112,7 +110,7 @@ t.test('content 59, 60: a call is one chunk, wherever the upstream sends the fin
   }
 })
 
-t.test('content 62: a failure within the stream is a frame with a numeric code, and the SDK throws (A14)', async t => {
+t.test('content 62: a failure within the stream is an error with a numeric code, and the SDK throws (A14)', async t => {
   for (const version of versions) {
     for (const [directive, code, status] of [
       ['[[die]]', 502, 'UNAVAILABLE'],
@@ -122,10 +120,10 @@ t.test('content 62: a failure within the stream is a frame with a numeric code, 
       ['[[errframe:500 message=broken]]', 500, 'INTERNAL']
     ] as const) {
       const prompt = `${directive}[[chunks:one|two|three]]`
-      const { response, chunks } = await stream(gateway, version, prompt)
+      const { response, chunks, error: sent } = await failingStream(gateway, version, prompt)
       t.equal(response.status, 200)
       t.match(chunks[0], { candidates: [{ content: { parts: [{ text: 'one' }] } }] }, directive)
-      t.match(chunks.at(-1), { error: { code, status, message: String } }, directive)
+      t.match(sent, { code, status, message: String }, directive)
       t.notMatch(response.text, /127\.0\.0\.1|api\/v[12]/)
       t.notOk(chunks.some(chunk => chunk.candidates?.[0].finishReason !== undefined))
       const error = await catchError(async () => {
@@ -135,6 +133,21 @@ t.test('content 62: a failure within the stream is a frame with a numeric code, 
       })
       t.ok(error instanceof ApiError, directive)
       t.match(error, { status: code })
+    }
+  }
+})
+
+t.test('decision 52: a failed array has its error as the last element, and its connection breaks', async t => {
+  for (const version of versions) {
+    for (const [directive, code, status] of [
+      ['[[die:2]]', 502, 'UNAVAILABLE'],
+      ['[[errframe:503 message=gone]]', 503, 'UNAVAILABLE']
+    ] as const) {
+      const prompt = `${directive}[[chunks:one|two|three]]`
+      const { response, chunks, error } = await failingStream(gateway, version, prompt, '?alt=json')
+      t.equal(response.status, 200)
+      t.match(textOf(...chunks), /^one/, directive)
+      t.match(error, { code, status, message: String }, directive)
     }
   }
 })

@@ -1,7 +1,7 @@
 // Shared by the tests of the content family: minimal requests, and the chunks of a stream.
 
 import type { createEmulator } from '../../../ops/emulator/server.ts'
-import { type HttpResponse, post } from '../../support/client.ts'
+import { type HttpResponse, post, postUntilCut } from '../../support/client.ts'
 
 export const model = 'gemini-2.5-pro'
 /** The v2 model that may return several calls. */
@@ -32,8 +32,28 @@ export function call(
   body: object | string,
   options: Options = {}
 ): Promise<HttpResponse> {
-  const path = `/${version}/v1beta/models/${options.model ?? model}:${operation}${options.query ?? ''}`
-  return post(gateway.url + path, body, options.headers)
+  return post(urlOf(gateway, version, operation, options), body, options.headers)
+}
+
+function urlOf(gateway: { url: string }, version: Version, operation: string, options: Options): string {
+  return `${gateway.url}/${version}/v1beta/models/${options.model ?? model}:${operation}${options.query ?? ''}`
+}
+
+/** Requests a stream that fails: the text before its error, and the error, behind which the connection must close. */
+export async function failingStream(
+  gateway: { url: string },
+  version: Version,
+  text: string,
+  query: '?alt=sse' | '?alt=json' = '?alt=sse'
+): Promise<{ response: HttpResponse; chunks: Chunk[]; error: Chunk }> {
+  const url = urlOf(gateway, version, 'streamGenerateContent', { query })
+  const response = await postUntilCut(url, say(text))
+  if (!response.isCut) throw new Error(`The connection stayed open behind: ${response.text}`)
+  if (query === '?alt=json') {
+    return { response, chunks: response.json.slice(0, -1), error: response.json.at(-1).error }
+  }
+  const [, frames = '', error = ''] = /^([\s\S]*\n\n)(\{"error":[^\n]+\})\n\n$/.exec(response.text) ?? []
+  return { response, chunks: readChunks(frames), error: JSON.parse(error).error }
 }
 
 /** Sends one question, or the contents of `more`. */

@@ -1,6 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import t from 'tap'
 import { lastUpstreamChat } from '../../support/client.ts'
+import { listNullMembers } from '../../support/null-members.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { listSentFunctions } from '../../support/upstream.ts'
 import { addUp, ask, model, stream, versions } from './support.ts'
@@ -20,6 +21,31 @@ function sentFormat() {
   const { body } = lastUpstreamChat(emulator)
   return body.response_format ?? body.model_options?.response_format
 }
+
+t.test('decision 40: a member without a value is omitted, and only the stop members are null', async t => {
+  for (const version of versions) {
+    const stops = ['stop_details', 'stop_sequence']
+    for (const [prompt, nulls] of [
+      ['[[text:Hi]]', stops],
+      ['[[reason:why]][[text:Hi]]', stops],
+      ['[[tool:look_up {}]]', stops],
+      ['[[nousage]]', stops],
+      ['[[finish:blacklist]][[text:a]]', ['category', 'explanation', 'stop_sequence']]
+    ] as const) {
+      const whole = await ask(gateway, version, prompt, { tools: [tool] })
+      t.equal(whole.status, 200)
+      t.strictSame(listNullMembers(whole.json), nulls, prompt)
+      const { events } = await stream(gateway, version, prompt, { tools: [tool] })
+      const [start, ...rest] = events
+      t.strictSame(listNullMembers(start), ['stop_details', 'stop_reason', 'stop_sequence'], prompt)
+      t.strictSame(listNullMembers(...rest), nulls, prompt)
+    }
+    const { json } = await ask(gateway, version, '[[text:Hi]]')
+    t.strictSame(json.content, [{ type: 'text', text: 'Hi' }])
+    const members = ['content', 'id', 'model', 'role', 'stop_details', 'stop_reason', 'stop_sequence', 'type', 'usage']
+    t.strictSame(Object.keys(json).sort(), members)
+  }
+})
 
 t.test('messages 48: thinking blocks of the history are not sent upstream', async t => {
   const messages = [

@@ -29,6 +29,29 @@ t.test('messages 10: the blocks of a system array become one system message at t
   t.strictSame((await sent('v1', { system: 'alone' })).conversation[0], { role: 'system', content: 'alone' })
 })
 
+t.test('decision 57: billing lines of a system instruction are not sent', async t => {
+  const line = 'x-anthropic-billing-header: cc_version=2.1.330; cc_entrypoint=sdk-cli; cch=0e1f2;'
+  const user = { role: 'user', content: 'hi' }
+  for (const [system, text] of [
+    [
+      [
+        { type: 'text', text: line },
+        { type: 'text', text: 's1' }
+      ],
+      's1'
+    ],
+    [`${line}\r\ns1\n${line}\ns2`, 's1\ns2'],
+    [`s1 ${line}`, `s1 ${line}`],
+    ['about x-anthropic-billing-header', 'about x-anthropic-billing-header']
+  ] as const) {
+    t.strictSame((await sent('v1', { system })).conversation, [{ role: 'system', content: text }, user])
+    t.strictSame((await sent('v2', { system })).conversation[0], { role: 'system', content: [{ text }] })
+  }
+  t.strictSame((await sent('v1', { system: line })).conversation, [user])
+  const messages = [user, { role: 'system', content: `${line}\nrules` }]
+  t.strictSame((await sent('v1', {}, messages)).conversation, [{ role: 'system', content: 'rules' }, user])
+})
+
 t.test('an empty system is not sent as a message', async t => {
   for (const system of [undefined, null, '', [], [{ type: 'text', text: '' }]]) {
     t.strictSame((await sent('v1', { system })).conversation, [{ role: 'user', content: 'hi' }])
@@ -63,6 +86,12 @@ t.test('messages 11, 12: a temperature of zero becomes a top_p of zero, any othe
     model_options: { temperature: 0.3, top_p: 0.5 }
   })
   t.strictSame((await sent('v1', { temperature: -1 })).rest, {})
+})
+
+t.test('decision 56: a top_p or top_k of -1 is not set', async t => {
+  for (const version of versions) t.strictSame((await sent(version, { top_p: -1, top_k: -1 })).rest, {}, version)
+  t.strictSame((await sent('v1', { temperature: 0.3, top_p: -1 })).rest, { temperature: 0.3 })
+  t.strictSame((await sent('v1', { top_p: 0.1 })).rest, { top_p: 0.1 })
 })
 
 t.test('messages 13, 14: parameters that only the vendor’s service has are accepted and not sent upstream', async t => {

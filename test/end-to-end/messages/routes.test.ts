@@ -39,23 +39,16 @@ t.test(
       type: 'message',
       role: 'assistant',
       model,
-      content: [{ type: 'text', text: 'Hello', citations: null }],
+      content: [{ type: 'text', text: 'Hello' }],
       stop_reason: 'end_turn',
       stop_sequence: null,
       stop_details: null,
-      container: null,
-      diagnostics: null,
       usage: {
         input_tokens: 19,
         output_tokens: 8,
         cache_creation_input_tokens: 0,
         cache_read_input_tokens: 5,
-        output_tokens_details: null,
-        server_tool_use: null,
-        cache_creation: null,
-        inference_geo: null,
-        service_tier: 'standard',
-        speed: null
+        service_tier: 'standard'
       }
     })
   }

@@ -76,10 +76,10 @@ t.test('messages 53: a plain text stream has the family’s complete sequence of
       { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'lo' } },
       { type: 'content_block_stop', index: 0 }
     ])
-    t.match(rest.slice(3), [
+    t.strictSame(rest.slice(3), [
       {
         type: 'message_delta',
-        delta: { stop_reason: 'end_turn', stop_sequence: null, stop_details: null, container: null },
+        delta: { stop_reason: 'end_turn', stop_sequence: null, stop_details: null },
         usage: { input_tokens: 19, output_tokens: 8, cache_read_input_tokens: 5, cache_creation_input_tokens: 0 }
       },
       { type: 'message_stop' }

@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { readToolCallId } from '../../../worker/normalized/index.ts'
-import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
+import { lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
-import { listSentFunctions } from '../../support/upstream.ts'
+import { lastReceived, listSentFunctions } from '../../support/upstream.ts'
 import { addUp, ask, largest, model, type StreamEvent, stream, type Version, versions } from './support.ts'
 
 const { emulator, gateway } = await startSharedGateway()
@@ -47,6 +49,94 @@ t.test('messages 26: two tools on v2 are one entry with two specifications', asy
     input: { city: 'Paris' },
     caller: { type: 'direct' }
   })
+})
+
+const search = { name: 'ToolSearch', input_schema: { type: 'object' } }
+const deferredA = { ...A, defer_loading: true }
+const deferredB = { ...B, defer_loading: true }
+const placeholder = { name: 'DeferredToolPlaceholder', input_schema: { type: 'object' }, defer_loading: true }
+const deferred = [search, deferredA, deferredB, placeholder]
+const sentNames = () => listSentFunctions(sent()).map(({ name }) => name)
+const found = (...names: string[]) => [
+  { role: 'user', content: 'hi' },
+  { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: search.name, input: {} }] },
+  {
+    role: 'user',
+    content: [
+      {
+        type: 'tool_result',
+        tool_use_id: 'toolu_1',
+        content: names.map(name => ({ type: 'tool_reference', tool_name: name }))
+      }
+    ]
+  }
+]
+
+t.test('decision 57: a deferred tool is offered once a result refers to it, and a placeholder never', async t => {
+  for (const version of versions) {
+    await ask(gateway, version, 'hi', { tools: deferred })
+    t.strictSame(sentNames(), [search.name])
+    const messages = found(B.name, placeholder.name)
+    t.equal((await ask(gateway, version, '', { tools: deferred, messages })).status, 200)
+    t.strictSame(listSentFunctions(sent()).slice(1), [wireB])
+    t.equal(sentNames()[0], search.name)
+    const result = sent().messages.at(-1)
+    const text = version === 'v1' ? result.content : JSON.stringify(result.content[0].function_result.result)
+    t.strictSame(JSON.parse(text), {
+      result: `Available tool: ${B.name}\nAvailable tool: ${placeholder.name}`
+    })
+    await ask(gateway, version, 'hi', { tools: deferred, tool_choice: { type: 'tool', name: A.name } })
+    t.ok(sentNames().includes(A.name), 'a chosen tool is offered')
+    // The service’s own search tool is not run here, so the deferred tools could never be found.
+    const byService = { type: 'tool_search_tool_regex_20251119', name: 'tool_search_tool_regex' }
+    await ask(gateway, version, 'hi', { tools: [byService, deferredA, placeholder] })
+    t.strictSame(sentNames(), [A.name])
+  }
+  const unnamed = await ask(gateway, 'v1', '', {
+    messages: [
+      ...found().slice(0, 2),
+      {
+        role: 'user',
+        content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'tool_reference' }] }]
+      }
+    ]
+  })
+  t.equal(unnamed.status, 400)
+  t.match(unnamed.json.error.message, /messages\.2\.content\.0\.content\.0\.tool_name/)
+})
+
+t.test('decision 57: the recorded search of a coding agent loads the tools that it found', async t => {
+  const file = '../../fixtures/recorded/agents/claude-messages-toolsearch-reference.json'
+  const { body } = JSON.parse(readFileSync(join(import.meta.dirname, file), 'utf8'))
+  const declared: Array<{ name: string; description: string; input_schema: object }> = body.tools
+  const offered = declared.filter(({ name }) => name !== placeholder.name)
+  for (const version of versions) {
+    const response = await post(`${gateway.url}/${version}/messages`, body)
+    t.equal(response.status, 200)
+    t.match(response.text, /"stop_reason":"tool_use"/)
+    t.strictSame(
+      listSentFunctions(sent()),
+      offered.map(({ name, description, input_schema }) => ({ name, description, parameters: input_schema }))
+    )
+    t.match(JSON.stringify(sent().messages.at(-1)), /Available tool: WebSearch.*Available tool: WebFetch/)
+  }
+})
+
+t.test('decision 57: a token count has the same tools and texts as the request', async t => {
+  const system = [
+    { type: 'text', text: 'x-anthropic-billing-header: cc_version=1; cch=abc;' },
+    { type: 'text', text: 'sys' }
+  ]
+  for (const version of versions) {
+    const body = { model, system, tools: deferred, messages: found(B.name) }
+    t.equal((await post(`${gateway.url}/${version}/messages/count_tokens`, body)).status, 200)
+    const texts = (lastReceived(emulator, '/tokens/count').body as { input: string[] }).input.join('\n')
+    t.match(texts, /^sys\n/)
+    t.match(texts, /Available tool: get_time/)
+    t.match(texts, /ToolSearch \{/)
+    t.match(texts, /get_time \{/)
+    t.notMatch(texts, /billing|Placeholder|get_weather/)
+  }
 })
 
 t.test('messages 27, 28: a chosen tool is forced by name', async t => {

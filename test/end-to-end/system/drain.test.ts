@@ -1,7 +1,7 @@
 // The shutdown of a gateway as clients of every family see it (operations contract, section 3.8; bridge contract, 9.3).
 
 import t from 'tap'
-import { get } from '../../support/client.ts'
+import { get, readUntilCut } from '../../support/client.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { askIn, families, openStream, readEnd, readError, streamedTextIn, textIn } from './support.ts'
@@ -55,7 +55,7 @@ t.test(
 )
 
 t.test(
-  'operations 58: at the deadline running requests end with the error of their family, and the exit code is 0',
+  'operations 58; decision 52: at the deadline running requests end with the error of their family, and the exit code is 0',
   async t => {
     const gateway = await startGateway(t, {
       env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '1' }
@@ -63,7 +63,7 @@ t.test(
     const whole = families.map(family => askIn(gateway, family, '[[hang]]'))
     const silent = families.map(family => askIn(gateway, family, '[[hang]]', { stream: true, query: '?alt=sse' }))
     const streamed = families.map(family =>
-      openStream(gateway, family, '[[tick:100]][[len:1000]]', { query: '?alt=sse' }).then(response => response.text())
+      openStream(gateway, family, '[[tick:100]][[len:1000]]', { query: '?alt=sse' }).then(readUntilCut)
     )
     await emulator.waitFor(({ stats }) => stats.activeChatRequests === 3 * families.length)
     const aborted = emulator.stats.aborted
@@ -74,7 +74,10 @@ t.test(
         if (response !== undefined) t.equal(readError(family, response).kind, kinds[family], family)
         t.match(response?.text, /gateway_shutting_down/, family)
       }
-      t.equal(readEnd(family, (await streamed[index]) ?? ''), 'error', family)
+      const end = await streamed[index]
+      t.equal(readEnd(family, end?.text ?? ''), 'error', family)
+      // Decision 52: the clients of this family report only the broken connection.
+      t.equal(end?.isCut, family === 'content', family)
     }
     t.equal(await exited, 0)
     await emulator.waitFor(({ stats }) => stats.aborted >= aborted + 3 * families.length)

@@ -307,7 +307,7 @@ t.test('operations 31: a missing and a wrong key are a 401 in the family’s for
   t.match(list.json.error, { type: 'authentication_error', code: 'invalid_api_key', message: 'API key required' })
 })
 
-t.test('operations 32, 33, 34, 35: the key is read from the first place that has one', async t => {
+t.test('operations 32, 33, 34, 35; decision 56: the key is read from the first place that has one', async t => {
   const url = urlOf(keyed, 'completions')
   const body = bodyOf('completions', 'hi')
   const before = emulator.requests.length
@@ -316,6 +316,9 @@ t.test('operations 32, 33, 34, 35: the key is read from the first place that has
     ['', { authorization: 'bearer  k1 ' }, 200],
     ['', { 'x-api-key': 'k1' }, 200],
     ['', { 'x-goog-api-key': 'k1' }, 200],
+    ['', { 'api-key': 'k1' }, 200],
+    ['', { 'api-key': 'bad' }, 401],
+    ['', { 'x-api-key': 'bad', 'api-key': 'k1' }, 401],
     ['?key=k1', {}, 200],
     ['?x-api-key=k1', {}, 200],
     ['?x-api-key=bad', { 'x-api-key': 'k1' }, 401],
@@ -330,7 +333,7 @@ t.test('operations 32, 33, 34, 35: the key is read from the first place that has
   }
   for (const { headers, query } of emulator.requests.slice(before)) {
     t.equal(query, '')
-    for (const name of ['x-api-key', 'x-goog-api-key']) t.notOk(name in headers)
+    for (const name of ['x-api-key', 'x-goog-api-key', 'api-key']) t.notOk(name in headers)
     t.not(headers.authorization, 'Bearer k1')
   }
 })

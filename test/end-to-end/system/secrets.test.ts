@@ -96,6 +96,7 @@ const headers = {
   cookie: `session=${plant('cookie')}`,
   'proxy-authorization': `Basic ${plantedBase64('proxy-authorization')}`,
   'x-goog-api-key': plant('x-goog-api-key'),
+  'api-key': plant('api-key'),
   'x-admin-api-key': plant('x-admin-api-key'),
   'x-custom-token': plant('a header of the client’s own'),
   referer: `https://app.example/?token=${plant('referer')}`

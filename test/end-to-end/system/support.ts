@@ -1,6 +1,6 @@
 // One interface for the four client families, for tests that apply to each of them.
 
-import { type HttpResponse, post } from '../../support/client.ts'
+import { type HttpResponse, post, postUntilCut } from '../../support/client.ts'
 
 export const model = 'GigaChat-2'
 export const families = ['completions', 'responses', 'messages', 'content'] as const
@@ -50,14 +50,19 @@ export function bodyOf(family: Family, text: string, options: AskOptions = {}): 
   }
 }
 
-/** Sends one question in the form of a family. */
-export function askIn(
+/** Sends one question in the form of a family. Only a failed stream of the content family may break off, behind its error. */
+export async function askIn(
   gateway: { url: string },
   family: Family,
   text: string,
   options: AskOptions = {}
 ): Promise<HttpResponse> {
-  return post(urlOf(gateway, family, options), bodyOf(family, text, options), options.headers)
+  const request = [urlOf(gateway, family, options), bodyOf(family, text, options), options.headers] as const
+  if (family !== 'content' || options.stream !== true) return post(...request)
+  const response = await postUntilCut(...request)
+  const isFailed = /(\n\n\{"error":[^\n]+\}\n\n|"error":[^\n]+\}\])$/.test(response.text)
+  if (response.isCut !== isFailed) throw new Error(`A stream breaks off if and only if it fails: ${response.text}`)
+  return response
 }
 
 /** Keeps open streams referenced: a collected response closes its connection. */
@@ -152,7 +157,7 @@ export interface SentEvent {
 
 /** The events of an SSE text, without comments. */
 export function readEvents(text: string): SentEvent[] {
-  return text
+  return withFrameOfError(text)
     .split('\n\n')
     .map(frame => frame.split('\n').filter(line => !line.startsWith(':')))
     .filter(lines => lines.some(line => line.startsWith('data:')))
@@ -172,6 +177,11 @@ export function readEvents(text: string): SentEvent[] {
         return { name, data }
       }
     })
+}
+
+/** The content family's error stands alone at the end of a stream (decisions 52): here it becomes an event like the others. */
+function withFrameOfError(text: string): string {
+  return text.replace(/(?<=\n\n)(?=\{"error":[^\n]+\}\n\n$)/, 'data: ')
 }
 
 /** The joined text of a stream's deltas. */

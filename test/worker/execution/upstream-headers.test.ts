@@ -45,7 +45,7 @@ const denied = [
   'x-forwarded-host x-forwarded-port x-forwarded-proto x-real-ip',
   'anthropic-version anthropic-beta openai-organization x-stainless-os',
   // names that are denied in addition to the contract
-  'x-admin-api-key x-gateway-replay accept-language x-server-timeout proxy-connection via referer origin',
+  'api-key x-admin-api-key x-gateway-replay accept-language x-server-timeout proxy-connection via referer origin',
   'access-control-request-method sec-fetch-mode cf-ray x-goog-api-client content-language content-encoding if-none-match',
   'range http2-settings trailers'
 ]

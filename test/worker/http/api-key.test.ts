@@ -14,6 +14,7 @@ t.test('operations 32: a key is found in every carrier', async t => {
   t.equal(find({ authorization: 'BEARER   k1  ' }), 'k1')
   t.equal(find({ 'x-api-key': 'k1' }), 'k1')
   t.equal(find({ 'x-goog-api-key': 'k1' }), 'k1')
+  t.equal(find({ 'api-key': 'k1' }), 'k1')
   t.equal(find({}, { key: 'k1' }), 'k1')
   t.equal(find({}, { 'x-api-key': 'k1' }), 'k1')
   t.equal(find({}), undefined)
@@ -26,6 +27,8 @@ t.test('operations 33: the first carrier that is present is the only one that co
   t.equal(find({ ...all, authorization: 'Bearer ' }, { 'x-api-key': '', key: '3' }), '3')
   t.equal(find({ 'x-api-key': '4', 'x-goog-api-key': '5' }), '4')
   t.equal(find({ 'x-api-key': ' ', 'x-goog-api-key': '5' }), '5')
+  t.equal(find({ 'x-goog-api-key': '5', 'api-key': '6' }), '5')
+  t.equal(find({ 'x-api-key': '', 'api-key': '6' }), '6')
   t.equal(find({ 'x-api-key': 'k1' }, { key: ['', 'bad', 'k1'] }), 'bad')
 })
 

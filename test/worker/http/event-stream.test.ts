@@ -1,7 +1,9 @@
+import { once } from 'node:events'
 import type { FastifyReply } from 'fastify'
 import t, { type Test } from 'tap'
 import { type EventStreamOptions, type EventStreamWriter, startEventStream } from '../../../worker/http/event-stream.ts'
 import { mountOperation } from '../../../worker/http/route-traits.ts'
+import { GatewayError } from '../../../worker/normalized/index.ts'
 import { openConnection, signalled, startApplication } from './support.ts'
 
 const POST_CHAT = 'POST /v1/messages HTTP/1.1\r\nhost: a\r\norigin: http://a.b\r\ncontent-length: 0\r\n\r\n'
@@ -110,6 +112,33 @@ t.test('an idle stream gets keep-alive comments, and one that is written to gets
   stream.end('data: [DONE]\n\n')
   await waitFor(/0\r\n\r\n$/)
   t.match(received(), /\[DONE\]\n\n\r\n0\r\n\r\n$/)
+})
+
+t.test(
+  'a response that is cut ends with its last chunk and a closed connection, and is no client disconnect',
+  async t => {
+    const { closed, received, stream, reply } = await openStream(t)
+    const { context } = reply.request
+    stream.write('data: 1\n\n')
+    stream.cut('failed\n\n')
+    t.ok(stream.isClosed)
+    stream.write('data: 2\n\n')
+    stream.cut('twice')
+    stream.end('late')
+    context.failed(new GatewayError('provider_failure'))
+    await closed
+    t.match(received(), /\r\n9\r\ndata: 1\n\n\r\n8\r\nfailed\n\n\r\n$/, 'there is no end mark of the chunks')
+    t.notOk(context.isAborted)
+    t.strictSame(context.outcome(), { status: 200, lifecycle: 'streaming_aborted', errorType: 'http_502' })
+  }
+)
+
+t.test('a cut response whose client disconnects meanwhile leaves nothing behind', async t => {
+  const { socket, stream, reply } = await openStream(t)
+  stream.cut('failed\n\n')
+  socket.destroy()
+  await once(reply.raw, 'close')
+  t.notOk(reply.request.context.isAborted)
 })
 
 t.test('a stream that starts after a client disconnect is closed from the start', async t => {

@@ -1,7 +1,14 @@
 // Writes sampling, output length, reasoning effort and output format. v1 has these members at the top of the body, v2 under
 // `model_options`; their values are the same (upstream.md 3.1 and 4.1, completions.md 2 and 7).
 
-import type { JsonObject, NormalizedRequest, OutputFormat, Sampling } from '../../normalized/index.ts'
+import {
+  GatewayError,
+  type JsonObject,
+  type NormalizedRequest,
+  type OutputFormat,
+  type Sampling
+} from '../../normalized/index.ts'
+import type { NativeOptions } from './options.ts'
 
 /** The effort word that switches reasoning off. */
 const NO_REASONING = 'none'
@@ -18,8 +25,21 @@ export function writeSampling(sampling: Sampling): JsonObject {
   return written
 }
 
-/** Writes the upstream's `response_format`; undefined for plain text. */
-export function writeResponseFormat(output: OutputFormat | undefined): JsonObject | undefined {
+/**
+ * Writes the upstream's `response_format`; undefined for plain text. The upstream has no JSON mode without a schema: that raises
+ * `unsupported_response_format`, unless the operator accepts the schema of any object in its place (decisions 55).
+ */
+export function writeResponseFormat(
+  output: OutputFormat | undefined,
+  { jsonObjectMode }: Pick<NativeOptions, 'jsonObjectMode'>
+): JsonObject | undefined {
+  if (output?.type === 'json-object') {
+    if (jsonObjectMode === 'any_object') return { type: 'json_schema', schema: { type: 'object' } }
+    throw new GatewayError('unsupported_response_format', {
+      param: output.path,
+      message: `'${output.path}' requests JSON without a schema, which is not supported: send a schema.`
+    })
+  }
   if (output?.type !== 'json-schema') return undefined
   const format: JsonObject = { type: 'json_schema', schema: output.schema }
   if (output.strict !== undefined) format.strict = output.strict

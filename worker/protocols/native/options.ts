@@ -6,6 +6,8 @@ export interface NativeOptions {
   /** Path of v2 chat; equal to `v1Base` when the configured base has no version. */
   v2Base: string
   isImageInputEnabled: boolean
+  /** What happens to a request for JSON without a schema: refused, or sent with the schema of any object. */
+  jsonObjectMode: 'reject' | 'any_object'
   /** Output limit for requests that set none. */
   defaultMaxTokens?: number
   /** v1 `profanity_check`; v2 `disable_filter` is its opposite. */

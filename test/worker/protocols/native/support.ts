@@ -109,6 +109,7 @@ export const plainOptions: NativeOptions = {
   v1Base: '/api/v1',
   v2Base: '/api/v2',
   isImageInputEnabled: true,
+  jsonObjectMode: 'reject',
   attachmentLimits: { audioBytesMax: 35, imageBytesMax: 15, textBytesMax: 40, audioAndImageBytesMax: 24 }
 }
 

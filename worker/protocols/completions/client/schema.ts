@@ -27,7 +27,10 @@ export const chatParameters = {
   max_output_tokens: { class: 'supported', note: 'Another name of max_tokens, with priority over it.' },
   stop: { class: 'supported', note: 'Up to four strings; the gateway cuts the response at the first match.' },
   ...toolParameters,
-  response_format: { class: 'supported', note: 'text and json_schema; every other type is refused.' },
+  response_format: {
+    class: 'supported',
+    note: 'text, json_schema and json_object with a schema; other types are refused.'
+  },
   reasoning_effort: supported,
   reasoning: { class: 'supported', note: 'Its effort has priority over reasoning_effort.' },
   ...extraMembers,
@@ -128,8 +131,8 @@ export type CompletionsResponse = {
   created: number
   model: string
   choices: [{ index: 0; message: CompletionsMessage; logprobs: null; finish_reason: CompletionsFinishReason }]
-  /** null when the provider reported none. */
-  usage: CompletionsUsage | null
+  /** Absent when the provider reported none, because the SDK's type has no null here. */
+  usage?: CompletionsUsage
   system_fingerprint: string
   metadata?: Record<string, string>
 }
@@ -152,7 +155,8 @@ export type CompletionsChunk = {
   model: string
   system_fingerprint: string
   choices: [{ index: 0; delta: CompletionsDelta; logprobs: null; finish_reason: CompletionsFinishReason | null }] | []
-  usage: CompletionsUsage | null
+  /** Absent unless the chunk has the usage; null on chunks without it when the client requested a chunk of its own for it. */
+  usage?: CompletionsUsage | null
   metadata?: Record<string, string>
 }
 

@@ -41,7 +41,9 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
     `"created":${context.createdAt},"model":${JSON.stringify(context.model)},` +
     `"system_fingerprint":${JSON.stringify(writeFingerprint(context))},"choices":[`
   const beforeDelta = `${head}{"index":0,"delta":{`
-  const afterDelta = '},"logprobs":null,"finish_reason":null}],"usage":null'
+  /** The usage is null only where a separate chunk has it; a client that did not ask for that chunk sees no null (decisions 54). */
+  const noUsage = wantsStreamUsage ? ',"usage":null' : ''
+  const afterDelta = `},"logprobs":null,"finish_reason":null}]${noUsage}`
 
   let hasChunk = false
   let isEnded = false
@@ -96,16 +98,16 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
   function writeFinish(event: FinishEvent): string {
     isEnded = true
     const reason = mapFinishReason(event.reason, { callCount: calls.count, usesLegacyFunctions })
-    const usageText = JSON.stringify(writeUsage(usage))
+    const usageMember = usage === null ? '' : `,"usage":${JSON.stringify(writeUsage(usage))}`
     // A response without content still needs one chunk with the role and an empty content.
     const opening = hasChunk ? '' : chunk('"content":""')
     const lines = writeFileLines(listedFiles, context.request, contentLength > 0)
     const named = lines === '' ? '' : chunkOf({ content: lines })
     const sources = annotations.length === 0 ? '' : chunkOf({ annotations })
     const finish =
-      `${beforeDelta}},"logprobs":null,"finish_reason":"${reason}"}],"usage":${wantsStreamUsage ? 'null' : usageText}` +
+      `${beforeDelta}},"logprobs":null,"finish_reason":"${reason}"}]${wantsStreamUsage ? noUsage : usageMember}` +
       `${metadataMember({ ...metadata, ...event.metadata })}}\n\n`
-    const usageChunk = wantsStreamUsage && usage !== null ? `${head}],"usage":${usageText}}\n\n` : ''
+    const usageChunk = wantsStreamUsage && usageMember !== '' ? `${head}]${usageMember}}\n\n` : ''
     return opening + named + sources + finish + usageChunk + DONE
   }
 

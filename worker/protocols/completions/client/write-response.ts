@@ -32,6 +32,7 @@ export function writeCompletionsResponse(response: NormalizedResponse, context: 
   const { usesLegacyFunctions } = context.request
   const calls = response.items.filter(item => item.type === 'tool-call')
   const metadata = writeMetadata(response.metadata)
+  const usage = writeUsage(response.usage)
   const written: CompletionsResponse = {
     id: writeCompletionId(context),
     object: 'chat.completion',
@@ -45,7 +46,7 @@ export function writeCompletionsResponse(response: NormalizedResponse, context: 
         finish_reason: mapFinishReason(response.finish.reason, { callCount: calls.length, usesLegacyFunctions })
       }
     ],
-    usage: writeUsage(response.usage),
+    ...(usage === undefined ? {} : { usage }),
     system_fingerprint: writeFingerprint(context)
   }
   if (metadata !== undefined) written.metadata = metadata
@@ -74,9 +75,9 @@ export function mapFinishReason(
   return turn.usesLegacyFunctions ? 'function_call' : 'tool_calls'
 }
 
-/** Returns null when the provider reported no usage. The details are always numbers, because the SDK's types do not allow null there. */
-export function writeUsage(usage: NormalizedUsage | null): CompletionsUsage | null {
-  if (usage === null) return null
+/** Returns undefined when the provider reported no usage. The details are always numbers, because the SDK's types do not allow null there. */
+export function writeUsage(usage: NormalizedUsage | null): CompletionsUsage | undefined {
+  if (usage === null) return undefined
   const promptTokens = usage.inputTokens ?? 0
   const completionTokens = usage.outputTokens ?? 0
   return {

@@ -131,7 +131,7 @@ function readOutputFormat(config: JsonObject, path: string): OutputFormat | unde
       if (given !== undefined) throw invalidRequest(given.path, `A schema needs '${typeAt}' to be application/json.`)
       return mimeType === 'text/plain' ? { type: 'text' } : undefined
     case 'application/json':
-      if (given === undefined) throw invalidRequest(typeAt, `'${typeAt}' is application/json, but no schema is given.`)
+      if (given === undefined) return { type: 'json-object', path: typeAt }
       return { type: 'json-schema', schema: given.schema }
     case 'text/x.enum':
       if (given === undefined) throw invalidRequest(typeAt, `'${typeAt}' is text/x.enum, but no schema is given.`)

@@ -1,5 +1,7 @@
 // Writes a streamed response: every chunk is a response with a piece of the content, and the last one has the finish reason
-// (content.md 5.2, 5.3). Server-sent events and the JSON array contain the same chunks.
+// (content.md 5.2, 5.3). Server-sent events and the JSON array contain the same chunks. A stream that fails ends with its error as a
+// chunk of its own, after which the connection is destroyed: older SDKs see no error in a frame before a clean end, and take the text
+// so far for the whole answer (decisions 52).
 
 import {
   assertNever,
@@ -39,24 +41,32 @@ interface Framing {
   frame(chunk: string): string
   /** The text after the last chunk. */
   end: string
+  /** The error object as the last bytes of a failed stream. */
+  frameError(error: string): string
 }
 
 /** Creates the writer of one response as server-sent events, without an end mark, which would break the SDK (field lesson A17). */
 export function createContentStreamWriter(context: ResponseContext): StreamWriter {
-  return createChunkWriter(context, { frame: chunk => `data: ${chunk}\n\n`, end: '' })
+  return createChunkWriter(context, {
+    frame: chunk => `data: ${chunk}\n\n`,
+    end: '',
+    // SDKs parse a chunk that is nothing but an error object before they look for frames; the prefix would hide it from them.
+    frameError: error => `${error}\n\n`
+  })
 }
 
-/** Creates the writer of one response as a JSON array, one chunk per element. */
+/**
+ * Creates the writer of one response as a JSON array, one chunk per element. An error is the last element of a complete array: a
+ * client that reads elements gets the error's words, and one that reads the whole body fails with the connection.
+ */
 export function createContentArrayWriter(context: ResponseContext): StreamWriter {
   let before = '['
-  return createChunkWriter(context, {
-    frame(chunk) {
-      const framed = before + chunk
-      before = ',\r\n'
-      return framed
-    },
-    end: ']'
-  })
+  function frame(chunk: string): string {
+    const framed = before + chunk
+    before = ',\r\n'
+    return framed
+  }
+  return createChunkWriter(context, { frame, end: ']', frameError: error => `${frame(error)}]` })
 }
 
 /** Creates the writer for both forms. Nearly all chunks differ in one text only, so the JSON around it is created once. */
@@ -68,6 +78,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
   const after = `]}}],${identity}}`
 
   let isEnded = false
+  let brokenEnd: string | undefined
   let usage: NormalizedUsage | null = null
   const content: ContentSummary = { hasContent: false, hasCall: false, hasRefusal: false }
   let hasText = false
@@ -190,7 +201,9 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
     isEnded = true
     endBlock()
     const { body } = writeContentError(event.error, { requestId: context.requestId })
-    return flushParts() + framing.frame(JSON.stringify(body)) + framing.end
+    const content = flushParts()
+    brokenEnd = framing.frameError(JSON.stringify(body))
+    return content
   }
 
   function writeEvent(event: NormalizedEvent): string {
@@ -270,6 +283,9 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
   }
 
   return {
+    get brokenEnd() {
+      return brokenEnd
+    },
     write(events) {
       let written = ''
       for (const event of events) {

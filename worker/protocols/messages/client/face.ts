@@ -94,12 +94,17 @@ function refuseThread({ thread }: MessagesRequest): void {
 function readSampling(body: MessagesRequest): Sampling {
   return keepDefined({
     temperature: readOptionalNumber(body, 'temperature'),
-    topP: readOptionalNumber(body, 'top_p'),
+    topP: dropUnset(readOptionalNumber(body, 'top_p')),
     // A wrong type is ignored, because not every provider has this parameter.
-    topK: typeof body.top_k === 'number' ? body.top_k : undefined,
+    topK: dropUnset(typeof body.top_k === 'number' ? body.top_k : undefined),
     maxOutputTokens: readOptionalPositiveInteger(body, 'max_tokens'),
     stop: readStopSequences(body)
   })
+}
+
+/** Clients send -1 for a parameter that their caller has not set (decisions 56). */
+function dropUnset(value: number | undefined): number | undefined {
+  return value === -1 ? undefined : value
 }
 
 /** Refuses an empty string, because it would match at the start of every response. */

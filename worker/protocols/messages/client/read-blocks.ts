@@ -18,6 +18,7 @@ import { readObject, readOptionalBoolean, readOptionalString, readString, wrongT
 import { readMediaUrl } from '../../shared/media-source.ts'
 import { readToolArguments } from '../../shared/tool-arguments.ts'
 import { readResultText } from '../../shared/tool-result.ts'
+import { writeToolReference } from './deferred-tools.ts'
 import { GATEWAY_SIGNATURE } from './signature.ts'
 
 export interface BlockPlace {
@@ -109,7 +110,7 @@ function readToolResult(block: JsonObject, place: BlockPlace): ToolResultPart {
   }
 }
 
-/** A tool result may have no content. In its content only text and image blocks have an effect. */
+/** A tool result may have no content. In its content only text and image blocks and references to tools have an effect. */
 function readResultContent(content: JsonValue | undefined, place: BlockPlace): ContentPart[] {
   if (content === undefined) return []
   if (typeof content === 'string') return [{ type: 'text', text: content }]
@@ -121,6 +122,7 @@ function readResultContent(content: JsonValue | undefined, place: BlockPlace): C
     if (!isJsonObject(block)) throw wrongType(path, 'an object', block)
     const type = readString(block, 'type', path)
     if (type === 'text' || type === 'image') return readBlock(block, { ...place, path }) ?? []
+    if (type === 'tool_reference') return { type: 'text', text: writeToolReference(block, path) }
     ignore(type, { ...place, path })
     return []
   })

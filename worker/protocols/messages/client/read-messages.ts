@@ -2,6 +2,7 @@
 // moved here, because each provider face orders the messages as its wire needs them.
 
 import {
+  type ContentPart,
   type Diagnostics,
   invalidRequest,
   isJsonObject,
@@ -21,17 +22,35 @@ export function readMessages(body: Pick<MessagesRequest, 'messages'>, ignored: D
   const { messages } = body
   if (messages === undefined) throw invalidRequest('messages', 'Field required')
   if (!Array.isArray(messages)) throw wrongType('messages', 'an array', messages)
-  return messages.map(
-    (message, index) => readPlainMessage(message) ?? readMessage(message, `messages[${index}]`, ignored)
-  )
+  return messages.map((message, index) => {
+    const read = readPlainMessage(message) ?? readMessage(message, `messages[${index}]`, ignored)
+    return read.role === 'system' ? { ...read, content: dropBillingLines(read.content) } : read
+  })
 }
 
 /** Reads `system` as one message, or as none when it has no text. Raises `invalid_request` as `readMessages` does. */
 export function readSystem(body: Pick<MessagesRequest, 'system'>, ignored: Diagnostics): NormalizedMessage[] {
   const system = body.system ?? undefined
   if (system === undefined || system === '') return []
-  const message = { role: 'system' as const, ...readContent(system, { role: 'system', path: 'system', ignored }) }
+  const read = readContent(system, { role: 'system', path: 'system', ignored })
+  const message = { role: 'system' as const, ...read, content: dropBillingLines(read.content) }
   return message.content.every(part => part.type === 'text' && part.text === '') ? [] : [message]
+}
+
+const BILLING_HEADER = 'x-anthropic-billing-header:'
+const BILLING_LINES = new RegExp(`^${BILLING_HEADER}.*(?:\\r?\\n|$)`, 'gm')
+
+/**
+ * Removes the lines with which a coding agent marks its requests for its own service: they differ in every request, so that no
+ * provider could reuse the cached beginning of the prompt (decisions 57).
+ */
+function dropBillingLines(content: ContentPart[]): ContentPart[] {
+  if (!content.some(part => part.type === 'text' && part.text.includes(BILLING_HEADER))) return content
+  return content.flatMap(part => {
+    if (part.type !== 'text' || !part.text.includes(BILLING_HEADER)) return part
+    const text = part.text.replaceAll(BILLING_LINES, '')
+    return text === '' ? [] : { ...part, text }
+  })
 }
 
 function readMessage(message: JsonValue, path: string, ignored: Diagnostics): NormalizedMessage {

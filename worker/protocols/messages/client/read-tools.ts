@@ -24,6 +24,7 @@ import {
 } from '../../shared/field.ts'
 import { findHostedToolKind, readHostedMembers, readHostedTool, withTimezone } from '../../shared/hosted-tools.ts'
 import { readToolSchema } from '../../shared/tool-schema.ts'
+import { findDeferredTools, isPlaceholder } from './deferred-tools.ts'
 import type { MessagesRequest } from './schema.ts'
 
 export type ToolUse = Pick<
@@ -41,11 +42,13 @@ interface DeclaredTool {
  * Reads `tools` and `tool_choice`. Raises `invalid_request`, also for the choice of an undeclared tool, and
  * `unsupported_semantic` for the choice of a tool without effect. The provider face checks whether its wire can enforce a choice.
  */
-export function readToolUse(body: Pick<MessagesRequest, 'tools' | 'tool_choice'>): ToolUse {
+export function readToolUse(body: Pick<MessagesRequest, 'tools' | 'tool_choice' | 'messages'>): ToolUse {
   const sent = readOptionalArray(body, 'tools') ?? []
-  const declared = sent.flatMap(
-    (tool, index) => readUntypedTool(tool, `tools[${index}]`) ?? readTool(tool, `tools[${index}]`) ?? []
-  )
+  const isDeferred = findDeferredTools(sent, body.messages)
+  const declared = sent.flatMap((tool, index) => {
+    const path = `tools[${index}]`
+    return readUntypedTool(tool, path) ?? readTool(tool, path, isDeferred) ?? []
+  })
   const choice = readOptionalObject(body, 'tool_choice')
   const parallelToolCalls = readParallelToolCalls(choice)
   return {
@@ -72,13 +75,15 @@ function readUntypedTool(tool: JsonValue, path: string): DeclaredTool[] | undefi
   return readHostedMembers(tool, path).map(hosted => ({ name: hosted.sentType, tool: hosted }))
 }
 
-/** Undefined for an entry that cannot be called: not an object, or a function without a name. */
-function readTool(tool: JsonValue, path: string): DeclaredTool | undefined {
-  if (!isJsonObject(tool)) return undefined
+/** Undefined for an entry that cannot be called: not an object, a placeholder, or a function without a name. */
+function readTool(tool: JsonValue, path: string, isDeferred: (tool: JsonObject) => boolean): DeclaredTool | undefined {
+  if (!isJsonObject(tool) || isPlaceholder(tool)) return undefined
   const type = readOptionalString(tool, 'type', path) ?? 'custom'
   const name = readOptionalString(tool, 'name', path)
   const kind = type === 'custom' ? findNamedKind(tool, name) : findHostedToolKind(type)
   if (kind !== undefined) {
+    // A tool that the provider runs has no effect until it is found, as if it were not declared.
+    if (isDeferred(tool)) return undefined
     const sentType = type === 'custom' ? (name ?? type) : type
     const at = `${path}.${type === 'custom' ? 'name' : 'type'}`
     return { name: name ?? type, tool: { ...readBuiltInTool(tool, sentType, kind), path: at } }
@@ -88,7 +93,8 @@ function readTool(tool: JsonValue, path: string): DeclaredTool | undefined {
     return { name: name ?? type, tool: { type: 'unsupported', sentType: type, definition: tool, path: `${path}.type` } }
   }
   if (name === undefined || name.trim() === '') return undefined
-  return { name, tool: readFunction(tool, name, path) }
+  const declared = readFunction(tool, name, path)
+  return { name, tool: isDeferred(tool) ? { ...declared, isDeferred: true } : declared }
 }
 
 /** Names that coding agents use for tools that their service runs. */

@@ -109,6 +109,9 @@ export type MessagesStop = {
   stop_details: MessagesStopDetails | null
 }
 
+// A member that the original service leaves out when it has no value is absent here too, also where the SDK's type has null for it:
+// `citations`, `container`, `diagnostics` and most members of the usage (decisions 40). Null stays where the service sends it.
+
 /** Counts that are known only at the end of a response. */
 export type MessagesDeltaUsage = {
   /** All input tokens, including the cached tokens. */
@@ -116,18 +119,15 @@ export type MessagesDeltaUsage = {
   output_tokens: number
   cache_creation_input_tokens: number
   cache_read_input_tokens: number
-  output_tokens_details: { thinking_tokens: number } | null
-  server_tool_use: null
+  /** Absent when the provider reported no reasoning tokens. */
+  output_tokens_details?: { thinking_tokens: number }
 }
 
 export type MessagesUsage = MessagesDeltaUsage & {
-  cache_creation: null
-  inference_geo: null
   service_tier: 'standard'
-  speed: null
 }
 
-export type MessagesTextBlock = { type: 'text'; text: string; citations: null }
+export type MessagesTextBlock = { type: 'text'; text: string }
 export type MessagesThinkingBlock = { type: 'thinking'; thinking: string; signature: string }
 export type MessagesRedactedThinkingBlock = { type: 'redacted_thinking'; data: string }
 export type MessagesToolUseBlock = {
@@ -154,8 +154,6 @@ export type MessagesResponse = {
   stop_reason: MessagesStopReason | null
   stop_sequence: string | null
   stop_details: MessagesStopDetails | null
-  container: null
-  diagnostics: null
   usage: MessagesUsage
 }
 
@@ -172,7 +170,7 @@ export type MessagesStreamEvent =
   | { type: 'content_block_start'; index: number; content_block: MessagesContentBlock }
   | { type: 'content_block_delta'; index: number; delta: MessagesContentDelta }
   | { type: 'content_block_stop'; index: number }
-  | { type: 'message_delta'; delta: MessagesStop & { container: null }; usage: MessagesDeltaUsage }
+  | { type: 'message_delta'; delta: MessagesStop; usage: MessagesDeltaUsage }
   | { type: 'message_stop' }
   | MessagesErrorBody
 

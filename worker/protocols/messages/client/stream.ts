@@ -100,7 +100,7 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
     const files = lines === '' ? '' : close() + openText() + writeDelta(lines)
     // A response without content has one empty text block.
     const closing = files + (blockCount === 0 ? openText() + close() : close())
-    const delta = { container: null, ...writeStop(event, { callCount, hasRefusal }) }
+    const delta = writeStop(event, { callCount, hasRefusal })
     return (
       closing +
       writeFrame({ type: 'message_delta', delta, usage: writeDeltaUsage(usage) }) +

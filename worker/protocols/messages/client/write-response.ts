@@ -62,13 +62,11 @@ export function writeMessageStart(context: ResponseContext): MessagesResponse {
     stop_reason: null,
     stop_sequence: null,
     stop_details: null,
-    container: null,
-    diagnostics: null,
     usage: writeUsage(null)
   }
 }
 
-export const EMPTY_TEXT: MessagesTextBlock = { type: 'text', text: '', citations: null }
+export const EMPTY_TEXT: MessagesTextBlock = { type: 'text', text: '' }
 
 /** False when the client hides the reasoning: then its thinking blocks have no text (messages.md 5). */
 export function isReasoningVisible({ reasoning }: NormalizedRequest): boolean {
@@ -109,19 +107,12 @@ export function writeDeltaUsage(usage: NormalizedUsage | null): MessagesDeltaUsa
     output_tokens: usage?.outputTokens ?? 0,
     cache_creation_input_tokens: usage?.cacheWriteTokens ?? 0,
     cache_read_input_tokens: usage?.cacheReadTokens ?? 0,
-    output_tokens_details: thinkingTokens === null ? null : { thinking_tokens: thinkingTokens },
-    server_tool_use: null
+    ...(thinkingTokens === null ? {} : { output_tokens_details: { thinking_tokens: thinkingTokens } })
   }
 }
 
 function writeUsage(usage: NormalizedUsage | null): MessagesUsage {
-  return {
-    ...writeDeltaUsage(usage),
-    cache_creation: null,
-    inference_geo: null,
-    service_tier: 'standard',
-    speed: null
-  }
+  return { ...writeDeltaUsage(usage), service_tier: 'standard' }
 }
 
 /** Hosted tool runs and pictures are not shown: the protocol has no block for them. Sources of a search are in the text. */

@@ -27,7 +27,7 @@ export function writeNativeV1Chat(
   if (target.upstreamModel !== undefined) typed.model = target.upstreamModel
   typed.messages = writeMessages(prepared)
   Object.assign(typed, writeTools(request, prepared), writeSampling(request.sampling))
-  const format = writeResponseFormat(request.output)
+  const format = writeResponseFormat(request.output, options)
   if (format !== undefined) typed.response_format = format
   const effort = selectEffort(request)
   if (effort !== undefined) typed.reasoning_effort = effort

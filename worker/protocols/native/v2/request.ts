@@ -40,7 +40,7 @@ export function writeNativeV2Chat(
   const typed: JsonObject = {}
   if (model !== undefined) typed.model = model
   typed.messages = writeMessages(prepared)
-  const modelOptions = writeModelOptions(request)
+  const modelOptions = writeModelOptions(request, options)
   if (Object.keys(modelOptions).length > 0) typed.model_options = modelOptions
   Object.assign(typed, writeTools(prepared))
   if (wantsParallelCalls(request, prepared.tools) && isLargestV2Model(model)) typed[PARALLEL_TOOL_CALLS_MEMBER] = true
@@ -64,13 +64,13 @@ function wantsParallelCalls({ parallelToolCalls }: NormalizedRequest, { function
   return parallelToolCalls === 'requested'
 }
 
-function writeModelOptions(request: NormalizedRequest): JsonObject {
-  const options = writeSampling(request.sampling)
-  const format = writeResponseFormat(request.output)
-  if (format !== undefined) options.response_format = format
+function writeModelOptions(request: NormalizedRequest, options: NativeOptions): JsonObject {
+  const written = writeSampling(request.sampling)
+  const format = writeResponseFormat(request.output, options)
+  if (format !== undefined) written.response_format = format
   const effort = selectEffort(request)
-  if (effort !== undefined) options.reasoning = { effort }
-  return options
+  if (effort !== undefined) written.reasoning = { effort }
+  return written
 }
 
 function withDefaults(body: JsonObject, { defaultMaxTokens, profanityCheck, flags }: NativeOptions): JsonObject {

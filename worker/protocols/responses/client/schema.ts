@@ -27,7 +27,10 @@ export const responsesParameters = {
   max_tokens: { class: 'supported', note: 'Another name of max_output_tokens, which wins over it.' },
   stop: { class: 'supported', note: 'Up to four strings; the gateway itself cuts the answer at the first match.' },
   ...toolParameters,
-  text: { class: 'supported', note: 'Its format is text or json_schema; every other type is refused.' },
+  text: {
+    class: 'supported',
+    note: 'Its format is text, json_schema or json_object with a schema; other types are refused.'
+  },
   response_format: { class: 'supported', note: 'Like text.format, which wins over it.' },
   reasoning: { class: 'supported', note: 'Its effort wins over reasoning_effort; other members are only repeated.' },
   reasoning_effort: supported,

@@ -12,8 +12,8 @@ import {
 } from '../field.ts'
 
 /**
- * Reads the format object at `path`; its schema may be nested under `json_schema` or flat, and stays unchanged.
- * Raises `unsupported_response_format` for every type but `text` and `json_schema`, and `invalid_request` for a wrong member.
+ * Reads the format object at `path`; its schema may be nested under `json_schema` or flat, and stays unchanged. A `json_object` may
+ * have a flat schema too. Raises `unsupported_response_format` for other types, and `invalid_request` for a wrong member.
  * @param form decides the path in the error when the object has no schema.
  */
 export function readOutputFormat(format: JsonObject, path: string, form: 'nested' | 'flat'): OutputFormat {
@@ -31,6 +31,12 @@ export function readOutputFormat(format: JsonObject, path: string, form: 'nested
         strict: readOptionalBoolean(described, 'strict', at)
       })
       return { type: 'json-schema', schema: readObject(described, 'schema', at), ...details }
+    }
+    case 'json_object': {
+      const schema = readOptionalObject(format, 'schema', path)
+      return schema === undefined
+        ? { type: 'json-object', path: joinPath(path, 'type') }
+        : { type: 'json-schema', schema }
     }
     default:
       throw new GatewayError('unsupported_response_format', {

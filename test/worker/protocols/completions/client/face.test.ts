@@ -198,13 +198,21 @@ t.test('plain text output differs from an absent output format', async t => {
   t.notOk('output' in read({ response_format: null }))
 })
 
-t.test('completions 58: the schema-less JSON mode and unknown formats are refused', async t => {
+t.test('completions 58: unknown formats are refused', async t => {
   const error = { code: 'unsupported_response_format', param: 'response_format.type', status: 400 }
-  for (const type of ['json_object', 'grammar'])
-    t.strictSame(
-      failure(() => read({ response_format: { type } })),
-      error
-    )
+  t.strictSame(
+    failure(() => read({ response_format: { type: 'grammar' } })),
+    error
+  )
+})
+
+t.test('a JSON object has a schema, or the path that a provider without that mode refuses', async t => {
+  const path = 'response_format.type'
+  t.strictSame(read({ response_format: { type: 'json_object' } }).output, { type: 'json-object', path })
+  t.strictSame(read({ response_format: { type: 'json_object', schema: null } }).output, { type: 'json-object', path })
+  const schema = { type: 'object', properties: { a: true } }
+  t.strictSame(read({ response_format: { type: 'json_object', schema } }).output, { type: 'json-schema', schema })
+  t.equal(refusedAt({ response_format: { type: 'json_object', schema: 'x' } }), 'response_format.schema')
 })
 
 t.test('a malformed output format is refused with the path of the invalid member', async t => {

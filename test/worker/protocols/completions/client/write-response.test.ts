@@ -180,7 +180,7 @@ t.test('completions 61: token details are numbers even when the provider reports
     reasoningTokens: null,
     totalTokens: null
   }
-  t.equal(writeUsage(null), null)
+  t.equal(writeUsage(null), undefined)
   t.match(writeUsage(unknown), { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 })
   t.strictSame(
     writeUsage({

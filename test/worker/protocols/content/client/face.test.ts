@@ -149,8 +149,9 @@ t.test('plain text needs no schema', async t => {
   t.equal(generation({}).output, undefined)
 })
 
-t.test('content 53: JSON output without a schema is refused', async t => {
-  t.equal(refused({ responseMimeType: 'application/json' }), 'generationConfig.responseMimeType')
+t.test('JSON output without a schema has the path that a provider without that mode refuses', async t => {
+  const path = 'generationConfig.responseMimeType'
+  t.strictSame(generation({ responseMimeType: 'application/json' }).output, { type: 'json-object', path })
 })
 
 t.test('content 54: a schema without the media type is refused', async t => {

@@ -154,7 +154,7 @@ t.test('the SDK throws a failure before any chunk', async t => {
 t.test('the SDK throws a refused request with the path of the field', async t => {
   const { sdk } = createExchange([hello])
   const thrown = await thrownBy(() =>
-    sdk.models.generateContent({ model: 'm', contents: 'hi', config: { responseMimeType: 'application/json' } })
+    sdk.models.generateContent({ model: 'm', contents: 'hi', config: { responseMimeType: 'text/xml' } })
   )
   t.match(thrown, { name: 'ApiError', status: 400, message: /generationConfig\.responseMimeType/ })
 })

@@ -11,6 +11,7 @@ import {
 } from '../../../../../worker/normalized/index.ts'
 import { contentFace } from '../../../../../worker/protocols/content/client/face.ts'
 import { type OperationPath, readOperationPath } from '../../../../../worker/protocols/content/client/path.ts'
+import type { StreamWriter } from '../../../../../worker/protocols/face.ts'
 import { requestId } from './support.ts'
 
 export interface SdkCall {
@@ -49,7 +50,10 @@ export function createExchange(responses: NormalizedEvent[][][]): Exchange {
       const context = { requestId, createdAt: 0, model: operation.model, request }
       if (!isStream) return Response.json(contentFace.writeResponse(accumulateEvents(reads.flat()), context))
       const writer = contentFace.createStreamWriter(context)
-      return streamOf(reads.map(read => writer.write(read)))
+      return streamOf(
+        reads.map(read => writer.write(read)),
+        writer
+      )
     } catch (thrown) {
       if (!GatewayError.is(thrown)) throw thrown
       const { status, body } = contentFace.writeError(thrown, { requestId })
@@ -59,12 +63,16 @@ export function createExchange(responses: NormalizedEvent[][][]): Exchange {
   return { sdk, requests }
 }
 
-function streamOf(pieces: readonly string[]): Response {
+/** A body of these pieces; that of a failed stream breaks off after the error. */
+function streamOf(pieces: readonly string[], { brokenEnd }: StreamWriter): Response {
   const encoder = new TextEncoder()
+  const rest = [...pieces, brokenEnd ?? ''].filter(piece => piece !== '')
   const body = new ReadableStream({
-    start(controller) {
-      for (const piece of pieces) if (piece !== '') controller.enqueue(encoder.encode(piece))
-      controller.close()
+    pull(controller) {
+      const piece = rest.shift()
+      if (piece !== undefined) controller.enqueue(encoder.encode(piece))
+      else if (brokenEnd === undefined) controller.close()
+      else controller.error(new TypeError('terminated'))
     }
   })
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } })

@@ -8,7 +8,7 @@ const weather = { name: 'get_weather', input_schema: { type: 'object' } }
 const SEVERAL = { type: 'auto', disable_parallel_tool_use: false }
 const call = (name: string, city: string): JsonObject => ({ function_call: { name, arguments: { city } } })
 const say = (...content: JsonObject[]): JsonObject => ({ role: 'assistant', content })
-const text = (text: string) => ({ type: 'text', text, citations: null })
+const text = (text: string) => ({ type: 'text', text })
 
 /** The accumulated blocks of a stream, by index, and its stop reason. */
 function addUp(stream: string) {

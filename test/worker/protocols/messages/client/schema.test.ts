@@ -30,10 +30,19 @@ import type { Parameter } from '../../../../../worker/protocols/shared/parameter
 messagesParameters satisfies Record<keyof MessageCreateParamsBase | keyof BetaCreateParams, Parameter>
 countTokensParameters satisfies Record<keyof MessageCountTokensParams | keyof BetaCountTokensParams, Parameter>
 type MustBe<Wanted, _Written extends Wanted> = true
+/** The SDK's type with every member optional that may be null: the service omits most of them (decisions 40). */
+type AsSent<Sdk> =
+  Sdk extends Array<infer Element>
+    ? Array<AsSent<Element>>
+    : Sdk extends object
+      ? { [Name in keyof Sdk as null extends Sdk[Name] ? never : Name]: AsSent<Sdk[Name]> } & {
+          [Name in keyof Sdk as null extends Sdk[Name] ? Name : never]?: AsSent<Sdk[Name]>
+        }
+      : Sdk
 type SentEvents = Exclude<MessagesStreamEvent, { type: 'ping' } | MessagesErrorBody>
 export type Checks = [
-  MustBe<Message, MessagesResponse>,
-  MustBe<RawMessageStreamEvent, SentEvents>,
+  MustBe<AsSent<Message>, MessagesResponse>,
+  MustBe<AsSent<RawMessageStreamEvent>, SentEvents>,
   MustBe<ModelInfo, MessagesModel>,
   MustBe<MessageTokensCount, MessagesTokenCount>
 ]

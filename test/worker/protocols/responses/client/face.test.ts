@@ -87,17 +87,23 @@ t.test('response_format of chat completions is read when text.format is absent',
   const both = read({ text: { format: { type: 'text' } }, response_format: nested })
   t.strictSame(both.output, { type: 'text' })
   t.strictSame(both.ignored, { response_format: nested })
-  t.equal(refusedAt({ response_format: { type: 'json_object' } }), 'response_format.type')
+  t.equal(refusedAt({ response_format: { type: 'grammar' } }), 'response_format.type')
 })
 
-t.test('responses 18: the JSON mode without a schema and unknown formats are refused', async t => {
+t.test('responses 18: unknown formats are refused', async t => {
   const error = { code: 'unsupported_response_format', param: 'text.format.type', status: 400 }
-  for (const type of ['json_object', 'grammar']) {
-    t.strictSame(
-      failure(() => read({ text: { format: { type } } })),
-      error
-    )
-  }
+  t.strictSame(
+    failure(() => read({ text: { format: { type: 'grammar' } } })),
+    error
+  )
+})
+
+t.test('a JSON object has a schema, or the path that a provider without that mode refuses', async t => {
+  const format = { type: 'json_object' }
+  t.strictSame(read({ text: { format } }).output, { type: 'json-object', path: 'text.format.type' })
+  t.strictSame(read({ response_format: format }).output, { type: 'json-object', path: 'response_format.type' })
+  const schema = { type: 'object' }
+  t.strictSame(read({ text: { format: { ...format, schema } } }).output, { type: 'json-schema', schema })
 })
 
 t.test('a malformed output format is refused with the path of the wrong member', async t => {
