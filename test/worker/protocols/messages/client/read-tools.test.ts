@@ -68,7 +68,6 @@ t.test('only the members of a built-in tool that the provider has are kept', asy
     blocked_domains: ['b'],
     cache_control: {},
     strict: true,
-    defer_loading: true,
     allowed_callers: ['direct']
   }
   t.strictSame(toolsOf({ ...search, indexes: ['i'], flags: ['f'] }), [
