@@ -30,6 +30,7 @@ const plainOptions: NativeOptions = {
   v1Base: '/v1',
   v2Base: '/v2',
   isImageInputEnabled: true,
+  parallelToolCalls: 'auto',
   attachmentLimits: {
     audioBytesMax: ATTACHMENT_BYTES_MAX,
     imageBytesMax: ATTACHMENT_BYTES_MAX,

@@ -2,13 +2,7 @@
 // order and as early as possible: its start when the upstream's state id, a part of the client's id, is known; text of arguments
 // as it comes; an object of arguments when no more can follow (field lessons A18, B1, B2, B3, B5).
 
-import {
-  type EventAssembler,
-  flattenToolName,
-  type NormalizedEvent,
-  type ToolCallHead,
-  writeToolCallId
-} from '../../normalized/index.ts'
+import { type EventAssembler, flattenToolName, type ToolCallHead, writeToolCallId } from '../../normalized/index.ts'
 import { type ArgumentsGrowth, CallArguments } from './call-arguments.ts'
 import type { NativeAnomaly, NativeReaderOptions } from './reading.ts'
 import type { ClientToolName } from './tool-names.ts'
@@ -170,11 +164,12 @@ export class ToolCallCollector {
     this.#numbersByState ??= new Map()
     const callNumber = this.#numbersByState.get(key) ?? 0
     this.#numbersByState.set(key, callNumber + 1)
+    const { reading, createNonce } = this.#dependencies
     const id = writeToolCallId({
       stateId,
-      name: flattenToolName(call.tool),
+      name: reading.namesCallsInIds ? flattenToolName(call.tool) : undefined,
       callNumber,
-      nonce: this.#dependencies.createNonce()
+      nonce: createNonce()
     })
     const head: ToolCallHead = { id, ...call.tool }
     if (stateId !== undefined) head.state = { native: { toolStateId: stateId } }
@@ -190,21 +185,5 @@ export class ToolCallCollector {
 
   #report(name: NativeAnomaly, details: Record<string, string | number>): void {
     this.#dependencies.onAnomaly?.(name, details)
-  }
-}
-
-/** The events without those of every call after the first; text between the calls keeps its blocks. */
-export function dropLaterCalls(events: readonly NormalizedEvent[]): NormalizedEvent[] {
-  return events.filter(event => !isOfLaterCall(event))
-}
-
-function isOfLaterCall(event: NormalizedEvent): boolean {
-  switch (event.type) {
-    case 'tool-call-start':
-    case 'tool-call-delta':
-    case 'tool-call-end':
-      return event.index > 0
-    default:
-      return false
   }
 }

@@ -14,7 +14,7 @@ import {
   openStopFilter,
   uploadAttachments
 } from './chat-call.ts'
-import type { ProviderCall } from './client.ts'
+import { confirmCall, type ProviderCall, reviseCall } from './client.ts'
 import { EventDelivery, findBareFailure } from './event-delivery.ts'
 import type { ExchangeControl, ExchangeReceiver } from './exchange.ts'
 import { reportCallFailure } from './failure-report.ts'
@@ -36,7 +36,7 @@ export async function streamChat(
 ): Promise<void> {
   const { client } = dependencies
   const body = call.attachments.length === 0 ? call.body : await uploadAttachments(dependencies, call, context)
-  const streaming = withStreamHeaders(describeChatCall(dependencies, call, body, context))
+  let streaming = withStreamHeaders(describeChatCall(dependencies, call, body, context))
   const attempts = client.attempts(context, 'chat')
   for (;;) {
     const session = new StreamSession(dependencies, call, context, sink)
@@ -44,9 +44,12 @@ export async function streamChat(
       const attempt = await attempts.begin()
       const exchange = { call: streaming, receiver: session, timeouts: client.timeouts.stream }
       await session.follow(client.send(exchange, attempt, context))
+      confirmCall(streaming)
       return
     } catch (thrown) {
-      await attempts.recover(thrown, { canRetry: session.isUnseen })
+      const revised = session.isUnseen ? reviseCall(streaming, thrown) : undefined
+      if (revised === undefined) await attempts.recover(thrown, { canRetry: session.isUnseen })
+      else streaming = revised
     }
   }
 }

@@ -15,6 +15,7 @@ export function readNativeOptions(settings: Settings, baseUrl: string = settings
     v1Base,
     v2Base,
     isImageInputEnabled: settings.enableImages,
+    parallelToolCalls: settings.parallelToolCalls,
     ...(settings.defaultMaxTokens === undefined ? {} : { defaultMaxTokens: settings.defaultMaxTokens }),
     ...(upstream.profanityCheck === undefined ? {} : { profanityCheck: upstream.profanityCheck }),
     ...(upstream.flags === undefined ? {} : { flags: [...upstream.flags] }),

@@ -18,7 +18,7 @@ export type NativeFace = ProviderFace<NativeOptions, NativeReading>
 export const plainReading: NativeReading = {
   toolNames: new Map(),
   buffersToolCalls: false,
-  keepsFirstCallOnly: false,
+  namesCallsInIds: false,
   expectsToolCall: false,
   isStructuredOutput: false,
   droppedAttachments: 0,
@@ -108,6 +108,7 @@ export const plainOptions: NativeOptions = {
   v1Base: '/api/v1',
   v2Base: '/api/v2',
   isImageInputEnabled: true,
+  parallelToolCalls: 'auto',
   attachmentLimits: { audioBytesMax: 35, imageBytesMax: 15, textBytesMax: 40, audioAndImageBytesMax: 24 }
 }
 

@@ -169,6 +169,7 @@ export function chatCall(prompt: string, options: ChatOptions = {}): ChatCall {
     reading: {
       toolNames: new Map(),
       buffersToolCalls: false,
+      namesCallsInIds: false,
       expectsToolCall: false,
       isStructuredOutput: false,
       droppedAttachments: 0,

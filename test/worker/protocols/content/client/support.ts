@@ -44,6 +44,7 @@ export const settings: NativeOptions = {
   v1Base: '/api/v1',
   v2Base: '/api/v2',
   isImageInputEnabled: true,
+  parallelToolCalls: 'auto',
   attachmentLimits: {
     audioBytesMax: 1000,
     imageBytesMax: 1000,

@@ -425,7 +425,7 @@ t.test('a streamed request is streamed by the upstream', async t => {
 const reading: NativeReading = {
   toolNames: new Map(),
   buffersToolCalls: false,
-  keepsFirstCallOnly: false,
+  namesCallsInIds: false,
   expectsToolCall: false,
   isStructuredOutput: false,
   droppedAttachments: 0,
