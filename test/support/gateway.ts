@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { createEmulator, type Emulator } from '../../ops/emulator/server.ts'
+import { compileCache } from './compile-cache.ts'
 import { createTemporaryFolder } from './temporary.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -54,6 +55,7 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
   const folder = createTemporaryFolder(t)
   const variables = {
     PATH: process.env.PATH,
+    ...compileCache,
     GATEWAY_HOST: '127.0.0.1',
     GATEWAY_PORT: '0',
     GATEWAY_WORKERS: '1',

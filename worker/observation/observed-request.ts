@@ -26,6 +26,11 @@ export function refusedOutcome(status: number): RequestOutcome {
   return { status, lifecycle: 'request_error', errorType: `http_${status}` }
 }
 
+const NO_FACTS: RequestFacts = {}
+
+/** What is known at the end of the response; the facts may still grow until `closed` is emitted. */
+type EndFacts = Omit<ClosedFacts, 'facts'>
+
 export abstract class ObservedRequest implements RequestView {
   readonly requestId: string = randomUUID()
   readonly startedAtMs: number = performance.now()
@@ -39,12 +44,12 @@ export abstract class ObservedRequest implements RequestView {
 
   /** Undefined where nothing observes, and after `closed`. */
   #observation: Observation | undefined
-  #facts: RequestFacts = {}
+  #facts: RequestFacts = NO_FACTS
   #runningUpstreamCalls = 0
   #hasFirstByte = false
   #hasFirstToken = false
   /** The facts for `closed`, while it waits for an upstream call to end. */
-  #pendingEnd: ClosedFacts | undefined
+  #pendingEnd: EndFacts | undefined
 
   constructor(observation: Observation | undefined) {
     this.#observation = observation
@@ -74,7 +79,7 @@ export abstract class ObservedRequest implements RequestView {
 
   /** Model and provider are chosen. Call it once, before the provider is called. */
   planned(facts: PlannedFacts): void {
-    this.#facts = { ...this.#facts, ...facts }
+    this.#facts = this.#facts === NO_FACTS ? facts : { ...this.#facts, ...facts }
     this.#observation?.planned(this, facts)
   }
 
@@ -107,11 +112,10 @@ export abstract class ObservedRequest implements RequestView {
   /** The provider's token counts; a count that it did not report leaves an earlier one in place. */
   usage(usage: NormalizedUsage): void {
     const { inputTokens, outputTokens } = usage
-    this.#facts = {
-      ...this.#facts,
-      ...(inputTokens !== null && { inputTokens }),
-      ...(outputTokens !== null && { outputTokens })
-    }
+    const facts: { -readonly [Name in keyof RequestFacts]: RequestFacts[Name] } = { ...this.#facts }
+    if (inputTokens !== null) facts.inputTokens = inputTokens
+    if (outputTokens !== null) facts.outputTokens = outputTokens
+    this.#facts = facts
     this.#observation?.usage(this, usage)
   }
 
@@ -128,12 +132,13 @@ export abstract class ObservedRequest implements RequestView {
   protected closed(bytesSent: number, isComplete: boolean): void {
     if (this.#observation === undefined) return
     const durationMs = performance.now() - this.startedAtMs
-    const end = { ...this.outcome(), durationMs, bytesSent, facts: this.#facts }
+    const { status, lifecycle, errorType } = this.outcome()
+    const end = { status, lifecycle, errorType, durationMs, bytesSent }
     if (isComplete && this.#runningUpstreamCalls > 0) this.#pendingEnd = end
     else this.#emitClosed(end)
   }
 
-  #emitClosed(end: ClosedFacts): void {
+  #emitClosed(end: EndFacts): void {
     this.#pendingEnd = undefined
     this.#observation?.closed(this, { ...end, facts: this.#facts })
     this.#observation = undefined

@@ -14,7 +14,7 @@ import {
   openStopFilter,
   uploadAttachments
 } from './chat-call.ts'
-import { confirmCall, type ProviderCall, reviseCall } from './client.ts'
+import { confirmCall, reviseCall } from './client.ts'
 import { EventDelivery, findBareFailure } from './event-delivery.ts'
 import type { ExchangeControl, ExchangeReceiver } from './exchange.ts'
 import { reportCallFailure } from './failure-report.ts'
@@ -36,29 +36,27 @@ export async function streamChat(
 ): Promise<void> {
   const { client } = dependencies
   const body = call.attachments.length === 0 ? call.body : await uploadAttachments(dependencies, call, context)
-  let streaming = withStreamHeaders(describeChatCall(dependencies, call, body, context))
+  let described = describeChatCall(dependencies, call, body, context)
+  // A wire may have its own words for a stream.
+  const headers = call.headers.includes('accept') ? call.headers : [...call.headers, ...STREAM_HEADERS]
   const attempts = client.attempts(context, 'chat')
   for (;;) {
     const session = new StreamSession(dependencies, call, context, sink)
     try {
       const attempt = await attempts.begin()
-      const exchange = { call: streaming, receiver: session, timeouts: client.timeouts.stream }
+      const exchange = { call: described, headers, receiver: session, timeouts: client.timeouts.stream }
       await session.follow(client.send(exchange, attempt, context))
-      confirmCall(streaming)
+      confirmCall(described)
       return
     } catch (thrown) {
-      const revised = session.isUnseen ? reviseCall(streaming, thrown) : undefined
+      const revised = session.isUnseen ? reviseCall(described, thrown) : undefined
       if (revised === undefined) await attempts.recover(thrown, { canRetry: session.isUnseen })
-      else streaming = revised
+      else described = revised
     }
   }
 }
 
-/** The headers that ask for a stream, unless the wire has its own. */
-function withStreamHeaders(call: ProviderCall): ProviderCall {
-  if (call.headers.includes('accept')) return call
-  return { ...call, headers: [...call.headers, 'accept', 'text/event-stream', 'cache-control', 'no-store'] }
-}
+const STREAM_HEADERS: readonly string[] = ['accept', 'text/event-stream', 'cache-control', 'no-store']
 
 /** One attempt of a streamed chat: the provider's bytes become events, and so does the way in which they end. */
 class StreamSession implements ExchangeReceiver {

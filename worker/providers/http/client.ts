@@ -54,6 +54,8 @@ export interface ProviderClientOptions extends AttemptsOptions {
 /** What one attempt sends and where its response goes. */
 export interface AttemptExchange {
   call: ProviderCall
+  /** Those of the call, and what its kind of response asks for. */
+  headers: readonly string[]
   receiver: ExchangeReceiver
   timeouts: ExchangeTimeouts
 }
@@ -79,7 +81,7 @@ export class ProviderClient {
    * `runExchange`, and rejects with `gateway_overloaded` when no connection becomes free.
    */
   async send(
-    { call, receiver, timeouts }: AttemptExchange,
+    { call, headers, receiver, timeouts }: AttemptExchange,
     attempt: Attempt,
     context: CallContext
   ): Promise<'ended' | 'cancelled'> {
@@ -92,7 +94,7 @@ export class ProviderClient {
     const request: ExchangeRequest = {
       method: call.method,
       path: call.path,
-      headers: this.#writeHeaders(call, attempt.credential, context)
+      headers: this.#writeHeaders(headers, attempt.credential, context)
     }
     if (call.body !== undefined) request.body = call.body
     context.onUpstreamCallStarted?.()
@@ -116,20 +118,21 @@ export class ProviderClient {
    * @param bytesMax bound of the response's body, before and after decompression.
    */
   async fetch(call: ProviderCall, context: CallContext, bytesMax?: number): Promise<BufferedResponse> {
-    let announcing: ProviderCall = { ...call, headers: ['accept-encoding', ACCEPTED_ENCODINGS, ...call.headers] }
+    let sent = call
+    const headers = ['accept-encoding', ACCEPTED_ENCODINGS, ...call.headers]
     const attempts = this.attempts(context, call.operation)
     for (;;) {
       try {
         const attempt = await attempts.begin()
         const receiver = new ResponseCollector(bytesMax)
-        await this.send({ call: announcing, receiver, timeouts: this.timeouts.whole }, attempt, context)
+        await this.send({ call: sent, headers, receiver, timeouts: this.timeouts.whole }, attempt, context)
         const response = requireSuccess(await receiver.take(), this.#options.readError)
-        confirmCall(announcing)
+        confirmCall(sent)
         return response
       } catch (thrown) {
-        const revised = reviseCall(announcing, thrown)
+        const revised = reviseCall(sent, thrown)
         if (revised === undefined) await attempts.recover(thrown, { canRetry: true })
-        else announcing = revised
+        else sent = revised
       }
     }
   }
@@ -155,7 +158,7 @@ export class ProviderClient {
     }
   }
 
-  #writeHeaders(call: ProviderCall, { header }: Credential, context: CallContext): string[] {
+  #writeHeaders(wireHeaders: readonly string[], { header }: Credential, context: CallContext): string[] {
     const { userAgent, sendsRequestHeaders } = this.#options
     const headers = ['user-agent', userAgent]
     if (header !== undefined) headers.push(header.name, header.prefix + header.secret.reveal())
@@ -164,7 +167,7 @@ export class ProviderClient {
       // Calls without a request behind them, such as the warm-up of the catalog, bring no headers.
       if (!context.headers.includes('X-Request-ID')) headers.push('X-Request-ID', context.requestId)
     }
-    for (const text of call.headers) headers.push(text)
+    for (const text of wireHeaders) headers.push(text)
     return headers
   }
 }

@@ -99,7 +99,9 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   #startedAtMs: number | undefined
   #isSettled = false
   #isPaused = false
-  /** The pieces of one read of the connection arrive one after the other; the timer was restarted for the first of them. */
+  /** The body goes out in pieces, and each of them restarts the timer. */
+  #isPieced = false
+  /** Head and pieces of one read of the connection arrive one after the other; the timer was restarted for the first of them. */
   #isReading = false
 
   constructor(
@@ -146,13 +148,14 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   }
 
   onBodySent(): void {
-    if (!this.#isSettled && this.#phase === 'sending') this.#enter('sending', this.#options.timeouts.responseMs)
+    if (!this.#isSettled && this.#phase === 'sending' && this.#isPieced) this.#timer?.refresh()
   }
 
   onRequestSent(): void {
-    if (!this.#isSettled && this.#phase === 'sending') {
-      this.#enter('waiting for the response', this.#options.timeouts.responseMs)
-    }
+    if (this.#isSettled || this.#phase !== 'sending') return
+    this.#phase = 'waiting for the response'
+    // A body in one piece was handed over in the turn in which its timer started.
+    if (this.#isPieced) this.#timer?.refresh()
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: ResponseHead['headers']): void {
@@ -160,6 +163,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     if (this.#isSettled || status < 200) return
     this.#status = status
     this.#enter('reading the response', this.#options.timeouts.idleMs)
+    this.#startRead()
     try {
       this.#options.receiver.onHead({ status, headers }, this)
     } catch (thrown) {
@@ -169,7 +173,10 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isSettled) return
-    if (!this.#isReading) this.#startRead()
+    if (!this.#isReading) {
+      this.#timer?.refresh()
+      this.#startRead()
+    }
     try {
       this.#options.receiver.onData(chunk)
     } catch (thrown) {
@@ -214,6 +221,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
 
   #outgoingBody(body: Uint8Array): Uint8Array | Readable {
     if (body.byteLength <= BODY_PIECE_BYTES) return body
+    this.#isPieced = true
     // The HTTP client cannot see the length of a stream, and without a length the body would go out chunked.
     this.#options.request.headers.push('content-length', String(body.byteLength))
     return Readable.from(cutPieces(body), { objectMode: false })
@@ -226,10 +234,9 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     this.#reject(thrown)
   }
 
-  /** Restarts the timer once per read: a restart costs as much as a tenth of the event that a piece holds. */
+  /** Until the read ends, nothing restarts the timer: a restart costs a tenth of what the event in a piece costs. */
   #startRead(): void {
     this.#isReading = true
-    this.#timer?.refresh()
     queueMicrotask(this.#endRead)
   }
 

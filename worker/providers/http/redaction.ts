@@ -3,7 +3,7 @@
 
 import { createRedactor } from '../../../shared/redaction.ts'
 import { GatewayError, type NormalizedEvent } from '../../normalized/index.ts'
-import type { ResponseSink } from '../types.ts'
+import type { ByteSink, RelayHead, ResponseSink } from '../types.ts'
 
 export interface ErrorRedaction {
   /** Throws what was thrown; in the message of a `GatewayError` the secrets are masked. */
@@ -29,11 +29,30 @@ export function createErrorRedaction(secrets: readonly string[]): ErrorRedaction
     rethrow(thrown) {
       throw GatewayError.is(thrown) ? redactError(thrown) : thrown
     },
-    around: sink => ({
-      // An error is the last event of its stream.
-      push: events => sink.push(events.at(-1)?.type === 'error' ? events.map(redactEvent) : events),
-      relay: head => sink.relay(head),
-      whenDrained: () => sink.whenDrained()
-    })
+    around: sink => new RedactedSink(sink, redactEvent)
+  }
+}
+
+/** Every request creates one; a class spares it a closure for each method. */
+class RedactedSink implements ResponseSink {
+  readonly #sink: ResponseSink
+  readonly #redact: (event: NormalizedEvent) => NormalizedEvent
+
+  constructor(sink: ResponseSink, redact: (event: NormalizedEvent) => NormalizedEvent) {
+    this.#sink = sink
+    this.#redact = redact
+  }
+
+  push(events: readonly NormalizedEvent[]): boolean {
+    // An error is the last event of its stream.
+    return this.#sink.push(events.at(-1)?.type === 'error' ? events.map(this.#redact) : events)
+  }
+
+  relay(head: RelayHead): ByteSink {
+    return this.#sink.relay(head)
+  }
+
+  whenDrained(): Promise<void> {
+    return this.#sink.whenDrained()
   }
 }
