@@ -35,6 +35,15 @@ export function compareCodePoints(left: string, right: string): number {
   return leftPoints.length - rightPoints.length
 }
 
+/** Halves of surrogate pairs as JSON writes them, behind an even number of backslashes. */
+const LONE_SURROGATES = /(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g
+
+/** The bytes of a JSON body. A text that is no valid Unicode is repaired in the way of `fetch`: half a pair becomes U+FFFD. */
+export function writeJsonBody(body: object): Buffer {
+  const text = JSON.stringify(body)
+  return Buffer.from(text.includes('\\ud') ? text.replace(LONE_SURROGATES, '$1\ufffd') : text)
+}
+
 function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value)
 }

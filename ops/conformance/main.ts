@@ -66,7 +66,7 @@ export function findIds(source: string): string[] {
 /** The test files by the ids that they carry. */
 function readTests(): Map<string, string[]> {
   const tests = new Map<string, string[]>()
-  for (const file of globSync('test/**/*.{test,cases}.ts', { cwd: root }).toSorted()) {
+  for (const file of globSync('test/**/*.{test,cases}.ts', { cwd: root, exclude: ['**/node_modules/**'] }).toSorted()) {
     const path = relative(root, join(root, file))
     for (const id of new Set(findIds(readFileSync(join(root, file), 'utf8')))) {
       tests.set(id, [...(tests.get(id) ?? []), path])

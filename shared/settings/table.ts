@@ -86,6 +86,11 @@ function requestRows(add: SectionRows) {
       'Embeddings model for requests that name no model.'
     ),
     GATEWAY_DEFAULT_MAX_TOKENS: add.optional(positive, 'Limit of output tokens for native requests that set none.'),
+    GATEWAY_RESPONSES_STORE_DEFAULT: add.withDefault(
+      kind.boolean,
+      'false',
+      'Store the conversation of a v2 Responses request that has no `store`.'
+    ),
     GATEWAY_ENABLE_IMAGES: add.withDefault(kind.boolean, 'true', 'Accept images on native routes.'),
     GATEWAY_MAX_REQUEST_BODY_BYTES: add.withDefault(
       positive,

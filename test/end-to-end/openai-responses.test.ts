@@ -157,6 +157,40 @@ for (const version of ['v1', 'v2'] as const) {
     }
   })
 
+  t.test(`decision 51: ${version}: at no moment is a failed stream a success for the SDK`, async t => {
+    const ask = (input: string) => ({ model, input, tools: [weather] })
+    for (const [moment, input] of [
+      ['before the first byte', '[[error:500]]'],
+      ['before the first byte', '[[die:0]]'],
+      ['after text', '[[chunks:a|b|c]][[die]]'],
+      ['after text', '[[chunks:a|b|c]][[errframe]]'],
+      [
+        'within a call',
+        `${version === 'v1' ? '[[argfrag:4]]' : '[[callsplit]]'}[[die]][[tool:weather {"city":"Omsk"}]]`
+      ]
+    ] as const) {
+      const types: string[] = []
+      const failure = await catchError(async () => {
+        for await (const event of await client.responses.create({ ...ask(input), stream: true })) types.push(event.type)
+        if (types.at(-1) === 'response.failed') throw new Error('failed')
+      })
+      t.ok(failure, `${moment}: iterating raises or ends with response.failed`)
+      t.strictSame(
+        types.filter(type => type.endsWith('.done')),
+        []
+      )
+      t.equal(types.length === 0, moment === 'before the first byte')
+
+      const accumulated = await client.responses
+        .stream(ask(input))
+        .finalResponse()
+        .catch(error => ({ status: 'raised', error, output: [] }))
+      t.equal(accumulated.status, moment === 'before the first byte' ? 'raised' : 'failed')
+      t.ok(accumulated.error)
+      t.strictSame(accumulated.output, [])
+    }
+  })
+
   t.test(`${version}: aborting a stream aborts the upstream call`, async t => {
     const before = emulator.stats.aborted
     const stream = await client.responses.create({ model, stream: true, input: '[[tick:20]][[len:5000]]' })

@@ -52,7 +52,7 @@ t.test('ids are read from test names of one or several contracts, and from nothi
 })
 
 t.test('a clean checkout skips nothing: no test reads a file outside the project', async t => {
-  const files = globSync(['test/**/*.ts', 'ops/**/*.ts'], { cwd: root })
+  const files = globSync(['test/**/*.ts', 'ops/**/*.ts'], { cwd: root, exclude: ['**/node_modules/**'] })
   t.ok(files.length > 100)
   for (const file of files) {
     const depth = file.split('/').length - 1

@@ -1,7 +1,8 @@
-// Compares the documentation with the code: conformance ids with the contracts' cases, the guide to errors with the error codes.
-import { readFileSync } from 'node:fs'
+// Compares the documentation with the code: the guide to errors with the error codes, the settings that guides name with the table.
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { settingNames } from '../../shared/settings/table.ts'
 import { errorDefinitions } from '../../worker/normalized/index.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -10,4 +11,19 @@ t.test('the guide to errors lists every error code and no other code', async t =
   const guide = readFileSync(join(root, 'ops', 'guides', 'errors.md'), 'utf8')
   const documented = [...guide.matchAll(/^\| `([a-z_]+)` +\|/gm)].map(([, code]) => code ?? '')
   t.strictSame([...new Set(documented)].sort(), Object.keys(errorDefinitions).sort())
+})
+
+t.test('every setting that a guide names is a row of the settings table', async t => {
+  const isSetting = (name: string) => settingNames.some(known => known === name || `${known}_FILE` === name)
+  const guides = globSync('ops/guides/*.md', { cwd: root })
+  t.ok(guides.length > 0)
+  for (const guide of guides) {
+    const text = readFileSync(join(root, guide), 'utf8')
+    const named = [...text.matchAll(/(?<![A-Z_])(?:GATEWAY|UPSTREAM)_[A-Z0-9_]*[A-Z0-9]/g)].map(([name]) => name)
+    t.strictSame(
+      named.filter(name => !isSetting(name)),
+      [],
+      guide
+    )
+  }
 })

@@ -3,6 +3,7 @@
 
 import { admitRequest } from '../../worker/bridge/admit.ts'
 import { resolveRoute } from '../../worker/bridge/resolve-route.ts'
+import { settleConversation } from '../../worker/bridge/settle-conversation.ts'
 import {
   accumulateEvents,
   createStopSequenceFilter,
@@ -82,6 +83,7 @@ export function createSend<Written>(face: RouteFace<Written>) {
     const faces = { native: { v1: nativeV1Face, v2: nativeV2Face } }
     const plan = resolveRoute(request, mode, { routes: { aliases: {}, dynamic }, faces })
     const nativeFace = faces.native[mode]
+    settleConversation(request, nativeFace.accepts)
     admitRequest(request, nativeFace.accepts)
     const target = { upstreamModel: plan.upstreamModel }
     const written = nativeFace.writeChat(request, target, { ...plainOptions, ...changes })

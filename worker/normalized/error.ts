@@ -248,7 +248,11 @@ export class GatewayError extends Error {
 
   constructor(code: ErrorCode, options: GatewayErrorOptions = {}) {
     const definition = errorDefinitions[code]
-    super(options.message ?? definition.text, options.cause === undefined ? undefined : { cause: options.cause })
+    // A provider's text may hold half of a surrogate pair, which some clients cannot read.
+    super(
+      (options.message ?? definition.text).toWellFormed(),
+      options.cause === undefined ? undefined : { cause: options.cause }
+    )
     this.name = 'GatewayError'
     this.code = code
     this.status = options.status ?? definition.status

@@ -54,10 +54,13 @@ export type ParallelToolCalls = 'requested' | 'refused'
 export interface Conversation {
   /** The id as the client wrote it. */
   previousResponseId?: string
-  /** The provider's own id of the stored conversation that `previousResponseId` stands for. */
-  storedConversationId?: string
+  /** The client's conversation object: a stored conversation where the provider has them, without effect elsewhere. */
   conversationId?: string
+  /** The provider's own id of the stored conversation that the request continues. */
+  storedConversationId?: string
   store?: boolean
+  /** The client did not say whether to store, and the operator's default is to store where the provider can. */
+  storesByDefault?: true
   background?: boolean
   include?: string[]
 }

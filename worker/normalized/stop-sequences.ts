@@ -4,6 +4,8 @@
 
 import type { CitationEvent, FinishEvent, HostedToolEndEvent, NormalizedEvent } from './event.ts'
 import type { ProviderState } from './state.ts'
+import { createStopMatcher } from './stop-matcher.ts'
+import { createTextQueue } from './text-queue.ts'
 
 export interface StopSequenceFilter {
   /** The events to pass on. */
@@ -16,14 +18,18 @@ export interface StopSequenceFilter {
 
 /** @param stops non-empty strings, at least one. */
 export function createStopSequenceFilter(stops: readonly string[]): StopSequenceFilter {
-  let held = ''
+  const matcher = createStopMatcher(stops)
+  /** The text that could be the beginning of a match. */
+  const held = createTextQueue()
   let passedLength = 0
   let isTextOpen = false
   let match: string | undefined
   let isFinished = false
-  let openHostedTools: number[] = []
+  const openHostedTools = new Set<number>()
   /** Citations into text that is still held back. */
   let waiting: CitationEvent[] = []
+  /** Where the text has to end for the first of them. */
+  let nextCitationEnd = Number.POSITIVE_INFINITY
 
   function pass(text: string, into: NormalizedEvent[]): void {
     if (text === '') return
@@ -37,10 +43,19 @@ export function createStopSequenceFilter(stops: readonly string[]): StopSequence
   }
 
   function passCitations(into: NormalizedEvent[]): void {
-    if (waiting.length === 0 || !isTextOpen) return
-    const isDelivered = (event: CitationEvent) => event.citation.endIndex <= passedLength
-    into.push(...waiting.filter(isDelivered))
-    waiting = waiting.filter(event => !isDelivered(event))
+    if (!isTextOpen || passedLength < nextCitationEnd) return
+    const all = waiting
+    waiting = []
+    nextCitationEnd = Number.POSITIVE_INFINITY
+    for (const event of all) {
+      if (event.citation.endIndex <= passedLength) into.push(event)
+      else wait(event)
+    }
+  }
+
+  function wait(event: CitationEvent): void {
+    waiting.push(event)
+    nextCitationEnd = Math.min(nextCitationEnd, event.citation.endIndex)
   }
 
   function closeText(into: NormalizedEvent[], state?: ProviderState): void {
@@ -50,14 +65,14 @@ export function createStopSequenceFilter(stops: readonly string[]): StopSequence
     else if (isTextOpen) into.push({ type: 'text-end' })
     isTextOpen = false
     waiting = []
+    nextCitationEnd = Number.POSITIVE_INFINITY
   }
 
   function pushText(piece: string, into: NormalizedEvent[]): void {
-    const text = held + piece
-    const found = findFirstComplete(text, stops)
-    const end = found?.index ?? text.length - countPossiblePrefix(text, stops)
-    held = found === undefined ? text.slice(end) : ''
-    pass(text.slice(0, end), into)
+    const found = matcher.read(piece)
+    const afterEnd = found === undefined ? 0 : piece.length - found.end
+    held.push(piece)
+    pass(held.take(held.length - (found?.stop.length ?? matcher.possibleLength) - afterEnd), into)
     passCitations(into)
     if (found === undefined) return
     match = found.stop
@@ -73,13 +88,13 @@ export function createStopSequenceFilter(stops: readonly string[]): StopSequence
         return
       case 'citation':
         if (match !== undefined) return
-        waiting.push(event)
+        wait(event)
         passCitations(into)
         return
       case 'text-end':
         if (match !== undefined) return
-        pass(held, into)
-        held = ''
+        pass(held.take(held.length), into)
+        matcher.reset()
         passCitations(into)
         closeText(into, event.state)
         return
@@ -89,13 +104,11 @@ export function createStopSequenceFilter(stops: readonly string[]): StopSequence
         return
       case 'hosted-tool-start':
         if (match !== undefined) return
-        openHostedTools.push(event.index)
+        openHostedTools.add(event.index)
         into.push(event)
         return
       case 'hosted-tool-end':
-        if (!openHostedTools.includes(event.index)) return
-        openHostedTools = openHostedTools.filter(index => index !== event.index)
-        into.push(event)
+        if (openHostedTools.delete(event.index)) into.push(event)
         return
       case 'finish':
         end(match === undefined ? event : cutFinish(event, match), into)
@@ -115,7 +128,7 @@ export function createStopSequenceFilter(stops: readonly string[]): StopSequence
     if (isFinished) return
     isFinished = true
     for (const index of openHostedTools) into.push(completeHostedTool(index))
-    openHostedTools = []
+    openHostedTools.clear()
     into.push(event)
   }
 
@@ -145,32 +158,4 @@ function cutFinish(event: FinishEvent, stopSequence: string): FinishEvent {
 /** Ends a run that was under way at the cut: its own end never arrives, and its result is in the text already. */
 function completeHostedTool(index: number): HostedToolEndEvent {
   return { type: 'hosted-tool-end', index, status: 'completed', sources: [] }
-}
-
-/** The stop string whose end comes first, as if the text were read character by character; of several the longest. */
-function findFirstComplete(text: string, stops: readonly string[]): { index: number; stop: string } | undefined {
-  let first: { index: number; end: number; stop: string } | undefined
-  for (const stop of stops) {
-    const index = text.indexOf(stop)
-    if (index < 0) continue
-    const end = index + stop.length
-    if (first === undefined || end < first.end || (end === first.end && index < first.index)) {
-      first = { index, end, stop }
-    }
-  }
-  return first
-}
-
-/** How many characters at the end of `text` could be the beginning of a stop string. */
-function countPossiblePrefix(text: string, stops: readonly string[]): number {
-  let longest = 0
-  for (const stop of stops) {
-    for (let length = Math.min(stop.length - 1, text.length); length > longest; length--) {
-      if (text.endsWith(stop.slice(0, length))) {
-        longest = length
-        break
-      }
-    }
-  }
-  return longest
 }

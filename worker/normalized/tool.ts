@@ -75,6 +75,7 @@ export interface CallableTools {
 export function selectCallableTools(tools: readonly NormalizedTool[], choice: ToolChoice): CallableTools {
   const callable: CallableTools = { functions: [], hosted: [] }
   if (choice.type === 'none') return callable
+  const allowed = choice.type === 'allowed' ? new Set(choice.names) : undefined
   const names = new Set<string>()
   const kinds = new Set<HostedToolKind>()
   for (const tool of tools) {
@@ -82,7 +83,7 @@ export function selectCallableTools(tools: readonly NormalizedTool[], choice: To
       const name = flattenToolName(tool)
       if (names.has(name)) continue
       names.add(name)
-      if (choice.type === 'allowed' && !choice.names.includes(name)) continue
+      if (allowed?.has(name) === false) continue
       callable.functions.push(tool)
     } else if (tool.type === 'hosted' && !kinds.has(tool.kind)) {
       kinds.add(tool.kind)

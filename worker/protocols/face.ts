@@ -22,6 +22,8 @@ export interface ReadContext {
   path?: { model: string; isStream: boolean }
   /** The unparsed header `x-gateway-attachment-ids`, in the protocol that has it. */
   attachmentIds?: string | undefined
+  /** The operator's default for `store`, in the protocol that has it. */
+  storesByDefault?: boolean
 }
 
 /** The data that a client face needs to write a response. */

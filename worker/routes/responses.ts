@@ -8,6 +8,7 @@ import { createChatHandler } from './chat.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 export function registerResponsesRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
+  const storesByDefault = runtime.settings.responsesStoreDefault
   const create = createChatHandler(runtime, {
     protocol: 'responses',
     face: responsesFace,
@@ -18,7 +19,8 @@ export function registerResponsesRoutes(app: FastifyInstance, runtime: WorkerRun
     path: '/responses',
     family: 'completions',
     isModelRequest: true,
-    handler: (request, reply) => create(request, reply, { attachmentIds: readAttachmentIdsHeader(request) })
+    handler: (request, reply) =>
+      create(request, reply, { attachmentIds: readAttachmentIdsHeader(request), storesByDefault })
   })
 }
 

@@ -1,7 +1,10 @@
 // Translates a client's body into a provider's body in one pure step, which runs on the event loop or in a pool thread.
 
+import { writeJsonBody } from '../../shared/json.ts'
 import { admitRequest } from '../bridge/admit.ts'
 import { type RouteTable, resolveRoute } from '../bridge/resolve-route.ts'
+import { settleConversation } from '../bridge/settle-conversation.ts'
+import { assertBounded } from '../normalized/index.ts'
 import { clientFaces, findProviderFace, type ProviderFaces } from '../protocols/registry.ts'
 import type { ChatCall } from '../providers/types.ts'
 import { readJsonObject } from './json-body.ts'
@@ -20,8 +23,10 @@ export interface TranslationSettings {
  */
 export function translateChat(job: TranslationJob, settings: TranslationSettings, faces: ProviderFaces): ChatCall {
   const request = clientFaces[job.protocol].readRequest(readJsonObject(job.bytes), job.context)
+  assertBounded(request)
   const plan = resolveRoute(request, job.apiMode, { routes: settings.routes, faces })
   const face = findProviderFace(faces, plan)
+  settleConversation(request, face.accepts)
   admitRequest(request, face.accepts)
   const target = { upstreamModel: plan.upstreamModel }
   const written = face.writeChat(request, target, settings.providerOptions[plan.profileId])
@@ -30,7 +35,7 @@ export function translateChat(job: TranslationJob, settings: TranslationSettings
     plan,
     path: written.path,
     headers: written.headers,
-    body: Buffer.from(JSON.stringify(written.body)),
+    body: writeJsonBody(written.body),
     attachments: written.attachments,
     reading: written.reading
   }

@@ -2,6 +2,7 @@ import t from 'tap'
 import { writeToolCallId } from '../../../worker/normalized/index.ts'
 import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
+import { readTurns } from '../../support/turns.ts'
 import { createPicture, listUploads } from '../../support/upstream.ts'
 import { ask, versions } from './support.ts'
 
@@ -167,11 +168,97 @@ t.test('responses 40: two calls and two outputs keep their ids, names and order'
   )
 })
 
-t.test('responses 41: malformed arguments in the history are refused with their path', async t => {
+t.test('responses 41: a call with malformed arguments is sent with empty ones and its result', async t => {
   for (const version of versions) {
-    const httpResponse = await ask(gateway, version, [call('st1', { arguments: '{bad' }), output('st1')])
-    t.equal(httpResponse.status, 400)
-    t.match(httpResponse.json.error, { code: 'invalid_request', param: 'input[0].arguments' })
+    for (const text of ['{bad', '{"city":"Om', '[1]']) {
+      t.equal((await ask(gateway, version, [question, call('st1', { arguments: text }), output('st1')])).status, 200)
+      t.strictSame(readTurns(lastUpstreamChat(emulator).body), [
+        { role: 'user', text: 'weather?' },
+        { role: 'assistant', calls: [['weather', {}]] },
+        { role: 'tool', results: [['weather', { result: 'cold' }]] }
+      ])
+    }
+    t.equal((await ask(gateway, version, [question, call('st1', { arguments: '{bad' })])).status, 200)
+    t.strictSame(readTurns(lastUpstreamChat(emulator).body), [{ role: 'user', text: 'weather?' }])
+  }
+})
+
+t.test(
+  'decision 51: a cut call of the history is left out without a result, and has empty arguments with one',
+  async t => {
+    const again = { role: 'user', content: 'and?' }
+    const weatherTurns = (args: object) => [
+      { role: 'assistant', calls: [['weather', args]] },
+      { role: 'tool', results: [['weather', { result: 'cold' }]] }
+    ]
+    for (const version of versions) {
+      for (const more of [
+        { arguments: '{"ci' },
+        { arguments: '{"ci', status: 'incomplete' },
+        { status: 'incomplete' }
+      ]) {
+        const cut = call('st1', more)
+        for (const [items, expected] of [
+          [[cut, output('st1')], weatherTurns({})],
+          [[cut, call('st2'), output('st2')], weatherTurns({ city: 'Omsk' })],
+          [[cut], []]
+        ] as const) {
+          for (const isStream of [false, true]) {
+            const input = [question, ...items, { role: 'assistant', content: 'so' }, again]
+            t.equal((await ask(gateway, version, input, { stream: isStream })).status, 200)
+            t.strictSame(readTurns(lastUpstreamChat(emulator).body), [
+              { role: 'user', text: 'weather?' },
+              ...expected,
+              { role: 'assistant', text: 'so' },
+              { role: 'user', text: 'and?' }
+            ])
+          }
+        }
+      }
+    }
+  }
+)
+
+t.test('decision 53: a reference to an item is refused with its path and with what to do', async t => {
+  const before = upstreamChats(emulator).length
+  for (const version of versions) {
+    for (const reference of [{ type: 'item_reference', id: 'msg_1' }, { id: 'msg_1' }]) {
+      for (const stream of [false, true]) {
+        const httpResponse = await ask(gateway, version, [question, reference], { stream })
+        t.equal(httpResponse.status, 400)
+        t.match(httpResponse.json.error, {
+          code: 'invalid_request',
+          type: 'invalid_request_error',
+          param: 'input[1].id',
+          message: /^Item with id 'msg_1' not found\. Items are not stored; send `store: false`/
+        })
+      }
+    }
+  }
+  t.equal(upstreamChats(emulator).length, before)
+})
+
+t.test('decision 64: calls and results in the form of chat completions are accepted in the input', async t => {
+  const chatCall = { id: 'st1', type: 'function', function: { name: 'weather', arguments: '{"city":"Omsk"}' } }
+  const legacyCall = { name: 'weather', arguments: '{"city":"Omsk"}' }
+  for (const version of versions) {
+    for (const items of [
+      [
+        { role: 'assistant', content: null, tool_calls: [chatCall] },
+        { role: 'tool', tool_call_id: 'st1', content: 'cold' }
+      ],
+      [
+        { role: 'assistant', content: '', function_call: legacyCall },
+        { role: 'function', name: 'weather', content: 'cold' }
+      ]
+    ]) {
+      t.equal((await ask(gateway, version, [question, ...items])).status, 200)
+      t.strictSame(readTurns(lastUpstreamChat(emulator).body), [
+        { role: 'user', text: 'weather?' },
+        { role: 'assistant', calls: [['weather', { city: 'Omsk' }]] },
+        { role: 'tool', results: [['weather', { result: 'cold' }]] }
+      ])
+    }
   }
 })
 
@@ -201,8 +288,6 @@ t.test('responses 43: items without meaning for the upstream are skipped (C1)', 
   const input = [
     question,
     { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'secret' }], encrypted_content: 'gAAA' },
-    { type: 'item_reference', id: 'msg_1' },
-    { id: 'msg_2' },
     { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } },
     { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'AAEC' },
     { type: 'code_interpreter_call', id: 'ci_1', code: 'x', container_id: 'c', outputs: null, status: 'completed' },

@@ -152,7 +152,6 @@ t.test('responses 20, 21: parameters without effect are accepted and not sent, s
     truncation: 'auto',
     background: true,
     service_tier: 'auto',
-    conversation: 'conv_1',
     max_tool_calls: 3,
     user: 'u',
     safety_identifier: 's',

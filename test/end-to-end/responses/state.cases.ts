@@ -1,7 +1,7 @@
 import t from 'tap'
 import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
-import { accumulate, ask, stream, textOf } from './support.ts'
+import { accumulate, ask, model, stream, textOf } from './support.ts'
 
 const { emulator, gateway } = await startSharedGateway()
 
@@ -94,6 +94,49 @@ t.test('responses 33: an unknown conversation is refused with its parameter (F5)
     t.equal(httpResponse.status, 400, id)
     t.match(httpResponse.json.error, { code: 'invalid_request', param: 'previous_response_id' })
   }
+})
+
+t.test('decision 64: conversation continues a stored conversation of v2, by its id or as an object', async t => {
+  const thread = await startThread()
+  for (const conversation of [thread, `resp_${thread}`, { id: thread }]) {
+    for (const isStream of [false, true]) {
+      const { response } = isStream
+        ? await stream(gateway, 'v2', '[[recall]]', { conversation })
+        : { response: (await ask(gateway, 'v2', '[[recall]]', { conversation })).json }
+      t.strictSame(sent().storage, { thread_id: thread })
+      t.notOk('model' in sent())
+      t.match(response, { id: `resp_${thread}`, conversation: { id: thread }, previous_response_id: null, store: true })
+      t.match(textOf(response), /Before this you wrote/)
+    }
+  }
+  const unknown = await ask(gateway, 'v2', 'x', { conversation: 'unknown' })
+  t.equal(unknown.status, 404)
+  t.match(unknown.json.error, { code: 'previous_response_not_found', param: 'conversation' })
+})
+
+t.test('decision 64: conversation beside previous_response_id, or malformed, is refused', async t => {
+  const before = upstreamChats(emulator).length
+  for (const [more, param] of [
+    [{ conversation: 'th', previous_response_id: 'resp_th' }, 'conversation'],
+    [{ conversation: { id: 'th' }, previous_response_id: 'resp_th' }, 'conversation'],
+    [{ conversation: 'a b' }, 'conversation'],
+    [{ conversation: '' }, 'conversation'],
+    [{ conversation: 3 }, 'conversation'],
+    [{ conversation: {} }, 'conversation.id']
+  ] as const) {
+    const httpResponse = await ask(gateway, 'v2', 'x', more)
+    t.equal(httpResponse.status, 400)
+    t.match(httpResponse.json.error, { code: 'invalid_request', param })
+  }
+  t.equal(upstreamChats(emulator).length, before)
+})
+
+t.test('decision 64: on v1 conversation has no effect, because v1 stores none', async t => {
+  const httpResponse = await ask(gateway, 'v1', 'x', { conversation: { id: 'th' } })
+  t.equal(httpResponse.status, 200)
+  t.strictSame(sent(), { model, messages: [{ role: 'user', content: 'x' }] })
+  t.match(httpResponse.json, { store: false, id: `resp_${httpResponse.headers.get('x-request-id')}` })
+  t.notOk('conversation' in httpResponse.json)
 })
 
 const frame = (event: string, data: object) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`

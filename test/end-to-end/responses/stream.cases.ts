@@ -223,17 +223,114 @@ t.test('responses 70: the stream of a truncated response ends with response.inco
   }
 })
 
-t.test('responses 72: a broken upstream stream ends with response.failed and the partial output (A14)', async t => {
+const BREAKS = ['[[die]]', '[[noeof]]', '[[badframe]]', '[[errframe]]']
+
+t.test('responses 72: a broken upstream stream ends with response.failed and the finished items (A14)', async t => {
   for (const version of versions) {
-    for (const directive of ['[[die]]', '[[noeof]]', '[[badframe]]', '[[errframe]]']) {
-      const { httpResponse, types, response } = await stream(gateway, version, `${directive}[[chunks:one|two|three]]`)
+    for (const directive of BREAKS) {
+      const prompt = `[[reason:because]]${directive}[[chunks:one|two|three]]`
+      const { httpResponse, events, types, response } = await stream(gateway, version, prompt)
       t.equal(types.at(-1), 'response.failed', directive)
       t.match(response, { status: 'failed', error: { code: 'server_error', message: String } })
-      t.match(textOf(response), /^one/, 'the partial output is returned')
+      const done = events.filter(({ type }) => type === 'response.output_item.done').map(({ item }) => item)
+      t.strictSame(response.output, done)
+      if (directive === '[[noeof]]') t.match(done, [{ type: 'reasoning', summary: [{ text: 'because' }] }])
+      t.equal(textOf(response), '')
       t.notMatch(httpResponse.text, /127\.0\.0\.1|api\/v[12]/)
     }
     const limited = await stream(gateway, version, '[[errframe:429 message=slow down]][[chunks:one|two]]')
     t.match(limited.response.error, { code: 'rate_limit_exceeded' })
+  }
+})
+
+t.test('decision 51: a stream that breaks in a text or a call reports no end of it and leaves it out', async t => {
+  for (const version of versions) {
+    for (const directive of BREAKS) {
+      const { types, response } = await stream(gateway, version, `${directive}[[chunks:one|two|three]]`)
+      t.ok(types.includes(DELTA), 'the client has seen text')
+      t.strictSame(
+        types.filter(type => type.endsWith('.done')),
+        [],
+        directive
+      )
+      t.strictSame(response.output, [])
+    }
+    const more = { tools: [tool('g')], model: 'GigaChat-2-Max' }
+    // Only v1 can cut arguments.
+    const cuts = version === 'v1' ? ['[[argfrag:4]][[die]]', '[[argfrag:4]][[noeof]]'] : []
+    for (const directive of [...cuts, '[[callsplit]][[die]]', '[[callsplit]][[noeof]]']) {
+      const { types, response } = await stream(gateway, version, `${directive}[[tool:g {"city":"Omsk"}]]`, more)
+      t.equal(types.at(-1), 'response.failed', directive)
+      t.strictSame(
+        types.filter(type => type.endsWith('.done')),
+        []
+      )
+      t.strictSame(response.output, [])
+    }
+  }
+})
+
+t.test('decision 51: a search that runs when the stream breaks has no end', async t => {
+  const tells = (status?: string) => ({
+    tool_execution: { name: 'web_search', ...(status === undefined ? {} : { status }) }
+  })
+  const frame = (status?: string) =>
+    `event: response.tool.in_progress\ndata: ${JSON.stringify({ model: 'm', created_at: 1, ...tells(status) })}\n\n`
+  emulator.respondNext({ chunks: [frame(), frame('searching')], end: 'destroy' })
+  const { types, response } = await stream(gateway, 'v2', 'x', { tools: [{ type: 'web_search' }] })
+  t.match(types.slice(2), ['response.output_item.added', /web_search_call/, /web_search_call/, 'response.failed'])
+  t.strictSame(response.output, [])
+})
+
+t.test('decision 51: a truncated or filtered text is closed', async t => {
+  for (const version of versions) {
+    for (const reason of ['length', 'blacklist']) {
+      const { types, response } = await stream(gateway, version, `[[finish:${reason}]][[text:half]]`)
+      t.strictSame(types.slice(-4), [...MESSAGE_TAIL, 'response.incomplete'])
+      t.match(response.output, [{ type: 'message', status: 'incomplete', content: [{ text: 'half' }] }])
+    }
+  }
+})
+
+/** Where the SDK's types allow null, or where only a running response has it. */
+const NULL_MEMBERS = [
+  'access_programs',
+  'error',
+  'incomplete_details',
+  'instructions',
+  'max_output_tokens',
+  'previous_response_id',
+  'reasoning.effort',
+  'reasoning.summary',
+  'tools.parameters',
+  'tools.strict'
+]
+
+/** The paths of all null members, without the positions in lists. */
+function listNulls(value: Loose, path: string[] = []): string[] {
+  if (value === null) return [path.join('.')]
+  if (typeof value !== 'object') return []
+  return Object.entries(value).flatMap(([name, member]) =>
+    listNulls(member, Array.isArray(value) ? path : [...path, name])
+  )
+}
+
+t.test('decision 40: responses and events have no null member that the SDK does not declare', async t => {
+  const prompts = ['[[reason:so]][[text:a]][[tool:g {"a":1}]]', '[[finish:length]]x', '[[chunks:a|b]][[die]]']
+  for (const version of versions) {
+    for (const prompt of prompts) {
+      const { events } = await stream(gateway, version, prompt, { tools: [{ type: 'function', name: 'g' }] })
+      for (const { response, ...event } of events) {
+        t.strictSame(listNulls(event), [], event.type)
+        if (response === undefined) continue
+        const isOver = response.status === 'completed' || response.status === 'incomplete'
+        t.strictSame(
+          listNulls(response).filter(path => !NULL_MEMBERS.includes(path)),
+          isOver ? [] : ['usage'],
+          event.type
+        )
+      }
+    }
   }
 })
 

@@ -65,6 +65,46 @@ t.test('responses 47: a chosen function is forced by its name and the response r
   }
 })
 
+t.test('decision 68: tools of additional_tools items are declared like those of tools', async t => {
+  const parameters = { type: 'object', properties: { cell: { $ref: '#/$defs/C' } }, $defs: { C: { type: 'string' } } }
+  const item = {
+    type: 'additional_tools',
+    role: 'developer',
+    tools: [
+      {
+        type: 'namespace',
+        name: 'functions',
+        tools: [{ type: 'custom', name: 'exec', format: { type: 'text' } }, tool('wait', parameters)]
+      },
+      tool('plain')
+    ]
+  }
+  const call = { type: 'function_call', call_id: 'a', name: 'wait', namespace: 'functions', arguments: '{"cell":"1"}' }
+  const question = { role: 'user', content: '[[tool:functions__wait {"cell":"1"}]]' }
+  for (const version of versions) {
+    for (const top of [[], [tool('top')]]) {
+      const more = { tools: top }
+      const { json } = await ask(gateway, version, [item, question], more)
+      const functions = version === 'v1' ? sent().functions : sent().tools[0].functions.specifications
+      t.match(functions.slice(-2), [{ name: 'functions__wait' }, { name: 'plain' }])
+      t.equal(functions.length, top.length + 2)
+      t.strictSame(functions.at(-2).parameters, parameters)
+      t.match(callsOf(json), [{ name: 'wait', namespace: 'functions', arguments: '{"cell":"1"}' }])
+      t.equal(json.tools.length, top.length, 'the response repeats only what was in tools')
+      const streamed = await stream(gateway, version, [item, question], more)
+      t.match(callsOf(streamed.response), [{ name: 'wait', namespace: 'functions' }])
+      const input = [item, question, call, { type: 'function_call_output', call_id: 'a', output: 'ok' }]
+      t.equal((await ask(gateway, version, input, more)).status, 200)
+      t.equal(JSON.stringify(sent()).match(/"name":"functions__wait"/g)?.length, 3, 'declared, called and returned')
+      t.notMatch(JSON.stringify(sent()), /exec|additional/)
+    }
+    const chosen = { tool_choice: { type: 'function', name: 'plain' } }
+    t.match(callsOf((await ask(gateway, version, [item, { role: 'user', content: 'go' }], chosen)).json), [
+      { name: 'plain' }
+    ])
+  }
+})
+
 t.test('responses 48, 49: a built-in tool is sent with its configuration, on v2 only', async t => {
   const tools = [{ type: 'image_generation', size: '1024x1024' }]
   t.equal((await ask(gateway, 'v2', 'x', { tools })).status, 200)

@@ -4,7 +4,7 @@
 import { createRedactor } from '../../../shared/redaction.ts'
 import { type ErrorCode, GatewayError, type GatewayErrorOptions, isJsonObject } from '../../normalized/index.ts'
 import type { ResponseHead } from '../face.ts'
-import { readHeader } from '../shared/response-header.ts'
+import { readRetryAfter } from '../shared/response-header.ts'
 
 const MESSAGE_CHARACTERS_MAX = 1000
 
@@ -16,7 +16,7 @@ export function readResponseError({ status, headers }: ResponseHead, body: Uint8
   return mapUpstreamFailure({
     status,
     message: findMessage(parseBody(text)),
-    retryAfter: readHeader(headers, 'retry-after')
+    retryAfter: readRetryAfter(headers)
   })
 }
 

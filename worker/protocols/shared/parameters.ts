@@ -42,15 +42,25 @@ export interface SortedParameters {
 const FORBIDDEN_NAMES = ['__proto__', 'constructor', 'prototype']
 
 /**
+ * Most members of one object that belong to the provider. A provider has some dozen options of its own; an object with very many
+ * members is slow to copy, and it is copied on the way to the provider's body.
+ */
+const ADDITIONAL_MEMBERS_MAX = 1000
+
+/**
  * Sorts the members of a body by their class; the members' own readers read the supported ones.
- * Raises the table's error for a rejected one that is not null, and `invalid_request` for a forbidden name.
+ * Raises the table's error for a rejected one that is not null, and `invalid_request` for a forbidden name and for too many unknown
+ * members.
  */
 export function sortParameters(body: JsonObject, table: ParameterTable): SortedParameters {
   const sorted: SortedParameters = { ignored: {}, additional: {} }
+  let additionalCount = 0
   for (const name of Object.keys(body)) {
     const parameter = Object.hasOwn(table, name) ? table[name] : undefined
     if (parameter === undefined || parameter.isAdditionalField === true) {
       refuseForbiddenName(name, '')
+      additionalCount += 1
+      if (additionalCount > ADDITIONAL_MEMBERS_MAX) throw tooManyMembers(name, 'The body')
       sorted.additional[name] = body[name]
       continue
     }
@@ -77,9 +87,15 @@ export function sortParameters(body: JsonObject, table: ParameterTable): SortedP
   return sorted
 }
 
-/** Raises `invalid_request` when `source`, the object at `path`, has a member that would reach a prototype. */
+/** Raises `invalid_request` when `source`, the object at `path`, has too many members or one that would reach a prototype. */
 export function refuseForbiddenNames(source: JsonObject, path: string): void {
-  for (const name of Object.keys(source)) refuseForbiddenName(name, path)
+  const names = Object.keys(source)
+  if (names.length > ADDITIONAL_MEMBERS_MAX) throw tooManyMembers(path, `'${path}'`)
+  for (const name of names) refuseForbiddenName(name, path)
+}
+
+function tooManyMembers(param: string, place: string): GatewayError {
+  return invalidRequest(param, `${place} has more than ${ADDITIONAL_MEMBERS_MAX} additional members.`)
 }
 
 function refuseForbiddenName(name: string, path: string): void {

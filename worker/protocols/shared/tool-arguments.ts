@@ -12,21 +12,26 @@ import { wrongType } from './field.ts'
 /** Arguments text for a call without arguments: some providers send none, and a client must be able to parse the text. */
 export const NO_ARGUMENTS = '{}'
 
+export type ToolArguments = Pick<ToolCallPart, 'arguments' | 'argumentsText'>
+
 /**
  * Reads the arguments at `path`: JSON text or an object; an absent, null or blank value means no arguments.
  * Raises `invalid_request` for any other value, because a call must not vanish from the history (field lesson B12).
  */
-export function readToolArguments(
-  value: JsonValue | undefined,
-  path: string
-): Pick<ToolCallPart, 'arguments' | 'argumentsText'> {
+export function readToolArguments(value: JsonValue | undefined, path: string): ToolArguments {
+  const read = tryReadToolArguments(value, path)
+  if (read === undefined) throw invalidRequest(path, `'${path}' must be the text of a JSON object.`)
+  return read
+}
+
+/** Like `readToolArguments`, but undefined for a text that is not that of a JSON object, such as the start of one. */
+export function tryReadToolArguments(value: JsonValue | undefined, path: string): ToolArguments | undefined {
   if (value === undefined || value === null) return { arguments: {} }
   if (isJsonObject(value)) return { arguments: value }
   if (typeof value !== 'string') throw wrongType(path, 'the text of a JSON object', value)
   if (value.trim() === '') return { arguments: {} }
   const parsed = parseObject(value)
-  if (parsed === undefined) throw invalidRequest(path, `'${path}' must be the text of a JSON object.`)
-  return { arguments: parsed, argumentsText: value }
+  return parsed === undefined ? undefined : { arguments: parsed, argumentsText: value }
 }
 
 function parseObject(text: string): JsonObject | undefined {
@@ -34,7 +39,7 @@ function parseObject(text: string): JsonObject | undefined {
     const parsed: unknown = JSON.parse(text)
     return isJsonObject(parsed) ? parsed : undefined
   } catch {
-    // Not JSON: the caller raises the error with the path.
+    // Not JSON: the caller knows what that means.
     return undefined
   }
 }

@@ -1,6 +1,7 @@
 // The executor of one provider profile for one credential, for every kind whose calls are a face plus an authorization header.
 
 import { CATALOG_SERIALIZED_BYTES_MAX } from '../../../shared/catalog.ts'
+import { writeJsonBody } from '../../../shared/json.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { WrittenCall } from '../../protocols/face.ts'
 import { findProviderFace } from '../../protocols/registry.ts'
@@ -86,5 +87,5 @@ export function createHttpExecutor(options: HttpExecutorOptions): Executor {
 
 function toProviderCall(operation: UpstreamOperation, { method, path, headers, body }: WrittenCall): ProviderCall {
   const call = { operation, method, path, headers }
-  return body === undefined ? call : { ...call, body: Buffer.from(JSON.stringify(body)) }
+  return body === undefined ? call : { ...call, body: writeJsonBody(body) }
 }

@@ -2,7 +2,7 @@
 
 import type { GatewayError } from '../../normalized/index.ts'
 import type { ResponseHead } from '../../protocols/face.ts'
-import { readHeader } from '../../protocols/shared/response-header.ts'
+import { readRetryAfter } from '../../protocols/shared/response-header.ts'
 import { CallFailure } from './call-failure.ts'
 import type { BufferedResponse } from './whole-response.ts'
 
@@ -15,7 +15,7 @@ export function requireSuccess(response: BufferedResponse, readError: ReadError)
   if (status === 200) return response
   throw new CallFailure(readError(response, bytes), {
     status,
-    retryAfter: readHeader(headers, 'retry-after'),
+    retryAfter: readRetryAfter(headers),
     responseBody: bytes
   })
 }

@@ -82,3 +82,17 @@ t.test('reasoning is removed from the fields and from their model options', asyn
   const fields = { reasoning: {}, reasoning_effort: 'high', model_options: { reasoning: {}, preset: 'p' }, zz: 1 }
   t.strictSame(dropReasoningFields(fields), { model_options: { preset: 'p' }, zz: 1 })
 })
+
+t.test('cost 6: an object with very many additional members is refused by its name', async t => {
+  const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`m${index}`, index]))
+  const { m1000: _last, ...accepted } = many
+  t.throws(() => sortParameters(many, table), { code: 'invalid_request', param: 'm1000' })
+  t.equal(Object.keys(sortParameters(accepted, table).additional).length, 1000)
+  for (const member of ['extra_body', 'additional_fields']) {
+    t.throws(() => readAdditionalFields({ [member]: many }, {}), { code: 'invalid_request', param: member })
+    t.throws(() => readAdditionalFields({ [member]: { model_options: many } }, {}), {
+      code: 'invalid_request',
+      param: `${member}.model_options`
+    })
+  }
+})

@@ -46,8 +46,17 @@ export function writeEcho(request: NormalizedRequest): ResponsesEcho {
     tools: Array.isArray(tools) ? tools.flatMap(writeTool) : [],
     top_p: sampling.topP ?? 1,
     truncation: typeof truncation === 'string' ? truncation : 'disabled',
-    ...(user === undefined ? {} : { user })
+    ...(user === undefined ? {} : { user }),
+    ...writeConversation(request)
   }
+}
+
+/** A conversation that the provider does not store is not repeated. */
+function writeConversation({ conversation }: NormalizedRequest): Pick<ResponsesEcho, 'conversation'> {
+  const { conversationId, storedConversationId } = conversation ?? {}
+  return conversationId === undefined || storedConversationId === undefined
+    ? {}
+    : { conversation: { id: conversationId } }
 }
 
 function withoutNullFormat(text: JsonObject): JsonObject {
@@ -72,6 +81,7 @@ function mayRunHostedTools(request: NormalizedRequest): boolean {
     request.tools.some(tool => tool.type === 'hosted') ||
     hasField('assistant_id') ||
     hasField('tools') ||
+    request.conversation?.conversationId !== undefined ||
     findRequestedThread(request) !== undefined
   )
 }

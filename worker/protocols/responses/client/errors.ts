@@ -16,17 +16,20 @@ export function writeResponsesFailure(error: GatewayError): ResponsesFailure {
 }
 
 /**
- * Replaces an upstream error about an unknown stored conversation with one that names `previous_response_id` (field lesson F5), and
- * returns every other error unchanged.
+ * Replaces an upstream error about an unknown stored conversation with one that names the client's member for it (field lesson F5),
+ * and returns every other error unchanged.
  */
 export function refineResponsesError(error: GatewayError, request: NormalizedRequest): GatewayError {
   const threadId = findRequestedThread(request)
   if (threadId === undefined || !isAboutThread(error, threadId)) return error
-  return new GatewayError('previous_response_not_found', {
-    param: 'previous_response_id',
-    message: 'The previous response does not exist, or its conversation was not stored.',
-    cause: error
-  })
+  const description =
+    request.conversation?.conversationId === undefined
+      ? {
+          param: 'previous_response_id',
+          message: 'The previous response does not exist, or its conversation was not stored.'
+        }
+      : { param: 'conversation', message: 'The conversation does not exist, or was not stored.' }
+  return new GatewayError('previous_response_not_found', { ...description, cause: error })
 }
 
 function isAboutThread(error: GatewayError, threadId: string): boolean {

@@ -5,6 +5,7 @@ import {
   type Conversation,
   type Diagnostics,
   type FieldPaths,
+  invalidRequest,
   isJsonObject,
   NORMALIZED_VERSION,
   type NormalizedRequest,
@@ -21,14 +22,16 @@ import {
   readOptionalNumber,
   readOptionalObject,
   readOptionalPositiveInteger,
-  readOptionalString
+  readOptionalString,
+  readString,
+  wrongType
 } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { ATTACHMENT_IDS_HEADER, readAttachmentIds } from './attachment-ids.ts'
 import { readEcho } from './echo.ts'
 import { refineResponsesError, writeResponsesError } from './errors.ts'
-import { readInput } from './read-input.ts'
+import { readAdditionalTools, readInput } from './read-input.ts'
 import { type ResponsesRequest, responsesParameters } from './schema.ts'
 import { readResponseId } from './stored-conversation.ts'
 import { createResponsesStreamWriter } from './stream.ts'
@@ -78,7 +81,7 @@ const fieldPaths: FieldPaths = Object.freeze({
 export function readResponsesRequest(body: ResponsesRequest, context: ReadContext): NormalizedRequest {
   const parameters = sortParameters(body, responsesParameters)
   const { ignored } = parameters
-  const toolUse = readToolUse(body, ignored)
+  const toolUse = readToolUse(body, ignored, readAdditionalTools(body))
   const reasoning = readReasoning(body)
   const { messages, skipped } = readInput(body, toolUse.tools)
   if (skipped.length > 0) ignored.input = skipped
@@ -98,7 +101,7 @@ export function readResponsesRequest(body: ResponsesRequest, context: ReadContex
       model: readModel(body),
       output: readOutput(body, ignored),
       reasoning,
-      conversation: readConversation(body, ignored),
+      conversation: readConversation(body, context, ignored),
       additionalFields: readExtraFields(body, parameters, reasoning),
       uploadedFileIds: readAttachmentIds(context.attachmentIds),
       extraHeaders: readOptionalObject(body, 'extra_headers'),
@@ -146,18 +149,36 @@ function readOutput(body: ResponsesRequest, ignored: Diagnostics): OutputFormat 
   return readOutputFormat(format, 'text.format', 'flat')
 }
 
-function readConversation(body: ResponsesRequest, ignored: Diagnostics): Conversation | undefined {
-  const { background, conversation, include, store } = body
-  const conversationId = isJsonObject(conversation) ? conversation.id : conversation
-  if (store !== null && store !== undefined && typeof store !== 'boolean') ignored.store = store
+function readConversation(
+  body: ResponsesRequest,
+  { storesByDefault }: ReadContext,
+  ignored: Diagnostics
+): Conversation | undefined {
+  const { background, include, store } = body
+  const isStoreSent = typeof store === 'boolean'
+  if (store !== null && store !== undefined && !isStoreSent) ignored.store = store
   const previousResponseId = readOptionalString(body, 'previous_response_id')
+  const conversationId = readConversationId(body)
+  if (previousResponseId !== undefined && conversationId !== undefined) {
+    throw invalidRequest('conversation', `'conversation' cannot be used together with 'previous_response_id'.`)
+  }
   const members = keepDefined({
     previousResponseId,
     storedConversationId: previousResponseId === undefined ? undefined : readResponseId(previousResponseId),
-    conversationId: typeof conversationId === 'string' ? conversationId : undefined,
-    store: typeof store === 'boolean' ? store : undefined,
+    conversationId,
+    store: isStoreSent ? store : undefined,
+    storesByDefault: storesByDefault === true && !isStoreSent ? (true as const) : undefined,
     background: typeof background === 'boolean' ? background : undefined,
     include: Array.isArray(include) ? include.filter(name => typeof name === 'string') : undefined
   })
   return Object.keys(members).length === 0 ? undefined : members
+}
+
+/** Reads `conversation`, an id or an object with an id. The id of a stored response names its conversation as well. */
+function readConversationId(body: ResponsesRequest): string | undefined {
+  const conversation = body.conversation ?? undefined
+  if (conversation === undefined) return undefined
+  if (typeof conversation === 'string') return readResponseId(conversation)
+  if (isJsonObject(conversation)) return readResponseId(readString(conversation, 'id', 'conversation'))
+  throw wrongType('conversation', 'a string or an object', conversation)
 }

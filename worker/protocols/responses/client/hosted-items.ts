@@ -103,20 +103,10 @@ export class HostedItems {
 
   /** Ends the response. A run that was reported as completed stays completed, even without a picture. */
   finish(): void {
-    this.#finishAll(run => (run.kind === 'search' ? run.isCompletionReported : run.status === 'completed'))
-  }
-
-  /** Ends a failed response: open runs have failed, except searches that were reported as completed. */
-  fail(): void {
-    this.#finishAll(run => run.kind === 'search' && run.isCompletionReported)
-  }
-
-  #finishAll(isCompleted: (run: SearchRun | ImageRun) => boolean): void {
     for (const run of this.#runs.values()) {
       if (run.isDone) continue
-      const status = isCompleted(run) ? 'completed' : 'failed'
-      if (run.kind === 'search') this.#finishSearch(run, status)
-      else this.#finishImage(run, status)
+      if (run.kind === 'search') this.#finishSearch(run, run.isCompletionReported ? 'completed' : 'failed')
+      else this.#finishImage(run, run.status === 'completed' ? 'completed' : 'failed')
     }
   }
 

@@ -9,7 +9,8 @@ export type EmitItemEvent = (event: ResponsesItemEvent) => void
 type IdPrefix = 'msg' | 'rs' | 'ws' | 'ig'
 
 export class OutputList {
-  readonly items: ResponsesOutputItem[] = []
+  #items: ResponsesOutputItem[] = []
+  readonly #finished = new Set<ResponsesOutputItem>()
   /** Absent for a whole response: then no events are created. */
   readonly emit: EmitItemEvent | undefined
   readonly #requestId: string
@@ -18,6 +19,15 @@ export class OutputList {
   constructor(requestId: string, emit: EmitItemEvent | undefined) {
     this.#requestId = requestId
     this.emit = emit
+  }
+
+  get items(): ResponsesOutputItem[] {
+    return this.#items
+  }
+
+  /** Removes the items that were not finished; no item may be added or finished afterwards. */
+  dropUnfinished(): void {
+    this.#items = this.#items.filter(item => this.#finished.has(item))
   }
 
   /** Creates a unique item id from the request id, because the upstream's ids arrive too late. */
@@ -30,13 +40,14 @@ export class OutputList {
 
   /** Adds an item and returns its index. */
   add(item: ResponsesOutputItem): number {
-    const index = this.items.push(item) - 1
+    const index = this.#items.push(item) - 1
     this.emit?.({ type: 'response.output_item.added', output_index: index, item })
     return index
   }
 
   /** Reports an item that does not change any more. */
   finish(index: number, item: ResponsesOutputItem): void {
+    this.#finished.add(item)
     this.emit?.({ type: 'response.output_item.done', output_index: index, item })
   }
 }

@@ -35,7 +35,7 @@ export class OutputMachine {
     this.#splitName = createNameSplitter(request.tools)
   }
 
-  /** The items so far; the last one may be incomplete. */
+  /** The items so far, and only the finished ones after the end of the response. */
   get items(): ResponsesOutputItem[] {
     return this.#list.items
   }
@@ -112,10 +112,13 @@ export class OutputMachine {
     message.close(status, undefined)
   }
 
-  /** Ends a failed response: a block without its end event is closed as incomplete. */
+  /**
+   * Ends a failed response. An item whose end was not reached is left out and never reported as done, because agents keep every
+   * item that is done and send its fragment back with the next request (decisions 51).
+   */
   fail(): void {
-    this.#closeBlock(this.#isBlockEnded ? 'completed' : 'incomplete')
-    this.#hosted.fail()
+    if (this.#isBlockEnded) this.#closeBlock('completed')
+    this.#list.dropUnfinished()
   }
 
   #open(create: () => Block): void {

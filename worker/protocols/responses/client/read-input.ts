@@ -1,9 +1,12 @@
 // Reads the conversation: the instructions, then the items of the input in their order (responses.md 3). A tool call is a separate
-// item in this protocol; the calls of one turn become one assistant message with the text before them.
+// item in this protocol; the calls of one turn become one assistant message with the text before them. Messages in the form of chat
+// completions are accepted as well.
 
 import {
+  type ContentPart,
   createToolTurnState,
   flattenToolName,
+  type GatewayError,
   invalidRequest,
   isJsonObject,
   type JsonObject,
@@ -14,9 +17,19 @@ import {
   type ToolCallPart,
   type ToolResultPart
 } from '../../../normalized/index.ts'
-import { keepDefined, readOptionalString, readString, wrongType } from '../../shared/field.ts'
+import { readTools } from '../../shared/completions-family/tool-use.ts'
+import {
+  keepDefined,
+  readObject,
+  readOptionalArray,
+  readOptionalObject,
+  readOptionalString,
+  readString,
+  wrongType
+} from '../../shared/field.ts'
 import { readPlainMessage } from '../../shared/plain-message.ts'
-import { readToolArguments } from '../../shared/tool-arguments.ts'
+import { tryReadToolArguments } from '../../shared/tool-arguments.ts'
+import { InputCalls, type ReadCall } from './input-calls.ts'
 import { readContent } from './read-content.ts'
 import type { ResponsesRequest } from './schema.ts'
 
@@ -26,9 +39,21 @@ export interface ReadInput {
   skipped: string[]
 }
 
+/** Reads the tools that items of the input declare. Raises `invalid_request` with the path of the wrong member. */
+export function readAdditionalTools({ input }: ResponsesRequest): NormalizedTool[] {
+  if (!Array.isArray(input)) return []
+  return input.flatMap((item, index) => {
+    if (!isJsonObject(item) || item.type !== ADDITIONAL_TOOLS) return []
+    const path = `input[${index}]`
+    return readTools(readOptionalArray(item, 'tools', path) ?? [], `${path}.tools`)
+  })
+}
+
+const ADDITIONAL_TOOLS = 'additional_tools'
+
 /**
- * Reads `instructions` and `input`. Raises `invalid_request` with the path of the missing or wrong member, and for an empty input
- * without instructions and without a stored conversation.
+ * Reads `instructions` and `input`. Raises `invalid_request` with the path of the missing or wrong member, for a reference to an
+ * item, and for an empty input without instructions and without a stored conversation.
  * @param tools the tools of the request: if there is exactly one function, a result without a name belongs to it.
  */
 export function readInput(body: ResponsesRequest, tools: readonly NormalizedTool[]): ReadInput {
@@ -40,11 +65,12 @@ export function readInput(body: ResponsesRequest, tools: readonly NormalizedTool
   if (!Array.isArray(input)) throw wrongType('input', 'a string or an array', input ?? undefined)
   const reader = new ItemReader(tools)
   for (const [index, item] of input.entries()) reader.read(item, index)
-  messages.push(...reader.messages)
-  if (messages.length === 0 && (body.previous_response_id ?? undefined) === undefined) {
+  const read = messages.concat(reader.finish())
+  const continuesConversation = (body.previous_response_id ?? body.conversation ?? undefined) !== undefined
+  if (read.length === 0 && !continuesConversation) {
     throw invalidRequest('input', `'input' must hold at least one message.`)
   }
-  return { messages, skipped: reader.skipped }
+  return { messages: read, skipped: reader.skipped }
 }
 
 function writeTextMessage(role: 'system' | 'user', text: string): NormalizedMessage {
@@ -52,11 +78,10 @@ function writeTextMessage(role: 'system' | 'user', text: string): NormalizedMess
 }
 
 class ItemReader {
-  readonly messages: NormalizedMessage[] = []
   readonly skipped: string[] = []
+  readonly #messages: NormalizedMessage[] = []
   readonly #onlyFunction: string | undefined
-  readonly #callIds = new Set<string>()
-  #openCalls = 0
+  readonly #calls = new InputCalls()
 
   constructor(tools: readonly NormalizedTool[]) {
     const functions = tools.filter(tool => tool.type === 'function')
@@ -66,8 +91,23 @@ class ItemReader {
 
   read(item: JsonValue, index: number): void {
     const plain = readPlainMessage(item)
-    if (plain !== undefined) this.messages.push(plain)
+    if (plain !== undefined) this.#messages.push(plain)
     else this.#readItem(item, `input[${index}]`)
+  }
+
+  /**
+   * The messages of all items. A cut call without a result is left out, because the client never ran it; with a result it stays,
+   * with empty arguments (decisions 51).
+   */
+  finish(): NormalizedMessage[] {
+    const cut: ReadonlySet<ContentPart> = this.#calls.listCut()
+    if (cut.size === 0) return this.#messages
+    for (let count = 0; count < cut.size; count++) this.skipped.push('function_call')
+    return this.#messages.flatMap(message => {
+      const content = message.content.filter(part => !cut.has(part))
+      const isEmptied = content.length === 0 && message.content.length > 0
+      return isEmptied ? [] : [{ ...message, content }]
+    })
   }
 
   #readItem(item: JsonValue, path: string): void {
@@ -80,10 +120,15 @@ class ItemReader {
       case 'function_call_output':
         this.#addResult(readResult(item, item.output, path))
         return
+      case ADDITIONAL_TOOLS:
+        return
+      case 'item_reference':
+        throw unknownItem(item, path)
     }
     if (isMessage(item, type)) this.#readMessage(item, path)
-    // The upstream cannot read reasoning, references, hosted tool runs and items of other services.
-    else this.skipped.push(type ?? 'item_reference')
+    else if (type === undefined) throw unknownItem(item, path)
+    // The upstream cannot read reasoning, hosted tool runs and items of other services.
+    else this.skipped.push(type)
   }
 
   #readMessage(item: JsonObject, path: string): void {
@@ -93,34 +138,54 @@ class ItemReader {
       case 'function':
         this.#addResult(readResult(item, item.content, path))
         return
+      case 'assistant':
+        this.#messages.push({ role, ...readContent(item.content, `${path}.content`) })
+        this.#readChatCalls(item, path)
+        return
       case 'system':
       case 'developer':
       case 'user':
-      case 'assistant':
-        this.messages.push({ role, ...readContent(item.content, `${path}.content`) })
+        this.#messages.push({ role, ...readContent(item.content, `${path}.content`) })
         return
       default:
-        this.messages.push({ role: 'user', sentRole: role, ...readContent(item.content, `${path}.content`) })
+        this.#messages.push({ role: 'user', sentRole: role, ...readContent(item.content, `${path}.content`) })
     }
   }
 
-  #addCall(call: ToolCallPart): void {
-    this.#openCalls += 1
-    if (call.id !== null) this.#callIds.add(call.id)
-    const last = this.messages.at(-1)
-    if (last?.role === 'assistant') last.content.push(call)
-    else this.messages.push({ role: 'assistant', content: [call] })
+  /** Reads the calls of an assistant message in the form of chat completions, the old form only where the new one is absent. */
+  #readChatCalls(item: JsonObject, path: string): void {
+    const calls = readOptionalArray(item, 'tool_calls', path) ?? []
+    for (const [index, call] of calls.entries()) this.#addCall(readChatCall(call, `${path}.tool_calls[${index}]`))
+    const legacy = calls.length === 0 ? readOptionalObject(item, 'function_call', path) : undefined
+    if (legacy !== undefined) this.#addCall(readLegacyCall(legacy, item, `${path}.function_call`))
+  }
+
+  #addCall(call: ReadCall): void {
+    this.#calls.add(call)
+    const last = this.#messages.at(-1)
+    if (last?.role === 'assistant') last.content.push(call.part)
+    else this.#messages.push({ role: 'assistant', content: [call.part] })
   }
 
   #addResult(result: ToolResultPart): void {
-    const isOfKnownCall = result.callId !== null && this.#callIds.has(result.callId)
     // A client with a stored conversation sends only the result, and an id that the gateway did not issue holds no function name.
-    if (result.name === undefined && !isOfKnownCall && this.#openCalls === 0 && this.#onlyFunction !== undefined) {
-      result.name = this.#onlyFunction
-    }
-    this.#openCalls = Math.max(0, this.#openCalls - 1)
-    this.messages.push({ role: 'tool', content: [result] })
+    const isAlone = !this.#calls.has(result.callId) && !this.#calls.hasOpen
+    if (result.name === undefined && isAlone && this.#onlyFunction !== undefined) result.name = this.#onlyFunction
+    this.#calls.answer(result)
+    this.#messages.push({ role: 'tool', content: [result] })
   }
+}
+
+/** A longer id is cut in the error. */
+const SHOWN_ID_CHARACTERS_MAX = 128
+
+/** The error for a reference to an item: skipping it would silently remove a turn of the conversation (decisions 53). */
+function unknownItem(item: JsonObject, path: string): GatewayError {
+  const id = readString(item, 'id', path).slice(0, SHOWN_ID_CHARACTERS_MAX)
+  return invalidRequest(
+    `${path}.id`,
+    `Item with id '${id}' not found. Items are not stored; send \`store: false\` and whole items instead of references.`
+  )
 }
 
 /** An item without a type is a message if it has a role or a content, and otherwise a reference to an item. */
@@ -131,17 +196,45 @@ function isMessage(item: JsonObject, type: string | undefined): boolean {
 
 const STATE_ID_MEMBERS = ['tools_state_id', 'tool_state_id', 'functions_state_id', 'function_state_id', 'tool_call_id']
 
-function readCall(item: JsonObject, path: string): ToolCallPart {
-  const call: ToolCallPart = {
-    type: 'tool-call',
+function readCall(item: JsonObject, path: string): ReadCall {
+  return readFunction(item, path, {
     id: findText(item, ['call_id', ...STATE_ID_MEMBERS, 'id']),
-    name: readString(item, 'name', path),
-    ...readToolArguments(item.arguments, `${path}.arguments`),
-    ...keepDefined({ namespace: readOptionalString(item, 'namespace', path) })
-  }
-  const toolStateId = findStateId(item, [...STATE_ID_MEMBERS, 'id', 'call_id'])
-  if (toolStateId !== undefined) call.state = createToolTurnState(toolStateId)
-  return call
+    toolStateId: findStateId(item, [...STATE_ID_MEMBERS, 'id', 'call_id']),
+    isIncomplete: item.status === 'incomplete'
+  })
+}
+
+/** Reads an entry of `tool_calls`. */
+function readChatCall(call: JsonValue, path: string): ReadCall {
+  if (!isJsonObject(call)) throw wrongType(path, 'an object', call)
+  return readFunction(readObject(call, 'function', path), `${path}.function`, {
+    id: findText(call, ['id', ...STATE_ID_MEMBERS, 'call_id']),
+    toolStateId: findStateId(call, [...STATE_ID_MEMBERS, 'id', 'call_id'])
+  })
+}
+
+/** Reads the `function_call` of `message`, whose id may stand only on the message. */
+function readLegacyCall(call: JsonObject, message: JsonObject, path: string): ReadCall {
+  return readFunction(call, path, {
+    id: findText(message, STATE_ID_MEMBERS),
+    toolStateId: findStateId(message, STATE_ID_MEMBERS)
+  })
+}
+
+/** Reads `name`, `namespace` and `arguments` of a call at `path`. */
+function readFunction(
+  source: JsonObject,
+  path: string,
+  call: { id: string | null; toolStateId: string | undefined; isIncomplete?: boolean }
+): ReadCall {
+  const name = readString(source, 'name', path)
+  const namespace = readOptionalString(source, 'namespace', path)
+  const read = tryReadToolArguments(source.arguments, `${path}.arguments`)
+  const isCut = call.isIncomplete === true || read === undefined
+  const toolArguments = isCut ? { arguments: {} } : read
+  const part: ToolCallPart = { type: 'tool-call', id: call.id, name, ...toolArguments, ...keepDefined({ namespace }) }
+  if (call.toolStateId !== undefined) part.state = createToolTurnState(call.toolStateId)
+  return { part, isCut }
 }
 
 /** Reads the result of a call. Without a `call_id` other members are read; without any id the order of the items decides. */

@@ -32,7 +32,14 @@ export const responsesParameters = {
   reasoning: { class: 'supported', note: 'Its effort wins over reasoning_effort; other members are only repeated.' },
   reasoning_effort: supported,
   previous_response_id: { class: 'supported', note: 'Continues a stored conversation of the v2 contract.' },
-  store: { class: 'supported', note: 'Stores the conversation on the v2 contract.' },
+  conversation: {
+    class: 'supported',
+    note: 'Continues a stored conversation of the v2 contract, not beside previous_response_id; no effect on v1.'
+  },
+  store: {
+    class: 'supported',
+    note: 'Stores the conversation on the v2 contract; a setting decides what its absence means.'
+  },
   ...extraMembers,
   prompt: {
     class: 'rejected',
@@ -48,7 +55,6 @@ export const responsesParameters = {
   background: { class: 'accepted_ignored', note: 'Nothing is ever queued.' },
   client_metadata: ignored,
   context_management: ignored,
-  conversation: ignored,
   frequency_penalty: providerDecides,
   image: ignored,
   include: ignored,
@@ -169,6 +175,7 @@ export type ResponsesEcho = {
   top_p: number
   truncation: string
   user?: string
+  conversation?: { id: string }
 }
 
 export type ResponsesFailure = { code: 'server_error' | 'rate_limit_exceeded'; message: string }

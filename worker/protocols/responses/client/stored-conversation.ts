@@ -15,7 +15,7 @@ export function readResponseId(responseId: string): string {
   return responseId.startsWith(ID_PREFIX) ? responseId.slice(ID_PREFIX.length) : responseId
 }
 
-/** The thread that the request continues. An additional field wins over `previous_response_id`, as it does upstream. */
+/** The thread that the request continues. An additional field wins over the members of the protocol, as it does upstream. */
 export function findRequestedThread(request: NormalizedRequest): string | undefined {
   const storage = request.additionalFields?.storage
   const given = isJsonObject(storage) ? storage.thread_id : undefined
@@ -25,7 +25,7 @@ export function findRequestedThread(request: NormalizedRequest): string | undefi
 
 /** True when any member of the request asks the upstream to store the conversation. */
 export function isStored(request: NormalizedRequest): boolean {
-  const { previousResponseId, store } = request.conversation ?? {}
+  const { storedConversationId, store } = request.conversation ?? {}
   const storage = request.additionalFields?.storage
-  return previousResponseId !== undefined || store === true || storage === true || isJsonObject(storage)
+  return storedConversationId !== undefined || store === true || storage === true || isJsonObject(storage)
 }

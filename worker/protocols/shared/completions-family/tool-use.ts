@@ -47,14 +47,20 @@ export type ToolUse = Pick<NormalizedRequest, 'tools' | 'toolChoice' | 'usesLega
  * Reads `tools`, `functions`, `tool_choice`, `function_call` and `parallel_tool_calls`. Raises `invalid_request`, also for the
  * choice of an undeclared function. A chosen hosted tool is not checked, because only the provider's wire decides whether it can
  * be chosen. Members without effect are added to `ignored`.
+ * @param additional tools that the body declares in other members; they come after those of `tools`.
  */
-export function readToolUse(body: JsonObject, ignored: Diagnostics): ToolUse {
+export function readToolUse(
+  body: JsonObject,
+  ignored: Diagnostics,
+  additional: readonly NormalizedTool[] = []
+): ToolUse {
   const sentTools = readOptionalArray(body, 'tools') ?? []
   const sentFunctions = readOptionalArray(body, 'functions') ?? []
   const usesLegacyFunctions = sentTools.length === 0 && sentFunctions.length > 0
-  const tools = usesLegacyFunctions
+  const declared = usesLegacyFunctions
     ? sentFunctions.flatMap((tool, index) => readFunctionTool(tool, { path: `functions[${index}]` }))
-    : sentTools.flatMap((tool, index) => readTool(tool, `tools[${index}]`))
+    : readTools(sentTools, 'tools')
+  const tools = additional.length === 0 ? declared : [...declared, ...additional]
   if (sentFunctions.length > 0 && !usesLegacyFunctions) ignored.functions = sentFunctions
   const toolChoice = readToolChoice(body, ignored)
   if (toolChoice !== undefined) refuseUndeclared(toolChoice, tools)
@@ -65,7 +71,12 @@ export function readToolUse(body: JsonObject, ignored: Diagnostics): ToolUse {
   return toolUse
 }
 
-/** Reads one entry of `tools`: no tool, one tool, or a namespace of several. */
+/** Reads the list of tools at `path`. Raises `invalid_request` with the path of the wrong member. */
+export function readTools(tools: readonly JsonValue[], path: string): NormalizedTool[] {
+  return tools.flatMap((tool, index) => readTool(tool, `${path}[${index}]`))
+}
+
+/** Reads one entry of a list of tools: no tool, one tool, or a namespace of several. */
 function readTool(tool: JsonValue, path: string): NormalizedTool[] {
   if (!isJsonObject(tool)) return []
   const type = readOptionalString(tool, 'type', path)

@@ -64,6 +64,14 @@ t.test('responses 33: an error about an unknown conversation names previous_resp
   )
 })
 
+t.test('an error about an unknown conversation of `conversation` names that member', async t => {
+  const request = read({ conversation: 'c1' })
+  const notFound = new GatewayError('upstream_not_found', { message: 'No such thread' })
+  t.equal(refineResponsesError(notFound, request), notFound, 'a provider without stored conversations ignored it')
+  request.conversation = { ...request.conversation, storedConversationId: 'c1' }
+  t.match(refineResponsesError(notFound, request), { code: 'previous_response_not_found', param: 'conversation' })
+})
+
 t.test('every other error stays unchanged', async t => {
   const request = read({ previous_response_id: 'resp_th1' })
   for (const error of [

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { JsonValue } from '../../../../../worker/normalized/index.ts'
+import type { JsonObject, JsonValue } from '../../../../../worker/normalized/index.ts'
 import { failure, read, refusedAt } from './support.ts'
 
 t.test('a plain request has only the members that the client sent', async t => {
@@ -119,23 +119,72 @@ t.test(
         previous_response_id: 'resp_th',
         store: true,
         background: false,
-        conversation: { id: 'conv_1' },
         include: ['reasoning.encrypted_content', 3]
       }).conversation,
       {
         previousResponseId: 'resp_th',
         storedConversationId: 'th',
-        conversationId: 'conv_1',
         store: true,
         background: false,
         include: ['reasoning.encrypted_content']
       }
     )
-    t.strictSame(read({ conversation: 'conv_1' }).conversation, { conversationId: 'conv_1' })
+    for (const conversation of ['conv_1', 'resp_conv_1', { id: 'conv_1' }]) {
+      t.strictSame(read({ conversation }).conversation, { conversationId: 'conv_1' })
+    }
+    t.equal(refusedAt({ conversation: 3 }), 'conversation')
+    t.equal(refusedAt({ conversation: {} }), 'conversation.id')
+    t.equal(refusedAt({ conversation: 'conv_1', previous_response_id: 'resp_th' }), 'conversation')
+    t.notOk('conversation' in read({ conversation: null }))
     t.notOk('conversation' in read({ previous_response_id: null, store: null }))
     t.equal(refusedAt({ previous_response_id: 3 }), 'previous_response_id')
   }
 )
+
+t.test("the operator's default for store is read where the client did not send it", async t => {
+  const conversation = (body: JsonObject) => read(body, { storesByDefault: true }).conversation
+  t.strictSame(conversation({}), { storesByDefault: true })
+  t.strictSame(conversation({ store: null }), { storesByDefault: true })
+  t.strictSame(conversation({ store: false }), { store: false })
+  t.strictSame(conversation({ store: true }), { store: true })
+})
+
+t.test('tools of the input are declared after those of tools, and can be chosen', async t => {
+  const item = {
+    type: 'additional_tools',
+    role: 'developer',
+    tools: [
+      { type: 'function', name: 'f' },
+      {
+        type: 'namespace',
+        name: 'ns',
+        tools: [
+          { type: 'custom', name: 'exec' },
+          { type: 'function', name: 'g' }
+        ]
+      },
+      { type: 'custom', name: 'patch' }
+    ]
+  }
+  const input = [item, { role: 'user', content: 'hi' }, { ...item, tools: [{ type: 'function', name: 'late' }] }]
+  const request = read({
+    input,
+    tools: [{ type: 'function', name: 'top' }],
+    tool_choice: { type: 'function', name: 'late' }
+  })
+  t.match(request.tools, [
+    { type: 'function', name: 'top' },
+    { type: 'function', name: 'f' },
+    { type: 'function', name: 'g', namespace: 'ns' },
+    { type: 'unsupported', sentType: 'custom', path: 'input[0].tools[2].type' },
+    { type: 'function', name: 'late' }
+  ])
+  t.equal(request.tools.length, 5)
+  t.equal(request.messages.length, 1)
+  t.strictSame(request.ignored, {})
+  t.equal(refusedAt({ input: [{ ...item, tools: {} }] }), 'input[0].tools')
+  t.equal(refusedAt({ input: [{ ...item, tools: [{ type: 3 }] }] }), 'input[0].tools[0].type')
+})
 
 t.test('a store that is not a boolean is ignored', async t => {
   const request = read({ store: 'yes' })

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { JsonObject, JsonValue, NormalizedMessage } from '../../../../../worker/normalized/index.ts'
 import { writeToolCallId } from '../../../../../worker/normalized/index.ts'
+import { LINEAR_GROWTH_MAX, measureGrowth } from '../../../../support/growth.ts'
 import { failure, read, refusedAt } from './support.ts'
 
 const messages = (input: JsonValue, body: JsonObject = {}): NormalizedMessage[] => read({ ...body, input }).messages
@@ -61,8 +62,6 @@ t.test('responses 43: items without a use for the upstream are skipped, and thei
   const request = read({
     input: [
       { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'secret' }], encrypted_content: 'e' },
-      { type: 'item_reference', id: 'msg_1' },
-      { id: 'msg_2' },
       { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } },
       { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: null },
       { type: 'additional_tools', role: 'developer', tools: [] },
@@ -70,14 +69,18 @@ t.test('responses 43: items without a use for the upstream are skipped, and thei
     ]
   })
   t.strictSame(request.messages, [{ role: 'user', content: [{ type: 'text', text: 'x' }], form: 'text' }])
-  t.strictSame(request.ignored.input, [
-    'reasoning',
-    'item_reference',
-    'item_reference',
-    'web_search_call',
-    'image_generation_call',
-    'additional_tools'
-  ])
+  t.strictSame(request.ignored.input, ['reasoning', 'web_search_call', 'image_generation_call'])
+})
+
+t.test('responses 43: a reference to an item is refused, with or without its type', async t => {
+  for (const type of [undefined, null, 'item_reference']) {
+    const reference = type === undefined ? { id: 'msg_1' } : { type, id: 'msg_1' }
+    t.strictSame(
+      failure(() => read({ input: ['x', reference].slice(1) })),
+      { code: 'invalid_request', param: 'input[0].id', status: 400 }
+    )
+  }
+  t.equal(refusedAt({ input: [{ role: 'user', content: 'x' }, {}] }), 'input[1].id')
 })
 
 t.test('input texts, output texts and refusals are read (F6)', async t => {
@@ -209,19 +212,77 @@ t.test('the state id of a call is read from the first member that holds one', as
   t.strictSame(state({}), [null, undefined])
 })
 
-t.test('arguments may be empty or an object, and a malformed call is refused (B12)', async t => {
+t.test('arguments may be empty or an object, and a call without a name is refused (B12)', async t => {
   const args = (value: JsonValue) => messages([call('a', { arguments: value })])[0]?.content[0]
   t.match(args(''), { arguments: {} })
   t.match(args({ a: 1 }), { arguments: { a: 1 } })
-  t.equal(refusedAt({ input: [call('a', { arguments: '[1]' })] }), 'input[0].arguments')
+  t.equal(refusedAt({ input: [call('a', { arguments: 3 })] }), 'input[0].arguments')
   t.equal(refusedAt({ input: [call('a', { name: '' })] }), 'input[0].name')
 })
 
-t.test('responses 41: malformed arguments in the history are refused', async t => {
-  t.strictSame(
-    failure(() => read({ input: [call('a', { arguments: '{bad' })] })),
-    { code: 'invalid_request', param: 'input[0].arguments', status: 400 }
-  )
+/** The messages as their roles and parts; a call as its id and arguments. */
+const outline = (input: JsonValue) =>
+  messages(input).map(({ role, content }) => [
+    role,
+    ...content.map(part => (part.type === 'tool-call' ? `${part.id} ${JSON.stringify(part.arguments)}` : part.type))
+  ])
+
+const said = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'One moment.' }] }
+const question = { role: 'user', content: 'weather?' }
+
+t.test('responses 41: a cut call has empty arguments with a result, and is left out without one', async t => {
+  for (const cut of [{ arguments: '{"ci' }, { arguments: '[1]' }, { status: 'incomplete' }]) {
+    t.strictSame(outline([question, said, call('a', cut), output('a')]), [
+      ['user', 'text'],
+      ['assistant', 'text', 'a {}'],
+      ['tool', 'tool-result']
+    ])
+    t.strictSame(outline([question, said, call('a', cut)]), [
+      ['user', 'text'],
+      ['assistant', 'text']
+    ])
+    t.strictSame(outline([question, call('a', cut), call('b'), output('b'), question]), [
+      ['user', 'text'],
+      ['assistant', 'b {"city":"Omsk"}'],
+      ['tool', 'tool-result'],
+      ['user', 'text']
+    ])
+    t.strictSame(outline([question, call('a', cut), question]), [
+      ['user', 'text'],
+      ['user', 'text']
+    ])
+  }
+  t.strictSame(read({ input: [question, call('a', { arguments: '{' })] }).ignored, { input: ['function_call'] })
+  t.equal(refusedAt({ input: [call('a', { arguments: '{' })] }), 'input', 'nothing is left')
+})
+
+t.test('a result without an id belongs to the oldest call without a result, also when that one is cut', async t => {
+  const cut = call('a', { arguments: '{' })
+  t.strictSame(outline([cut, call('b'), output(null), output('b')]), [
+    ['assistant', 'a {}', 'b {"city":"Omsk"}'],
+    ['tool', 'tool-result'],
+    ['tool', 'tool-result']
+  ])
+  t.strictSame(outline([cut, call('b', { name: 'time' }), output(null, { name: 'time' })]), [
+    ['assistant', 'b {"city":"Omsk"}'],
+    ['tool', 'tool-result']
+  ])
+})
+
+t.test('the time for calls without results grows with their number only', async t => {
+  const growth = measureGrowth(2_000, size => {
+    const calls = Array.from({ length: size }, () => call('a', { call_id: null, arguments: '{' }))
+    const input = [...calls, ...calls.map(() => output(null))]
+    return () => read({ input })
+  })
+  t.ok(growth < LINEAR_GROWTH_MAX, `${growth}`)
+})
+
+t.test('of calls with one id, a result belongs to the latest', async t => {
+  t.strictSame(outline([call('a', { arguments: '{' }), call('a'), output('a')]), [
+    ['assistant', 'a {"city":"Omsk"}'],
+    ['tool', 'tool-result']
+  ])
 })
 
 t.test('an output must be a string or an array of parts', async t => {
@@ -261,6 +322,28 @@ t.test('a result with a known call, or after a call without a result, gets no na
   t.strictSame(names([call('a'), output('a')]), [undefined])
   t.strictSame(names([call('a'), output('other')]), [undefined])
   t.strictSame(names([call('a'), output('a'), output('other')]), [undefined, 'f'])
+})
+
+t.test('calls of an assistant message in the form of chat completions are read', async t => {
+  const chatCall = (id: string, args: JsonValue) => ({ id, type: 'function', function: { name: 'f', arguments: args } })
+  const read = messages([
+    { role: 'assistant', content: null, tool_calls: [chatCall('a', '{"a":1}'), chatCall('b', '{')] },
+    { role: 'tool', tool_call_id: 'a', content: 'one' },
+    { role: 'assistant', content: 'old', function_call: { name: 'g', arguments: '{}' }, functions_state_id: 's' },
+    { role: 'function', name: 'g', content: 'two' }
+  ])
+  t.strictSame(
+    read.map(({ role, content }) => [role, ...content.map(({ type }) => type)].join(' ')),
+    ['assistant tool-call', 'tool tool-result', 'assistant text tool-call', 'tool tool-result']
+  )
+  t.match(read[0]?.content[0], { id: 'a', name: 'f', arguments: { a: 1 }, argumentsText: '{"a":1}' })
+  t.match(read[2]?.content[1], { id: 's', name: 'g', arguments: {}, state: { native: { toolStateId: 's' } } })
+  const at = (member: JsonObject) => refusedAt({ input: [{ role: 'assistant', content: 'x', ...member }] })
+  t.equal(at({ tool_calls: {} }), 'input[0].tool_calls')
+  t.equal(at({ tool_calls: ['x'] }), 'input[0].tool_calls[0]')
+  t.equal(at({ tool_calls: [{ id: 'a' }] }), 'input[0].tool_calls[0].function')
+  t.equal(at({ tool_calls: [chatCall('a', 3)] }), 'input[0].tool_calls[0].function.arguments')
+  t.equal(at({ function_call: { arguments: '{}' } }), 'input[0].function_call.name')
 })
 
 t.test('tool messages in the form of chat completions are read as results', async t => {

@@ -114,19 +114,35 @@ t.test('an error before the start event is a failed response', async t => {
   t.match(response, { status: 'failed', error: { code: 'rate_limit_exceeded', message: 'Too Many Requests' } })
 })
 
-t.test('responses 72: a broken stream ends with the items so far, and nothing follows (A14)', async t => {
+t.test('responses 72: a broken stream ends with its finished items only, and nothing follows (A14)', async t => {
   const writer = createResponsesStreamWriter(responseContext())
   const error: NormalizedEvent = { type: 'error', error: new GatewayError('provider_failure', { message: 'lost' }) }
   const written =
-    writer.write([start, { type: 'text-start' }, { type: 'text-delta', text: 'Fo' }]) + writer.write([error])
+    writer.write([
+      start,
+      { type: 'reasoning-start' },
+      { type: 'reasoning-delta', text: 'hm' },
+      { type: 'reasoning-end' },
+      { type: 'hosted-tool-start', index: 0, kind: 'web_search', name: 'web_search' },
+      { type: 'hosted-tool-progress', index: 0, status: 'completed' },
+      { type: 'text-start' },
+      { type: 'text-delta', text: 'Fo' }
+    ]) + writer.write([error])
   t.equal(writer.write([...text, finish()]), '')
-  const { response } = readResponsesStrictly(written)
+  const { events, response } = readResponsesStrictly(written)
   t.match(response, {
     status: 'failed',
     error: { code: 'server_error', message: 'lost' },
     incomplete_details: null,
-    output: [{ type: 'message', status: 'incomplete', content: [{ text: 'Fo' }] }]
+    output: [{ type: 'reasoning', summary: [{ text: 'hm' }] }]
   })
+  t.equal((response.output as unknown[]).length, 1)
+  t.strictSame(
+    events.filter(({ type }) => type === 'response.output_item.done').map(event => event.output_index),
+    [0],
+    'no end is reported of the search and of the message'
+  )
+  t.notOk(events.some(({ type }) => type === 'response.output_text.done'))
   t.equal((await accumulateWithSdk(written)).status, 'failed')
 })
 

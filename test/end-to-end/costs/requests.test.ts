@@ -1,0 +1,90 @@
+// Requests that were made to be expensive, or whose content the upstream or the client could not read, through a started gateway.
+
+import t from 'tap'
+import { post as postTo } from '../../support/client.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { askIn, families, model } from '../system/support.ts'
+
+const emulator = await startEmulator(t)
+const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+const url = `${gateway.url}/v1/chat/completions`
+
+const post = (body: object | string) => postTo(url, body)
+
+/** The body of the last request at the upstream. */
+function lastBody(): { functions: unknown[]; messages: Array<{ content: string }> } {
+  return emulator.requests.at(-1)?.body as ReturnType<typeof lastBody>
+}
+
+const messages = [{ role: 'user', content: 'hi' }]
+
+t.test('cost 1: long stop strings that nearly match do not slow a stream', async t => {
+  const stop = [1, 2, 3, 4].map(last => `${'x'.repeat(15_000)}${last}`)
+  const content = `[[chunks:${Array.from({ length: 300 }, () => 'x'.repeat(200)).join('|')}]]`
+  const answered = await post({ model, messages: [{ role: 'user', content }], stop })
+  t.equal(answered.status, 200)
+  t.equal(answered.json.choices[0].message.content.length, 60_000)
+})
+
+t.test('cost 1: stop strings beyond the bound are refused by their field', async t => {
+  for (const stop of [Array.from({ length: 1025 }, (_, index) => `s${index}`), ['x'.repeat(65_537)]]) {
+    const { status, json } = await post({ model, messages, stop })
+    t.equal(status, 400)
+    t.match(json.error, { code: 'invalid_request', param: 'stop' })
+  }
+})
+
+t.test('cost 5: as many chosen names as tools', async t => {
+  const names = Array.from({ length: 3000 }, (_, index) => `tool_${index}`)
+  const tools = names.map(name => ({ type: 'function', function: { name, parameters: { type: 'object' } } }))
+  const chosen = names.map(name => ({ type: 'function', function: { name } }))
+  const { status } = await post({
+    model,
+    messages,
+    tools,
+    tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: chosen } }
+  })
+  t.equal(status, 200)
+  t.equal(lastBody().functions.length, 3000)
+})
+
+t.test('cost 6: very many unknown members are refused', async t => {
+  const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`member_${index}`, index]))
+  const { status, json } = await post({ model, messages, ...many })
+  t.equal(status, 400)
+  t.match(json.error, { code: 'invalid_request', param: 'member_1000' })
+})
+
+t.test('cost 13: a number beyond the range of a double is refused by its field', async t => {
+  const { status, json } = await post(`{"model":"${model}","messages":${JSON.stringify(messages)},"temperature":1e400}`)
+  t.equal(status, 400)
+  t.match(json.error, { code: 'invalid_request', param: 'temperature' })
+})
+
+t.test('cost 18: a retry-after that is none does not reach the client', async t => {
+  for (const [retry, expected] of [
+    ['\u00e4\u00f6', null],
+    ['7', '7']
+  ] as const) {
+    emulator.respondNext({ status: 429, headers: { 'retry-after': retry }, body: { status: 429, message: 'busy' } })
+    const response = await askIn(gateway, 'completions', 'hi')
+    t.equal(response.status, 429)
+    t.equal(response.headers.get('retry-after'), expected)
+  }
+})
+
+t.test('cost 19: half a surrogate pair in an error of the upstream is replaced in every family', async t => {
+  for (const family of families) {
+    emulator.respondNext({ status: 400, body: { status: 400, message: 'a\ud800b' } })
+    const response = await askIn(gateway, family, 'hi')
+    t.equal(response.status, 400, family)
+    t.match(response.json.error.message, 'a\ufffdb', family)
+  }
+})
+
+t.test("cost 20: half a surrogate pair in a client's text is replaced, and nothing else is", async t => {
+  const content = '\\ud800 C:\\\\udata \\ud83d\\ude00 \\\\\\udfff'
+  const { status } = await post(`{"model":"${model}","messages":[{"role":"user","content":"${content}"}]}`)
+  t.equal(status, 200)
+  t.equal(lastBody().messages[0]?.content, '\ufffd C:\\udata \u{1f600} \\\ufffd')
+})
