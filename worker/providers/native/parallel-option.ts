@@ -1,4 +1,4 @@
-// Repeats a chat without the option for parallel calls when an upstream refuses the option, and sends it no more from then on
+// Repeats a chat without the option for parallel calls when an upstream refuses the option, and no longer sends it from then on
 // (decisions 50).
 
 import type { Logger } from '../../../shared/logging.ts'
@@ -18,12 +18,12 @@ export function createParallelOptionFallback({ log }: { log: Logger }): BodyFall
       return namesParallelCalls(responseBody) ? withoutParallelCalls(body) : undefined
     },
     confirm() {
-      // A refusal may also repeat a text of the client that names the option: only the success without it shows the cause.
+      // A refusal may also quote a client's text that names the option; a success without the option shows that it was the cause.
       if (isRefused) return
       isRefused = true
       log.warn(
         { event: 'upstream_option_refused', option: PARALLEL_TOOL_CALLS_MEMBER },
-        'The upstream refuses an option that this worker sends no more'
+        'The upstream refuses an option; this worker no longer sends it'
       )
     }
   }
