@@ -6,6 +6,7 @@ import type { ChatWire, ReadResult, ReadScope, ResponseContext } from './chat-wi
 import { type DirectiveError, HANG_BEFORE_HEADERS, type Step } from './directive-steps.ts'
 import { describeStatus, UpstreamError } from './errors.ts'
 import { apiHeaders, breakConnection, type Exchange, JSON_TYPE, pause, sendBody, writeHtmlError } from './exchange.ts'
+import { isObject } from './json.ts'
 import { nameBuild } from './models.ts'
 import { planResponse, type ResponsePlan, readPlanInput } from './response-plan.ts'
 import type { EmulatorState } from './state.ts'
@@ -30,6 +31,7 @@ export async function respondToChat(
     throw createDirectiveError(step.flaky.error)
   }
   if (step.error !== undefined) throw createDirectiveError(step.error)
+  if (step.refusedMember !== undefined) refuseMember(input.body, step.refusedMember)
   // No byte is sent; the connection stays open until the client disconnects or the emulator closes.
   if (step.hangAfterFrames === HANG_BEFORE_HEADERS) return
   if (step.breakAfterFrames === 0) {
@@ -69,6 +71,11 @@ function createScope(exchange: Exchange, state: EmulatorState): ReadScope {
       notes.push(`unknown state id ${id}`)
     }
   }
+}
+
+/** Refuses a body with this top-level member, as an upstream that does not know it. */
+function refuseMember(body: unknown, { name, status }: { name: string; status: number }): void {
+  if (isObject(body) && body[name] !== undefined) throw new UpstreamError(status, `${name} is not known here`)
 }
 
 function createDirectiveError(error: DirectiveError): UpstreamError {

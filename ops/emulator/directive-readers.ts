@@ -104,6 +104,14 @@ function readError(step: Step, value: string): boolean {
   return true
 }
 
+/** Reads `MEMBER [STATUS]`. */
+function readRefuse(step: Step, value: string): boolean {
+  const match = /^\s*([A-Za-z0-9_]+)(?:\s+(4\d\d))?\s*$/.exec(value)
+  if (match?.[1] === undefined) return false
+  step.refusedMember = { name: match[1], status: Number(match[2] ?? 422) }
+  return true
+}
+
 function readFlaky(step: Step, value: string): boolean {
   const match = /^\s*(\d{1,4}):([\s\S]*)$/.exec(value)
   const error = match === null ? undefined : parseError(match[2] ?? '')
@@ -246,6 +254,7 @@ export const readers: Record<string, Reader> = {
 
   error: readError,
   flaky: readFlaky,
+  refuse: readRefuse,
   hang: number(
     (step, value) => {
       step.hangAfterFrames = value

@@ -52,6 +52,7 @@ export interface Step {
 
   error?: DirectiveError
   flaky?: { times: number; error: DirectiveError }
+  refusedMember?: { name: string; status: number }
   hangAfterFrames?: number
   breakAfterFrames?: number | 'middle'
   badJson?: string

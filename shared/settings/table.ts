@@ -75,6 +75,11 @@ function requestRows(add: SectionRows) {
       'true',
       'Send the model that the client requests; when off, always send `UPSTREAM_MODEL`.'
     ),
+    GATEWAY_PARALLEL_TOOL_CALLS: add.withDefault(
+      kind.oneOf(['auto', 'explicit', 'off']),
+      'auto',
+      'When the native upstream is asked for several calls in one response: unless the client refuses them, only when it requests them, or never.'
+    ),
     GATEWAY_EMBEDDINGS: add.withDefault(
       kind.name,
       'EmbeddingsGigaR',

@@ -269,9 +269,13 @@ for (const exchange of exchanges) {
       wireTools: writeWireTools(messagesAgent.tools),
       rest: isV1
         ? { model, max_tokens: 32000, reasoning_effort: 'high' }
-        : { model, model_options: { max_tokens: 32000, reasoning: { effort: 'high' } } },
-      // The agent does not set the member that requests parallel calls.
-      isParallel: false,
+        : {
+            model,
+            model_options: { max_tokens: 32000, reasoning: { effort: 'high' } },
+            // The agent does not set the member for parallel calls, which allows them.
+            parallel_tool_calls: true
+          },
+      isParallel: !isV1,
       tellsFailure: true
     })
   })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { accumulateEvents, type NormalizedEvent } from '../../worker/normalized/index.ts'
+import { accumulateEvents, dropLaterCalls, type NormalizedEvent } from '../../worker/normalized/index.ts'
 import { nativeV1Face } from '../../worker/protocols/native/v1/face.ts'
 import { nativeV2Face } from '../../worker/protocols/native/v2/face.ts'
 import { checkGrammar } from '../worker/normalized/grammar.ts'
@@ -172,13 +172,14 @@ for (const [name, face, stream, payload] of contracts) {
       `${name}: the events of any frames obey the grammar wherever the bytes are cut (buffered calls: ${buffersToolCalls})`,
       async t => {
         fc.assert(
-          fc.property(stream, fc.array(fc.nat(), { maxLength: 6 }), fc.boolean(), (text, cuts, keepsFirstCallOnly) => {
-            const setup = { reading: { buffersToolCalls, keepsFirstCallOnly } }
+          fc.property(stream, fc.array(fc.nat(), { maxLength: 6 }), (text, cuts) => {
+            const setup = { reading: { buffersToolCalls } }
             const bytes = Buffer.from(text)
             const borders = [0, ...cuts.map(cut => cut % (bytes.length + 1)), bytes.length].sort((a, b) => a - b)
             const pieces = borders.slice(1).map((border, index) => bytes.subarray(borders[index], border))
             const events = readStream(face, pieces, setup)
             assertGrammar(events)
+            assertGrammar(dropLaterCalls(events))
             const whole = writeLines(readStream(face, [bytes], setup))
             if (writeLines(events) !== whole) throw new Error(`${writeLines(events)}\ninstead of\n${whole}`)
           }),

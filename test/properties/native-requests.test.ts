@@ -134,7 +134,7 @@ const request: fc.Arbitrary<NormalizedRequest> = fc
     messages: fc.array(message, { maxLength: 8 }),
     tools: fc.array(tool, { maxLength: 5 }),
     toolChoice: optional(choice),
-    parallelToolCalls: optional(fc.constantFrom('requested', 'allowed', 'refused')),
+    parallelToolCalls: optional(fc.constantFrom('requested', 'refused')),
     output: optional(
       fc.oneof(
         fc.constant({ type: 'text' as const }),

@@ -5,16 +5,17 @@ import { readToolCallId, writeToolCallId } from '../../worker/normalized/index.t
 const anyText = fc.string({ unit: 'grapheme', maxLength: 200 })
 const identity = fc.record({
   stateId: fc.option(fc.oneof(fc.uuid(), anyText), { nil: undefined }),
-  name: fc.oneof(fc.string({ minLength: 1, maxLength: 64 }), anyText),
+  name: fc.option(fc.oneof(fc.string({ minLength: 1, maxLength: 64 }), anyText), { nil: undefined }),
   callNumber: fc.nat({ max: 255 }),
   nonce: fc.oneof(fc.uuid(), anyText)
 })
 
-t.test('every id is of the alphabet and the length that all SDKs accept (B4)', async t => {
+t.test('decision 39: an id has at most 40 characters, with a name 128, of the alphabet of all SDKs (B4)', async t => {
   fc.assert(
     fc.property(identity, given => {
       const id = writeToolCallId(given)
-      if (!/^[a-zA-Z0-9_-]{1,128}$/.test(id)) throw new Error(id)
+      const form = given.name === undefined ? /^[a-zA-Z0-9_-]{1,40}$/ : /^[a-zA-Z0-9_-]{1,128}$/
+      if (!form.test(id)) throw new Error(id)
     })
   )
   t.pass()
@@ -32,8 +33,21 @@ t.test('what an id gives back is what went in, or nothing', async t => {
   t.pass()
 })
 
+t.test('decision 39: the calls of any states have ids of their own', async t => {
+  const calls = fc.uniqueArray(fc.record({ stateId: fc.uuid(), callNumber: fc.nat({ max: 255 }) }), {
+    selector: ({ stateId, callNumber }) => `${stateId} ${callNumber}`
+  })
+  fc.assert(
+    fc.property(calls, fc.option(fc.constant('f'), { nil: undefined }), (calls, name) => {
+      const ids = calls.map(call => writeToolCallId({ ...call, name, nonce: '' }))
+      if (new Set(ids).size !== calls.length) throw new Error(ids.join())
+    })
+  )
+  t.pass()
+})
+
 t.test("the upstream's uuids and the names of functions always come back", async t => {
-  const name = fc.stringMatching(/^[a-zA-Z0-9_-]{1,64}$/)
+  const name = fc.option(fc.stringMatching(/^[a-zA-Z0-9_-]{1,64}$/), { nil: undefined })
   fc.assert(
     fc.property(fc.uuid(), name, fc.nat({ max: 255 }), (stateId, name, callNumber) => {
       const read = readToolCallId(writeToolCallId({ stateId, name, callNumber, nonce: '' }))

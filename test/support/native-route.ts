@@ -32,6 +32,7 @@ const plainOptions: NativeOptions = {
   v2Base: '/v2',
   isImageInputEnabled: true,
   jsonObjectMode: 'reject',
+  parallelToolCalls: 'auto',
   attachmentLimits: {
     audioBytesMax: ATTACHMENT_BYTES_MAX,
     imageBytesMax: ATTACHMENT_BYTES_MAX,

@@ -48,10 +48,10 @@ export interface Reasoning {
 }
 
 /**
- * Several calls in one response: `requested` and `refused` are the client's own words, `allowed` is the default of a protocol that
- * has no such parameter and shows all calls. Absent when the client said nothing.
+ * The client's own word on several calls in one response; absent when it said nothing, which allows them as its own service does
+ * (decisions 50). A client that refused them gets the first call of a response only (decisions 38).
  */
-export type ParallelToolCalls = 'requested' | 'allowed' | 'refused'
+export type ParallelToolCalls = 'requested' | 'refused'
 
 export interface Conversation {
   /** The id as the client wrote it. */
@@ -94,8 +94,6 @@ export interface NormalizedRequest {
   /** The client declared its tools in the old single-call form and expects the response in that form. */
   usesLegacyFunctions: boolean
   parallelToolCalls?: ParallelToolCalls
-  /** The client gets only the first tool call of a response: the provider's reader drops the later ones. */
-  takesFirstCallOnly?: true
   output?: OutputFormat
   sampling: Sampling
   reasoning?: Reasoning

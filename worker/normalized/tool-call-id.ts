@@ -1,17 +1,18 @@
-// Ids of tool calls that carry what the next turn needs: the upstream's state id and the function's name. The gateway stores
-// no conversation, so a result that comes back alone, to any worker or replica, is placed by its id (decisions 34).
+// Ids of tool calls that carry what the next turn needs: the upstream's state id, and the function's name where the next turn may
+// come without its history. The gateway stores no conversation, so a result that comes back, to any worker or replica, is placed by
+// its id (decisions 34 and 39).
 //
-// Form: `call_gw_` + base64url of: version and flags, call number, state id, name, two check bytes. A uuid is packed into its
-// 16 bytes, so that with a name of 64 characters the id stays within the 128 that `^[a-zA-Z0-9_-]{1,128}$` allows.
+// Form: `call_gw_` + base64url of: packing, call number, length of the key, key, name, two check bytes. A uuid is packed into its 16
+// bytes, so that an id without a name has 36 characters; services that a client may move its conversation to accept 40. An id with a
+// name of 64 characters stays within the 128 that `^[a-zA-Z0-9_-]{1,128}$` allows.
 
 const PREFIX = 'call_gw_'
-const ID_CHARACTERS_MAX = 128
-const PAYLOAD_BYTES_MAX = Math.floor(((ID_CHARACTERS_MAX - PREFIX.length) * 3) / 4)
-/** Flags, call number and key length in front; two check bytes behind. */
+const ID_CHARACTERS_MAX = 40
+const NAMED_ID_CHARACTERS_MAX = 128
+/** Packing, call number and key length in front; two check bytes behind. */
 const FRAME_BYTES = 5
-const KEY_BYTES_MAX = PAYLOAD_BYTES_MAX - FRAME_BYTES
 /** Enough of a nonce to be unique; it need not be read back. */
-const NONCE_BYTES_MAX = 32
+const NONCE_BYTES_MAX = countKeyBytes(ID_CHARACTERS_MAX)
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const ID_ALPHABET = /^[a-zA-Z0-9_-]+$/
 /** How ids that carry a bare state id number the calls of one state. */
@@ -23,7 +24,7 @@ const PACKING = { uuid: 1, text: 2, nonce: 3 } as const
 export interface ToolCallIdentity {
   /** The upstream's state id; absent when the upstream gave none. */
   stateId?: string
-  /** The function's name as the client knows it; absent when it did not fit. */
+  /** The function's name as the client knows it; absent in ids that need none, and when it did not fit. */
   name?: string
   /** Which call of the state it is, from 0. */
   callNumber: number
@@ -33,28 +34,33 @@ export interface ToolCallIdentity {
 
 /**
  * Writes the id of a tool call.
+ * @param identity.name the function's name where the id must carry it; undefined where the next turn repeats the history.
  * @param identity.nonce makes the id unique where the upstream gave no state id: a uuid or any text.
- * @returns an id of at most 128 characters from `[a-zA-Z0-9_-]`.
+ * @returns an id from `[a-zA-Z0-9_-]` of at most 40 characters, or 128 with a name.
  */
 export function writeToolCallId(identity: {
   stateId: string | undefined
-  name: string
+  name: string | undefined
   callNumber: number
   nonce: string
 }): string {
   const { stateId, name, callNumber } = identity
+  const charactersMax = name === undefined ? ID_CHARACTERS_MAX : NAMED_ID_CHARACTERS_MAX
+  const packed = { name: name ?? '', callNumber, contentBytesMax: countKeyBytes(charactersMax) }
   if (stateId !== undefined && stateId !== '') {
-    const keyBytes = UUID.test(stateId) ? Buffer.from(stateId.replaceAll('-', ''), 'hex') : Buffer.from(stateId, 'utf8')
-    const packing = UUID.test(stateId) ? PACKING.uuid : PACKING.text
-    if (keyBytes.length <= KEY_BYTES_MAX) return writePackedId({ packing, keyBytes, name, callNumber })
-    const bareId = writeBareId(stateId, callNumber)
+    const isUuid = UUID.test(stateId)
+    const keyBytes = isUuid ? Buffer.from(stateId.replaceAll('-', ''), 'hex') : Buffer.from(stateId, 'utf8')
+    if (keyBytes.length <= packed.contentBytesMax) {
+      return writePackedId({ ...packed, packing: isUuid ? PACKING.uuid : PACKING.text, keyBytes })
+    }
+    const bareId = writeBareId(stateId, callNumber, charactersMax)
     if (bareId !== undefined) return bareId
     // A state id that cannot be returned exactly is left out: the upstream would not know it.
   }
   const keyBytes = UUID.test(identity.nonce)
     ? Buffer.from(identity.nonce.replaceAll('-', ''), 'hex')
     : Buffer.from(identity.nonce, 'utf8').subarray(0, NONCE_BYTES_MAX)
-  return writePackedId({ packing: PACKING.nonce, keyBytes, name, callNumber })
+  return writePackedId({ ...packed, packing: PACKING.nonce, keyBytes })
 }
 
 /**
@@ -73,23 +79,34 @@ export function readToolCallId(id: string): ToolCallIdentity {
   return stateId === '' ? { callNumber, isOwn: false } : { stateId, callNumber, isOwn: false }
 }
 
-function writePackedId(identity: { packing: number; keyBytes: Buffer; name: string; callNumber: number }): string {
-  const { packing, keyBytes, callNumber } = identity
+/** How many bytes of key and name fit into an id of this length. */
+function countKeyBytes(idCharacters: number): number {
+  return Math.floor(((idCharacters - PREFIX.length) * 3) / 4) - FRAME_BYTES
+}
+
+function writePackedId(identity: {
+  packing: number
+  keyBytes: Buffer
+  name: string
+  callNumber: number
+  contentBytesMax: number
+}): string {
+  const { packing, keyBytes, callNumber, contentBytesMax } = identity
   const nameBytes = Buffer.from(identity.name, 'utf8')
   const payload = Buffer.concat([
     Buffer.from([packing, Math.min(callNumber, 255), keyBytes.length]),
     keyBytes,
     // A name that does not fit is left out: the request's history normally holds it.
-    nameBytes.length <= KEY_BYTES_MAX - keyBytes.length ? nameBytes : Buffer.alloc(0)
+    nameBytes.length <= contentBytesMax - keyBytes.length ? nameBytes : Buffer.alloc(0)
   ])
   return PREFIX + Buffer.concat([payload, checkBytes(payload)]).toString('base64url')
 }
 
 /** A state id too long to be packed is written as it is; undefined when it would not be read back the same. */
-function writeBareId(stateId: string, callNumber: number): string | undefined {
+function writeBareId(stateId: string, callNumber: number, charactersMax: number): string | undefined {
   const isAmbiguous = CALL_SUFFIX.test(stateId)
   const id = `call_${stateId}${callNumber > 0 || isAmbiguous ? `__${callNumber}` : ''}`
-  const isSafe = ID_ALPHABET.test(id) && id.length <= ID_CHARACTERS_MAX && !id.startsWith(PREFIX)
+  const isSafe = ID_ALPHABET.test(id) && id.length <= charactersMax && !id.startsWith(PREFIX)
   return isSafe ? id : undefined
 }
 

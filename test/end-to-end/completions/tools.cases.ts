@@ -260,18 +260,32 @@ t.test('completions 53: a v2 call is returned with an id that carries its state'
   t.strictSame(JSON.parse(call.function.arguments), { a: 1 })
   t.equal(choice.finish_reason, 'tool_calls')
   t.equal(choice.message.content, null)
+  t.type(readToolCallId(call.id).stateId, 'string')
+
+  t.comment('a result without its call has no name')
+  const alone = await post(v2, { model, messages: [{ role: 'tool', tool_call_id: call.id, content: '{"ok":true}' }] })
+  t.equal(alone.status, 400)
+  t.match(alone.json.error, { code: 'invalid_request', param: 'messages[0].tool_call_id' })
+})
+
+t.test('decision 39: in a stored conversation a result that comes back alone finds name and state', async t => {
+  const question = { role: 'user', content: '[[tool:f {"a":1}]]' }
+  const response = await post(v2, { model, messages: [question], tools: [tool('f')], storage: {} })
+  const [call] = response.json.choices[0].message.tool_calls
+  t.match(call.id, /^[a-zA-Z0-9_-]{1,128}$/)
   const { stateId, name } = readToolCallId(call.id)
   t.type(stateId, 'string')
   t.equal(name, 'f')
-
-  t.comment('a result that comes back without its call still finds name and state')
-  const alone = await post(v2, { model, messages: [{ role: 'tool', tool_call_id: call.id, content: '{"ok":true}' }] })
-  t.equal(alone.status, 200)
-  t.match(lastUpstreamChat(emulator).body.messages.at(-1), {
-    role: 'tool',
-    tools_state_id: stateId,
-    content: [{ function_result: { name: 'f', result: { ok: true } } }]
-  })
+  const storage = { thread_id: response.json.metadata?.upstream_thread_id }
+  const messages = [{ role: 'tool', tool_call_id: call.id, content: '{"ok":true}' }]
+  t.equal((await post(v2, { model, messages, storage })).status, 200)
+  t.match(lastUpstreamChat(emulator).body.messages, [
+    {
+      role: 'tool',
+      tools_state_id: stateId,
+      content: [{ function_result: { name: 'f', result: { ok: true } } }]
+    }
+  ])
 })
 
 t.test(

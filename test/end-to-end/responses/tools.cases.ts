@@ -139,7 +139,7 @@ t.test(
       const httpResponse = await ask(gateway, version, '[[tool:g {"a":1}]]', { tools: [tool('g')] })
       const [item] = callsOf(httpResponse.json)
       t.equal(httpResponse.json.output.length, 1)
-      t.match(item.call_id, /^[a-zA-Z0-9_-]{1,128}$/)
+      t.match(item.call_id, /^[a-zA-Z0-9_-]{1,40}$/)
       t.strictSame(item, {
         id: `fc_${item.call_id}`,
         type: 'function_call',
@@ -148,9 +148,8 @@ t.test(
         name: 'g',
         arguments: '{"a":1}'
       })
-      const { stateId, name } = readToolCallId(item.call_id)
+      const { stateId } = readToolCallId(item.call_id)
       t.type(stateId, 'string')
-      t.equal(name, 'g')
 
       const result = { type: 'function_call_output', call_id: item.call_id, output: '{"ok":true}' }
       const next = await ask(gateway, version, [{ role: 'user', content: 'go' }, item, result], { tools: [tool('g')] })

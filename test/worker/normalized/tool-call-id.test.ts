@@ -16,6 +16,27 @@ t.test('the longest name that tools may have fits beside a uuid', async t => {
   t.equal(readToolCallId(id).name, name)
 })
 
+t.test('decision 39: without a name an id has at most 40 characters and carries the same state', async t => {
+  const write = (stateId: string | undefined, callNumber = 2) =>
+    writeToolCallId({ stateId, name: undefined, callNumber, nonce: uuid })
+  t.equal(write(uuid).length, 36)
+  t.same(readToolCallId(write(uuid)), { stateId: uuid, callNumber: 2, isOwn: true })
+  t.same(readToolCallId(write('ts-1')), { stateId: 'ts-1', callNumber: 2, isOwn: true })
+  const bare = 's'.repeat(32)
+  t.same(readToolCallId(write(bare)), { stateId: bare, callNumber: 2, isOwn: false })
+  t.same(readToolCallId(write('s'.repeat(36))), { callNumber: 2, isOwn: true }, 'a state that does not fit is left out')
+  t.same(readToolCallId(write(undefined)), { callNumber: 2, isOwn: true })
+})
+
+t.test('decision 39: ids that earlier builds issued are read', async t => {
+  const issued = {
+    call_gw_AQIQAZ6Dc9yaeIOvYOuyC3nh4W9yZGVyX3N0YXR1cz9K: { stateId: uuid, name: 'order_status', callNumber: 2 },
+    call_gw_AgAEdHMtMWe60A: { stateId: 'ts-1', name: 'g', callNumber: 0 },
+    call_gw_AwEQAZ6Dc9yaeIOvYOuyC3nh4WdldF93ZWF0aGVyr5A: { name: 'get_weather', callNumber: 1 }
+  }
+  for (const [id, identity] of Object.entries(issued)) t.same(readToolCallId(id), { ...identity, isOwn: true }, id)
+})
+
 t.test('a nonce makes an id unique and is never taken for a state id', async t => {
   const write = (nonce: string) => writeToolCallId({ stateId: undefined, name: 'f', callNumber: 0, nonce })
   t.not(write(uuid), write('0b6f0a52-7a51-4a0e-9c11-0d6f1b1f2a77'))

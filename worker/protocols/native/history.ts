@@ -146,10 +146,10 @@ export class CallIndex {
    */
   addResult(part: ToolResultPart): UnmatchedResult | undefined {
     const identity = part.callId === null ? undefined : readToolCallId(part.callId)
-    const issuedName = identity?.isOwn === true ? identity.name : undefined
-    const givenName = issuedName ?? part.name
-    // An id that the gateway issued with a name belongs to its own call only.
-    const call = this.#findById(part.callId) ?? (issuedName === undefined ? this.#findOpen(part.name) : undefined)
+    const isIssued = identity?.isOwn === true
+    const givenName = (isIssued ? identity.name : undefined) ?? part.name
+    // An id that the gateway issued belongs to its own call only.
+    const call = this.#findById(part.callId) ?? (isIssued ? undefined : this.#findOpen(part.name))
     if (this.#isRepeated(part, call)) return undefined
     const givenStateId = part.state?.native?.toolStateId
     const result = { ...coerceToolResult(part.content, part.isError), givenStateId }

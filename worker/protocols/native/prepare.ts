@@ -25,7 +25,6 @@ export interface PreparedRequest {
   attachments: PendingAttachment[]
   droppedAttachments: number
   droppedToolCalls: number
-  keepsFirstCallOnly: boolean
 }
 
 /** Raises `GatewayError` with the client's field for a part that the native upstream cannot accept. */
@@ -58,8 +57,7 @@ export function prepareRequest(
     fields,
     attachments: plan.pending,
     droppedAttachments: conversation.droppedAttachments + plan.dropped,
-    droppedToolCalls: conversation.droppedToolCalls,
-    keepsFirstCallOnly: request.takesFirstCallOnly === true
+    droppedToolCalls: conversation.droppedToolCalls
   }
 }
 
@@ -88,7 +86,7 @@ export function finishChat(
   prepared: PreparedRequest,
   facts: { base: string; responseFormat: JsonValue | undefined; buffersToolCalls: boolean }
 ): WrittenChat<NativeReading> {
-  const { droppedAttachments, droppedToolCalls, keepsFirstCallOnly } = prepared
+  const { droppedAttachments, droppedToolCalls } = prepared
   return {
     method: 'POST',
     path: `${facts.base}/chat/completions`,
@@ -99,7 +97,8 @@ export function finishChat(
       toolNames: prepared.names.byWireName,
       declaredNames: prepared.names.wireNames,
       buffersToolCalls: facts.buffersToolCalls,
-      keepsFirstCallOnly,
+      // Only then may the next turn bring a result without its call.
+      namesCallsInIds: isJsonObject(body.storage),
       expectsToolCall: prepared.tools.choice?.type === 'any',
       isStructuredOutput: isJsonObject(facts.responseFormat) && facts.responseFormat.type !== 'text',
       droppedAttachments,

@@ -11,8 +11,8 @@ export interface NativeReading {
   declaredNames: ReadonlySet<string>
   /** Parallel calls were requested: calls are held until the upstream has finished (specification 4.6, rule 12). */
   buffersToolCalls: boolean
-  /** The client gets the first call of a response only: later calls are dropped. */
-  keepsFirstCallOnly: boolean
+  /** The conversation is stored: ids of calls hold the function's name, because the next turn may come without its history. */
+  namesCallsInIds: boolean
   /** A call of any tool was required: a response without a call is passed on and counted as an anomaly (decisions 8). */
   expectsToolCall: boolean
   /** The client requested JSON of a schema: nothing may be added to the text. */

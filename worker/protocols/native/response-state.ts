@@ -17,7 +17,7 @@ import { mapFinishReason } from './finish-reason.ts'
 import { HostedRuns } from './hosted-runs.ts'
 import type { NativeAnomaly, NativeReaderOptions } from './reading.ts'
 import { SourceBook } from './sources.ts'
-import { type CallSummary, dropLaterCalls, ToolCallCollector } from './tool-calls.ts'
+import { type CallSummary, ToolCallCollector } from './tool-calls.ts'
 import { mergeUsage } from './usage.ts'
 import { VisibleText } from './visible-text.ts'
 
@@ -87,11 +87,9 @@ export class NativeResponseState {
     return this.#finishWord !== null
   }
 
-  /** The events since the last take, without the calls that the client does not get. */
+  /** The events since the last take. */
   take(): NormalizedEvent[] {
-    const events = this.assembler.take()
-    const hasLaterCalls = this.#dependencies.reading.keepsFirstCallOnly && this.calls.count > 1
-    return hasLaterCalls ? dropLaterCalls(events) : events
+    return this.assembler.take()
   }
 
   /**

@@ -6,7 +6,6 @@ import {
   type EventAssembler,
   flattenToolName,
   type JsonValue,
-  type NormalizedEvent,
   type ToolCallHead,
   writeToolCallId
 } from '../../normalized/index.ts'
@@ -232,11 +231,12 @@ export class ToolCallCollector {
     this.#numbersByState ??= new Map()
     const callNumber = this.#numbersByState.get(key) ?? 0
     this.#numbersByState.set(key, callNumber + 1)
+    const { reading, createNonce } = this.#dependencies
     const id = writeToolCallId({
       stateId,
-      name: flattenToolName(call.tool),
+      name: reading.namesCallsInIds ? flattenToolName(call.tool) : undefined,
       callNumber,
-      nonce: this.#dependencies.createNonce()
+      nonce: createNonce()
     })
     const head: ToolCallHead = { id, ...call.tool }
     if (stateId !== undefined) head.state = { native: { toolStateId: stateId } }
@@ -266,20 +266,4 @@ function summarise(call: CollectedCall): CallSummary {
   if (shown !== undefined) summary.arguments = shown
   if (call.stateId !== undefined) summary.stateId = call.stateId
   return summary
-}
-
-/** The events without those of every call after the first; text between the calls keeps its blocks. */
-export function dropLaterCalls(events: readonly NormalizedEvent[]): NormalizedEvent[] {
-  return events.filter(event => !isOfLaterCall(event))
-}
-
-function isOfLaterCall(event: NormalizedEvent): boolean {
-  switch (event.type) {
-    case 'tool-call-start':
-    case 'tool-call-delta':
-    case 'tool-call-end':
-      return event.index > 0
-    default:
-      return false
-  }
 }

@@ -12,12 +12,20 @@ export class CallFailure extends Error {
   readonly status: number | null
   readonly retryAfter: string | undefined
   readonly outcome: TransportOutcome | undefined
+  /** The body of the response with that status, to look for the cause only: it may repeat what the provider received. */
+  readonly responseBody: Uint8Array | undefined
   /** False for a failure that another attempt cannot change. */
   readonly isRetryable: boolean
 
   constructor(
     error: GatewayError,
-    facts: { status?: number; retryAfter?: string | undefined; outcome?: TransportOutcome; isRetryable?: boolean } = {}
+    facts: {
+      status?: number
+      retryAfter?: string | undefined
+      outcome?: TransportOutcome
+      responseBody?: Uint8Array
+      isRetryable?: boolean
+    } = {}
   ) {
     super(error.message, { cause: error })
     this.name = 'CallFailure'
@@ -25,6 +33,7 @@ export class CallFailure extends Error {
     this.status = facts.status ?? null
     this.retryAfter = facts.retryAfter
     this.outcome = facts.outcome
+    this.responseBody = facts.responseBody
     this.isRetryable = facts.isRetryable ?? true
   }
 

@@ -31,11 +31,13 @@ export async function uploadAttachments(
 export function describeChatCall(
   dependencies: ChatDependencies,
   { path, headers }: ChatCall,
-  body: Uint8Array,
+  written: Uint8Array,
   context: CallContext
 ): ProviderCall {
+  const fallback = dependencies.hooks.bodyFallback
+  const body = fallback === undefined ? written : fallback.prepare(written)
   logPayload(dependencies, body, context)
-  return { operation: 'chat', method: 'POST', path, headers, body }
+  return { operation: 'chat', method: 'POST', path, headers, body, fallback }
 }
 
 /** The face that wrote the call and reads its response. */

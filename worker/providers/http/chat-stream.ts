@@ -14,6 +14,7 @@ import {
   openStopFilter,
   uploadAttachments
 } from './chat-call.ts'
+import { confirmCall, reviseCall } from './client.ts'
 import { EventDelivery, findBareFailure } from './event-delivery.ts'
 import type { ExchangeControl, ExchangeReceiver } from './exchange.ts'
 import { reportCallFailure } from './failure-report.ts'
@@ -35,7 +36,7 @@ export async function streamChat(
 ): Promise<void> {
   const { client } = dependencies
   const body = call.attachments.length === 0 ? call.body : await uploadAttachments(dependencies, call, context)
-  const described = describeChatCall(dependencies, call, body, context)
+  let described = describeChatCall(dependencies, call, body, context)
   // A wire may have its own words for a stream.
   const headers = call.headers.includes('accept') ? call.headers : [...call.headers, ...STREAM_HEADERS]
   const attempts = client.attempts(context, 'chat')
@@ -45,9 +46,12 @@ export async function streamChat(
       const attempt = await attempts.begin()
       const exchange = { call: described, headers, receiver: session, timeouts: client.timeouts.stream }
       await session.follow(client.send(exchange, attempt, context))
+      confirmCall(described)
       return
     } catch (thrown) {
-      await attempts.recover(thrown, { canRetry: session.isUnseen })
+      const revised = session.isUnseen ? reviseCall(described, thrown) : undefined
+      if (revised === undefined) await attempts.recover(thrown, { canRetry: session.isUnseen })
+      else described = revised
     }
   }
 }

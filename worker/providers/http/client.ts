@@ -11,6 +11,7 @@ import type { ProviderOrigin } from './connections.ts'
 import type { Credential } from './credential.ts'
 import { type ExchangeReceiver, type ExchangeRequest, type ExchangeTimeouts, runExchange } from './exchange.ts'
 import { reportCallFailure } from './failure-report.ts'
+import type { BodyFallback } from './hooks.ts'
 import { type ReadError, requireSuccess } from './response-head.ts'
 import { ACCEPTED_ENCODINGS, type BufferedResponse, ResponseCollector, readJson } from './whole-response.ts'
 
@@ -23,6 +24,23 @@ export interface ProviderCall {
   /** Headers of the wire, names and values in turn. */
   headers: readonly string[]
   body?: Uint8Array
+  /** Makes another body when the provider refuses this one. */
+  fallback?: BodyFallback | undefined
+  /** The body is that of the fallback: it is not replaced again. */
+  isRevised?: true
+}
+
+/** The call to make in place of a refused one; undefined when the failure stays. */
+export function reviseCall(call: ProviderCall, thrown: unknown): ProviderCall | undefined {
+  const { body, fallback, isRevised } = call
+  if (fallback === undefined || body === undefined || isRevised || !(thrown instanceof CallFailure)) return undefined
+  const revised = fallback.revise(body, thrown)
+  return revised === undefined ? undefined : { ...call, body: revised, isRevised: true }
+}
+
+/** Reports a revised call that the provider accepted. */
+export function confirmCall({ fallback, isRevised }: ProviderCall): void {
+  if (isRevised) fallback?.confirm()
 }
 
 export interface ProviderClientOptions extends AttemptsOptions {
@@ -100,16 +118,21 @@ export class ProviderClient {
    * @param bytesMax bound of the response's body, before and after decompression.
    */
   async fetch(call: ProviderCall, context: CallContext, bytesMax?: number): Promise<BufferedResponse> {
+    let sent = call
     const headers = ['accept-encoding', ACCEPTED_ENCODINGS, ...call.headers]
     const attempts = this.attempts(context, call.operation)
     for (;;) {
       try {
         const attempt = await attempts.begin()
         const receiver = new ResponseCollector(bytesMax)
-        await this.send({ call, headers, receiver, timeouts: this.timeouts.whole }, attempt, context)
-        return requireSuccess(await receiver.take(), this.#options.readError)
+        await this.send({ call: sent, headers, receiver, timeouts: this.timeouts.whole }, attempt, context)
+        const response = requireSuccess(await receiver.take(), this.#options.readError)
+        confirmCall(sent)
+        return response
       } catch (thrown) {
-        await attempts.recover(thrown, { canRetry: true })
+        const revised = reviseCall(sent, thrown)
+        if (revised === undefined) await attempts.recover(thrown, { canRetry: true })
+        else sent = revised
       }
     }
   }

@@ -10,6 +10,7 @@ import type { ChatDependencies } from './chat-call.ts'
 import { streamChat } from './chat-stream.ts'
 import { completeChat } from './chat-whole.ts'
 import type { ProviderCall } from './client.ts'
+import { keepFirstCall } from './first-call-sink.ts'
 import type { ErrorRedaction } from './redaction.ts'
 
 export interface HttpExecutorOptions extends ChatDependencies {
@@ -40,7 +41,8 @@ export function createHttpExecutor(options: HttpExecutorOptions): Executor {
   const executor: Executor = {
     chat(call, context, sink) {
       const run = call.request.isStream ? streamChat : completeChat
-      return run(options, call, context, around(sink)).catch(rethrow)
+      const shown = call.request.parallelToolCalls === 'refused' ? keepFirstCall(sink) : sink
+      return run(options, call, context, around(shown)).catch(rethrow)
     },
     async close() {
       endLifetime()

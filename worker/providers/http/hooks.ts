@@ -2,6 +2,7 @@
 
 import type { NormalizedEvent } from '../../normalized/index.ts'
 import type { CallContext, ChatCall } from '../types.ts'
+import type { CallFailure } from './call-failure.ts'
 
 /** Adds to events what the provider keeps elsewhere, such as the bytes of files that it generated. */
 export interface EventCompleter {
@@ -11,6 +12,16 @@ export interface EventCompleter {
   complete(events: readonly NormalizedEvent[], context: CallContext): Promise<NormalizedEvent[]>
 }
 
+/** Replaces the body of a chat that a provider refuses because of an option that not every provider of the kind knows. */
+export interface BodyFallback {
+  /** The body to send: without the option once the provider is known to refuse it. */
+  prepare(body: Uint8Array): Uint8Array
+  /** The body to send in place of a refused one; undefined when the failure has another cause. */
+  revise(body: Uint8Array, failure: CallFailure): Uint8Array | undefined
+  /** The provider has accepted a revised body. */
+  confirm(): void
+}
+
 export interface ExecutorHooks {
   /**
    * For a chat with attachments: resolves with the body that goes to the provider in place of `call.body`. Rejects with `GatewayError`
@@ -18,4 +29,5 @@ export interface ExecutorHooks {
    */
   uploadAttachments?(call: ChatCall, context: CallContext): Promise<Uint8Array>
   eventCompleter?: EventCompleter
+  bodyFallback?: BodyFallback
 }

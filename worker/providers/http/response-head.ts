@@ -13,5 +13,9 @@ export type ReadError = (head: ResponseHead, body: Uint8Array) => GatewayError
 export function requireSuccess(response: BufferedResponse, readError: ReadError): BufferedResponse {
   const { status, headers, bytes } = response
   if (status === 200) return response
-  throw new CallFailure(readError(response, bytes), { status, retryAfter: readRetryAfter(headers) })
+  throw new CallFailure(readError(response, bytes), {
+    status,
+    retryAfter: readRetryAfter(headers),
+    responseBody: bytes
+  })
 }

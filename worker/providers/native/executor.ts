@@ -12,6 +12,7 @@ import { ProviderClient } from '../http/client.ts'
 import { type CredentialSource, createFixedCredential } from '../http/credential.ts'
 import { createHttpExecutor } from '../http/executor.ts'
 import type { Gate } from '../http/gate.ts'
+import type { BodyFallback } from '../http/hooks.ts'
 import type { ErrorRedaction } from '../http/redaction.ts'
 import type { ReadError } from '../http/response-head.ts'
 import type { ExecutorDependencies } from '../provider-kind.ts'
@@ -40,6 +41,7 @@ export interface SharedDependencies extends ExecutorDependencies {
   download: GuardedDownload
   uploads: UploadCache<MediaKind>
   uploadGate: Gate
+  parallelOption: BodyFallback
   redaction: ErrorRedaction
 }
 
@@ -91,7 +93,8 @@ export function createNativeExecutor(options: NativeExecutorOptions): Executor {
     hooks: {
       uploadAttachments: async ({ attachments, body }, context) =>
         substitutePlaceholders(body, await uploader.upload(attachments, context)),
-      eventCompleter: createImageCompleter({ download: files.download, log })
+      eventCompleter: createImageCompleter({ download: files.download, log }),
+      bodyFallback: shared.parallelOption
     },
     redaction: shared.redaction,
     lifetime,

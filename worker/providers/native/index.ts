@@ -16,6 +16,7 @@ import { type NativeConnections, openNativeConnections } from './connections.ts'
 import { createNativeExecutor, type NativeCredential, type SharedDependencies } from './executor.ts'
 import { createNativeExecutorPool } from './executor-pool.ts'
 import { readNativeOptions } from './options.ts'
+import { createParallelOptionFallback } from './parallel-option.ts'
 
 export { TransportConfigurationError } from './connections.ts'
 export { readNativeOptions } from './options.ts'
@@ -100,6 +101,7 @@ function createShared(
       waitersMax: UPLOAD_WAITERS_MAX,
       waitMsMax: Math.ceil(settings.upstream.timeout * 1000)
     }),
+    parallelOption: createParallelOptionFallback(dependencies),
     redaction: createErrorRedaction(listSecretTexts(settings))
   }
 }

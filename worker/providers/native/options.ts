@@ -16,6 +16,7 @@ export function readNativeOptions(settings: Settings, baseUrl: string = settings
     v2Base,
     isImageInputEnabled: settings.enableImages,
     jsonObjectMode: settings.jsonObjectMode,
+    parallelToolCalls: settings.parallelToolCalls,
     ...(settings.defaultMaxTokens === undefined ? {} : { defaultMaxTokens: settings.defaultMaxTokens }),
     ...(upstream.profanityCheck === undefined ? {} : { profanityCheck: upstream.profanityCheck }),
     ...(upstream.flags === undefined ? {} : { flags: [...upstream.flags] }),

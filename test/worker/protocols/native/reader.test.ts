@@ -50,13 +50,12 @@ t.test('with parallel calls switched on, no call is given before the upstream ha
   t.equal(types(events).filter(type => type === 'tool-call-start').length, 2)
   const ids = events.flatMap(event => (event.type === 'tool-call-start' ? [readToolCallId(event.id)] : []))
   t.match(ids, [
-    { stateId: 's', callNumber: 0, name: 'f' },
-    { stateId: 's', callNumber: 1, name: 'g' }
+    { stateId: 's', callNumber: 0, isOwn: true },
+    { stateId: 's', callNumber: 1, isOwn: true }
   ])
 })
 
-t.test('where the client takes the first call only, later calls are dropped and everything else stays', async t => {
-  const setup = { reading: { keepsFirstCallOnly: true } }
+t.test('decision 38: every call of a response is read, in order, whole and streamed', async t => {
   const call = (a: number) => ({ function_call: { name: 'f', arguments: { a } } })
   const summary = (events: readonly NormalizedEvent[]) => {
     const { items, finish } = accumulateEvents(events)
@@ -66,32 +65,37 @@ t.test('where the client takes the first call only, later calls are dropped and 
     })
     return [...shown, finish.reason]
   }
-  const expected = ['{"a":1}', 'so', 'then', 'tool-calls']
-
   const v1Deltas = [call(1), { content: 'so' }, call(2), { content: 'then' }]
   const v1Pieces = v1Deltas.map(content => v1({ ...content, functions_state_id: 's' }))
   const v1End = v1({}, { finish_reason: 'function_call' })
-  t.same(summary(readStream(nativeV1Face, [...v1Pieces, v1End], setup)), expected)
   t.same(summary(readStream(nativeV1Face, [...v1Pieces, v1End])), ['{"a":1}', 'so', '{"a":2}', 'then', 'tool-calls'])
 
   const content = [call(1), { text: 'so' }, call(2), call(3), { text: 'then' }]
   const message = { role: 'assistant', tool_state_id: 's', content }
   const whole = Buffer.from(JSON.stringify({ messages: [message], finish_reason: 'function_call' }))
-  t.same(summary(readWhole(nativeV2Face, whole, setup)), expected)
   const v2Pieces = content.map(part => delta({ tool_state_id: 's', content: [part] }))
   for (const buffersToolCalls of [false, true]) {
-    const events = readStream(nativeV2Face, [...v2Pieces, done({ finish_reason: 'function_call' })], {
-      reading: { keepsFirstCallOnly: true, buffersToolCalls }
-    })
-    t.equal(types(events).filter(type => type === 'tool-call-start').length, 1)
-    t.same(summary(events), buffersToolCalls ? ['sothen', '{"a":1}', 'tool-calls'] : expected)
+    const setup = { reading: { buffersToolCalls } }
+    const expected = buffersToolCalls
+      ? ['sothen', '{"a":1}', '{"a":2}', '{"a":3}', 'tool-calls']
+      : ['{"a":1}', 'so', '{"a":2}', '{"a":3}', 'then', 'tool-calls']
+    t.same(summary(readWhole(nativeV2Face, whole, setup)), expected)
+    const stream = [...v2Pieces, done({ finish_reason: 'function_call' })]
+    t.same(summary(readStream(nativeV2Face, stream, setup)), expected)
   }
 })
 
-t.test('a v1 response holds one call, and the first call alone is the same response', async t => {
-  const message = { content: 'so', function_call: { name: 'f', arguments: {} }, functions_state_id: 's' }
-  const whole = Buffer.from(JSON.stringify({ choices: [{ message, finish_reason: 'function_call' }] }))
-  t.same(readWhole(nativeV1Face, whole, { reading: { keepsFirstCallOnly: true } }), readWhole(nativeV1Face, whole))
+t.test('decision 39: an id holds the name of the function where the conversation is stored', async t => {
+  const call = { function_call: { name: 'f', arguments: {} } }
+  const message = { role: 'assistant', tool_state_id: '019e8374-28b2-741f-a05c-000000000001', content: [call] }
+  const whole = Buffer.from(JSON.stringify({ messages: [message], finish_reason: 'function_call' }))
+  for (const namesCallsInIds of [false, true]) {
+    const [start] = readWhole(nativeV2Face, whole, { reading: { namesCallsInIds } }).filter(
+      event => event.type === 'tool-call-start'
+    )
+    const { stateId, name } = readToolCallId(start?.id ?? '')
+    t.same([stateId, name], [message.tool_state_id, namesCallsInIds ? 'f' : undefined])
+  }
 })
 
 t.test('a v2 call waits for its state id, because the id of the call must contain it', async t => {

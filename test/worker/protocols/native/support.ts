@@ -19,7 +19,7 @@ export const plainReading: NativeReading = {
   toolNames: new Map(),
   declaredNames: new Set(['a', 'b', 'f', 'g', 'get_weather', 'look', 'order_status', 'ping']),
   buffersToolCalls: false,
-  keepsFirstCallOnly: false,
+  namesCallsInIds: false,
   expectsToolCall: false,
   isStructuredOutput: false,
   droppedAttachments: 0,
@@ -110,6 +110,7 @@ export const plainOptions: NativeOptions = {
   v2Base: '/api/v2',
   isImageInputEnabled: true,
   jsonObjectMode: 'reject',
+  parallelToolCalls: 'auto',
   attachmentLimits: { audioBytesMax: 35, imageBytesMax: 15, textBytesMax: 40, audioAndImageBytesMax: 24 }
 }
 

@@ -248,7 +248,7 @@ t.test('the reader reports a response without a call when any tool was required'
   t.equal(names.length, 1)
 })
 
-t.test('parallel calls are switched on for the largest v2 model only, when the client requests them', async t => {
+t.test('parallel calls are switched on for the largest v2 model only, unless the client refuses them', async t => {
   const ask = (contract: 'v1' | 'v2', model: string, parallelToolCalls?: ParallelToolCalls) => {
     const members = { tools: two, ...(parallelToolCalls === undefined ? {} : { parallelToolCalls }) }
     const { body, reading } = write(contract, members, model)
@@ -262,16 +262,9 @@ t.test('parallel calls are switched on for the largest v2 model only, when the c
     t.equal(ask('v2', model, 'requested'), undefined, model)
   }
   t.equal(ask('v2', 'GigaChat-2-Max', 'refused'), undefined)
-  t.equal(ask('v2', 'GigaChat-2-Max'), undefined)
-  t.equal(ask('v2', 'GigaChat-2-Max', 'allowed'), true, 'allowed calls are requested for several functions')
+  t.equal(ask('v2', 'GigaChat-2-Max'), true)
   t.equal(ask('v1', 'GigaChat-2-Max', 'requested'), undefined)
-})
-
-t.test('a request of a client that takes the first call only tells the reader so, on both contracts', async t => {
-  for (const contract of ['v1', 'v2'] as const) {
-    t.equal(write(contract, { tools: two, takesFirstCallOnly: true }).reading.keepsFirstCallOnly, true)
-    t.equal(write(contract, { tools: two }).reading.keepsFirstCallOnly, false)
-  }
+  t.equal(ask('v1', 'GigaChat-2-Max'), undefined)
 })
 
 t.test('thousands of names with the same replacement get unique names in linear time', async t => {

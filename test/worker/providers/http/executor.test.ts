@@ -1,8 +1,9 @@
 // The generic executor with a small made-up face: nothing of it depends on a provider kind of the product.
 
 import t from 'tap'
-import type { NormalizedEvent } from '../../../../worker/normalized/index.ts'
+import type { NormalizedEvent, ParallelToolCalls } from '../../../../worker/normalized/index.ts'
 import type { PendingAttachment } from '../../../../worker/protocols/face.ts'
+import type { BodyFallback } from '../../../../worker/providers/http/hooks.ts'
 import { createErrorRedaction } from '../../../../worker/providers/http/redaction.ts'
 import type { ByteSink, RelayHead, ResponseSink } from '../../../../worker/providers/types.ts'
 import { createWordExecutor, KEY, wordCall, wordFace } from '../support/http.ts'
@@ -97,6 +98,66 @@ t.test('stop strings are applied to whole and streamed chats', async t => {
     await executor.chat(wordCall({ isStream, stop: ['END', ''] }), contextOf(), sink)
     t.equal(sink.text(), 'ab')
     t.match(sink.events().at(-1), { type: 'finish', stopSequence: 'END' })
+  }
+})
+
+t.test('decision 38: a client that refused several calls gets the first from any provider kind', async t => {
+  const stub = await startStub((request, response) => {
+    if (request.headers.accept === undefined) return sendJson(response, 200, { calls: ['f', 'g', 'f'] })
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end('data: calls f g f\n\n')
+  })
+  t.teardown(() => stub.close())
+  const { executor } = createWordExecutor(t, stub.origin)
+  for (const isStream of [false, true]) {
+    const listCalls = async (parallelToolCalls?: ParallelToolCalls) => {
+      const sink = createSink()
+      await executor.chat(wordCall({ isStream, ...(parallelToolCalls && { parallelToolCalls }) }), contextOf(), sink)
+      t.equal(sink.events().at(-1)?.type, 'finish')
+      return sink.events().flatMap(event => (event.type === 'tool-call-start' ? [event.name] : []))
+    }
+    t.same(await listCalls(), ['f', 'g', 'f'])
+    t.same(await listCalls('requested'), ['f', 'g', 'f'])
+    t.same(await listCalls('refused'), ['f'])
+  }
+})
+
+t.test('a refused body is replaced once, before any retry, and a success with the new body is confirmed', async t => {
+  const statuses: number[] = []
+  const stub = await startStub((request, response) => {
+    const status = statuses.shift() ?? 200
+    if (status !== 200) return void response.writeHead(status).end('no')
+    if (request.headers.accept === undefined) return sendJson(response, 200, { words: ['a'] })
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end('data: BEGIN\n\ndata: a\n\n')
+  })
+  t.teardown(() => stub.close())
+  const confirmed: string[] = []
+  const bodyFallback: BodyFallback = {
+    prepare: body => Buffer.concat([body, Buffer.from(' prepared')]),
+    revise: (_body, { status, responseBody }) =>
+      status === 422 && responseBody?.byteLength === 2 ? Buffer.from('revised') : undefined,
+    confirm: () => void confirmed.push('yes')
+  }
+  const { executor, memory } = createWordExecutor(t, stub.origin, { executor: { hooks: { bodyFallback } } })
+  const prepared = '{"say":true} prepared'
+  const failures = () => memory.lines.splice(0).filter(line => line.event === 'upstream_call_failed').length
+  for (const isStream of [false, true]) {
+    const send = () => executor.chat(wordCall({ isStream }), contextOf(), createSink())
+    const bodies = () => stub.requests.splice(0).map(request => request.body.toString())
+    await send()
+    t.same([bodies(), confirmed.splice(0)], [[prepared], []])
+    statuses.push(422)
+    await send()
+    t.same([bodies(), confirmed.splice(0)], [[prepared, 'revised'], ['yes']])
+    t.equal(failures(), 0, 'a call that succeeds in the end is no failed call')
+    statuses.push(422, 422)
+    t.match(await rejection(send()), { status: 422 })
+    t.same([bodies(), confirmed.splice(0)], [[prepared, 'revised'], []])
+    statuses.push(400)
+    t.match(await rejection(send()), { status: 400 })
+    t.same([bodies(), confirmed.splice(0)], [[prepared], []])
+    t.equal(failures(), 2)
   }
 })
 

@@ -2,7 +2,7 @@
 
 import type { Test } from 'tap'
 import { Secret } from '../../../../shared/secret.ts'
-import { GatewayError, type NormalizedEvent } from '../../../../worker/normalized/index.ts'
+import { GatewayError, type NormalizedEvent, type ParallelToolCalls } from '../../../../worker/normalized/index.ts'
 import type { ProviderFace, ResponseHead } from '../../../../worker/protocols/face.ts'
 import { nativeV1Acceptance } from '../../../../worker/protocols/native/acceptance.ts'
 import { ProviderClient, type ProviderClientOptions } from '../../../../worker/providers/http/client.ts'
@@ -72,18 +72,28 @@ export const wordFace: ProviderFace = {
 const start: NormalizedEvent = { type: 'start', providerModel: null, metadata: {} }
 const finish: NormalizedEvent = { type: 'finish', reason: 'stop', providerReason: null, metadata: {} }
 
-function readWords(body: { words?: string[]; oops?: string }): NormalizedEvent[] {
+function readWords(body: { words?: string[]; calls?: string[]; oops?: string }): NormalizedEvent[] {
   if (body.oops !== undefined) throw refusal(body.oops)
+  if (body.calls !== undefined) return [start, ...writeCalls(body.calls), finish]
   return [start, { type: 'text-start' }, ...(body.words ?? []).map(writeWord), { type: 'text-end' }, finish]
 }
 
 function readFrame(word: string): NormalizedEvent[] {
   if (word === 'BEGIN') return [start, { type: 'text-start' }]
+  if (word.startsWith('calls ')) return [start, ...writeCalls(word.slice(6).split(' '))]
   return word.startsWith('oops ') ? [{ type: 'error', error: refusal(word.slice(5)) }] : [writeWord(word)]
 }
 
 function writeWord(text: string): NormalizedEvent {
   return { type: 'text-delta', text }
+}
+
+/** The events of a response with these calls, without pieces of arguments. */
+function writeCalls(names: readonly string[]): NormalizedEvent[] {
+  return names.flatMap((name, index): NormalizedEvent[] => [
+    { type: 'tool-call-start', index, id: `c${index}`, name },
+    { type: 'tool-call-end', index }
+  ])
 }
 
 function readError({ status }: ResponseHead, body: Uint8Array): GatewayError {
@@ -95,7 +105,9 @@ function refusal(message: string): GatewayError {
 }
 
 /** A chat on the wire of the made-up provider. */
-export function wordCall(options: { isStream?: boolean; stop?: string[]; headers?: string[] } = {}): ChatCall {
+export function wordCall(
+  options: { isStream?: boolean; stop?: string[]; headers?: string[]; parallelToolCalls?: ParallelToolCalls } = {}
+): ChatCall {
   return {
     request: {
       version: 'gateway.normalized.v1',
@@ -108,6 +120,7 @@ export function wordCall(options: { isStream?: boolean; stop?: string[]; headers
       tools: [],
       usesLegacyFunctions: false,
       sampling: options.stop === undefined ? {} : { stop: options.stop },
+      ...(options.parallelToolCalls === undefined ? {} : { parallelToolCalls: options.parallelToolCalls }),
       ignored: {}
     },
     plan: {

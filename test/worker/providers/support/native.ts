@@ -170,6 +170,7 @@ export function chatCall(prompt: string, options: ChatOptions = {}): ChatCall {
       toolNames: new Map(),
       declaredNames: new Set(),
       buffersToolCalls: false,
+      namesCallsInIds: false,
       expectsToolCall: false,
       isStructuredOutput: false,
       droppedAttachments: 0,

@@ -68,8 +68,6 @@ export function readContentRequest(body: ContentRequest, context: ReadContext): 
     messages: readConversation(body),
     ...readToolUse(body, ignored),
     usesLegacyFunctions: false,
-    // The protocol has no parameter for parallel calls: it allows them by default.
-    parallelToolCalls: 'allowed',
     ...readGeneration(config, configMember),
     ignored
   }

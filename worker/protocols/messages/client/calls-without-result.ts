@@ -45,11 +45,5 @@ export function refuseCallsWithoutResult(messages: readonly NormalizedMessage[])
 function closeCall(open: OpenCall[], knownIds: ReadonlySet<string | null>, { callId }: ToolResultPart): void {
   const index = open.findLastIndex(call => call.id === callId)
   if (index >= 0) open.splice(index, 1)
-  else if (!knownIds.has(callId) && !holdsFunctionName(callId)) open.shift()
-}
-
-function holdsFunctionName(callId: string | null): boolean {
-  if (callId === null) return false
-  const identity = readToolCallId(callId)
-  return identity.isOwn && identity.name !== undefined
+  else if (!knownIds.has(callId) && (callId === null || !readToolCallId(callId).isOwn)) open.shift()
 }

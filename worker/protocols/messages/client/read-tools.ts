@@ -27,10 +27,7 @@ import { readToolSchema } from '../../shared/tool-schema.ts'
 import { findDeferredTools, isPlaceholder } from './deferred-tools.ts'
 import type { MessagesRequest } from './schema.ts'
 
-export type ToolUse = Pick<
-  NormalizedRequest,
-  'tools' | 'toolChoice' | 'usesLegacyFunctions' | 'parallelToolCalls' | 'takesFirstCallOnly'
->
+export type ToolUse = Pick<NormalizedRequest, 'tools' | 'toolChoice' | 'usesLegacyFunctions' | 'parallelToolCalls'>
 
 /** A tool with the name that `tool_choice` uses for it. */
 interface DeclaredTool {
@@ -50,15 +47,12 @@ export function readToolUse(body: Pick<MessagesRequest, 'tools' | 'tool_choice' 
     return readUntypedTool(tool, path) ?? readTool(tool, path, isDeferred) ?? []
   })
   const choice = readOptionalObject(body, 'tool_choice')
-  const parallelToolCalls = readParallelToolCalls(choice)
   return {
     tools: declared.map(({ tool }) => tool),
     usesLegacyFunctions: false,
     ...keepDefined({
       toolChoice: choice && readToolChoice(choice, declared),
-      parallelToolCalls,
-      // Only a client that requests parallel calls gets more than one call (messages.md 4.3).
-      takesFirstCallOnly: parallelToolCalls === 'requested' ? undefined : (true as const)
+      parallelToolCalls: readParallelToolCalls(choice)
     })
   }
 }

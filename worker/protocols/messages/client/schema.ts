@@ -48,7 +48,7 @@ export const messagesParameters = {
     class: 'supported',
     note:
       'What a route cannot enforce is refused. disable_parallel_tool_use: false has an effect with the largest model on ' +
-      'the v2 contract; without it only the first call of an answer is shown.'
+      'the v2 contract; true returns the first call of a response only.'
   },
   thinking: { class: 'supported', note: 'budget_tokens becomes an effort: low, from 3000 medium, from 8000 high.' },
   output_config: { class: 'supported', note: 'effort wins over the budget; format is a JSON schema.' },

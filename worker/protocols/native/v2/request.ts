@@ -14,11 +14,12 @@ import { FORCED_TOOL_MODE, isLargestV2Model, PARALLEL_TOOL_CALLS_MEMBER } from '
 import { selectEffort, writeResponseFormat, writeSampling } from '../generation.ts'
 import { findGroupStateId } from '../history.ts'
 import type { NativeOptions } from '../options.ts'
+import { wantsParallelCalls, writeParallelCalls } from '../parallel-calls.ts'
 import { finishChat, type PreparedRequest, prepareRequest } from '../prepare.ts'
 import type { NativeReading } from '../reading.ts'
 import { hasThread, planStorage } from '../stored-conversation.ts'
 import type { ToolNameMap } from '../tool-names.ts'
-import { type ToolPlan, type WireToolChoice, writeFunction } from '../tools.ts'
+import { type WireToolChoice, writeFunction } from '../tools.ts'
 import type { CallTurn } from '../turns.ts'
 
 /**
@@ -43,25 +44,22 @@ export function writeNativeV2Chat(
   const modelOptions = writeModelOptions(request, options)
   if (Object.keys(modelOptions).length > 0) typed.model_options = modelOptions
   Object.assign(typed, writeTools(prepared))
-  if (wantsParallelCalls(request, prepared.tools) && isLargestV2Model(model)) typed[PARALLEL_TOOL_CALLS_MEMBER] = true
   if (storage !== undefined) typed.storage = storage
   if (request.isStream) typed.stream = true
-  const body = withDefaults(mergeV2Fields(typed, fields), options)
+  const merged = withDefaults(mergeV2Fields(typed, fields), options)
   const timezone = findTimezone(request)
   // The client's own `user_info` wins.
-  if (timezone !== undefined) body.user_info = { timezone, ...(isJsonObject(body.user_info) ? body.user_info : {}) }
-  if (hasThread(storage)) delete body.model
+  if (timezone !== undefined)
+    merged.user_info = { timezone, ...(isJsonObject(merged.user_info) ? merged.user_info : {}) }
+  if (hasThread(storage)) delete merged.model
+  const { parallelToolCalls: policy } = options
+  const isParallel = isLargestV2Model(model) && wantsParallelCalls(request, prepared.tools, policy)
+  const body = writeParallelCalls(merged, isParallel, policy)
   return finishChat(body, prepared, {
     base: options.v2Base,
     responseFormat: isJsonObject(body.model_options) ? body.model_options.response_format : undefined,
     buffersToolCalls: body[PARALLEL_TOOL_CALLS_MEMBER] === true
   })
-}
-
-/** Parallel calls that are only allowed are requested when the model can choose between functions (content.md 4.4). */
-function wantsParallelCalls({ parallelToolCalls }: NormalizedRequest, { functions, choice }: ToolPlan): boolean {
-  if (parallelToolCalls === 'allowed') return functions.length > 1 && choice?.type !== 'function'
-  return parallelToolCalls === 'requested'
 }
 
 function writeModelOptions(request: NormalizedRequest, options: NativeOptions): JsonObject {

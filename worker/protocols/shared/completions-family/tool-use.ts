@@ -33,7 +33,10 @@ export const toolParameters = {
     note: 'Functions and namespaces everywhere, built-in tools on the v2 contract; other kinds have no effect.'
   },
   tool_choice: { class: 'supported', note: 'What a route cannot enforce is refused; unknown kinds have no effect.' },
-  parallel_tool_calls: { class: 'supported', note: 'Has an effect with the largest model on the v2 contract.' },
+  parallel_tool_calls: {
+    class: 'supported',
+    note: 'true has an effect with the largest model on the v2 contract; false returns the first call of a response only.'
+  },
   functions: { class: 'supported', note: 'The old form of tools; without effect beside a non-empty tools.' },
   function_call: { class: 'supported', note: 'The old form of tool_choice, which wins over it.' }
 } as const satisfies ParameterTable

@@ -18,7 +18,6 @@ t.test('the smallest request has only the members that the client sent', async t
     messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }],
     tools: [],
     usesLegacyFunctions: false,
-    parallelToolCalls: 'allowed',
     sampling: {},
     ignored: {},
     model: 'gemini-2.5-pro'

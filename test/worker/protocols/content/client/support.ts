@@ -45,6 +45,7 @@ export const settings: NativeOptions = {
   v2Base: '/api/v2',
   isImageInputEnabled: true,
   jsonObjectMode: 'reject',
+  parallelToolCalls: 'auto',
   attachmentLimits: {
     audioBytesMax: 1000,
     imageBytesMax: 1000,

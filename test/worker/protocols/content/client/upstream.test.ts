@@ -426,7 +426,7 @@ const reading: NativeReading = {
   toolNames: new Map(),
   declaredNames: new Set(),
   buffersToolCalls: false,
-  keepsFirstCallOnly: false,
+  namesCallsInIds: false,
   expectsToolCall: false,
   isStructuredOutput: false,
   droppedAttachments: 0,

@@ -15,7 +15,6 @@ t.test('a plain request has only the members that the client sent', async t => {
     messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }], form: 'text' }],
     tools: [],
     usesLegacyFunctions: false,
-    takesFirstCallOnly: true,
     sampling: { maxOutputTokens: 50 },
     ignored: {},
     model: 'claude-sonnet-4-5'

@@ -46,14 +46,14 @@ t.test('messages 20: the beginning of a stop string is not shown', async t => {
   t.strictSame(addUp(falseAlarm), { blocks: ['text:Helly'], stop: 'end_turn' }, 'unless the rest of it does not follow')
 })
 
-t.test('the id of a call holds the state id and the name, whole and streamed (B3, C3)', async t => {
+t.test('the id of a call holds the state id, whole and streamed (B3, C3)', async t => {
   const exchange = send('v2', { tools: [weather] })
   const message = { ...say(call('get_weather', 'Paris')), tool_state_id: 'ts-1' }
   const whole = exchange.whole(wholeV2([message], 'function_call'))
   t.match(whole, { content: [{ type: 'tool_use', input: { city: 'Paris' } }], stop_reason: 'tool_use' })
   const [block] = whole.content
   const id = block?.type === 'tool_use' ? block.id : ''
-  t.match(readToolCallId(id), { stateId: 'ts-1', name: 'get_weather', isOwn: true })
+  t.same(readToolCallId(id), { stateId: 'ts-1', callNumber: 0, isOwn: true })
   const started = readFrames(exchange.stream(framesV2([message], 'function_call'))).find(
     frame => frame.type === 'content_block_start'
   )
@@ -97,24 +97,27 @@ t.test('messages 42: several calls of the upstream are several blocks whose ids 
   t.equal(exchange.whole(wholeV2(inTwoMessages, 'function_call')).content.length, 2)
 })
 
-t.test('messages 43: a client that does not request several calls gets only the first one', async t => {
+t.test('messages 43: a client that says nothing about several calls gets all of them', async t => {
   const messages = [{ ...say(call('get_weather', 'A'), call('get_weather', 'B')), tool_state_id: 'ts-1' }]
-  for (const tool_choice of [undefined, { type: 'auto' }, { ...SEVERAL, disable_parallel_tool_use: true }]) {
+  const blocks = ['tool_use:{"city":"A"}', 'tool_use:{"city":"B"}']
+  for (const tool_choice of [undefined, { type: 'auto' }]) {
     const exchange = send('v2', { tools: [weather], ...(tool_choice === undefined ? {} : { tool_choice }) })
     t.notOk('parallel_tool_calls' in exchange.upstream)
     const { content, stop_reason } = exchange.whole(wholeV2(messages, 'function_call'))
-    t.match(content, [{ type: 'tool_use', input: { city: 'A' } }])
-    t.equal(content.length, 1)
+    t.match(content, [
+      { type: 'tool_use', input: { city: 'A' } },
+      { type: 'tool_use', input: { city: 'B' } }
+    ])
     t.equal(stop_reason, 'tool_use')
     const stream = exchange.stream(framesV2(messages, 'function_call'))
-    t.strictSame(addUp(stream), { blocks: ['tool_use:{"city":"A"}'], stop: 'tool_use' })
+    t.strictSame(addUp(stream), { blocks, stop: 'tool_use' })
   }
   const inV1 = ['A', 'B'].map(city => ({ ...call('get_weather', city), functions_state_id: 'ts-1' }))
   const streamV1 = send('v1', { tools: [weather] }).stream(framesV1(inV1, 'function_call'))
-  t.strictSame(addUp(streamV1), { blocks: ['tool_use:{"city":"A"}'], stop: 'tool_use' })
+  t.strictSame(addUp(streamV1), { blocks, stop: 'tool_use' })
 })
 
-t.test('text around a dropped call keeps its blocks, whole and streamed', async t => {
+t.test('text around calls keeps its blocks, whole and streamed', async t => {
   const exchange = send('v2', { tools: [weather] })
   const parts = [
     { text: 'one' },
@@ -123,14 +126,12 @@ t.test('text around a dropped call keeps its blocks, whole and streamed', async 
     call('get_weather', 'B'),
     { text: 'three' }
   ]
+  const blocks = ['text:one', 'tool_use:{"city":"A"}', 'text:two', 'tool_use:{"city":"B"}', 'text:three']
   const whole = exchange.whole(wholeV2([{ ...say(...parts), tool_state_id: 'ts-1' }], 'function_call'))
-  t.match(whole.content, [text('one'), { type: 'tool_use', input: { city: 'A' } }, text('two'), text('three')])
-  t.equal(whole.content.length, 4)
+  t.equal(whole.content.length, blocks.length)
+  t.match(whole.content, [text('one'), { input: { city: 'A' } }, text('two'), { input: { city: 'B' } }, text('three')])
   const frames = parts.map(part => ({ ...say(part), tool_state_id: 'ts-1' }))
-  t.strictSame(addUp(exchange.stream(framesV2(frames, 'function_call'))), {
-    blocks: ['text:one', 'tool_use:{"city":"A"}', 'text:two', 'text:three'],
-    stop: 'tool_use'
-  })
+  t.strictSame(addUp(exchange.stream(framesV2(frames, 'function_call'))), { blocks, stop: 'tool_use' })
 })
 
 t.test('messages 43: the upstream is not asked for several calls on v1 and for smaller models', async t => {

@@ -161,20 +161,13 @@ t.test('the choice of an undeclared or unsupported tool is refused', async t => 
   t.strictSame(refusedChoice({ type: 'tool', name: 'bash' }, bash), at('tool_choice.name', 'unsupported_semantic'))
 })
 
-t.test(
-  'parallel calls can be requested and refused, and without a request only the first call is taken (B7)',
-  async t => {
-    const readDisabled = (value: JsonValue) => read({ tool_choice: { type: 'auto', disable_parallel_tool_use: value } })
-    t.match(readDisabled(false), { parallelToolCalls: 'requested' })
-    t.notOk('takesFirstCallOnly' in readDisabled(false))
-    t.match(readDisabled(true), { parallelToolCalls: 'refused', takesFirstCallOnly: true })
-    for (const silent of [readDisabled(null), read({})]) {
-      t.notOk('parallelToolCalls' in silent)
-      t.equal(silent.takesFirstCallOnly, true)
-    }
-    t.equal(
-      refusedAt({ tool_choice: { type: 'auto', disable_parallel_tool_use: 'no' } }),
-      'tool_choice.disable_parallel_tool_use'
-    )
-  }
-)
+t.test('parallel calls can be requested and refused, and a silent client does neither (B7)', async t => {
+  const readDisabled = (value: JsonValue) => read({ tool_choice: { type: 'auto', disable_parallel_tool_use: value } })
+  t.match(readDisabled(false), { parallelToolCalls: 'requested' })
+  t.match(readDisabled(true), { parallelToolCalls: 'refused' })
+  for (const silent of [readDisabled(null), read({})]) t.notOk('parallelToolCalls' in silent)
+  t.equal(
+    refusedAt({ tool_choice: { type: 'auto', disable_parallel_tool_use: 'no' } }),
+    'tool_choice.disable_parallel_tool_use'
+  )
+})

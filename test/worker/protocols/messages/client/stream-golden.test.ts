@@ -1,7 +1,6 @@
 import t from 'tap'
-import type { NormalizedEvent } from '../../../../../worker/normalized/index.ts'
+import { dropLaterCalls, type NormalizedEvent } from '../../../../../worker/normalized/index.ts'
 import { createMessagesStreamWriter } from '../../../../../worker/protocols/messages/client/stream.ts'
-import { dropLaterCalls } from '../../../../../worker/protocols/native/tool-calls.ts'
 import { readGoldenCases, updateGolden } from '../../../../golden/files.ts'
 import { responseContext } from './support.ts'
 
@@ -9,8 +8,9 @@ for (const golden of readGoldenCases('messages')) {
   t.test(`the stream of ${golden.name} has exactly the bytes of its golden file`, async t => {
     const context = responseContext(golden.request)
     const writer = createMessagesStreamWriter(context)
-    // The provider's reader drops the later calls before the writer sees them.
-    const select = (read: NormalizedEvent[]) => (context.request.takesFirstCallOnly ? dropLaterCalls(read) : read)
+    // The provider's side drops the later calls before the writer sees them.
+    const select = (read: NormalizedEvent[]) =>
+      context.request.parallelToolCalls === 'refused' ? dropLaterCalls(read) : read
     const actual = golden.reads.map(read => writer.write(select(read))).join('')
     if (!updateGolden('messages', golden.name, actual)) t.equal(actual, golden.expected)
   })

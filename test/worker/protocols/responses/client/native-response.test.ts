@@ -22,25 +22,37 @@ function findCalls(output: readonly ResponsesOutputItem[]) {
   return output.flatMap(item => (item.type === 'function_call' ? [item] : []))
 }
 
+t.test('responses 51: the id of a call holds the state id, and the next turn sends it back (C3)', async t => {
+  const exchange = send('v2', { tools: [weather] })
+  const message = { ...say(call('weather', 'Omsk')), tool_state_id: 'ts-1' }
+  const { output } = both(t, exchange, [message], 'function_call')
+  const [item] = findCalls(output)
+  t.same(readToolCallId(item?.call_id ?? ''), { stateId: 'ts-1', callNumber: 0, isOwn: true })
+  t.equal(item?.id, `fc_${item?.call_id}`)
+  t.strictSame(JSON.parse(item?.arguments ?? ''), { city: 'Omsk' })
+  const result = { type: 'function_call_output', call_id: item?.call_id ?? '', output: 'cold' }
+  const next = send('v2', { input: [{ role: 'user', content: 'weather?' }, ...output, result] as JsonObject[] })
+  t.match(next.upstream.messages, [
+    {},
+    { role: 'assistant', tools_state_id: 'ts-1', content: [{ function_call: { name: 'weather' } }] },
+    { role: 'tool', tools_state_id: 'ts-1', content: [{ function_result: { name: 'weather' } }] }
+  ])
+})
+
 t.test(
-  'responses 51: the id of a call holds the state id and the name, and the next turn sends them back (C3)',
+  'decision 39: in a stored conversation the id of a call holds the name for a result that comes alone',
   async t => {
-    const exchange = send('v2', { tools: [weather] })
-    const message = { ...say(call('weather', 'Omsk')), tool_state_id: 'ts-1' }
-    const { output } = both(t, exchange, [message], 'function_call')
-    const [item] = findCalls(output)
-    t.match(readToolCallId(item?.call_id ?? ''), { stateId: 'ts-1', name: 'weather', isOwn: true })
-    t.equal(item?.id, `fc_${item?.call_id}`)
-    t.strictSame(JSON.parse(item?.arguments ?? ''), { city: 'Omsk' })
-    const result = { type: 'function_call_output', call_id: item?.call_id ?? '', output: 'cold' }
-    const next = send('v2', { input: [{ role: 'user', content: 'weather?' }, ...output, result] as JsonObject[] })
-    t.match(next.upstream.messages, [
-      {},
-      { role: 'assistant', tools_state_id: 'ts-1', content: [{ function_call: { name: 'weather' } }] },
-      { role: 'tool', tools_state_id: 'ts-1', content: [{ function_result: { name: 'weather' } }] }
-    ])
-    const alone = send('v2', { previous_response_id: 'resp_th', input: [result] })
-    t.match(alone.upstream.messages, [{ role: 'tool', tools_state_id: 'ts-1' }])
+    for (const stored of [{ store: true }, { previous_response_id: 'resp_th' }]) {
+      const exchange = send('v2', { tools: [weather], ...stored })
+      const message = { ...say(call('weather', 'Omsk')), tool_state_id: 'ts-1' }
+      const [item] = findCalls(both(t, exchange, [message], 'function_call').output)
+      t.same(readToolCallId(item?.call_id ?? ''), { stateId: 'ts-1', name: 'weather', callNumber: 0, isOwn: true })
+      const result = { type: 'function_call_output', call_id: item?.call_id ?? '', output: 'cold' }
+      const alone = send('v2', { previous_response_id: 'resp_th', input: [result] })
+      t.match(alone.upstream.messages, [
+        { role: 'tool', tools_state_id: 'ts-1', content: [{ function_result: { name: 'weather' } }] }
+      ])
+    }
   }
 )
 

@@ -1,0 +1,17 @@
+// Gives a client that refused several calls the first call of a response alone (decisions 38). A wire may lack the option, and a
+// provider may not follow it, so the cut is made behind every reader, where the stop strings are applied too.
+
+import { dropLaterCalls } from '../../normalized/index.ts'
+import type { ResponseSink } from '../types.ts'
+
+/** A sink that drops every call after the first. Relayed bytes pass: their provider got the client's own option. */
+export function keepFirstCall(sink: ResponseSink): ResponseSink {
+  return {
+    push(events) {
+      const kept = dropLaterCalls(events)
+      return kept.length === 0 || sink.push(kept)
+    },
+    relay: head => sink.relay(head),
+    whenDrained: () => sink.whenDrained()
+  }
+}
