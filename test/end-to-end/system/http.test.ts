@@ -6,7 +6,8 @@ import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import t from 'tap'
 import { get, lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/gateway.ts'
+import { waitUntil } from '../../support/processes.ts'
 import { askIn, bodyOf, families, model, readError, textIn, urlOf } from './support.ts'
 
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -305,6 +306,28 @@ t.test('operations 31: a missing and a wrong key are a 401 in the family’s for
   const list = await get(`${keyed.url}/v1/models`)
   t.equal(list.status, 401)
   t.match(list.json.error, { type: 'authentication_error', code: 'invalid_api_key', message: 'API key required' })
+})
+
+t.test('decision 41: a wrong key is 401 however often it comes, and is logged at most once a second', async t => {
+  const gateway = await startGateway(t, {
+    env: { ...emulatorVariables(emulator), GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: 'k1' }
+  })
+  const startedAtMs = performance.now()
+  for (let round = 0; round < 8; round += 1) {
+    for (const family of families) {
+      const response = await askIn(gateway, family, 'hi', { headers: { 'x-api-key': 'no' } })
+      t.equal(response.status, 401, family)
+      t.equal(readError(family, response).message, 'Invalid API key', family)
+      t.equal(response.headers.get('retry-after'), null, family)
+    }
+  }
+  const secondsMax = Math.ceil((performance.now() - startedAtMs) / 1000)
+  t.equal((await askIn(gateway, 'completions', 'hi', { headers: { 'x-api-key': 'k1' } })).status, 200)
+  const lines = () => readLog(gateway).filter(({ event }) => event === 'authentication_failed')
+  await waitUntil(() => lines().length > 0, 'the failures are logged')
+  t.ok(lines().length <= secondsMax + 1, `${lines().length} lines in ${secondsMax} s`)
+  t.match(lines()[0], { level: 'WARNING', reason: 'wrong', client_ip_hash: /^hmac-sha256:/ })
+  t.notMatch(JSON.stringify(lines()), /127\.0\.0\.1|"no"/)
 })
 
 t.test('operations 32, 33, 34, 35: the key is read from the first place that has one', async t => {
