@@ -3,6 +3,8 @@
 import {
   invalidRequest,
   isJsonObject,
+  isTooDeep,
+  JSON_DEPTH_MAX,
   type JsonObject,
   type JsonValue,
   type ToolCallPart
@@ -14,7 +16,7 @@ export const NO_ARGUMENTS = '{}'
 
 /**
  * Reads the arguments at `path`: JSON text or an object; an absent, null or blank value means no arguments.
- * Raises `invalid_request` for any other value, because a call must not vanish from the history (field lesson B12).
+ * Raises `invalid_request` for any other value and for text that is nested too deep, because a call must not vanish from the history (field lesson B12).
  */
 export function readToolArguments(
   value: JsonValue | undefined,
@@ -26,6 +28,7 @@ export function readToolArguments(
   if (value.trim() === '') return { arguments: {} }
   const parsed = parseObject(value)
   if (parsed === undefined) throw invalidRequest(path, `'${path}' must be the text of a JSON object.`)
+  if (isTooDeep(parsed)) throw invalidRequest(path, `'${path}' is nested deeper than ${JSON_DEPTH_MAX} levels.`)
   return { arguments: parsed, argumentsText: value }
 }
 

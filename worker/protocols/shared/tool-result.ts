@@ -1,7 +1,7 @@
 // Converts a tool result to a JSON object, because some providers accept no other result while clients send any text
 // (completions.md 4.5).
 
-import { type ContentPart, isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
+import { type ContentPart, isJsonObject, isTooDeep, type JsonObject, type JsonValue } from '../../normalized/index.ts'
 
 /** A result as an object and as its text, because some wires send the object and others its text. */
 export interface CoercedResult {
@@ -29,7 +29,7 @@ function joinTexts(content: readonly ContentPart[]): string {
   return texts.length === 1 ? (texts[0] ?? '') : texts.join('\n')
 }
 
-/** Decodes JSON text, also when it was encoded several times; text that is not JSON stays as it is. */
+/** Decodes JSON text, also when it was encoded several times; text that is not JSON, or is nested too deep, stays as it is. */
 function decodeText(text: string): JsonValue {
   let value: JsonValue = text
   for (let round = 0; round < ENCODINGS_MAX && typeof value === 'string'; round++) {
@@ -42,7 +42,8 @@ function decodeText(text: string): JsonValue {
 
 function parseJson(text: string): JsonValue | undefined {
   try {
-    return JSON.parse(text) as JsonValue
+    const value = JSON.parse(text) as JsonValue
+    return isTooDeep(value) ? undefined : value
   } catch {
     return undefined
   }
