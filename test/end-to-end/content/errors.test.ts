@@ -8,7 +8,7 @@ import { call, emulatorOptions, generate, model, say, stream, versions } from '.
 
 const emulator = await startEmulator(t, emulatorOptions)
 const gateway = await startGateway(t, {
-  env: { ...emulatorVariables(emulator), ...LONG_GRACE, UPSTREAM_TIMEOUT: '2' }
+  env: { ...emulatorVariables(emulator), ...LONG_GRACE, UPSTREAM_FIRST_BYTE_TIMEOUT: '2' }
 })
 
 const client = (version: string) =>

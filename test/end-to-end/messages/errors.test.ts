@@ -9,7 +9,7 @@ import { ask, model, versions } from './support.ts'
 
 const emulator = await startEmulator(t)
 const gateway = await startGateway(t, {
-  env: { ...emulatorVariables(emulator), ...LONG_GRACE, UPSTREAM_TIMEOUT: '2' }
+  env: { ...emulatorVariables(emulator), ...LONG_GRACE, UPSTREAM_FIRST_BYTE_TIMEOUT: '2' }
 })
 const url = `${gateway.url}/v1/messages`
 const client = new Anthropic({ baseURL: gateway.url, apiKey: 'unused', maxRetries: 0 })

@@ -14,7 +14,7 @@ const gateway = await startGateway(t, {
   env: {
     ...emulatorVariables(emulator),
     ...LONG_GRACE,
-    UPSTREAM_TIMEOUT: '2',
+    UPSTREAM_FIRST_BYTE_TIMEOUT: '2',
     GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [slotted]: 1 }),
     GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
   }

@@ -10,7 +10,7 @@ import { askIn, families } from './support.ts'
 
 const emulator = await startEmulator(t)
 const gateway = await startGateway(t, {
-  env: { ...emulatorVariables(emulator), GATEWAY_ACCESS_LOG: 'true', UPSTREAM_TIMEOUT: '2' }
+  env: { ...emulatorVariables(emulator), GATEWAY_ACCESS_LOG: 'true', UPSTREAM_FIRST_BYTE_TIMEOUT: '2' }
 })
 const port = Number(new URL(gateway.url).port)
 

@@ -102,11 +102,12 @@ export class ProviderClient {
   async fetch(call: ProviderCall, context: CallContext, bytesMax?: number): Promise<BufferedResponse> {
     const headers = ['accept-encoding', ACCEPTED_ENCODINGS, ...call.headers]
     const attempts = this.attempts(context, call.operation)
+    const timeouts = call.operation === 'chat' ? this.timeouts.chat : this.timeouts.call
     for (;;) {
       try {
         const attempt = await attempts.begin()
         const receiver = new ResponseCollector(bytesMax)
-        await this.send({ call, headers, receiver, timeouts: this.timeouts.whole }, attempt, context)
+        await this.send({ call, headers, receiver, timeouts }, attempt, context)
         return requireSuccess(await receiver.take(), this.#options.readError)
       } catch (thrown) {
         await attempts.recover(thrown, { canRetry: true })
