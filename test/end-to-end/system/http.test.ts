@@ -135,6 +135,50 @@ t.test(
   }
 )
 
+t.test('decision 58: version prefixes collapse behind any first segment', async t => {
+  for (const [path, family, upstreamPath] of [
+    ['/v2/openai/v1/chat/completions', 'completions', '/api/v2/chat/completions'],
+    ['/v2/openai/v1/responses', 'responses', '/api/v2/chat/completions'],
+    ['/v1/anthropic/v1/messages', 'messages', '/api/v1/chat/completions'],
+    ['/v2/anthropic/v1/messages', 'messages', '/api/v2/chat/completions'],
+    [`/v2/google/v1beta/models/${model}:generateContent`, 'content', '/api/v2/chat/completions'],
+    [`/v1beta/v1beta/models/${model}:generateContent`, 'content', '/api/v1/chat/completions']
+  ] as const) {
+    const response = await post(open.url + path, bodyOf(family, `[[text:via ${path}]]`))
+    t.equal(response.status, 200, path)
+    t.equal(textIn(family, response), `via ${path}`, path)
+    t.equal(lastUpstreamChat(emulator).path, upstreamPath, path)
+  }
+})
+
+t.test('decision 58: HEAD is answered wherever GET is, and a wrong method names the right ones', async t => {
+  const paths = ['/', '/v1', '/v2', '/v1/', '/api/hello', '/health', '/ping', '/livez', '/ready', '/readyz']
+  const lists = ['/models', '/v1/models', '/v2/models', '/v1beta/models', '/v1/model/info', `/v1/models/${model}`]
+  for (const path of [...paths, ...lists]) {
+    const head = await fetch(keyed.url + path, { method: 'HEAD', headers: K })
+    const whole = await fetch(keyed.url + path, { headers: K })
+    t.equal(head.status, 200, path)
+    t.equal(whole.status, 200, path)
+    t.equal(await head.text(), '', path)
+    for (const name of ['content-length', 'content-type'])
+      t.equal(head.headers.get(name), whole.headers.get(name), path)
+    const body = await whole.arrayBuffer()
+    t.equal(whole.headers.get('content-length'), String(body.byteLength), path)
+    const wrong = await fetch(keyed.url + path, { method: 'DELETE', headers: K })
+    t.equal(wrong.status, 405, path)
+    const isPosted = path === '/ping' || path.includes('/models/')
+    t.equal(wrong.headers.get('allow'), isPosted ? 'GET, POST' : 'GET', path)
+  }
+  for (const path of paths) t.equal((await fetch(keyed.url + path, { method: 'HEAD' })).status, 200, 'without a key')
+  for (const path of lists) t.equal((await fetch(keyed.url + path, { method: 'HEAD' })).status, 401, path)
+  for (const path of ['/v1/chat/completions', '/v1/responses', '/v1/messages', '/v1/embeddings']) {
+    const head = await fetch(keyed.url + path, { method: 'HEAD', headers: K })
+    t.equal(head.status, 405, path)
+    t.equal(head.headers.get('allow'), 'POST', path)
+  }
+  t.equal((await fetch(`${keyed.url}/v1/nope`, { method: 'HEAD' })).status, 404)
+})
+
 t.test('operations 24: the repair of a path keeps its query', async t => {
   t.equal((await get(`${keyed.url}/api/v1/models?key=k1`)).status, 200)
   t.equal((await get(`${keyed.url}/api/v1/models?key=k2`)).status, 401)
