@@ -85,6 +85,8 @@ t.test(
     for (const version of versions) {
       for (const [upstream, status, type, attempts] of rows) {
         for (const stream of [false, true]) {
+          // A refused token was discarded: only a held one is renewed within a call.
+          if (upstream === 401) await ask(gateway, version, 'hi')
           const before = upstreamChats(emulator).length
           const prompt = `[[error:${upstream} retry=5 json message=told at https://up.test/api with Bearer abc.def]]`
           const response = await ask(gateway, version, prompt, { stream })
