@@ -156,6 +156,9 @@ function createLossCounter(report: (lostLines: number) => void) {
   }
 }
 
+/** Warnings that are each about another request and never suppressed: every failed upstream call has its line (decision 59). */
+const UNLIMITED_EVENTS: ReadonlySet<unknown> = new Set(['upstream_call_failed'])
+
 /** Redacts each log call and limits equal warnings. pino calls it only for enabled levels. */
 function createLogMethod({ settings, knownSecrets }: RuntimeLogOptions, log: () => Logger) {
   const redactor = settings.logRedactSensitive ? createRedactor({ knownSecrets: knownSecrets ?? [] }) : undefined
@@ -173,7 +176,8 @@ function createLogMethod({ settings, knownSecrets }: RuntimeLogOptions, log: () 
   return function logMethod(this: Logger, parameters: Parameters<LogFn>, method: LogFn, level: number): void {
     let { fields, text } = readParameters(parameters)
     if (redactor !== undefined) text = redactor.redactText(text)
-    if (level === WARN_LEVEL && !limiter.admit(text, Date.now())) {
+    const isLimited = level === WARN_LEVEL && !UNLIMITED_EVENTS.has(fields?.event)
+    if (isLimited && !limiter.admit(text, Date.now())) {
       if (!isReportScheduled) setTimeout(reportSuppressed, REPORT_INTERVAL_MS).unref()
       isReportScheduled = true
       return

@@ -38,7 +38,7 @@ export interface WorkerApp {
   listen(options: ListenOptions): Promise<{ host: string; port: number }>
   /** Sets readiness to false and refuses model requests with `connection: close`; the listener stays open. */
   startDraining(): void
-  /** Stops accepting and closes each connection as soon as it is idle; running requests continue. */
+  /** Stops accepting connections; those that are open stay usable and running requests continue. */
   closeListener(): Promise<void>
   /** Admitted model requests that still run, streams included. */
   readonly activeRequests: number

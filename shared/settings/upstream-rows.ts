@@ -23,7 +23,12 @@ export function upstreamRows(add: SectionRows) {
     UPSTREAM_TIMEOUT: add.withDefault(
       kind.decimal({ above: 0, max: kind.SECONDS_MAX }),
       '30',
-      'Seconds allowed for connecting, for writing, and for each pause between received bytes.'
+      'Seconds allowed for connecting, for writing, and for each pause between received bytes; not before the response of a chat.'
+    ),
+    UPSTREAM_FIRST_BYTE_TIMEOUT: add.withDefault(
+      kind.decimal({ above: 0, max: kind.SECONDS_MAX }),
+      '300',
+      'Seconds allowed from the end of a chat request until its response begins.'
     ),
     UPSTREAM_VERIFY_SSL_CERTS: add.withDefault(kind.boolean, 'true', "Verify the upstream's certificate."),
     UPSTREAM_CA_BUNDLE_FILE: add.optional(

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { createEmulator, type Emulator } from '../../ops/emulator/server.ts'
@@ -32,6 +32,8 @@ export interface GatewayOptions {
   /** More variables; an undefined value removes a default one. */
   env?: Record<string, string | undefined>
   args?: string[]
+  /** Text of a `.env` file in the working directory. */
+  dotenv?: string
 }
 
 /** Variables that point a gateway at an emulator. */
@@ -53,6 +55,7 @@ export async function startEmulator(t: Test, options: Parameters<typeof createEm
 /** Starts a gateway on a free port and waits until it listens. It exits with the test. */
 export async function startGateway(t: Test, options: GatewayOptions = {}): Promise<StartedGateway> {
   const folder = createTemporaryFolder(t)
+  if (options.dotenv !== undefined) writeFileSync(join(folder, '.env'), options.dotenv)
   const variables = {
     PATH: process.env.PATH,
     ...compileCache,

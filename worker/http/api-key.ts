@@ -1,5 +1,4 @@
-// The gateway's API keys: where a client may put one, how it is compared, and how often an address may present a wrong one
-// (operations contract, section 4.1).
+// The gateway's API keys: where a client may put one, and how it is compared (operations contract, section 4.1).
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Settings } from '../../shared/settings.ts'
@@ -90,38 +89,4 @@ function readHeaderText(value: string | string[] | undefined): string | undefine
 function readQueryText(value: string | string[] | undefined): string | undefined {
   const text = Array.isArray(value) ? value.find(item => item !== '') : value
   return text === '' ? undefined : text
-}
-
-export interface AttemptLimiter {
-  /** Counts a wrong key. Returns the seconds to wait when the address has used up its attempts. */
-  countFailure(address: string): number | undefined
-}
-
-const ATTEMPTS_MAX = 10
-const WINDOW_MS = 60_000
-/** About 1 MB of addresses; dropping the oldest only resets its count. */
-const ADDRESSES_MAX = 10_000
-
-/**
- * Limits wrong keys to ten per minute and address. A right key always passes: behind a proxy all clients share one address, and one
- * client with a stale key must not block the others.
- */
-export function createAttemptLimiter({ nowMs }: { nowMs: () => number }): AttemptLimiter {
-  const windows = new Map<string, { startedAtMs: number; failures: number }>()
-  return {
-    countFailure(address) {
-      const now = nowMs()
-      let window = windows.get(address)
-      if (window === undefined || now - window.startedAtMs >= WINDOW_MS) {
-        window = { startedAtMs: now, failures: 0 }
-        windows.delete(address)
-        windows.set(address, window)
-        const oldest = windows.size > ADDRESSES_MAX ? windows.keys().next().value : undefined
-        if (oldest !== undefined) windows.delete(oldest)
-      }
-      window.failures += 1
-      if (window.failures <= ATTEMPTS_MAX) return undefined
-      return Math.ceil((window.startedAtMs + WINDOW_MS - now) / 1000)
-    }
-  }
 }

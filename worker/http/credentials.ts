@@ -6,35 +6,37 @@ import { isAuthRequired, type Settings } from '../../shared/settings.ts'
 import { GatewayError } from '../normalized/index.ts'
 import { isPassToken, readPassToken } from '../providers/pass-token.ts'
 import type { UpstreamAuthorization } from '../providers/types.ts'
-import { createApiKeys, createAttemptLimiter, findApiKey, readBearer } from './api-key.ts'
+import { createApiKeys, findApiKey, readBearer } from './api-key.ts'
+import { createAuthenticationFailures } from './authentication-failures.ts'
 import type { QueryValues } from './families.ts'
+import type { Fingerprint } from './fingerprint.ts'
 import type { RouteTraits } from './route-traits.ts'
 
 const SERVER_AUTHORIZATION: UpstreamAuthorization = { type: 'server' }
 
-/** Checks a request against its route and returns the upstream's credential. Raises `invalid_api_key`, `rate_limited` or `invalid_upstream_authorization`. */
+/** Checks a request against its route and returns the upstream's credential. Raises `invalid_api_key` or `invalid_upstream_authorization`. */
 export type CredentialCheck = (request: FastifyRequest, traits: RouteTraits) => UpstreamAuthorization
 
 export function createCredentialCheck(dependencies: {
   settings: Settings
   log: Logger
+  fingerprint: Fingerprint
   nowMs: () => number
 }): CredentialCheck {
   const { settings, log } = dependencies
   const isKeyNeeded = isAuthRequired(settings)
   const keys = createApiKeys(settings)
-  const limiter = createAttemptLimiter(dependencies)
+  const failures = createAuthenticationFailures(dependencies)
 
   function checkKey(request: FastifyRequest, isBearerTaken: boolean): void {
     const presented = findApiKey(request.headers, request.query as QueryValues, { isBearerTaken })
-    if (presented === undefined) throw new GatewayError('invalid_api_key', { message: 'API key required' })
+    if (presented === undefined) {
+      failures.report(request.context, 'missing')
+      throw new GatewayError('invalid_api_key', { message: 'API key required' })
+    }
     if (keys.match(presented) !== undefined) return
-    const waitSeconds = limiter.countFailure(request.raw.socket.remoteAddress ?? '')
-    if (waitSeconds === undefined) throw new GatewayError('invalid_api_key')
-    throw new GatewayError('rate_limited', {
-      message: 'Too many requests with an invalid API key.',
-      retryAfter: String(waitSeconds)
-    })
+    failures.report(request.context, 'wrong')
+    throw new GatewayError('invalid_api_key')
   }
 
   function readAuthorization(request: FastifyRequest, token: string): UpstreamAuthorization {

@@ -1,4 +1,4 @@
-// The sockets of a worker: accepts connections, and closes them in the order that a drain needs (field lesson I5).
+// The sockets of a worker: accepts connections, and closes them in the order that a drain needs (field lesson I5; decision 44).
 import { lookup } from 'node:dns/promises'
 import {
   createServer as createHttpServer,
@@ -8,7 +8,7 @@ import {
   type ServerResponse
 } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import { createTurnBatch } from '../performance/turn-batch.ts'
@@ -27,12 +27,9 @@ export interface ListenOptions {
 export interface Listener {
   /** Binds every address of the host. Rejects with the system's error (`EADDRINUSE`, `EACCES`, ...). */
   listen(options: ListenOptions): Promise<{ host: string; port: number }>
-  /**
-   * Resolves when no connection is accepted any more. Connections without a request are closed now, and the others when they become
-   * idle.
-   */
+  /** Resolves when no connection is accepted any more. Connections that are open stay usable. */
   stopAccepting(): Promise<void>
-  /** Waits a moment for the busy connections, then ends them. */
+  /** Closes the idle connections, waits a moment for the busy ones, then ends them. */
   close(): Promise<void>
 }
 
@@ -78,9 +75,7 @@ const CLOSE_GRACE_MS = 1000
 /** Creates a listener that hands each request to `handle`, and those that cannot be handled to `unserved`. */
 export function createListener(handle: RequestHandler, unserved: UnservedRequests): Listener {
   const servers: Server[] = []
-  let idleSweep: NodeJS.Timeout | undefined
   let stopped: Promise<void> | undefined
-  let lastConnectionClosed: Promise<unknown> = Promise.resolve()
 
   const handleInTurn = createTurnBatch<ServerResponse>(outgoing => {
     // A socket that closed within this turn emits no further `close`: a handler would wait for one without end.
@@ -127,8 +122,8 @@ export function createListener(handle: RequestHandler, unserved: UnservedRequest
     // queue was just emptied, so hardly any connection is reset.
     stopped ??= new Promise(resolve => {
       setImmediate(() => {
-        lastConnectionClosed = Promise.all(servers.map(server => new Promise(closed => server.close(closed))))
-        idleSweep = setInterval(sweepIdle, IDLE_SWEEP_MS)
+        // An HTTP server would close its idle connections too.
+        for (const server of servers) NetServer.prototype.close.call(server)
         resolve()
       })
     })
@@ -156,6 +151,8 @@ export function createListener(handle: RequestHandler, unserved: UnservedRequest
     stopAccepting,
     async close() {
       await stopAccepting()
+      const lastConnectionClosed = Promise.all(servers.map(server => new Promise(closed => server.close(closed))))
+      const idleSweep = setInterval(sweepIdle, IDLE_SWEEP_MS)
       const grace = new AbortController()
       await Promise.race([lastConnectionClosed, setTimeout(CLOSE_GRACE_MS, undefined, { signal: grace.signal })])
       grace.abort()

@@ -19,6 +19,8 @@ const ROOTS = new Set([
   'ready'
 ])
 
+const VERSIONS = new Set(['v1', 'v2', 'v1beta'])
+
 /** Paths with these roots may end with one slash; system routes may not. */
 const FAMILY_ROOTS = new Set(['v1', 'v2', 'v1beta', 'chat', 'models', 'embeddings', 'responses', 'messages', 'model'])
 
@@ -70,21 +72,36 @@ function repairSegments(path: string): string {
   if (first === undefined || FIXED_ROOTS.has(first)) return path
   const rootIndex = segments.findIndex(segment => ROOTS.has(segment))
   if (rootIndex === -1) return path
-  const kept = segments.slice(rootIndex)
-  const collapsed = collapseVersions(kept)
+  const known = segments.slice(rootIndex)
+  const kept = collapseVersions(known)
   const isTrailingSlashForgiven = path.endsWith('/') && FAMILY_ROOTS.has(kept[0] ?? '')
-  return rootIndex > 0 || collapsed || isTrailingSlashForgiven ? `/${kept.join('/')}` : path
+  return rootIndex > 0 || kept.length < known.length || isTrailingSlashForgiven ? `/${kept.join('/')}` : path
 }
 
-/** Removes inner versions in place: the outer `/v2` wins over any version before a known root, equal versions become one. */
-function collapseVersions(segments: string[]): boolean {
-  const count = segments.length
+/**
+ * Removes inner versions, and unknown segments in front of them (`/v2/openai/v1/…`): equal versions become one, and the outer `/v2` wins
+ * over a `/v1` before a known root.
+ */
+function collapseVersions(segments: readonly string[]): readonly string[] {
+  const [outer = ''] = segments
+  if (!VERSIONS.has(outer)) return segments
+  let keptFrom = 1
   for (;;) {
-    const [outer, inner, next] = segments
-    const isInnerVersion = inner === 'v1' || inner === 'v2'
-    const isOuterWinning = outer === 'v2' && isInnerVersion && next !== undefined && ROOTS.has(next)
-    const isRepeated = outer === inner && isInnerVersion
-    if (!isOuterWinning && !isRepeated) return segments.length < count
-    segments.splice(1, 1)
+    const innerIndex = findRoot(segments, keptFrom)
+    const inner = segments[innerIndex] ?? ''
+    const isBeforeRoot = ROOTS.has(segments[innerIndex + 1] ?? '')
+    if (inner === outer || (outer === 'v2' && inner === 'v1' && isBeforeRoot)) {
+      keptFrom = innerIndex + 1
+      continue
+    }
+    // The routes of `v1beta` exist below each outer version.
+    if (inner === 'v1beta') keptFrom = innerIndex
+    return keptFrom === 1 ? segments : [outer, ...segments.slice(keptFrom)]
   }
+}
+
+/** The index of the first known root from `start` on; -1 without one. */
+function findRoot(segments: readonly string[], start: number): number {
+  for (let index = start; index < segments.length; index += 1) if (ROOTS.has(segments[index] ?? '')) return index
+  return -1
 }

@@ -33,6 +33,7 @@ export interface RouteTraits {
 }
 
 export interface OperationRoute {
+  /** `GET` serves `HEAD` too. */
   method: 'GET' | 'POST'
   /** Router pattern without prefix, such as `/models/*`. */
   path: string
@@ -54,6 +55,7 @@ const DEFAULT_PREFIXES = ['', '/v1', '/v2']
  * while authentication is on and take upstream authorization.
  */
 export function mountOperation(app: FastifyInstance, route: OperationRoute): void {
+  const method = route.method === 'GET' ? ['GET', 'HEAD'] : route.method
   for (const prefix of route.prefixes ?? DEFAULT_PREFIXES) {
     const apiMode = readApiMode(prefix)
     const traits: RouteTraits = {
@@ -66,7 +68,7 @@ export function mountOperation(app: FastifyInstance, route: OperationRoute): voi
       isModelRequest: route.isModelRequest,
       ...(apiMode === undefined ? {} : { apiMode })
     }
-    app.route({ method: route.method, url: prefix + route.path, config: { traits }, handler: route.handler })
+    app.route({ method, url: prefix + route.path, config: { traits }, handler: route.handler })
   }
 }
 

@@ -2,7 +2,14 @@
 import type { Logger } from '../../shared/logging.ts'
 import type { NormalizedUsage } from '../normalized/index.ts'
 import type { UpstreamCallReport } from '../providers/types.ts'
-import type { AnomalyDetails, ClosedFacts, PlannedFacts, RequestObserver, RequestView } from './observer.ts'
+import type {
+  AnomalyDetails,
+  AuthenticationFailure,
+  ClosedFacts,
+  PlannedFacts,
+  RequestObserver,
+  RequestView
+} from './observer.ts'
 
 /** All observers of a worker as one. No method throws. */
 export type Observation = Required<Omit<RequestObserver, 'name'>>
@@ -23,6 +30,10 @@ class ObserverList implements Observation {
 
   opened(request: RequestView): void {
     this.#notify(request, observer => observer.opened?.(request))
+  }
+
+  authenticationFailed(request: RequestView, reason: AuthenticationFailure): void {
+    this.#notify(request, observer => observer.authenticationFailed?.(request, reason))
   }
 
   planned(request: RequestView, facts: PlannedFacts): void {

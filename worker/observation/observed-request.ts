@@ -5,6 +5,7 @@ import type { UpstreamCallReport } from '../providers/types.ts'
 import type { Observation } from './observation.ts'
 import type {
   AnomalyDetails,
+  AuthenticationFailure,
   ClosedFacts,
   Lifecycle,
   PlannedFacts,
@@ -75,6 +76,11 @@ export abstract class ObservedRequest implements RequestView {
   /** The request is complete enough to be looked at. Call it once, last in the constructor. */
   protected opened(): void {
     this.#observation?.opened(this)
+  }
+
+  /** The request has no valid gateway key. */
+  authenticationFailed(reason: AuthenticationFailure): void {
+    this.#observation?.authenticationFailed(this, reason)
   }
 
   /** Model and provider are chosen. Call it once, before the provider is called. */

@@ -68,6 +68,9 @@ export interface ClosedFacts {
   readonly facts: RequestFacts
 }
 
+/** Why the gateway key of a request was refused. */
+export type AuthenticationFailure = 'missing' | 'wrong'
+
 export type AnomalyDetails = Readonly<Record<string, string | number>>
 
 /**
@@ -79,6 +82,8 @@ export interface RequestObserver {
   readonly name: string
   /** The head was read, or could not be read. */
   opened?(request: RequestView): void
+  /** The request has no valid gateway key and is answered with 401 (decision 41). */
+  authenticationFailed?(request: RequestView, reason: AuthenticationFailure): void
   /** Model and provider are chosen; no provider was called yet. */
   planned?(request: RequestView, facts: PlannedFacts): void
   /** One exchange with the provider has ended, well or not: one call for each attempt. */

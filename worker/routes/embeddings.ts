@@ -3,12 +3,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { embedTexts, planEmbeddings } from '../execution/embed.ts'
 import { sendJson } from '../http/respond.ts'
-import { GatewayError } from '../normalized/index.ts'
 import type { CancelSignal } from '../performance/cancel-source.ts'
 import {
   type EmbeddingsInput,
   readEmbeddingsRequest,
-  writeEmbeddingsError,
   writeEmbeddingsResponse
 } from '../protocols/completions/client/embeddings.ts'
 import { readJsonObject } from '../translation/json-body.ts'
@@ -20,7 +18,7 @@ export function createEmbeddingsHandler(runtime: WorkerRuntime) {
     return runtime.translator.decodeTokens({ model, texts: input.tokens }, signal)
   }
 
-  async function handleEmbeddings(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  return async function handle(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { context } = request
     const { input, model, requestedModel, encoding, extraHeaders } = readEmbeddingsRequest(readJsonObject(context.body))
     const plan = planEmbeddings(runtime, context, model)
@@ -28,17 +26,5 @@ export function createEmbeddingsHandler(runtime: WorkerRuntime) {
     const result = await embedTexts(runtime, { context, plan }, { texts, extraHeaders })
     const body = writeEmbeddingsResponse(result, { model: requestedModel ?? plan.upstreamModel, encoding })
     sendJson(reply, 200, {}, JSON.stringify(body))
-  }
-
-  return async function handle(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    try {
-      await handleEmbeddings(request, reply)
-    } catch (thrown) {
-      // Only this operation reports an invalid field without an error code (completions.md 10).
-      if (!GatewayError.is(thrown) || thrown.code !== 'invalid_request') throw thrown
-      const { status, headers, body } = writeEmbeddingsError(thrown, { requestId: request.context.requestId })
-      request.context.failed(thrown)
-      sendJson(reply, status, headers, JSON.stringify(body))
-    }
   }
 }

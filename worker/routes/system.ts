@@ -10,7 +10,10 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => void
 /** The parts of a worker that the system routes report. */
 export type SystemFacts = Pick<WorkerRuntime, 'control' | 'drainGate' | 'revisions' | 'settings'>
 
-/** Mounts `/`, `/health`, `/ping`, `/ready` and the Kubernetes names `/livez` and `/readyz`. */
+/** Paths besides the root that clients ask for to see whether a server is there (decision 58). */
+const ROOT_ALIASES = ['/v1', '/v2', '/api/hello']
+
+/** Mounts `/` and its aliases, `/health`, `/ping`, `/ready` and the Kubernetes names `/livez` and `/readyz`. */
 export function registerSystemRoutes(app: FastifyInstance, facts: SystemFacts): void {
   const { control, drainGate, revisions, settings } = facts
   const rootBody = JSON.stringify({ status: 'ok', mode: settings.mode })
@@ -36,7 +39,9 @@ export function registerSystemRoutes(app: FastifyInstance, facts: SystemFacts): 
     sendJson(reply, document.ready ? 200 : 503, {}, JSON.stringify(document))
   }
 
-  mount('/', ['GET', 'HEAD'], (_request, reply) => sendJson(reply, 200, {}, rootBody))
+  for (const path of ['/', ...ROOT_ALIASES]) {
+    mount(path, ['GET', 'HEAD'], (_request, reply) => sendJson(reply, 200, {}, rootBody))
+  }
   mount('/health', ['GET', 'HEAD'], sendLiveness)
   mount('/livez', ['GET', 'HEAD'], sendLiveness)
   mount('/ping', ['GET', 'HEAD', 'POST'], sendLiveness)

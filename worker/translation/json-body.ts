@@ -1,12 +1,6 @@
 // Reads the bytes of a request body as a JSON object; all families share the three error texts (operations contract, section 1.1).
 // Pure: it also runs in the threads of the pool.
-import { GatewayError, isJsonObject, type JsonObject } from '../normalized/index.ts'
-
-/**
- * Deepest nesting that is accepted: codecs and `JSON.stringify` recurse, and a body of a few megabytes can nest deeper than the stack
- * allows.
- */
-export const JSON_DEPTH_MAX = 200
+import { GatewayError, isJsonObject, isTooDeep, JSON_DEPTH_MAX, type JsonObject } from '../normalized/index.ts'
 
 /**
  * Reads a body as a JSON object. Raises `invalid_json` when it is empty or blank, not JSON, not an object, or nested too deep.
@@ -17,7 +11,7 @@ export function readJsonObject(bytes: Uint8Array): JsonObject {
   if (!isJsonObject(value)) throw invalidJson('Invalid JSON body: expected an object at the top level.')
   // Walking the parsed value costs 1 us for 50 KB of prose and a tenth of the parsing time for a body full of schemas; counting
   // brackets in the bytes would cost as much as the parsing.
-  if (isDeeperThan(value, JSON_DEPTH_MAX)) {
+  if (isTooDeep(value)) {
     throw invalidJson(`Invalid JSON body: nested deeper than ${JSON_DEPTH_MAX} levels.`)
   }
   return value
@@ -36,24 +30,6 @@ function parse(text: string): unknown {
     if (text.trim() === '') throw invalidJson('Request body is empty (expected JSON).')
     throw invalidJson(`Invalid JSON body: ${error instanceof Error ? error.message : 'unreadable'}`)
   }
-}
-
-/** Takes only objects and arrays: most values of a body are neither, and a call for each would cost more than the type check. */
-function isDeeperThan(value: object, levels: number): boolean {
-  if (levels === 0) return true
-  if (Array.isArray(value)) {
-    for (const item of value) if (isNested(item) && isDeeperThan(item, levels - 1)) return true
-    return false
-  }
-  for (const name in value) {
-    const member = (value as Record<string, unknown>)[name]
-    if (isNested(member) && isDeeperThan(member, levels - 1)) return true
-  }
-  return false
-}
-
-function isNested(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }
 
 function invalidJson(message: string): GatewayError {

@@ -5,8 +5,8 @@ import { invalidRequest } from '../normalized/index.ts'
 import type { TokenDecodingJob } from './types.ts'
 
 interface Decoder {
+  /** Throws for an id that is not in the vocabulary. */
   decode(tokens: Iterable<number>): string
-  vocabularySize: number
 }
 
 const loaders = {
@@ -19,18 +19,22 @@ const loaders = {
 
 type EncodingName = keyof typeof loaders
 
+/** What the clients that send token ids encode with when they do not know the model either (decision 43). */
+const ENCODING_OF_UNKNOWN_MODELS: EncodingName = 'cl100k_base'
+
 /**
  * Decodes each list of token ids with the tokenizer of `model`: a model name that the tokenizer library knows, or the name of an encoding
- * (completions.md 10). Raises `invalid_request` for `model` when its tokenizer is unknown, and for `input` when an id is not in the
- * vocabulary.
+ * (completions.md 10). Raises `invalid_request` when an id is not in the vocabulary.
  */
 export async function decodeTokens(job: TokenDecodingJob): Promise<string[]> {
   const decoder = await loaders[await findEncoding(job.model)]()
   return job.texts.map(tokens => {
-    if (tokens.some(token => token >= decoder.vocabularySize)) {
+    try {
+      return decoder.decode(tokens)
+    } catch {
+      // A vocabulary has gaps below its highest id, so that no comparison tells which ids it holds.
       throw invalidRequest('input', 'A token id is not in the vocabulary of the model.')
     }
-    return decoder.decode(tokens)
   })
 }
 
@@ -39,9 +43,6 @@ async function findEncoding(model: string): Promise<EncodingName> {
   const encoding = Object.hasOwn(modelToEncodingMap, model)
     ? modelToEncodingMap[model as keyof typeof modelToEncodingMap]
     : model
-  if (typeof encoding === 'string' && Object.hasOwn(loaders, encoding)) return encoding as EncodingName
-  throw invalidRequest(
-    'model',
-    'Token ids cannot be decoded: the tokenizer of this model is not known. Send text instead.'
-  )
+  const isKnown = typeof encoding === 'string' && Object.hasOwn(loaders, encoding)
+  return isKnown ? (encoding as EncodingName) : ENCODING_OF_UNKNOWN_MODELS
 }

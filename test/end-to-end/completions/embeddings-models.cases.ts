@@ -35,21 +35,37 @@ t.test('the default embeddings model is used when the client names none', async 
   t.equal(response.json.model, 'EmbeddingsGigaR')
 })
 
-t.test('token ids are decoded to text before they are sent upstream', async t => {
-  const unknown = await post(url, { input: [15339, 1917], model: 'Embeddings' })
-  t.equal(unknown.status, 400)
-  t.equal(unknown.json.error.param, 'model')
-  const known = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_PASS_MODEL: 'false' } })
-  const response = await post(`${known.url}/v1/embeddings`, {
-    input: [[15339, 1917], [15339]],
-    model: 'text-embedding-3-small'
-  })
+t.test('decision 43: token ids of a model without a known tokenizer are decoded with cl100k_base', async t => {
+  // The last two are the highest id of the vocabulary and an ordinary one below the gaps before it.
+  const response = await post(url, { input: [[15339, 1917], [100276], [100255]], model: 'Embeddings' })
   t.equal(response.status, 200)
-  t.strictSame(lastUpstreamEmbeddings()?.body, { input: ['hello world', 'hello'], model: 'EmbeddingsGigaR' })
-  t.equal(response.json.model, 'text-embedding-3-small')
+  t.strictSame(lastUpstreamEmbeddings()?.body, {
+    input: ['hello world', '<|endofprompt|>', ' Conveyor'],
+    model: 'Embeddings'
+  })
+  const before = emulator.requests.length
+  for (const id of [100256, 100261, 100277, 2 ** 40]) {
+    const refused = await post(url, { input: [[15339], [id]], model: 'Embeddings' })
+    t.equal(refused.status, 400, String(id))
+    t.match(refused.json.error, { param: 'input', type: 'invalid_request_error', code: 'invalid_request' })
+  }
+  t.equal(emulator.requests.length, before)
 })
 
-t.test('completions 78: embedding inputs of the wrong form are refused', async t => {
+t.test('token ids of a model with a known tokenizer are decoded with it', async t => {
+  const known = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_PASS_MODEL: 'false' } })
+  for (const [model, hello] of [
+    ['text-embedding-3-small', 15339],
+    ['o200k_base', 24912]
+  ] as const) {
+    const response = await post(`${known.url}/v1/embeddings`, { input: [hello], model })
+    t.equal(response.status, 200)
+    t.strictSame(lastUpstreamEmbeddings()?.body, { input: ['hello'], model: 'EmbeddingsGigaR' }, model)
+    t.equal(response.json.model, model)
+  }
+})
+
+t.test('decision 46; completions 78: embedding inputs of the wrong form are refused with a code', async t => {
   const before = emulator.requests.filter(({ path }) => path === '/api/v1/embeddings').length
   const inputs = [
     [],
@@ -67,12 +83,12 @@ t.test('completions 78: embedding inputs of the wrong form are refused', async t
   for (const input of inputs) {
     const response = await post(url, { input, model: 'Embeddings' })
     t.equal(response.status, 400)
-    t.match(response.json.error, { param: 'input', type: 'invalid_request_error', code: null })
+    t.match(response.json.error, { param: 'input', type: 'invalid_request_error', code: 'invalid_request' })
   }
   for (const model of [' ', 5]) {
     const response = await post(url, { input: 'a', model })
     t.equal(response.status, 400)
-    t.equal(response.json.error.param, 'model')
+    t.match(response.json.error, { param: 'model', code: 'invalid_request' })
   }
   t.equal(emulator.requests.filter(({ path }) => path === '/api/v1/embeddings').length, before)
 })

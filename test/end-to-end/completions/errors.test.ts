@@ -10,7 +10,7 @@ const slotted = 'GigaChat-2-Pro'
 const gateway = await startGateway(t, {
   env: {
     ...emulatorVariables(emulator),
-    UPSTREAM_TIMEOUT: '2',
+    UPSTREAM_FIRST_BYTE_TIMEOUT: '2',
     GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [slotted]: 1 })
   }
 })

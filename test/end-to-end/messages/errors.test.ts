@@ -9,7 +9,7 @@ import { ask, model, versions } from './support.ts'
 
 const emulator = await startEmulator(t)
 const gateway = await startGateway(t, {
-  env: { ...emulatorVariables(emulator), ...LONG_GRACE, UPSTREAM_TIMEOUT: '2' }
+  env: { ...emulatorVariables(emulator), ...LONG_GRACE, UPSTREAM_FIRST_BYTE_TIMEOUT: '2' }
 })
 const url = `${gateway.url}/v1/messages`
 const client = new Anthropic({ baseURL: gateway.url, apiKey: 'unused', maxRetries: 0 })
@@ -85,6 +85,8 @@ t.test(
     for (const version of versions) {
       for (const [upstream, status, type, attempts] of rows) {
         for (const stream of [false, true]) {
+          // A refused token was discarded: only a held one is renewed within a call.
+          if (upstream === 401) await ask(gateway, version, 'hi')
           const before = upstreamChats(emulator).length
           const prompt = `[[error:${upstream} retry=5 json message=told at https://up.test/api with Bearer abc.def]]`
           const response = await ask(gateway, version, prompt, { stream })

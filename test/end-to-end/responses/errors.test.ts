@@ -14,7 +14,7 @@ const gateway = await startGateway(t, {
   env: {
     ...emulatorVariables(emulator),
     ...LONG_GRACE,
-    UPSTREAM_TIMEOUT: '2',
+    UPSTREAM_FIRST_BYTE_TIMEOUT: '2',
     GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [slotted]: 1 }),
     GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
   }
@@ -29,6 +29,8 @@ t.test('responses 71: an upstream refusal before the first event is an HTTP stat
       [503, 'server_error', 'provider_failure', 1]
     ] as const) {
       for (const stream of [true, false]) {
+        // A refused token was discarded: only a held one is renewed within a call.
+        if (upstream === 401) await ask(gateway, version, 'hi')
         const before = upstreamChats(emulator).length
         const prompt = `[[error:${upstream} retry=7 json message=told at https://up.test/api with Bearer abc.def]]`
         const httpResponse = await ask(gateway, version, prompt, { stream })

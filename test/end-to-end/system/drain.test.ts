@@ -1,10 +1,12 @@
 // The shutdown of a gateway as clients of every family see it (operations contract, section 3.8; bridge contract, 9.3).
 
+import { connect } from 'node:net'
 import t from 'tap'
 import { get, readUntilCut } from '../../support/client.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
-import { askIn, families, openStream, readEnd, readError, streamedTextIn, textIn } from './support.ts'
+import { openConnection } from '../../worker/http/support.ts'
+import { askIn, bodyOf, families, openStream, readEnd, readError, streamedTextIn, textIn, urlOf } from './support.ts'
 
 const emulator = await startEmulator(t)
 const kinds = {
@@ -54,6 +56,54 @@ t.test(
   }
 )
 
+t.test('decision 44: while a request runs on, open connections stay usable and new ones are refused', async t => {
+  const gateway = await startGateway(t, {
+    env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '300' }
+  })
+  const port = Number(new URL(gateway.url).port)
+  const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`
+  const ask = (family: (typeof families)[number]): string => {
+    const body = JSON.stringify(bodyOf(family, 'too late'))
+    const { pathname } = new URL(urlOf(gateway, family))
+    return `POST ${pathname} HTTP/1.1\r\nhost: a\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+  }
+  const open = async () => {
+    const connection = await openConnection(t, port)
+    connection.socket.write(get('/health'))
+    t.match(await connection.waitFor(/\r\n\r\n/), /connection: keep-alive/i)
+    return connection
+  }
+  const refusal = /retry-after: 1\r\n[\s\S]*gateway_shutting_down/
+  const expected = [
+    [get('/health'), 200, /content-length: 0/],
+    [get('/ready'), 503, /gateway_shutting_down/],
+    ...families.map(family => [ask(family), 503, refusal] as const)
+  ] as const
+  const used = await Promise.all(expected.map(open))
+  const idle = await open()
+  const running = new AbortController()
+  const before = emulator.stats.activeChatRequests
+  const stream = await openStream(gateway, 'completions', '[[tick:50]][[len:100000]]', { signal: running.signal })
+  await emulator.waitFor(({ stats }) => stats.activeChatRequests > before)
+  const exited = gateway.stop()
+  await waitUntil(() => isRefused(port), 'new connections are refused')
+  for (const [index, [request, status, more]] of expected.entries()) {
+    const connection = used[index]
+    connection?.socket.write(request)
+    await connection?.closed
+    const response = connection?.received().split('HTTP/1.1 ').at(-1) ?? ''
+    t.match(response, new RegExp(`^${status} `), request)
+    t.match(response, /\r\nconnection: close\r\n/, request)
+    t.match(response, more, request)
+  }
+  t.notOk(idle.socket.destroyed, 'an idle connection stays open')
+  t.equal(gateway.process.exitCode, null)
+  running.abort()
+  await t.rejects(stream.text())
+  await idle.closed
+  t.equal(await exited, 0)
+})
+
 t.test(
   'operations 58; decision 52: at the deadline running requests end with the error of their family, and the exit code is 0',
   async t => {
@@ -93,3 +143,14 @@ t.test('an idle gateway exits immediately although clients keep their connection
   for (const family of families) t.equal((await askIn(gateway, family, 'hi')).status, 200)
   t.equal(await gateway.stop(), 0)
 })
+
+function isRefused(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => resolve(true))
+    socket.on('connect', () => {
+      socket.destroy()
+      resolve(false)
+    })
+  })
+}

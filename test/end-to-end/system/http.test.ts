@@ -6,7 +6,8 @@ import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import t from 'tap'
 import { get, lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/gateway.ts'
+import { waitUntil } from '../../support/processes.ts'
 import { askIn, bodyOf, families, model, readError, textIn, urlOf } from './support.ts'
 
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -133,6 +134,50 @@ t.test(
     t.equal((await get(`${open.url}/v1//models`)).status, 404)
   }
 )
+
+t.test('decision 58: version prefixes collapse behind any first segment', async t => {
+  for (const [path, family, upstreamPath] of [
+    ['/v2/openai/v1/chat/completions', 'completions', '/api/v2/chat/completions'],
+    ['/v2/openai/v1/responses', 'responses', '/api/v2/chat/completions'],
+    ['/v1/anthropic/v1/messages', 'messages', '/api/v1/chat/completions'],
+    ['/v2/anthropic/v1/messages', 'messages', '/api/v2/chat/completions'],
+    [`/v2/google/v1beta/models/${model}:generateContent`, 'content', '/api/v2/chat/completions'],
+    [`/v1beta/v1beta/models/${model}:generateContent`, 'content', '/api/v1/chat/completions']
+  ] as const) {
+    const response = await post(open.url + path, bodyOf(family, `[[text:via ${path}]]`))
+    t.equal(response.status, 200, path)
+    t.equal(textIn(family, response), `via ${path}`, path)
+    t.equal(lastUpstreamChat(emulator).path, upstreamPath, path)
+  }
+})
+
+t.test('decision 58: HEAD is answered wherever GET is, and a wrong method names the right ones', async t => {
+  const paths = ['/', '/v1', '/v2', '/v1/', '/api/hello', '/health', '/ping', '/livez', '/ready', '/readyz']
+  const lists = ['/models', '/v1/models', '/v2/models', '/v1beta/models', '/v1/model/info', `/v1/models/${model}`]
+  for (const path of [...paths, ...lists]) {
+    const head = await fetch(keyed.url + path, { method: 'HEAD', headers: K })
+    const whole = await fetch(keyed.url + path, { headers: K })
+    t.equal(head.status, 200, path)
+    t.equal(whole.status, 200, path)
+    t.equal(await head.text(), '', path)
+    for (const name of ['content-length', 'content-type'])
+      t.equal(head.headers.get(name), whole.headers.get(name), path)
+    const body = await whole.arrayBuffer()
+    t.equal(whole.headers.get('content-length'), String(body.byteLength), path)
+    const wrong = await fetch(keyed.url + path, { method: 'DELETE', headers: K })
+    t.equal(wrong.status, 405, path)
+    const isPosted = path === '/ping' || path.includes('/models/')
+    t.equal(wrong.headers.get('allow'), isPosted ? 'GET, POST' : 'GET', path)
+  }
+  for (const path of paths) t.equal((await fetch(keyed.url + path, { method: 'HEAD' })).status, 200, 'without a key')
+  for (const path of lists) t.equal((await fetch(keyed.url + path, { method: 'HEAD' })).status, 401, path)
+  for (const path of ['/v1/chat/completions', '/v1/responses', '/v1/messages', '/v1/embeddings']) {
+    const head = await fetch(keyed.url + path, { method: 'HEAD', headers: K })
+    t.equal(head.status, 405, path)
+    t.equal(head.headers.get('allow'), 'POST', path)
+  }
+  t.equal((await fetch(`${keyed.url}/v1/nope`, { method: 'HEAD' })).status, 404)
+})
 
 t.test('operations 24: the repair of a path keeps its query', async t => {
   t.equal((await get(`${keyed.url}/api/v1/models?key=k1`)).status, 200)
@@ -305,6 +350,28 @@ t.test('operations 31: a missing and a wrong key are a 401 in the family’s for
   const list = await get(`${keyed.url}/v1/models`)
   t.equal(list.status, 401)
   t.match(list.json.error, { type: 'authentication_error', code: 'invalid_api_key', message: 'API key required' })
+})
+
+t.test('decision 41: a wrong key is 401 however often it comes, and is logged at most once a second', async t => {
+  const gateway = await startGateway(t, {
+    env: { ...emulatorVariables(emulator), GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: 'k1' }
+  })
+  const startedAtMs = performance.now()
+  for (let round = 0; round < 8; round += 1) {
+    for (const family of families) {
+      const response = await askIn(gateway, family, 'hi', { headers: { 'x-api-key': 'no' } })
+      t.equal(response.status, 401, family)
+      t.equal(readError(family, response).message, 'Invalid API key', family)
+      t.equal(response.headers.get('retry-after'), null, family)
+    }
+  }
+  const secondsMax = Math.ceil((performance.now() - startedAtMs) / 1000)
+  t.equal((await askIn(gateway, 'completions', 'hi', { headers: { 'x-api-key': 'k1' } })).status, 200)
+  const lines = () => readLog(gateway).filter(({ event }) => event === 'authentication_failed')
+  await waitUntil(() => lines().length > 0, 'the failures are logged')
+  t.ok(lines().length <= secondsMax + 1, `${lines().length} lines in ${secondsMax} s`)
+  t.match(lines()[0], { level: 'WARNING', reason: 'wrong', client_ip_hash: /^hmac-sha256:/ })
+  t.notMatch(JSON.stringify(lines()), /127\.0\.0\.1|"no"/)
 })
 
 t.test('operations 32, 33, 34, 35; decision 56: the key is read from the first place that has one', async t => {

@@ -1,16 +1,21 @@
 // The access lines of special requests: those that reach no route, those that fail, and those that belong to a
 // client's trace (operations contract, sections 3.1, 3.6, 7.3, 7.4 and 12; decision 59).
 
-import t from 'tap'
-import { get, lastUpstreamChat, post } from '../../support/client.ts'
+import t, { type Test } from 'tap'
+import { get, type HttpResponse, lastUpstreamChat, post } from '../../support/client.ts'
 import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { openConnection } from '../../worker/http/support.ts'
-import { askIn, families } from './support.ts'
+import { askIn, bodyOf, families } from './support.ts'
 
 const emulator = await startEmulator(t)
 const gateway = await startGateway(t, {
-  env: { ...emulatorVariables(emulator), GATEWAY_ACCESS_LOG: 'true', UPSTREAM_TIMEOUT: '2' }
+  env: {
+    ...emulatorVariables(emulator),
+    GATEWAY_ACCESS_LOG: 'true',
+    UPSTREAM_FIRST_BYTE_TIMEOUT: '2',
+    GATEWAY_STREAM_IDLE_TIMEOUT_SECONDS: '2'
+  }
 })
 const port = Number(new URL(gateway.url).port)
 
@@ -67,31 +72,81 @@ t.test('refused requests have the route of their path in their line', async t =>
   }
 })
 
-t.test(
-  'the line of a failed request names the error type, and the failed upstream call has one line with the same type',
-  async t => {
-    for (const [prompt, errorType, isStream, status] of [
-      ['[[error:429]]', 'http_429', false, 429],
-      ['[[error:520]]', 'http_520', false, 500],
-      ['[[die:0]]', 'connect_error', false, 502],
-      ['[[badjson]]', 'protocol_error', false, 502],
-      ['[[hang]]', 'timeout', false, 504],
-      ['[[chunks:a|b]][[errframe:503 message=m]]', 'http_503', true, 200],
-      ['[[chunks:a|b]][[noeof]]', 'protocol_error', true, 200],
-      ['[[chunks:a|b]][[die:1]]', 'connect_error', true, 200]
-    ] as const) {
-      for (const family of isStream ? families : (['completions'] as const)) {
-        const response = await askIn(gateway, family, prompt, { stream: isStream })
-        const id = response.headers.get('x-request-id')
-        const lifecycle = isStream ? 'streaming_aborted' : 'request_error'
-        t.match(await lineOf(id), { status, lifecycle, error_type: errorType }, `${family} ${prompt}`)
-        const failed = readLog(gateway).filter(line => line.event === 'upstream_call_failed' && line.request_id === id)
-        t.match(failed, [{ error_type: errorType, operation: 'chat' }], `${family} ${prompt}`)
-        t.equal(failed.length, 1, `${family} ${prompt}`)
-      }
+/** Checks that the request of a response has an access line and one line of its failed upstream call, both with this error type. */
+async function expectFailure(
+  t: Test,
+  response: HttpResponse,
+  expected: { operation: string; errorType: string; status: number; lifecycle: string },
+  name: string
+): Promise<void> {
+  const { operation, errorType, status, lifecycle } = expected
+  const id = response.headers.get('x-request-id')
+  t.equal(response.status, status, name)
+  t.match(await lineOf(id), { status, lifecycle, error_type: errorType }, name)
+  const failed = readLog(gateway).filter(line => line.event === 'upstream_call_failed' && line.request_id === id)
+  t.equal(failed.length, 1, name)
+  t.match(failed, [{ error_type: errorType, operation }], name)
+}
+
+const everywhere = families.flatMap(family => (['/v1', '/v2'] as const).map(prefix => ({ family, prefix })))
+
+for (const [prompt, errorType, stream, status] of [
+  ['[[error:429]]', 'http_429', false, 429],
+  ['[[error:520]]', 'http_520', false, 500],
+  ['[[error:429]]', 'http_429', true, 429],
+  ['[[die:0]]', 'connect_error', false, 502],
+  ['[[die:0]]', 'connect_error', true, 502],
+  ['[[badjson]]', 'protocol_error', false, 502],
+  ['[[ctype:text/html]]', 'protocol_error', true, 502],
+  ['[[hang]]', 'timeout', false, 504],
+  ['[[hang:0]]', 'timeout', true, 504],
+  ['[[finish:error]]', 'http_500', false, 500],
+  ['[[chunks:a|b]][[finish:error]]', 'http_500', true, 200],
+  ['[[chunks:a|b]][[errframe:503 message=m]]', 'http_503', true, 200],
+  ['[[chunks:a|b]][[badframe]]', 'protocol_error', true, 200],
+  ['[[chunks:a|b]][[noeof]]', 'protocol_error', true, 200],
+  ['[[chunks:a|b]][[die:1]]', 'connect_error', true, 200],
+  ['[[chunks:a|b]][[hang:1]]', 'timeout', true, 200]
+] as const) {
+  t.test(`decision 59: ${prompt}${stream ? ', streamed,' : ''} has one line and an error type`, async t => {
+    const lifecycle = status === 200 ? 'streaming_aborted' : 'request_error'
+    await Promise.all(
+      everywhere.map(async ({ family, prefix }) => {
+        const query = family === 'content' && stream ? '?alt=sse' : ''
+        const response = await askIn(gateway, family, prompt, { stream, prefix, query })
+        const expected = { operation: 'chat', errorType, status, lifecycle }
+        await expectFailure(t, response, expected, `${prefix} ${family} ${prompt}`)
+      })
+    )
+  })
+}
+
+t.test('decision 59: an error that is the first frame of a stream has one line and an error type', async t => {
+  for (const { family, prefix } of everywhere) {
+    for (const frame of [
+      'data: {"status":503,"message":"m"}',
+      'event: response.error\ndata: {"status":503,"message":"m"}'
+    ]) {
+      emulator.respondNext({ chunks: [`${frame}\n\n`], headers: { 'content-type': 'text/event-stream' } })
+      const response = await askIn(gateway, family, 'hi', { stream: true, prefix })
+      const expected = { operation: 'chat', errorType: 'http_503', status: 503, lifecycle: 'request_error' }
+      await expectFailure(t, response, expected, `${prefix} ${family} ${frame}`)
     }
   }
-)
+})
+
+t.test('decision 59: a failed call that is no chat has one line and an error type', async t => {
+  const lifecycle = 'request_error'
+  for (const [path, operation, send] of [
+    ['/embeddings', 'embeddings', () => post(`${gateway.url}/v1/embeddings`, { input: 'x' })],
+    ['/tokens/count', 'tokens', () => post(`${gateway.url}/v1/messages/count_tokens`, bodyOf('messages', 'x'))]
+  ] as const) {
+    emulator.failNext({ path, times: 1, status: 503 })
+    await expectFailure(t, await send(), { operation, errorType: 'http_503', status: 503, lifecycle }, path)
+    emulator.respondNext({ path, body: '{"nothing":"usable"}' })
+    await expectFailure(t, await send(), { operation, errorType: 'protocol_error', status: 502, lifecycle }, path)
+  }
+})
 
 t.test('the trace id of a line is that of the traceparent which the upstream receives', async t => {
   const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { get, upstreamChats } from '../../support/client.ts'
+import { get, lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
 import { emulatorVariables, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { askIn, families, model, openStream } from './support.ts'
@@ -176,4 +176,24 @@ t.test('operations 109: a debug log has upstream requests in DEV and not in PROD
     t.equal(text.includes('a very particular prompt'), isShown)
     if (!isShown) t.match(text, /\(payload omitted in PROD\)/)
   }
+})
+
+t.test('a line of .env that is no assignment is a warning that names the line and not its text', async t => {
+  const gateway = await startGateway(t, {
+    env: emulatorVariables(emulator),
+    dotenv: '# settings\nUPSTREAM_MODEL=GigaChat-2-Pro\nhunter2 is no assignment\n\nUPSTREAM_USER: hunter2\n'
+  })
+  const warnings = readLog(gateway).filter(({ event }) => event === 'configuration_warning')
+  t.match(
+    warnings.filter(({ msg }) => /\.env/.test(String(msg))),
+    [
+      { level: 'WARNING', msg: 'Line 3 of the .env file is not an assignment; it is ignored.' },
+      { level: 'WARNING', msg: 'Line 5 of the .env file is not an assignment; it is ignored.' }
+    ]
+  )
+  const { status } = await post(`${gateway.url}/v1/chat/completions`, { messages: [{ role: 'user', content: 'hi' }] })
+  t.equal(status, 200)
+  t.equal(lastUpstreamChat(emulator).body.model, 'GigaChat-2-Pro', 'the other lines count')
+  t.equal(await gateway.stop(), 0)
+  t.notMatch(JSON.stringify(readLog(gateway)), /hunter2/)
 })

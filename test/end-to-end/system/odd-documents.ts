@@ -6,16 +6,17 @@ type Step = string | number
 type Holder = Record<Step, unknown>
 
 /** The paths of all values of a document. */
-function listPaths(value: unknown, path: Step[] = []): Step[][] {
+export function listPaths(value: unknown, path: Step[] = []): Step[][] {
   const own = path.length === 0 ? [] : [path]
   if (typeof value !== 'object' || value === null) return own
   const steps: Step[] = Array.isArray(value) ? [...value.keys()] : Object.keys(value)
   return [...own, ...steps.flatMap(step => listPaths((value as Holder)[step], [...path, step]))]
 }
 
-type Change = 'replace' | 'remove' | 'repeat' | 'add'
+export type Change = 'replace' | 'remove' | 'repeat' | 'add'
 
-function change(document: object, path: Step[], how: Change, value: unknown): object {
+/** A copy of a document with the value at a path changed. */
+export function change(document: object, path: Step[], how: Change, value: unknown): object {
   const copy = structuredClone(document)
   let holder: unknown = copy
   for (const step of path.slice(0, -1)) holder = (holder as Holder | null | undefined)?.[step]

@@ -219,7 +219,7 @@ t.test('bridge 99: in DEV no failure puts a secret into any output (M1, M2)', as
       ...emulatorVariables(emulator),
       ...secretSettings,
       UPSTREAM_BASE_URL: emulator.baseUrl,
-      UPSTREAM_TIMEOUT: '2',
+      UPSTREAM_FIRST_BYTE_TIMEOUT: '2',
       GATEWAY_ACCESS_LOG: 'true',
       GATEWAY_LOG_FORMAT: 'text',
       GATEWAY_MAX_REQUEST_BODY_BYTES: '20000'
@@ -252,7 +252,7 @@ t.test('bridge 99: in PROD not even DEBUG logs a secret or any content of a requ
       GATEWAY_MODE: 'PROD',
       GATEWAY_LOG_LEVEL: 'DEBUG',
       GATEWAY_PASS_TOKEN: 'true',
-      UPSTREAM_TIMEOUT: '2',
+      UPSTREAM_FIRST_BYTE_TIMEOUT: '2',
       GATEWAY_ACCESS_LOG: 'true',
       GATEWAY_MAX_REQUEST_BODY_BYTES: '20000'
     }

@@ -8,7 +8,7 @@ import { askIn, type Family, families, readError } from '../system/support.ts'
 import { ask, received, versions } from './support.ts'
 
 const emulator = await startEmulator(t)
-const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), UPSTREAM_TIMEOUT: '2' } })
+const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), UPSTREAM_FIRST_BYTE_TIMEOUT: '2' } })
 
 interface Row {
   directive: string

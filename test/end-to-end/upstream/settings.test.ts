@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { waitUntil } from '../../support/processes.ts'
 import { ask, lastReceived, model, received, stream, textOf } from './support.ts'
 
 const emulator = await startEmulator(t)
@@ -88,11 +89,12 @@ t.test('credentials that are no base64 are warned about and sent as they are', a
   t.notMatch(log, /not base64 at all/)
 })
 
-t.test('the timeout bounds each silence before and within a response, and not its whole time (H5)', async t => {
+t.test('the timeouts bound each silence before and within a response, and not its whole time (H5)', async t => {
   const gateway = await startGateway(t, {
     env: {
       ...emulatorVariables(emulator),
       UPSTREAM_TIMEOUT: '1.5',
+      UPSTREAM_FIRST_BYTE_TIMEOUT: '1.5',
       GATEWAY_STREAM_IDLE_TIMEOUT_SECONDS: '1.5'
     }
   })
@@ -133,6 +135,41 @@ t.test('the timeout bounds each silence before and within a response, and not it
   t.match(stuck.frames.at(-2).error, { type: 'server_error', code: 'provider_timeout' })
   t.equal(stuck.frames.at(-1), '[DONE]')
   t.equal((await ask(gateway, 'v1', 'still there?')).status, 200)
+})
+
+t.test('decision 66: the response of a chat may take longer to begin than any other', async t => {
+  const thinking = await startGateway(t, {
+    env: { ...emulatorVariables(emulator), UPSTREAM_TIMEOUT: '1', GATEWAY_STREAM_IDLE_TIMEOUT_SECONDS: '1' }
+  })
+  for (const version of ['v1', 'v2'] as const) {
+    const whole = await ask(thinking, version, '[[slow:2500]]')
+    t.equal(whole.status, 200)
+    const streamed = await stream(thinking, version, '[[slow:2500]][[chunks:a|b]]')
+    t.equal(streamed.response.status, 200)
+    t.equal(textOf(streamed.frames), 'ab')
+    const unheard = await stream(thinking, version, '[[hang:0]]')
+    t.equal(unheard.response.status, 504, 'after the head of a stream its own limit counts')
+  }
+  emulator.failNext({ path: '/embeddings', times: 1, hang: true })
+  const silent = await post(`${thinking.url}/v1/embeddings`, { input: 'x' })
+  t.equal(silent.status, 504, 'other calls are limited as before')
+  t.equal(silent.json.error.code, 'provider_timeout')
+
+  const hasty = await startGateway(t, { env: { ...emulatorVariables(emulator), UPSTREAM_FIRST_BYTE_TIMEOUT: '1' } })
+  for (const version of ['v1', 'v2'] as const) {
+    for (const isStream of [false, true]) {
+      const response = await ask(hasty, version, '[[hang]]', { more: { stream: isStream } })
+      t.equal(response.status, 504)
+      t.match(response.json.error, { type: 'server_error', code: 'provider_timeout' })
+    }
+  }
+  emulator.respondNext({
+    chunks: ['{"choices":[{"message":{"role":"assistant",', { text: '"content":"late"}}]}', delayMs: 1800 }],
+    headers: { 'content-type': 'application/json' }
+  })
+  t.equal((await ask(hasty, 'v1', 'hi')).json.choices[0].message.content, 'late', 'after the head other limits count')
+  emulator.respondNext({ path: '/embeddings', delayMs: 1800, body: { data: [{ index: 0, embedding: [1] }] } })
+  t.equal((await post(`${hasty.url}/v1/embeddings`, { input: 'x' })).status, 200, 'the limit is for chats only')
 })
 
 t.test('a connection that is never made is a timeout as well (H5)', async t => {
@@ -184,4 +221,32 @@ t.test('no more connections than allowed are made, and one that waits for them i
   t.equal((await ask(gateway, 'v1', 'room again')).status, 200)
   t.equal(upstreamChats(own).filter(({ body }) => JSON.stringify(body).includes('no room')).length, 0)
   t.ok(received(own, '/oauth').length <= 1)
+})
+
+t.test('decision 47: a worker makes 1024 connections to the upstream when no number is set', async t => {
+  const own = await startEmulator(t)
+  const gateway = await startGateway(t, { env: { ...emulatorVariables(own), UPSTREAM_TIMEOUT: '5' } })
+  t.equal((await ask(gateway, 'v1', 'hi')).status, 200)
+  const controller = new AbortController()
+  const responses = Array.from({ length: 1024 + 3 }, () =>
+    fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      signal: controller.signal,
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: '[[hang]]' }] })
+    })
+  )
+  let refused = 0
+  for (const pending of responses) {
+    pending.then(
+      response => {
+        if (response.status === 503) refused += 1
+      },
+      () => undefined
+    )
+  }
+  await own.waitFor(({ stats }) => stats.activeChatRequests === 1024)
+  await waitUntil(() => refused === 3, 'the others wait in vain')
+  t.equal(own.stats.activeChatRequestsMax, 1024)
+  controller.abort()
+  await Promise.allSettled(responses)
 })

@@ -40,6 +40,27 @@ t.test(
   }
 )
 
+t.test('decision 47: a token that was refused twice in one call is discarded', async t => {
+  const emulator = await startEmulator(t)
+  const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
+  for (const version of versions) {
+    t.equal((await ask(gateway, version, 'hi')).status, 200)
+    const before = emulator.stats.oauthCalls
+    emulator.failNext({ path: '/chat/completions', times: 2, status: 401 })
+    const refused = await ask(gateway, version, 'hi')
+    t.equal(refused.status, 401)
+    t.equal(emulator.stats.oauthCalls, before + 1, 'one renewal within the call')
+    const [first, second] = received(emulator, '/chat/completions').slice(-2)
+    t.not(first?.headers.authorization, second?.headers.authorization)
+    t.equal((await ask(gateway, version, 'hi')).status, 200)
+    t.equal(emulator.stats.oauthCalls, before + 2, 'the next call fetches another token')
+    const next = lastReceived(emulator, '/chat/completions').headers.authorization
+    t.not(next, second?.headers.authorization)
+    t.equal((await ask(gateway, version, 'hi')).status, 200)
+    t.equal(emulator.stats.oauthCalls, before + 2, 'which is kept')
+  }
+})
+
 t.test('a token is replaced while it still works, so that no call ever meets its end', async t => {
   const emulator = await startEmulator(t, { tokenLifetimeMs: 4000 })
   const gateway = await startGateway(t, {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { parseSettings } from '../../../shared/settings.ts'
-import { createApiKeys, createAttemptLimiter, findApiKey, readBearer } from '../../../worker/http/api-key.ts'
+import { createApiKeys, findApiKey, readBearer } from '../../../worker/http/api-key.ts'
 
 const keys = createApiKeys(parseSettings({ GATEWAY_API_KEY: 'k1', GATEWAY_API_KEYS: '{"next":"k2","unicode":"ключ"}' }))
 
@@ -69,22 +69,4 @@ t.test('the bearer scheme is read in any case, and the token is trimmed', async 
   t.equal(readBearer('Bearer'), undefined)
   t.equal(readBearer('Token a'), undefined)
   t.equal(readBearer(undefined), undefined)
-})
-
-t.test('after ten wrong keys in a minute an address has to wait, and no other address', async t => {
-  let now = 0
-  const limiter = createAttemptLimiter({ nowMs: () => now })
-  for (let attempt = 1; attempt <= 10; attempt += 1) t.equal(limiter.countFailure('a'), undefined)
-  now = 15_000
-  t.equal(limiter.countFailure('a'), 45)
-  t.equal(limiter.countFailure('b'), undefined)
-  now = 60_000
-  t.equal(limiter.countFailure('a'), undefined, 'a new minute')
-})
-
-t.test('the limiter drops the oldest addresses instead of growing', async t => {
-  const limiter = createAttemptLimiter({ nowMs: () => 0 })
-  for (let attempt = 0; attempt < 10; attempt += 1) limiter.countFailure('first')
-  for (let index = 0; index < 10_000; index += 1) limiter.countFailure(`other-${index}`)
-  t.equal(limiter.countFailure('first'), undefined)
 })

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { Agent, request as httpRequest } from 'node:http'
+import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -58,7 +58,7 @@ t.test('with a key and a certificate it speaks TLS', async t => {
 })
 
 t.test(
-  'an idle connection ends when the worker stops accepting, a busy one when its response is complete (I5)',
+  'decision 44: open connections stay usable after the worker stopped accepting, until it closes (I5)',
   async t => {
     const { promise: arrived, resolve: arrive } = signalled<void>()
     const { promise: finished, resolve: finish } = signalled<void>()
@@ -76,35 +76,47 @@ t.test(
           }
         })
     })
-    const idle = await openConnection(t, port)
-    idle.socket.write('GET /health HTTP/1.1\r\nhost: a\r\n\r\n')
-    t.match(await idle.waitFor(/\r\n\r\n/), /connection: keep-alive/i)
+    const health = 'GET /health HTTP/1.1\r\nhost: a\r\n\r\n'
+    const [used, idle] = await Promise.all(
+      [1, 2].map(async () => {
+        const connection = await openConnection(t, port)
+        connection.socket.write(health)
+        t.match(await connection.waitFor(/\r\n\r\n/), /connection: keep-alive/i)
+        return connection
+      })
+    )
+    const fresh = await openConnection(t, port)
     const busy = await openConnection(t, port)
     busy.socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n')
     await arrived
 
     drainGate.startDraining()
     await listener.stopAccepting()
-    await idle.closed
     await t.rejects(fetch(`http://127.0.0.1:${port}/health`), 'no connection is accepted any more')
-    t.notOk(busy.socket.destroyed)
+    for (const connection of [used, fresh]) {
+      connection?.socket.write(health)
+      t.match(await connection?.waitFor(/connection: close\r\n/i), /HTTP\/1.1 200 OK/)
+      await connection?.closed
+    }
     finish()
     t.match(await busy.waitFor(/\{"done":true\}/), /connection: close/)
     await busy.closed
+    t.notOk(idle?.socket.destroyed, 'an idle connection stays open')
+    await listener.close()
+    await idle?.closed
   }
 )
 
-t.test('a connection that becomes idle after the worker stopped accepting is closed as well (I5)', async t => {
+t.test('a connection that becomes idle while the worker closes is closed as well (I5)', async t => {
   const { listener, port } = await startApplication(t)
-  const agent = new Agent({ keepAlive: true })
-  t.teardown(() => agent.destroy())
   const { socket, waitFor, closed } = await openConnection(t, port)
   socket.write('GET /health HTTP/1.1\r\n')
   await new Promise(resolve => setImmediate(resolve))
-  await listener.stopAccepting()
+  const closing = listener.close()
   socket.write('host: a\r\n\r\n')
   t.match(await waitFor(/\r\n\r\n/), /^HTTP\/1.1 200/)
   await closed
+  await closing
 })
 
 t.test('a client that disconnects right behind its head is not handled, or its response emits close (H1)', async t => {

@@ -28,6 +28,18 @@ const table: Array<[target: string, repaired: string]> = [
   ['/v2/v1/chat/completions', '/v2/chat/completions'],
   ['/v1/v2/chat/completions', '/v1/v2/chat/completions'],
   ['/v1/chat/completions/', '/v1/chat/completions'],
+  // Decision 58: the segment behind the first version is any word.
+  ['/v2/openai/v1/chat/completions', '/v2/chat/completions'],
+  ['/v1/openai/v1/chat/completions', '/v1/chat/completions'],
+  ['/v2/anthropic/v1/messages/count_tokens', '/v2/messages/count_tokens'],
+  ['/v2/a/b/v1/models', '/v2/models'],
+  ['/v2/google/v1beta/models/x:generateContent', '/v2/v1beta/models/x:generateContent'],
+  ['/v1beta/v1beta/models/x:generateContent', '/v1beta/models/x:generateContent'],
+  ['/gateway/v2/openai/v1/responses/', '/v2/responses'],
+  ['/v2/openai/v1/nope', '/v2/openai/v1/nope'],
+  ['/v1/openai/v2/chat/completions', '/v1/openai/v2/chat/completions'],
+  ['/v1/openai/chat/completions', '/v1/openai/chat/completions'],
+  ['/v1/models/openai/v1/gpt', '/v1/models/openai/v1/gpt'],
   // The rest of the rules.
   ['/v2/v2/models', '/v2/models'],
   ['/v2/v1/v1/models', '/v2/models'],

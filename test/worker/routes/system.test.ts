@@ -53,6 +53,9 @@ t.test('a HEAD response has the status and headers of GET and no body', async t 
   const { port } = await startApplication(t)
   for (const [path, status] of [
     ['/', 200],
+    ['/v1', 200],
+    ['/v2', 200],
+    ['/api/hello', 200],
     ['/health', 200],
     ['/livez', 200],
     ['/ready', 503],

@@ -3,6 +3,8 @@
 import {
   invalidRequest,
   isJsonObject,
+  isTooDeep,
+  JSON_DEPTH_MAX,
   type JsonObject,
   type JsonValue,
   type ToolCallPart
@@ -16,7 +18,7 @@ export type ToolArguments = Pick<ToolCallPart, 'arguments' | 'argumentsText'>
 
 /**
  * Reads the arguments at `path`: JSON text or an object; an absent, null or blank value means no arguments.
- * Raises `invalid_request` for any other value, because a call must not vanish from the history (field lesson B12).
+ * Raises `invalid_request` for any other value and for text that is nested too deep, because a call must not vanish from the history (field lesson B12).
  */
 export function readToolArguments(value: JsonValue | undefined, path: string): ToolArguments {
   const read = tryReadToolArguments(value, path)
@@ -31,7 +33,9 @@ export function tryReadToolArguments(value: JsonValue | undefined, path: string)
   if (typeof value !== 'string') throw wrongType(path, 'the text of a JSON object', value)
   if (value.trim() === '') return { arguments: {} }
   const parsed = parseObject(value)
-  return parsed === undefined ? undefined : { arguments: parsed, argumentsText: value }
+  if (parsed === undefined) return undefined
+  if (isTooDeep(parsed)) throw invalidRequest(path, `'${path}' is nested deeper than ${JSON_DEPTH_MAX} levels.`)
+  return { arguments: parsed, argumentsText: value }
 }
 
 function parseObject(text: string): JsonObject | undefined {

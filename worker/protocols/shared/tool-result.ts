@@ -4,6 +4,7 @@
 import {
   type ContentPart,
   isJsonObject,
+  isTooDeep,
   type JsonObject,
   type JsonValue,
   type NormalizedMessage
@@ -44,7 +45,7 @@ function joinTexts(content: readonly ContentPart[]): string {
   return texts.length === 1 ? (texts[0] ?? '') : texts.join('\n')
 }
 
-/** Decodes JSON text, also when it was encoded several times; text that is not JSON stays as it is. */
+/** Decodes JSON text, also when it was encoded several times; text that is not JSON, or is nested too deep, stays as it is. */
 function decodeText(text: string): JsonValue {
   let value: JsonValue = text
   for (let round = 0; round < ENCODINGS_MAX && typeof value === 'string'; round++) {
@@ -57,7 +58,8 @@ function decodeText(text: string): JsonValue {
 
 function parseJson(text: string): JsonValue | undefined {
   try {
-    return JSON.parse(text) as JsonValue
+    const value = JSON.parse(text) as JsonValue
+    return isTooDeep(value) ? undefined : value
   } catch {
     return undefined
   }

@@ -129,7 +129,12 @@ export function createGuardedDownload(dependencies: DownloadDependencies): Guard
             chunks.push(chunk)
           }
         },
-        timeouts: { connectMs: connectTimeoutMs, responseMs: totalTimeoutMs, idleMs: totalTimeoutMs },
+        timeouts: {
+          connectMs: connectTimeoutMs,
+          writeMs: totalTimeoutMs,
+          headMs: totalTimeoutMs,
+          idleMs: totalTimeoutMs
+        },
         signal
       })
     } finally {

@@ -75,11 +75,15 @@ export class Attempts {
     this.#isRenewed = false
   }
 
-  /** Whether a refusal was about a held credential that can be replaced: once for each number. */
+  /**
+   * Whether a refusal was about a held credential that can be replaced: once for each number. A refused credential is discarded in any
+   * case, so that the next call does not begin with it (decision 47).
+   */
   #canRenew({ status }: CallFailure): boolean {
     const credential = this.#credential
-    if (status !== 401 || credential === undefined || this.#isRenewed) return false
-    return this.#options.credentials.reject(credential) && !credential.isFresh
+    if (status !== 401 || credential === undefined) return false
+    const isReplaceable = this.#options.credentials.reject(credential)
+    return isReplaceable && !credential.isFresh && !this.#isRenewed
   }
 
   #decideRetry(failure: CallFailure): { delayMs: number } | undefined {

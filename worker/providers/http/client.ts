@@ -121,11 +121,12 @@ export class ProviderClient {
     let sent = call
     const headers = ['accept-encoding', ACCEPTED_ENCODINGS, ...call.headers]
     const attempts = this.attempts(context, call.operation)
+    const timeouts = call.operation === 'chat' ? this.timeouts.chat : this.timeouts.call
     for (;;) {
       try {
         const attempt = await attempts.begin()
         const receiver = new ResponseCollector(bytesMax)
-        await this.send({ call: sent, headers, receiver, timeouts: this.timeouts.whole }, attempt, context)
+        await this.send({ call: sent, headers, receiver, timeouts }, attempt, context)
         const response = requireSuccess(await receiver.take(), this.#options.readError)
         confirmCall(sent)
         return response

@@ -31,8 +31,13 @@ export interface OriginOptions {
   /** Calls that may wait for a connection; absent where something else bounds the number of calls. */
   waitersMax?: number
   timeouts: {
-    /** Connecting, each gap while the request is written, the response's head, each gap of a whole response, the wait for a connection. */
+    /**
+     * Connecting, each gap while the request is written, each gap of a whole response, the wait for a connection, and the response's
+     * head except that of a chat.
+     */
     callMs: number
+    /** The head of a chat's response: a large model may think for minutes before it (decision 66). */
+    chatHeadMs: number
     /** Each gap between received bytes of a stream; 0 sets no limit. */
     streamIdleMs: number
   }
@@ -49,9 +54,11 @@ export interface ProviderOrigin {
   /** Holds back the calls that the pool cannot send at once; absent where the number of calls is bounded otherwise. */
   gate?: Gate
   timeouts: {
-    /** For responses that are taken whole. */
-    whole: ExchangeTimeouts
-    /** For streams of events. */
+    /** For all calls but chats. */
+    call: ExchangeTimeouts
+    /** For chats whose response is taken whole. */
+    chat: ExchangeTimeouts
+    /** For chats whose response is a stream of events. */
     stream: ExchangeTimeouts
   }
   /** Closes idle connections and waits for the busy ones. */
@@ -66,7 +73,8 @@ const KEEP_ALIVE_MS = 5_000
 /** Prepares the connections to an origin. None is opened before the first call. */
 export function openOrigin(options: OriginOptions): ProviderOrigin {
   const { connectionsMax, waitersMax } = options
-  const { callMs, streamIdleMs } = options.timeouts
+  const { callMs, chatHeadMs, streamIdleMs } = options.timeouts
+  const sending = { connectMs: callMs, writeMs: callMs }
   const dispatcher = openPool(options)
   return {
     dispatcher,
@@ -75,10 +83,11 @@ export function openOrigin(options: OriginOptions): ProviderOrigin {
       ? {}
       : { gate: createGate({ slotsMax: connectionsMax, waitersMax, waitMsMax: callMs }) }),
     timeouts: {
-      whole: { connectMs: callMs, responseMs: callMs, idleMs: callMs },
+      call: { ...sending, headMs: callMs, idleMs: callMs },
+      chat: { ...sending, headMs: chatHeadMs, idleMs: callMs },
       // A model may think for minutes inside an open stream: after the response's head only the stream's own limit counts, so that a
       // larger one has an effect.
-      stream: { connectMs: callMs, responseMs: callMs, idleMs: streamIdleMs }
+      stream: { ...sending, headMs: chatHeadMs, idleMs: streamIdleMs }
     },
     close: () => dispatcher.close(),
     destroy: () => dispatcher.destroy()

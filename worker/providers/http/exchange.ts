@@ -35,8 +35,10 @@ export interface ExchangeReceiver {
 export interface ExchangeTimeouts {
   /** From asking for a connection until the request can be written. */
   connectMs: number
-  /** Each gap while the body goes out, and from its end until the response's headers. */
-  responseMs: number
+  /** Each gap while the body goes out. */
+  writeMs: number
+  /** From the end of the request until the response's headers. */
+  headMs: number
   /** Each gap between received bytes of the body; 0 sets no limit. */
   idleMs: number
 }
@@ -144,7 +146,9 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
       return
     }
     this.#startedAtMs = performance.now()
-    this.#enter('sending', this.#options.timeouts.responseMs)
+    this.#phase = 'sending'
+    // A request in one piece is written within this turn, so only the wait for its response needs a timer.
+    if (this.#isPieced) this.#enter('sending', this.#options.timeouts.writeMs)
   }
 
   onBodySent(): void {
@@ -152,17 +156,17 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   }
 
   onRequestSent(): void {
-    if (this.#isSettled || this.#phase !== 'sending') return
-    this.#phase = 'waiting for the response'
-    // A body in one piece was handed over in the turn in which its timer started.
-    if (this.#isPieced) this.#timer?.refresh()
+    if (!this.#isSettled && this.#phase === 'sending') {
+      this.#enter('waiting for the response', this.#options.timeouts.headMs)
+    }
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: ResponseHead['headers']): void {
     // An informational response is not the response.
     if (this.#isSettled || status < 200) return
     this.#status = status
-    this.#enter('reading the response', this.#options.timeouts.idleMs)
+    this.#phase = 'reading the response'
+    if (this.#limitMs === this.#options.timeouts.idleMs) this.#timer?.refresh()
     this.#startRead()
     try {
       this.#options.receiver.onHead({ status, headers }, this)
@@ -242,11 +246,14 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
 
   readonly #endRead = (): void => {
     this.#isReading = false
+    const { idleMs } = this.#options.timeouts
+    // Only here does the timer of the head give way to another limit: a whole response often arrives in one read and has ended by now.
+    if (idleMs !== this.#limitMs && !this.#isSettled && !this.#isPaused) this.#enter('reading the response', idleMs)
   }
 
   #enter(phase: Phase, limitMs: number): void {
     this.#phase = phase
-    // Most limits are equal, and restarting a timer costs less than replacing it.
+    // Limits of adjacent phases are often equal, and restarting a timer costs less than replacing it.
     if (this.#timer !== undefined && limitMs === this.#limitMs) {
       this.#timer.refresh()
       return

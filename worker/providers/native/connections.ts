@@ -65,6 +65,7 @@ export function openNativeConnections({
     proxy,
     timeouts: {
       callMs: Math.ceil(upstream.timeout * 1000),
+      chatHeadMs: Math.ceil(upstream.firstByteTimeout * 1000),
       streamIdleMs: Math.ceil(settings.streamIdleTimeoutSeconds * 1000)
     }
   }

@@ -68,7 +68,7 @@ async function fetchToken(
   request: ExchangeRequest
 ): Promise<FetchedToken> {
   const receiver = new ResponseCollector(TOKEN_RESPONSE_BYTES_MAX)
-  await runExchange({ dispatcher, origin, request, receiver, timeouts: timeouts.whole, signal })
+  await runExchange({ dispatcher, origin, request, receiver, timeouts: timeouts.call, signal })
   const token = readTokenResponse(readJson(requireSuccess(await receiver.take(), readError)))
   if (token === undefined) throw protocolFailure('token_response_without_token')
   return token

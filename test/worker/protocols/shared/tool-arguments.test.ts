@@ -16,3 +16,11 @@ t.test('arguments that are no object are refused and never dropped (B12)', async
     t.throws(() => readToolArguments(value, 'p.arguments'), { code: 'invalid_request', param: 'p.arguments' })
   }
 })
+
+t.test('decision 42: text that nests deeper than a body may is refused with its path', async t => {
+  const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+  t.equal(readToolArguments(nested(1000), 'p').argumentsText, nested(1000))
+  for (const levels of [1001, 200_000]) {
+    t.throws(() => readToolArguments(nested(levels), 'p'), { code: 'invalid_request', param: 'p' })
+  }
+})

@@ -58,18 +58,21 @@ function createAttempts(
 
 const twice = { retriesMax: 2, backoffSeconds: 0, statuses: [429, 503] }
 
-t.test('a held credential that is refused is renewed once, under the same number', async t => {
-  const [old, renewed] = [credential('old', false), credential('new', true)]
-  const { source, rejected } = createSource([old, renewed])
-  const { attempts, lines } = createAttempts(source)
-  t.same(await attempts.begin(), { credential: old, number: 0 })
-  await attempts.recover(refused, { canRetry: true })
-  t.same(await attempts.begin(), { credential: renewed, number: 0 })
-  t.equal(await rejection(attempts.recover(refused, { canRetry: true })), refused.error)
-  // The second refusal is the result of the call; the next call finds out about the new credential.
-  t.same(rejected, [old])
-  t.match(lines, [{ event: 'upstream_call_failed', status: 401, operation: 'chat' }])
-})
+t.test(
+  'decision 47: a held credential that is refused is renewed once, and the second one is discarded too',
+  async t => {
+    const [old, renewed] = [credential('old', false), credential('new', true)]
+    const { source, rejected } = createSource([old, renewed])
+    const { attempts, lines } = createAttempts(source)
+    t.same(await attempts.begin(), { credential: old, number: 0 })
+    await attempts.recover(refused, { canRetry: true })
+    t.same(await attempts.begin(), { credential: renewed, number: 0 })
+    t.equal(await rejection(attempts.recover(refused, { canRetry: true })), refused.error)
+    // The second refusal is the result of the call; the next call fetches again.
+    t.same(rejected, [old, renewed])
+    t.match(lines, [{ event: 'upstream_call_failed', status: 401, operation: 'chat' }])
+  }
+)
 
 t.test('a credential that was fetched for the attempt is not renewed, but dropped', async t => {
   const fresh = credential('new', true)

@@ -233,10 +233,10 @@ t.test('a silent stream ends after its own limit, independent of UPSTREAM_TIMEOU
   t.equal(silent.batches.length, 0)
 })
 
-t.test('UPSTREAM_TIMEOUT does not limit a silence inside a stream', async t => {
+t.test('the limit for the head does not limit a silence inside a stream', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const { executor } = startPool(t, emulatorEnv(emulator, { UPSTREAM_TIMEOUT: '0.15' }))
+  const { executor } = startPool(t, emulatorEnv(emulator, { UPSTREAM_FIRST_BYTE_TIMEOUT: '0.15' }))
   await executor.complete(chatCall('warm the token'), contextOf())
   const sink = createSink()
   await executor.stream(chatCall('[[chunks:a|b]][[tick:300]]', { isStream: true }), contextOf(), sink)

@@ -14,7 +14,7 @@ import { rejection } from '../support/rejection.ts'
 import { startStub } from '../support/stub-upstream.ts'
 
 const never = new AbortController().signal
-const patient = { connectMs: 5_000, responseMs: 5_000, idleMs: 5_000 }
+const patient = { connectMs: 5_000, writeMs: 5_000, headMs: 5_000, idleMs: 5_000 }
 
 function options(dispatcher: Pool, origin: string, more: Partial<ExchangeOptions> = {}): ExchangeOptions {
   return {
@@ -92,12 +92,12 @@ t.test('an attempt to connect ends after its own limit (H5)', async t => {
   )
 })
 
-t.test('an upstream that takes the request and stays silent ends after the response limit (H5)', async t => {
+t.test('an upstream that takes the request and stays silent ends after the limit for the head (H5)', async t => {
   const stub = await startStub(() => undefined)
   const pool = new Pool(stub.origin)
   t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
   const aborted = stub.nextAbort()
-  t.match(await rejection(runExchange(options(pool, stub.origin, { timeouts: { ...patient, responseMs: 20 } }))), {
+  t.match(await rejection(runExchange(options(pool, stub.origin, { timeouts: { ...patient, headMs: 20 } }))), {
     outcome: 'timeout',
     error: { code: 'provider_timeout' }
   })
@@ -271,7 +271,7 @@ t.test('a cancelled exchange is a success and its connection is closed', async t
   await aborted
 })
 
-t.test('an upstream that stops taking a large body ends after the response limit', async t => {
+t.test('an upstream that stops taking a large body ends after the limit for writing', async t => {
   const server = createServer(socket => {
     socket.pause()
     socket.on('error', () => undefined)
@@ -287,7 +287,7 @@ t.test('an upstream that stops taking a large body ends after the response limit
   })
   const request = { method: 'POST' as const, path: '/', headers: [], body: Buffer.alloc(64 * 1024 * 1024) }
   const failure = await rejection(
-    runExchange(options(pool, origin, { request, timeouts: { ...patient, responseMs: 200 } }))
+    runExchange(options(pool, origin, { request, timeouts: { ...patient, writeMs: 200 } }))
   )
   t.match(failure, { outcome: 'timeout', error: { cause: /^sending/ } })
 })

@@ -56,8 +56,10 @@ t.test('a 401 causes one renewal and one more attempt, and the second 401 fails 
   }
   // A token that was fetched just now is not fetched again.
   for (const isStream of [false, true]) await refuse(isStream, 1)
-  await executor.complete(chatCall('hi'), contextOf())
-  for (const isStream of [false, true]) await refuse(isStream, 2)
+  for (const isStream of [false, true]) {
+    await executor.complete(chatCall('hi'), contextOf())
+    await refuse(isStream, 2)
+  }
 })
 
 t.test('context headers go with password tokens and never with OAuth', async t => {

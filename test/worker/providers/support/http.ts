@@ -18,7 +18,11 @@ export const KEY = 'k3y-of-the-gateway'
 
 /** A client of an origin, closed with the test. */
 export function createTestClient(t: Test, url: string, options: Partial<ProviderClientOptions> = {}): ProviderClient {
-  const origin = openOrigin({ origin: url, connectionsMax: 2, timeouts: { callMs: 5_000, streamIdleMs: 5_000 } })
+  const origin = openOrigin({
+    origin: url,
+    connectionsMax: 2,
+    timeouts: { callMs: 5_000, chatHeadMs: 5_000, streamIdleMs: 5_000 }
+  })
   t.teardown(() => origin.destroy())
   return new ProviderClient({
     origin,

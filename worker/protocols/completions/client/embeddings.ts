@@ -1,11 +1,9 @@
-// Reads embeddings requests and writes embeddings responses and errors in the family's form (completions.md 10).
+// Reads embeddings requests and writes embeddings responses in the family's form (completions.md 10).
 
 import { type Diagnostics, invalidRequest, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
-import type { WriteError } from '../../face.ts'
 import { keepDefined, readOptionalObject, wrongType } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
-import { writeCompletionsError } from './errors.ts'
 import { type EmbeddingsRequest, type EmbeddingsResponse, embeddingsParameters } from './schema.ts'
 import { writeMetadata } from './write-response.ts'
 
@@ -68,14 +66,6 @@ export function writeEmbeddingsResponse(
     usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
     ...(metadata === undefined ? {} : { metadata })
   }
-}
-
-/** Writes an error of an embeddings route: the family's envelope, without a code for an invalid request. */
-export const writeEmbeddingsError: WriteError = error => {
-  const written = writeCompletionsError(error)
-  if (error.code !== 'invalid_request') return written
-  const { error: envelope } = written.body
-  return { ...written, body: { ...written.body, error: { ...(envelope as JsonObject), code: null } } }
 }
 
 /** Reads the model. A blank model is refused here; the other operations treat it as absent. */

@@ -1,8 +1,7 @@
 import t from 'tap'
-import { GatewayError, type JsonValue } from '../../../../../worker/normalized/index.ts'
+import type { JsonValue } from '../../../../../worker/normalized/index.ts'
 import {
   readEmbeddingsRequest,
-  writeEmbeddingsError,
   writeEmbeddingsResponse
 } from '../../../../../worker/protocols/completions/client/embeddings.ts'
 import { failure } from './support.ts'
@@ -64,15 +63,6 @@ t.test('every other parameter of any type is accepted and has no effect (E1)', a
   const request = readEmbeddingsRequest({ input: 'a', ...extras, extra_headers: { 'x-a': '1' }, api_key: 'k' })
   t.strictSame(request.ignored, { ...extras, api_key: null })
   t.strictSame(request.extraHeaders, { 'x-a': '1' })
-})
-
-t.test('an invalid embeddings request has no code in the envelope', async t => {
-  const { body } = writeEmbeddingsError(new GatewayError('invalid_request', { param: 'input', message: 'm' }), {
-    requestId: 'r'
-  })
-  t.strictSame(body, { error: { message: 'm', type: 'invalid_request_error', param: 'input', code: null } })
-  const other = writeEmbeddingsError(new GatewayError('unknown_model_alias'), { requestId: 'r' })
-  t.match(other.body, { error: { code: 'unknown_model_alias' } })
 })
 
 const result = { vectors: [[0.5, -1, 2.25], [3]], promptTokens: 6, metadata: {} }
