@@ -20,7 +20,7 @@ const texts = [
     'DEBUG',
     'json'
   ],
-  ...['v1', 'v2', 'noop', 'jsonl,sqlite', 'relational', 'otlp', '/metrics']
+  ...['v1', 'v2', 'noop', 'jsonl,sqlite', 'relational', 'otlp', '/metrics', 'explicit', 'any_object']
 ]
 
 const variables = fc.record(

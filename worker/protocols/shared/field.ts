@@ -53,7 +53,7 @@ export function readOptionalNumber(source: JsonObject, member: string, parent = 
   const value = source[member] ?? undefined
   if (value === undefined || Number.isFinite(value)) return value as number | undefined
   // JSON has no bound for its numbers: one beyond the range of a double is read as infinite.
-  throw wrongType(joinPath(parent, member), 'a finite number', value)
+  throw wrongType(joinPath(parent, member), typeof value === 'number' ? 'a finite number' : 'a number', value)
 }
 
 export function readOptionalPositiveInteger(source: JsonObject, member: string, parent = ''): number | undefined {
