@@ -1,8 +1,7 @@
 // Compares this build with another one: both products, started several times each, are measured in turn in one run.
 
 import { type Family, writeRequest } from './bodies.ts'
-import { ratiosByStart } from './goals.ts'
-import { mean, sample, standardError, valuesOf } from './samples.ts'
+import { mean, ratiosByStart, sample, standardError, valuesOf } from './samples.ts'
 import { otherFamilies, type Scenario } from './scenarios.ts'
 import type { Target } from './targets.ts'
 

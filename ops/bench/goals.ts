@@ -1,7 +1,7 @@
 // Judges the product by its goals: against a bare relay, and its families against completions.
 
 import { type Family, writeRequest } from './bodies.ts'
-import { mean, type Samples, sample, valuesOf } from './samples.ts'
+import { mean, ratiosByStart, sample, valuesOf } from './samples.ts'
 import { otherFamilies, type Scenario } from './scenarios.ts'
 import type { Target } from './targets.ts'
 
@@ -53,12 +53,6 @@ async function compareFamilies(scenario: Scenario, targets: Target[], rounds: nu
   )
   console.log()
   return verdicts
-}
-
-/** The ratio of two lanes for each start of their program. */
-export function ratiosByStart(samples: Samples, name: string, base: string): number[] {
-  const bases = valuesOf(samples, base)
-  return valuesOf(samples, name).map((value, start) => value / (bases[start] ?? Number.NaN))
 }
 
 function report({ name, ratios, goal }: { name: string; ratios: number[]; goal: number | undefined }): boolean {

@@ -29,6 +29,10 @@ const measured: Scenario[] = flags.quick
 const root = join(import.meta.dirname, '..', '..')
 const products = flags.against === undefined ? { product: root } : { old: resolve(flags.against), new: root }
 const targets = await startTargets({ starts, products, hasRelay: !isComparison })
+// The products are processes of their own and would run on without the benchmark.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void targets.close().finally(() => process.exit(1)))
+}
 try {
   console.log(`${starts} starts of each, ${rounds} interleaved rounds of each start, Node ${process.version}`)
   console.log(targets.placement)

@@ -44,13 +44,27 @@ async function measure({ name, request }: Lane, instance: Instance, scenario: Sc
   return ((instance.cpuSeconds() - before) * 1e6) / (result.requests * scenario.events)
 }
 
-/** One value for each start of a lane's program: the dearest and the cheapest quarter of its rounds do not count. */
+/** One value for each start of a lane's program. */
 export function valuesOf(samples: Samples, name: string): number[] {
-  return (samples.get(name) ?? []).map(values => {
-    const sorted = values.toSorted((left, right) => left - right)
-    const quarter = sorted.length >> 2
-    return mean(sorted.slice(quarter, sorted.length - quarter))
-  })
+  return (samples.get(name) ?? []).map(middleMean)
+}
+
+/**
+ * The ratio of two lanes for each start of their programs. The two were measured one after the other in every round, so that their
+ * ratio in a round says more than their means do: the machine itself may change its speed by half between rounds.
+ */
+export function ratiosByStart(samples: Samples, name: string, base: string): number[] {
+  const bases = samples.get(base) ?? []
+  return (samples.get(name) ?? []).map((values, start) =>
+    middleMean(values.map((value, round) => value / (bases[start]?.[round] ?? Number.NaN)))
+  )
+}
+
+/** The mean without the largest and the smallest quarter of the values. */
+function middleMean(values: readonly number[]): number {
+  const sorted = values.toSorted((left, right) => left - right)
+  const quarter = sorted.length >> 2
+  return mean(sorted.slice(quarter, sorted.length - quarter))
 }
 
 export function mean(values: readonly number[]): number {
