@@ -105,10 +105,10 @@ export function listReferences(body: Loose): string[] {
   return findParts(body.messages, 'tool_reference').map(part => part.tool_name)
 }
 
-/** The decision about its tools that a request proves, for the name of its test. */
+/** The decision that a request proves, for the name of its test: one about its tools, or that the recordings lie in the project. */
 export function nameDecision({ body }: RecordedRequest): string {
   if (body?.tools?.some((tool: Loose) => tool.defer_loading === true)) return 'decision 57: '
-  return body?.input?.some((item: Loose) => item.type === 'additional_tools') ? 'decision 68: ' : ''
+  return body?.input?.some((item: Loose) => item.type === 'additional_tools') ? 'decision 68: ' : 'decision 48: '
 }
 
 /** True when the request declares a search that the service runs, which only the v2 contract has. */

@@ -108,7 +108,9 @@ const scenarios: ReadonlyArray<[name: string, check: (t: Test, adapter: Adapter,
 const suite = await startSuite()
 
 for (const { version, adapter } of suite.seats) {
-  for (const [name, check] of scenarios) t.test(`${version} ${adapter.name}: ${name}`, t => check(t, adapter, version))
+  for (const [name, check] of scenarios) {
+    t.test(`decision 49: ${version} ${adapter.name}: ${name}`, t => check(t, adapter, version))
+  }
 }
 
 t.test('every connection of these tests stays on this machine', async t => {
