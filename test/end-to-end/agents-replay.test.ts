@@ -82,8 +82,7 @@ function checkChat(t: Test, request: RecordedRequest, { contract, chat }: { cont
   const files = turns.reduce((sum, turn) => sum + (turn.files ?? 0), 0)
   t.equal(files, listFiles(request).length, 'every file')
   // The v1 contract has no search, so there the declaration has no effect.
-  // biome-ignore lint/suspicious/noExplicitAny: a tool of the upstream has its kind as member.
-  const sent = (chat.body.tools ?? []).some((tool: any) => 'web_search' in tool)
+  const sent = (chat.body.tools ?? []).some((tool: object) => 'web_search' in tool)
   t.equal(sent, contract === 'v2' && declaresSearch(request), 'the declared search')
 }
 

@@ -25,7 +25,7 @@ export const chatParameters = {
   max_tokens: { class: 'supported', note: 'Has priority over max_completion_tokens.' },
   max_completion_tokens: supported,
   max_output_tokens: { class: 'supported', note: 'Another name of max_tokens, with priority over it.' },
-  stop: { class: 'supported', note: 'Up to four strings; the gateway cuts the response at the first match.' },
+  stop: { class: 'supported', note: 'The gateway cuts the response at the first match.' },
   ...toolParameters,
   response_format: {
     class: 'supported',

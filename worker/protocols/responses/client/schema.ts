@@ -25,7 +25,7 @@ export const responsesParameters = {
   top_p: supported,
   max_output_tokens: { class: 'supported', note: '0 counts as absent.' },
   max_tokens: { class: 'supported', note: 'Another name of max_output_tokens, which wins over it.' },
-  stop: { class: 'supported', note: 'Up to four strings; the gateway itself cuts the answer at the first match.' },
+  stop: { class: 'supported', note: 'The gateway cuts the response at the first match.' },
   ...toolParameters,
   text: {
     class: 'supported',
