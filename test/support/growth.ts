@@ -1,26 +1,36 @@
-// How the time of some work grows with its size, for tests that must not depend on how fast a machine is.
+// How the cost of some work grows with its size, for tests that must not depend on how fast a machine is.
 
 const LARGER = 8
+const RUNS = 5
 
-/** Processor time, because it does not grow while other processes have the processor. */
-function bestMs(work: () => void): number {
-  const times = Array.from({ length: 5 }, () => {
-    const before = process.cpuUsage()
-    work()
-    const { user, system } = process.cpuUsage(before)
-    return (user + system) / 1000
-  })
-  return Math.min(...times)
+/** The largest growth that still counts as linear: eight times the work may cost half as much again for each item. */
+export const LINEAR_GROWTH_MAX = 12
+
+/** Shorter times are blurred by the clock and by the first compilation. */
+const SHORTEST_MS = 0.5
+
+/** Processor time of this thread: it does not grow while other processes or the threads of the runtime have the processor. */
+function measureMs(work: () => void): number {
+  const before = process.threadCpuUsage()
+  work()
+  const { user, system } = process.threadCpuUsage(before)
+  return (user + system) / 1000
 }
 
 /**
- * How many times as long eight times the work takes: about eight where the time is linear, 64 where it is quadratic. The shorter
- * time is taken for at least a tenth of a millisecond, because the clock and the first compilation blur less than that.
- * @param prepare makes work of a size, which is then done some times.
+ * How many times as long eight times the work takes: about eight where the cost is linear, 64 where it is quadratic. Each size is
+ * measured several times, in turn, and its shortest time counts; a growth within the bound ends the measurement.
+ * @param prepare makes work of a size, which is then done once.
  */
 export function measureGrowth(size: number, prepare: (size: number) => () => void): number {
-  return bestMs(prepare(size * LARGER)) / Math.max(bestMs(prepare(size)), 0.1)
+  let smallMs = Number.POSITIVE_INFINITY
+  let largeMs = Number.POSITIVE_INFINITY
+  // The first run compiles the code.
+  prepare(size)()
+  for (let run = 0; run < RUNS; run++) {
+    smallMs = Math.min(smallMs, measureMs(prepare(size)))
+    largeMs = Math.min(largeMs, measureMs(prepare(size * LARGER)))
+    if (largeMs / Math.max(smallMs, SHORTEST_MS) <= LINEAR_GROWTH_MAX) break
+  }
+  return largeMs / Math.max(smallMs, SHORTEST_MS)
 }
-
-/** The largest growth that still counts as linear. */
-export const LINEAR_GROWTH_MAX = 30
