@@ -4,7 +4,7 @@
 
 export interface SemaphoreOptions {
   readonly slotsMax: number
-  /** Longest queue; one more waiter is refused. */
+  /** Longest queue, as the sum of the weights of its waiters; one more waiter is refused. */
   readonly waitersMax: number
   /** Longest wait in milliseconds; undefined waits without limit. */
   readonly waitMsMax: number | undefined
@@ -14,11 +14,11 @@ export interface Semaphore {
   /** Takes a slot and returns true, or returns false when none is free. */
   tryAcquire(): boolean
   /**
-   * Joins the queue after `tryAcquire` returned false. `settle` is called later and once: with true when the waiter has got a slot, with
+   * Joins the queue after `tryAcquire` returned false; `weight` is 1 unless given. `settle` is called later and once: with true when the waiter has got a slot, with
    * false when its wait was too long or the queue was closed. Returns the function that leaves the queue without a call of `settle`, or
    * undefined when the queue is full.
    */
-  wait(settle: (isGranted: boolean) => void): (() => void) | undefined
+  wait(settle: (isGranted: boolean) => void, weight?: number): (() => void) | undefined
   /** Gives one slot back; the first waiter gets it before this returns. */
   release(): void
   /** Refuses all waiters. */
@@ -30,17 +30,19 @@ export interface Semaphore {
 
 interface Waiter {
   readonly settle: (isGranted: boolean) => void
+  readonly weight: number
   timer: NodeJS.Timeout | undefined
 }
 
 /** Creates a semaphore whose slots are all free. Its timers do not keep the process running. */
 export function createSemaphore({ slotsMax, waitersMax, waitMsMax }: SemaphoreOptions): Semaphore {
   let held = 0
+  let waitingWeight = 0
   // A set keeps the order of arrival and deletes a waiter from the middle without a search.
   const waiters = new Set<Waiter>()
 
   function leave(waiter: Waiter): void {
-    waiters.delete(waiter)
+    if (waiters.delete(waiter)) waitingWeight -= waiter.weight
     clearTimeout(waiter.timer)
   }
 
@@ -55,10 +57,11 @@ export function createSemaphore({ slotsMax, waitersMax, waitMsMax }: SemaphoreOp
       held += 1
       return true
     },
-    wait(settle) {
-      if (waiters.size >= waitersMax) return undefined
-      const waiter: Waiter = { settle, timer: undefined }
+    wait(settle, weight = 1) {
+      if (waitingWeight + weight > waitersMax) return undefined
+      const waiter: Waiter = { settle, weight, timer: undefined }
       waiters.add(waiter)
+      waitingWeight += weight
       if (waitMsMax !== undefined) waiter.timer = setTimeout(() => refuse(waiter), waitMsMax).unref()
       return () => leave(waiter)
     },

@@ -94,7 +94,13 @@ function createRuntime(
 ): WorkerRuntime {
   const { settings, profiles, control, fingerprintKey, log, version } = options
   const routes = createRouteTable(profiles, settings)
-  const executors = createExecutors({ profiles, kinds, faces, settings, log, version })
+  const translator = createTranslator({
+    settings: { routes, providerOptions: readProviderOptions({ profiles, kinds, settings }) },
+    faces,
+    threads: settings.poolThreads,
+    thresholdBytes: settings.poolThresholdBytes
+  })
+  const executors = createExecutors({ profiles, kinds, faces, largeAnswers: translator, settings, log, version })
   const profileId = routes.dynamic?.profileId ?? NATIVE_PROFILE_ID
   const catalog = createCatalogReader({ control, executors, profileId, log })
   control.onRefreshWanted(() => catalog.warmUp())
@@ -112,12 +118,7 @@ function createRuntime(
     executors,
     observation,
     catalog,
-    translator: createTranslator({
-      settings: { routes, providerOptions: readProviderOptions({ profiles, kinds, settings }) },
-      faces,
-      threads: settings.poolThreads,
-      thresholdBytes: settings.poolThresholdBytes
-    }),
+    translator,
     clock: systemClock
   }
 }

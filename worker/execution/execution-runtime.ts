@@ -5,10 +5,12 @@ import type { ControlChannel } from '../control/control-channel.ts'
 import type { HttpRuntime } from '../http/http-runtime.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
 import type { Executors } from '../providers/types.ts'
+import type { Translator } from '../translation/translator.ts'
 
 export interface ExecutionRuntime extends HttpRuntime {
   readonly control: ControlChannel
   readonly routes: RouteTable
   readonly faces: ProviderFaces
   readonly executors: Executors
+  readonly translator: Translator
 }

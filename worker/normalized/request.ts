@@ -69,8 +69,10 @@ export interface Conversation {
 
 /** What the response repeats of the request: kept apart, because the messages may be gone when the response is written. */
 export interface RequestEcho {
-  /** Members of the body as the client sent them. */
+  /** Members of the body as the client sent them; none where `text` has them. */
   members: JsonObject
+  /** The members of the response that repeat the request, as JSON without the braces: of a request that was read in a thread. */
+  text?: string
   /** All text of the user, where a hosted tool may be asked with it. */
   userText?: string
 }

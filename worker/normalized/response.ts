@@ -74,6 +74,29 @@ export interface NormalizedResponse {
   metadata: Record<string, string>
 }
 
+/** About how many characters the texts of a response have, for the decision where it is written. */
+export function countCharacters({ items }: NormalizedResponse): number {
+  let characters = 0
+  for (const item of items) {
+    switch (item.type) {
+      case 'text':
+      case 'reasoning':
+      case 'refusal':
+        characters += item.text.length
+        break
+      case 'tool-call':
+        characters += item.arguments.length
+        break
+      case 'file':
+        characters += item.file.base64?.length ?? 0
+        break
+      case 'hosted-tool':
+        break
+    }
+  }
+  return characters
+}
+
 /** Adds events up to a response. One per response. */
 export interface ResponseAccumulator {
   /** Takes the next event. Throws the `GatewayError` of an `error` event. */

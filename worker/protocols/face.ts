@@ -69,11 +69,55 @@ export type WriteError = (error: GatewayError, context: { requestId: string }) =
 export interface ChatClientFace {
   /** Reads a parsed body. Raises `GatewayError` with the path of the field at fault. */
   readRequest(body: JsonObject, context: ReadContext): NormalizedRequest
+  /** Writes what the response repeats of a request: `RequestEcho.text`. Absent where responses repeat nothing. */
+  writeEchoText?(request: NormalizedRequest): string
   writeResponse(response: NormalizedResponse, context: ResponseContext): JsonObject
   createStreamWriter(context: ResponseContext): StreamWriter
   writeError: WriteError
   /** Returns a more exact error, where the protocol knows more about the request than the code that raised the error. */
   refineError?(error: GatewayError, request: NormalizedRequest): GatewayError
+}
+
+/** What a client face reads of a token count request. */
+export interface ReadTokenCount {
+  /** The members that select the model, with the same result as for a chat request. */
+  request: ModelRequest
+  /** The texts to count, none of them empty; the list may be. */
+  texts: string[]
+  extraHeaders?: JsonObject | undefined
+}
+
+/** The client's side of a token count. */
+export interface TokenCountClientFace {
+  /** An empty body is read as an object without members. */
+  readonly allowsEmptyBody?: boolean
+  /** Reads a parsed body. Raises `GatewayError` with the path of the field at fault. */
+  read(body: JsonObject, context: ReadContext): ReadTokenCount
+  writeResponse(totalTokens: number): object
+}
+
+/** Texts, or token ids that a tokenizer must still decode to texts. */
+export type EmbeddingsInput = { type: 'texts'; texts: string[] } | { type: 'tokens'; tokens: number[][] }
+
+/** What a client face reads of an embeddings request. */
+export interface ReadEmbeddings {
+  input: EmbeddingsInput
+  /** The model, trimmed; absent when the client named none. */
+  model?: string | undefined
+  /** The model as the client wrote it, where the response repeats it. */
+  requestedModel?: string
+  encoding: EmbeddingsEncoding
+  extraHeaders?: JsonObject | undefined
+}
+
+export type EmbeddingsEncoding = 'float' | 'base64'
+
+/** The client's side of an embeddings operation. */
+export interface EmbeddingsClientFace {
+  /** Reads a parsed body. Raises `GatewayError` with the path of the field at fault. */
+  read(body: JsonObject, context: ReadContext): ReadEmbeddings
+  /** @param context.model the model that the client sees. */
+  writeResponse(result: EmbeddingsResult, context: { model: string; encoding: EmbeddingsEncoding }): object
 }
 
 // The provider side.
@@ -109,9 +153,13 @@ export interface PendingAttachment {
   path: string
 }
 
-/** A chat request on a provider's wire. */
-export interface WrittenChat<Reading> extends WrittenCall {
+/** A call with a body. */
+export interface WrittenPost extends WrittenCall {
   body: JsonObject
+}
+
+/** A chat request on a provider's wire. */
+export interface WrittenChat<Reading> extends WrittenPost {
   attachments: PendingAttachment[]
   /** Data for the reader of the response: plain, because it may cross a thread boundary. */
   reading: Reading
@@ -166,7 +214,7 @@ export interface ProviderFace<Options = unknown, Reading = unknown> {
 }
 
 export interface EmbeddingsCodec<Options> {
-  write(call: EmbeddingsCall, options: Options): WrittenCall
+  write(call: EmbeddingsCall, options: Options): WrittenPost
   /** Raises `provider_protocol_error` unless there is exactly one vector of numbers for each of `count` texts. */
   read(body: unknown, context: { count: number; head: ResponseHead }): EmbeddingsResult
 }
@@ -178,7 +226,7 @@ export interface TokenCountCall {
 }
 
 export interface TokenCountCodec<Options> {
-  write(call: TokenCountCall, options: Options): WrittenCall
+  write(call: TokenCountCall, options: Options): WrittenPost
   /** Reads the tokens of each of `count` texts, in order. Raises `provider_protocol_error` for any other body. */
   read(body: unknown, context: { count: number }): number[]
 }

@@ -2,9 +2,13 @@
 // `providers/registry.ts`.
 
 import type { ClientProtocol } from '../normalized/index.ts'
+import { completionsEmbeddingsFace } from './completions/client/embeddings.ts'
 import { completionsFace } from './completions/client/face.ts'
+import { contentTokenCountFace } from './content/client/count-tokens.ts'
+import { batchEmbedContentsFace, embedContentFace } from './content/client/embeddings.ts'
 import { contentFace } from './content/client/face.ts'
-import type { ApiMode, ChatClientFace, ProviderFace } from './face.ts'
+import type { ApiMode, ChatClientFace, EmbeddingsClientFace, ProviderFace, TokenCountClientFace } from './face.ts'
+import { messagesTokenCountFace } from './messages/client/count-tokens.ts'
 import { messagesFace } from './messages/client/face.ts'
 import { nativeV1Face } from './native/v1/face.ts'
 import { nativeV2Face } from './native/v2/face.ts'
@@ -16,6 +20,23 @@ export const clientFaces: Readonly<Record<ClientProtocol, ChatClientFace>> = {
   messages: messagesFace,
   content: contentFace
 }
+
+/** The client faces of token counts, by protocol. */
+export const tokenCountFaces = {
+  messages: messagesTokenCountFace,
+  content: contentTokenCountFace
+} satisfies Partial<Record<ClientProtocol, TokenCountClientFace>>
+
+export type TokenCountProtocol = keyof typeof tokenCountFaces
+
+/** The client faces of embeddings, by operation: the content protocol has two. */
+export const embeddingsFaces = {
+  embeddings: completionsEmbeddingsFace,
+  embedContent: embedContentFace,
+  batchEmbedContents: batchEmbedContentsFace
+} satisfies Record<string, EmbeddingsClientFace>
+
+export type EmbeddingsOperation = keyof typeof embeddingsFaces
 
 /** The faces of each provider kind by API mode; a kind with one contract has the same face twice. */
 export type ProviderFaces = Readonly<Record<string, Readonly<Record<ApiMode, ProviderFace>>>>

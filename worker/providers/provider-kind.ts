@@ -4,6 +4,7 @@ import type { Logger } from '../../shared/logging.ts'
 import type { ProviderProfile } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
+import type { LargeAnswers } from './http/large-answers.ts'
 import type { ExecutorPool } from './types.ts'
 
 /** What every kind gets for its executors. */
@@ -11,6 +12,8 @@ export interface ExecutorDependencies {
   settings: Settings
   /** The faces of all kinds; a chat finds its own by the plan. */
   faces: ProviderFaces
+  /** Reads answers that are too large for the event loop. */
+  largeAnswers: LargeAnswers
   log: Logger
   /** The product's version, for the user agent. */
   version: string

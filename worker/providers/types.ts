@@ -3,9 +3,9 @@
 import type { CatalogModels } from '../../shared/catalog.ts'
 import type { Secret } from '../../shared/secret.ts'
 import type { ExecutionPlan } from '../bridge/resolve-route.ts'
-import type { EmbeddingsCall, EmbeddingsResult, NormalizedEvent, NormalizedRequest } from '../normalized/index.ts'
+import type { NormalizedEvent, NormalizedRequest } from '../normalized/index.ts'
 import type { CancelSignal } from '../performance/cancel-source.ts'
-import type { PendingAttachment, TokenCountCall } from '../protocols/face.ts'
+import type { PendingAttachment, ResponseHead, WrittenCall } from '../protocols/face.ts'
 
 /** On whose behalf a provider is called. */
 export type UpstreamAuthorization =
@@ -66,6 +66,18 @@ export interface ChatCall {
   reading: unknown
 }
 
+/** A call other than a chat, written on its provider's wire; its whole response is one body. */
+export interface ResourceCall extends Omit<WrittenCall, 'body'> {
+  plan: ExecutionPlan
+  operation: 'embeddings' | 'tokens'
+  body: Uint8Array
+}
+
+/** A response of status 200 that was taken whole. */
+export interface ResourceResponse extends ResponseHead {
+  bytes: Uint8Array
+}
+
 /** Takes a chat response: as events, or as bytes that are in the client's own protocol already. */
 export interface ResponseSink {
   /** Takes the events of one upstream read, at least one. False: send no more until `whenDrained` resolves. */
@@ -97,10 +109,15 @@ export interface Executor {
    * arrive as an `error` event. Resolves after the terminal event, or when `context.signal` was aborted.
    */
   chat(call: ChatCall, context: CallContext, sink: ResponseSink): Promise<void>
-  /** Absent where the provider has no embeddings. */
-  embed?(call: EmbeddingsCall, context: CallContext): Promise<EmbeddingsResult>
-  /** Tokens per text, in the order of the input. Absent where the provider counts none. */
-  countTokens?(call: TokenCountCall, context: CallContext): Promise<number[]>
+  /**
+   * Makes a call and resolves with what `read` makes of its response; what `read` raises about the response is a failure of the call.
+   * Absent where the provider has nothing but chats.
+   */
+  request?<Result>(
+    call: ResourceCall,
+    context: CallContext,
+    read: (response: ResourceResponse) => Promise<Result>
+  ): Promise<Result>
   /** Absent where the provider has no model list. */
   listModels?(context: CallContext): Promise<CatalogModels>
   /** Closes idle connections and waits for the busy ones. */

@@ -39,8 +39,8 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
       now: () => Math.floor(runtime.clock.nowMs() / 1000),
       needsFinalId: operation.needsFinalId?.(reply.request) === true
     }
-    const options = { reply, face, responseContext }
-    if (!call.request.isStream) return new WholeResponseSink(options)
+    const options = { reply, protocol, face, responseContext }
+    if (!call.request.isStream) return new WholeResponseSink(options, runtime.translator)
     const { keepAliveText = KEEP_ALIVE_COMMENT, streamType } = operation
     return new StreamSink(options, { keepAliveText, contentType: streamType })
   }
@@ -54,7 +54,7 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
       const sink = createSink(call, reply)
       try {
         await executor.chat(call, callContext, sink)
-        sink.finish()
+        await sink.finish()
       } catch (thrown) {
         const error = toGatewayError(thrown)
         if (!sink.fail(error)) throw thrown
@@ -70,7 +70,7 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
   ): Promise<void> {
     const { requestId, apiMode, body, signal } = request.context
     const job = { protocol, apiMode, bytes: body, context: { requestId, ...outside } }
-    const call = await runtime.translator.translate(job, signal)
+    const call = await runtime.translator.translateChat(job, signal)
     try {
       await deliver(call, reply)
     } catch (thrown) {

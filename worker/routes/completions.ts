@@ -9,7 +9,8 @@ import type { WorkerRuntime } from './worker-runtime.ts'
 
 export function registerCompletionsRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
   const chat = createChatHandler(runtime, { protocol: 'completions', face: completionsFace })
+  const embed = createEmbeddingsHandler(runtime, 'embeddings')
   const shared = { method: 'POST', family: 'completions', isModelRequest: true } as const
   mountOperation(app, { ...shared, path: '/chat/completions', handler: (request, reply) => chat(request, reply) })
-  mountOperation(app, { ...shared, path: '/embeddings', handler: createEmbeddingsHandler(runtime) })
+  mountOperation(app, { ...shared, path: '/embeddings', handler: (request, reply) => embed(request, reply) })
 }

@@ -2,25 +2,17 @@
 // pattern matches everything after `/models/`, and the codec splits it.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { countTokens } from '../execution/count-tokens.ts'
-import { embedTexts, planEmbeddings } from '../execution/embed.ts'
 import { sendJson } from '../http/respond.ts'
 import { mountOperation } from '../http/route-traits.ts'
-import { assertNever, type JsonObject } from '../normalized/index.ts'
-import { readCountTokensRequest, writeCountTokensResponse } from '../protocols/content/client/count-tokens.ts'
-import {
-  readBatchEmbedContentsRequest,
-  readEmbedContentRequest,
-  writeBatchEmbedContentsResponse,
-  writeEmbedContentResponse
-} from '../protocols/content/client/embeddings.ts'
+import { assertNever } from '../normalized/index.ts'
 import { contentArrayFace, contentFace } from '../protocols/content/client/face.ts'
 import { writeTunedModelList } from '../protocols/content/client/models.ts'
 import { findOperation, readOperationPath } from '../protocols/content/client/path.ts'
 import { CONTENT_ARRAY_MEDIA_TYPE } from '../protocols/content/client/stream.ts'
-import { readJsonObject } from '../translation/json-body.ts'
 import { createChatHandler } from './chat.ts'
+import { createEmbeddingsHandler } from './embeddings.ts'
 import { createModelHandlers } from './models.ts'
+import { createTokenCountHandler } from './token-count.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 /** The last two are for SDKs that append `/v1beta` to a base URL that already has a version. */
@@ -37,48 +29,29 @@ export function registerContentRoutes(app: FastifyInstance, runtime: WorkerRunti
     streamType: CONTENT_ARRAY_MEDIA_TYPE
   })
 
+  const count = createTokenCountHandler(runtime, protocol)
+  const embed = createEmbeddingsHandler(runtime, 'embedContent')
+  const embedBatch = createEmbeddingsHandler(runtime, 'batchEmbedContents')
+
   function operate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { model, operation } = readOperationPath(readRest(request))
+    const outside = { path: { model, isStream: false } }
     switch (operation) {
       case 'generateContent':
-        return generate(request, reply, { path: { model, isStream: false } })
+        return generate(request, reply, outside)
       case 'streamGenerateContent': {
         const isArray = request.context.query.alt === 'json'
         return (isArray ? generateArray : generate)(request, reply, { path: { model, isStream: true } })
       }
       case 'countTokens':
-        return count(request, reply, model)
+        return count(request, reply, outside)
       case 'embedContent':
-        return embed(request, reply, model)
+        return embed(request, reply, outside)
       case 'batchEmbedContents':
-        return embedBatch(request, reply, model)
+        return embedBatch(request, reply, outside)
       default:
         return assertNever(operation)
     }
-  }
-
-  async function count(request: FastifyRequest, reply: FastifyReply, model: string): Promise<void> {
-    const { texts, extraHeaders } = readCountTokensRequest(readLenientBody(request))
-    const counts = await countTokens(runtime, request.context, {
-      request: { model },
-      texts,
-      extraHeaders
-    })
-    send(reply, writeCountTokensResponse(counts.reduce((sum, tokens) => sum + tokens, 0)))
-  }
-
-  async function embed(request: FastifyRequest, reply: FastifyReply, model: string): Promise<void> {
-    const { texts, extraHeaders } = readEmbedContentRequest(readJsonObject(request.context.body))
-    const { context } = request
-    const plan = planEmbeddings(runtime, context, model)
-    send(reply, writeEmbedContentResponse(await embedTexts(runtime, { context, plan }, { texts, extraHeaders })))
-  }
-
-  async function embedBatch(request: FastifyRequest, reply: FastifyReply, model: string): Promise<void> {
-    const { texts, extraHeaders } = readBatchEmbedContentsRequest(readJsonObject(request.context.body))
-    const { context } = request
-    const plan = planEmbeddings(runtime, context, model)
-    send(reply, writeBatchEmbedContentsResponse(await embedTexts(runtime, { context, plan }, { texts, extraHeaders })))
   }
 
   const family = 'content'
@@ -121,12 +94,6 @@ function mountBeta(
 /** The part of the URL after `/models/`, decoded once. */
 function readRest(request: FastifyRequest): string {
   return (request.params as { '*'?: string })['*'] ?? ''
-}
-
-/** The body of a count; an empty body is read as an object without members. */
-function readLenientBody(request: FastifyRequest): JsonObject {
-  const { body } = request.context
-  return body.length === 0 ? {} : readJsonObject(body)
 }
 
 function send(reply: FastifyReply, body: object): void {

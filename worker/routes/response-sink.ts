@@ -6,23 +6,27 @@ import type { RequestContext } from '../http/request-context.ts'
 import { sendJson, sendWhole } from '../http/respond.ts'
 import {
   accumulateEvents,
+  type ClientProtocol,
+  countCharacters,
   type GatewayError,
   type NormalizedEvent,
   type NormalizedResponse
 } from '../normalized/index.ts'
 import type { ChatClientFace, ResponseContext, StreamWriter } from '../protocols/face.ts'
 import type { ByteSink, RelayHead, ResponseSink } from '../providers/types.ts'
+import type { Translator } from '../translation/translator.ts'
 
 /** A sink with the two functions that end it; the route that created the sink calls them. */
 export interface ClientSink extends ResponseSink {
-  /** Ends the response. */
-  finish(): void
+  /** Ends the response. Rejects with the error of a response that cannot be written. */
+  finish(): Promise<void>
   /** Ends a started response with an error in the client's form. False when nothing has been sent yet: the caller raises the error. */
   fail(error: GatewayError): boolean
 }
 
 export interface SinkOptions {
   reply: FastifyReply
+  protocol: ClientProtocol
   face: ChatClientFace
   responseContext: ResponseContext
 }
@@ -36,11 +40,13 @@ export interface StreamOptions {
 /** The sink of a response that is sent as one body. */
 export class WholeResponseSink implements ClientSink {
   readonly #options: SinkOptions
+  readonly #translator: Translator
   #response: NormalizedResponse | undefined
   #relayed: { head: RelayHead; pieces: Uint8Array[] } | undefined
 
-  constructor(options: SinkOptions) {
+  constructor(options: SinkOptions, translator: Translator) {
     this.#options = options
+    this.#translator = translator
   }
 
   push(events: readonly NormalizedEvent[]): boolean {
@@ -58,8 +64,8 @@ export class WholeResponseSink implements ClientSink {
     return Promise.resolve()
   }
 
-  finish(): void {
-    const { reply, face, responseContext } = this.#options
+  async finish(): Promise<void> {
+    const { reply } = this.#options
     if (this.#relayed !== undefined) {
       const { head, pieces } = this.#relayed
       sendWhole(reply, {
@@ -70,12 +76,31 @@ export class WholeResponseSink implements ClientSink {
       })
     } else if (this.#response !== undefined) {
       if (this.#response.usage !== null) reply.request.context.usage(this.#response.usage)
-      sendJson(reply, 200, {}, JSON.stringify(face.writeResponse(this.#response, responseContext)))
+      const isLarge = this.#translator.isLarge(this.#countCharacters(this.#response))
+      sendJson(reply, 200, {}, isLarge ? await this.#writeInThread(this.#response) : this.#write(this.#response))
     }
   }
 
   fail(): boolean {
     return false
+  }
+
+  #write(response: NormalizedResponse): string {
+    const { face, responseContext } = this.#options
+    return JSON.stringify(face.writeResponse(response, responseContext))
+  }
+
+  async #writeInThread(response: NormalizedResponse): Promise<string | Uint8Array> {
+    const { reply, protocol, responseContext } = this.#options
+    const { now, ...context } = responseContext
+    const job = { protocol, response, context, completedAt: now?.() ?? context.createdAt }
+    const characters = this.#countCharacters(response)
+    return (await this.#translator.writeChatAnswer(job, characters, reply.request.context.signal)).body
+  }
+
+  /** About how long the written response is: its own texts, and what it repeats of a large request. */
+  #countCharacters(response: NormalizedResponse): number {
+    return countCharacters(response) + (this.#options.responseContext.request.echo?.text?.length ?? 0)
   }
 }
 
@@ -113,7 +138,7 @@ export class StreamSink implements ClientSink {
     return this.#stream?.whenDrained() ?? Promise.resolve()
   }
 
-  finish(): void {
+  async finish(): Promise<void> {
     // The drain deadline ended the upstream call: a client that is still connected gets the reason as a stream error.
     if (this.#stream !== undefined && this.#context.isAborted) throw this.#context.signal.reason
     this.#stream?.end()

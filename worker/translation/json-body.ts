@@ -1,6 +1,13 @@
-// Reads the bytes of a request body as a JSON object; all families share the three error texts (operations contract, section 1.1).
-// Pure: it also runs in the threads of the pool.
-import { GatewayError, isJsonObject, isTooDeep, JSON_DEPTH_MAX, type JsonObject } from '../normalized/index.ts'
+// Reads the bytes of a request body as a JSON object, with the same error texts in all families (operations contract, section 1.1), and
+// the bytes of a provider's answer. Pure: it also runs in the threads of the pool.
+import {
+  GatewayError,
+  isJsonObject,
+  isTooDeep,
+  JSON_DEPTH_MAX,
+  type JsonObject,
+  type JsonValue
+} from '../normalized/index.ts'
 
 /**
  * Reads a body as a JSON object. Raises `invalid_json` when it is empty or blank, not JSON, not an object, or nested too deep.
@@ -15,6 +22,15 @@ export function readJsonObject(bytes: Uint8Array): JsonObject {
     throw invalidJson(`Invalid JSON body: nested deeper than ${JSON_DEPTH_MAX} levels.`)
   }
   return value
+}
+
+/** Reads a provider's answer. Raises `provider_protocol_error` when it is no JSON. */
+export function readResponseJson(bytes: Uint8Array): JsonValue {
+  try {
+    return JSON.parse(toText(bytes))
+  } catch {
+    throw new GatewayError('provider_protocol_error', { cause: 'invalid_json_response' })
+  }
 }
 
 function toText(bytes: Uint8Array): string {

@@ -1,40 +1,68 @@
 // Entry of a pool thread: bytes in, bytes out. Bodies that are sent here are never parsed on the event loop.
 
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina'
-import { assertNever, toGatewayError } from '../normalized/index.ts'
+import { toGatewayError } from '../normalized/index.ts'
 import { providerFaces } from '../protocols/registry.ts'
+import type { TranslationSettings } from './chat.ts'
+import { summarizeRequest } from './request-summary.ts'
+import { runTask, type TaskMessage } from './tasks.ts'
 import { decodeTokens } from './token-decoding.ts'
-import { type TranslationSettings, translateChat } from './translate.ts'
-import type { PoolResult, PoolTask, TransferredError } from './types.ts'
+import type { TaskEnvironment, TaskResult, TransferredError } from './types.ts'
 
 const { settings } = workerData as { settings: TranslationSettings }
+const environment: TaskEnvironment = { settings, faces: providerFaces, decodeTokens }
 
-export default async function run(task: PoolTask): Promise<unknown> {
+export default async function run(message: TaskMessage): Promise<unknown> {
   try {
-    switch (task.type) {
-      case 'translate': {
-        const translated = translateChat(task.job, settings, providerFaces)
-        // Copied, because small Node buffers share one ArrayBuffer, and transferring it would detach the others.
-        const body = new Uint8Array(translated.body)
-        const value = { ...translated, request: { ...translated.request, messages: [] }, body }
-        return move({ [transferableSymbol]: [body.buffer], [valueSymbol]: { ok: true, value } })
-      }
-      case 'decode-tokens':
-        return { ok: true, value: await decodeTokens(task.job) }
-      default:
-        return assertNever(task)
-    }
+    const value = await runMessage(message)
+    const transfers: ArrayBuffer[] = []
+    return move({ [transferableSymbol]: transfers, [valueSymbol]: { ok: true, value: detachBytes(value, transfers) } })
   } catch (thrown) {
-    return { ok: false, error: writeTransferredError(thrown) } satisfies PoolResult<never>
+    return { ok: false, error: writeTransferredError(thrown) } satisfies TaskResult<never>
   }
+}
+
+async function runMessage(message: TaskMessage): Promise<unknown> {
+  if (message.name !== 'translate-chat') return runTask(message.name, message.job, environment)
+  const translated = await runTask(message.name, message.job, environment)
+  return { ...translated, request: summarizeRequest(translated.request, message.job.protocol) }
+}
+
+/** A body of a result: text or bytes, in the result itself or in its call. */
+interface WithBody {
+  body?: unknown
+  call?: WithBody
+}
+
+/** The result with its bodies as bytes that are moved to the event loop instead of being copied there. */
+function detachBytes(value: unknown, transfers: ArrayBuffer[]): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const { body, call } = value as WithBody
+  const detached: WithBody = { ...value }
+  if (call !== undefined) detached.call = detachBytes(call, transfers) as WithBody
+  if (typeof body === 'string' || body instanceof Uint8Array) {
+    // Copied, because small Node buffers share one ArrayBuffer, and transferring it would detach the others.
+    const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : new Uint8Array(body)
+    transfers.push(bytes.buffer)
+    detached.body = bytes
+  }
+  return detached
 }
 
 function writeTransferredError(thrown: unknown): TransferredError {
   const error = toGatewayError(thrown)
   // An internal error is rethrown unchanged, because its stack is needed.
   if (error.code === 'internal_error') throw thrown
-  const transferred: TransferredError = { code: error.code, message: error.message }
-  if (error.param !== undefined) transferred.param = error.param
-  if (error.reason !== undefined) transferred.reason = error.reason
-  return transferred
+  const { code, message, status, kind, param, reason, retryAfter, cause } = error
+  // A cause is for the log only, and not every object can be transferred.
+  return {
+    code,
+    message,
+    status,
+    kind,
+    param,
+    reason,
+    retryAfter,
+    cause: cause === undefined ? undefined : String(cause)
+  }
 }

@@ -1,106 +1,104 @@
-// Decides where a body is translated: inline, or in the pool when it is so large that parsing it would delay every other request of this
-// worker. The pool costs more processor time in total, so small bodies stay inline (ADR 2026-11-21-translation-pool).
+// Decides where a task of the translation runs: inline, or in a thread when its body is so large that it would delay every other request
+// of this worker. A thread costs more processor time in total, so small bodies stay inline (ADR 2026-11-21-translation-pool).
 
-import { extname, join } from 'node:path'
-import type { Piscina } from 'piscina'
-import { GatewayError } from '../normalized/index.ts'
-import { type CancelSignal, toAbortSignal } from '../performance/cancel-source.ts'
+import { type CancelSignal, CancelSource } from '../performance/cancel-source.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
+import type { LargeAnswers } from '../providers/http/large-answers.ts'
 import type { ChatCall } from '../providers/types.ts'
+import type { TranslationSettings } from './chat.ts'
+import { type Job, type Result, runTask, type TaskName } from './tasks.ts'
+import { createThreadPool, type Work } from './thread-pool.ts'
 import { decodeTokens } from './token-decoding.ts'
-import { type TranslationSettings, translateChat } from './translate.ts'
-import type { PoolResult, PoolTask, TokenDecodingJob, TranslationJob } from './types.ts'
+import type {
+  ChatAnswerJob,
+  ChatJob,
+  EmbeddingsAnswer,
+  EmbeddingsAnswerJob,
+  EmbeddingsJob,
+  TaskEnvironment,
+  TokenCountAnswerJob,
+  TokenCountJob,
+  TokenDecodingJob,
+  TranslatedEmbeddings,
+  TranslatedTokenCount,
+  WrittenAnswer
+} from './types.ts'
 
-/** How long an idle thread lives: a burst of large bodies reuses it, and a worker without large bodies has none. */
-const THREAD_IDLE_MS = 30_000
-
-export interface Translator {
-  /** Translates a chat body. Rejects with `GatewayError`. */
-  translate(job: TranslationJob, signal: CancelSignal): Promise<ChatCall>
-  /** Decodes token ids into texts. Rejects with `GatewayError`. */
-  decodeTokens(job: TokenDecodingJob, signal: CancelSignal): Promise<string[]>
+/** Every method rejects with `GatewayError`: `gateway_overloaded` when no thread becomes free in time, and the errors of its task. */
+export interface Translator extends LargeAnswers {
+  translateChat(job: ChatJob, signal: CancelSignal): Promise<ChatCall>
+  /** Writes a response of so many characters that this must not happen on the event loop: `isLarge` tells. */
+  writeChatAnswer(job: ChatAnswerJob, characters: number, signal: CancelSignal): Promise<WrittenAnswer>
+  translateTokenCount(job: TokenCountJob, signal: CancelSignal): Promise<TranslatedTokenCount>
+  answerTokenCount(job: TokenCountAnswerJob, signal: CancelSignal): Promise<WrittenAnswer>
+  translateEmbeddings(job: EmbeddingsJob, signal: CancelSignal): Promise<TranslatedEmbeddings>
+  answerEmbeddings(job: EmbeddingsAnswerJob, signal: CancelSignal): Promise<EmbeddingsAnswer>
   /** Ends the threads. */
   close(): Promise<void>
 }
 
 export interface TranslatorOptions {
   settings: TranslationSettings
-  /** The faces for inline translation; pool threads have those of the registry. */
+  /** The faces for inline tasks; threads have those of the registry. */
   faces: ProviderFaces
-  /** 0 translates everything inline. */
+  /** 0 runs everything inline. */
   threads: number
-  /** Bodies from this size on go to the pool. */
+  /** Tasks with so many bytes or more run in a thread. */
   thresholdBytes: number
 }
 
-export function createTranslator(options: TranslatorOptions): Translator {
-  const { settings, faces, threads, thresholdBytes } = options
-  const queueMax = 2 * threads
-  let opening: Promise<Piscina> | undefined
-
-  /** The pool, or undefined when its queue is full: then the work is done inline, so that the queue stays bounded. */
-  async function findRoom(): Promise<Piscina | undefined> {
-    if (threads === 0) return undefined
-    opening ??= openPool(options, queueMax)
-    const pool = await opening
-    return pool.queueSize < queueMax ? pool : undefined
+export function createTranslator({ settings, faces, threads, thresholdBytes }: TranslatorOptions): Translator {
+  const pool = threads === 0 ? undefined : createThreadPool({ settings, threads })
+  const environment: TaskEnvironment = {
+    settings,
+    faces,
+    // The tables of the tokenizers are large, so only threads hold them.
+    decodeTokens: job =>
+      pool === undefined ? decodeTokens(job) : pool.run('decode-tokens', ofTokens(job), NEVER_CANCELLED)
   }
 
-  async function translateInPool(job: TranslationJob, signal: CancelSignal): Promise<ChatCall> {
-    const pool = await findRoom()
-    if (pool === undefined) return translateChat(job, settings, faces)
-    const bytes = takeWholeBuffer(job.bytes)
-    return runTask(pool, { type: 'translate', job: { ...job, bytes } }, { signal, transfer: [bytes.buffer] })
+  function isLarge(byteLength: number): boolean {
+    return pool !== undefined && byteLength >= thresholdBytes
+  }
+
+  async function run<Name extends TaskName>(
+    name: Name,
+    work: Work<Job<Name>>,
+    signal: CancelSignal
+  ): Promise<Result<Name>> {
+    return pool !== undefined && work.bytes >= thresholdBytes
+      ? pool.run(name, work, signal)
+      : runTask(name, work.job, environment)
   }
 
   return {
-    async translate(job, signal) {
-      const isLarge = threads > 0 && job.bytes.byteLength >= thresholdBytes
-      return isLarge ? translateInPool(job, signal) : translateChat(job, settings, faces)
-    },
-    async decodeTokens(job, signal) {
-      const pool = await findRoom()
-      return pool === undefined
-        ? decodeTokens(job)
-        : runTask(pool, { type: 'decode-tokens', job }, { signal, transfer: [] })
-    },
-    async close() {
-      const pool = await opening
-      await pool?.destroy()
-    }
+    isLarge,
+    translateChat: (job, signal) => run('translate-chat', ofRequest(job), signal),
+    readChat: (answer, signal) => run('read-chat-answer', ofAnswer(answer), signal),
+    writeChatAnswer: (job, characters, signal) =>
+      run('write-chat-answer', { job, bytes: characters, lane: 'answers' }, signal),
+    translateTokenCount: (job, signal) => run('translate-token-count', ofRequest(job), signal),
+    answerTokenCount: (job, signal) => run('answer-token-count', ofAnswer(job), signal),
+    translateEmbeddings: (job, signal) => run('translate-embeddings', ofRequest(job), signal),
+    answerEmbeddings: (job, signal) => run('answer-embeddings', ofAnswer(job), signal),
+    close: async () => pool?.close()
   }
 }
 
-/** Loads the pool library on first use: most workers never receive a body that is large enough. */
-async function openPool(options: TranslatorOptions, queueMax: number): Promise<Piscina> {
-  const { Piscina } = await import('piscina')
-  return new Piscina({
-    filename: join(import.meta.dirname, `thread${extname(import.meta.filename)}`),
-    minThreads: 0,
-    maxThreads: options.threads,
-    maxQueue: queueMax,
-    idleTimeout: THREAD_IDLE_MS,
-    workerData: { settings: options.settings }
-  })
+/** What a decoding of token ids waits for is bounded by the queue alone. */
+const NEVER_CANCELLED = new CancelSource()
+
+const TOKEN_BYTES = 8
+
+function ofRequest<Request extends { bytes: Uint8Array }>(job: Request): Work<Request> {
+  return { job, bytes: job.bytes.byteLength, lane: 'requests' }
 }
 
-async function runTask<Value>(
-  pool: Piscina,
-  task: PoolTask,
-  options: { signal: CancelSignal; transfer: ArrayBuffer[] }
-): Promise<Value> {
-  const run = pool.run(task, { signal: toAbortSignal(options.signal), transferList: options.transfer })
-  const result: PoolResult<Value> = await run.catch((thrown: unknown) => {
-    throw options.signal.aborted ? options.signal.reason : thrown
-  })
-  if (result.ok) return result.value
-  const { code, ...description } = result.error
-  throw new GatewayError(code, description)
+function ofAnswer<Answer extends { bytes: Uint8Array }>(job: Answer): Work<Answer> {
+  return { job, bytes: job.bytes.byteLength, lane: 'answers' }
 }
 
-/** The bytes in an ArrayBuffer that holds nothing else, so that transferring it detaches no other bytes. */
-function takeWholeBuffer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  const { buffer } = bytes
-  const isWhole = bytes.byteOffset === 0 && bytes.byteLength === buffer.byteLength && buffer instanceof ArrayBuffer
-  return isWhole ? new Uint8Array(buffer) : new Uint8Array(bytes)
+function ofTokens(job: TokenDecodingJob): Work<TokenDecodingJob> {
+  const tokens = job.texts.reduce((sum, text) => sum + text.length, 0)
+  return { job, bytes: tokens * TOKEN_BYTES, lane: 'requests' }
 }

@@ -1,15 +1,88 @@
-// The jobs of the translation, inline or in a pool thread, and the form in which their results cross a thread boundary.
+// The jobs of the translation, inline or in a thread, and the form in which their results cross a thread boundary.
 
-import type { ClientProtocol, ErrorCode } from '../normalized/index.ts'
-import type { ApiMode, ReadContext } from '../protocols/face.ts'
+import type {
+  ClientProtocol,
+  ErrorCode,
+  GatewayErrorOptions,
+  JsonObject,
+  NormalizedResponse
+} from '../normalized/index.ts'
+import type { ApiMode, EmbeddingsEncoding, ReadContext, ResponseContext, ResponseHead } from '../protocols/face.ts'
+import type { EmbeddingsOperation, ProviderFaces, TokenCountProtocol } from '../protocols/registry.ts'
+import type { ResourceCall } from '../providers/types.ts'
+import type { TranslationSettings } from './chat.ts'
 
-export interface TranslationJob {
-  protocol: ClientProtocol
+/** What every job that begins with a client's body has. */
+interface RequestJob {
   apiMode: ApiMode
   /** The client's body, decompressed. */
   bytes: Uint8Array
   /** The facts of the request that are not in its body. */
   context: ReadContext
+}
+
+export interface ChatJob extends RequestJob {
+  protocol: ClientProtocol
+}
+
+/** A whole response to write in the client's form. */
+export interface ChatAnswerJob {
+  protocol: ClientProtocol
+  response: NormalizedResponse
+  context: Omit<ResponseContext, 'now'>
+  /** Seconds since the epoch. */
+  completedAt: number
+}
+
+export interface TokenCountJob extends RequestJob {
+  protocol: TokenCountProtocol
+}
+
+export interface EmbeddingsJob extends RequestJob {
+  operation: EmbeddingsOperation
+}
+
+interface TranslatedTexts {
+  /** How many texts the call has. */
+  count: number
+  extraHeaders: JsonObject | undefined
+}
+
+/** Without a call when there is no text to count. */
+export interface TranslatedTokenCount extends TranslatedTexts, Pick<ResourceCall, 'plan'> {
+  call?: ResourceCall
+}
+
+export interface TranslatedEmbeddings extends TranslatedTexts {
+  call: ResourceCall
+  /** For the writer of the response. */
+  answer: { model: string; encoding: EmbeddingsEncoding }
+}
+
+/** What every job that begins with the bytes of a provider's answer has. */
+interface AnswerJob extends Pick<ResourceCall, 'plan'> {
+  bytes: Uint8Array
+  head: ResponseHead
+  /** How many texts the call had. */
+  count: number
+}
+
+export interface TokenCountAnswerJob extends AnswerJob {
+  protocol: TokenCountProtocol
+}
+
+export interface EmbeddingsAnswerJob extends AnswerJob, Pick<TranslatedEmbeddings, 'answer'> {
+  operation: EmbeddingsOperation
+}
+
+/** A body for the client: JSON text, or its bytes where a thread has written it. */
+export interface WrittenAnswer {
+  body: string | Uint8Array
+}
+
+export interface EmbeddingsAnswer extends WrittenAnswer {
+  /** null when the provider reported none. */
+  promptTokens: number | null
 }
 
 /** Token ids of one text, and the model whose tokenizer made them. */
@@ -18,15 +91,18 @@ export interface TokenDecodingJob {
   texts: number[][]
 }
 
-/** The tasks of a pool thread. */
-export type PoolTask = { type: 'translate'; job: TranslationJob } | { type: 'decode-tokens'; job: TokenDecodingJob }
-
-/** An expected failure that crosses a thread boundary as plain data, because an `Error` object would lose its code. */
-export interface TransferredError {
-  code: ErrorCode
-  message: string
-  param?: string
-  reason?: string
+/** What the tasks use besides their jobs. */
+export interface TaskEnvironment {
+  settings: TranslationSettings
+  faces: ProviderFaces
+  /** Decodes token ids into texts. Rejects with `GatewayError`. */
+  decodeTokens(job: TokenDecodingJob): Promise<string[]>
 }
 
-export type PoolResult<Value> = { ok: true; value: Value } | { ok: false; error: TransferredError }
+/** An expected failure that crosses a thread boundary as plain data, because an `Error` object would lose its code. */
+export interface TransferredError extends GatewayErrorOptions {
+  code: ErrorCode
+  message: string
+}
+
+export type TaskResult<Value> = { ok: true; value: Value } | { ok: false; error: TransferredError }

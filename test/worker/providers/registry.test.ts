@@ -9,6 +9,7 @@ import { createExecutors, providerKinds, readProviderOptions } from '../../../wo
 import { createSingleExecutorPool } from '../../../worker/providers/single-executor-pool.ts'
 import type { Executor } from '../../../worker/providers/types.ts'
 import { wordCall } from './support/http.ts'
+import { readsInline } from './support/large-answers.ts'
 import { createMemoryLog } from './support/log.ts'
 import { contextOf, createSink } from './support/native.ts'
 
@@ -47,6 +48,7 @@ function createFakeExecutors(ended: string[] = []) {
     profiles: profilesOf('chat_compatible', 'chat_compatible'),
     kinds: { chat_compatible: createFakeKind(ended) },
     faces: providerFaces,
+    largeAnswers: readsInline,
     settings,
     log: createMemoryLog().log,
     version: '1.2.3'
@@ -110,6 +112,12 @@ t.test('a kind that is not registered is a fault of the program', async t => {
   const profiles = profilesOf('content_compatible')
   const message = 'The provider kind content_compatible is not registered.'
   t.throws(() => readProviderOptions({ profiles, settings }), { message })
-  const dependencies = { faces: providerFaces, settings, log: createMemoryLog().log, version: '1' }
+  const dependencies = {
+    faces: providerFaces,
+    largeAnswers: readsInline,
+    settings,
+    log: createMemoryLog().log,
+    version: '1'
+  }
   t.throws(() => createExecutors({ profiles, ...dependencies }), { message })
 })

@@ -8,11 +8,13 @@ import { findProviderFace, type ProviderFaces } from '../../protocols/registry.t
 import type { CallContext, ChatCall } from '../types.ts'
 import type { ProviderCall, ProviderClient } from './client.ts'
 import type { ExecutorHooks } from './hooks.ts'
+import type { Anomaly, LargeAnswers } from './large-answers.ts'
 
 export interface ChatDependencies {
   client: ProviderClient
   faces: ProviderFaces
   hooks: ExecutorHooks
+  largeAnswers: LargeAnswers
   log: Logger
   /** Whether bodies of requests may appear in the log at its debug level. */
   logsPayloads: boolean
@@ -55,19 +57,30 @@ export function openChatReader(
   return findChatFace(dependencies, call).createReader(call.reading, head, {
     createNonce: randomUUID,
     onAnomaly(anomaly, details) {
-      dependencies.log.warn(
-        { event: 'upstream_anomaly', request_id: context.requestId, anomaly, ...details },
-        'A response of the upstream has an anomaly'
-      )
-      context.onAnomaly?.(anomaly, details)
+      reportAnomaly(dependencies, context, { anomaly, details })
     }
   })
 }
 
-/** A filter for the stop strings that the gateway applies itself; undefined for a request without any. */
-export function openStopFilter({ request }: ChatCall): StopSequenceFilter | undefined {
-  const stops = request.sampling.stop?.filter(stop => stop !== '')
-  return stops === undefined || stops.length === 0 ? undefined : createStopSequenceFilter(stops)
+/** Reports an anomaly in a usable response: to its request, and with one line in the log. */
+export function reportAnomaly({ log }: ChatDependencies, context: CallContext, { anomaly, details }: Anomaly): void {
+  log.warn(
+    { event: 'upstream_anomaly', request_id: context.requestId, anomaly, ...details },
+    'A response of the upstream has an anomaly'
+  )
+  context.onAnomaly?.(anomaly, details)
+}
+
+/** The stop strings that the gateway applies itself. */
+export function listStops({ request }: ChatCall): readonly string[] {
+  return request.sampling.stop?.filter(stop => stop !== '') ?? NO_STOPS
+}
+
+const NO_STOPS: readonly string[] = []
+
+/** A filter for the stop strings; undefined when there are none. */
+export function openStopFilter(stops: readonly string[]): StopSequenceFilter | undefined {
+  return stops.length === 0 ? undefined : createStopSequenceFilter(stops)
 }
 
 /** Enough of a body to see what was sent, and little enough to keep a debug log small. */

@@ -10,6 +10,7 @@ import {
   type ChatDependencies,
   describeChatCall,
   findChatFace,
+  listStops,
   openChatReader,
   openStopFilter,
   uploadAttachments
@@ -153,7 +154,7 @@ class StreamSession implements ExchangeReceiver {
     const delivery = new EventDelivery({
       sink: this.#sink,
       context: this.#context,
-      filter: openStopFilter(this.#call),
+      filter: openStopFilter(listStops(this.#call)),
       completer: this.#dependencies.hooks.eventCompleter,
       control,
       done: this.#done

@@ -6,11 +6,13 @@ import { contentFailure } from './call-failure.ts'
 import {
   type ChatDependencies,
   describeChatCall,
+  listStops,
   openChatReader,
-  openStopFilter,
+  reportAnomaly,
   uploadAttachments
 } from './chat-call.ts'
 import { reportCallFailure } from './failure-report.ts'
+import { cutAtStop } from './large-answers.ts'
 import type { BufferedResponse } from './whole-response.ts'
 
 /** Runs a chat and pushes all events of its response at once. Rejects with `GatewayError`; nothing was pushed then. */
@@ -22,27 +24,39 @@ export async function completeChat(
 ): Promise<void> {
   const body = call.attachments.length === 0 ? call.body : await uploadAttachments(dependencies, call, context)
   const response = await dependencies.client.fetch(describeChatCall(dependencies, call, body, context), context)
-  const events = cutAtStop(call, readEvents(dependencies, call, context, response))
+  const events = await readResponse(dependencies, call, context, response)
   const completer = dependencies.hooks.eventCompleter
   const isIncomplete = completer?.isNeeded(events, context) === true
   sink.push(isIncomplete ? await completer.complete(events, context) : events)
 }
 
-function readEvents(
+async function readResponse(
   dependencies: ChatDependencies,
   call: ChatCall,
   context: CallContext,
   response: BufferedResponse
-): NormalizedEvent[] {
+): Promise<NormalizedEvent[]> {
   try {
-    return openChatReader(dependencies, call, context, response).readBody(response.bytes)
+    const { bytes } = response
+    if (dependencies.largeAnswers.isLarge(bytes.byteLength)) {
+      return await readInThread(dependencies, call, context, response)
+    }
+    return cutAtStop(openChatReader(dependencies, call, context, response).readBody(bytes), listStops(call))
   } catch (thrown) {
     if (GatewayError.is(thrown)) reportCallFailure(dependencies.log, contentFailure(thrown), context, 'chat')
     throw thrown
   }
 }
 
-function cutAtStop(call: ChatCall, events: NormalizedEvent[]): NormalizedEvent[] {
-  const filter = openStopFilter(call)
-  return filter === undefined ? events : [...filter.push(events), ...filter.finish()]
+async function readInThread(
+  dependencies: ChatDependencies,
+  call: ChatCall,
+  context: CallContext,
+  { bytes, ...head }: BufferedResponse
+): Promise<NormalizedEvent[]> {
+  const { plan, reading } = call
+  const answer = { plan, reading, head, bytes, stops: listStops(call) }
+  const { events, anomalies } = await dependencies.largeAnswers.readChat(answer, context.signal)
+  for (const anomaly of anomalies) reportAnomaly(dependencies, context, anomaly)
+  return events
 }

@@ -2,7 +2,6 @@
 // (upstream contract, section 1.4).
 
 import { GatewayError } from '../../normalized/index.ts'
-import type { ResponseHead } from '../../protocols/face.ts'
 import type { CallContext, UpstreamOperation } from '../types.ts'
 import { abortError } from './abort.ts'
 import { type Attempt, Attempts, type AttemptsOptions } from './attempts.ts'
@@ -139,24 +138,33 @@ export class ProviderClient {
   }
 
   /**
-   * Like `fetch`, for a response of JSON that `read` takes apart. What `read` raises about the response is reported as the failure of
-   * the call.
+   * Like `fetch`, for a response that `read` takes apart. What `read` raises about the response is reported as the failure of the call.
    */
-  async fetchJson<Result>(
+  async fetchAndRead<Result>(
     call: ProviderCall,
     context: CallContext,
-    read: (body: unknown, head: ResponseHead) => Result,
+    read: (response: BufferedResponse) => Promise<Result>,
     bytesMax?: number
   ): Promise<Result> {
     const response = await this.fetch(call, context, bytesMax)
     try {
-      return read(readJson(response), response)
+      return await read(response)
     } catch (thrown) {
       const failure = GatewayError.is(thrown) ? contentFailure(thrown) : thrown
       if (!(failure instanceof CallFailure)) throw thrown
       reportCallFailure(this.#options.log, failure, context, call.operation)
       throw failure.error
     }
+  }
+
+  /** Like `fetchAndRead`, for a response of JSON. */
+  fetchJson<Result>(
+    call: ProviderCall,
+    context: CallContext,
+    read: (body: unknown) => Result,
+    bytesMax?: number
+  ): Promise<Result> {
+    return this.fetchAndRead(call, context, async response => read(readJson(response)), bytesMax)
   }
 
   #writeHeaders(wireHeaders: readonly string[], { header }: Credential, context: CallContext): string[] {

@@ -32,7 +32,7 @@ export function createHttpExecutor(options: HttpExecutorOptions): Executor {
   const { client, faceOptions, providerKind, lifetime, connections } = options
   const { around, rethrow } = options.redaction
   // Only chat has a contract for each API mode.
-  const { embeddings, countTokens, models } = findProviderFace(options.faces, { providerKind, apiMode: 'v1' })
+  const { models } = findProviderFace(options.faces, { providerKind, apiMode: 'v1' })
 
   function endLifetime(): void {
     lifetime.abort(new GatewayError('gateway_not_ready', { reason: 'gateway_shutting_down' }))
@@ -44,6 +44,7 @@ export function createHttpExecutor(options: HttpExecutorOptions): Executor {
       const shown = call.request.parallelToolCalls === 'refused' ? keepFirstCall(sink) : sink
       return run(options, call, context, around(shown)).catch(rethrow)
     },
+    request: (call, context, read) => client.fetchAndRead(call, context, read).catch(rethrow),
     async close() {
       endLifetime()
       await connections?.close()
@@ -51,27 +52,6 @@ export function createHttpExecutor(options: HttpExecutorOptions): Executor {
     async destroy() {
       endLifetime()
       await connections?.destroy()
-    }
-  }
-  if (embeddings !== undefined) {
-    executor.embed = async (call, context) => {
-      const count = call.input.length
-      const written = embeddings.write(call, faceOptions)
-      return client
-        .fetchJson(toProviderCall('embeddings', written), context, (body, head) =>
-          embeddings.read(body, { count, head })
-        )
-        .catch(rethrow)
-    }
-  }
-  if (countTokens !== undefined) {
-    executor.countTokens = async (call, context) => {
-      const count = call.input.length
-      if (count === 0) return []
-      const written = countTokens.write(call, faceOptions)
-      return client
-        .fetchJson(toProviderCall('tokens', written), context, body => countTokens.read(body, { count }))
-        .catch(rethrow)
     }
   }
   if (models !== undefined) {

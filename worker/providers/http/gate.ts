@@ -10,10 +10,10 @@ export interface Gate {
   /** Takes a free slot and returns the function that gives it back; undefined when none is free. */
   tryEnter(): (() => void) | undefined
   /**
-   * Waits for a slot, first come first served, and resolves with the function that gives it back. Rejects with `gateway_overloaded` when the queue is full or the wait too long, and the
-   * signal's error when it is aborted.
+   * Waits for a slot, first come first served, and resolves with the function that gives it back; a waiter has a weight of 1 unless
+   * given. Rejects with `gateway_overloaded` when the queue is full or the wait too long, and the signal's error when it is aborted.
    */
-  enter(signal: CancelSignal): Promise<() => void>
+  enter(signal: CancelSignal, weight?: number): Promise<() => void>
   readonly active: number
   readonly waiting: number
 }
@@ -35,7 +35,7 @@ export function createGate(options: SemaphoreOptions): Gate {
     }
   }
 
-  function enter(signal: CancelSignal): Promise<() => void> {
+  function enter(signal: CancelSignal, weight?: number): Promise<() => void> {
     if (signal.aborted) return Promise.reject(abortError(signal))
     const release = tryEnter()
     if (release !== undefined) return Promise.resolve(release)
@@ -44,7 +44,7 @@ export function createGate(options: SemaphoreOptions): Gate {
         signal.removeEventListener('abort', onAbort)
         if (isGranted) resolve(createRelease())
         else reject(overloaded())
-      })
+      }, weight)
       function onAbort(): void {
         leaveQueue?.()
         reject(abortError(signal))

@@ -97,6 +97,7 @@ export function createNativeExecutor(options: NativeExecutorOptions): Executor {
       bodyFallback: shared.parallelOption
     },
     redaction: shared.redaction,
+    largeAnswers: shared.largeAnswers,
     lifetime,
     connections: options.ownsConnections ? connections : undefined,
     log,

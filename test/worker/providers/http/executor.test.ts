@@ -1,14 +1,15 @@
 // The generic executor with a small made-up face: nothing of it depends on a provider kind of the product.
 
 import t from 'tap'
-import type { NormalizedEvent, ParallelToolCalls } from '../../../../worker/normalized/index.ts'
+import type { EmbeddingsCall, NormalizedEvent, ParallelToolCalls } from '../../../../worker/normalized/index.ts'
 import type { PendingAttachment } from '../../../../worker/protocols/face.ts'
 import type { BodyFallback } from '../../../../worker/providers/http/hooks.ts'
 import { createErrorRedaction } from '../../../../worker/providers/http/redaction.ts'
-import type { ByteSink, RelayHead, ResponseSink } from '../../../../worker/providers/types.ts'
+import type { ByteSink, CallContext, RelayHead, ResponseSink } from '../../../../worker/providers/types.ts'
 import { createWordExecutor, KEY, wordCall, wordFace } from '../support/http.ts'
 import { contextOf, createSink, refuseRelay } from '../support/native.ts'
 import { rejection } from '../support/rejection.ts'
+import { askForEmbeddings } from '../support/resources.ts'
 import { sendJson, startStub } from '../support/stub-upstream.ts'
 
 t.test('a whole chat is one push, with the body, the headers and the credential of its kind', async t => {
@@ -200,14 +201,13 @@ t.test('the hooks upload attachments and complete the events, whole and streamed
   t.same(bodies, ['prepared 12', '{"say":true}', 'prepared 12', '{"say":true}'])
 })
 
-t.test('an executor has a method for each codec of its face', async t => {
+t.test('an executor makes calls other than chats, and reports what their reader raises', async t => {
   const stub = await startStub((_request, response) => sendJson(response, 200, [[1], [2]], { server: 'words/1' }))
   t.teardown(() => stub.close())
   const { executor, memory } = createWordExecutor(t, stub.origin)
-  t.equal(executor.countTokens, undefined)
   t.equal(executor.listModels, undefined)
-  const { embed } = executor
-  if (embed === undefined) throw new Error('The face has embeddings.')
+  const asker = { executor, face: wordFace, faceOptions: {}, plan: wordCall().plan }
+  const embed = (call: EmbeddingsCall, context: CallContext) => askForEmbeddings(asker, call, context)
   t.same(await embed({ model: 'm', input: ['x', 'y'] }, contextOf()), {
     vectors: [[1], [2]],
     promptTokens: null,
@@ -220,9 +220,6 @@ t.test('an executor has a method for each codec of its face', async t => {
     memory.lines.filter(line => line.event === 'upstream_call_failed'),
     [{ operation: 'embeddings', error_type: 'protocol_error' }]
   )
-  const { embeddings: _embeddings, ...bare } = wordFace
-  const without = createWordExecutor(t, stub.origin, { executor: { faces: { words: { v1: bare, v2: bare } } } })
-  t.equal(without.executor.embed, undefined)
 })
 
 t.test('a closed executor retries nothing and closes the connections that it owns', async t => {

@@ -4,8 +4,14 @@ import type { Test } from 'tap'
 import type { Emulator } from '../../../../ops/emulator/server.ts'
 import { createNativeProfileSet, NATIVE_PROFILE_ID } from '../../../../shared/native-profile.ts'
 import { parseSettings } from '../../../../shared/settings.ts'
-import { accumulateEvents, type NormalizedEvent, type NormalizedResponse } from '../../../../worker/normalized/index.ts'
-import type { ApiMode, PendingAttachment } from '../../../../worker/protocols/face.ts'
+import {
+  accumulateEvents,
+  type EmbeddingsCall,
+  type EmbeddingsResult,
+  type NormalizedEvent,
+  type NormalizedResponse
+} from '../../../../worker/normalized/index.ts'
+import type { ApiMode, PendingAttachment, TokenCountCall } from '../../../../worker/protocols/face.ts'
 import { findProviderFace, providerFaces } from '../../../../worker/protocols/registry.ts'
 import {
   createNativeKind,
@@ -20,12 +26,17 @@ import type {
   ResponseSink,
   UpstreamAuthorization
 } from '../../../../worker/providers/types.ts'
+import { readsInline } from './large-answers.ts'
 import { createMemoryLog, type MemoryLog } from './log.ts'
+import { askForEmbeddings, askForTokenCounts } from './resources.ts'
 
 export const CREDENTIALS = Buffer.from('client:secret').toString('base64')
 
-/** An executor whose chats are written by the real face. */
-export interface TestExecutor extends Required<Pick<Executor, 'embed' | 'countTokens' | 'listModels'>> {
+/** An executor whose calls are written and read by the real face. */
+export interface TestExecutor extends Required<Pick<Executor, 'listModels'>> {
+  embed(call: EmbeddingsCall, context: CallContext): Promise<EmbeddingsResult>
+  /** Tokens per text. */
+  countTokens(call: TokenCountCall, context: CallContext): Promise<number[]>
   /** Runs a chat that is not streamed and resolves with its response, which must arrive in one push. */
   complete(call: ChatCall, context: CallContext): Promise<NormalizedResponse>
   stream(call: ChatCall, context: CallContext, sink: ResponseSink): Promise<void>
@@ -57,6 +68,7 @@ export function startPool(t: Test, env: Record<string, string>, options: PoolOpt
     profiles: createNativeProfileSet(settings),
     kinds: { native: kind },
     faces: providerFaces,
+    largeAnswers: readsInline,
     settings,
     log: memory.log,
     version: '1.2.3',
@@ -72,10 +84,10 @@ export function startPool(t: Test, env: Record<string, string>, options: PoolOpt
 }
 
 function createTestExecutor(executor: Executor, options: unknown): TestExecutor {
-  const { embed, countTokens, listModels } = executor
-  if (embed === undefined || countTokens === undefined || listModels === undefined) {
-    throw new Error('The native upstream has every call.')
-  }
+  const { listModels } = executor
+  if (listModels === undefined) throw new Error('The native upstream has a list of models.')
+  const { plan } = chatCall('')
+  const asker = { executor, plan, face: findProviderFace(providerFaces, plan), faceOptions: options }
   /** Path and headers of the chat as the face writes them; the body stays the test's own. */
   const write = (call: ChatCall): ChatCall => {
     const { path, headers } = findProviderFace(providerFaces, call.plan).writeChat(
@@ -86,8 +98,8 @@ function createTestExecutor(executor: Executor, options: unknown): TestExecutor 
     return { ...call, path, headers }
   }
   return {
-    embed,
-    countTokens,
+    embed: (call, context) => askForEmbeddings(asker, call, context),
+    countTokens: (call, context) => askForTokenCounts(asker, call, context),
     listModels,
     async complete(call, context) {
       const sink = createSink()

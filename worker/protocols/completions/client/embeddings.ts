@@ -1,23 +1,14 @@
 // Reads embeddings requests and writes embeddings responses in the family's form (completions.md 10).
 
-import { type Diagnostics, invalidRequest, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
+import { type Diagnostics, invalidRequest, type JsonValue } from '../../../normalized/index.ts'
+import type { EmbeddingsClientFace, EmbeddingsInput, ReadEmbeddings } from '../../face.ts'
 import { keepDefined, readOptionalObject, wrongType } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { type EmbeddingsRequest, type EmbeddingsResponse, embeddingsParameters } from './schema.ts'
 import { writeMetadata } from './write-response.ts'
 
-/** Texts, or token ids that a tokenizer must still decode to texts. */
-export type EmbeddingsInput = { type: 'texts'; texts: string[] } | { type: 'tokens'; tokens: number[][] }
-
-export interface ReadEmbeddingsRequest {
-  input: EmbeddingsInput
-  /** The model as the client wrote it, which the response repeats; absent when the client named none. */
-  requestedModel?: string
-  /** `requestedModel` without surrounding blanks. */
-  model?: string
-  encoding: 'float' | 'base64'
-  extraHeaders?: JsonObject
+export interface ReadEmbeddingsRequest extends ReadEmbeddings {
   ignored: Diagnostics
 }
 
@@ -66,6 +57,11 @@ export function writeEmbeddingsResponse(
     usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
     ...(metadata === undefined ? {} : { metadata })
   }
+}
+
+export const completionsEmbeddingsFace: EmbeddingsClientFace = {
+  read: body => readEmbeddingsRequest(body),
+  writeResponse: writeEmbeddingsResponse
 }
 
 /** Reads the model. A blank model is refused here; the other operations treat it as absent. */

@@ -1,6 +1,7 @@
 // countTokens of the content protocol: selects the texts to count and writes the response (content.md 5.4).
 
 import type { Diagnostics, JsonObject } from '../../../normalized/index.ts'
+import type { TokenCountClientFace } from '../../face.ts'
 import { keepDefined, readOptionalObject, readOptionalString } from '../../shared/field.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { listContents, listTexts, readSystemText } from './read-contents.ts'
@@ -34,6 +35,16 @@ export function readCountTokensRequest(body: CountTokensRequest): ReadCountToken
 /** @param totalTokens the sum over the texts; 0 without texts. */
 export function writeCountTokensResponse(totalTokens: number): CountTokensResponse {
   return { totalTokens }
+}
+
+/** The URL names the model. */
+export const contentTokenCountFace: TokenCountClientFace = {
+  allowsEmptyBody: true,
+  read(body, { path }) {
+    const { texts, extraHeaders } = readCountTokensRequest(body)
+    return { request: keepDefined({ model: path?.model }), texts, extraHeaders }
+  },
+  writeResponse: writeCountTokensResponse
 }
 
 function listCountedTexts(request: JsonObject, parent: string): string[] {

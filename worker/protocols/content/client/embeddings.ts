@@ -7,6 +7,7 @@ import {
   type JsonObject,
   type JsonValue
 } from '../../../normalized/index.ts'
+import type { EmbeddingsClientFace, ReadContext, ReadEmbeddings } from '../../face.ts'
 import { keepDefined, readOptionalObject, wrongType } from '../../shared/field.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { listParts } from './read-parts.ts'
@@ -75,6 +76,21 @@ export function writeEmbedContentResponse(result: EmbeddingsResult): EmbedConten
 
 export function writeBatchEmbedContentsResponse(result: EmbeddingsResult): BatchEmbedContentsResponse {
   return { embeddings: result.vectors.map(values => ({ values: [...values] })), ...writeEmbeddingUsage(result) }
+}
+
+export const embedContentFace: EmbeddingsClientFace = {
+  read: (body, context) => toReadEmbeddings(readEmbedContentRequest(body), context),
+  writeResponse: writeEmbedContentResponse
+}
+
+export const batchEmbedContentsFace: EmbeddingsClientFace = {
+  read: (body, context) => toReadEmbeddings(readBatchEmbedContentsRequest(body), context),
+  writeResponse: writeBatchEmbedContentsResponse
+}
+
+/** The URL names the model, and vectors are always lists of numbers. */
+function toReadEmbeddings({ texts, extraHeaders }: ReadEmbedRequest, { path }: ReadContext): ReadEmbeddings {
+  return { input: { type: 'texts', texts }, model: path?.model, encoding: 'float', extraHeaders }
 }
 
 /** Reads the texts of one content and joins them. */

@@ -10,6 +10,7 @@ import {
   type OutputFormat,
   selectCallableTools
 } from '../../../normalized/index.ts'
+import type { TokenCountClientFace } from '../../face.ts'
 import { readAdditionalFields } from '../../shared/additional-fields.ts'
 import { keepDefined, readOptionalObject } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
@@ -60,9 +61,17 @@ export function readCountTokensRequest(
   return { request, texts: listCountedTexts(request) }
 }
 
-/** @param counts the number of tokens of each text. */
-export function writeCountTokens(counts: readonly number[]): MessagesTokenCount {
-  return { input_tokens: counts.reduce((sum, count) => sum + count, 0) }
+/** @param totalTokens the sum over the texts; 0 without texts. */
+export function writeCountTokens(totalTokens: number): MessagesTokenCount {
+  return { input_tokens: totalTokens }
+}
+
+export const messagesTokenCountFace: TokenCountClientFace = {
+  read(body, context) {
+    const { request, texts } = readCountTokensRequest(body, context)
+    return { request, texts, extraHeaders: request.extraHeaders }
+  },
+  writeResponse: writeCountTokens
 }
 
 /** The texts of a request that reach the model; images, files and earlier reasoning are not counted (field lessons D5, D8). */

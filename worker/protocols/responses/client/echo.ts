@@ -52,6 +52,11 @@ export function writeEcho(request: NormalizedRequest): ResponsesEcho {
   }
 }
 
+/** `RequestEcho.text`: the members of the response that repeat the request, as JSON without the braces. */
+export function writeEchoText(request: NormalizedRequest): string {
+  return JSON.stringify(writeEcho(request)).slice(1, -1)
+}
+
 /** A conversation that the provider does not store is not repeated. */
 function writeConversation({ conversation }: NormalizedRequest): Pick<ResponsesEcho, 'conversation'> {
   const { conversationId, storedConversationId } = conversation ?? {}

@@ -29,7 +29,7 @@ import {
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { ATTACHMENT_IDS_HEADER, readAttachmentIds } from './attachment-ids.ts'
-import { readEcho } from './echo.ts'
+import { readEcho, writeEchoText } from './echo.ts'
 import { refineResponsesError, writeResponsesError } from './errors.ts'
 import { readAdditionalTools, readInput } from './read-input.ts'
 import { type ResponsesRequest, responsesParameters } from './schema.ts'
@@ -39,6 +39,7 @@ import { writeResponsesResponse } from './write-response.ts'
 
 export const responsesFace: ChatClientFace = {
   readRequest: readResponsesRequest,
+  writeEchoText,
   writeResponse: writeResponsesResponse,
   createStreamWriter: createResponsesStreamWriter,
   writeError: writeResponsesError,

@@ -5,9 +5,15 @@ import type { ErrorEvent, FinishEvent, NormalizedEvent, NormalizedUsage } from '
 import type { ResponseContext, StreamWriter } from '../../face.ts'
 import { writeResponsesFailure } from './errors.ts'
 import { OutputMachine } from './output.ts'
-import type { ResponsesItemEvent, ResponsesLifecycleEvent } from './schema.ts'
+import type { ResponsesItemEvent } from './schema.ts'
 import { findRequestedThread, isStored, writeResponseId } from './stored-conversation.ts'
-import { createResponseWriter, mapStatus, type ResponseEnd, type ResponseParts } from './write-response.ts'
+import {
+  createResponseTextWriter,
+  mapStatus,
+  type ResponseEnd,
+  type ResponseParts,
+  writeStatus
+} from './write-response.ts'
 
 /** Creates the writer of one streamed response. */
 export function createResponsesStreamWriter(context: ResponseContext): StreamWriter {
@@ -23,7 +29,8 @@ const TEXT_DELTA_HEAD =
 class ResponsesStream implements StreamWriter {
   readonly #context: ResponseContext
   readonly #output: OutputMachine
-  readonly #writeResponse: (parts: ResponseParts) => ResponsesLifecycleEvent['response']
+  /** Writes the response as JSON. */
+  readonly #writeResponse: (parts: ResponseParts) => string
   #written = ''
   #sequenceNumber = 0
   /** The item of the last text delta, and the members that all text deltas of this item share. */
@@ -40,7 +47,7 @@ class ResponsesStream implements StreamWriter {
   constructor(context: ResponseContext) {
     this.#context = context
     this.#output = new OutputMachine(context.request, event => this.#writeItemEvent(event))
-    this.#writeResponse = createResponseWriter(context)
+    this.#writeResponse = createResponseTextWriter(context)
     if (context.needsFinalId === true && mayGetThreadLate(context)) this.#held = []
   }
 
@@ -91,8 +98,7 @@ class ResponsesStream implements StreamWriter {
   #begin(metadata: Record<string, string>, threadId: string | undefined): void {
     this.#id = writeResponseId(this.#context.request, threadId)
     this.#metadata = metadata
-    const response = this.#writeResponse({ id: this.#id, output: [], metadata, usage: null, end: undefined })
-    const text = JSON.stringify(response)
+    const text = this.#writeResponse({ id: this.#id, output: [], metadata, usage: null, end: undefined })
     this.#writeFrame('response.created', `"response":${text}`)
     this.#writeFrame('response.in_progress', `"response":${text}`)
   }
@@ -112,7 +118,7 @@ class ResponsesStream implements StreamWriter {
       usage: this.#usage,
       end
     })
-    this.#writeFrame(`response.${response.status}`, `"response":${JSON.stringify(response)}`)
+    this.#writeFrame(`response.${writeStatus(end)}`, `"response":${response}`)
     this.#isEnded = true
   }
 

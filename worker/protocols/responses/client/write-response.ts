@@ -11,7 +11,13 @@ import { selectMetadata } from '../../shared/completions-family/metadata.ts'
 import type { ClosingStatus } from './blocks.ts'
 import { writeEcho } from './echo.ts'
 import { OutputMachine, replayItems } from './output.ts'
-import type { ResponsesFailure, ResponsesOutputItem, ResponsesResponse, ResponsesUsage } from './schema.ts'
+import type {
+  ResponsesEcho,
+  ResponsesFailure,
+  ResponsesOutputItem,
+  ResponsesResponse,
+  ResponsesUsage
+} from './schema.ts'
 import { writeResponseId } from './stored-conversation.ts'
 
 /** Writes a whole response. It equals the response in the last event of a stream of the same events (field lesson F3). */
@@ -20,13 +26,21 @@ export function writeResponsesResponse(response: NormalizedResponse, context: Re
   const output = new OutputMachine(context.request)
   for (const event of replayItems(items)) output.push(event)
   output.finish(mapStatus(finish.reason))
-  return createResponseWriter(context)({
+  return createResponseWriter(
+    context,
+    readEchoText(context) ?? writeEcho(context.request)
+  )({
     id: writeResponseId(context.request, conversationId),
     output: output.items,
     metadata,
     usage,
     end: { type: 'finish', reason: finish.reason }
   })
+}
+
+function readEchoText({ request }: ResponseContext): ResponsesEcho | undefined {
+  const { text } = request.echo ?? {}
+  return text === undefined ? undefined : JSON.parse(`{${text}}`)
 }
 
 /** How a response ended. */
@@ -41,10 +55,23 @@ export interface ResponseParts {
   end: ResponseEnd | undefined
 }
 
+/** Writes the response objects of one stream as JSON; they differ only in their parts. */
+export function createResponseTextWriter(context: ResponseContext): (parts: ResponseParts) => string {
+  const { text } = context.request.echo ?? {}
+  if (text === undefined) {
+    const write = createResponseWriter(context, writeEcho(context.request))
+    return parts => JSON.stringify(write(parts))
+  }
+  const write = createResponseWriter(context, {})
+  return parts => `${JSON.stringify(write(parts)).slice(0, -1)},${text}}`
+}
+
 /** Creates a writer of response objects that differ only in their parts. */
-export function createResponseWriter(context: ResponseContext): (parts: ResponseParts) => ResponsesResponse {
+function createResponseWriter<Echo extends object>(
+  context: ResponseContext,
+  echo: Echo
+): (parts: ResponseParts) => Omit<ResponsesResponse, keyof ResponsesEcho> & Echo {
   const { createdAt, model, request } = context
-  const echo = writeEcho(request)
   return ({ id, output, metadata, usage, end }) => {
     const status = writeStatus(end)
     return {
@@ -96,7 +123,8 @@ export function writeUsage(usage: NormalizedUsage | null): ResponsesUsage | null
   }
 }
 
-function writeStatus(end: ResponseEnd | undefined): ResponsesResponse['status'] {
+/** The status of a response that has ended in this way; `in_progress` before its end. */
+export function writeStatus(end: ResponseEnd | undefined): ResponsesResponse['status'] {
   if (end === undefined) return 'in_progress'
   return end.type === 'failure' ? 'failed' : mapStatus(end.reason)
 }

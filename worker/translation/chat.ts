@@ -1,14 +1,15 @@
-// Translates a client's body into a provider's body in one pure step, which runs on the event loop or in a pool thread.
+// Translates a chat in one pure step each way: a client's body into a provider's body, and a large answer of the provider into the
+// client's body.
 
 import { writeJsonBody } from '../../shared/json.ts'
 import { admitRequest } from '../bridge/admit.ts'
 import { type RouteTable, resolveRoute } from '../bridge/resolve-route.ts'
 import { settleConversation } from '../bridge/settle-conversation.ts'
 import { assertBounded } from '../normalized/index.ts'
-import { clientFaces, findProviderFace, type ProviderFaces } from '../protocols/registry.ts'
+import { clientFaces, findProviderFace } from '../protocols/registry.ts'
 import type { ChatCall } from '../providers/types.ts'
 import { readJsonObject } from './json-body.ts'
-import type { TranslationJob } from './types.ts'
+import type { ChatAnswerJob, ChatJob, TaskEnvironment, WrittenAnswer } from './types.ts'
 
 /** The operator's configuration as plain data that may cross a thread boundary. */
 export interface TranslationSettings {
@@ -21,7 +22,7 @@ export interface TranslationSettings {
  * Reads a chat body of a client protocol, resolves its route and writes it on the provider's wire.
  * Raises `GatewayError` with the path of the invalid field, before anything is sent to the provider.
  */
-export function translateChat(job: TranslationJob, settings: TranslationSettings, faces: ProviderFaces): ChatCall {
+export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment): ChatCall {
   const request = clientFaces[job.protocol].readRequest(readJsonObject(job.bytes), job.context)
   assertBounded(request)
   const plan = resolveRoute(request, job.apiMode, { routes: settings.routes, faces })
@@ -39,4 +40,10 @@ export function translateChat(job: TranslationJob, settings: TranslationSettings
     attachments: written.attachments,
     reading: written.reading
   }
+}
+
+/** Writes a whole response as JSON in the client's form. */
+export function writeChatAnswer({ protocol, response, context, completedAt }: ChatAnswerJob): WrittenAnswer {
+  const written = clientFaces[protocol].writeResponse(response, { ...context, now: () => completedAt })
+  return { body: JSON.stringify(written) }
 }

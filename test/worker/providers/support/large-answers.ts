@@ -1,0 +1,8 @@
+// Executors of tests read every answer themselves.
+
+import type { LargeAnswers } from '../../../../worker/providers/http/large-answers.ts'
+
+export const readsInline: LargeAnswers = {
+  isLarge: () => false,
+  readChat: () => Promise.reject(new Error('No answer is large.'))
+}

@@ -1,0 +1,57 @@
+// Translates embeddings in one pure step each way.
+
+import { writeJsonBody } from '../../shared/json.ts'
+import { resolveEmbeddingsRoute } from '../bridge/resolve-route.ts'
+import { GatewayError } from '../normalized/index.ts'
+import type { EmbeddingsInput } from '../protocols/face.ts'
+import { embeddingsFaces, findProviderFace } from '../protocols/registry.ts'
+import { readJsonObject, readResponseJson } from './json-body.ts'
+import type {
+  EmbeddingsAnswer,
+  EmbeddingsAnswerJob,
+  EmbeddingsJob,
+  TaskEnvironment,
+  TranslatedEmbeddings
+} from './types.ts'
+
+/**
+ * Reads the body of an embeddings request, with its token ids decoded, and writes the provider's call. Rejects with `GatewayError` with
+ * the path of the invalid field, the errors of the route, and `unsupported_semantic` for a provider without embeddings.
+ */
+export async function translateEmbeddings(
+  job: EmbeddingsJob,
+  environment: TaskEnvironment
+): Promise<TranslatedEmbeddings> {
+  const { settings, faces } = environment
+  const read = embeddingsFaces[job.operation].read(readJsonObject(job.bytes), job.context)
+  const { input, model, requestedModel, encoding, extraHeaders } = read
+  const plan = resolveEmbeddingsRoute(model, job.apiMode, settings.routes)
+  const { embeddings } = findProviderFace(faces, plan)
+  if (embeddings === undefined) throw new GatewayError('unsupported_semantic', { param: 'model' })
+  const texts = await readTexts(input, model ?? plan.upstreamModel, environment)
+  const written = embeddings.write(
+    { model: plan.upstreamModel, input: texts },
+    settings.providerOptions[plan.profileId]
+  )
+  const { method, path, headers, body } = written
+  return {
+    call: { plan, operation: 'embeddings', method, path, headers, body: writeJsonBody(body) },
+    count: texts.length,
+    extraHeaders,
+    answer: { model: requestedModel ?? plan.upstreamModel, encoding }
+  }
+}
+
+/** Reads the provider's vectors and writes them for the client. Raises `provider_protocol_error` for an answer that cannot be used. */
+export function answerEmbeddings(job: EmbeddingsAnswerJob, { faces }: TaskEnvironment): EmbeddingsAnswer {
+  const { embeddings } = findProviderFace(faces, job.plan)
+  if (embeddings === undefined) throw new Error('The provider of an embeddings call has no codec for it.')
+  const { bytes, count, head } = job
+  const result = embeddings.read(readResponseJson(bytes), { count, head })
+  const written = embeddingsFaces[job.operation].writeResponse(result, job.answer)
+  return { body: JSON.stringify(written), promptTokens: result.promptTokens }
+}
+
+async function readTexts(input: EmbeddingsInput, model: string, environment: TaskEnvironment): Promise<string[]> {
+  return input.type === 'texts' ? input.texts : environment.decodeTokens({ model, texts: input.tokens })
+}

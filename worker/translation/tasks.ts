@@ -1,0 +1,38 @@
+// Every task of the translation, one line each. Tasks are pure, so each runs inline or in a thread of the pool with the same result.
+
+import { findProviderFace } from '../protocols/registry.ts'
+import { type ChatAnswer, type ReadChatAnswer, readChatAnswer } from '../providers/http/large-answers.ts'
+import { translateChat, writeChatAnswer } from './chat.ts'
+import { answerEmbeddings, translateEmbeddings } from './embeddings.ts'
+import { answerTokenCount, translateTokenCount } from './token-count.ts'
+import { decodeTokens } from './token-decoding.ts'
+import type { TaskEnvironment } from './types.ts'
+
+export const tasks = {
+  'translate-chat': translateChat,
+  'read-chat-answer': (answer: ChatAnswer, { faces }: TaskEnvironment): ReadChatAnswer =>
+    readChatAnswer(findProviderFace(faces, answer.plan), answer),
+  'write-chat-answer': writeChatAnswer,
+  'translate-token-count': translateTokenCount,
+  'answer-token-count': answerTokenCount,
+  'translate-embeddings': translateEmbeddings,
+  'answer-embeddings': answerEmbeddings,
+  'decode-tokens': decodeTokens
+} satisfies Record<string, (job: never, environment: TaskEnvironment) => unknown>
+
+export type TaskName = keyof typeof tasks
+export type Job<Name extends TaskName> = Parameters<(typeof tasks)[Name]>[0]
+export type Result<Name extends TaskName> = Awaited<ReturnType<(typeof tasks)[Name]>>
+
+/** A task in the message to a thread. */
+export type TaskMessage = { [Name in TaskName]: { name: Name; job: Job<Name> } }[TaskName]
+
+/** Runs a task. Raises or rejects with `GatewayError`. */
+export function runTask<Name extends TaskName>(
+  name: Name,
+  job: Job<Name>,
+  environment: TaskEnvironment
+): Result<Name> | Promise<Result<Name>> {
+  const run = tasks[name] as (job: Job<Name>, environment: TaskEnvironment) => Result<Name> | Promise<Result<Name>>
+  return run(job, environment)
+}

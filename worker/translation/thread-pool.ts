@@ -1,0 +1,126 @@
+// The threads of a worker, with bounded queues in front of them. A task that cannot start in time is refused, so that a burst of large
+// bodies delays its own senders and nobody else.
+
+import { extname, join } from 'node:path'
+import type { Piscina } from 'piscina'
+import { GatewayError } from '../normalized/index.ts'
+import type { CancelSignal } from '../performance/cancel-source.ts'
+import { raceAbort } from '../providers/http/abort.ts'
+import { createGate, type Gate } from '../providers/http/gate.ts'
+import type { TranslationSettings } from './chat.ts'
+import type { Job, Result, TaskMessage, TaskName } from './tasks.ts'
+import type { TaskResult } from './types.ts'
+
+/** How long an idle thread lives: a burst of large bodies reuses it, and a worker without large bodies has none. */
+const THREAD_IDLE_MS = 30_000
+
+/** A longer task is ended with its thread: every task is linear in its bytes, and those are bounded. */
+const TASK_MS_MAX = 60_000
+
+const MEBIBYTE = 1024 * 1024
+
+/**
+ * What waits for a thread, by lane: a provider has been paid for an answer, so answers never wait behind requests. One worker holds
+ * about as much for waiting requests as eight of the largest need.
+ */
+const QUEUES = {
+  requests: { bytesMax: 64 * MEBIBYTE, waitMsMax: 10_000 },
+  answers: { bytesMax: 256 * MEBIBYTE, waitMsMax: 30_000 }
+} as const
+
+export type Lane = keyof typeof QUEUES
+
+export interface Work<Job> {
+  job: Job
+  /** What the job holds in memory while it waits. */
+  bytes: number
+  lane: Lane
+}
+
+export interface ThreadPool {
+  /**
+   * Runs a task in a thread. Bytes of the job are moved there, so the caller must not use them again. Rejects with `GatewayError`: that of
+   * the task, `gateway_overloaded` when no thread became free in time, and the signal's; a task that has begun runs to its end.
+   */
+  run<Name extends TaskName>(name: Name, work: Work<Job<Name>>, signal: CancelSignal): Promise<Result<Name>>
+  /** Ends the threads. */
+  close(): Promise<void>
+}
+
+/** Creates a pool without threads; the first task starts one. */
+export function createThreadPool({
+  settings,
+  threads
+}: {
+  settings: TranslationSettings
+  threads: number
+}): ThreadPool {
+  let opening: Promise<Piscina> | undefined
+  const gates: Record<Lane, Gate> = { requests: openGate('requests', threads), answers: openGate('answers', threads) }
+
+  async function runInThread<Name extends TaskName>(name: Name, job: Job<Name>): Promise<Result<Name>> {
+    opening ??= openPool(settings, threads)
+    const pool = await opening
+    const signal = AbortSignal.timeout(TASK_MS_MAX)
+    const { message, transferList } = detachBytes(name, job)
+    const result: TaskResult<Result<Name>> = await pool.run(message, { signal, transferList }).catch(thrown => {
+      throw signal.aborted ? new GatewayError('gateway_overloaded', { cause: thrown }) : thrown
+    })
+    if (result.ok) return result.value
+    const { code, ...description } = result.error
+    throw new GatewayError(code, description)
+  }
+
+  async function run<Name extends TaskName>(
+    name: Name,
+    { job, bytes, lane }: Work<Job<Name>>,
+    signal: CancelSignal
+  ): Promise<Result<Name>> {
+    const gate = gates[lane]
+    const release = gate.tryEnter() ?? (await gate.enter(signal, Math.min(bytes, QUEUES[lane].bytesMax)))
+    // The slot is free when the thread is, also after a client disconnect.
+    return raceAbort<Result<Name>>(runInThread(name, job).finally(release), signal)
+  }
+
+  return {
+    run,
+    async close() {
+      const pool = await opening
+      await pool?.destroy()
+    }
+  }
+}
+
+function openGate(lane: Lane, threads: number): Gate {
+  const { bytesMax, waitMsMax } = QUEUES[lane]
+  return createGate({ slotsMax: threads, waitersMax: bytesMax, waitMsMax })
+}
+
+/** Loads the pool library on first use: most workers never receive a body that is large enough. */
+async function openPool(settings: TranslationSettings, threads: number): Promise<Piscina> {
+  const { Piscina } = await import('piscina')
+  return new Piscina({
+    filename: join(import.meta.dirname, `thread${extname(import.meta.filename)}`),
+    minThreads: 0,
+    maxThreads: threads,
+    idleTimeout: THREAD_IDLE_MS,
+    workerData: { settings }
+  })
+}
+
+/** The message to a thread, with the bytes of its job in an ArrayBuffer of their own that is moved instead of being copied. */
+function detachBytes<Name extends TaskName>(
+  name: Name,
+  job: Job<Name>
+): { message: TaskMessage; transferList: ArrayBuffer[] } {
+  if (!('bytes' in job)) return { message: { name, job } as TaskMessage, transferList: [] }
+  const bytes = takeWholeBuffer(job.bytes)
+  return { message: { name, job: { ...job, bytes } } as TaskMessage, transferList: [bytes.buffer] }
+}
+
+/** The bytes in an ArrayBuffer that holds nothing else, so that transferring it detaches no other bytes. */
+function takeWholeBuffer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer } = bytes
+  const isWhole = bytes.byteOffset === 0 && bytes.byteLength === buffer.byteLength && buffer instanceof ArrayBuffer
+  return isWhole ? new Uint8Array(buffer) : new Uint8Array(bytes)
+}

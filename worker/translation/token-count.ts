@@ -1,0 +1,54 @@
+// Translates a token count in one pure step each way. The provider counts each text; the sum is the answer.
+
+import { writeJsonBody } from '../../shared/json.ts'
+import { resolveRoute } from '../bridge/resolve-route.ts'
+import { GatewayError } from '../normalized/index.ts'
+import { findProviderFace, tokenCountFaces } from '../protocols/registry.ts'
+import { readJsonObject, readResponseJson } from './json-body.ts'
+import type {
+  TaskEnvironment,
+  TokenCountAnswerJob,
+  TokenCountJob,
+  TranslatedTokenCount,
+  WrittenAnswer
+} from './types.ts'
+
+/**
+ * Reads the body of a token count and writes the provider's call; without texts there is none. Raises `GatewayError` with the path of
+ * the invalid field, `model_required`, and `unsupported_semantic` for a provider that cannot count: counts are never estimated
+ * (decisions 17).
+ */
+export function translateTokenCount(job: TokenCountJob, { settings, faces }: TaskEnvironment): TranslatedTokenCount {
+  const face = tokenCountFaces[job.protocol]
+  const isEmpty = face.allowsEmptyBody === true && job.bytes.byteLength === 0
+  const { request, texts, extraHeaders } = face.read(isEmpty ? {} : readJsonObject(job.bytes), job.context)
+  const plan = resolveRoute(request, job.apiMode, { routes: settings.routes, faces })
+  const count = texts.length
+  if (count === 0) return { plan, count, extraHeaders }
+  const { countTokens } = findProviderFace(faces, plan)
+  if (countTokens === undefined) throw new GatewayError('unsupported_semantic', { param: 'model' })
+  const written = countTokens.write(
+    { model: plan.upstreamModel, input: texts },
+    settings.providerOptions[plan.profileId]
+  )
+  const { method, path, headers, body } = written
+  const call = { plan, operation: 'tokens', method, path, headers, body: writeJsonBody(body) } as const
+  return { plan, call, count, extraHeaders }
+}
+
+/** Reads the provider's counts and writes their sum. Raises `provider_protocol_error` for an answer that cannot be used. */
+export function answerTokenCount(job: TokenCountAnswerJob, { faces }: TaskEnvironment): WrittenAnswer {
+  const { countTokens } = findProviderFace(faces, job.plan)
+  if (countTokens === undefined) throw new Error('The provider of a token count has no codec for it.')
+  const counts = countTokens.read(readResponseJson(job.bytes), { count: job.count })
+  return writeTokenCount(job.protocol, sum(counts))
+}
+
+/** Writes the response for a known number of tokens. */
+export function writeTokenCount(protocol: TokenCountJob['protocol'], totalTokens: number): WrittenAnswer {
+  return { body: JSON.stringify(tokenCountFaces[protocol].writeResponse(totalTokens)) }
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0)
+}
