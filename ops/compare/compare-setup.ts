@@ -19,13 +19,19 @@ export interface FoundDifference {
   difference: Difference
 }
 
+export interface ComparedSides {
+  checkouts: { old: string; new: string }
+  /** Variables of the new side alone. */
+  newVariables: Record<string, string>
+}
+
 /**
  * Compares two gateways, the one of `checkouts.old` against the emulator and the one of `checkouts.new` against what the emulator
  * responded to the other. Rejects when a gateway does not start or refuses a connection.
  */
 export async function* compareSetup(
   setup: Setup,
-  checkouts: { old: string; new: string },
+  { checkouts, newVariables }: ComparedSides,
   folder: string
 ): AsyncGenerator<FoundDifference> {
   const nowMs = Date.now()
@@ -42,11 +48,15 @@ export async function* compareSetup(
     closers.push(() => recording.close())
     const replaying = await startReplaying()
     closers.push(() => replaying.close())
-    const open = async (checkout: string, upstream: ComparedUpstream): Promise<OpenSide> => {
+    const open = async (
+      checkout: string,
+      upstream: ComparedUpstream,
+      variables: Record<string, string> = {}
+    ): Promise<OpenSide> => {
       const gateway = await startGateway({
         checkout,
         folder,
-        variables: { ...upstreamVariables(upstream.port), ...setup.variables }
+        variables: { ...upstreamVariables(upstream.port), ...setup.variables, ...variables }
       })
       closers.push(() => gateway.close())
       const client = createClient(gateway.port)
@@ -56,7 +66,7 @@ export async function* compareSetup(
     const old = await open(checkouts.old, recording)
     const startRequests = await recording.takeRequests()
     replaying.load(recording.takeRecordings())
-    const fresh = await open(checkouts.new, replaying)
+    const fresh = await open(checkouts.new, replaying, newVariables)
     const compare = (transcripts: { old: Transcript; new: Transcript }): Difference[] =>
       findDifferences({
         old: { transcript: transcripts.old, nowMs, ports: portsOf(old) },

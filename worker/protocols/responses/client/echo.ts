@@ -48,7 +48,8 @@ export function writeEcho(request: NormalizedRequest): ResponsesEcho {
     top_p: sampling.topP ?? 1,
     truncation: typeof truncation === 'string' ? truncation : 'disabled',
     ...(user === undefined ? {} : { user }),
-    ...writeConversation(request)
+    ...writeConversation(request),
+    access_programs: null
   }
 }
 

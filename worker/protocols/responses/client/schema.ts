@@ -191,6 +191,7 @@ export type ResponsesEcho = {
   truncation: string
   user?: string
   conversation?: { id: string }
+  access_programs: null
 }
 
 export type ResponsesFailure = { code: 'server_error' | 'rate_limit_exceeded'; message: string }
@@ -208,7 +209,6 @@ export type ResponsesResponse = ResponsesEcho & {
   /** Null until the usage is known, and when the provider did not report it. */
   usage: ResponsesUsage | null
   metadata: Record<string, string>
-  access_programs: null
 }
 
 /** The output item of an event. */

@@ -86,8 +86,7 @@ function createResponseWriter<Echo extends object>(
       output,
       usage: writeUsage(usage),
       metadata: selectMetadata({ ...request.metadata, ...metadata }),
-      ...echo,
-      access_programs: null
+      ...echo
     }
   }
 }
