@@ -38,12 +38,12 @@ function processRows(add: SectionRows) {
       kind.integer({ min: 0 }),
       // The real default depends on the number of workers, so `settings.ts` computes it.
       { value: () => 0, text: 'max(1, cores / workers)' },
-      'Threads per worker that translate large bodies; 0 translates every body in the main thread.'
+      'Threads per worker for large bodies and answers, token counts and embeddings; 0 does all of it in the main thread.'
     ),
     GATEWAY_POOL_THRESHOLD_BYTES: add.withDefault(
       positive,
       '524288',
-      'Bodies of this size and larger are translated in a pool thread.'
+      'Bodies of this size and larger go to a thread; a body of many small values counts for up to several times its size.'
     ),
     GATEWAY_STARTUP_TIMEOUT_SECONDS: add.withDefault(
       kind.decimal({ above: 0, max: kind.SECONDS_MAX }),

@@ -26,6 +26,22 @@ t.test('a full queue takes no further waiter', async t => {
   t.equal(semaphore.waiting, 1)
 })
 
+t.test('the weights of the waiters bound the queue', async t => {
+  const semaphore = createSemaphore({ slotsMax: 1, waitersMax: 10, waitMsMax: undefined })
+  semaphore.tryAcquire()
+  const ignore = (): void => undefined
+  const leaveSix = semaphore.wait(ignore, 6)
+  t.ok(semaphore.wait(ignore, 4))
+  t.equal(semaphore.wait(ignore), undefined)
+  leaveSix?.()
+  leaveSix?.()
+  t.equal(semaphore.wait(ignore, 7), undefined)
+  t.ok(semaphore.wait(ignore, 6))
+  semaphore.release()
+  t.equal(semaphore.waiting, 1, 'the first waiter got the slot')
+  t.ok(semaphore.wait(ignore, 4))
+})
+
 t.test('a wait beyond its limit ends without a slot', async t => {
   const hold = setInterval(() => undefined, 1000)
   t.teardown(() => clearInterval(hold))

@@ -32,6 +32,8 @@ export type Lane = keyof typeof QUEUES
 
 export interface Work<Job> {
   job: Job
+  /** How dear it is, as the length of a text. */
+  weight: number
   /** What the job holds in memory while it waits. */
   bytes: number
   lane: Lane

@@ -23,9 +23,12 @@ import type {
   TranslatedTokenCount,
   WrittenAnswer
 } from './types.ts'
+import { weighJson } from './weight.ts'
 
 /** Every method rejects with `GatewayError`: `gateway_overloaded` when no thread becomes free in time, and the errors of its task. */
 export interface Translator extends LargeAnswers {
+  /** Whether writing so many characters would keep the event loop busy for too long. */
+  isLarge(characters: number): boolean
   translateChat(job: ChatJob, signal: CancelSignal): Promise<ChatCall>
   /** Writes a response of so many characters that this must not happen on the event loop: `isLarge` tells. */
   writeChatAnswer(job: ChatAnswerJob, characters: number, signal: CancelSignal): Promise<WrittenAnswer>
@@ -43,7 +46,7 @@ export interface TranslatorOptions {
   faces: ProviderFaces
   /** 0 runs everything inline. */
   threads: number
-  /** Tasks with so many bytes or more run in a thread. */
+  /** Tasks that are as dear as a text of so many bytes, or dearer, run in a thread. */
   thresholdBytes: number
 }
 
@@ -57,8 +60,8 @@ export function createTranslator({ settings, faces, threads, thresholdBytes }: T
       pool === undefined ? decodeTokens(job) : pool.run('decode-tokens', ofTokens(job), NEVER_CANCELLED)
   }
 
-  function isLarge(byteLength: number): boolean {
-    return pool !== undefined && byteLength >= thresholdBytes
+  function isLarge(characters: number): boolean {
+    return pool !== undefined && characters >= thresholdBytes
   }
 
   async function run<Name extends TaskName>(
@@ -66,17 +69,18 @@ export function createTranslator({ settings, faces, threads, thresholdBytes }: T
     work: Work<Job<Name>>,
     signal: CancelSignal
   ): Promise<Result<Name>> {
-    return pool !== undefined && work.bytes >= thresholdBytes
+    return pool !== undefined && work.weight >= thresholdBytes
       ? pool.run(name, work, signal)
       : runTask(name, work.job, environment)
   }
 
   return {
     isLarge,
+    isLargeAnswer: bytes => isLarge(weighJson(bytes)),
     translateChat: (job, signal) => run('translate-chat', ofRequest(job), signal),
     readChat: (answer, signal) => run('read-chat-answer', ofAnswer(answer), signal),
     writeChatAnswer: (job, characters, signal) =>
-      run('write-chat-answer', { job, bytes: characters, lane: 'answers' }, signal),
+      run('write-chat-answer', { job, weight: characters, bytes: characters, lane: 'answers' }, signal),
     translateTokenCount: (job, signal) => run('translate-token-count', ofRequest(job), signal),
     answerTokenCount: (job, signal) => run('answer-token-count', ofAnswer(job), signal),
     translateEmbeddings: (job, signal) => run('translate-embeddings', ofRequest(job), signal),
@@ -91,14 +95,15 @@ const NEVER_CANCELLED = new CancelSource()
 const TOKEN_BYTES = 8
 
 function ofRequest<Request extends { bytes: Uint8Array }>(job: Request): Work<Request> {
-  return { job, bytes: job.bytes.byteLength, lane: 'requests' }
+  return { job, weight: weighJson(job.bytes), bytes: job.bytes.byteLength, lane: 'requests' }
 }
 
 function ofAnswer<Answer extends { bytes: Uint8Array }>(job: Answer): Work<Answer> {
-  return { job, bytes: job.bytes.byteLength, lane: 'answers' }
+  return { job, weight: weighJson(job.bytes), bytes: job.bytes.byteLength, lane: 'answers' }
 }
 
 function ofTokens(job: TokenDecodingJob): Work<TokenDecodingJob> {
   const tokens = job.texts.reduce((sum, text) => sum + text.length, 0)
-  return { job, bytes: tokens * TOKEN_BYTES, lane: 'requests' }
+  const bytes = tokens * TOKEN_BYTES
+  return { job, weight: bytes, bytes, lane: 'requests' }
 }

@@ -38,7 +38,7 @@ async function readResponse(
 ): Promise<NormalizedEvent[]> {
   try {
     const { bytes } = response
-    if (dependencies.largeAnswers.isLarge(bytes.byteLength)) {
+    if (dependencies.largeAnswers.isLargeAnswer(bytes)) {
       return await readInThread(dependencies, call, context, response)
     }
     return cutAtStop(openChatReader(dependencies, call, context, response).readBody(bytes), listStops(call))

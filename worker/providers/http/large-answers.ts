@@ -29,8 +29,8 @@ export interface ReadChatAnswer {
 }
 
 export interface LargeAnswers {
-  /** Whether a body of so many bytes would keep the event loop busy for too long. */
-  isLarge(byteLength: number): boolean
+  /** Whether reading this body would keep the event loop busy for too long. */
+  isLargeAnswer(bytes: Uint8Array): boolean
   /** Reads an answer in a thread. Rejects with the `GatewayError` of the answer, or when no thread becomes free in time. */
   readChat(answer: ChatAnswer, signal: CancelSignal): Promise<ReadChatAnswer>
 }

@@ -3,6 +3,6 @@
 import type { LargeAnswers } from '../../../../worker/providers/http/large-answers.ts'
 
 export const readsInline: LargeAnswers = {
-  isLarge: () => false,
+  isLargeAnswer: () => false,
   readChat: () => Promise.reject(new Error('No answer is large.'))
 }
