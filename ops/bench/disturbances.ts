@@ -19,13 +19,17 @@ export interface Disturbance {
   write: () => FamilyRequest
   /** How long small requests take beside it is judged; of every other one only the blocks, the growth and the losses are. */
   isLatencyJudged?: boolean
-  /** The status with which a bound refuses the request. */
-  refusal?: 400 | 413
+  /** How a bound may refuse the request or its response. */
+  refusals?: string[]
 }
 
 const MEGABYTE = 1_000_000
 /** Just below the size from which bodies go to the pool. */
 const BELOW_THRESHOLD_BYTES = 515_000
+/** How a bound refuses a request with too many items. */
+const ITEM_BOUNDS = ['400 invalid_request', '400 INVALID_ARGUMENT', '413 request_entity_too_large']
+/** How a bound refuses a response. */
+const RESPONSE_BOUNDS = ['200 provider_protocol_error', '502 provider_protocol_error']
 const TEXTS = 2000
 const TOKEN_LISTS = 2048
 const TOOLS = 1000
@@ -43,11 +47,13 @@ const requests: Disturbance[] = [
   })),
   ...families.map(family => ({
     name: `8 MB of small messages, ${family}`,
-    write: () => writeManyMessages(family, 8 * MEGABYTE)
+    write: () => writeManyMessages(family, 8 * MEGABYTE),
+    refusals: ITEM_BOUNDS
   })),
   ...families.map(family => ({
     name: `4 MB of calls and results, ${family}`,
-    write: () => writeCallsAndResults(family, 4 * MEGABYTE)
+    write: () => writeCallsAndResults(family, 4 * MEGABYTE),
+    refusals: ITEM_BOUNDS
   })),
   ...families.flatMap(family =>
     [false, true].map(isStream => ({
@@ -57,25 +63,28 @@ const requests: Disturbance[] = [
   ),
   ...families.map(family => ({
     name: `500 KB of messages, ${family}`,
-    write: () => writeManyMessages(family, BELOW_THRESHOLD_BYTES)
+    write: () => writeManyMessages(family, BELOW_THRESHOLD_BYTES),
+    refusals: ITEM_BOUNDS
   })),
   ...families.map(family => ({
     name: `500 KB of tools, ${family}`,
-    write: () => writeSmallTools(family, BELOW_THRESHOLD_BYTES)
+    write: () => writeSmallTools(family, BELOW_THRESHOLD_BYTES),
+    refusals: ITEM_BOUNDS
   })),
   ...families.map(family => ({
     name: `500 KB of calls and results, ${family}`,
-    write: () => writeCallsAndResults(family, BELOW_THRESHOLD_BYTES)
+    write: () => writeCallsAndResults(family, BELOW_THRESHOLD_BYTES),
+    refusals: ITEM_BOUNDS
   })),
   ...families.map(family => ({
     name: `500 KB of unknown members, ${family}`,
     write: () => writeUnknownMembers(family, BELOW_THRESHOLD_BYTES),
-    refusal: 400 as const
+    refusals: ITEM_BOUNDS
   })),
   ...stopFamilies.map(family => ({
     name: `500 KB of stop strings, ${family}`,
     write: () => writeStopStrings(family, BELOW_THRESHOLD_BYTES),
-    refusal: 400 as const
+    refusals: ITEM_BOUNDS
   }))
 ]
 
@@ -116,7 +125,11 @@ const responses: Disturbance[] = [
   }))
 ]
 
-export const disturbances: Disturbance[] = [...requests, ...countsAndVectors, ...responses]
+export const disturbances: Disturbance[] = [
+  ...requests,
+  ...countsAndVectors,
+  ...responses.map(one => ({ ...one, refusals: RESPONSE_BOUNDS }))
+]
 
 function listed(form: 'calls' | 'runs' | 'files', family: Family, isStream: boolean): Disturbance {
   return {

@@ -13,12 +13,20 @@ export type DisturbingOrder =
   /** One exchange, answered with its ending when it is over or takes too long. */
   | { kind: 'once'; name: string; port: number }
 
-/** How often exchanges ended in each way: a status with the word that explains it, or `closed`. */
+/** How often exchanges ended in each way: a status, with the code of the error where there is one, or `closed`. */
 export type Endings = Record<string, number>
 
-const ONCE_DEADLINE_MS = 15_000
+const ONCE_DEADLINE_MS = 8_000
 const REOPEN_PAUSE_MS = 20
 const TAIL_BYTES = 2048
+const CODES = [
+  'gateway_overloaded',
+  'provider_protocol_error',
+  'request_entity_too_large',
+  'invalid_request',
+  'INVALID_ARGUMENT',
+  'internal_error'
+]
 
 let prepared: { key: string; request: Buffer } | undefined
 let run: { isOver: boolean; sockets: Set<Socket>; endings: Endings } | undefined
@@ -102,7 +110,10 @@ async function observe(socket: Socket, request: Buffer): Promise<{ ending: strin
   }
 }
 
+/** The status, and the code of the error where the body has one, also at the end of a stream. */
 function describe(status: number, tail: string): string {
-  if (status === 200) return tail.includes('"error":{') ? '200 with an error' : '200'
-  return status === 503 && tail.includes('gateway_overloaded') ? '503 overloaded' : String(status)
+  const at = tail.indexOf('"error":{')
+  const code = at < 0 ? undefined : CODES.find(one => tail.includes(one, at))
+  if (code !== undefined) return `${status} ${code}`
+  return at < 0 ? String(status) : `${status} with an error`
 }

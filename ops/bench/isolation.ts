@@ -33,9 +33,8 @@ const HEALTH_PER_SECOND = 50
 const UPSTREAM_PER_SECOND = 25
 const WARM_UP_REQUESTS = 6_000
 /** A gateway that has not finished the work of a phase by then is measured on as it is. */
-const CALM_DEADLINE_MS = 40_000
+const CALM_DEADLINE_MS = 20_000
 const CALM_MS = 50
-/** More than this would show the worst of many, less the noise of one. */
 const SINGLE_EXCHANGES = 2
 const SINGLE_EXCHANGE_MS_MAX = 3_000
 /** Measured work must not wait for the processor time of the client that disturbs. */
@@ -49,7 +48,7 @@ interface PhasePlan {
 
 /** The tail of small requests is judged by the median over rounds, so those that are judged get more and longer ones. */
 const plans = {
-  judged: { rounds: 6, undisturbedMs: 1_200, disturbedMs: 1_600 },
+  judged: { rounds: 5, undisturbedMs: 1_000, disturbedMs: 1_500 },
   other: { rounds: 2, undisturbedMs: 300, disturbedMs: 700 },
   quick: { rounds: 1, undisturbedMs: 200, disturbedMs: 300 }
 } satisfies Record<string, PhasePlan>
@@ -71,7 +70,9 @@ export async function measureIsolation(options: IsolationOptions): Promise<boole
     starts: 1,
     products: { product: options.checkout },
     hasRelay: false,
-    nodeOptions: [probes.nodeOption]
+    nodeOptions: [probes.nodeOption],
+    // The pool gets as many threads as by default on this machine.
+    isPinned: false
   })
   const client = fork(join(import.meta.dirname, 'disturbing-client.ts'))
   async function close(): Promise<void> {
@@ -87,7 +88,8 @@ export async function measureIsolation(options: IsolationOptions): Promise<boole
     const port = targets.all[0]?.instances[0]?.port ?? 0
     const bench = { port, upstreamPort: targets.upstreamPort, probes, client, options }
     setNiceness(client)
-    console.log(`${targets.placement}, Node ${process.version}`)
+    console.log(`${targets.placement}, Node ${process.version}; ${CONNECTIONS} disturbing exchanges at a time`)
+    if (options.isQuick) console.log('quick: too short to judge by, only a check that the benchmark runs')
     await runLoad({ port, connections: 16, requests: WARM_UP_REQUESTS, ...smallRequest })
     printHeader()
     const measurements: Measurement[] = []
@@ -164,7 +166,7 @@ async function runPhase(bench: Bench, durationMs: number, stop?: () => Promise<v
   return { small: ofSmall ?? NONE, health: ofHealth ?? NONE, upstream: ofUpstream ?? NONE, report }
 }
 
-const NONE: SteadyResult = { latenciesMs: [], lost: 0 }
+const NONE: SteadyResult = { latenciesMs: [], lost: {} }
 
 async function order({ client }: Bench, what: DisturbingOrder): Promise<Endings> {
   client.send(what)

@@ -49,8 +49,8 @@ function listHotSpots(profile: Profiler.Profile, blocks: readonly Block[]): HotS
     while (block < blocks.length && (blocks[block]?.toUs ?? 0) < atUs) block++
     const current = blocks[block]
     if (current === undefined) break
-    if (atUs < current.fromUs) continue
-    const place = places.get(id) ?? ''
+    const place = places.get(id)
+    if (atUs < current.fromUs || place === undefined) continue
     spent.set(place, (spent.get(place) ?? 0) + deltaUs / 1000)
   }
   return Array.from(spent, ([place, ms]) => ({ place, ms })).toSorted((left, right) => right.ms - left.ms)
@@ -69,7 +69,7 @@ function namePlaces({ nodes }: Profiler.Profile): Map<number, string> {
     const name = functionName === '' ? '(anonymous)' : functionName
     const own = isOwn ? `${match[1]}/${match[2]}:${lineNumber + 1} ${name}` : owner
     const file = url === '' ? '' : ` ${url.replace(/^.*\//, '')}`
-    places.set(id, isOwn ? own : `${own} > ${name}${file}`)
+    if (name !== '(idle)') places.set(id, isOwn ? own : `${own} > ${name}${file}`)
     for (const child of node.children ?? []) visit(child, own)
   }
   for (const node of nodes) if (node.callFrame.functionName === '(root)') visit(node.id, '')

@@ -14,8 +14,8 @@ export interface SteadyLoadOptions {
 
 export interface SteadyResult {
   latenciesMs: number[]
-  /** Requests without a response of status 200 within the deadline. */
-  lost: number
+  /** Requests without a response of status 200 within the deadline, by how they ended. */
+  lost: Record<string, number>
 }
 
 export interface SteadyLoad {
@@ -23,12 +23,12 @@ export interface SteadyLoad {
   stop(): Promise<SteadyResult>
 }
 
-const DEADLINE_MS = 20_000
+const DEADLINE_MS = 10_000
 const TICK_MS = 2
 const REOPEN_PAUSE_MS = 20
 
 export function startSteadyLoad({ port, request, perSecond, connections }: SteadyLoadOptions): SteadyLoad {
-  const result: SteadyResult = { latenciesMs: [], lost: 0 }
+  const result: SteadyResult = { latenciesMs: [], lost: {} }
   /** Moments at which requests were due that are still to be sent. */
   const due: number[] = []
   const idle: Array<Socket | undefined> = Array.from({ length: connections }, () => undefined)
@@ -45,6 +45,10 @@ export function startSteadyLoad({ port, request, perSecond, connections }: Stead
     for (; nextMs <= nowMs; nextMs += gapMs) due.push(nowMs)
     sendDue()
   }, TICK_MS)
+
+  function lose(ending: string, count: number): void {
+    result.lost[ending] = (result.lost[ending] ?? 0) + count
+  }
 
   function sendDue(): void {
     while (due.length > 0 && idle.length > 0) {
@@ -64,7 +68,7 @@ export function startSteadyLoad({ port, request, perSecond, connections }: Stead
     const ended = socket === undefined ? undefined : await exchange(socket, request).catch(() => undefined)
     if (isClosed) return undefined
     if (ended?.status === 200) result.latenciesMs.push(performance.now() - dueMs)
-    else result.lost++
+    else lose(String(ended?.status ?? 'closed'), 1)
     if (ended?.isReusable === true) return socket
     socket?.destroy()
     if (ended === undefined) await new Promise(resolve => setTimeout(resolve, REOPEN_PAUSE_MS))
@@ -91,7 +95,7 @@ export function startSteadyLoad({ port, request, perSecond, connections }: Stead
       }
       clearTimeout(deadline)
       isClosed = true
-      result.lost += due.length + inFlight
+      if (due.length + inFlight > 0) lose('none', due.length + inFlight)
       for (const socket of sockets) socket.destroy()
       return result
     }

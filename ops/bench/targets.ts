@@ -43,15 +43,18 @@ export interface TargetOptions {
   hasRelay: boolean
   /** Further Node options of the products' processes. */
   nodeOptions?: string[]
+  /** Whether what is measured gets a processor of its own, which leaves the products one pool thread for each worker. Default: true. */
+  isPinned?: boolean
 }
 
 /**
  * Starts the upstream once, and relay and products several times each: what a program costs differs from start to start by how its
  * code and its objects happen to lie in memory, and stays so for its whole life.
  */
-export async function startTargets({ starts, products, hasRelay, nodeOptions = [] }: TargetOptions): Promise<Targets> {
+export async function startTargets(options: TargetOptions): Promise<Targets> {
+  const { starts, products, hasRelay, nodeOptions = [], isPinned = true } = options
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
-  const processors = chooseProcessors()
+  const processors = isPinned ? chooseProcessors() : undefined
   const children: ChildProcess[] = []
   const upstream = fork(join(import.meta.dirname, 'upstream.ts'), { execArgv: HEAP_FLAGS })
   children.push(upstream)

@@ -1,8 +1,9 @@
 // Large responses of the benchmark's upstream, chosen by the model's name: `bench-<form>-<number>`. They are prepared once and sent in
 // pieces, no faster than the gateway reads, so that the upstream's own event loop stays free for small requests.
 
-import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 
 /** What the response holds that many of, or in the unit that the form names. */
 export type ResponseForm = 'text' | 'calls' | 'runs' | 'files' | 'frames' | 'stream' | 'count' | 'vectors'
@@ -48,11 +49,8 @@ export async function sendPrepared(response: ServerResponse, shape: ResponseShap
   const { type, pieces } = known
   const length = shape.isStream ? {} : { 'content-length': pieces.reduce((sum, piece) => sum + piece.length, 0) }
   response.writeHead(200, { 'content-type': type, ...length })
-  for (const piece of pieces) {
-    if (response.destroyed) return
-    if (!response.write(piece)) await Promise.race([once(response, 'drain'), once(response, 'close')])
-  }
-  response.end()
+  // A gateway that cancels the exchange closes the connection.
+  await pipeline(Readable.from(pieces, { objectMode: false }), response).catch(() => undefined)
 }
 
 function prepare({ form, number, isStream }: ResponseShape): PreparedResponse {
