@@ -15,53 +15,83 @@ export interface FamilyRequest {
   body: string
 }
 
+export interface Turn {
+  role: 'user' | 'assistant'
+  content: string
+}
+
+export interface ChatBody {
+  model: string
+  isStream: boolean
+  /** The version of the upstream's API that the path selects. */
+  apiMode?: 'v1' | 'v2'
+  /** The conversation in the form of the family. */
+  messages: object[]
+  /** Further members of the body. */
+  members?: object
+}
+
 const SENTENCE = 'The gateway translates requests between protocols. '
 const INSTRUCTION = 'You are a terse assistant.'
 const TURNS = 6
 
 /** A request on the native v1 contract in the form of a family. */
-export function writeRequest(family: Family, shape: BodyShape): FamilyRequest {
-  const { model, isStream } = shape
-  const turns = listTurns(shape.bytes)
+export function writeRequest(family: Family, { model, isStream, bytes }: BodyShape): FamilyRequest {
+  return writeChat(family, { model, isStream, messages: listTurns(bytes).map(turn => writeTurn(family, turn)) })
+}
+
+/** A message of text in the form of a family. */
+export function writeTurn(family: Family, { role, content }: Turn): object {
+  if (family !== 'content') return { role, content }
+  return { role: role === 'assistant' ? 'model' : role, parts: [{ text: content }] }
+}
+
+/** A chat request in the form of a family. */
+export function writeChat(family: Family, chat: ChatBody): FamilyRequest {
+  const { model, isStream, apiMode = 'v1', messages, members = {} } = chat
   const stream = isStream ? { stream: true } : {}
+  const write = (path: string, body: object) => ({ path: `/${apiMode}${path}`, body: JSON.stringify(body) })
   switch (family) {
     case 'completions': {
-      const messages = [{ role: 'system', content: INSTRUCTION }, ...turns]
-      return { path: '/v1/chat/completions', body: JSON.stringify({ model, messages, temperature: 0.7, ...stream }) }
+      const all = [{ role: 'system', content: INSTRUCTION }, ...messages]
+      return write('/chat/completions', { model, messages: all, temperature: 0.7, ...stream, ...members })
     }
     case 'responses':
-      return {
-        path: '/v1/responses',
-        body: JSON.stringify({ model, instructions: INSTRUCTION, input: turns, temperature: 0.7, ...stream })
-      }
+      return write('/responses', {
+        model,
+        instructions: INSTRUCTION,
+        input: messages,
+        temperature: 0.7,
+        ...stream,
+        ...members
+      })
     case 'messages': {
-      const body = { model, max_tokens: 256, system: INSTRUCTION, messages: turns, temperature: 0.7, ...stream }
-      return { path: '/v1/messages', body: JSON.stringify(body) }
+      const body = { model, max_tokens: 256, system: INSTRUCTION, messages, temperature: 0.7, ...stream, ...members }
+      return write('/messages', body)
     }
     case 'content': {
-      const contents = turns.map(({ role, content }) => ({
-        role: role === 'assistant' ? 'model' : role,
-        parts: [{ text: content }]
-      }))
       const operation = isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'
-      return {
-        path: `/v1/models/${model}:${operation}`,
-        body: JSON.stringify({
-          contents,
-          systemInstruction: { parts: [{ text: INSTRUCTION }] },
-          generationConfig: { temperature: 0.7 }
-        })
-      }
+      return write(`/models/${model}:${operation}`, {
+        contents: messages,
+        systemInstruction: { parts: [{ text: INSTRUCTION }] },
+        generationConfig: { temperature: 0.7 },
+        ...members
+      })
     }
   }
 }
 
-function listTurns(bytes: number): Array<{ role: 'user' | 'assistant'; content: string }> {
+function listTurns(bytes: number): Turn[] {
   const length = Math.round(bytes / (TURNS + 1))
-  const content = SENTENCE.repeat(Math.ceil(length / SENTENCE.length)).slice(0, length)
+  const content = writeText(length)
   const turns = Array.from({ length: TURNS }, (_, turn) => ({
     role: turn % 2 === 0 ? ('user' as const) : ('assistant' as const),
     content
   }))
   return [...turns, { role: 'user', content: 'And now?' }]
+}
+
+/** Plain text of a length. */
+export function writeText(length: number): string {
+  return SENTENCE.repeat(Math.ceil(length / SENTENCE.length)).slice(0, length)
 }

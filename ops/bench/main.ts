@@ -1,17 +1,33 @@
 // Compares the product with a bare relay and with the upstream alone, side by side in one run, and judges it by its goals. Absolute
 // numbers belong to the machine; the ratios count. `npm run bench`, `npm run bench -- --quick`, and `npm run bench -- --against
 // <checkout>` for a comparison with the product of another checkout.
+//
+// `npm run bench -- --isolation` measures what small requests and the event loop of a worker feel while one client sends what is dear,
+// eight at a time: a line for each disturbance, a verdict for each goal. `--only <text>` takes the disturbances whose names contain the
+// text, and `--profile` lists the functions in which the event loop was busy for long (the blocks themselves are longer then).
 
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { compareBuilds } from './builds.ts'
 import { judgeGoals } from './goals.ts'
+import { measureIsolation } from './isolation.ts'
 import { type Scenario, scenarios } from './scenarios.ts'
 import { startTargets, type Target } from './targets.ts'
 
 const { values: flags } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, against: { type: 'string' } }
+  options: {
+    quick: { type: 'boolean', default: false },
+    against: { type: 'string' },
+    isolation: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
+    profile: { type: 'boolean', default: false }
+  }
 })
+const root = join(import.meta.dirname, '..', '..')
+if (flags.isolation) {
+  const { quick: isQuick, profile: hasProfile, only } = flags
+  process.exit((await measureIsolation({ checkout: root, isQuick, hasProfile, only })) ? 0 : 1)
+}
 // A start of a program is up to a tenth dearer or cheaper than the next for its whole life, and other work on the machine makes single
 // rounds half as dear again: several starts of each are compared, each by many short rounds in turn.
 // Between two builds a few per cent count, so more starts are needed than for the goals.
@@ -26,7 +42,6 @@ const measured: Scenario[] = flags.quick
     }))
   : scenarios
 
-const root = join(import.meta.dirname, '..', '..')
 const products = flags.against === undefined ? { product: root } : { old: resolve(flags.against), new: root }
 const targets = await startTargets({ starts, products, hasRelay: !isComparison })
 // The products are processes of their own and would run on without the benchmark.

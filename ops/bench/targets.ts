@@ -26,6 +26,8 @@ export interface Targets {
   all: Target[]
   /** Where the targets run, in words. */
   placement: string
+  /** The port of the upstream alone. */
+  upstreamPort: number
   close(): Promise<void>
 }
 
@@ -39,15 +41,20 @@ export interface TargetOptions {
   products: Record<string, string>
   /** Whether the upstream alone and a bare relay are targets as well. */
   hasRelay: boolean
+  /** Further Node options of the products' processes. */
+  nodeOptions?: string[]
+  /** Whether what is measured gets a processor of its own, which leaves the products one pool thread for each worker. Default: true. */
+  isPinned?: boolean
 }
 
 /**
  * Starts the upstream once, and relay and products several times each: what a program costs differs from start to start by how its
  * code and its objects happen to lie in memory, and stays so for its whole life.
  */
-export async function startTargets({ starts, products, hasRelay }: TargetOptions): Promise<Targets> {
+export async function startTargets(options: TargetOptions): Promise<Targets> {
+  const { starts, products, hasRelay, nodeOptions = [], isPinned = true } = options
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
-  const processors = chooseProcessors()
+  const processors = isPinned ? chooseProcessors() : undefined
   const children: ChildProcess[] = []
   const upstream = fork(join(import.meta.dirname, 'upstream.ts'), { execArgv: HEAP_FLAGS })
   children.push(upstream)
@@ -65,7 +72,7 @@ export async function startTargets({ starts, products, hasRelay }: TargetOptions
     for (const { name, checkout, instances } of started) {
       const port = await findFreePort()
       const logFile = join(folder, `${name}-${start}.log`)
-      const product = startProduct({ checkout, port, upstreamPort, logFile, folder })
+      const product = startProduct({ checkout, port, upstreamPort, logFile, folder, nodeOptions })
       children.push(product)
       instances.push({ port, cpuSeconds: () => readFamilyCpuSeconds(product.pid) })
     }
@@ -74,6 +81,7 @@ export async function startTargets({ starts, products, hasRelay }: TargetOptions
   for (const { instances } of started) for (const { port } of instances) await waitUntilReady(port)
   const productTargets = started.map(({ name, instances }) => ({ name, prefix: '', instances }))
   return {
+    upstreamPort,
     placement:
       processors === undefined
         ? 'every process on any processor'
@@ -110,10 +118,11 @@ interface ProductPlace {
   upstreamPort: number
   logFile: string
   folder: string
+  nodeOptions: string[]
 }
 
-function startProduct({ checkout, port, upstreamPort, logFile, folder }: ProductPlace): ChildProcess {
-  return spawn(process.execPath, [join(checkout, 'supervisor', 'main.ts')], {
+function startProduct({ checkout, port, upstreamPort, logFile, folder, nodeOptions }: ProductPlace): ChildProcess {
+  return spawn(process.execPath, [...nodeOptions, join(checkout, 'supervisor', 'main.ts')], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {

@@ -1,8 +1,13 @@
 // The upstream of the benchmark: the native v1 wire at the lowest cost that Node allows, so that what is measured is the gateway.
 // The model's name says how to respond: `bench-L<first byte ms>-N<events>-G<gap ms>`, with `-P<events>` for how many events go into one
-// chunk of the response when there is no gap.
+// chunk of the response when there is no gap. `upstream-responses.ts` has the forms of large responses.
 
 import { createServer, type ServerResponse } from 'node:http'
+import { readResponseShape, sendPrepared } from './upstream-responses.ts'
+
+/** The model stands at the beginning of a body and the wish for a stream at its end; nothing else is kept of a large one. */
+const KEPT_BYTES = 64 * 1024
+const image = Buffer.alloc(10_000, 0xff)
 
 const ANSWER_TEXT = 'x'.repeat(700)
 const answer = JSON.stringify({
@@ -28,14 +33,29 @@ function writeFrame(choice: object, more: object = {}): string {
 
 const server = createServer((request, response) => {
   const chunks: Buffer[] = []
-  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  let keptBytes = 0
+  request.on('data', (chunk: Buffer) => {
+    if (keptBytes > KEPT_BYTES) chunks.pop()
+    else keptBytes += chunk.length
+    chunks.push(chunk)
+  })
   request.on('end', () => {
     if (request.url?.endsWith('/models')) {
       response.writeHead(200, { 'content-type': 'application/json' })
       response.end('{"object":"list","data":[{"id":"bench","object":"model","owned_by":"bench","type":"chat"}]}')
       return
     }
+    if (request.url?.endsWith('/content')) {
+      response.writeHead(200, { 'content-type': 'image/jpeg', 'content-length': image.length })
+      response.end(image)
+      return
+    }
     const body = Buffer.concat(chunks).toString('latin1')
+    const large = readResponseShape(body, request.headers.accept === 'text/event-stream')
+    if (large !== undefined) {
+      void sendPrepared(response, large)
+      return
+    }
     const shape = readShape(body)
     const { latencyMs } = shape
     const send = () => (body.includes('"stream":true') ? stream(response, shape) : answerWhole(response))
