@@ -1,4 +1,5 @@
-// Compares this build with another one: both products, started several times each, are measured in turn in one run.
+// Compares this build with another one: both products, started several times each, are measured in turn in one run. What a program costs
+// differs from start to start, so a figure that is still noisy is measured on with further starts, whatever it shows.
 
 import { type Family, writeRequest } from './bodies.ts'
 import { mean, ratiosByStart, sample, standardError, valuesOf } from './samples.ts'
@@ -8,32 +9,81 @@ import type { Target } from './targets.ts'
 /** A figure may be this much of the other build's. */
 const RATIO_MAX = 1.05
 
-/** Prints every figure as new / old with its noise, the standard error over the starts; false when one is more than 5 % worse. */
-export async function compareBuilds(
-  scenarios: Scenario[],
-  targets: { old: Target; new: Target },
+/** The standard error over the starts at which a figure is known well enough. */
+const NOISE_MAX = 0.015
+
+export interface ComparedTargets {
+  old: Target
+  new: Target
+  close(): Promise<void>
+}
+
+export interface ComparisonOptions {
+  scenarios: Scenario[]
+  /** Starts both products several times. */
+  start(): Promise<ComparedTargets>
   rounds: number
-): Promise<boolean> {
-  let isWithin = true
-  for (const scenario of scenarios) {
-    console.log(`${scenario.name} (${scenario.unit})`)
-    const families: Family[] = ['completions', ...(scenario.familyRatioMax === undefined ? [] : otherFamilies)]
-    for (const family of families) {
-      const request = writeRequest(family, scenario.shape)
-      const lanes = (['old', 'new'] as const).map(name => ({ name, target: targets[name], request }))
-      const samples = await sample(scenario, lanes, rounds)
-      const ratios = ratiosByStart(samples, 'new', 'old')
-      const ratio = mean(ratios)
-      const isWorse = ratio > RATIO_MAX
-      if (isWorse) isWithin = false
-      const [old, fresh] = ['old', 'new'].map(name => mean(valuesOf(samples, name)).toFixed(2))
-      const noise = (standardError(ratios) * 100).toFixed(1)
-      const verdict = isWorse ? `WORSE than ${RATIO_MAX}` : 'within'
-      console.log(
-        `  ${family}: old ${old}   new ${fresh}   new / old ${ratio.toFixed(3)} (noise ± ${noise} %): ${verdict}`
-      )
+  /** How often products are started anew for figures that are still noisy. */
+  batchesMax: number
+}
+
+interface Figure {
+  scenario: Scenario
+  family: Family
+  /** One value for each start so far. */
+  old: number[]
+  new: number[]
+  ratios: number[]
+}
+
+/** Prints every figure as new / old with its noise, the standard error over the starts; false when one is more than 5 % worse. */
+export async function compareBuilds({ scenarios, start, rounds, batchesMax }: ComparisonOptions): Promise<boolean> {
+  const figures = scenarios.flatMap(listFigures)
+  for (let batch = 0; batch < batchesMax; batch++) {
+    const noisy = figures.filter(isNoisy)
+    if (noisy.length === 0) break
+    const targets = await start()
+    try {
+      if (batch > 0) console.log(`${noisy.length} figures are noisy and are measured on with further starts\n`)
+      for (const figure of noisy) await measure(figure, targets, rounds)
+    } finally {
+      await targets.close()
     }
-    console.log()
   }
+  console.log('new / old over all starts')
+  return figures.map(judge).every(isWithin => isWithin)
+}
+
+function listFigures(scenario: Scenario): Figure[] {
+  const families: Family[] = ['completions', ...(scenario.familyRatioMax === undefined ? [] : otherFamilies)]
+  return families.map(family => ({ scenario, family, old: [], new: [], ratios: [] }))
+}
+
+function isNoisy({ ratios }: Figure): boolean {
+  return ratios.length === 0 || standardError(ratios) > NOISE_MAX
+}
+
+async function measure(figure: Figure, targets: ComparedTargets, rounds: number): Promise<void> {
+  const { scenario, family } = figure
+  const request = writeRequest(family, scenario.shape)
+  const lanes = (['old', 'new'] as const).map(name => ({ name, target: targets[name], request }))
+  const samples = await sample(scenario, lanes, rounds)
+  figure.old.push(...valuesOf(samples, 'old'))
+  figure.new.push(...valuesOf(samples, 'new'))
+  figure.ratios.push(...ratiosByStart(samples, 'new', 'old'))
+  console.log(describe(figure))
+}
+
+function judge(figure: Figure): boolean {
+  const isWithin = mean(figure.ratios) <= RATIO_MAX
+  console.log(`${describe(figure)}: ${isWithin ? 'within' : `WORSE than ${RATIO_MAX}`}`)
   return isWithin
+}
+
+function describe({ scenario, family, old, new: fresh, ratios }: Figure): string {
+  const noise = (standardError(ratios) * 100).toFixed(1)
+  return (
+    `  ${scenario.name} (${scenario.unit}), ${family}: old ${mean(old).toFixed(2)}   new ${mean(fresh).toFixed(2)}   ` +
+    `new / old ${mean(ratios).toFixed(3)} (noise ± ${noise} %, ${ratios.length} starts)`
+  )
 }

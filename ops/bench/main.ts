@@ -8,11 +8,11 @@
 
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { compareBuilds } from './builds.ts'
+import { type ComparedTargets, compareBuilds } from './builds.ts'
 import { judgeGoals } from './goals.ts'
 import { measureIsolation } from './isolation.ts'
 import { type Scenario, scenarios } from './scenarios.ts'
-import { startTargets, type Target } from './targets.ts'
+import { startTargets, type Target, type Targets } from './targets.ts'
 
 const { values: flags } = parseArgs({
   options: {
@@ -43,25 +43,44 @@ const measured: Scenario[] = flags.quick
   : scenarios
 
 const products = flags.against === undefined ? { product: root } : { old: resolve(flags.against), new: root }
-const targets = await startTargets({ starts, products, hasRelay: !isComparison })
+/** How often the products are started anew for figures that are still noisy. */
+const batchesMax = flags.quick ? 1 : 3
+
+let targets: Targets | undefined
 // The products are processes of their own and would run on without the benchmark.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => void targets.close().finally(() => process.exit(1)))
+  process.once(signal, () => void Promise.resolve(targets?.close()).finally(() => process.exit(1)))
 }
-try {
+
+async function start(): Promise<Targets> {
+  targets = await startTargets({ starts, products, hasRelay: !isComparison })
   console.log(`${starts} starts of each, ${rounds} interleaved rounds of each start, Node ${process.version}`)
   console.log(targets.placement)
   if (flags.quick) console.log('quick: too short to judge by, only a check that the benchmark runs')
   console.log()
+  return targets
+}
+
+async function startBuilds(): Promise<ComparedTargets> {
+  const { all, close } = await start()
   const find = (name: string): Target => {
-    const target = targets.all.find(one => one.name === name)
+    const target = all.find(one => one.name === name)
     if (target === undefined) throw new Error(`The target ${name} was not started.`)
     return target
   }
-  const isGood = isComparison
-    ? await compareBuilds(measured, { old: find('old'), new: find('new') }, rounds)
-    : await judgeGoals(measured, targets.all, rounds)
-  if (!isGood) process.exitCode = 1
-} finally {
-  await targets.close()
+  return { old: find('old'), new: find('new'), close }
 }
+
+async function judgeAgainstRelay(): Promise<boolean> {
+  const { all, close } = await start()
+  try {
+    return await judgeGoals(measured, all, rounds)
+  } finally {
+    await close()
+  }
+}
+
+const isGood = isComparison
+  ? await compareBuilds({ scenarios: measured, start: startBuilds, rounds, batchesMax })
+  : await judgeAgainstRelay()
+if (!isGood) process.exitCode = 1
