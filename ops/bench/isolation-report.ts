@@ -84,6 +84,7 @@ export function judgeIsolation(measurements: Measurement[]): boolean {
   console.log()
   return [
     judge(`longest block of the event loop, processor time, at most ${BLOCK_MS_MAX} ms`, measurements, one => {
+      if (disturbedReports(one).length < one.disturbed.length) return 'a worker did not report'
       const [longest = 0] = listBlocks(disturbedReports(one))
       const [alone = 0] = listBlocks(one.singles.reports)
       return Math.max(longest, alone) > BLOCK_MS_MAX ? `${longest} ms, for a single exchange ${alone} ms` : undefined
@@ -112,6 +113,10 @@ export function judgeIsolation(measurements: Measurement[]): boolean {
 
 /** @param miss describes how a disturbance misses the goal. */
 function judge(goal: string, measurements: Measurement[], miss: (one: Measurement) => string | undefined): boolean {
+  if (measurements.length === 0) {
+    console.log(`${goal}: not measured`)
+    return true
+  }
   const misses = measurements.flatMap(one => {
     const found = miss(one)
     return found === undefined ? [] : [`  ${one.disturbance.name}: ${found}`]

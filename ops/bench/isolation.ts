@@ -161,8 +161,9 @@ async function runPhase(bench: Bench, durationMs: number, stop?: () => Promise<v
   const results = loads.map(load => load.stop())
   await stop?.()
   const [ofSmall, ofHealth, ofUpstream] = await Promise.all(results)
-  const report = await probes.end()
+  // What was begun for an abandoned exchange may still keep the event loop busy, and counts too.
   if (stop !== undefined) await waitUntilCalm(port)
+  const report = await probes.end()
   return { small: ofSmall ?? NONE, health: ofHealth ?? NONE, upstream: ofUpstream ?? NONE, report }
 }
 
