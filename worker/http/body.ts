@@ -2,6 +2,7 @@
 // (operations contract, section 3.3; decision 23).
 import type { IncomingMessage } from 'node:http'
 import type { Transform } from 'node:stream'
+import { ByteCollector } from '../../shared/byte-collector.ts'
 import {
   type CompressedEncoding,
   type ContentEncoding,
@@ -57,7 +58,7 @@ export function readBody(
     takeWhole(incoming, reading, done)
     return NOTHING_TO_END
   }
-  const collector = createCollector(reading, finish)
+  const collector = createCollector(reading, encoding === 'identity' ? readLength(incoming) : undefined, finish)
   let decompressor: Transform | undefined
   let receivedBytes = 0
   let isFinished = false
@@ -133,19 +134,20 @@ function takeWhole(
   else done(undefined, isKept ? body : EMPTY)
 }
 
-function createCollector({ limitBytes, isKept }: BodyReading, finish: (error: GatewayError) => void) {
-  const chunks: Buffer[] = []
+function createCollector(
+  { limitBytes, isKept }: BodyReading,
+  announced: number | undefined,
+  finish: (error: GatewayError) => void
+) {
+  const collected = new ByteCollector(announced)
   let totalBytes = 0
   return {
     add(chunk: Buffer): void {
       totalBytes += chunk.length
       if (totalBytes > limitBytes) finish(tooLarge(limitBytes))
-      else if (isKept) chunks.push(chunk)
+      else if (isKept) collected.add(chunk)
     },
-    take(): Buffer {
-      const [first] = chunks
-      return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks)
-    }
+    take: () => collected.take()
   }
 }
 

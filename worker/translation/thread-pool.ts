@@ -120,9 +120,13 @@ function detachBytes<Name extends TaskName>(
   return { message: { name, job: { ...job, bytes } } as TaskMessage, transferList: [bytes.buffer] }
 }
 
-/** The bytes in an ArrayBuffer that holds nothing else, so that transferring it detaches no other bytes. */
+/** Buffers of this size are never shared between bodies; small ones are cut from a common one. */
+const OWN_BUFFER_BYTES_MIN = MEBIBYTE
+
+/** The bytes in an ArrayBuffer that holds no other bytes in use, so that transferring it detaches only these. */
 function takeWholeBuffer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  const { buffer } = bytes
-  const isWhole = bytes.byteOffset === 0 && bytes.byteLength === buffer.byteLength && buffer instanceof ArrayBuffer
-  return isWhole ? new Uint8Array(buffer) : new Uint8Array(bytes)
+  const { buffer, byteOffset, byteLength } = bytes
+  const isWhole = byteLength === buffer.byteLength || buffer.byteLength >= OWN_BUFFER_BYTES_MIN
+  if (isWhole && buffer instanceof ArrayBuffer) return new Uint8Array(buffer, byteOffset, byteLength)
+  return new Uint8Array(bytes)
 }

@@ -2,6 +2,7 @@
 // of this worker. A thread costs more processor time in total, so small bodies stay inline (ADR 2026-11-21-translation-pool).
 
 import { type CancelSignal, CancelSource } from '../performance/cancel-source.ts'
+import { createTurnQueue } from '../performance/turn-queue.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
 import type { LargeAnswers } from '../providers/http/large-answers.ts'
 import type { ChatCall } from '../providers/types.ts'
@@ -50,8 +51,12 @@ export interface TranslatorOptions {
   thresholdBytes: number
 }
 
+/** Inline tasks from this weight on begin in turns of the event loop of their own. */
+const TURN_WEIGHT_MIN = 64 * 1024
+
 export function createTranslator({ settings, faces, threads, thresholdBytes }: TranslatorOptions): Translator {
   const pool = threads === 0 ? undefined : createThreadPool({ settings, threads })
+  const turns = createTurnQueue()
   const environment: TaskEnvironment = {
     settings,
     faces,
@@ -69,9 +74,9 @@ export function createTranslator({ settings, faces, threads, thresholdBytes }: T
     work: Work<Job<Name>>,
     signal: CancelSignal
   ): Promise<Result<Name>> {
-    return pool !== undefined && work.weight >= thresholdBytes
-      ? pool.run(name, work, signal)
-      : runTask(name, work.job, environment)
+    if (pool !== undefined && work.weight >= thresholdBytes) return pool.run(name, work, signal)
+    if (work.weight >= TURN_WEIGHT_MIN) await turns.wait()
+    return runTask(name, work.job, environment)
   }
 
   return {

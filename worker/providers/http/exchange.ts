@@ -68,6 +68,9 @@ export interface ExchangeOptions {
  */
 const BODY_PIECE_BYTES = 256 * 1024
 
+/** What is read of one response before other work of the event loop has its turn. */
+const TURN_BYTES_MAX = 64 * 1024
+
 /**
  * Sends a request and gives the response to the receiver. Resolves after the last byte, or after `cancel`.
  * Rejects with `CallFailure` when the transport fails or a phase takes too long, with the signal's `GatewayError` when it is
@@ -105,6 +108,9 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   #isPieced = false
   /** Head and pieces of one read of the connection arrive one after the other; the timer was restarted for the first of them. */
   #isReading = false
+  /** Bytes of the response since other work of the event loop had its turn. */
+  #turnBytes = 0
+  #isYielding = false
 
   constructor(
     options: ExchangeOptions,
@@ -186,6 +192,8 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     } catch (thrown) {
       this.#fail(thrown)
     }
+    this.#turnBytes += chunk.length
+    if (this.#turnBytes >= TURN_BYTES_MAX) this.#yield()
   }
 
   onResponseEnd(): void {
@@ -207,13 +215,27 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     if (this.#isSettled || !this.#isPaused) return
     this.#isPaused = false
     this.#enter('reading the response', this.#options.timeouts.idleMs)
-    this.#controller?.resume()
+    if (!this.#isYielding) this.#controller?.resume()
   }
 
   cancel(): void {
     if (!this.#settle(String(this.#status ?? 'cancelled'))) return
     this.#controller?.abort(new Error('cancelled'))
     this.#resolve('cancelled')
+  }
+
+  /** Lets other work go on before more of a fast response is read: the system hands over megabytes in one turn. */
+  #yield(): void {
+    if (this.#isYielding || this.#isPaused || this.#isSettled) return
+    this.#isYielding = true
+    this.#controller?.pause()
+    setImmediate(this.#endYield)
+  }
+
+  readonly #endYield = (): void => {
+    this.#turnBytes = 0
+    this.#isYielding = false
+    if (!this.#isPaused && !this.#isSettled) this.#controller?.resume()
   }
 
   readonly #onAbort = (): void => {

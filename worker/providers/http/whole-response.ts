@@ -1,5 +1,6 @@
 // Collects a whole response of a provider: its body bounded and decompressed, and the long body of an error cut.
 
+import { ByteCollector } from '../../../shared/byte-collector.ts'
 import { type CompressedEncoding, decompress, readContentEncoding } from '../../../shared/content-encoding.ts'
 import type { ResponseHead } from '../../protocols/face.ts'
 import { readHeader } from '../../protocols/shared/response-header.ts'
@@ -31,8 +32,8 @@ export interface BufferedResponse extends ResponseHead {
  */
 export class ResponseCollector implements ExchangeReceiver {
   readonly #bytesMax: number
-  readonly #chunks: Buffer[] = []
-  #length = 0
+  /** Created with the head, which may announce the size. */
+  #collected: ByteCollector | undefined
   #head: ResponseHead | undefined
   #control: ExchangeControl | undefined
   #isCut = false
@@ -46,18 +47,20 @@ export class ResponseCollector implements ExchangeReceiver {
     this.#control = control
     const announced = Number(readHeader(head.headers, 'content-length'))
     if (head.status === 200 && announced > this.#bytesMax) throw protocolFailure('response_too_large')
+    this.#collected = new ByteCollector(announced)
   }
 
   onData(chunk: Buffer): void {
     const isSuccess = this.#head?.status === 200
-    if (this.#length + chunk.length > (isSuccess ? this.#bytesMax : ERROR_BODY_BYTES_MAX)) {
+    const collected = this.#collected
+    if (collected === undefined) return
+    if (collected.length + chunk.length > (isSuccess ? this.#bytesMax : ERROR_BODY_BYTES_MAX)) {
       if (isSuccess) throw protocolFailure('response_too_large')
       this.#isCut = true
       this.#control?.cancel()
       return
     }
-    this.#length += chunk.length
-    this.#chunks.push(chunk)
+    collected.add(chunk)
   }
 
   /**
@@ -66,8 +69,7 @@ export class ResponseCollector implements ExchangeReceiver {
    */
   async take(): Promise<BufferedResponse> {
     const { status, headers } = this.#head ?? { status: 0, headers: {} }
-    const [first] = this.#chunks
-    const body = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#length)
+    const body = this.#collected?.take() ?? EMPTY
     const encoding = readContentEncoding(readHeader(headers, 'content-encoding'))
     if (encoding === 'identity') return { status, headers, bytes: body }
     // A truncated compressed error body is ignored; the status is enough.
