@@ -1,7 +1,8 @@
 // Reads embeddings requests and writes embeddings responses in the family's form (completions.md 10).
 
 import { type Diagnostics, invalidRequest, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
-import { keepDefined, readOptionalObject, wrongType } from '../../shared/field.ts'
+import { readExtraHeaders } from '../../shared/extra-headers.ts'
+import { keepDefined, wrongType } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { type EmbeddingsRequest, type EmbeddingsResponse, embeddingsParameters } from './schema.ts'
@@ -43,7 +44,7 @@ export function readEmbeddingsRequest(body: EmbeddingsRequest): ReadEmbeddingsRe
     ...keepDefined({
       requestedModel,
       model: requestedModel?.trim(),
-      extraHeaders: readOptionalObject(body, 'extra_headers')
+      extraHeaders: readExtraHeaders(body)
     })
   }
 }

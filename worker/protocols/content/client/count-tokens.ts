@@ -1,6 +1,7 @@
 // countTokens of the content protocol: selects the texts to count and writes the response (content.md 5.4).
 
 import type { Diagnostics, JsonObject } from '../../../normalized/index.ts'
+import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { keepDefined, readOptionalObject, readOptionalString } from '../../shared/field.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { listContents, listTexts, readSystemText } from './read-contents.ts'
@@ -27,7 +28,7 @@ export function readCountTokensRequest(body: CountTokensRequest): ReadCountToken
   return {
     texts: texts.filter(text => text !== ''),
     ignored: { ...ignored, ...additional },
-    ...keepDefined({ extraHeaders: readOptionalObject(body, 'extra_headers') })
+    ...keepDefined({ extraHeaders: readExtraHeaders(body) })
   }
 }
 

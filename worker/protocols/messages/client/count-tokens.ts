@@ -11,7 +11,8 @@ import {
   selectCallableTools
 } from '../../../normalized/index.ts'
 import { readAdditionalFields } from '../../shared/additional-fields.ts'
-import { keepDefined, readOptionalObject } from '../../shared/field.ts'
+import { readExtraHeaders } from '../../shared/extra-headers.ts'
+import { keepDefined } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { coerceToolResult } from '../../shared/tool-result.ts'
@@ -54,7 +55,7 @@ export function readCountTokensRequest(
       model: readModel(body),
       output: readOutputFormat(body),
       additionalFields: readAdditionalFields(body, additional),
-      extraHeaders: readOptionalObject(body, 'extra_headers')
+      extraHeaders: readExtraHeaders(body)
     })
   }
   return { request, texts: listCountedTexts(request) }
