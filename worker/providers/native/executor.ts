@@ -11,14 +11,13 @@ import { CallFailure, describeCause } from '../http/call-failure.ts'
 import { ProviderClient } from '../http/client.ts'
 import { type CredentialSource, createFixedCredential } from '../http/credential.ts'
 import { createHttpExecutor } from '../http/executor.ts'
-import type { Gate } from '../http/gate.ts'
 import type { BodyFallback } from '../http/hooks.ts'
 import type { ErrorRedaction } from '../http/redaction.ts'
 import type { ReadError } from '../http/response-head.ts'
 import type { ExecutorDependencies } from '../provider-kind.ts'
 import type { Executor } from '../types.ts'
 import type { UploadCache } from './attachments/upload-cache.ts'
-import { createAttachmentUploader } from './attachments/uploader.ts'
+import { type AttachmentGates, createAttachmentUploader } from './attachments/uploader.ts'
 import type { NativeConnections } from './connections.ts'
 import { createFileCalls } from './files.ts'
 import { createImageCompleter } from './generated-images.ts'
@@ -40,7 +39,7 @@ export interface SharedDependencies extends ExecutorDependencies {
   readError: ReadError
   download: GuardedDownload
   uploads: UploadCache<MediaKind>
-  uploadGate: Gate
+  uploadGates: AttachmentGates
   parallelOption: BodyFallback
   redaction: ErrorRedaction
 }
@@ -81,7 +80,7 @@ export function createNativeExecutor(options: NativeExecutorOptions): Executor {
     files,
     download: shared.download,
     cache: shared.uploads,
-    gate: shared.uploadGate,
+    gates: shared.uploadGates,
     credentialIdentity: options.identity,
     limits: shared.faceOptions.attachmentLimits
   })
