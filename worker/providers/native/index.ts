@@ -8,12 +8,12 @@ import { findProviderFace } from '../../protocols/registry.ts'
 import type { AddressPolicy } from '../egress/checked-lookup.ts'
 import { createGuardedDownload, type DownloadDependencies } from '../egress/guarded-download.ts'
 import { createGate } from '../http/gate.ts'
-import { createErrorRedaction } from '../http/redaction.ts'
 import type { ExecutorDependencies, ProviderKindRegistration } from '../provider-kind.ts'
 import type { ExecutorPool } from '../types.ts'
 import { createUploadCache } from './attachments/upload-cache.ts'
 import { type NativeConnections, openNativeConnections } from './connections.ts'
-import { createNativeExecutor, type NativeCredential, type SharedDependencies } from './executor.ts'
+import type { NativeCredential } from './credential.ts'
+import { createNativeExecutor, type SharedDependencies } from './executor.ts'
 import { createNativeExecutorPool } from './executor-pool.ts'
 import { readNativeOptions } from './options.ts'
 import { createParallelOptionFallback } from './parallel-option.ts'
@@ -103,7 +103,7 @@ function createShared(
     uploads: createUploadCache<MediaKind>({ entriesMax: UPLOADS_REMEMBERED_MAX, now }),
     uploadGates: { bytes: createGate(uploads), url: createGate(uploads) },
     parallelOption: createParallelOptionFallback(dependencies),
-    redaction: createErrorRedaction(listSecretTexts(settings))
+    secrets: listSecretTexts(settings)
   }
 }
 

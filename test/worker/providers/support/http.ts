@@ -162,7 +162,7 @@ export function createWordExecutor(
     faceOptions: {},
     client: createTestClient(t, url, { log: memory.log, lifetime: lifetime.signal, ...options.client }),
     hooks: {},
-    redaction: createErrorRedaction([KEY]),
+    redaction: createErrorRedaction(() => [KEY]),
     lifetime,
     log: memory.log,
     logsPayloads: false,
