@@ -87,7 +87,7 @@ export class ServedConnection {
     this.openCount += 1
     outgoing.on('finish', completeResponse)
     if (!isFramingClear(outgoing.req)) this.#endWith(outgoing)
-    if (this.openCount === 2) this.#socket.setTimeout(UNREAD_TIMEOUT_MS)
+    if (this.openCount === 2) this.#preparePipelining()
     if (this.openCount > SERVED_MAX) this.#wait(outgoing)
     else this.#handlers.serve(outgoing)
   }
@@ -96,6 +96,12 @@ export class ServedConnection {
     this.openCount -= 1
     if (this.current === outgoing) this.current = undefined
     if (this.#waiting.length > 0) this.#serveNext()
+  }
+
+  #preparePipelining(): void {
+    this.#socket.setTimeout(UNREAD_TIMEOUT_MS)
+    // Each request behind the first one listens for the end of the connection.
+    this.#socket.setMaxListeners(2 * SERVED_MAX)
   }
 
   #wait(outgoing: ServerResponse): void {
