@@ -1,4 +1,5 @@
 // Brings an upstream base URL into its canonical form, or rejects it (bridge contract, section 4.4, stage A).
+import { isIPv4 } from 'node:net'
 
 /**
  * Checks the raw text of a base URL and returns the canonical spelling: lower-case scheme and host, no default port, no trailing
@@ -18,6 +19,13 @@ export function canonicalDestination(text: string): string | undefined {
   if (host === '') return undefined
   const port = url.port === '' ? '' : `:${url.port}`
   return `${url.protocol}//${host}${port}${url.pathname.replace(/\/+$/, '')}`
+}
+
+/** Whether a URL leads to this machine by its host: `localhost`, a name below it, or a loopback address. */
+export function isLoopbackDestination(url: string): boolean {
+  const { hostname } = new URL(url)
+  if (isIPv4(hostname)) return hostname.startsWith('127.')
+  return hostname === '[::1]' || /^(.+\.)?localhost\.?$/.test(hostname)
 }
 
 function hasControlCharacter(text: string): boolean {

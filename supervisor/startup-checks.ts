@@ -1,6 +1,7 @@
 // Refuses unsafe combinations of settings and collects warnings, before anything is opened (operations contract, section 5).
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { isLoopbackDestination } from '../shared/destination.ts'
 import type { Secret } from '../shared/secret.ts'
 import { isAuthRequired, type Settings, type Variables } from '../shared/settings.ts'
 import type { StartupErrorDetail } from '../shared/startup-error.ts'
@@ -116,18 +117,30 @@ function checkProduction(settings: Settings, refusals: StartupErrorDetail[], war
       'GATEWAY_ADMIN_API_KEY must be set in PROD when admin or debug routes are on'
     )
   }
+  if (sendsCredentialsUnverified(settings)) {
+    refuseUnlessAllowed(
+      'UPSTREAM_VERIFY_SSL_CERTS',
+      'UPSTREAM_VERIFY_SSL_CERTS must not be off in PROD unless the upstream is on loopback'
+    )
+  }
   if (settings.logLevel === 'DEBUG') {
     warnings.push('GATEWAY_LOG_LEVEL is DEBUG in PROD; payloads are left out of the log.')
   }
   if (settings.corsAllowOrigins.includes('*')) {
     warnings.push('GATEWAY_CORS_ALLOW_ORIGINS holds "*", which PROD does not allow; it is dropped.')
   }
-  if (!settings.upstream.verifySslCerts && settings.upstream.caBundleFile === undefined) {
-    warnings.push('UPSTREAM_VERIFY_SSL_CERTS is off in PROD; the upstream could be anybody.')
-  }
   warnOfShortKey('GATEWAY_API_KEY', settings.apiKey, warnings)
   warnOfShortKey('GATEWAY_ADMIN_API_KEY', settings.adminApiKey, warnings)
   for (const key of Object.values(settings.apiKeys)) warnOfShortKey('GATEWAY_API_KEYS', key, warnings)
+}
+
+/** Whether any server could take the place of the upstream, or of its token server, and receive prompts and credentials. */
+function sendsCredentialsUnverified({ upstream, passToken }: Settings): boolean {
+  // A bundle of authorities switches verification on.
+  if (upstream.verifySslCerts || upstream.caBundleFile !== undefined) return false
+  if (!isLoopbackDestination(upstream.baseUrl)) return true
+  const usesTokenServer = upstream.credentials !== undefined || passToken
+  return usesTokenServer && !isLoopbackDestination(upstream.authUrl)
 }
 
 function warnOfShortKey(setting: string, key: Secret | undefined, warnings: string[]): void {

@@ -129,7 +129,8 @@ t.test('unsafe PROD combinations are refused, or warned about where the override
     [{ GATEWAY_LOG_REDACT_SENSITIVE: 'no' }, 'GATEWAY_LOG_REDACT_SENSITIVE'],
     [{ GATEWAY_ADMIN_API_ENABLED: 'yes' }, 'GATEWAY_ADMIN_API_KEY'],
     [{ GATEWAY_DEBUG_TRANSLATE_ENABLED: 'yes' }, 'GATEWAY_ADMIN_API_KEY'],
-    [{ GATEWAY_ADMIN_API_KEY: 'a-long-enough-key' }, 'GATEWAY_ADMIN_API_KEY']
+    [{ GATEWAY_ADMIN_API_KEY: 'a-long-enough-key' }, 'GATEWAY_ADMIN_API_KEY'],
+    [{ UPSTREAM_VERIFY_SSL_CERTS: 'no' }, 'UPSTREAM_VERIFY_SSL_CERTS']
   ]
   for (const [variables, setting] of unsafe) {
     t.same(reasonsOf(inspect({ ...prod, ...variables }).document), [`insecure_prod_refused ${setting}`])
@@ -144,19 +145,48 @@ t.test('weak PROD settings are warned about', async t => {
   const { warnings } = inspect({
     GATEWAY_MODE: 'PROD',
     GATEWAY_API_KEY: 'hunter2',
-    GATEWAY_LOG_LEVEL: 'DEBUG',
-    UPSTREAM_VERIFY_SSL_CERTS: 'false'
+    GATEWAY_LOG_LEVEL: 'DEBUG'
   })
   const text = warnings.join('\n')
-  for (const name of [
-    'GATEWAY_API_KEY',
-    'GATEWAY_LOG_LEVEL',
-    'UPSTREAM_VERIFY_SSL_CERTS',
-    'GATEWAY_CORS_ALLOW_ORIGINS'
-  ]) {
+  for (const name of ['GATEWAY_API_KEY', 'GATEWAY_LOG_LEVEL', 'GATEWAY_CORS_ALLOW_ORIGINS']) {
     t.match(text, name)
   }
   t.notMatch(text, /hunter2/)
+})
+
+t.test('cost 23: PROD refuses an upstream whose certificate is not verified, unless it is on loopback', async t => {
+  const unverified = {
+    GATEWAY_MODE: 'PROD',
+    GATEWAY_API_KEY: 'a-long-enough-key',
+    GATEWAY_CORS_ALLOW_ORIGINS: '[]',
+    UPSTREAM_VERIFY_SSL_CERTS: 'False'
+  }
+  const UPSTREAM_CREDENTIALS = 'Y2xpZW50OnNlY3JldA=='
+  const local = { UPSTREAM_BASE_URL: 'https://127.0.0.1:8443/v1' }
+  for (const variables of [
+    {},
+    { UPSTREAM_BASE_URL: 'https://10.0.0.1/v1' },
+    { UPSTREAM_BASE_URL: 'https://127.0.0.1.example/v1' },
+    { UPSTREAM_BASE_URL: 'https://localhost.example/v1' },
+    { ...local, UPSTREAM_CREDENTIALS },
+    { ...local, GATEWAY_PASS_TOKEN: 'true' }
+  ]) {
+    const { exitCode, document } = inspect({ ...unverified, ...variables })
+    t.equal(exitCode, 2, JSON.stringify(variables))
+    t.same(reasonsOf(document), ['insecure_prod_refused UPSTREAM_VERIFY_SSL_CERTS'])
+  }
+  for (const variables of [
+    local,
+    { UPSTREAM_BASE_URL: 'https://[::1]:8443/v1' },
+    { UPSTREAM_BASE_URL: 'https://LOCALHOST:8443/v1' },
+    { ...local, UPSTREAM_CREDENTIALS, UPSTREAM_AUTH_URL: 'https://localhost:9443/oauth' },
+    { UPSTREAM_CA_BUNDLE_FILE: join(import.meta.dirname, '..', 'ops', 'emulator', 'fixtures', 'ca.pem') }
+  ]) {
+    const { exitCode, warnings } = inspect({ ...unverified, ...variables })
+    t.equal(exitCode, 0, JSON.stringify(variables))
+    t.same(warnings, [])
+  }
+  t.equal(inspect({ UPSTREAM_VERIFY_SSL_CERTS: 'False' }).exitCode, 0, 'DEV accepts it')
 })
 
 t.test('flags win over the environment, and the environment over the file', async t => {

@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 export interface UpstreamHeadersPlan {
   /** Names and values in turn, each name once. */
   headers: string[]
-  /** How many custom headers exceeded the bounds and were dropped. */
+  /** How many headers exceeded the bounds and were dropped. */
   droppedCount: number
 }
 
@@ -17,9 +17,17 @@ export interface UpstreamHeadersInput {
   requestId: string
 }
 
-/** Bounds for custom headers; the first is forwarded at any size. Enough for any tracing set-up, too little to smuggle a body. */
+/** Enough for any tracing set-up. */
 const CUSTOM_HEADERS_MAX = 64
-const CUSTOM_HEADERS_BYTES_MAX = 8 * 1024
+
+/**
+ * Bounds of one header line and of all together. Common servers refuse a line beyond 8 KiB, and Node a head beyond 16 KiB, with 431; a
+ * quarter of that head is left for the headers of the gateway.
+ */
+const HEADER_BYTES_MAX = 8000
+const HEADERS_BYTES_MAX = 12 * 1024
+/** The colon, the blank and the line break of a header line. */
+const SEPARATOR_BYTES = 4
 
 /** The spelling under which the upstream documents these headers. */
 const CONTEXT_HEADERS = new Map([
@@ -87,8 +95,7 @@ const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
  * Chooses the headers for the upstream and adds those that correlation needs. Context headers have the upstream's spelling, all others
- * are in lower case. The first custom header is always forwarded, further ones up to a total of 64 headers and 8 KiB; the rest is
- * dropped and counted.
+ * are in lower case. A header that is too long, or for which no room is left beside those before it, is dropped and counted.
  */
 export function planUpstreamHeaders(input: UpstreamHeadersInput): UpstreamHeadersPlan {
   const { headers, requestId } = input
@@ -113,26 +120,24 @@ class HeaderCollector {
   readonly #headers: string[] = []
   #droppedCount = 0
   #customCount = 0
-  #customBytes = 0
+  #bytes = 0
   #hasRequestId = false
   #hasTraceparent = false
 
   add(name: string, value: string): void {
-    if (name === 'x-request-id') this.#hasRequestId = true
-    else if (name === 'traceparent') this.#hasTraceparent = true
     const contextName = CONTEXT_HEADERS.get(name)
-    if (contextName !== undefined) {
-      this.#headers.push(contextName, value)
+    // Each character is one byte: `isForwarded` has checked both texts.
+    const bytes = name.length + value.length + SEPARATOR_BYTES
+    const isTooMany = contextName === undefined && this.#customCount >= CUSTOM_HEADERS_MAX
+    if (isTooMany || bytes > HEADER_BYTES_MAX || this.#bytes + bytes > HEADERS_BYTES_MAX) {
+      this.#droppedCount += 1
       return
     }
-    this.#customBytes += name.length + value.length
-    const isWithin = this.#customCount < CUSTOM_HEADERS_MAX && this.#customBytes <= CUSTOM_HEADERS_BYTES_MAX
-    if (this.#droppedCount === 0 && (isWithin || this.#customCount === 0)) {
-      this.#customCount += 1
-      this.#headers.push(name, value)
-    } else {
-      this.#droppedCount += 1
-    }
+    this.#bytes += bytes
+    if (contextName === undefined) this.#customCount += 1
+    if (name === 'x-request-id') this.#hasRequestId = true
+    else if (name === 'traceparent') this.#hasTraceparent = true
+    this.#headers.push(contextName ?? name, value)
   }
 
   finish(requestId: string): UpstreamHeadersPlan {
@@ -154,8 +159,8 @@ function readExtraHeaders(extraHeaders: unknown): Map<string, string> | undefine
   return read
 }
 
-function isForwarded(name: string, value: string, hopByHop: readonly string[]): boolean {
-  return isNameForwarded(name) && !hopByHop.includes(name) && FIELD_VALUE.test(value)
+function isForwarded(name: string, value: string, hopByHop: ReadonlySet<string> | undefined): boolean {
+  return isNameForwarded(name) && hopByHop?.has(name) !== true && FIELD_VALUE.test(value)
 }
 
 /** Clients send the same dozen names in every request, so the decision about a name is kept, for a bounded number of names. */
@@ -176,9 +181,9 @@ function isNameForwarded(name: string): boolean {
 }
 
 /** The names that the client's `connection` header declares hop-by-hop (field lesson H9). */
-function readConnectionNames(connection: string | undefined): readonly string[] {
-  if (connection === undefined || connection === 'keep-alive' || connection === 'close') return []
-  return connection.split(',').map(name => name.trim().toLowerCase())
+function readConnectionNames(connection: string | undefined): ReadonlySet<string> | undefined {
+  if (connection === undefined || connection === 'keep-alive' || connection === 'close') return undefined
+  return new Set(connection.split(',').map(name => name.trim().toLowerCase()))
 }
 
 function toFieldValue(value: unknown): string | undefined {

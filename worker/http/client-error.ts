@@ -1,4 +1,5 @@
-// Responds to input that is not an HTTP request. It never reaches the router, so the response is written directly to the socket.
+// Responds to input that is not an HTTP request, and to CONNECT. Neither reaches the router, so the response is written directly to the
+// socket.
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 
@@ -21,13 +22,34 @@ export function sendClientError(
     return
   }
   const status = readStatus(error.code)
-  const message = STATUS_CODES[status] ?? 'Bad Request'
   const code = status === 408 ? 'request_timeout' : 'invalid_request'
+  sendRefusal(socket, { status, code, requestId: recordRefusal(status) })
+}
+
+/** Sends 405 to a client that takes the gateway for a proxy, and closes the connection. */
+export function refuseConnect(socket: Socket, recordRefusal: (status: number) => string): void {
+  // What the client sends for its destination is dropped: unread bytes would make the kernel reset the connection.
+  socket.resume()
+  sendRefusal(socket, {
+    status: 405,
+    code: 'method_not_allowed',
+    requestId: recordRefusal(405),
+    headers: ['allow: GET, POST']
+  })
+}
+
+function sendRefusal(
+  socket: Socket,
+  refusal: { status: number; code: string; requestId: string; headers?: readonly string[] }
+): void {
+  const { status, code, requestId, headers = [] } = refusal
+  const message = STATUS_CODES[status] ?? 'Bad Request'
   const body = JSON.stringify({ error: { code, message } })
   const head = [
     `HTTP/1.1 ${status} ${message}`,
-    `x-request-id: ${recordRefusal(status)}`,
+    `x-request-id: ${requestId}`,
     'vary: Origin',
+    ...headers,
     'content-type: application/json',
     `content-length: ${body.length}`,
     'connection: close'

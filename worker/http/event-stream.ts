@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
+import { UNREAD_TIMEOUT_MS } from './served-connection.ts'
 
 export interface EventStreamWriter {
   /** Writes whole frames as one piece. False: the client is slow, wait for `whenDrained` before the next one. */
@@ -30,8 +31,6 @@ export interface EventStreamOptions {
 
 /** Common proxies close an idle connection after 30 to 60 seconds. */
 const KEEP_ALIVE_INTERVAL_MS = 15_000
-/** A client that reads nothing for so long holds an upstream connection and a concurrency slot that others wait for. */
-const STALL_TIMEOUT_MS = 300_000
 /**
  * Pause before and after the last chunk of a response that is cut. Clients join chunks that arrive together, and drop what they have
  * not read yet when the connection breaks: without it an SDK reports a lost connection in place of the error in the chunk.
@@ -88,7 +87,7 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
       if (response.destroyed || !response.writableNeedDrain) return Promise.resolve()
       return new Promise(resolve => {
         // `drain` alone never comes after a client disconnect (field lesson H7), or while the client reads nothing.
-        const timer = setTimeout(() => response.destroy(), options.stallTimeoutMs ?? STALL_TIMEOUT_MS)
+        const timer = setTimeout(() => response.destroy(), options.stallTimeoutMs ?? UNREAD_TIMEOUT_MS)
         function finish(): void {
           clearTimeout(timer)
           response.removeListener('drain', finish)

@@ -13,7 +13,8 @@ import type { Duplex } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import { createTurnBatch } from '../performance/turn-batch.ts'
 import { isBodyMethod } from './body.ts'
-import { sendClientError } from './client-error.ts'
+import { refuseConnect, sendClientError } from './client-error.ts'
+import { type ConnectionHandlers, closeTimedOut, findConnection, receiveRequest } from './served-connection.ts'
 import type { UnservedRequests } from './unserved-request.ts'
 
 export interface ListenOptions {
@@ -31,26 +32,6 @@ export interface Listener {
   stopAccepting(): Promise<void>
   /** Closes the idle connections, waits a moment for the busy ones, then ends them. */
   close(): Promise<void>
-}
-
-/** The newest response of a connection: the refusal of a malformed successor must not be written into the middle of it. */
-const CURRENT_RESPONSE = Symbol('current response')
-/** How many responses of a connection are not complete: more than one where requests were pipelined. */
-const OPEN_RESPONSES = Symbol('open responses')
-
-interface ServingSocket extends Socket {
-  [CURRENT_RESPONSE]?: ServerResponse | undefined
-  [OPEN_RESPONSES]?: number
-}
-
-/**
- * Removes the reference from an idle connection to its last response: it would keep the whole request in memory, body included, and
- * every collection of young objects would copy it.
- */
-function forgetResponse(this: ServerResponse): void {
-  const socket: ServingSocket = this.req.socket
-  socket[OPEN_RESPONSES] = (socket[OPEN_RESPONSES] ?? 1) - 1
-  if (socket[CURRENT_RESPONSE] === this) socket[CURRENT_RESPONSE] = undefined
 }
 
 type RequestHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => void
@@ -83,23 +64,34 @@ export function createListener(handle: RequestHandler, unserved: UnservedRequest
     else unserved.skip(outgoing)
   })
 
-  function onRequest(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    const socket: ServingSocket = incoming.socket
-    socket[CURRENT_RESPONSE] = outgoing
-    socket[OPEN_RESPONSES] = (socket[OPEN_RESPONSES] ?? 0) + 1
-    outgoing.on('finish', forgetResponse)
-    // A client may close its sending side with a request without a body; its response must be written in this turn.
-    if (isBodyMethod(incoming.method)) handleInTurn(outgoing)
-    else handle(incoming, outgoing)
+  const handlers: ConnectionHandlers = {
+    serve(outgoing) {
+      // A client may close its sending side with a request without a body; its response must be written in this turn.
+      if (isBodyMethod(outgoing.req.method)) handleInTurn(outgoing)
+      else handle(outgoing.req, outgoing)
+    },
+    skip: unserved.skip
+  }
+
+  function onRequest(_incoming: IncomingMessage, outgoing: ServerResponse): void {
+    receiveRequest(outgoing, handlers)
   }
 
   function onClientError(error: NodeJS.ErrnoException, stream: Duplex): void {
-    const socket = stream as ServingSocket
-    const current = socket[CURRENT_RESPONSE]
-    const isResponding =
-      (socket[OPEN_RESPONSES] ?? 0) > 1 || (current?.headersSent === true && !current.writableFinished)
+    const socket = stream as Socket
+    const { current, openCount = 0 } = findConnection(socket) ?? {}
+    // The refusal of a malformed request must not be written into the middle of a response.
+    const isResponding = openCount > 1 || (current?.headersSent === true && !current.writableFinished)
     if (isResponding) socket.destroySoon()
     else sendClientError(error, socket, status => unserved.refuse(status, socket, current))
+  }
+
+  function onConnect(incoming: IncomingMessage, stream: Duplex): void {
+    const socket = stream as Socket
+    // Node has removed its own listeners from the socket.
+    socket.on('error', () => socket.destroy())
+    if ((findConnection(socket)?.openCount ?? 0) > 0) socket.destroySoon()
+    else refuseConnect(socket, status => unserved.refuse(status, socket, undefined, incoming))
   }
 
   function createServer(tls: ListenOptions['tls']): Server {
@@ -110,6 +102,8 @@ export function createListener(handle: RequestHandler, unserved: UnservedRequest
     server.on('checkContinue', onRequest)
     server.on('checkExpectation', onRequest)
     server.on('clientError', onClientError)
+    server.on('connect', onConnect)
+    server.on('timeout', closeTimedOut)
     return server
   }
 

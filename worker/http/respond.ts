@@ -3,6 +3,7 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { RequestContext } from './request-context.ts'
+import { limitUnread } from './served-connection.ts'
 
 /** How long a response that was sent before the end of its request waits for the client to stop sending. */
 const LINGER_MS = 1000
@@ -39,8 +40,13 @@ export function sendWhole(reply: FastifyReply, whole: WholeResponse): void {
   reply.hijack()
   if (!isPossible) return
   if (whole.isLast === true) endAfterRequest(context, response, whole.body)
-  else response.end(whole.body)
+  else endWhole(response, whole.body)
   context.firstByte()
+}
+
+function endWhole(response: ServerResponse, body?: string | Uint8Array): void {
+  response.end(body)
+  limitUnread(response.socket)
 }
 
 function writeHeaders(context: RequestContext, whole: WholeResponse): string[] {
@@ -65,7 +71,7 @@ function byteLength(body: string | Uint8Array): number {
 function endAfterRequest(context: RequestContext, response: ServerResponse, body: string | Uint8Array): void {
   const { incoming } = context
   if (incoming.complete || incoming.destroyed) {
-    response.end(body)
+    endWhole(response, body)
     return
   }
   if (response.req.method !== 'HEAD') response.write(body)
@@ -74,7 +80,7 @@ function endAfterRequest(context: RequestContext, response: ServerResponse, body
     clearTimeout(timer)
     incoming.removeListener('end', finish)
     response.removeListener('close', finish)
-    response.end()
+    endWhole(response)
   }
   incoming.once('end', finish)
   response.once('close', finish)

@@ -9,6 +9,7 @@ import { isModelPath } from './drain-gate.ts'
 import type { HttpRuntime } from './http-runtime.ts'
 import type { MethodTable } from './method-table.ts'
 import { sendWhole } from './respond.ts'
+import { isFramingClear } from './served-connection.ts'
 
 /** One stage in front of a handler. It responds, raises a `GatewayError`, or leaves the request to the next one. */
 export type Stage = (request: FastifyRequest, reply: FastifyReply) => void
@@ -17,6 +18,7 @@ export type Stage = (request: FastifyRequest, reply: FastifyReply) => void
 export function refuseBrokenHeads(): Stage {
   return ({ raw }) => {
     const { host, expect } = raw.headers
+    if (!isFramingClear(raw)) throw unclearFraming(raw.headers['transfer-encoding'] ?? '')
     if (host === undefined && raw.httpVersion === '1.1') {
       throw new GatewayError('invalid_request', { message: 'The Host header is missing.' })
     }
@@ -24,6 +26,16 @@ export function refuseBrokenHeads(): Stage {
       throw new GatewayError('invalid_request', { status: 417, message: 'The expectation cannot be met.' })
     }
   }
+}
+
+/** 501 for a transfer coding besides `chunked`; 400 where `chunked` is there but not exactly once, or in a request of HTTP 1.0. */
+function unclearFraming(header: string): GatewayError {
+  const codings = header.split(',').map(coding => coding.trim().toLowerCase())
+  const isKnown = codings.every(coding => coding === 'chunked' || coding === '')
+  return new GatewayError('invalid_request', {
+    status: isKnown ? 400 : 501,
+    message: "The Transfer-Encoding header may only be 'chunked', in HTTP 1.1."
+  })
 }
 
 /** Responds to cross-origin preflights. */

@@ -10,9 +10,9 @@ import { readSpanId, readTraceId } from './trace-context.ts'
 export interface UnservedRequests {
   /**
    * The listener is about to refuse on the socket itself. Takes the response that the connection has open, if any: its request is the
-   * one that is refused. Returns the id for the header `x-request-id`.
+   * one that is refused; otherwise `incoming` is, where its head was read. Returns the id for the header `x-request-id`.
    */
-  refuse(status: number, socket: Socket, current: ServerResponse | undefined): string
+  refuse(status: number, socket: Socket, current: ServerResponse | undefined, incoming?: IncomingMessage): string
   /** The connection of a request that was read closed before the request was handled. */
   skip(outgoing: ServerResponse): void
 }
@@ -20,14 +20,14 @@ export interface UnservedRequests {
 export function createUnservedRequests(observation: Observation | undefined): UnservedRequests {
   const refused = new WeakSet<ServerResponse>()
   return {
-    refuse(status, socket, current) {
+    refuse(status, socket, current, incoming = current?.req) {
       const context = current === undefined ? undefined : findContext(current)
       if (context !== undefined) {
         context.refusedOnSocket(status)
         return context.requestId
       }
       if (current !== undefined) refused.add(current)
-      const request = new UnservedRequest(observation, { incoming: current?.req, outcome: refusedOutcome(status) })
+      const request = new UnservedRequest(observation, { incoming, outcome: refusedOutcome(status) })
       const sentBefore = socket.bytesWritten
       request.firstByte()
       socket.once('close', () => request.end(socket.bytesWritten - sentBefore))

@@ -41,8 +41,8 @@ export function createPinnedLookup(addresses: readonly string[]): LookupFunction
   return (_host, options, callback) => giveAddresses(addresses, options, callback)
 }
 
-/** All addresses of a name, in the resolver's order. */
-export async function resolveAll(host: string): Promise<string[]> {
+/** All addresses of a name of the operator, in the order of the system, which also knows the names in /etc/hosts. */
+async function resolveAll(host: string): Promise<string[]> {
   const found = await resolveName(host, { all: true, verbatim: true })
   return found.map(entry => entry.address)
 }

@@ -10,7 +10,8 @@ import { abortError, throwIfAborted } from '../http/abort.ts'
 import { CallFailure } from '../http/call-failure.ts'
 import { runExchange } from '../http/exchange.ts'
 import { isLocalName, isPublicAddress } from './address-guard.ts'
-import { createPinnedLookup, resolveAll } from './checked-lookup.ts'
+import { createPinnedLookup } from './checked-lookup.ts'
+import { createNameResolver, type NameResolver } from './name-resolver.ts'
 
 export interface Downloaded {
   bytes: Buffer
@@ -25,6 +26,8 @@ export interface DownloadRequest {
   /** The field that an error names. */
   param: string
   signal: AbortSignal
+  /** Awaited once, after the name of the first host is resolved and before anything is fetched. What it throws ends the download. */
+  admit?: () => Promise<void>
   /**
    * Returns the largest number of bytes, once the response's media type is known. An error that it throws ends the download: a type
    * that is not supported is not downloaded.
@@ -41,7 +44,7 @@ export type GuardedDownload = (request: DownloadRequest) => Promise<Downloaded>
 export interface DownloadDependencies {
   userAgent: string
   /** All addresses of a name. */
-  resolve?: (host: string) => Promise<string[]>
+  resolve?: NameResolver
   /** Whether an address may be connected to, public unicast only. */
   isAllowedAddress?: (address: string) => boolean
   connectTimeoutMs?: number
@@ -56,13 +59,13 @@ const TOTAL_TIMEOUT_MS = 30_000
 
 /** Creates the download function; it keeps no connection between two downloads. */
 export function createGuardedDownload(dependencies: DownloadDependencies): GuardedDownload {
-  const resolve = dependencies.resolve ?? resolveAll
+  const resolve = dependencies.resolve ?? createNameResolver()
   const isAllowed = dependencies.isAllowedAddress ?? isPublicAddress
   const connectTimeoutMs = dependencies.connectTimeoutMs ?? CONNECT_TIMEOUT_MS
   const totalTimeoutMs = dependencies.totalTimeoutMs ?? TOTAL_TIMEOUT_MS
 
   /** The addresses of a URL's host. One that is not allowed refuses all, because the connector chooses which one it dials. */
-  async function checkHost(url: URL): Promise<string[]> {
+  async function checkHost(url: URL, signal: AbortSignal): Promise<string[]> {
     const host = url.hostname.replace(/^\[|\]$/g, '')
     if (isIP(host) !== 0) {
       if (!isAllowed(host)) throw invalidUrl('The URL leads to an address that is not public.')
@@ -71,8 +74,10 @@ export function createGuardedDownload(dependencies: DownloadDependencies): Guard
     if (isLocalName(host)) throw invalidUrl('The URL leads to an address that is not public.')
     let addresses: string[]
     try {
-      addresses = await resolve(host)
+      addresses = await resolve(host, signal)
     } catch (thrown) {
+      // The request was aborted, or too many names are being resolved.
+      if (GatewayError.is(thrown)) throw thrown
       throw invalidUrl('The host of the URL cannot be resolved.', thrown)
     }
     if (addresses.length === 0) throw invalidUrl('The host of the URL cannot be resolved.')
@@ -80,8 +85,11 @@ export function createGuardedDownload(dependencies: DownloadDependencies): Guard
     return addresses
   }
 
-  async function fetchHop(url: URL, request: DownloadRequest, signal: AbortSignal): Promise<Downloaded | URL> {
-    const addresses = await checkHost(url)
+  async function fetchHop(
+    { url, addresses }: { url: URL; addresses: string[] },
+    request: DownloadRequest,
+    signal: AbortSignal
+  ): Promise<Downloaded | URL> {
     throwIfAborted(signal)
     const client = new Client(url.origin, {
       allowH2: false,
@@ -145,33 +153,61 @@ export function createGuardedDownload(dependencies: DownloadDependencies): Guard
     return { bytes: Buffer.concat(chunks, length), mediaType, urlPath: url.pathname }
   }
 
-  async function follow(request: DownloadRequest, signal: AbortSignal): Promise<Downloaded> {
+  async function follow(request: DownloadRequest, deadline: Deadline): Promise<Downloaded> {
+    const { signal } = deadline
     let url = readUrl(request.url)
+    let addresses = await checkHost(url, signal)
+    throwIfAborted(signal)
+    if (request.admit !== undefined) {
+      deadline.stop()
+      await request.admit()
+      deadline.start()
+    }
     for (let redirects = 0; ; redirects += 1) {
-      const result = await fetchHop(url, request, signal)
+      const result = await fetchHop({ url, addresses }, request, signal)
       if (!(result instanceof URL)) return result
       if (redirects >= REDIRECTS_MAX) throw invalidUrl('The URL redirects too often.')
       url = checkUrl(result)
+      addresses = await checkHost(url, signal)
     }
   }
 
   return async request => {
-    // One deadline covers all redirects and the resolving of names.
-    const deadline = new AbortController()
-    const timer = setTimeout(() => deadline.abort(toFailure('total time', request.param)), totalTimeoutMs)
-    const signal = AbortSignal.any([request.signal, deadline.signal])
+    // One deadline covers all redirects and the resolving of names; the wait for admission has a bound of its own.
+    const deadline = startDeadline(request, totalTimeoutMs)
     try {
-      return await raceDeadline(follow(request, signal), signal)
+      return await raceDeadline(follow(request, deadline), deadline.signal)
     } catch (thrown) {
       if (request.signal.aborted) throw abortError(request.signal)
       throw thrown instanceof Refusal ? thrown.toError(request.param) : toFailure(thrown, request.param)
     } finally {
-      clearTimeout(timer)
+      deadline.stop()
     }
   }
 }
 
-/** Rejects at an abort, because resolving a name cannot be cancelled. */
+interface Deadline {
+  /** Aborted at the deadline, and with the request. */
+  signal: AbortSignal
+  start(): void
+  stop(): void
+}
+
+function startDeadline({ signal, param }: DownloadRequest, totalTimeoutMs: number): Deadline {
+  const controller = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  const deadline: Deadline = {
+    signal: AbortSignal.any([signal, controller.signal]),
+    start() {
+      timer = setTimeout(() => controller.abort(toFailure('total time', param)), totalTimeoutMs)
+    },
+    stop: () => clearTimeout(timer)
+  }
+  deadline.start()
+  return deadline
+}
+
+/** Rejects at an abort, whatever the download waits for. */
 function raceDeadline<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason)

@@ -1,7 +1,8 @@
-// Removes the gateway's credentials from texts that a client receives, because a provider that explains a refusal may repeat what it
-// received.
+// Removes credentials, those of the gateway and those that a client brought, from texts that a client receives and from log lines,
+// because a provider that explains a refusal may repeat what it received.
 
-import { createRedactor } from '../../../shared/redaction.ts'
+import type { Logger } from '../../../shared/logging.ts'
+import { createRedactor, REDACTED, type Redactor } from '../../../shared/redaction.ts'
 import { GatewayError, type NormalizedEvent } from '../../normalized/index.ts'
 import type { ByteSink, RelayHead, ResponseSink } from '../types.ts'
 
@@ -10,14 +11,27 @@ export interface ErrorRedaction {
   rethrow(thrown: unknown): never
   /** A sink that passes everything on, and errors with the secrets in their messages masked. */
   around(sink: ResponseSink): ResponseSink
+  /** A logger whose lines have the secrets masked. */
+  protect(log: Logger): Logger
 }
 
-/** @param secrets texts that no client may see, wherever they occur. */
-export function createErrorRedaction(secrets: readonly string[]): ErrorRedaction {
-  const redactor = createRedactor({ knownSecrets: secrets })
+/**
+ * Creates the redaction of one executor.
+ * @param listSecrets texts that no client may see, wherever they occur. It returns another array when they change; it is asked when
+ * something fails, so that a credential without failures costs nothing.
+ */
+export function createErrorRedaction(listSecrets: () => readonly string[]): ErrorRedaction {
+  let current: { secrets: readonly string[]; redactor: Redactor } | undefined
+
+  function findRedactor(): { secrets: readonly string[]; redactor: Redactor } {
+    const secrets = listSecrets()
+    if (current?.secrets !== secrets) current = { secrets, redactor: createRedactor({ knownSecrets: secrets }) }
+    return current
+  }
 
   function redactError(error: GatewayError): GatewayError {
-    const message = redactor.redactText(error.message)
+    const { secrets, redactor } = findRedactor()
+    const message = maskCutSecret(redactor.redactText(error.message), secrets)
     return message === error.message ? error : error.with({ message })
   }
 
@@ -29,8 +43,28 @@ export function createErrorRedaction(secrets: readonly string[]): ErrorRedaction
     rethrow(thrown) {
       throw GatewayError.is(thrown) ? redactError(thrown) : thrown
     },
-    around: sink => new RedactedSink(sink, redactEvent)
+    around: sink => new RedactedSink(sink, redactEvent),
+    protect: log =>
+      log.child(
+        {},
+        { formatters: { log: fields => findRedactor().redactor.redactValue(fields) as Record<string, unknown> } }
+      )
   }
+}
+
+/** A shorter piece of a secret at the end of a text is not recognised: it may be the beginning of any word. */
+const PIECE_LENGTH_MIN = 8
+
+/** Masks the beginning of a secret at the end of a text: the face cuts the provider's messages to a length. */
+function maskCutSecret(text: string, secrets: readonly string[]): string {
+  for (const secret of secrets) {
+    if (secret.length <= PIECE_LENGTH_MIN) continue
+    const beginning = secret.slice(0, PIECE_LENGTH_MIN)
+    for (let at = text.indexOf(beginning); at >= 0; at = text.indexOf(beginning, at + 1)) {
+      if (secret.startsWith(text.slice(at))) return text.slice(0, at) + REDACTED
+    }
+  }
+  return text
 }
 
 /** Every request creates one; a class spares it a closure for each method. */

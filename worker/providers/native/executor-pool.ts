@@ -6,7 +6,7 @@ import { assertNever } from '../../normalized/assert.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import { shuttingDown } from '../single-executor-pool.ts'
 import type { Executor, ExecutorLease, ExecutorPool, UpstreamAuthorization } from '../types.ts'
-import type { NativeCredential } from './executor.ts'
+import type { NativeCredential } from './credential.ts'
 
 /** The executor of a client's credential is closed after this time without use. */
 export const IDLE_EXPIRY_MS = 15 * 60_000

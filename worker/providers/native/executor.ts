@@ -1,7 +1,7 @@
 // The native upstream for one credential: the generic executor with tokens, uploads and generated files, over connections that it
 // may share with other credentials.
 
-import type { Secret } from '../../../shared/secret.ts'
+import type { Logger } from '../../../shared/logging.ts'
 import { assertNever } from '../../normalized/assert.ts'
 import { toGatewayError } from '../../normalized/index.ts'
 import type { MediaKind } from '../../protocols/native/media-types.ts'
@@ -9,29 +9,23 @@ import type { NativeOptions } from '../../protocols/native/options.ts'
 import type { GuardedDownload } from '../egress/guarded-download.ts'
 import { CallFailure, describeCause } from '../http/call-failure.ts'
 import { ProviderClient } from '../http/client.ts'
-import { type CredentialSource, createFixedCredential } from '../http/credential.ts'
+import { type CredentialCaller, type CredentialSource, createFixedCredential } from '../http/credential.ts'
 import { createHttpExecutor } from '../http/executor.ts'
-import type { Gate } from '../http/gate.ts'
 import type { BodyFallback } from '../http/hooks.ts'
-import type { ErrorRedaction } from '../http/redaction.ts'
+import { createErrorRedaction } from '../http/redaction.ts'
 import type { ReadError } from '../http/response-head.ts'
 import type { ExecutorDependencies } from '../provider-kind.ts'
 import type { Executor } from '../types.ts'
 import type { UploadCache } from './attachments/upload-cache.ts'
-import { createAttachmentUploader } from './attachments/uploader.ts'
+import { type AttachmentGates, createAttachmentUploader } from './attachments/uploader.ts'
 import type { NativeConnections } from './connections.ts'
+import { type CredentialTexts, createCredentialTexts, type NativeCredential } from './credential.ts'
 import { createFileCalls } from './files.ts'
 import { createImageCompleter } from './generated-images.ts'
 import { substitutePlaceholders } from './placeholders.ts'
 import { fetchOAuthToken, fetchPasswordToken, type TokenFetchOptions } from './token-fetch.ts'
+import type { FetchedToken } from './token-response.ts'
 import { createTokenSource, writeBearer } from './token-source.ts'
-
-/** How calls are authorized. A given token is used first where another one can be fetched. */
-export type NativeCredential =
-  | { type: 'oauth'; credentials: Secret; scope: string; givenToken?: Secret }
-  | { type: 'password'; user: string; password: Secret; givenToken?: Secret }
-  /** Nothing can be renewed; null sends no authorization at all. */
-  | { type: 'fixed'; accessToken: Secret | null }
 
 /** What all executors of a profile have in common. */
 export interface SharedDependencies extends ExecutorDependencies {
@@ -40,9 +34,10 @@ export interface SharedDependencies extends ExecutorDependencies {
   readError: ReadError
   download: GuardedDownload
   uploads: UploadCache<MediaKind>
-  uploadGate: Gate
+  uploadGates: AttachmentGates
   parallelOption: BodyFallback
-  redaction: ErrorRedaction
+  /** The texts of all secret settings. */
+  secrets: readonly string[]
 }
 
 export interface NativeExecutorOptions {
@@ -57,12 +52,15 @@ export interface NativeExecutorOptions {
 
 export function createNativeExecutor(options: NativeExecutorOptions): Executor {
   const { shared, connections } = options
-  const { settings, log } = shared
+  const { settings } = shared
+  const texts = createCredentialTexts(options.credential, shared.secrets)
+  const redaction = createErrorRedaction(texts.list)
+  const log = redaction.protect(shared.log)
   // Its abort also ends a pending token fetch: no caller waits for it, and it would delay closing the connections.
   const lifetime = new AbortController()
   const client = new ProviderClient({
     origin: connections.api,
-    credentials: createCredentials(options, lifetime.signal),
+    credentials: createCredentials(options, { log, texts, lifetime: lifetime.signal }),
     readError: shared.readError,
     retryPolicy: {
       retriesMax: settings.upstream.maxRetries,
@@ -81,7 +79,7 @@ export function createNativeExecutor(options: NativeExecutorOptions): Executor {
     files,
     download: shared.download,
     cache: shared.uploads,
-    gate: shared.uploadGate,
+    gates: shared.uploadGates,
     credentialIdentity: options.identity,
     limits: shared.faceOptions.attachmentLimits
   })
@@ -96,7 +94,7 @@ export function createNativeExecutor(options: NativeExecutorOptions): Executor {
       eventCompleter: createImageCompleter({ download: files.download, log }),
       bodyFallback: shared.parallelOption
     },
-    redaction: shared.redaction,
+    redaction,
     largeAnswers: shared.largeAnswers,
     lifetime,
     connections: options.ownsConnections ? connections : undefined,
@@ -107,7 +105,7 @@ export function createNativeExecutor(options: NativeExecutorOptions): Executor {
 
 function createCredentials(
   { shared, connections, credential }: NativeExecutorOptions,
-  lifetime: AbortSignal
+  { log, texts, lifetime }: { log: Logger; texts: CredentialTexts; lifetime: AbortSignal }
 ): CredentialSource {
   if (credential.type === 'fixed') {
     const { accessToken } = credential
@@ -119,16 +117,21 @@ function createCredentials(
     readError: shared.readError,
     signal: lifetime
   }
+  const fetchToken = (headers: CredentialCaller['headers']): Promise<FetchedToken> => {
+    switch (credential.type) {
+      case 'oauth':
+        return fetchOAuthToken(fetchOptions, credential)
+      case 'password':
+        return fetchPasswordToken(fetchOptions, credential, headers)
+      default:
+        return assertNever(credential)
+    }
+  }
   return createTokenSource({
-    fetchToken(headers) {
-      switch (credential.type) {
-        case 'oauth':
-          return fetchOAuthToken(fetchOptions, credential)
-        case 'password':
-          return fetchPasswordToken(fetchOptions, credential, headers)
-        default:
-          return assertNever(credential)
-      }
+    async fetchToken(headers) {
+      const token = await fetchToken(headers)
+      texts.addToken(token.value)
+      return token
     },
     givenToken: credential.givenToken,
     expiryBufferMs: shared.settings.upstream.tokenExpiryBufferMs,
@@ -136,14 +139,14 @@ function createCredentials(
     random: shared.random,
     onFetched(failure) {
       shared.onTokenFetched?.(failure !== undefined)
-      if (failure === undefined) shared.log.debug({ event: 'upstream_token_fetched' }, 'Got an upstream access token')
+      if (failure === undefined) log.debug({ event: 'upstream_token_fetched' }, 'Got an upstream access token')
       // A fetch that ended because the executor closes is no failure.
-      else if (!lifetime.aborted) logTokenFailure(shared, failure)
+      else if (!lifetime.aborted) logTokenFailure(log, failure)
     }
   })
 }
 
-function logTokenFailure({ log }: SharedDependencies, thrown: unknown): void {
+function logTokenFailure(log: Logger, thrown: unknown): void {
   const error = thrown instanceof CallFailure ? thrown.error : toGatewayError(thrown)
   log.warn(
     { event: 'upstream_token_failed', code: error.code, status: error.status, cause: describeCause(error) },

@@ -8,12 +8,12 @@ import { findProviderFace } from '../../protocols/registry.ts'
 import type { AddressPolicy } from '../egress/checked-lookup.ts'
 import { createGuardedDownload, type DownloadDependencies } from '../egress/guarded-download.ts'
 import { createGate } from '../http/gate.ts'
-import { createErrorRedaction } from '../http/redaction.ts'
 import type { ExecutorDependencies, ProviderKindRegistration } from '../provider-kind.ts'
 import type { ExecutorPool } from '../types.ts'
 import { createUploadCache } from './attachments/upload-cache.ts'
 import { type NativeConnections, openNativeConnections } from './connections.ts'
-import { createNativeExecutor, type NativeCredential, type SharedDependencies } from './executor.ts'
+import type { NativeCredential } from './credential.ts'
+import { createNativeExecutor, type SharedDependencies } from './executor.ts'
 import { createNativeExecutorPool } from './executor-pool.ts'
 import { readNativeOptions } from './options.ts'
 import { createParallelOptionFallback } from './parallel-option.ts'
@@ -41,7 +41,7 @@ export function createNativeKind(options: NativeKindOptions = {}): ProviderKindR
 /** Uploaded files that are remembered, over all credentials of a worker. */
 const UPLOADS_REMEMBERED_MAX = 1000
 
-/** Attachments that are in memory at once, over all requests of a worker: the largest has 40 MiB. */
+/** Attachments of each source that are in memory at once, over all requests of a worker: the largest has 40 MiB. */
 const UPLOADS_AT_ONCE_MAX = 8
 const UPLOAD_WAITERS_MAX = 256
 
@@ -87,6 +87,11 @@ function createShared(
 ): SharedDependencies {
   const { settings, faces, now } = dependencies
   const userAgent = `llm-gateway/${dependencies.version}`
+  const uploads = {
+    slotsMax: UPLOADS_AT_ONCE_MAX,
+    waitersMax: UPLOAD_WAITERS_MAX,
+    waitMsMax: Math.ceil(settings.upstream.timeout * 1000)
+  }
   // Only chat has a contract for each API mode.
   const face = findProviderFace(faces, { providerKind: 'native', apiMode: 'v1' })
   return {
@@ -96,13 +101,9 @@ function createShared(
     readError: (head, body) => face.readError(head, body),
     download: createGuardedDownload({ ...downloadDependencies, userAgent }),
     uploads: createUploadCache<MediaKind>({ entriesMax: UPLOADS_REMEMBERED_MAX, now }),
-    uploadGate: createGate({
-      slotsMax: UPLOADS_AT_ONCE_MAX,
-      waitersMax: UPLOAD_WAITERS_MAX,
-      waitMsMax: Math.ceil(settings.upstream.timeout * 1000)
-    }),
+    uploadGates: { bytes: createGate(uploads), url: createGate(uploads) },
     parallelOption: createParallelOptionFallback(dependencies),
-    redaction: createErrorRedaction(listSecretTexts(settings))
+    secrets: listSecretTexts(settings)
   }
 }
 

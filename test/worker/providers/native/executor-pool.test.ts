@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createEmulator } from '../../../../ops/emulator/server.ts'
 import { Secret } from '../../../../shared/secret.ts'
-import type { NativeCredential } from '../../../../worker/providers/native/executor.ts'
+import type { NativeCredential } from '../../../../worker/providers/native/credential.ts'
 import { createNativeExecutorPool, IDLE_EXPIRY_MS } from '../../../../worker/providers/native/executor-pool.ts'
 import type { Executor, UpstreamAuthorization } from '../../../../worker/providers/types.ts'
 import { chatCall, contextOf, createSink, emulatorEnv, startPool } from '../support/native.ts'

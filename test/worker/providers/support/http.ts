@@ -164,7 +164,7 @@ export function createWordExecutor(
     client: createTestClient(t, url, { log: memory.log, lifetime: lifetime.signal, ...options.client }),
     hooks: {},
     largeAnswers: readsInline,
-    redaction: createErrorRedaction([KEY]),
+    redaction: createErrorRedaction(() => [KEY]),
     lifetime,
     log: memory.log,
     logsPayloads: false,

@@ -2,7 +2,8 @@
 
 import { type Diagnostics, invalidRequest, type JsonValue } from '../../../normalized/index.ts'
 import type { EmbeddingsClientFace, EmbeddingsInput, ReadEmbeddings } from '../../face.ts'
-import { keepDefined, readOptionalObject, wrongType } from '../../shared/field.ts'
+import { readExtraHeaders } from '../../shared/extra-headers.ts'
+import { keepDefined, wrongType } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { type EmbeddingsRequest, type EmbeddingsResponse, embeddingsParameters } from './schema.ts'
@@ -34,7 +35,7 @@ export function readEmbeddingsRequest(body: EmbeddingsRequest): ReadEmbeddingsRe
     ...keepDefined({
       requestedModel,
       model: requestedModel?.trim(),
-      extraHeaders: readOptionalObject(body, 'extra_headers')
+      extraHeaders: readExtraHeaders(body)
     })
   }
 }

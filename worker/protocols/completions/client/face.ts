@@ -12,6 +12,7 @@ import type { ChatClientFace } from '../../face.ts'
 import { readExtraFields, readReasoning, readStop } from '../../shared/completions-family/members.ts'
 import { readOutputFormat } from '../../shared/completions-family/output-format.ts'
 import { readToolUse } from '../../shared/completions-family/tool-use.ts'
+import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import {
   readOptionalBoolean,
   readOptionalNumber,
@@ -82,7 +83,7 @@ export function readCompletionsRequest(body: CompletionsRequest, context: { requ
   if (model !== undefined) request.model = model
   if (format !== undefined) request.output = readOutputFormat(format, 'response_format', 'nested')
   if (reasoning !== undefined) request.reasoning = reasoning
-  const extraHeaders = readOptionalObject(body, 'extra_headers')
+  const extraHeaders = readExtraHeaders(body)
   if (extraHeaders !== undefined) request.extraHeaders = extraHeaders
   if (typeof body.user === 'string') request.user = body.user
   if (isJsonObject(body.metadata)) request.metadata = body.metadata

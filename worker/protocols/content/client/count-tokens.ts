@@ -2,6 +2,7 @@
 
 import type { Diagnostics, JsonObject } from '../../../normalized/index.ts'
 import type { TokenCountClientFace } from '../../face.ts'
+import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { keepDefined, readOptionalObject, readOptionalString } from '../../shared/field.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { listContents, listTexts, readSystemText } from './read-contents.ts'
@@ -28,7 +29,7 @@ export function readCountTokensRequest(body: CountTokensRequest): ReadCountToken
   return {
     texts: texts.filter(text => text !== ''),
     ignored: { ...ignored, ...additional },
-    ...keepDefined({ extraHeaders: readOptionalObject(body, 'extra_headers') })
+    ...keepDefined({ extraHeaders: readExtraHeaders(body) })
   }
 }
 

@@ -8,7 +8,8 @@ import {
   type JsonValue
 } from '../../../normalized/index.ts'
 import type { EmbeddingsClientFace, ReadContext, ReadEmbeddings } from '../../face.ts'
-import { keepDefined, readOptionalObject, wrongType } from '../../shared/field.ts'
+import { readExtraHeaders } from '../../shared/extra-headers.ts'
+import { keepDefined, wrongType } from '../../shared/field.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { listParts } from './read-parts.ts'
 import {
@@ -46,7 +47,7 @@ export function readEmbedContentRequest(body: EmbedContentRequest): ReadEmbedReq
   return {
     texts: [readText(body.content, 'content')],
     ignored: { ...ignored, ...additional },
-    ...readExtraHeaders(body)
+    ...keepDefined({ extraHeaders: readExtraHeaders(body) })
   }
 }
 
@@ -67,7 +68,7 @@ export function readBatchEmbedContentsRequest(body: BatchEmbedContentsRequest): 
     if (!isJsonObject(request)) throw wrongType(path, 'an object', request)
     return readText(request.content, `${path}.content`)
   })
-  return { texts, ignored: { ...ignored, ...additional }, ...readExtraHeaders(body) }
+  return { texts, ignored: { ...ignored, ...additional }, ...keepDefined({ extraHeaders: readExtraHeaders(body) }) }
 }
 
 export function writeEmbedContentResponse(result: EmbeddingsResult): EmbedContentResponse {
@@ -105,10 +106,6 @@ function readText(content: JsonValue | undefined, path: string): string {
   const text = texts.join('')
   if (text === '') throw invalidRequest(`${path}.parts`, `'${path}.parts' must hold a text.`)
   return text
-}
-
-function readExtraHeaders(body: JsonObject): { extraHeaders?: JsonObject } {
-  return keepDefined({ extraHeaders: readOptionalObject(body, 'extra_headers') })
 }
 
 function writeEmbeddingUsage({ promptTokens }: EmbeddingsResult): { usageMetadata?: EmbeddingUsage } {

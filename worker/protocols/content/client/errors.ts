@@ -88,6 +88,7 @@ function mapRpcStatus(status: number): string {
     case 404:
       return 'NOT_FOUND'
     case 405:
+    case 501:
       return 'UNIMPLEMENTED'
     case 408:
     case 504:

@@ -3,6 +3,7 @@
 
 import { type FieldPaths, isJsonObject, NORMALIZED_VERSION, type NormalizedRequest } from '../../../normalized/index.ts'
 import type { ChatClientFace, ReadContext } from '../../face.ts'
+import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { readOptionalObject } from '../../shared/field.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { writeContentError } from './errors.ts'
@@ -73,7 +74,7 @@ export function readContentRequest(body: ContentRequest, context: ReadContext): 
   }
   if (context.path !== undefined) request.model = context.path.model
   if (isJsonObject(body.labels)) request.metadata = body.labels
-  const extraHeaders = readOptionalObject(body, 'extra_headers')
+  const extraHeaders = readExtraHeaders(body)
   if (extraHeaders !== undefined) request.extraHeaders = extraHeaders
   return request
 }

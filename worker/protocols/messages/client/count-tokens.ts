@@ -12,7 +12,8 @@ import {
 } from '../../../normalized/index.ts'
 import type { TokenCountClientFace } from '../../face.ts'
 import { readAdditionalFields } from '../../shared/additional-fields.ts'
-import { keepDefined, readOptionalObject } from '../../shared/field.ts'
+import { readExtraHeaders } from '../../shared/extra-headers.ts'
+import { keepDefined } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { coerceToolResult } from '../../shared/tool-result.ts'
@@ -55,7 +56,7 @@ export function readCountTokensRequest(
       model: readModel(body),
       output: readOutputFormat(body),
       additionalFields: readAdditionalFields(body, additional),
-      extraHeaders: readOptionalObject(body, 'extra_headers')
+      extraHeaders: readExtraHeaders(body)
     })
   }
   return { request, texts: listCountedTexts(request) }

@@ -13,12 +13,12 @@ import {
 } from '../../../normalized/index.ts'
 import type { ChatClientFace } from '../../face.ts'
 import { dropReasoningFields, readAdditionalFields } from '../../shared/additional-fields.ts'
+import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import {
   keepDefined,
   readOptionalArray,
   readOptionalBoolean,
   readOptionalNumber,
-  readOptionalObject,
   readOptionalPositiveInteger,
   wrongType
 } from '../../shared/field.ts'
@@ -71,7 +71,7 @@ export function readMessagesRequest(body: MessagesRequest, context: { requestId:
       output: readOutputFormat(body),
       reasoning,
       additionalFields: readExtraFields(body, parameters, reasoning),
-      extraHeaders: readOptionalObject(body, 'extra_headers'),
+      extraHeaders: readExtraHeaders(body),
       user: readUser(body),
       metadata: isJsonObject(body.metadata) ? body.metadata : undefined
     })

@@ -16,6 +16,7 @@ import type { ChatClientFace, ReadContext } from '../../face.ts'
 import { readExtraFields, readReasoning, readStop } from '../../shared/completions-family/members.ts'
 import { readOutputFormat } from '../../shared/completions-family/output-format.ts'
 import { readToolUse } from '../../shared/completions-family/tool-use.ts'
+import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import {
   keepDefined,
   readOptionalBoolean,
@@ -105,7 +106,7 @@ export function readResponsesRequest(body: ResponsesRequest, context: ReadContex
       conversation: readConversation(body, context, ignored),
       additionalFields: readExtraFields(body, parameters, reasoning),
       uploadedFileIds: readAttachmentIds(context.attachmentIds),
-      extraHeaders: readOptionalObject(body, 'extra_headers'),
+      extraHeaders: readExtraHeaders(body),
       user: typeof body.user === 'string' ? body.user : undefined,
       metadata: isJsonObject(body.metadata) ? body.metadata : undefined
     })

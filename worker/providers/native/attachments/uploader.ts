@@ -23,13 +23,15 @@ export interface AttachmentUploader {
   upload(attachments: readonly PendingAttachment[], context: CallContext): Promise<Map<string, string>>
 }
 
+export type AttachmentGates = Readonly<Record<PendingAttachment['source']['kind'], Gate>>
+
 export interface UploaderDependencies {
   files: Pick<FileCalls, 'upload'>
   download: GuardedDownload
   /** Shared by all credentials of a worker. */
   cache: UploadCache<MediaKind>
-  /** Bounds how many files are held in memory at once, over all requests. */
-  gate: Gate
+  /** Bound how many files are held in memory at once, over all requests: a slow file host does not delay the bytes of other clients. */
+  gates: AttachmentGates
   /** Names the credential: a file of one account is not visible to another. */
   credentialIdentity: string
   limits: AttachmentLimits
@@ -45,15 +47,18 @@ export function createAttachmentUploader(dependencies: UploaderDependencies): At
   function uploadOne(attachment: PendingAttachment, context: CallContext): Promise<UploadedFile<MediaKind>> {
     const keptMs = attachment.source.kind === 'url' ? URL_KEPT_MS : BYTES_KEPT_MS
     const file = dependencies.cache.getOrProduce(cacheKey(attachment), keptMs, context.signal, async signal => {
-      const release = await dependencies.gate.enter(signal)
+      let release: (() => void) | undefined
+      const admit = async (): Promise<void> => {
+        release = await dependencies.gates[attachment.source.kind].enter(signal)
+      }
       try {
-        const { type, bytes } = await load(attachment, signal)
+        const { type, bytes } = await load(attachment, { signal, admit })
         const filename = attachment.filename ?? `${randomUUID()}.${mediaSubtype(type.mediaType)}`
         const upload = { bytes, filename, mediaType: type.mediaType }
         const fileId = await dependencies.files.upload(upload, { ...context, signal })
         return { fileId, bytes: bytes.byteLength, kind: type.kind }
       } finally {
-        release()
+        release?.()
       }
     })
     return file.catch((thrown: unknown) => {
@@ -61,9 +66,10 @@ export function createAttachmentUploader(dependencies: UploaderDependencies): At
     })
   }
 
+  /** The file's bytes. Calls `admit` before it has any; a host whose name server is silent takes no slot. */
   async function load(
     attachment: PendingAttachment,
-    signal: AbortSignal
+    { signal, admit }: { signal: AbortSignal; admit: () => Promise<void> }
   ): Promise<{ type: AttachmentType; bytes: Buffer }> {
     const { source, filename, path } = attachment
     const classify = (mediaType: string, name?: string): AttachmentType => {
@@ -75,6 +81,7 @@ export function createAttachmentUploader(dependencies: UploaderDependencies): At
       const type = classify(source.mediaType)
       // The size of base64 is known before it is decoded.
       if (Buffer.byteLength(source.base64, 'base64') > limitOf(type.kind) + 2) throw tooLarge(attachment)
+      await admit()
       const bytes = decodeBase64(source.base64, path)
       if (bytes.byteLength > limitOf(type.kind)) throw tooLarge(attachment)
       return { type, bytes }
@@ -83,6 +90,7 @@ export function createAttachmentUploader(dependencies: UploaderDependencies): At
       url: source.url,
       param: path,
       signal,
+      admit,
       limitFor: response => limitOf(classify(response.mediaType, response.urlPath).kind),
       tooLarge: () => tooLarge(attachment)
     })
