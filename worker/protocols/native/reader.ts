@@ -1,6 +1,7 @@
 // The reader that both contracts share: parses bytes into payloads and detects a response that ends too early.
 
 import {
+  FRAME_CHARACTERS,
   GatewayError,
   isJsonObject,
   isTextTooDeep,
@@ -85,6 +86,7 @@ export class NativeReader implements ResponseReader {
     const state = this.#state
     const payloads = this.#payloads
     if (state.isOver || data === '') return
+    state.assembler.keep(FRAME_CHARACTERS)
     const text = this.#repeated?.match(data, name)
     if (text !== undefined) {
       payloads.takePlainText(text, state)
