@@ -3,13 +3,11 @@
 
 import { GatewayError } from './error.ts'
 import type { EventAssembler, ToolCallHead } from './event-assembler.ts'
+import { beyondBound, ENTRY_CHARACTERS, RESPONSE_CHARACTERS_MAX, TOOL_CALLS_MAX } from './response-bounds.ts'
 import { mergeProviderState, type ProviderState } from './state.ts'
 
-/** Characters that may wait behind the call being written: more than any model writes in one response. */
-export const WAITING_CHARACTERS_MAX = 8 * 1024 * 1024
-
-/** What an entry of the queue counts beside its characters, so that many empty pieces are bounded too. */
-const ENTRY_CHARACTERS = 64
+/** Characters that may wait behind the call being written: as much as a whole response. */
+export const WAITING_CHARACTERS_MAX = RESPONSE_CHARACTERS_MAX
 
 /** A piece of a call, as one frame shows it. */
 export interface CallPiece {
@@ -42,6 +40,8 @@ export interface CallCollectorOptions {
 
 interface CollectedCall {
   type: 'call'
+  /** Counts the calls of the response from 0. */
+  number: number
   index: number | undefined
   id: string | undefined
   name: string | undefined
@@ -64,8 +64,12 @@ export class CallCollector {
   readonly #issueId: (call: CallIdentity) => string
   /** Every call of the response, in order of first appearance. */
   readonly #calls: CollectedCall[] = []
-  /** What is not passed on whole yet; its first entry is being passed on. */
+  /** The latest call of each index, and the first call of each id. */
+  readonly #byIndex = new Map<number, CollectedCall>()
+  readonly #byId = new Map<string, CollectedCall>()
+  /** What is not passed on whole yet; the entry at `#first` is being passed on. */
   #queue: Array<CollectedCall | OtherContent> = []
+  #first = 0
   #waitingCharacters = 0
 
   constructor(options: CallCollectorOptions) {
@@ -86,7 +90,7 @@ export class CallCollector {
       this.#failProtocol('a piece of a tool call that is complete or unknown')
       return
     }
-    call.id ??= piece.id === '' ? undefined : piece.id
+    this.#identify(call, piece.id)
     call.name ??= piece.name === '' ? undefined : piece.name
     call.namespace ??= piece.namespace
     if (piece.arguments !== undefined && piece.arguments !== '') {
@@ -100,7 +104,7 @@ export class CallCollector {
 
   /** The call with this index has no further pieces. An unknown index is ignored. */
   complete(index: number): void {
-    const call = this.#calls.findLast(known => known.index === index)
+    const call = this.#byIndex.get(index)
     if (call === undefined || this.#assembler.isTerminated) return
     call.isComplete = true
     this.#advance()
@@ -131,10 +135,10 @@ export class CallCollector {
     const { index, id, name } = piece
     const hasId = id !== undefined && id !== ''
     const hasName = name !== undefined && name !== ''
-    if (index === undefined && hasId) return this.#calls.find(call => call.id === id)
-    const known = index === undefined ? this.#calls.at(-1) : this.#calls.findLast(call => call.index === index)
+    if (index === undefined && hasId) return this.#byId.get(id)
+    const known = index === undefined ? this.#calls.at(-1) : this.#byIndex.get(index)
     if (known === undefined || (index === undefined && hasName)) return undefined
-    if (hasId && known.id !== undefined && known.id !== id) return this.#calls.find(call => call.id === id)
+    if (hasId && known.id !== undefined && known.id !== id) return this.#byId.get(id)
     const isOther = hasName && known.name !== undefined && known.name !== name
     return isOther ? undefined : known
   }
@@ -142,8 +146,13 @@ export class CallCollector {
   #create(piece: CallPiece): CollectedCall | undefined {
     const isContinuation = piece.index === undefined && (piece.name === undefined || piece.name === '')
     if (isContinuation && (piece.id === undefined || piece.id === '')) return undefined
+    if (this.#calls.length >= TOOL_CALLS_MAX) {
+      this.#fail(beyondBound('tool calls'))
+      return undefined
+    }
     const call: CollectedCall = {
       type: 'call',
+      number: this.#calls.length,
       index: piece.index,
       id: undefined,
       name: undefined,
@@ -154,19 +163,31 @@ export class CallCollector {
       isComplete: false
     }
     this.#calls.push(call)
+    if (piece.index !== undefined) this.#byIndex.set(piece.index, call)
     this.#queue.push(call)
     this.#count(ENTRY_CHARACTERS)
     return call
   }
 
+  /** Two calls of different indexes may have one id: then the earlier call is found by it. */
+  #identify(call: CollectedCall, id: string | undefined): void {
+    if (call.id !== undefined || id === undefined || id === '') return
+    call.id = id
+    const known = this.#byId.get(id)
+    if (known === undefined || known.number > call.number) this.#byId.set(id, call)
+  }
+
   #advance(): void {
     while (!this.#assembler.isTerminated) {
-      const [first] = this.#queue
+      const first = this.#queue[this.#first]
       if (first === undefined) return
       if (first.type === 'other') first.feed()
       else if (!this.#write(first)) return
-      this.#queue.shift()
-      if (this.#queue.length === 0) this.#waitingCharacters = 0
+      this.#first++
+      if (this.#first < this.#queue.length) continue
+      this.#queue = []
+      this.#first = 0
+      this.#waitingCharacters = 0
     }
   }
 
@@ -215,8 +236,13 @@ export class CallCollector {
 
   /** @param reason for the log. */
   #failProtocol(reason: string): void {
+    this.#fail(new GatewayError('provider_protocol_error', { cause: reason }))
+  }
+
+  #fail(error: GatewayError): void {
     this.#queue = []
-    this.#assembler.fail(new GatewayError('provider_protocol_error', { cause: reason }))
+    this.#first = 0
+    this.#assembler.fail(error)
   }
 }
 

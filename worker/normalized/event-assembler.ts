@@ -2,9 +2,19 @@
 // its first content, closes when another kind begins, and everything is closed before the end.
 
 import type { GeneratedFile, HostedSource, UrlCitation } from './content.ts'
-import type { GatewayError } from './error.ts'
+import { GatewayError } from './error.ts'
 import type { FinishEvent, HostedToolStatus, NormalizedEvent, StartEvent } from './event.ts'
 import type { JsonObject } from './json.ts'
+import { JsonNesting } from './json-nesting.ts'
+import {
+  beyondBound,
+  ENTRY_CHARACTERS,
+  FILES_MAX,
+  HOSTED_RUNS_MAX,
+  PIECE_CHARACTERS,
+  RESPONSE_CHARACTERS_MAX,
+  TOOL_CALLS_MAX
+} from './response-bounds.ts'
 import { mergeProviderState, type ProviderState } from './state.ts'
 import type { HostedToolKind } from './tool.ts'
 import type { NormalizedUsage } from './usage.ts'
@@ -29,6 +39,14 @@ export class EventAssembler {
   /** State that came while no block was open: it belongs to the whole message. */
   #messageState: ProviderState | undefined
   readonly #hosted: Array<{ name: string; isOpen: boolean }> = []
+  /** The open runs by name. */
+  readonly #openHosted = new Map<string, number>()
+  #files = 0
+  /** The characters of the events so far, and of what a reader keeps beside them. */
+  #characters = 0
+  #keptCharacters = 0
+  /** Nesting of the open call's arguments. */
+  #nesting: JsonNesting | undefined
 
   /** True once `finish` or `fail` was called: everything after it is ignored. */
   get isTerminated(): boolean {
@@ -56,6 +74,15 @@ export class EventAssembler {
     return events
   }
 
+  /**
+   * Counts what a reader keeps of a response beside its events, such as arguments that wait for an id. Beyond the bound the response
+   * ends with an error.
+   */
+  keep(characters: number): void {
+    this.#keptCharacters += characters
+    if (this.#keptCharacters > RESPONSE_CHARACTERS_MAX) this.fail(beyondBound('characters'))
+  }
+
   start(head: Omit<StartEvent, 'type'>): void {
     if (this.#started) return
     this.#started = true
@@ -66,25 +93,27 @@ export class EventAssembler {
   text(piece: string): void {
     if (piece === '' || this.#terminated) return
     this.#openBlock('text')
-    this.#events.push({ type: 'text-delta', text: piece })
+    if (this.#count(piece.length + PIECE_CHARACTERS)) this.#events.push({ type: 'text-delta', text: piece })
   }
 
   /** A citation of the open text; without an open text it has no target and is dropped. */
   citation(citation: UrlCitation): void {
     if (this.#terminated || this.#open !== 'text') return
-    this.#events.push({ type: 'citation', citation })
+    if (this.#count(citation.url.length + citation.title.length + ENTRY_CHARACTERS)) {
+      this.#events.push({ type: 'citation', citation })
+    }
   }
 
   reasoning(piece: string): void {
     if (piece === '' || this.#terminated) return
     this.#openBlock('reasoning')
-    this.#events.push({ type: 'reasoning-delta', text: piece })
+    if (this.#count(piece.length + PIECE_CHARACTERS)) this.#events.push({ type: 'reasoning-delta', text: piece })
   }
 
   refusal(piece: string): void {
     if (piece === '' || this.#terminated) return
     this.#openBlock('refusal')
-    this.#events.push({ type: 'refusal-delta', text: piece })
+    if (this.#count(piece.length + PIECE_CHARACTERS)) this.#events.push({ type: 'refusal-delta', text: piece })
   }
 
   /** A reasoning block without text: redacted reasoning, or a signature that stands alone. */
@@ -102,7 +131,7 @@ export class EventAssembler {
    * a new block; only the arguments of a call continue. Without an open block the state belongs to the whole message.
    */
   blockState(state: ProviderState): void {
-    if (this.#terminated) return
+    if (this.#terminated || !this.#count(measureState(state))) return
     if (this.#open === undefined) this.#messageState = mergeProviderState(this.#messageState, state)
     else this.#blockState = mergeProviderState(this.#blockState, state)
   }
@@ -111,8 +140,11 @@ export class EventAssembler {
   startToolCall(head: ToolCallHead): number {
     this.closeBlock()
     const index = this.#toolCalls++
-    if (this.#terminated) return index
+    if (index >= TOOL_CALLS_MAX) this.fail(beyondBound('tool calls'))
+    const characters = head.id.length + head.name.length + (head.namespace?.length ?? 0) + measureState(head.state)
+    if (this.#terminated || !this.#count(characters + ENTRY_CHARACTERS)) return index
     this.#open = 'tool-call'
+    this.#nesting = undefined
     this.#events.push({ type: 'tool-call-start', index, ...head })
     return index
   }
@@ -120,6 +152,15 @@ export class EventAssembler {
   /** A piece of the open call's arguments text. */
   toolCallArguments(piece: string): void {
     if (piece === '' || this.#terminated || this.#open !== 'tool-call') return
+    if (!this.#count(piece.length + PIECE_CHARACTERS)) return
+    this.#nesting ??= new JsonNesting()
+    this.#nesting.add(piece)
+    if (this.#nesting.isTooDeep) {
+      this.fail(
+        new GatewayError('provider_protocol_error', { cause: 'the arguments of a tool call are nested too deeply' })
+      )
+      return
+    }
     this.#events.push({
       type: 'tool-call-delta',
       index: this.#toolCalls - 1,
@@ -139,17 +180,20 @@ export class EventAssembler {
    * a new thought.
    */
   startHostedTool(tool: { kind: HostedToolKind | 'other'; name: string }): number {
-    const known = this.#hosted.findLastIndex(run => run.name === tool.name && run.isOpen)
-    if (known >= 0) return known
+    const known = this.#openHosted.get(tool.name)
+    if (known !== undefined) return known
     this.#closeReasoning()
-    const index = this.#hosted.push({ name: tool.name, isOpen: !this.#terminated }) - 1
-    if (!this.#terminated)
-      this.#events.push({
-        type: 'hosted-tool-start',
-        index,
-        kind: tool.kind,
-        name: tool.name
-      })
+    const index = this.#hosted.push({ name: tool.name, isOpen: false }) - 1
+    if (index >= HOSTED_RUNS_MAX) this.fail(beyondBound('hosted tool runs'))
+    if (this.#terminated || !this.#count(tool.name.length + ENTRY_CHARACTERS)) return index
+    this.#hosted[index] = { name: tool.name, isOpen: true }
+    this.#openHosted.set(tool.name, index)
+    this.#events.push({
+      type: 'hosted-tool-start',
+      index,
+      kind: tool.kind,
+      name: tool.name
+    })
     return index
   }
 
@@ -161,7 +205,7 @@ export class EventAssembler {
       isCensored?: boolean
     }
   ): void {
-    if (this.#terminated || this.#hosted[index]?.isOpen !== true) return
+    if (this.#terminated || this.#hosted[index]?.isOpen !== true || !this.#count(ENTRY_CHARACTERS)) return
     this.#events.push({ type: 'hosted-tool-progress', index, ...progress })
   }
 
@@ -176,7 +220,11 @@ export class EventAssembler {
   ): void {
     const run = this.#hosted[index]
     if (this.#terminated || run?.isOpen !== true) return
+    const { query = '', inlineData, sources = [] } = outcome
+    const found = inlineData === undefined ? 0 : JSON.stringify(inlineData).length
+    if (!this.#count(found + query.length + sources.length * ENTRY_CHARACTERS)) return
     run.isOpen = false
+    this.#openHosted.delete(run.name)
     this.#events.push({
       type: 'hosted-tool-end',
       index,
@@ -188,6 +236,8 @@ export class EventAssembler {
   file(file: GeneratedFile, state?: ProviderState): void {
     if (this.#terminated) return
     this.#closeReasoning()
+    if (++this.#files > FILES_MAX) this.fail(beyondBound('files'))
+    if (this.#terminated || !this.#count(measureFile(file) + measureState(state) + ENTRY_CHARACTERS)) return
     this.#events.push(state === undefined ? { type: 'file', file } : { type: 'file', file, state })
   }
 
@@ -227,6 +277,7 @@ export class EventAssembler {
     // A run without a reported end has delivered its result: the response itself is complete.
     for (const [index, run] of this.#hosted.entries())
       if (run.isOpen) this.endHostedTool(index, { status: 'completed' })
+    if (this.#terminated) return
     if (usage !== null) this.#events.push({ type: 'usage', usage })
     const event: FinishEvent = { type: 'finish', ...end }
     if (this.#messageState !== undefined) {
@@ -242,6 +293,14 @@ export class EventAssembler {
     this.#terminated = true
   }
 
+  /** False when the response is beyond its bound: then it has ended with an error. */
+  #count(characters: number): boolean {
+    this.#characters += characters
+    if (this.#characters <= RESPONSE_CHARACTERS_MAX) return true
+    this.fail(beyondBound('characters'))
+    return false
+  }
+
   #closeReasoning(): void {
     if (this.#open === 'reasoning') this.closeBlock()
   }
@@ -250,13 +309,14 @@ export class EventAssembler {
     if (this.#terminated) return
     this.closeBlock()
     this.#openBlock(kind)
-    this.#blockState = state
+    if (this.#count(measureState(state))) this.#blockState = state
     this.closeBlock()
   }
 
   #openBlock(kind: BlockKind): void {
     if (this.#open === kind && this.#blockState === undefined) return
     this.closeBlock()
+    if (!this.#count(ENTRY_CHARACTERS)) return
     this.#open = kind
     switch (kind) {
       case 'text':
@@ -270,4 +330,12 @@ export class EventAssembler {
         return
     }
   }
+}
+
+function measureState(state: ProviderState | undefined): number {
+  return state === undefined ? 0 : JSON.stringify(state).length
+}
+
+function measureFile({ fileId, mediaType = '', target = '', url = '' }: GeneratedFile): number {
+  return fileId.length + mediaType.length + target.length + url.length
 }

@@ -21,13 +21,25 @@ export type { FieldName, FieldPaths } from './field-paths.ts'
 export { dropLaterCalls } from './first-call.ts'
 export type { GeneratedFileKind } from './generated-file.ts'
 export { findFileKind } from './generated-file.ts'
+export { GrowingText } from './growing-text.ts'
 export type { JsonObject, JsonValue } from './json.ts'
-export { isJsonObject, isTooDeep, JSON_DEPTH_MAX } from './json.ts'
+export { isJsonObject, isTextTooDeep, isTooDeep, JSON_DEPTH_MAX } from './json.ts'
+export { JsonNesting } from './json-nesting.ts'
 export type * from './request.ts'
 export { NORMALIZED_VERSION } from './request.ts'
 export { assertBounded } from './request-bounds.ts'
 export type * from './response.ts'
 export { accumulateEvents, countCharacters, createResponseAccumulator } from './response.ts'
+export {
+  beyondBound,
+  ENTRY_CHARACTERS,
+  FILES_MAX,
+  FRAME_CHARACTERS,
+  HOSTED_RUNS_MAX,
+  IMAGE_BYTES_MAX,
+  RESPONSE_CHARACTERS_MAX,
+  TOOL_CALLS_MAX
+} from './response-bounds.ts'
 export type * from './state.ts'
 export { createToolTurnState, mergeProviderState, readProviderState } from './state.ts'
 export type { StopSequenceFilter } from './stop-sequences.ts'

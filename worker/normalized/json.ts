@@ -21,6 +21,11 @@ export function isTooDeep(value: JsonValue): boolean {
   return isNested(value) && isDeeperThan(value, JSON_DEPTH_MAX)
 }
 
+/** The same for a value that `text` was parsed to. Short text costs nothing: a level needs two brackets. */
+export function isTextTooDeep(text: string, value: JsonValue): boolean {
+  return text.length > 2 * JSON_DEPTH_MAX && isTooDeep(value)
+}
+
 /** Takes only objects and arrays: most values of a body are neither, and a call for each would cost more than the type check. */
 function isDeeperThan(value: object, levels: number): boolean {
   if (levels === 0) return true

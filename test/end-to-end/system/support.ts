@@ -60,7 +60,7 @@ export async function askIn(
   const request = [urlOf(gateway, family, options), bodyOf(family, text, options), options.headers] as const
   if (family !== 'content' || options.stream !== true) return post(...request)
   const response = await postUntilCut(...request)
-  const isFailed = /(\n\n\{"error":[^\n]+\}\n\n|"error":[^\n]+\}\])$/.test(response.text)
+  const isFailed = /((^|\n\n)\{"error":[^\n]+\}\n\n|"error":[^\n]+\}\])$/.test(response.text)
   if (response.isCut !== isFailed) throw new Error(`A stream breaks off if and only if it fails: ${response.text}`)
   return response
 }
@@ -181,7 +181,7 @@ export function readEvents(text: string): SentEvent[] {
 
 /** The content family's error stands alone at the end of a stream (decisions 52): here it becomes an event like the others. */
 function withFrameOfError(text: string): string {
-  return text.replace(/(?<=\n\n)(?=\{"error":[^\n]+\}\n\n$)/, 'data: ')
+  return text.replace(/(?<=^|\n\n)(?=\{"error":[^\n]+\}\n\n$)/, 'data: ')
 }
 
 /** The joined text of a stream's deltas. */

@@ -2,8 +2,13 @@ import t from 'tap'
 import {
   accumulateEvents,
   EventAssembler,
+  FILES_MAX,
   GatewayError,
-  type NormalizedEvent
+  HOSTED_RUNS_MAX,
+  JSON_DEPTH_MAX,
+  type NormalizedEvent,
+  RESPONSE_CHARACTERS_MAX,
+  TOOL_CALLS_MAX
 } from '../../../worker/normalized/index.ts'
 import { checkGrammar } from './grammar.ts'
 
@@ -217,4 +222,49 @@ t.test('the usage comes directly before the end, and only when it is known', asy
   assembler.text('a')
   assembler.finish(stop, usage)
   t.same(types(assembler.take()), ['start', 'text-start', 'text-delta', 'text-end', 'usage', 'finish'])
+})
+
+t.test('cost 9: a response beyond a bound ends with an error, and one within them does not', async t => {
+  type Fill = (assembler: EventAssembler, index: number) => void
+  const half = 'x'.repeat(RESPONSE_CHARACTERS_MAX / 2)
+  const bounds: Record<string, [count: number, fill: Fill]> = {
+    calls: [TOOL_CALLS_MAX, (assembler, index) => assembler.toolCall({ id: `c${index}`, name: 'f' }, '{}')],
+    runs: [HOSTED_RUNS_MAX, (assembler, index) => assembler.startHostedTool({ kind: 'other', name: `t${index}` })],
+    files: [FILES_MAX, (assembler, index) => assembler.file({ fileId: `f${index}` })],
+    text: [1, assembler => assembler.text(half)],
+    reasoning: [1, assembler => assembler.reasoning(half)],
+    refusal: [1, assembler => assembler.refusal(half)],
+    arguments: [1, assembler => assembler.toolCall({ id: 'c', name: 'f' }, half)],
+    state: [1, assembler => assembler.opaqueText({ content_compatible: { thoughtSignature: half } })],
+    'what is kept': [2, assembler => assembler.keep(half.length)]
+  }
+  for (const [name, [count, fill]] of Object.entries(bounds)) {
+    const within = open()
+    for (let index = 0; index < count; index++) fill(within, index)
+    within.finish(stop, null)
+    const events = within.take()
+    t.equal(events.at(-1)?.type, 'finish', name)
+    t.same(checkGrammar(events), [], name)
+    const beyond = open()
+    for (let index = 0; index <= count * 2; index++) fill(beyond, index)
+    beyond.finish(stop, null)
+    t.match(beyond.take().at(-1), { type: 'error', error: { code: 'provider_protocol_error' } }, name)
+  }
+})
+
+t.test('cost 11: arguments that nest too deeply end the response, however they are cut', async t => {
+  const nested = (depth: number) => `${'{"a":['.repeat(depth / 2)}${']}'.repeat(depth / 2)}`
+  for (const [text, last] of [
+    [nested(JSON_DEPTH_MAX), 'finish'],
+    [nested(JSON_DEPTH_MAX + 2), 'error'],
+    [`{"a":"${'[{'.repeat(JSON_DEPTH_MAX)}\\"${'[{'.repeat(JSON_DEPTH_MAX)}"}`, 'finish']
+  ] as const) {
+    for (const length of [1, 7, text.length]) {
+      const assembler = open()
+      assembler.startToolCall({ id: 'c', name: 'f' })
+      for (let at = 0; at < text.length; at += length) assembler.toolCallArguments(text.slice(at, at + length))
+      assembler.finish(stop, null)
+      t.equal(assembler.take().at(-1)?.type, last)
+    }
+  }
 })

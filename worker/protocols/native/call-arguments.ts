@@ -1,7 +1,7 @@
 // The arguments of one call while they arrive: as an object, as text, as pieces of text, or repeated with more content each time.
 // Decides whether a value belongs to the call and how much of it can be passed on already (field lessons B3 and B5).
 
-import { isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
+import { isJsonObject, isTextTooDeep, JsonNesting, type JsonObject, type JsonValue } from '../../normalized/index.ts'
 
 /**
  * How a repetition of known arguments may differ from them: not at all, by further members, or by further members and longer
@@ -12,9 +12,19 @@ export type ArgumentsGrowth = 'none' | 'members' | 'values'
 export class CallArguments {
   /** The text received so far, when the upstream sends text. */
   #text = ''
-  #object: JsonObject | undefined
+  /** The end of the text that is not passed on yet: cutting it off the text would cost as much as the whole text each time. */
+  #rest = ''
+  #nesting = new JsonNesting()
+  #object: KnownObject | undefined
+  /** The object that `#text` is, once it was parsed: null for none. */
+  #parsed: KnownObject | null | undefined
   #passedLength = 0
   #mayBeComplete = false
+
+  /** The characters that are kept. */
+  get length(): number {
+    return this.#object?.text.length ?? this.#text.length
+  }
 
   /** True when `value` can repeat these arguments with the differences that `growth` allows; else it belongs to another call. */
   accepts(value: unknown, growth: ArgumentsGrowth): boolean {
@@ -23,20 +33,22 @@ export class CallArguments {
     if (typeof value === 'string') {
       if (value === this.#text && this.#object === undefined) return true
       if (growth !== 'none' && this.#object === undefined && !this.#isComplete()) return true
-      const next = parseObject(value)
-      return next !== undefined && isEqual(this.#object ?? parseObject(this.#text), next)
+      const known = this.#known()
+      return known !== undefined && isSame(known, readObject(value))
     }
     if (!isJsonObject(value)) return false
     if (growth !== 'none' && this.#object === undefined && !this.#isComplete()) return true
-    const known = this.#object ?? parseObject(this.#text)
-    return known !== undefined && (isEqual(known, value) || (growth !== 'none' && isGrown(value, known, growth)))
+    const known = this.#known()
+    if (known === undefined) return false
+    const next = describe(value)
+    return isSame(known, next) || (growth !== 'none' && isGrown(next, known, growth))
   }
 
   /** Adds `value`. Returns false and changes nothing when it contradicts text that was passed on already. */
   add(value: unknown): boolean {
     if (value === undefined || value === null) return true
     if (typeof value === 'string') return this.#addText(value)
-    return isJsonObject(value) ? this.#replace(JSON.stringify(value), value) : this.#replace(JSON.stringify(value))
+    return isJsonObject(value) ? this.#replace(describe(value)) : this.#replaceText(JSON.stringify(value))
   }
 
   /** Takes the text that can be passed on now. An object may still grow, so it stays until `takeAll`. */
@@ -47,71 +59,98 @@ export class CallArguments {
 
   /** Takes the rest of the text: `{}` for a call without arguments. */
   takeAll(): string {
-    if (this.#object !== undefined && this.#text === '') this.#text = JSON.stringify(this.#object)
-    if (this.#text.trim() === '' && this.#passedLength === 0) this.#text = '{}'
+    if (this.#object !== undefined && this.#text === '') this.#setText(this.#object.text)
+    if (this.#text.trim() === '' && this.#passedLength === 0) this.#setText('{}')
     return this.#takeRest()
   }
 
   /** The arguments for display: an object, or text that is no object; undefined when they are longer than `charactersMax`. */
   show(charactersMax: number): JsonValue | undefined {
-    const text = this.#object !== undefined && this.#text === '' ? JSON.stringify(this.#object) : this.#text
+    const text = this.#object !== undefined && this.#text === '' ? this.#object.text : this.#text
     if (text.length > charactersMax) return undefined
-    return text.trim() === '' ? {} : (parseObject(text) ?? text)
+    return text.trim() === '' ? {} : (readObject(text)?.object ?? text)
   }
 
   #takeRest(): string {
-    if (this.#passedLength === this.#text.length) return ''
-    const rest = this.#text.slice(this.#passedLength)
-    this.#passedLength = this.#text.length
+    const rest = this.#rest
+    this.#rest = ''
+    this.#passedLength += rest.length
     return rest
   }
 
   #addText(piece: string): boolean {
     if (piece === '' || piece === this.#text) return true
-    if (this.#object !== undefined && !this.#isEmpty()) return isEqual(this.#object, parseObject(piece))
+    if (this.#object !== undefined && !this.#isEmpty()) return isSame(this.#object, readObject(piece))
     if (this.#isEmpty()) {
       if (this.#passedLength > 0) return false
       this.#object = undefined
       this.#setText(piece)
       return true
     }
-    if (this.#isComplete()) return isEqual(parseObject(this.#text), parseObject(piece))
+    if (this.#isComplete()) return isSame(this.#known(), readObject(piece))
     if (isCumulative(this.#text, piece)) {
       this.#setText(piece)
       return true
     }
     this.#text += piece
+    this.#rest += piece
+    this.#nesting.add(piece)
+    this.#parsed = undefined
     this.#mayBeComplete = endsObject(piece)
     return true
   }
 
-  #replace(text: string, object?: JsonObject): boolean {
-    if (this.#passedLength > 0) {
-      const isSame = object !== undefined && isEqual(object, parseObject(this.#text))
-      if (isSame) return true
-      if (!text.startsWith(this.#text.slice(0, this.#passedLength))) return false
-      this.#setText(text)
-      return true
-    }
+  #replace(object: KnownObject): boolean {
+    if (this.#passedLength > 0) return isSame(this.#known(), object) || this.#replaceText(object.text)
     this.#object = object
-    this.#setText(object === undefined ? text : '')
+    this.#setText('')
+    return true
+  }
+
+  #replaceText(text: string): boolean {
+    if (this.#passedLength > 0) {
+      if (!text.startsWith(this.#text.slice(0, this.#passedLength))) return false
+    } else this.#object = undefined
+    this.#setText(text)
     return true
   }
 
   #setText(text: string): void {
     this.#text = text
+    this.#rest = text.slice(this.#passedLength)
+    this.#nesting = new JsonNesting()
+    this.#nesting.add(text)
+    this.#parsed = undefined
     this.#mayBeComplete = endsObject(text)
+  }
+
+  /** The object that these arguments are. Text is parsed once, and only when its brackets are closed. */
+  #known(): KnownObject | undefined {
+    if (this.#object !== undefined) return this.#object
+    if (!this.#nesting.isWhole) return undefined
+    this.#parsed ??= readObject(this.#text) ?? null
+    return this.#parsed ?? undefined
   }
 
   /** True for no arguments, and for an empty object, which a later frame may fill. */
   #isEmpty(): boolean {
-    if (this.#object !== undefined) return Object.keys(this.#object).length === 0
+    if (this.#object !== undefined) return this.#object.text === '{}'
     return this.#text.length < EMPTY_TEXT_CHARACTERS_MAX && /^\s*(\{\s*\})?\s*$/.test(this.#text)
   }
 
   #isComplete(): boolean {
-    return this.#mayBeComplete && parseObject(this.#text) !== undefined
+    return this.#mayBeComplete && this.#known() !== undefined
   }
+}
+
+/** An object with its JSON text, whose length tells without a comparison that two objects differ. */
+interface KnownObject {
+  object: JsonObject
+  text: string
+}
+
+function describe(object: JsonObject): KnownObject {
+  return { object, text: JSON.stringify(object) }
 }
 
 /** Longer text counts as not empty without a search. */
@@ -128,19 +167,35 @@ function endsObject(text: string): boolean {
   return text.trimEnd().endsWith('}')
 }
 
+/** Undefined for text that is no object, or one that nests too deeply to be compared. */
 function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return isJsonObject(value) ? value : undefined
+    return isJsonObject(value) && !isTextTooDeep(text, value) ? value : undefined
   } catch {
     return undefined
   }
 }
 
+function readObject(text: string): KnownObject | undefined {
+  const object = parseObject(text)
+  return object === undefined ? undefined : describe(object)
+}
+
+/** Costs no more than `next` is long, however large the known object is: frames may repeat it without end. */
+function isSame(known: KnownObject | undefined, next: KnownObject | undefined): boolean {
+  if (known === undefined || next === undefined || known.text.length !== next.text.length) return false
+  return isEqual(known.object, next.object)
+}
+
+/** JSON text of one character: a text that is cut within a pair of surrogates can be longer than the whole text. */
+const ESCAPED_CHARACTERS_MAX = 6
+
 /** True when `next` equals `known`, or extends it by further members or, with 'values', by longer texts. */
-function isGrown(next: JsonObject, known: JsonObject, growth: ArgumentsGrowth): boolean {
-  return Object.entries(known).every(([key, value]) => {
-    const other = next[key]
+function isGrown(next: KnownObject, known: KnownObject, growth: ArgumentsGrowth): boolean {
+  if (next.text.length * ESCAPED_CHARACTERS_MAX < known.text.length) return false
+  return Object.entries(known.object).every(([key, value]) => {
+    const other = next.object[key]
     if (isEqual(value, other)) return true
     return growth === 'values' && typeof value === 'string' && typeof other === 'string' && other.startsWith(value)
   })

@@ -43,6 +43,11 @@ const QUERIES_MAX = 64
 export class HostedRuns {
   readonly #assembler: EventAssembler
   readonly #runs: HostedRun[] = []
+  /** The latest run of each name. */
+  readonly #latest = new Map<string, HostedRun>()
+  /** The searches that may be open, in order; the last one that is open gets the next sources. */
+  readonly #searches: HostedRun[] = []
+  #hasSearched = false
   readonly #queries: string[] = []
   #queriesUsed = 0
 
@@ -62,6 +67,7 @@ export class HostedRuns {
   /** Reads a `tool_execution` member. */
   report(execution: unknown): void {
     if (!isJsonObject(execution) || typeof execution.name !== 'string' || execution.name === '') return
+    if (this.#assembler.isTerminated) return
     const status = readStatus(execution.status)
     const run = this.#findOrStart(execution.name, status)
     if (run === undefined) return
@@ -83,8 +89,8 @@ export class HostedRuns {
   /** Ends the open search with its sources. Without a reported run the sources are the only sign of a search. */
   complete(inlineData: JsonObject, sources: HostedSource[]): void {
     if (!hasContent(inlineData)) return
-    const open = this.#runs.findLast(run => run.kind === 'web_search' && !run.isEnded)
-    if (open === undefined && this.#runs.some(run => run.kind === 'web_search')) return
+    const open = this.#findOpenSearch()
+    if (open === undefined && this.#hasSearched) return
     const run = open ?? this.#start('web_search')
     run.status = 'completed'
     this.#end(run, 'completed', { sources, inlineData })
@@ -92,7 +98,7 @@ export class HostedRuns {
 
   /** Takes a call that the upstream has run itself: another sign of a run that it reports, or the only one. */
   addAnswered(call: CallSummary, result: unknown): void {
-    const last = this.#runs.findLast(run => run.name === call.name)
+    const last = this.#latest.get(call.name)
     const run = last !== undefined && last.answered === undefined ? last : this.#start(call.name)
     run.answered = { call, result }
     if (run.isEnded) return
@@ -113,7 +119,9 @@ export class HostedRuns {
     const query = isJsonObject(step) ? step.query : undefined
     if (typeof query !== 'string' || query === '' || this.#queries.length >= QUERIES_MAX) return
     // A later frame may repeat the steps.
-    if (!this.#queries.includes(query)) this.#queries.push(query)
+    if (this.#queries.includes(query)) return
+    this.#assembler.keep(query.length)
+    this.#queries.push(query)
   }
 
   /** Ends the open runs with the response. An image run without success and without a file has failed. */
@@ -126,7 +134,7 @@ export class HostedRuns {
   }
 
   #findOrStart(name: string, status: HostedToolStatus): HostedRun | undefined {
-    const last = this.#runs.findLast(run => run.name === name)
+    const last = this.#latest.get(name)
     const isOver = status === 'completed' || status === 'failed'
     if (last === undefined) return this.#start(name)
     if (!last.isEnded) {
@@ -145,7 +153,17 @@ export class HostedRuns {
     const index = this.#assembler.startHostedTool({ kind, name })
     const run: HostedRun = { index, kind, name, status: 'in-progress', lastReport: '', isEnded: false }
     this.#runs.push(run)
+    this.#latest.set(name, run)
+    if (kind === 'web_search') {
+      this.#searches.push(run)
+      this.#hasSearched = true
+    }
     return run
+  }
+
+  #findOpenSearch(): HostedRun | undefined {
+    while (this.#searches.at(-1)?.isEnded === true) this.#searches.pop()
+    return this.#searches.at(-1)
   }
 
   #end(

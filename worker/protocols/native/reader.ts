@@ -1,6 +1,13 @@
 // The reader that both contracts share: parses bytes into payloads and detects a response that ends too early.
 
-import { GatewayError, isJsonObject, type NormalizedEvent } from '../../normalized/index.ts'
+import {
+  FRAME_CHARACTERS,
+  GatewayError,
+  isJsonObject,
+  isTextTooDeep,
+  type JsonObject,
+  type NormalizedEvent
+} from '../../normalized/index.ts'
 import { RepeatedFrame } from '../../performance/repeated-frame.ts'
 import type { ResponseReader } from '../face.ts'
 import { createSseParser, type SseParser } from '../shared/sse.ts'
@@ -25,6 +32,8 @@ export interface PayloadReader {
 }
 
 const END_MARKER = '[DONE]'
+/** A longer frame is no model for the frames of a token each. */
+const LEARNED_CHARACTERS_MAX = 16_384
 const ERROR_EVENT = 'response.error'
 
 /** One per response: it keeps the state of the stream. */
@@ -44,9 +53,9 @@ export class NativeReader implements ResponseReader {
 
   readBody(bytes: Uint8Array): NormalizedEvent[] {
     const state = this.#state
-    const payload = parsePayload(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
-    if (payload === undefined) state.failProtocol('the answer is no JSON object')
-    else if (state.begin(payload, true)) {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+    const payload = this.#parse(text, 'the answer')
+    if (payload !== undefined && state.begin(payload, true)) {
       state.calls.beginFrame(true)
       if (this.#payloads.readWhole(payload, state)) state.finish()
       else state.failProtocol('the answer has no content')
@@ -77,6 +86,7 @@ export class NativeReader implements ResponseReader {
     const state = this.#state
     const payloads = this.#payloads
     if (state.isOver || data === '') return
+    state.assembler.keep(FRAME_CHARACTERS)
     const text = this.#repeated?.match(data, name)
     if (text !== undefined) {
       payloads.takePlainText(text, state)
@@ -87,12 +97,13 @@ export class NativeReader implements ResponseReader {
       this.#end()
       return
     }
-    const payload = parsePayload(data)
-    if (payload === undefined) state.failProtocol('a frame of the stream is no JSON object')
-    else if (name === ERROR_EVENT) state.fail(mapErrorEvent(payload))
+    const payload = this.#parse(data, 'a frame of the stream')
+    if (payload === undefined) return
+    if (name === ERROR_EVENT) state.fail(mapErrorEvent(payload))
     else if (state.begin(payload, payloads.isReadable(payload))) {
       if (state.assembler.hasStarted) payloads.readEvent(payload, name, state)
       if (!payloads.isTerminal(name)) {
+        if (data.length > LEARNED_CHARACTERS_MAX) return
         this.#repeated ??= new RepeatedFrame(frame => payloads.readPlainText(frame))
         this.#repeated.learn(data, name, payload)
         return
@@ -101,6 +112,15 @@ export class NativeReader implements ResponseReader {
       // Without a finish reason further events may follow, so the response ends with its bytes.
       if (state.hasFinishWord) state.finish()
     }
+  }
+
+  /** Ends the response when the text is no object, or one that nests deeper than the gateway's own recursion may follow. */
+  #parse(text: string, part: string): Payload | undefined {
+    const payload = parseObject(text)
+    if (payload === undefined) this.#state.failProtocol(`${part} is no JSON object`)
+    else if (isTextTooDeep(text, payload as JsonObject)) this.#state.failProtocol(`${part} is nested too deeply`)
+    else return payload
+    return undefined
   }
 
   #end(): void {
@@ -123,7 +143,7 @@ export class NativeReader implements ResponseReader {
   }
 }
 
-function parsePayload(text: string): Payload | undefined {
+function parseObject(text: string): Payload | undefined {
   try {
     const value: unknown = JSON.parse(text)
     return isJsonObject(value) ? value : undefined

@@ -69,12 +69,12 @@ export class NativeResponseState {
         ? new VisibleText({ assembler: this.assembler })
         : new VisibleText({
             assembler: this.assembler,
-            onSourceMarker: ids => this.#sources.cite(ids, this.assembler, this.#visible)
+            onSourceMarker: ids => this.#sources.cite(ids, this.#visible)
           })
   }
 
   get #sources(): SourceBook {
-    this.#openedSources ??= new SourceBook()
+    this.#openedSources ??= new SourceBook(this.assembler)
     return this.#openedSources
   }
 
@@ -149,6 +149,7 @@ export class NativeResponseState {
   noteStateId(stateId: string, of: { role: string; holdsCalls: boolean }): void {
     this.#state.toolStateId = stateId
     if (this.#messageStateIds.size < MESSAGE_STATE_IDS_MAX && !this.#messageStateIds.has(stateId)) {
+      this.assembler.keep(stateId.length + of.role.length)
       this.#messageStateIds.set(stateId, of.role)
     }
     if (!of.holdsCalls) this.calls.noteStateId(stateId)
@@ -203,7 +204,7 @@ export class NativeResponseState {
     this.#visible.flush()
     this.hosted.finish({ hasFiles: this.#fileIds !== undefined })
     const { reading } = this.#dependencies
-    if (!reading.isStructuredOutput) this.#openedSources?.writeList(this.assembler, this.#visible)
+    if (!reading.isStructuredOutput) this.#openedSources?.writeList(this.#visible)
     this.calls.finish()
     const end = mapFinishReason(word, this.calls.count)
     if (end.type === 'failed') return

@@ -2,6 +2,7 @@
 // at the end of the text (completions.md 6.3, responses.md 5.1).
 
 import {
+  ENTRY_CHARACTERS,
   type EventAssembler,
   type HostedSource,
   isJsonObject,
@@ -11,9 +12,14 @@ import {
 import type { VisibleText } from './visible-text.ts'
 
 export class SourceBook {
+  readonly #assembler: EventAssembler
   readonly #sources = new Map<string, HostedSource>()
   readonly #referenced = new Set<string>()
   readonly #cited = new Set<string>()
+
+  constructor(assembler: EventAssembler) {
+    this.#assembler = assembler
+  }
 
   /** Stores and returns the sources of an `inline_data` member; sources without a URL are skipped. */
   add(inlineData: JsonObject): HostedSource[] {
@@ -22,6 +28,7 @@ export class SourceBook {
       if (!isJsonObject(value) || typeof value.url !== 'string' || value.url === '') continue
       const title = typeof value.title === 'string' && value.title.trim() !== '' ? value.title : value.url
       const source = { id, url: value.url, title }
+      this.#assembler.keep(id.length + value.url.length + title.length + ENTRY_CHARACTERS)
       this.#sources.set(id, source)
       found.push(source)
     }
@@ -29,8 +36,10 @@ export class SourceBook {
   }
 
   /** Cites the sources of a marker that was found at the end of the open text. */
-  cite(ids: readonly string[], assembler: EventAssembler, visible: VisibleText): void {
+  cite(ids: readonly string[], visible: VisibleText): void {
+    const assembler = this.#assembler
     for (const id of ids) {
+      if (!this.#referenced.has(id)) assembler.keep(id.length + ENTRY_CHARACTERS)
       this.#referenced.add(id)
       const source = this.#sources.get(id)
       if (source === undefined || assembler.openBlock !== 'text') continue
@@ -47,7 +56,7 @@ export class SourceBook {
   }
 
   /** Appends the list to the text if there is any, with a citation for each source that no marker has cited. */
-  writeList(assembler: EventAssembler, visible: VisibleText): void {
+  writeList(visible: VisibleText): void {
     if (this.#sources.size === 0) return
     const listed = this.#selectListed()
     let list = visible.hasText ? '\n\nSources:' : 'Sources:'
@@ -60,7 +69,7 @@ export class SourceBook {
       citations.push({ type: 'url-citation', startIndex, endIndex: base + list.length, url, title })
     }
     visible.deliver(list)
-    for (const citation of citations) assembler.citation(citation)
+    for (const citation of citations) this.#assembler.citation(citation)
   }
 
   /** The sources that the text refers to, in the order of reference; all sources when it refers to none. Each URL once. */

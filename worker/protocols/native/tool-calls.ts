@@ -3,9 +3,11 @@
 // as it comes; an object of arguments when no more can follow (field lessons A18, B1, B2, B3, B5).
 
 import {
+  beyondBound,
   type EventAssembler,
   flattenToolName,
   type JsonValue,
+  TOOL_CALLS_MAX,
   type ToolCallHead,
   writeToolCallId
 } from '../../normalized/index.ts'
@@ -49,6 +51,7 @@ interface CollectedCall {
   stateId: string | undefined
   readonly arguments: CallArguments
   phase: 'waiting' | 'open' | 'ended'
+  isChangeReported: boolean
   /** The last frame with this call: a frame contains a call only once. */
   frameNumber: number
   /** The upstream has run the call itself, so the client does not get it. */
@@ -74,6 +77,11 @@ export class ToolCallCollector {
   #answersTaken = 0
   #answeredCalls = 0
   readonly #calls: CollectedCall[] = []
+  readonly #byPartId = new Map<string, CollectedCall>()
+  /** Every call before this one has ended. At most this call is open: a later one starts when it has ended. */
+  #firstActive = 0
+  /** Every waiting call before this one has a state id. */
+  #firstWithoutState = 0
   #numbersByState: Map<string, number> | undefined
   #frameNumber = 0
   #isFinalFrame = false
@@ -111,20 +119,22 @@ export class ToolCallCollector {
   expectAnswer(answer: WireAnswer): void {
     if (this.#answersTaken >= ANSWERS_MAX) return
     this.#answersTaken++
-    const call = this.#calls.find(waiting => waiting.phase === 'waiting' && isAnswerOf(answer, waiting))
+    this.#assembler.keep(answer.result === undefined ? 0 : JSON.stringify(answer.result).length)
+    const call = this.#findWaiting(answer)
     if (call === undefined) this.#answers.push(answer)
     else this.#answer(call, answer)
   }
 
   add(shown: WireCall): void {
+    if (this.#assembler.isTerminated) return
     if (shown.stateId !== undefined) this.#lastStateId = shown.stateId
     const call = this.#findShown(shown) ?? this.#create(shown)
     this.#callsInFrame++
     if (call === undefined) return
     call.frameNumber = this.#frameNumber
     call.stateId ??= shown.stateId
-    call.partId ??= shown.partId
-    if (!call.arguments.add(shown.arguments)) this.#report('tool_call_changed_late', { tool: call.wireName })
+    this.#identify(call, shown.partId)
+    this.#addArguments(call, shown.arguments)
     if (this.#answers.length > 0) this.#takeAnswer(call)
     this.#advance()
   }
@@ -132,13 +142,16 @@ export class ToolCallCollector {
   /** Takes a state id that is not attached to one call: it applies to every waiting call without a state id. */
   noteStateId(stateId: string): void {
     this.#lastStateId = stateId
-    for (const call of this.#calls) if (call.phase === 'waiting') call.stateId ??= stateId
+    for (const call of this.#calls.slice(this.#firstWithoutState))
+      if (call.phase === 'waiting') call.stateId ??= stateId
+    this.#firstWithoutState = this.#calls.length
     this.#advance()
   }
 
   /** Ends the open call, because other content begins. */
   settle(): void {
-    for (const call of this.#calls) if (call.phase === 'open') this.#end(call)
+    const call = this.#findActive()
+    if (call?.phase === 'open') this.#end(call)
   }
 
   /** Ends all calls, also those that still wait for a state id, because the upstream has finished. */
@@ -156,7 +169,7 @@ export class ToolCallCollector {
    */
   #findShown(shown: WireCall): CollectedCall | undefined {
     if (shown.partId !== undefined) {
-      const sameId = this.#calls.find(call => call.partId === shown.partId)
+      const sameId = this.#byPartId.get(shown.partId)
       if (sameId !== undefined) return sameId
     }
     if (shown.name === '') return this.#calls.at(-1)
@@ -179,19 +192,51 @@ export class ToolCallCollector {
   /** Creates a call; undefined without a name, because a frame without a name can only continue a call. */
   #create(shown: WireCall): CollectedCall | undefined {
     if (shown.name === '') return undefined
+    if (this.#calls.length >= TOOL_CALLS_MAX) {
+      this.#assembler.fail(beyondBound('tool calls'))
+      return undefined
+    }
     const tool = this.#dependencies.reading.toolNames.get(shown.name) ?? { name: readUndeclaredName(shown.name) }
     const call: CollectedCall = {
       tool,
       wireName: shown.name,
-      partId: shown.partId,
+      partId: undefined,
       stateId: shown.stateId,
       arguments: new CallArguments(),
       phase: 'waiting',
+      isChangeReported: false,
       frameNumber: this.#frameNumber,
       isAnswered: false
     }
+    this.#assembler.keep(shown.name.length + (shown.partId?.length ?? 0) + (shown.stateId?.length ?? 0))
     this.#calls.push(call)
     return call
+  }
+
+  #identify(call: CollectedCall, partId: string | undefined): void {
+    if (call.partId !== undefined || partId === undefined) return
+    call.partId = partId
+    this.#byPartId.set(partId, call)
+  }
+
+  #addArguments(call: CollectedCall, added: unknown): void {
+    const { length } = call.arguments
+    const isTaken = call.arguments.add(added)
+    this.#assembler.keep(Math.max(0, call.arguments.length - length))
+    if (isTaken || call.isChangeReported) return
+    call.isChangeReported = true
+    this.#report('tool_call_changed_late', { tool: call.wireName })
+  }
+
+  /** The number of results and that of calls are bounded, so the search is too. */
+  #findWaiting(answer: WireAnswer): CollectedCall | undefined {
+    return this.#calls.find(call => call.phase === 'waiting' && isAnswerOf(answer, call))
+  }
+
+  /** The first call that has not ended. */
+  #findActive(): CollectedCall | undefined {
+    while (this.#calls[this.#firstActive]?.phase === 'ended') this.#firstActive++
+    return this.#calls[this.#firstActive]
   }
 
   #takeAnswer(call: CollectedCall): void {
@@ -211,17 +256,18 @@ export class ToolCallCollector {
   #advance(): void {
     const { buffersToolCalls, declaredNames } = this.#dependencies.reading
     if (buffersToolCalls) return
-    for (const [index, call] of this.#calls.entries()) {
-      if (call.phase === 'ended') continue
+    for (let call = this.#findActive(); call !== undefined; call = this.#findActive()) {
       if (call.phase === 'waiting') {
         // The result of a function that the client does not have may follow in a later frame.
         const mayBeAnswered = !declaredNames.has(call.wireName)
         if (mayBeAnswered || (this.#needsStateId && call.stateId === undefined)) return
         this.#start(call)
       }
-      const isLast = index === this.#calls.length - 1
-      if (!isLast) this.#end(call)
-      else this.#assembler.toolCallArguments(call.arguments.takeAvailable())
+      if (this.#firstActive === this.#calls.length - 1) {
+        this.#assembler.toolCallArguments(call.arguments.takeAvailable())
+        return
+      }
+      this.#end(call)
     }
   }
 

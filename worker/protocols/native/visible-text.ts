@@ -138,11 +138,10 @@ export class VisibleText {
   }
 
   #findSpecial(text: string, from: number): number {
-    const tag = text.indexOf('<', from)
-    if (this.#onSourceMarker === undefined) return tag
-    const marker = text.indexOf('[', from)
-    if (tag < 0) return marker
-    return marker < 0 ? tag : Math.min(tag, marker)
+    if (this.#onSourceMarker === undefined) return text.indexOf('<', from)
+    // One search for both: two searches would each run to the end of a text that has only one of the characters.
+    SPECIAL.lastIndex = from
+    return SPECIAL.test(text) ? SPECIAL.lastIndex - 1 : -1
   }
 
   #hold(text: string, from: number): number {
@@ -158,6 +157,7 @@ export class VisibleText {
   }
 }
 
+const SPECIAL = /[<[]/g
 const LESS_THAN = 60
 const CLOSING_BRACKET = 93
 

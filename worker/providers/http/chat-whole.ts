@@ -15,6 +15,12 @@ import { reportCallFailure } from './failure-report.ts'
 import { cutAtStop } from './large-answers.ts'
 import type { BufferedResponse } from './whole-response.ts'
 
+/**
+ * Largest body of a chat's response: as much text as a response may have. Parsed JSON takes twenty times its size when it consists of
+ * empty objects.
+ */
+const CHAT_BYTES_MAX = 8 * 1024 * 1024
+
 /** Runs a chat and pushes all events of its response at once. Rejects with `GatewayError`; nothing was pushed then. */
 export async function completeChat(
   dependencies: ChatDependencies,
@@ -23,7 +29,11 @@ export async function completeChat(
   sink: ResponseSink
 ): Promise<void> {
   const body = call.attachments.length === 0 ? call.body : await uploadAttachments(dependencies, call, context)
-  const response = await dependencies.client.fetch(describeChatCall(dependencies, call, body, context), context)
+  const response = await dependencies.client.fetch(
+    describeChatCall(dependencies, call, body, context),
+    context,
+    CHAT_BYTES_MAX
+  )
   const events = await readResponse(dependencies, call, context, response)
   const completer = dependencies.hooks.eventCompleter
   const isIncomplete = completer?.isNeeded(events, context) === true

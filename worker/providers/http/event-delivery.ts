@@ -35,7 +35,7 @@ export class EventDelivery {
   #seen: Seen = 'nothing'
   /** Set while something is waited for. */
   #hold: Promise<void> | undefined
-  /** Events that arrived during the hold. */
+  /** Events that arrived during the hold. The exchange is paused then, so they are those of a few reads. */
   readonly #queue: NormalizedEvent[] = []
   #tailTimer: NodeJS.Timeout | undefined
 
@@ -56,7 +56,7 @@ export class EventDelivery {
   /** Delivers the events of one read. */
   add(events: readonly NormalizedEvent[]): void {
     if (this.#hold !== undefined) {
-      this.#queue.push(...events)
+      for (const event of events) this.#queue.push(event)
       return
     }
     const wait = this.#deliver(events)

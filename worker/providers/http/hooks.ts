@@ -8,7 +8,7 @@ import type { CallFailure } from './call-failure.ts'
 export interface EventCompleter {
   /** Whether any of these events is incomplete for this request. */
   isNeeded(events: readonly NormalizedEvent[], context: CallContext): boolean
-  /** Resolves with the same events, completed. Rejects only when the request is aborted. */
+  /** Resolves with the same events, completed. Rejects when the request is aborted or what is added exceeds its bound. */
   complete(events: readonly NormalizedEvent[], context: CallContext): Promise<NormalizedEvent[]>
 }
 

@@ -22,8 +22,8 @@ export interface DownloadedFile {
 export interface FileCalls {
   /** Stores a file and resolves with its id. Rejects with `GatewayError`. */
   upload(file: FileUpload, context: CallContext): Promise<string>
-  /** Resolves with a file's bytes, at most 64 MiB. Rejects with `GatewayError`. */
-  download(fileId: string, context: CallContext): Promise<DownloadedFile>
+  /** Resolves with a file's bytes, at most `bytesMax`. Rejects with `GatewayError`. */
+  download(fileId: string, context: CallContext, bytesMax: number): Promise<DownloadedFile>
 }
 
 export function createFileCalls(
@@ -37,7 +37,7 @@ export function createFileCalls(
       const headers = ['content-type', contentType]
       return client.fetchJson({ operation: 'upload', method: 'POST', path, headers, body }, context, readFileId)
     },
-    async download(fileId, context) {
+    async download(fileId, context, bytesMax) {
       const response = await client.fetch(
         {
           operation: 'download',
@@ -45,7 +45,8 @@ export function createFileCalls(
           path: `${path}/${encodeURIComponent(fileId)}/content`,
           headers: ['accept', 'application/jpg']
         },
-        context
+        context,
+        bytesMax
       )
       const mediaType = readHeader(response.headers, 'content-type')?.split(';', 1)[0]?.trim()
       const file: DownloadedFile = { bytes: response.bytes }

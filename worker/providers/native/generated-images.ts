@@ -1,42 +1,81 @@
 // Fetches the bytes of images that the upstream generated, for client protocols whose responses carry them.
 
 import type { Logger } from '../../../shared/logging.ts'
-import { findFileKind, type GeneratedFile, type NormalizedEvent } from '../../normalized/index.ts'
+import {
+  beyondBound,
+  findFileKind,
+  type GeneratedFile,
+  IMAGE_BYTES_MAX,
+  type NormalizedEvent
+} from '../../normalized/index.ts'
 import type { EventCompleter } from '../http/hooks.ts'
 import type { CallContext } from '../types.ts'
 import type { FileCalls } from './files.ts'
 
+/** Images that are fetched at the same time for one response; the memory of each is bounded by `IMAGE_BYTES_MAX`. */
+const DOWNLOADS_MAX = 4
+
 /**
  * A completer that puts the bytes of images on their `file` events. An image that cannot be fetched stays without them, with a line
- * in the log: a missing image must not fail the response.
+ * in the log: a missing image must not fail the response. Images whose bytes together exceed `IMAGE_BYTES_MAX` end the response with
+ * `provider_protocol_error`.
  */
 export function createImageCompleter(dependencies: { download: FileCalls['download']; log: Logger }): EventCompleter {
+  /** The bytes so far of each response. */
+  const fetchedBytes = new WeakMap<CallContext, number>()
+
   async function completeFile(file: GeneratedFile, context: CallContext): Promise<GeneratedFile> {
+    const downloaded = await fetchImage(file, context)
+    if (downloaded === undefined) return file
+    const total = (fetchedBytes.get(context) ?? 0) + downloaded.bytes.length
+    fetchedBytes.set(context, total)
+    if (total > IMAGE_BYTES_MAX) throw beyondBound('bytes of generated images')
+    const completed: GeneratedFile = { ...file, base64: writeBase64(downloaded.bytes) }
+    if (completed.mediaType === undefined && downloaded.mediaType !== undefined) {
+      completed.mediaType = downloaded.mediaType
+    }
+    return completed
+  }
+
+  async function fetchImage({ fileId }: GeneratedFile, context: CallContext) {
     try {
-      const downloaded = await dependencies.download(file.fileId, context)
-      const completed: GeneratedFile = { ...file, base64: Buffer.from(downloaded.bytes).toString('base64') }
-      if (completed.mediaType === undefined && downloaded.mediaType !== undefined) {
-        completed.mediaType = downloaded.mediaType
-      }
-      return completed
+      return await dependencies.download(fileId, context, IMAGE_BYTES_MAX)
     } catch (thrown) {
       if (context.signal.aborted) throw thrown
       dependencies.log.warn(
         { event: 'generated_image_failed', request_id: context.requestId },
         'A generated image could not be fetched'
       )
-      return file
+      return undefined
     }
-  }
-
-  async function completeEvent(event: NormalizedEvent, context: CallContext): Promise<NormalizedEvent> {
-    return isIncomplete(event) ? { ...event, file: await completeFile(event.file, context) } : event
   }
 
   return {
     isNeeded: (events, context) => context.wantsFileBytes === true && events.some(isIncomplete),
-    complete: (events, context) => Promise.all(events.map(event => completeEvent(event, context)))
+    async complete(events, context) {
+      const completed = [...events]
+      const missing = completed.flatMap((event, index) => (isIncomplete(event) ? [{ event, index }] : [])).values()
+      let isFailed = false
+      // The downloads take their files from one iterator.
+      async function downloadNext(): Promise<void> {
+        for (const { event, index } of missing) {
+          if (isFailed) return
+          completed[index] = { ...event, file: await completeFile(event.file, context) }
+        }
+      }
+      try {
+        await Promise.all(Array.from({ length: DOWNLOADS_MAX }, downloadNext))
+      } catch (thrown) {
+        isFailed = true
+        throw thrown
+      }
+      return completed
+    }
   }
+}
+
+function writeBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
 }
 
 /** Whether an event is about an image without its bytes. */

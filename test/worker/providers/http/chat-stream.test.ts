@@ -351,7 +351,8 @@ t.test('a slow client pauses the exchange, and memory stays small (H6)', async t
   let written = 0
   let isHeldBack = false
   const heldBack = Promise.withResolvers<void>()
-  const piece = frame('x'.repeat(60_000))
+  // Most of it is a comment, because the text of a response is bounded.
+  const piece = `: ${'x'.repeat(59_000)}\n${frame('x'.repeat(1000))}`
   const stub = await startStub(async (_request, response) => {
     openStream(response)
     for (let count = 0; count < 1000; count += 1) {
@@ -393,14 +394,14 @@ t.test('a slow client pauses the exchange, and memory stays small (H6)', async t
   const streaming = executor.stream(chatCall('hi', { isStream: true }), contextOf(), sink)
   await heldBack.promise
   t.equal(isHeldBack, true)
-  t.ok(received < 1_000_000, `${received} characters were delivered`)
+  t.ok(received < 16_000, `${received} characters were delivered`)
   t.ok(written < 40_000_000, `${written} bytes were accepted on the way`)
   t.equal(pushesWhileFull, 0)
   drained = true
   isFull = false
   drain.resolve()
   await streaming
-  t.equal(received, 60_000_000)
+  t.equal(received, 1_000_000)
   t.equal(last?.type, 'finish')
 })
 

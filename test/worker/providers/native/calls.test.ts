@@ -92,7 +92,7 @@ t.test('a file is downloaded with its type, and its id cannot leave the path', a
   })
   t.teardown(() => stub.close())
   const files = createFileCalls(createTestClient(t, stub.origin), { v1Base: '/api/v1' })
-  const file = await files.download('../models?x=', contextOf())
+  const file = await files.download('../models?x=', contextOf(), 1024)
   t.same([...file.bytes], [0xff, 0xd8, 0x00])
   t.equal(file.mediaType, 'image/jpeg')
   t.equal(stub.requests[0]?.url, '/api/v1/files/..%2Fmodels%3Fx%3D/content')

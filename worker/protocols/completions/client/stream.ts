@@ -3,35 +3,27 @@
 
 import {
   assertNever,
-  createResponseAccumulator,
-  type FileEvent,
   type FinishEvent,
   type GeneratedFile,
-  type HostedToolEndEvent,
-  type HostedToolProgressEvent,
-  type HostedToolStartEvent,
   type NormalizedEvent,
-  type NormalizedUsage,
-  type ResponseAccumulator
+  type NormalizedUsage
 } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { writeCompletionsStreamError } from './errors.ts'
 import type { CompletionsAnnotation, CompletionsDelta } from './schema.ts'
 import { createCallDeltas } from './stream-calls.ts'
+import { createExtensionDeltas, type ExtensionDeltas, type ExtensionEvent } from './stream-extensions.ts'
 import {
   mapFinishReason,
   writeAnnotation,
   writeCompletionId,
-  writeExtensions,
   writeFingerprint,
   writeMetadata,
   writeUsage
 } from './write-response.ts'
 
 const DONE = 'data: [DONE]\n\n'
-
-type ExtensionEvent = HostedToolStartEvent | HostedToolProgressEvent | HostedToolEndEvent | FileEvent
 
 /** Creates the writer of one streamed response. Its text branch runs once per token and is kept short. */
 export function createCompletionsStreamWriter(context: ResponseContext): StreamWriter {
@@ -53,7 +45,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
   const calls = createCallDeltas(usesLegacyFunctions)
   const annotations: CompletionsAnnotation[] = []
   /** Collects the hosted tool runs and the files; created with the first one, because most responses have none. */
-  let extensions: ResponseAccumulator | undefined
+  let extensions: ExtensionDeltas | undefined
   /** Files that a line at the end of the content names. */
   const listedFiles: GeneratedFile[] = []
   let contentLength = 0
@@ -78,21 +70,10 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
     return members === '' ? '' : chunk(members)
   }
 
-  /** Every chunk has the complete lists, because the SDK's helper replaces members that it does not know with the latest value. */
   function writeExtension(event: ExtensionEvent): string {
-    extensions ??= createResponseAccumulator()
-    extensions.push(event)
-    const {
-      tool_executions: executions = [],
-      files = [],
-      inline_data: data
-    } = writeExtensions(extensions.response().items)
-    if (event.type === 'file') {
-      if (isShownAsLine(event.file)) listedFiles.push(event.file)
-      return chunkOf({ content: '', files })
-    }
-    const isDataNew = event.type === 'hosted-tool-end' && event.inlineData !== undefined && data !== undefined
-    return chunkOf({ content: '', tool_executions: executions, ...(isDataNew ? { inline_data: data } : {}) })
+    if (event.type === 'file' && isShownAsLine(event.file)) listedFiles.push(event.file)
+    extensions ??= createExtensionDeltas()
+    return chunkUnlessEmpty(extensions.write(event))
   }
 
   function writeFinish(event: FinishEvent): string {
@@ -101,6 +82,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
     const usageMember = usage === null ? '' : `,"usage":${JSON.stringify(writeUsage(usage))}`
     // A response without content still needs one chunk with the role and an empty content.
     const opening = hasChunk ? '' : chunk('"content":""')
+    const rest = chunkUnlessEmpty(extensions?.writeRest() ?? '')
     const lines = writeFileLines(listedFiles, context.request, contentLength > 0)
     const named = lines === '' ? '' : chunkOf({ content: lines })
     const sources = annotations.length === 0 ? '' : chunkOf({ annotations })
@@ -108,7 +90,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
       `${beforeDelta}},"logprobs":null,"finish_reason":"${reason}"}]${wantsStreamUsage ? noUsage : usageMember}` +
       `${metadataMember({ ...metadata, ...event.metadata })}}\n\n`
     const usageChunk = wantsStreamUsage && usageMember !== '' ? `${head}]${usageMember}}\n\n` : ''
-    return opening + named + sources + finish + usageChunk + DONE
+    return opening + rest + named + sources + finish + usageChunk + DONE
   }
 
   function writeEvent(event: NormalizedEvent): string {

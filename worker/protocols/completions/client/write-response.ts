@@ -4,6 +4,7 @@ import {
   type FinishReason,
   flattenToolName,
   type GeneratedFile,
+  type HostedToolItem,
   type JsonObject,
   type NormalizedRequest,
   type NormalizedResponse,
@@ -112,32 +113,42 @@ export function writeAnnotation(citation: UrlCitation, offset: number): Completi
 }
 
 /** Writes hosted tool runs and files as members that extend the family's message; empty members are omitted. */
-export function writeExtensions(items: readonly OutputItem[]): CompletionsExtensions {
+function writeExtensions(items: readonly OutputItem[]): CompletionsExtensions {
   const executions: CompletionsToolExecution[] = []
   const files: CompletionsFile[] = []
-  let inlineData: JsonObject | undefined
+  /** The latest value of each member of any run. */
+  const inlineData = new Map<string, JsonObject[string]>()
   for (const item of items) {
     if (item.type === 'hosted-tool') {
-      const execution: CompletionsToolExecution = { name: item.name, status: item.status.replace('-', '_') }
-      const isOver = item.status === 'completed' || item.status === 'failed'
-      if (item.secondsLeft !== undefined && !isOver) execution.seconds_left = item.secondsLeft
-      if (item.isCensored !== undefined) execution.censored = item.isCensored
-      executions.push(execution)
-      if (item.inlineData !== undefined) inlineData = { ...inlineData, ...item.inlineData }
-    } else if (item.type === 'file') {
-      const file: CompletionsFile = { id: item.file.fileId }
-      if (item.file.mediaType !== undefined) file.mime = item.file.mediaType
-      if (item.file.target !== undefined) file.target = item.file.target
-      if (item.file.url !== undefined) file.url = item.file.url
-      if (item.file.base64 !== undefined) file.content = item.file.base64
-      files.push(file)
-    }
+      executions.push(writeExecution(item))
+      for (const [name, value] of Object.entries(item.inlineData ?? {})) inlineData.set(name, value)
+    } else if (item.type === 'file') files.push(writeFile(item.file))
   }
   return {
     ...(executions.length === 0 ? {} : { tool_executions: executions }),
     ...(files.length === 0 ? {} : { files }),
-    ...(inlineData === undefined ? {} : { inline_data: inlineData })
+    ...(inlineData.size === 0 ? {} : { inline_data: Object.fromEntries(inlineData) })
   }
+}
+
+/** A run of a hosted tool, as far as it is shown. */
+export type ShownRun = Pick<HostedToolItem, 'name' | 'status' | 'secondsLeft' | 'isCensored'>
+
+export function writeExecution({ name, status, secondsLeft, isCensored }: ShownRun): CompletionsToolExecution {
+  const execution: CompletionsToolExecution = { name, status: status.replace('-', '_') }
+  const isOver = status === 'completed' || status === 'failed'
+  if (secondsLeft !== undefined && !isOver) execution.seconds_left = secondsLeft
+  if (isCensored !== undefined) execution.censored = isCensored
+  return execution
+}
+
+export function writeFile({ fileId, mediaType, target, url, base64 }: GeneratedFile): CompletionsFile {
+  const file: CompletionsFile = { id: fileId }
+  if (mediaType !== undefined) file.mime = mediaType
+  if (target !== undefined) file.target = target
+  if (url !== undefined) file.url = url
+  if (base64 !== undefined) file.content = base64
+  return file
 }
 
 function writeMessage(

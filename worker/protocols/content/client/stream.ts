@@ -7,6 +7,7 @@ import {
   assertNever,
   flattenToolName,
   type GeneratedFile,
+  GrowingText,
   type HostedSource,
   mergeProviderState,
   type NormalizedEvent,
@@ -89,7 +90,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
   const sources = new Map<number, readonly HostedSource[]>()
 
   /** The text of the open block, when it can be shown only as a whole. */
-  let heldText = ''
+  let heldText = new GrowingText()
   /** True when the last part is a thought without a signature. */
   let isAfterThought = false
   let thoughtLead = ''
@@ -122,7 +123,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
   function addParts(parts: readonly ContentResponsePart[]): void {
     content.hasContent = true
     isAfterThought = false
-    readyParts.push(...parts)
+    for (const part of parts) readyParts.push(part)
   }
 
   function writeText(text: string): string {
@@ -135,8 +136,8 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
 
   /** Writes the held text as a bare string, once it is complete. */
   function writeHeldText(): string {
-    const text = unwrapString(heldText)
-    heldText = ''
+    const text = unwrapString(heldText.toString())
+    heldText = new GrowingText()
     return writeText(text)
   }
 
@@ -211,7 +212,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
       case 'text-delta':
         if (!isBare) return writeText(event.text)
         content.hasContent = true
-        heldText += event.text
+        heldText.add(event.text)
         return ''
       case 'refusal-delta':
         content.hasRefusal = true

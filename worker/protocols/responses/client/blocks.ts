@@ -1,7 +1,7 @@
 // Writes the output items of blocks: texts and refusals become messages, reasoning and tool calls become items of their own type.
 // An item opens with its first content and is reported again when it is complete (responses.md 5.1 to 5.3 and 7.2 to 7.4).
 
-import type { JsonObject, UrlCitation } from '../../../normalized/index.ts'
+import { GrowingText, type JsonObject, type UrlCitation } from '../../../normalized/index.ts'
 import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
 import type { OutputList } from './output-list.ts'
 import type {
@@ -29,7 +29,7 @@ export class TextBlock {
   readonly kind = 'text'
   readonly #list: OutputList
   readonly #annotations: ResponsesAnnotation[] = []
-  #text = ''
+  readonly #text = new GrowingText()
   #place: Place | undefined
   #message: ResponsesMessage | undefined
 
@@ -55,7 +55,7 @@ export class TextBlock {
   add(piece: string): void {
     if (piece === '') return
     const { item_id, output_index } = this.#place ?? this.open()
-    this.#text += piece
+    this.#text.add(piece)
     this.#list.emit?.({
       type: 'response.output_text.delta',
       item_id,
@@ -84,10 +84,11 @@ export class TextBlock {
   /** @param inlineData results of hosted tools for this text. */
   close(status: ClosingStatus, inlineData: JsonObject | undefined): void {
     if (this.#place === undefined || this.#message === undefined) return
-    const part = createTextPart(this.#text, this.#annotations)
+    const text = this.#text.toString()
+    const part = createTextPart(text, this.#annotations)
     if (inlineData !== undefined) part.inline_data = inlineData
     const place = { ...this.#place, ...CONTENT }
-    this.#list.emit?.({ type: 'response.output_text.done', ...place, text: this.#text, logprobs: [] })
+    this.#list.emit?.({ type: 'response.output_text.done', ...place, text, logprobs: [] })
     this.#list.emit?.({ type: 'response.content_part.done', ...place, part })
     finishMessage(this.#list, this.#place, { message: this.#message, part, status })
   }
@@ -132,7 +133,7 @@ export class RefusalBlock {
 export class ReasoningBlock {
   readonly kind = 'reasoning'
   readonly #list: OutputList
-  #text = ''
+  readonly #text = new GrowingText()
   #place: Place | undefined
   #item: ResponsesReasoning | undefined
 
@@ -143,15 +144,16 @@ export class ReasoningBlock {
   add(piece: string): void {
     if (piece === '') return
     this.#place ??= this.#open()
-    this.#text += piece
+    this.#text.add(piece)
     this.#list.emit?.({ type: 'response.reasoning_summary_text.delta', ...this.#place, ...SUMMARY, delta: piece })
   }
 
   close(): void {
     if (this.#place === undefined || this.#item === undefined) return
-    const part = { type: 'summary_text', text: this.#text } as const
+    const text = this.#text.toString()
+    const part = { type: 'summary_text', text } as const
     const place = { ...this.#place, ...SUMMARY }
-    this.#list.emit?.({ type: 'response.reasoning_summary_text.done', ...place, text: this.#text })
+    this.#list.emit?.({ type: 'response.reasoning_summary_text.done', ...place, text })
     this.#list.emit?.({ type: 'response.reasoning_summary_part.done', ...place, part })
     this.#item.summary = [part]
     this.#list.finish(this.#place.output_index, this.#item)

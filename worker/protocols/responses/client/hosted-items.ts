@@ -39,6 +39,8 @@ export class HostedItems {
   readonly #runs = new Map<number, SearchRun | ImageRun>()
   /** Image runs in the order of their start. */
   readonly #images: ImageRun[] = []
+  /** Every image run before this one is done. */
+  #firstOpenImage = 0
   #hasImageCall = false
 
   constructor(list: OutputList, request: NormalizedRequest) {
@@ -108,13 +110,18 @@ export class HostedItems {
 
   #addImage(file: GeneratedFile): void {
     if (this.#callImageTool()) return
-    const run = this.#images.find(image => !image.isDone) ?? this.#startImage()
+    const run = this.#findOpenImage() ?? this.#startImage()
     const { item } = run
     item.result = file.base64 ?? null
     item.file_id = file.fileId
     if (file.mediaType !== undefined) item.mime = file.mediaType
     if (file.target !== undefined) item.target = file.target
     this.#finishImage(run, 'completed')
+  }
+
+  #findOpenImage(): ImageRun | undefined {
+    while (this.#images[this.#firstOpenImage]?.isDone === true) this.#firstOpenImage++
+    return this.#images[this.#firstOpenImage]
   }
 
   /** The SDK knows no events of its own for this item, so only the item itself is reported. */

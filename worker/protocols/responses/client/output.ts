@@ -158,20 +158,21 @@ export class OutputMachine {
     if (this.#findings.length === 0) return undefined
     const sorted = this.#findings.toSorted((left, right) => left.run - right.run)
     this.#findings = []
-    return Object.assign({}, ...sorted.map(({ data }) => data))
+    const merged: JsonObject = {}
+    for (const { data } of sorted) Object.assign(merged, data)
+    return merged
   }
 }
 
 /** Replays the items of a whole response as events, in an order that gives the same output items as its original events. */
 export function* replayItems(items: readonly OutputItem[]): Iterable<NormalizedEvent> {
-  const running: Array<{ itemsAtEnd: number; event: HostedToolEndEvent }> = []
+  /** The ends of runs, by the number of items that the response had. */
+  const ends = new Map<number, HostedToolEndEvent[]>()
   let calls = 0
   let runs = 0
   for (const [position, item] of items.entries()) {
-    for (const run of running.splice(0)) {
-      if (run.itemsAtEnd <= position) yield run.event
-      else running.push(run)
-    }
+    yield* ends.get(position) ?? []
+    ends.delete(position)
     switch (item.type) {
       case 'text':
         yield { type: 'text-start' }
@@ -205,7 +206,10 @@ export function* replayItems(items: readonly OutputItem[]): Iterable<NormalizedE
         const end: HostedToolEndEvent = { type: 'hosted-tool-end', index, status, sources }
         if (query !== undefined) end.query = query
         if (inlineData !== undefined) end.inlineData = inlineData
-        running.push({ itemsAtEnd, event: end })
+        const place = Math.max(itemsAtEnd, position + 1)
+        const ended = ends.get(place)
+        if (ended === undefined) ends.set(place, [end])
+        else ended.push(end)
         break
       }
       case 'file':
@@ -215,5 +219,5 @@ export function* replayItems(items: readonly OutputItem[]): Iterable<NormalizedE
         assertNever(item)
     }
   }
-  for (const run of running) yield run.event
+  for (const ended of ends.values()) yield* ended
 }

@@ -66,8 +66,8 @@ class ResponsesStream implements StreamWriter {
   /** Holds events back until one of them has the id of the response, or ends the response. */
   #release(events: readonly NormalizedEvent[]): readonly NormalizedEvent[] {
     const held = this.#held ?? []
-    held.push(...events)
-    if (findThread(held) === undefined && !held.some(isTerminal)) return []
+    for (const event of events) held.push(event)
+    if (findThread(events) === undefined && !events.some(isTerminal)) return []
     this.#held = undefined
     return held
   }

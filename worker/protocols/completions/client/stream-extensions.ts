@@ -1,0 +1,123 @@
+// Writes the hosted tool runs and the files of a stream as members of deltas. A delta has the complete lists, because the SDK's helper
+// replaces members that it does not know with the latest value. So that a long response stays cheap, its lists are repeated only while
+// all repetitions together are not much longer than the lists themselves; what was left out follows at the end.
+
+import {
+  assertNever,
+  type FileEvent,
+  type HostedToolEndEvent,
+  type HostedToolProgressEvent,
+  type HostedToolStartEvent
+} from '../../../normalized/index.ts'
+import { type ShownRun, writeExecution, writeFile } from './write-response.ts'
+
+export type ExtensionEvent = HostedToolStartEvent | HostedToolProgressEvent | HostedToolEndEvent | FileEvent
+
+/** Both methods return an empty text when there is nothing to write. */
+export interface ExtensionDeltas {
+  /** Takes an event and writes the members that it changes. */
+  write(event: ExtensionEvent): string
+  /** Writes the members whose latest state was not written. */
+  writeRest(): string
+}
+
+/** The repetitions of a member may be this many times as long as its latest value. */
+const REPETITIONS_MAX = 2
+/** Short lists are always repeated: progress is shown at once. */
+const REPEATED_CHARACTERS_MIN = 262_144
+
+export function createExtensionDeltas(): ExtensionDeltas {
+  const runs: ShownRun[] = []
+  const executions = createMember('tool_executions', texts => `[${texts.join()}]`)
+  const files = createMember('files', texts => `[${texts.join()}]`)
+  const inlineData = createMember('inline_data', texts => `{${texts.join()}}`)
+  const positions = new Map<string, number>()
+  let fileCount = 0
+
+  function setRun(index: number, change: Partial<ShownRun>): void {
+    const run = runs[index]
+    if (run === undefined) return
+    Object.assign(run, change)
+    executions.set(index, JSON.stringify(writeExecution(run)))
+  }
+
+  function setInlineData(event: HostedToolEndEvent): void {
+    for (const [name, value] of Object.entries(event.inlineData ?? {})) {
+      if (value === undefined) continue
+      const position = positions.get(name) ?? positions.size
+      positions.set(name, position)
+      inlineData.set(position, `${JSON.stringify(name)}:${JSON.stringify(value)}`)
+    }
+  }
+
+  return {
+    write(event) {
+      switch (event.type) {
+        case 'file':
+          files.set(fileCount++, JSON.stringify(writeFile(event.file)))
+          return withContent(files.write())
+        case 'hosted-tool-start':
+          runs[event.index] = { name: event.name, status: 'in-progress' }
+          setRun(event.index, {})
+          return withContent(executions.write())
+        case 'hosted-tool-progress': {
+          const { status, secondsLeft, isCensored } = event
+          setRun(event.index, {
+            status,
+            ...(secondsLeft === undefined ? {} : { secondsLeft }),
+            ...(isCensored === undefined ? {} : { isCensored })
+          })
+          return withContent(executions.write())
+        }
+        case 'hosted-tool-end':
+          setRun(event.index, { status: event.status })
+          setInlineData(event)
+          return withContent(executions.write() + (event.inlineData === undefined ? '' : inlineData.write()))
+        default:
+          return assertNever(event)
+      }
+    },
+    writeRest: () => withContent(executions.writeRest() + files.writeRest() + inlineData.writeRest())
+  }
+}
+
+/** The chunks have an empty content, because clients expect one. */
+function withContent(members: string): string {
+  return members === '' ? '' : `"content":""${members}`
+}
+
+interface Member {
+  /** Sets the JSON text of an entry. */
+  set(position: number, text: string): void
+  /** Writes the member with a comma before it; '' for a repetition that would be too long. */
+  write(): string
+  /** Writes the member if its latest state was not written. */
+  writeRest(): string
+}
+
+/** A member whose value consists of entries; only a changed entry is serialized again. */
+function createMember(name: string, join: (texts: readonly string[]) => string): Member {
+  const texts: string[] = []
+  let length = 0
+  let writtenLength = 0
+  let isChanged = false
+
+  function writeAll(): string {
+    isChanged = false
+    writtenLength += length
+    return texts.length === 0 ? '' : `,"${name}":${join(texts)}`
+  }
+
+  return {
+    set(position, text) {
+      length += text.length + 1 - (texts[position] === undefined ? 0 : texts[position].length + 1)
+      texts[position] = text
+      isChanged = true
+    },
+    write() {
+      const isCheap = writtenLength + length <= REPEATED_CHARACTERS_MIN + REPETITIONS_MAX * length
+      return isCheap ? writeAll() : ''
+    },
+    writeRest: () => (isChanged ? writeAll() : '')
+  }
+}
