@@ -11,6 +11,8 @@ const READY_INTERVAL_MS = 20
 
 export interface ComparedGateway {
   port: number
+  /** Process id of the supervisor. */
+  pid: number
   /** Sends SIGTERM and resolves when the process has exited. */
   close(): Promise<void>
 }
@@ -51,7 +53,7 @@ export async function startGateway({ checkout, folder, variables }: GatewayOptio
     await close()
     throw error
   }
-  return { port, close }
+  return { port, pid: child.pid ?? 0, close }
 }
 
 async function waitUntilReady(port: number): Promise<void> {

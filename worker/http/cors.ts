@@ -48,6 +48,10 @@ export function createCorsPolicy(settings: CorsSettings): CorsPolicy {
   const allowedHeaders = new Set([...SAFE_HEADERS, ...headers].map(name => name.toLowerCase()))
   const credentials = isProd ? [] : ['access-control-allow-credentials', 'true']
 
+  function areHeadersAllowed(requested: string): boolean {
+    return isAnyHeader ? REPEATABLE.test(requested) : areAllowed(requested, allowedHeaders)
+  }
+
   function originHeaders(origin: string): string[] {
     return ['access-control-allow-origin', origin, ...credentials]
   }
@@ -77,10 +81,9 @@ export function createCorsPolicy(settings: CorsSettings): CorsPolicy {
       else refusals.push('origin')
       if (!allowedMethods.includes(requestedMethod)) refusals.push('method')
       const shownHeaders = isAnyHeader ? requestedHeaders : listedHeaders
-      if (shownHeaders !== undefined) responseHeaders.push('access-control-allow-headers', shownHeaders)
-      if (!isAnyHeader && requestedHeaders !== undefined && !areAllowed(requestedHeaders, allowedHeaders)) {
-        refusals.push('headers')
-      }
+      if (shownHeaders !== undefined && REPEATABLE.test(shownHeaders))
+        responseHeaders.push('access-control-allow-headers', shownHeaders)
+      if (requestedHeaders !== undefined && !areHeadersAllowed(requestedHeaders)) refusals.push('headers')
       return refusals.length === 0
         ? { status: 200, headers: responseHeaders, body: 'OK' }
         : { status: 400, headers: responseHeaders, body: `Disallowed CORS ${refusals.join(', ')}` }
@@ -94,8 +97,11 @@ function readList(given: readonly string[], isProd: boolean, fallback: readonly 
   return named.length === 0 ? fallback : named
 }
 
+/** What may be repeated in a response header: a client's header may hold any byte above 0x7f too. */
+const REPEATABLE = /^[\t\x20-\x7e]*$/
+
 function createOriginTest(origins: readonly string[]): (origin: string) => boolean {
-  if (origins.includes('*')) return () => true
+  if (origins.includes('*')) return origin => REPEATABLE.test(origin)
   const exact = new Set(origins)
   const patterns = origins
     .filter(origin => origin.length > 2 && origin.startsWith('/') && origin.endsWith('/'))

@@ -23,7 +23,14 @@ export type { GeneratedFileKind } from './generated-file.ts'
 export { findFileKind } from './generated-file.ts'
 export { GrowingText } from './growing-text.ts'
 export type { JsonObject, JsonValue } from './json.ts'
-export { isJsonObject, isTextTooDeep, isTooDeep, JSON_DEPTH_MAX } from './json.ts'
+export {
+  findInfiniteNumber,
+  findJsonFault,
+  isJsonObject,
+  isTextTooDeep,
+  isTooDeep,
+  JSON_DEPTH_MAX
+} from './json.ts'
 export { JsonNesting } from './json-nesting.ts'
 export type * from './request.ts'
 export { NORMALIZED_VERSION } from './request.ts'

@@ -16,9 +16,18 @@ export function isJsonObject(value: unknown): value is JsonObject {
  */
 export const JSON_DEPTH_MAX = 1000
 
+/** Why a parsed value cannot be used: it is nested too deep, or a number of it is infinite, which JSON cannot write. */
+export type JsonFault = 'too-deep' | 'infinite-number'
+
+/** Finds more levels of objects and arrays than `JSON_DEPTH_MAX`, else a number beyond the range of a double. */
+export function findJsonFault(value: JsonValue): JsonFault | undefined {
+  if (isNested(value)) return findFaultIn(value, JSON_DEPTH_MAX)
+  return isInfinite(value) ? 'infinite-number' : undefined
+}
+
 /** True for a value with more levels of objects and arrays than `JSON_DEPTH_MAX`. */
 export function isTooDeep(value: JsonValue): boolean {
-  return isNested(value) && isDeeperThan(value, JSON_DEPTH_MAX)
+  return findJsonFault(value) === 'too-deep'
 }
 
 /** The same for a value that `text` was parsed to. Short text costs nothing: a level needs two brackets. */
@@ -27,17 +36,45 @@ export function isTextTooDeep(text: string, value: JsonValue): boolean {
 }
 
 /** Takes only objects and arrays: most values of a body are neither, and a call for each would cost more than the type check. */
-function isDeeperThan(value: object, levels: number): boolean {
-  if (levels === 0) return true
+function findFaultIn(value: object, levels: number): JsonFault | undefined {
+  if (levels === 0) return 'too-deep'
+  let found: JsonFault | undefined
   if (Array.isArray(value)) {
-    for (const item of value) if (isNested(item) && isDeeperThan(item, levels - 1)) return true
-    return false
+    for (const item of value) {
+      if (isNested(item)) {
+        const fault = findFaultIn(item, levels - 1)
+        if (fault === 'too-deep') return fault
+        if (fault !== undefined) found = fault
+      } else if (typeof item === 'number' && isInfinite(item)) found = 'infinite-number'
+    }
+    return found
   }
   for (const name in value) {
     const member = (value as Record<string, unknown>)[name]
-    if (isNested(member) && isDeeperThan(member, levels - 1)) return true
+    if (isNested(member)) {
+      const fault = findFaultIn(member, levels - 1)
+      if (fault === 'too-deep') return fault
+      if (fault !== undefined) found = fault
+    } else if (typeof member === 'number' && isInfinite(member)) found = 'infinite-number'
   }
-  return false
+  return found
+}
+
+/** The path of the first infinite number, such as `tools[0].maximum`; undefined without one. For a value that is not too deep. */
+export function findInfiniteNumber(value: unknown, path = ''): string | undefined {
+  if (isInfinite(value)) return path
+  if (!isNested(value)) return undefined
+  for (const [name, inner] of Object.entries(value)) {
+    const step = Array.isArray(value) ? `[${name}]` : path === '' ? name : `.${name}`
+    const found = findInfiniteNumber(inner, path + step)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** JSON has no bound for its numbers: one beyond the range of a double is parsed as infinite, and written as null. */
+function isInfinite(value: unknown): boolean {
+  return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY
 }
 
 function isNested(value: unknown): value is object {

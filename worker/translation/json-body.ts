@@ -1,16 +1,19 @@
 // Reads the bytes of a request body as a JSON object, with the same error texts in all families (operations contract, section 1.1), and
 // the bytes of a provider's answer. Pure: it also runs in the threads of the pool.
 import {
+  findInfiniteNumber,
+  findJsonFault,
   GatewayError,
+  invalidRequest,
   isJsonObject,
-  isTooDeep,
   JSON_DEPTH_MAX,
   type JsonObject,
   type JsonValue
 } from '../normalized/index.ts'
 
 /**
- * Reads a body as a JSON object. Raises `invalid_json` when it is empty or blank, not JSON, not an object, or nested too deep.
+ * Reads a body as a JSON object. Raises `invalid_json` when it is empty or blank, not JSON, not an object, or nested too deep, and
+ * `invalid_request` for a number beyond the range of a double.
  * A member named `__proto__` is an ordinary own member of the result: copy with spread, never with `Object.assign`.
  */
 export function readJsonObject(bytes: Uint8Array): JsonObject {
@@ -18,9 +21,9 @@ export function readJsonObject(bytes: Uint8Array): JsonObject {
   if (!isJsonObject(value)) throw invalidJson('Invalid JSON body: expected an object at the top level.')
   // Walking the parsed value costs 1 us for 50 KB of prose and a tenth of the parsing time for a body full of schemas; counting
   // brackets in the bytes would cost as much as the parsing.
-  if (isTooDeep(value)) {
-    throw invalidJson(`Invalid JSON body: nested deeper than ${JSON_DEPTH_MAX} levels.`)
-  }
+  const fault = findJsonFault(value)
+  if (fault === 'too-deep') throw invalidJson(`Invalid JSON body: nested deeper than ${JSON_DEPTH_MAX} levels.`)
+  if (fault === 'infinite-number') throw infiniteNumber(value)
   return value
 }
 
@@ -31,6 +34,14 @@ export function readResponseJson(bytes: Uint8Array): JsonValue {
   } catch {
     throw new GatewayError('provider_protocol_error', { cause: 'invalid_json_response' })
   }
+}
+
+/** A path of unknown members is as long as the client likes. */
+const PATH_CHARACTERS_MAX = 200
+
+function infiniteNumber(value: JsonObject): GatewayError {
+  const path = findInfiniteNumber(value)?.slice(0, PATH_CHARACTERS_MAX) ?? ''
+  return invalidRequest(path, `'${path}' must be a number in the range of a double.`)
 }
 
 function toText(bytes: Uint8Array): string {

@@ -32,15 +32,17 @@ function createAgentCases(): CompareCase[] {
 }
 
 /** What the upstream responds to every form of its contract. */
-interface UpstreamAnswer {
+export interface UpstreamAnswer {
   name: string
   version: 'v1' | 'v2'
   isStream: boolean
   status: number
+  /** One character for each byte. */
   bytes: string
 }
 
-function readUpstreamAnswers(): UpstreamAnswer[] {
+/** The recorded responses of the upstream to chat calls, and those of the golden files. */
+export function readUpstreamAnswers(): UpstreamAnswer[] {
   const exchanges = readFolder<RecordedExchange[]>(recorded).flatMap(({ file, content }) =>
     content
       .filter(({ request }) => request.path.endsWith('/chat/completions'))

@@ -61,6 +61,23 @@ t.test('cost 13: a number beyond the range of a double is refused by its field',
   t.match(json.error, { code: 'invalid_request', param: 'temperature' })
 })
 
+t.test(
+  'cost 13: a number beyond the range of a double is refused in unknown members, schemas and arguments too',
+  async t => {
+    const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":1e400}' } }
+    const history = [...messages, { role: 'assistant', tool_calls: [call] }]
+    for (const [member, param] of [
+      ['"unknown":{"a":[1e400]}', 'unknown.a[0]'],
+      ['"tools":[{"function":{"parameters":{"maximum":-1e400}}}]', 'tools[0].function.parameters.maximum'],
+      [`"messages":${JSON.stringify(history)}`, 'messages[1].tool_calls[0].function.arguments']
+    ]) {
+      const { status, json } = await post(`{"model":"${model}","messages":${JSON.stringify(messages)},${member}}`)
+      t.equal(status, 400)
+      t.match(json.error, { code: 'invalid_request', param })
+    }
+  }
+)
+
 t.test('cost 18: a retry-after that is none does not reach the client', async t => {
   for (const [retry, expected] of [
     ['\u00e4\u00f6', null],

@@ -104,3 +104,14 @@ t.test('an origin between slashes is a pattern for the whole origin', async t =>
   t.equal(policy(env).responseHeaders('xhttps://eu.app.example').length, 2)
   t.throws(() => policy({ GATEWAY_CORS_ALLOW_ORIGINS: '["/(/"]' }), /GATEWAY_CORS_ALLOW_ORIGINS/)
 })
+
+t.test('a header of a client that is not ASCII is repeated in no response', async t => {
+  const odd = 'http://\xe4'
+  t.same(policy().responseHeaders(odd), ['vary', 'Origin'])
+  const origin = preflight({}, { origin: odd })
+  t.match(origin, { status: 400, body: 'Disallowed CORS origin' })
+  t.equal(origin?.headers['access-control-allow-origin'], undefined)
+  const headers = preflight({}, { origin: 'http://a.b', 'access-control-request-headers': 'x-\xe4' })
+  t.match(headers, { status: 400, body: 'Disallowed CORS headers' })
+  t.equal(headers?.headers['access-control-allow-headers'], undefined)
+})

@@ -56,6 +56,36 @@ t.test('nesting is accepted up to the limit and refused beyond it, in arrays and
   t.equal(messageOf(`{"a":"${'['.repeat(1000)}"}`), 'accepted', 'brackets inside a string are not nesting')
 })
 
+t.test('cost 13: a number beyond the range of a double is refused by its path, wherever it stands', async t => {
+  for (const [body, param] of [
+    ['{"unknown":1e400}', 'unknown'],
+    ['{"tools":[{},{"parameters":{"maximum":-1e400}}]}', 'tools[1].parameters.maximum'],
+    ['{"a":[[1,1e309]],"b":1e400}', 'a[0][1]'],
+    [`{"${'n'.repeat(1000)}":1e400}`, 'n'.repeat(200)]
+  ] as const) {
+    const expected = { code: 'invalid_request', status: 400, param }
+    t.match(
+      catchThrown(() => readJsonObject(Buffer.from(body))),
+      expected,
+      param
+    )
+  }
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+  t.match(
+    catchThrown(() => readJsonObject(Buffer.from(`{"a":1e400,"b":${deep}}`))),
+    { code: 'invalid_json' }
+  )
+  t.same(readJsonObject(Buffer.from('{"a":1e308,"b":"1e400"}')), { a: 1e308, b: '1e400' })
+})
+
+function catchThrown(call: () => unknown): unknown {
+  try {
+    return call()
+  } catch (error) {
+    return error
+  }
+}
+
 t.test('a member named __proto__ is an ordinary member and changes no prototype', async t => {
   const value = readJsonObject(Buffer.from('{"__proto__":{"isAdmin":true},"constructor":{"prototype":{}}}'))
   t.equal(Object.getPrototypeOf(value), Object.prototype)

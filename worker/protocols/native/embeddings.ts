@@ -6,6 +6,7 @@ import type { EmbeddingsCodec } from '../face.ts'
 import { unusableResponse } from './errors.ts'
 import type { NativeOptions } from './options.ts'
 import { readResponseIds, writeIdMetadata } from './response-ids.ts'
+import { readCount } from './usage.ts'
 
 export const nativeEmbeddings: EmbeddingsCodec<NativeOptions> = {
   write: ({ input, model }, { v1Base }) => ({
@@ -42,8 +43,7 @@ function readVectors(body: unknown, count: number): Omit<EmbeddingsResult, 'meta
 }
 
 function readPromptTokens(usage: unknown): number | null {
-  const tokens = isJsonObject(usage) ? usage.prompt_tokens : undefined
-  return typeof tokens === 'number' && Number.isFinite(tokens) && tokens >= 0 ? tokens : null
+  return isJsonObject(usage) ? readCount(usage.prompt_tokens) : null
 }
 
 function isVector(value: unknown): value is number[] {

@@ -126,10 +126,7 @@ function cleanMessage(message: string): string | undefined {
   const bounded = message.slice(0, 4 * MESSAGE_CHARACTERS_MAX)
   const withoutAddresses = bounded.replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, '[address]')
   const clean = redactor.redactText(withoutAddresses).replaceAll(/\s+/g, ' ').trim()
-  return clean === '' ? undefined : cut(clean)
-}
-
-function cut(text: string): string {
   // A surrogate pair is not cut in half.
-  return text.slice(0, MESSAGE_CHARACTERS_MAX).replace(/[\uD800-\uDBFF]$/, '')
+  const shown = clean.slice(0, MESSAGE_CHARACTERS_MAX).replace(/[\uD800-\uDBFF]$/, '')
+  return shown === '' ? undefined : shown
 }

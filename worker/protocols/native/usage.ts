@@ -40,8 +40,9 @@ function readNested(details: unknown, member: string): number | null {
   return isJsonObject(details) ? readCount(details[member]) : null
 }
 
-function readCount(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null
+/** Reads one count. The types of every SDK have integers, so any other number is no count. */
+export function readCount(value: unknown): number | null {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null
 }
 
 function larger(left: number | null, right: number | null): number | null {

@@ -51,9 +51,8 @@ export function readOptionalBoolean(source: JsonObject, member: string, parent =
 
 export function readOptionalNumber(source: JsonObject, member: string, parent = ''): number | undefined {
   const value = source[member] ?? undefined
-  if (value === undefined || Number.isFinite(value)) return value as number | undefined
-  // JSON has no bound for its numbers: one beyond the range of a double is read as infinite.
-  throw wrongType(joinPath(parent, member), typeof value === 'number' ? 'a finite number' : 'a number', value)
+  if (value === undefined || typeof value === 'number') return value
+  throw wrongType(joinPath(parent, member), 'a number', value)
 }
 
 export function readOptionalPositiveInteger(source: JsonObject, member: string, parent = ''): number | undefined {

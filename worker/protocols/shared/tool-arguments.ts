@@ -1,9 +1,9 @@
 // The arguments of a tool call: in a client's history, and the default for a response without arguments.
 
 import {
+  findJsonFault,
   invalidRequest,
   isJsonObject,
-  isTooDeep,
   JSON_DEPTH_MAX,
   type JsonObject,
   type JsonValue,
@@ -18,7 +18,8 @@ export type ToolArguments = Pick<ToolCallPart, 'arguments' | 'argumentsText'>
 
 /**
  * Reads the arguments at `path`: JSON text or an object; an absent, null or blank value means no arguments.
- * Raises `invalid_request` for any other value and for text that is nested too deep, because a call must not vanish from the history (field lesson B12).
+ * Raises `invalid_request` for any other value and for text that cannot be sent on, because a call must not vanish from the history (field
+ * lesson B12).
  */
 export function readToolArguments(value: JsonValue | undefined, path: string): ToolArguments {
   const read = tryReadToolArguments(value, path)
@@ -34,7 +35,9 @@ export function tryReadToolArguments(value: JsonValue | undefined, path: string)
   if (value.trim() === '') return { arguments: {} }
   const parsed = parseObject(value)
   if (parsed === undefined) return undefined
-  if (isTooDeep(parsed)) throw invalidRequest(path, `'${path}' is nested deeper than ${JSON_DEPTH_MAX} levels.`)
+  const fault = findJsonFault(parsed)
+  if (fault === 'too-deep') throw invalidRequest(path, `'${path}' is nested deeper than ${JSON_DEPTH_MAX} levels.`)
+  if (fault !== undefined) throw invalidRequest(path, `'${path}' has a number beyond the range of a double.`)
   return { arguments: parsed, argumentsText: value }
 }
 

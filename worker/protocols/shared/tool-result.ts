@@ -3,8 +3,8 @@
 
 import {
   type ContentPart,
+  findJsonFault,
   isJsonObject,
-  isTooDeep,
   type JsonObject,
   type JsonValue,
   type NormalizedMessage
@@ -45,7 +45,7 @@ function joinTexts(content: readonly ContentPart[]): string {
   return texts.length === 1 ? (texts[0] ?? '') : texts.join('\n')
 }
 
-/** Decodes JSON text, also when it was encoded several times; text that is not JSON, or is nested too deep, stays as it is. */
+/** Decodes JSON text, also when it was encoded several times; text that is not JSON, or cannot be sent on as JSON, stays as it is. */
 function decodeText(text: string): JsonValue {
   let value: JsonValue = text
   for (let round = 0; round < ENCODINGS_MAX && typeof value === 'string'; round++) {
@@ -59,7 +59,7 @@ function decodeText(text: string): JsonValue {
 function parseJson(text: string): JsonValue | undefined {
   try {
     const value = JSON.parse(text) as JsonValue
-    return isTooDeep(value) ? undefined : value
+    return findJsonFault(value) === undefined ? value : undefined
   } catch {
     return undefined
   }

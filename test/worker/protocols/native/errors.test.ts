@@ -100,3 +100,9 @@ t.test('an error event is an error even without status and message', async t => 
   t.equal(mapErrorEvent({ status: 503 }).status, 503)
   t.equal(mapErrorEvent({ message: 'boom' }).message, 'boom')
 })
+
+t.test('cost 19: a message of which nothing can be shown is replaced by a fixed text', async t => {
+  for (const text of [body('\ud800', 401), body(' \ud83d ', 401)]) {
+    t.equal(readError(401, text, undefined).message, 'The upstream did not accept the credentials.')
+  }
+})

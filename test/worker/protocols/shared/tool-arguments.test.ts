@@ -1,5 +1,6 @@
 import t from 'tap'
 import { readToolArguments } from '../../../../worker/protocols/shared/tool-arguments.ts'
+import { coerceToolResult } from '../../../../worker/protocols/shared/tool-result.ts'
 
 t.test('arguments as text keep their text beside the parsed object', async t => {
   const text = '{ "a" : 1.0 }'
@@ -23,4 +24,13 @@ t.test('decision 42: text that nests deeper than a body may is refused with its 
   for (const levels of [1001, 200_000]) {
     t.throws(() => readToolArguments(nested(levels), 'p'), { code: 'invalid_request', param: 'p' })
   }
+})
+
+t.test('cost 13: arguments and results with a number beyond the range of a double are not sent on as null', async t => {
+  t.throws(() => readToolArguments('{"a":1e400}', 'x'), { code: 'invalid_request', param: 'x' })
+  const text = '{"a":1e400}'
+  t.same(coerceToolResult([{ type: 'text', text }], false), {
+    object: { result: text },
+    text: JSON.stringify({ result: text })
+  })
 })
