@@ -34,7 +34,11 @@ export function createNameResolver({ servers, timeoutMs = TIMEOUT_MS }: NameReso
 
   async function resolve(host: string, signal: AbortSignal): Promise<string[]> {
     // A resolver for each name, because `cancel` ends all queries of one.
-    const resolver = new Resolver({ timeout: Math.ceil(timeoutMs * FIRST_ATTEMPT_SHARE), tries: ATTEMPTS_PER_SERVER })
+    const resolver = new Resolver({
+      timeout: Math.ceil(timeoutMs * FIRST_ATTEMPT_SHARE),
+      maxTimeout: timeoutMs,
+      tries: ATTEMPTS_PER_SERVER
+    })
     if (servers !== undefined) resolver.setServers(servers)
     const cancel = (): void => resolver.cancel()
     const deadline = setTimeout(cancel, timeoutMs)
