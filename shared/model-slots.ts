@@ -7,6 +7,7 @@ import type { Settings } from './settings.ts'
 const WAITERS_PER_MODEL_MAX = 1024
 
 export interface SlotLimits {
+  /** By the configured name, and by its slot key. */
   readonly perModel: Readonly<Record<string, number>>
   /** For models that are not listed; undefined means no limit. */
   readonly otherwise: number | undefined
@@ -40,17 +41,38 @@ export type SlotSettings = Pick<
   'modelMaxConnections' | 'modelMaxConnectionsDefault' | 'modelMaxConnectionsAcquireTimeout'
 >
 
-/** Returns the limits in the settings, with durations in milliseconds. */
+const MODELS_PREFIX = /^(?:models\/)+/
+const VERSION_SUFFIX = /:(?:latest|\d+(?:\.\d+)*)$/
+
+/**
+ * The name under which the calls of a model are counted: the same for all spellings that an upstream may accept for it, with blanks
+ * around it, in another case, with the prefix `models/` or with a version such as `:2.0.28`. Only the count uses it.
+ */
+export function foldModelName(model: string): string {
+  return model.trim().toLowerCase().replace(MODELS_PREFIX, '').replace(VERSION_SUFFIX, '')
+}
+
+/** Returns the limits in the settings, with durations in milliseconds. Of two spellings of one model the lower limit counts. */
 export function slotLimitsFrom(settings: SlotSettings): SlotLimits {
   const seconds = settings.modelMaxConnectionsAcquireTimeout
   return {
-    perModel: settings.modelMaxConnections,
+    perModel: foldLimits(settings.modelMaxConnections),
     otherwise: settings.modelMaxConnectionsDefault,
     acquireTimeoutMs: seconds === undefined ? undefined : seconds * 1000
   }
 }
 
-/** Returns how many concurrent calls a model may have, or undefined for no limit. */
+/** The configured names stay beside their keys: the key of an assistant or a stored thread is no model name and is not folded. */
+function foldLimits(perModel: Readonly<Record<string, number>>): Record<string, number> {
+  const limits = new Map(Object.entries(perModel))
+  for (const [name, limit] of Object.entries(perModel)) {
+    const key = foldModelName(name)
+    limits.set(key, Math.min(limit, limits.get(key) ?? limit))
+  }
+  return Object.fromEntries(limits)
+}
+
+/** Returns how many concurrent calls the model of a slot key may have, or undefined for no limit. */
 export function limitOf(limits: SlotLimits, key: string): number | undefined {
   return Object.hasOwn(limits.perModel, key) ? limits.perModel[key] : limits.otherwise
 }

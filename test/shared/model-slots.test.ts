@@ -1,5 +1,12 @@
 import t from 'tap'
-import { createSlotPool, limitOf, type SlotLimits, type SlotOutcome, slotLimitsFrom } from '../../shared/model-slots.ts'
+import {
+  createSlotPool,
+  foldModelName,
+  limitOf,
+  type SlotLimits,
+  type SlotOutcome,
+  slotLimitsFrom
+} from '../../shared/model-slots.ts'
 import { parseSettings } from '../../shared/settings.ts'
 
 const limits: SlotLimits = { perModel: { one: 1, two: 2 }, otherwise: undefined, acquireTimeoutMs: undefined }
@@ -125,4 +132,21 @@ t.test('closing refuses all waiting tickets', async t => {
   const waiting = ask(1, 'one')
   pool.close()
   t.same(waiting.outcomes, ['refused'])
+})
+
+t.test('cost 15: all spellings of a model have one key, and the lower of their limits counts', async t => {
+  const spellings = [
+    'GigaChat-2',
+    'GigaChat-2:2.0.28.2',
+    'GigaChat-2:latest',
+    'models/GIGACHAT-2',
+    ' models/models/gigachat-2:1 '
+  ]
+  for (const spelling of spellings) t.equal(foldModelName(spelling), 'gigachat-2', spelling)
+  for (const other of ['GigaChat-2-Max', 'llama3:8b', 'a/GigaChat-2']) t.not(foldModelName(other), 'gigachat-2', other)
+  const limits = slotLimitsFrom(
+    parseSettings({ GATEWAY_MODEL_MAX_CONNECTIONS: '{"GigaChat-2":3,"gigachat-2:2.0":2,"assistant:7":1}' })
+  )
+  t.equal(limitOf(limits, 'gigachat-2'), 2)
+  t.equal(limitOf(limits, 'assistant:7'), 1, 'the key of an assistant is not folded')
 })

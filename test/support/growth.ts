@@ -6,8 +6,8 @@ const RUNS = 5
 /** The largest growth that still counts as linear: eight times the work may cost half as much again for each item. */
 export const LINEAR_GROWTH_MAX = 12
 
-/** Shorter times are blurred by the clock and by the first compilation. */
-const SHORTEST_MS = 0.5
+/** Shorter times are blurred by the steps of the clock and by the compilation of the code. */
+const SHORTEST_MS = 2
 
 /** Processor time of this thread: it does not grow while other processes or the threads of the runtime have the processor. */
 function measureMs(work: () => void): number {
@@ -26,8 +26,9 @@ function readThreadMs(): number {
 }
 
 /**
- * How many times as long eight times the work takes: about eight where the cost is linear, 64 where it is quadratic. Each size is
- * measured several times, in turn, and its shortest time counts; a growth within the bound ends the measurement.
+ * How many times as long eight times the work takes: about eight where the cost is linear, 64 where it is quadratic. It is compared
+ * with eight pieces of the smaller work, so that both times are of one magnitude and the steps of the clock matter to neither. Both
+ * are measured several times, in turn, and the shortest time of each counts; a growth within the bound ends the measurement.
  * @param prepare makes work of a size, which is then done once.
  */
 export function measureGrowth(size: number, prepare: (size: number) => () => void): number {
@@ -36,9 +37,16 @@ export function measureGrowth(size: number, prepare: (size: number) => () => voi
   // The first run compiles the code.
   prepare(size)()
   for (let run = 0; run < RUNS; run++) {
-    smallMs = Math.min(smallMs, measureMs(prepare(size)))
     largeMs = Math.min(largeMs, measureMs(prepare(size * LARGER)))
-    if (largeMs / Math.max(smallMs, SHORTEST_MS) <= LINEAR_GROWTH_MAX) break
+    // Work that is short at both sizes needs no comparison.
+    if (largeMs <= LINEAR_GROWTH_MAX * SHORTEST_MS) return largeMs / SHORTEST_MS
+    const pieces = Array.from({ length: LARGER }, () => prepare(size))
+    smallMs = Math.min(smallMs, measureMs(() => runAll(pieces)) / LARGER)
+    if (largeMs <= LINEAR_GROWTH_MAX * smallMs) break
   }
-  return largeMs / Math.max(smallMs, SHORTEST_MS)
+  return largeMs / Math.max(smallMs, SHORTEST_MS / LARGER)
+}
+
+function runAll(pieces: ReadonlyArray<() => void>): void {
+  for (const work of pieces) work()
 }

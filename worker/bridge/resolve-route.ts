@@ -1,6 +1,7 @@
 // Decides profile and model of a request. The decision is made before any provider I/O and never changes afterwards (specification 1.1,
 // rules 1 and 2).
 
+import { foldModelName } from '../../shared/model-slots.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { ApiMode, ModelRequest } from '../protocols/face.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
@@ -38,7 +39,7 @@ export interface ExecutionPlan {
   upstreamModel?: string
   /** The model that every response names: the client's model, or the default model when the client named none. */
   publicModel: string
-  /** The name under which the per-model concurrency limit counts the request. */
+  /** The name under which the per-model concurrency limit counts the request: one for all spellings of a model. */
   slotKey: string
 }
 
@@ -58,7 +59,10 @@ export function resolveRoute(
   if (dynamic === undefined) throw unroutable(request.model)
   const { profileId, providerKind, passModel, defaultModel } = dynamic
   const upstreamModel = (passModel ? request.model : undefined) ?? defaultModel
-  const slotKey = upstreamModel ?? faces[providerKind]?.[apiMode].findImpliedModel?.(request)
+  const slotKey =
+    upstreamModel === undefined
+      ? faces[providerKind]?.[apiMode].findImpliedModel?.(request)
+      : foldModelName(upstreamModel)
   if (slotKey === undefined) throw new GatewayError('model_required', { param: 'model' })
   const plan: ExecutionPlan = {
     profileId,
@@ -95,7 +99,7 @@ export function resolveEmbeddingsRoute(
     apiMode,
     upstreamModel,
     publicModel: model ?? upstreamModel,
-    slotKey: upstreamModel
+    slotKey: foldModelName(upstreamModel)
   }
 }
 
@@ -105,7 +109,7 @@ function findAlias({ aliases }: RouteTable, model: string | undefined): AliasRou
 
 function planAlias(alias: AliasRoute, publicModel: string, apiMode: ApiMode): EmbeddingsPlan {
   const { profileId, providerKind, upstreamModel } = alias
-  return { profileId, providerKind, apiMode, upstreamModel, publicModel, slotKey: upstreamModel }
+  return { profileId, providerKind, apiMode, upstreamModel, publicModel, slotKey: foldModelName(upstreamModel) }
 }
 
 function unroutable(model: string | undefined): GatewayError {

@@ -13,17 +13,18 @@ import type { ExecutionRuntime } from './execution-runtime.ts'
  */
 export async function acquireModelSlot(
   runtime: ExecutionRuntime,
-  { slotKey, providerKind }: ExecutionPlan,
+  { slotKey, providerKind, upstreamModel }: ExecutionPlan,
   context: RequestContext
 ): Promise<() => void> {
   const release = await runtime.control.acquireSlot(slotKey, context.signal)
   if (release !== null) return release
   if (context.signal.aborted) throw context.signal.reason
   const limit = limitOf(slotLimitsFrom(runtime.settings), slotKey)
-  const fields = { event: 'model_concurrency_timeout', provider: providerKind, model: slotKey, limit }
+  const model = upstreamModel ?? slotKey
+  const fields = { event: 'model_concurrency_timeout', provider: providerKind, model, limit }
   runtime.log.warn(
     { ...fields, request_id: context.requestId },
-    `Concurrency limit reached for model ${slotKey}: ${limit}`
+    `Concurrency limit reached for model ${model}: ${limit}`
   )
   throw new GatewayError('model_concurrency_limit', { param: 'model', retryAfter: '1' })
 }

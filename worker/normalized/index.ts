@@ -29,7 +29,8 @@ export {
   isJsonObject,
   isTextTooDeep,
   isTooDeep,
-  JSON_DEPTH_MAX
+  JSON_DEPTH_MAX,
+  tryParseJson
 } from './json.ts'
 export { JsonNesting } from './json-nesting.ts'
 export type * from './request.ts'

@@ -35,6 +35,25 @@ export function isTextTooDeep(text: string, value: JsonValue): boolean {
   return text.length > 2 * JSON_DEPTH_MAX && isTooDeep(value)
 }
 
+const JSON_START = /^\s*[[{"\-\dtfn]/
+
+/**
+ * Parses text that may be JSON, such as a tool's result; undefined for any other text. Most results are prose, which is recognised
+ * by its start: a failed parse costs fifty times as much. A stack trace would be most of the cost, so none is recorded.
+ */
+export function tryParseJson(text: string): JsonValue | undefined {
+  if (!JSON_START.test(text)) return undefined
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  try {
+    return JSON.parse(text) as JsonValue
+  } catch {
+    return undefined
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
 /** Takes only objects and arrays: most values of a body are neither, and a call for each would cost more than the type check. */
 function findFaultIn(value: object, levels: number): JsonFault | undefined {
   if (levels === 0) return 'too-deep'

@@ -105,3 +105,62 @@ t.test("cost 20: half a surrogate pair in a client's text is replaced, and nothi
   t.equal(status, 200)
   t.equal(lastBody().messages[0]?.content, '\ufffd C:\\udata \u{1f600} \\\ufffd')
 })
+
+t.test('cost 2: thousands of calls and results in an order that a search would pass again and again', async t => {
+  const ids = Array.from({ length: 3000 }, (_, index) => `toolu_${index}`)
+  const calls = ids.map(id => ({ type: 'tool_use', id, name: 'f', input: {} }))
+  const results = ids.map(id => ({ type: 'tool_result', tool_use_id: id, content: 'ok' }))
+  const { status } = await postTo(`${gateway.url}/v1/messages`, {
+    model,
+    max_tokens: 10,
+    messages: [
+      { role: 'assistant', content: calls },
+      { role: 'user', content: results }
+    ]
+  })
+  t.equal(status, 200)
+  t.equal(lastBody().messages.length, 6000)
+  const missing = await postTo(`${gateway.url}/v1/messages`, {
+    model,
+    max_tokens: 10,
+    messages: [
+      { role: 'assistant', content: calls },
+      { role: 'user', content: results.slice(1) }
+    ]
+  })
+  t.equal(missing.status, 400)
+  t.match(missing.json.error.message, /no tool_result block in a later message: toolu_0\./)
+})
+
+t.test('cost 10: more calls in one message than the stack holds arguments', async t => {
+  const toolCalls = Array.from({ length: 130_000 }, (_, index) => ({
+    id: `${index}`,
+    function: { name: 'f', arguments: '{}' }
+  }))
+  const body = { model, messages: [...messages, { role: 'assistant', content: null, tool_calls: toolCalls }] }
+  for (const version of ['v1', 'v2']) {
+    const { status } = await postTo(`${gateway.url}/${version}/chat/completions`, body)
+    t.equal(status, 200, version)
+  }
+})
+
+t.test('lists of tools, chosen names, headers and options beyond their bounds are refused by their field', async t => {
+  const tool = (index: number) => ({ type: 'function', function: { name: `f${index}` } })
+  const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`x-${index}`, 'a']))
+  const refused: Array<[string, object]> = [
+    ['tools', { tools: Array.from({ length: 4097 }, (_, index) => tool(index)) }],
+    [
+      'tool_choice',
+      { tools: [tool(0)], tool_choice: { type: 'allowed_tools', tools: Array.from({ length: 4097 }, () => tool(0)) } }
+    ],
+    ['extra_headers', { extra_headers: many }],
+    ['tools[0]', { tools: [{ type: 'web_search', ...many }] }],
+    ['tools[0].web_search', { tools: [{ type: 'web_search', web_search: many }] }]
+  ]
+  for (const [param, members] of refused) {
+    const { status, json } = await post({ model, messages, ...members })
+    t.equal(status, 400, param)
+    t.match(json.error, { code: 'invalid_request', param })
+  }
+  t.equal((await post({ model, messages, tools: Array.from({ length: 4096 }, (_, index) => tool(index)) })).status, 200)
+})

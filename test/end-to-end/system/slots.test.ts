@@ -2,7 +2,7 @@
 
 import { Agent, request } from 'node:http'
 import t from 'tap'
-import { post } from '../../support/client.ts'
+import { lastUpstreamChat, post } from '../../support/client.ts'
 import { emulatorVariables, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
 import { askIn, bodyOf, type Family, families, model, openStream, readError, urlOf } from './support.ts'
 
@@ -54,6 +54,30 @@ t.test(
     await emulator.waitFor(({ stats }) => stats.aborted > before)
   }
 )
+
+t.test('cost 15: no other spelling of a model evades its limit, and the client spelling is sent upstream', async t => {
+  const gateway = await start({
+    GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [`models/${model}:2.0`]: 1 }),
+    GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
+  })
+  const ask = (name: string) => askIn(gateway, 'completions', 'hi', { model: name })
+  const spellings = [model, `${model}:2.0.28`, `${model}:latest`, `models/${model}`, model.toUpperCase(), ` ${model}\t`]
+  const controller = new AbortController()
+  await openStream(gateway, 'completions', '[[tick:50]][[len:5000]]', { signal: controller.signal })
+  for (const spelling of spellings) {
+    const response = await ask(spelling)
+    t.equal(response.status, 429, spelling)
+    t.equal(readError('completions', response).code, 'model_concurrency_limit', spelling)
+  }
+  t.not((await ask('GigaChat-2-Pro')).status, 429)
+  const before = emulator.stats.aborted
+  controller.abort()
+  await emulator.waitFor(({ stats }) => stats.aborted > before)
+  for (const spelling of spellings) {
+    t.not((await ask(spelling)).status, 429, spelling)
+    t.equal(lastUpstreamChat(emulator).body.model, spelling)
+  }
+})
 
 t.test(
   'operations 52, 53: a waiting request gets the slot when the running request ends or its client disconnects',

@@ -10,6 +10,7 @@ import {
   type ToolCallPart,
   type ToolResultPart
 } from '../../normalized/index.ts'
+import { CallList } from '../shared/call-list.ts'
 import { type CoercedResult, coerceToolResult } from '../shared/tool-result.ts'
 
 export interface HistoryResult extends CoercedResult {
@@ -92,16 +93,14 @@ export function joinGroup(groups: CallGroup[], group: CallGroup): void {
 /** The calls that share one id. */
 interface CallsOfId {
   latest: HistoryCall
-  /** Oldest first; calls that have got a result are removed from the end by the next search. */
-  open: HistoryCall[]
+  list: CallList<HistoryCall>
 }
 
 /** The calls of one request, indexed because agents send long histories: a result finds its call without a search through all. */
 export class CallIndex {
   readonly #callsById = new Map<string, CallsOfId>()
-  /** Calls without a result, oldest first. */
-  readonly #open = new Set<HistoryCall>()
-  readonly #openByName = new Map<string, Set<HistoryCall>>()
+  readonly #inOrder = new CallList(lacksResult)
+  readonly #byName = new Map<string, CallList<HistoryCall>>()
   /** Ids of the results that the current turn already has. */
   readonly #answeredIds = new Set<string>()
   #size = 0
@@ -120,18 +119,16 @@ export class CallIndex {
   add(groups: readonly CallGroup[]): void {
     for (const call of groups.flatMap(group => group.calls)) {
       call.position = this.#size++
-      this.#open.add(call)
-      const sameName = this.#openByName.get(call.name)
-      if (sameName === undefined) this.#openByName.set(call.name, new Set([call]))
-      else sameName.add(call)
+      this.#inOrder.add(call)
+      const sameName = this.#byName.get(call.name) ?? new CallList(lacksResult)
+      this.#byName.set(call.name, sameName)
+      sameName.add(call)
       if (call.id === null) continue
       const key = foldCallId(call.id)
-      const sameId = this.#callsById.get(key)
-      if (sameId === undefined) this.#callsById.set(key, { latest: call, open: [call] })
-      else {
-        sameId.latest = call
-        sameId.open.push(call)
-      }
+      const sameId = this.#callsById.get(key) ?? { latest: call, list: new CallList(lacksResult) }
+      this.#callsById.set(key, sameId)
+      sameId.latest = call
+      sameId.list.add(call)
     }
   }
 
@@ -155,8 +152,6 @@ export class CallIndex {
     const result = { ...coerceToolResult(part.content, part.isError), givenStateId }
     if (call !== undefined) {
       this.#newestWithResult = Math.max(this.#newestWithResult, call.position)
-      this.#open.delete(call)
-      this.#openByName.get(call.name)?.delete(call)
       call.results.push({ ...result, name: givenName ?? call.name })
       return undefined
     }
@@ -182,21 +177,13 @@ export class CallIndex {
   #findById(callId: string | null): HistoryCall | undefined {
     if (callId === null) return undefined
     const sameId = this.#callsById.get(foldCallId(callId))
-    if (sameId === undefined) return undefined
-    const { latest, open } = sameId
     // Some clients number the calls of every turn from 1, so ids repeat: the latest call without a result is meant.
-    while (open.length > 0) {
-      const call = open.at(-1)
-      if (call !== undefined && lacksResult(call)) return call
-      open.pop()
-    }
-    return latest
+    return sameId?.list.findNewest() ?? sameId?.latest
   }
 
   #findOpen(name: string | undefined): HistoryCall | undefined {
-    const sameName = name === undefined ? undefined : this.#openByName.get(name)
-    const [oldest] = sameName === undefined || sameName.size === 0 ? this.#open : sameName
-    return oldest
+    const sameName = name === undefined ? undefined : this.#byName.get(name)
+    return sameName?.findOldest() ?? this.#inOrder.findOldest()
   }
 }
 

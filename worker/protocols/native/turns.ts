@@ -115,7 +115,7 @@ class TurnCollector {
     const { media, dropped } = selectMedia(message, this.#options)
     this.#droppedAttachments += dropped
     if (results.length > 0 && results.length === message.content.length) {
-      this.#carried.push(...media)
+      for (const part of media) this.#carried.push(part)
       return
     }
     const text = readText(message)

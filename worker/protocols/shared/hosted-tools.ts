@@ -7,6 +7,7 @@ import {
   type JsonObject,
   type JsonValue
 } from '../../normalized/index.ts'
+import { refuseManyMembers } from './parameters.ts'
 
 const kindByName = new Map<string, HostedToolKind>([
   ['web_search', 'web_search'],
@@ -41,25 +42,34 @@ const FUNCTION_MEMBERS = new Set(['type', 'function', 'name', 'description', 'pa
 
 /**
  * Reads a tool object whose kind `findHostedToolKind` found by `sentType`. Its configuration merges the other members at the top,
- * the object under the kind's name and the object under the client's word; the later one wins.
+ * the object under the kind's name and the object under the client's word; the later one wins. Raises `invalid_request` for very many
+ * members.
+ * @param tool.path the path of the tool in the client's body.
  */
-export function readHostedTool(definition: JsonObject, sentType: string, kind: HostedToolKind): HostedTool {
+export function readHostedTool(
+  definition: JsonObject,
+  { sentType, kind, path }: { sentType: string; kind: HostedToolKind; path: string }
+): HostedTool {
+  refuseManyMembers(definition, path)
   const beside = Object.entries(definition).filter(
     ([name]) => !FUNCTION_MEMBERS.has(name) && name !== kind && name !== sentType
   )
-  const config = { ...Object.fromEntries(beside), ...keepObject(definition[kind]), ...keepObject(definition[sentType]) }
+  const read = (member: string) => readConfig(definition[member], `${path}.${member}`)
+  const config = { ...Object.fromEntries(beside), ...read(kind), ...read(sentType) }
   return withTimezone({ type: 'hosted', kind, sentType, config }, config.user_location)
 }
 
 /**
  * Reads a tool in the upstream's own shape, one member per tool such as `{"web_search":{…}}`; empty for any other tool (decisions 64).
+ * Raises `invalid_request` for very many members.
  * @param path the path of the tool in the client's body.
  */
 export function readHostedMembers(definition: JsonObject, path: string): HostedTool[] {
+  refuseManyMembers(definition, path)
   return Object.entries(definition).flatMap(([member, config]) => {
     const kind = isJsonObject(config) ? findHostedToolKind(member) : undefined
     if (kind === undefined) return []
-    return [{ ...readHostedTool({ [member]: config }, member, kind), path: `${path}.${member}` }]
+    return [{ ...readHostedTool({ [member]: config }, { sentType: member, kind, path }), path: `${path}.${member}` }]
   })
 }
 
@@ -74,6 +84,8 @@ function readTimezone(location: JsonValue | undefined): string | undefined {
   return typeof timezone === 'string' && timezone !== '' ? timezone : undefined
 }
 
-function keepObject(value: unknown): JsonObject | undefined {
-  return isJsonObject(value) ? value : undefined
+function readConfig(value: JsonValue | undefined, path: string): JsonObject | undefined {
+  if (!isJsonObject(value)) return undefined
+  refuseManyMembers(value, path)
+  return value
 }

@@ -89,9 +89,16 @@ export function sortParameters(body: JsonObject, table: ParameterTable): SortedP
 
 /** Raises `invalid_request` when `source`, the object at `path`, has too many members or one that would reach a prototype. */
 export function refuseForbiddenNames(source: JsonObject, path: string): void {
+  refuseManyMembers(source, path)
+  for (const name of Object.keys(source)) refuseForbiddenName(name, path)
+}
+
+/** Raises `invalid_request` when `source`, the object at `path`, has so many members that copying it would be slow. */
+export function refuseManyMembers(source: JsonObject, path: string, table: object = {}): void {
+  const membersMax = ADDITIONAL_MEMBERS_MAX + Object.keys(table).length
   const names = Object.keys(source)
-  if (names.length > ADDITIONAL_MEMBERS_MAX) throw tooManyMembers(path, `'${path}'`)
-  for (const name of names) refuseForbiddenName(name, path)
+  if (names.length <= membersMax) return
+  throw path === '' ? tooManyMembers(names[membersMax] ?? '', 'The body') : tooManyMembers(path, `'${path}'`)
 }
 
 function tooManyMembers(param: string, place: string): GatewayError {

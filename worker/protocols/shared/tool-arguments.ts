@@ -5,9 +5,9 @@ import {
   invalidRequest,
   isJsonObject,
   JSON_DEPTH_MAX,
-  type JsonObject,
   type JsonValue,
-  type ToolCallPart
+  type ToolCallPart,
+  tryParseJson
 } from '../../normalized/index.ts'
 import { wrongType } from './field.ts'
 
@@ -33,20 +33,10 @@ export function tryReadToolArguments(value: JsonValue | undefined, path: string)
   if (isJsonObject(value)) return { arguments: value }
   if (typeof value !== 'string') throw wrongType(path, 'the text of a JSON object', value)
   if (value.trim() === '') return { arguments: {} }
-  const parsed = parseObject(value)
-  if (parsed === undefined) return undefined
+  const parsed = tryParseJson(value)
+  if (!isJsonObject(parsed)) return undefined
   const fault = findJsonFault(parsed)
   if (fault === 'too-deep') throw invalidRequest(path, `'${path}' is nested deeper than ${JSON_DEPTH_MAX} levels.`)
   if (fault !== undefined) throw invalidRequest(path, `'${path}' has a number beyond the range of a double.`)
   return { arguments: parsed, argumentsText: value }
-}
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const parsed: unknown = JSON.parse(text)
-    return isJsonObject(parsed) ? parsed : undefined
-  } catch {
-    // Not JSON: the caller knows what that means.
-    return undefined
-  }
 }

@@ -7,7 +7,8 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-  type NormalizedMessage
+  type NormalizedMessage,
+  tryParseJson
 } from '../../normalized/index.ts'
 
 /** A result as an object and as its text, because some wires send the object and others its text. */
@@ -57,12 +58,8 @@ function decodeText(text: string): JsonValue {
 }
 
 function parseJson(text: string): JsonValue | undefined {
-  try {
-    const value = JSON.parse(text) as JsonValue
-    return findJsonFault(value) === undefined ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = tryParseJson(text)
+  return value === undefined || findJsonFault(value) !== undefined ? undefined : value
 }
 
 function isObjectText(text: string): boolean {

@@ -68,7 +68,7 @@ t.test(
       indexes: ['beside'],
       flags: ['f']
     }
-    t.strictSame(readHostedTool(definition, 'web_search_preview', 'web_search'), {
+    t.strictSame(readHostedTool(definition, { sentType: 'web_search_preview', kind: 'web_search', path: 'tools[0]' }), {
       type: 'hosted',
       kind: 'web_search',
       sentType: 'web_search_preview',
@@ -78,7 +78,11 @@ t.test(
 )
 
 t.test('a name that would reach a prototype stays a member of the configuration', async t => {
-  const tool = readHostedTool(JSON.parse('{"type":"web_search","__proto__":{"a":1}}'), 'web_search', 'web_search')
+  const tool = readHostedTool(JSON.parse('{"type":"web_search","__proto__":{"a":1}}'), {
+    sentType: 'web_search',
+    kind: 'web_search',
+    path: 'tools[0]'
+  })
   t.equal(tool.config.a, undefined)
   t.equal(JSON.stringify(tool.config), '{"__proto__":{"a":1}}')
 })

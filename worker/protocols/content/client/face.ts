@@ -55,7 +55,7 @@ export function readContentRequest(body: ContentRequest, context: ReadContext): 
   readOptionalObject(body, 'extra_body')
   const configMember = spell(body, 'generationConfig')
   const config = readOptionalObject(body, configMember) ?? {}
-  const unused = sortParameters(foldNames(config, generationParameters), generationParameters)
+  const unused = sortParameters(foldNames(config, generationParameters, configMember), generationParameters)
   for (const members of [unused.ignored, unused.additional]) {
     for (const name of Object.keys(members)) ignored[`generationConfig.${name}`] = members[name]
   }

@@ -2,7 +2,7 @@
 // subset of OpenAPI with its own words for types, null and sizes (content.md 4.1).
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
-import { toCamelCase } from './spelling.ts'
+import { readMember, toCamelCase } from './spelling.ts'
 
 /** Members of two words, which also have a spelling with underscores. */
 const MEMBERS_OF_TWO_WORDS: ReadonlySet<string> = new Set([
@@ -19,6 +19,9 @@ const MEMBERS_OF_TWO_WORDS: ReadonlySet<string> = new Set([
   'prefixItems',
   'propertyOrdering'
 ])
+
+/** Members that JSON Schema does not have: they are expressed by others. */
+const PROTOCOL_MEMBERS: ReadonlySet<string> = new Set(['nullable', 'propertyOrdering', 'example'])
 
 /** Sizes, which SDKs send as text because this wire defines them as 64-bit integers. */
 const SIZES: ReadonlySet<string> = new Set([
@@ -53,10 +56,10 @@ const NULL_EXCLUDING_MEMBERS: readonly string[] = ['$ref', 'allOf', 'const', 'no
  * The recursion is bounded, because the depth of a body is checked when it is parsed.
  */
 export function convertOpenApiSchema(schema: JsonObject): JsonObject {
-  const { nullable, propertyOrdering, example, ...rest } = foldMembers(schema)
-  const converted = mapMembers(rest, convertMember)
+  const { nullable, example } = schema
+  const converted = convertMembers(schema)
   if (isJsonObject(converted.properties)) {
-    converted.properties = orderProperties(converted.properties, propertyOrdering)
+    converted.properties = orderProperties(converted.properties, readMember(schema, 'propertyOrdering'))
   }
   if (isGiven(example)) {
     converted.examples = Array.isArray(converted.examples) ? [...converted.examples, example] : [example]
@@ -64,15 +67,28 @@ export function convertOpenApiSchema(schema: JsonObject): JsonObject {
   return nullable === true ? allowNull(converted) : converted
 }
 
-/** Renames members to the spelling of JSON Schema. */
-function foldMembers(schema: JsonObject): JsonObject {
-  const fold = (name: string) => (MEMBERS_OF_TWO_WORDS.has(toCamelCase(name)) ? toCamelCase(name) : name)
-  const members = Object.entries(schema)
-  if (members.every(([name]) => fold(name) === name)) return schema
-  const isOverruled = (name: string) => fold(name) !== name && isGiven(schema[fold(name)])
-  return Object.fromEntries(
-    members.filter(([name]) => !isOverruled(name)).map(([name, value]) => [fold(name), value] as const)
-  )
+/** The spelling of JSON Schema for a member. */
+function foldName(name: string): string {
+  if (!name.includes('_')) return name
+  const folded = toCamelCase(name)
+  return MEMBERS_OF_TWO_WORDS.has(folded) ? folded : name
+}
+
+/**
+ * Converts the members in one pass, because a schema may have very many, and drops those that become undefined. Built from entries, so
+ * that no name can reach a prototype.
+ */
+function convertMembers(schema: JsonObject): JsonObject {
+  const members: Array<[string, JsonValue]> = []
+  for (const name of Object.keys(schema)) {
+    const folded = foldName(name)
+    if (PROTOCOL_MEMBERS.has(folded)) continue
+    // The spelling of JSON Schema wins.
+    if (folded !== name && isGiven(schema[folded])) continue
+    const converted = convertMember(folded, schema[name])
+    if (converted !== undefined) members.push([folded, converted])
+  }
+  return Object.fromEntries(members)
 }
 
 function isGiven<Value>(value: Value | null | undefined): value is Value {
@@ -84,8 +100,7 @@ function convertMember(name: string, value: JsonValue | undefined): JsonValue | 
   if (SIZES.has(name)) return convertSize(value)
   if (SCHEMA_MEMBERS.has(name)) return convertNested(value)
   if (SCHEMA_LIST_MEMBERS.has(name)) return Array.isArray(value) ? value.map(convertNested) : value
-  if (SCHEMA_MAP_MEMBERS.has(name))
-    return isJsonObject(value) ? mapMembers(value, (_name, nested) => convertNested(nested)) : value
+  if (SCHEMA_MAP_MEMBERS.has(name)) return isJsonObject(value) ? convertSchemaMap(value) : value
   return value
 }
 
@@ -136,11 +151,7 @@ function wrapWithNull(schema: JsonObject): JsonObject {
   return { ...Object.fromEntries(annotations), anyOf: [Object.fromEntries(rules), { type: 'null' }] }
 }
 
-/** Converts the members and drops those that become undefined. Built from entries, so that no name can reach a prototype. */
-function mapMembers(
-  source: JsonObject,
-  convert: (name: string, value: JsonValue | undefined) => JsonValue | undefined
-): JsonObject {
-  const members = Object.entries(source).map(([name, value]) => [name, convert(name, value)] as const)
-  return Object.fromEntries(members.filter(([, value]) => value !== undefined))
+/** Converts schemas by name. Built from entries, so that no name can reach a prototype. */
+function convertSchemaMap(schemas: JsonObject): JsonObject {
+  return Object.fromEntries(Object.keys(schemas).map(name => [name, convertNested(schemas[name])]))
 }

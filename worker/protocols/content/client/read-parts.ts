@@ -155,8 +155,8 @@ function readFunctionResponse(part: JsonObject, path: string): ContentPart {
   const response = result.response ?? undefined
   if (response !== undefined && !isJsonObject(response))
     throw wrongType(joinPath(at, 'response'), 'an object', response)
-  const content: ContentPart[] = response === undefined ? [] : [{ type: 'text', text: JSON.stringify(response) }]
-  content.push(...readResultMedia(result, at))
+  const text: ContentPart[] = response === undefined ? [] : [{ type: 'text', text: JSON.stringify(response) }]
+  const content = text.concat(readResultMedia(result, at))
   return { type: 'tool-result', callId: readId(result, at) ?? null, name, content, isError: false, path: at }
 }
 

@@ -14,6 +14,7 @@ import {
 } from '../../../normalized/index.ts'
 import { keepDefined, readOptionalObject, readOptionalString, readString, wrongType } from '../../shared/field.ts'
 import { findHostedToolKind, withTimezone } from '../../shared/hosted-tools.ts'
+import { refuseManyMembers } from '../../shared/parameters.ts'
 import { convertOpenApiSchema } from './openapi-schema.ts'
 import type { ContentRequest } from './schema.ts'
 import { readMember, spell, toCamelCase } from './spelling.ts'
@@ -54,6 +55,7 @@ function listObjects(list: JsonValue | undefined, path: string): Array<{ item: J
 
 /** Reads one entry: functions, hosted tools under one member each, or both. */
 function readTool(tool: JsonObject, path: string): NormalizedTool[] {
+  refuseManyMembers(tool, path)
   return Object.entries(tool).flatMap(([member, value]): NormalizedTool[] => {
     if (value === undefined || value === null) return []
     if (toCamelCase(member) === 'functionDeclarations') {
@@ -65,7 +67,7 @@ function readTool(tool: JsonObject, path: string): NormalizedTool[] {
     const at = `${path}.${member}`
     if (kind === undefined) return [{ type: 'unsupported', sentType: member, definition: value, path: at }]
     const location = isJsonObject(value) ? readMember(value, 'userLocation') : undefined
-    const config = readConfig(value, member, kind)
+    const config = readConfig(value, { word: member, kind, path: at })
     return [withTimezone({ type: 'hosted', kind, sentType: member, config, path: at }, location)]
   })
 }
@@ -86,8 +88,12 @@ const UPSTREAM_SEARCH_OPTIONS: ReadonlySet<string> = new Set(['flags', 'indexes'
 const FAMILY_WORD = /^(?:google|url_?context|code_?execution)/i
 
 /** Reads the members of a configuration that the native upstream knows (content.md 4.2). */
-function readConfig(value: JsonValue, word: string, kind: HostedToolKind): JsonObject {
+function readConfig(
+  value: JsonValue,
+  { word, kind, path }: { word: string; kind: HostedToolKind; path: string }
+): JsonObject {
   if (!isJsonObject(value)) return {}
+  refuseManyMembers(value, path)
   const isKnown = FAMILY_WORD.test(word)
     ? (name: string) => kind === 'web_search' && UPSTREAM_SEARCH_OPTIONS.has(name)
     : (name: string) => !GOOGLE_SEARCH_OPTIONS.has(toCamelCase(name))
@@ -133,6 +139,7 @@ function readToolChoice(
   const member = spell(body, 'toolConfig')
   const toolConfig = readOptionalObject(body, member)
   if (toolConfig === undefined) return undefined
+  refuseManyMembers(toolConfig, member)
   const configMember = spell(toolConfig, 'functionCallingConfig')
   for (const [name, value] of Object.entries(toolConfig)) {
     if (name !== configMember) ignored[`toolConfig.${toCamelCase(name)}`] = value

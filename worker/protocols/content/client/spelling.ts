@@ -2,6 +2,7 @@
 // Readers find a member by its camel-case name and get the spelling that the client used, so that errors name the client's path.
 
 import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
+import { refuseManyMembers } from '../../shared/parameters.ts'
 
 /** A cache of snake-case names. It is bounded, because only names from the gateway's code are looked up. */
 const snakeNames = new Map<string, string>()
@@ -18,8 +19,12 @@ export function readMember(source: JsonObject, name: string): JsonValue | undefi
   return source[spell(source, name)] ?? undefined
 }
 
-/** Renames the members to camel case for a search in `table`; names that the table contains stay unchanged. */
-export function foldNames(source: JsonObject, table: object): JsonObject {
+/**
+ * Renames the members of `source`, the object at `path`, to camel case for a search in `table`; names that the table contains stay
+ * unchanged. Raises `invalid_request` for very many members.
+ */
+export function foldNames(source: JsonObject, table: object, path = ''): JsonObject {
+  refuseManyMembers(source, path, table)
   const fold = (name: string) => (Object.hasOwn(table, name) ? name : toCamelCase(name))
   if (Object.keys(source).every(name => fold(name) === name)) return source
   // Built from entries, so that a member named `__proto__` stays a member for the check that refuses it. Renamed members come

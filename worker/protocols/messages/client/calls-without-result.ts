@@ -7,28 +7,30 @@ import {
   readToolCallId,
   type ToolResultPart
 } from '../../../normalized/index.ts'
+import { CallList } from '../../shared/call-list.ts'
 
-interface OpenCall {
+interface Call {
   id: string | null
   /** Index of the message that holds the call. */
   message: number
+  hasResult: boolean
 }
+
+const isOpen = ({ hasResult }: Call): boolean => !hasResult
 
 /**
  * Raises `invalid_request` for the first message with calls that have no result; the error message lists their ids.
  * @param messages the messages of the body, without the system instruction.
  */
 export function refuseCallsWithoutResult(messages: readonly NormalizedMessage[]): void {
-  const open: OpenCall[] = []
-  const knownIds = new Set<string | null>()
+  const calls = new ConversationCalls()
   for (const [message, { content }] of messages.entries()) {
     for (const part of content) {
-      if (part.type === 'tool-call') {
-        open.push({ id: part.id, message })
-        knownIds.add(part.id)
-      } else if (part.type === 'tool-result') closeCall(open, knownIds, part)
+      if (part.type === 'tool-call') calls.add({ id: part.id, message, hasResult: false })
+      else if (part.type === 'tool-result') calls.close(part)
     }
   }
+  const open = calls.listOpen()
   const [first] = open
   if (first === undefined) return
   const ids = open.filter(call => call.message === first.message).map(call => call.id)
@@ -38,12 +40,34 @@ export function refuseCallsWithoutResult(messages: readonly NormalizedMessage[])
   )
 }
 
-/**
- * Removes the call that a result belongs to. A result whose id is unknown belongs to the oldest open call, unless the
- * gateway issued the id: then its call is missing from the conversation.
- */
-function closeCall(open: OpenCall[], knownIds: ReadonlySet<string | null>, { callId }: ToolResultPart): void {
-  const index = open.findLastIndex(call => call.id === callId)
-  if (index >= 0) open.splice(index, 1)
-  else if (!knownIds.has(callId) && (callId === null || !readToolCallId(callId).isOwn)) open.shift()
+class ConversationCalls {
+  readonly #all: Call[] = []
+  readonly #inOrder = new CallList(isOpen)
+  readonly #byId = new Map<string | null, CallList<Call>>()
+
+  add(call: Call): void {
+    this.#all.push(call)
+    this.#inOrder.add(call)
+    const sameId = this.#byId.get(call.id) ?? new CallList(isOpen)
+    this.#byId.set(call.id, sameId)
+    sameId.add(call)
+  }
+
+  /**
+   * Closes the call that a result belongs to, the latest of its id. A result whose id is unknown belongs to the oldest open call,
+   * unless the gateway issued the id: then its call is missing from the conversation.
+   */
+  close({ callId }: ToolResultPart): void {
+    const sameId = this.#byId.get(callId)
+    const call = sameId === undefined && !isIssued(callId) ? this.#inOrder.findOldest() : sameId?.findNewest()
+    if (call !== undefined) call.hasResult = true
+  }
+
+  listOpen(): Call[] {
+    return this.#all.filter(isOpen)
+  }
+}
+
+function isIssued(callId: string | null): boolean {
+  return callId !== null && readToolCallId(callId).isOwn
 }

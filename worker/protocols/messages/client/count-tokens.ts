@@ -1,6 +1,7 @@
 // Counts the tokens of a message request: selects the counted texts and writes the response (messages.md 7.3).
 
 import {
+  assertBounded,
   assertNever,
   type ContentPart,
   type FunctionTool,
@@ -59,6 +60,7 @@ export function readCountTokensRequest(
       extraHeaders: readExtraHeaders(body)
     })
   }
+  assertBounded(request)
   return { request, texts: listCountedTexts(request) }
 }
 

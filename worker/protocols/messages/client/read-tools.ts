@@ -80,7 +80,7 @@ function readTool(tool: JsonValue, path: string, isDeferred: (tool: JsonObject) 
     if (isDeferred(tool)) return undefined
     const sentType = type === 'custom' ? (name ?? type) : type
     const at = `${path}.${type === 'custom' ? 'name' : 'type'}`
-    return { name: name ?? type, tool: { ...readBuiltInTool(tool, sentType, kind), path: at } }
+    return { name: name ?? type, tool: { ...readBuiltInTool(tool, { sentType, kind, path }), path: at } }
   }
   // A tool of an unknown type with a schema of its arguments is read as a function.
   if (type !== 'custom' && !hasSchema(tool)) {
@@ -118,10 +118,13 @@ function readFunction(tool: JsonObject, name: string, path: string): FunctionToo
 const SEARCH_MEMBERS: readonly string[] = ['indexes', 'flags']
 
 /** The member with the tool's own name holds options for the provider, and is passed on unchanged. */
-function readBuiltInTool(tool: JsonObject, sentType: string, kind: HostedToolKind): HostedTool {
+function readBuiltInTool(
+  tool: JsonObject,
+  { sentType, kind, path }: { sentType: string; kind: HostedToolKind; path: string }
+): HostedTool {
   const members = [...(kind === 'web_search' ? SEARCH_MEMBERS : []), kind, sentType]
   const known = Object.fromEntries(Object.entries(tool).filter(([member]) => members.includes(member)))
-  return withTimezone(readHostedTool(known, sentType, kind), tool.user_location)
+  return withTimezone(readHostedTool(known, { sentType, kind, path }), tool.user_location)
 }
 
 function readToolChoice(choice: JsonObject, declared: readonly DeclaredTool[]): ToolChoice {

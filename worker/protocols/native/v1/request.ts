@@ -54,23 +54,18 @@ function writeTools(request: NormalizedRequest, prepared: PreparedRequest): Json
 }
 
 function writeMessages(prepared: PreparedRequest): JsonObject[] {
-  const messages: JsonObject[] = []
-  for (const { turn, fileIds } of prepared.turns) {
+  return prepared.turns.flatMap<JsonObject>(({ turn, fileIds }): JsonObject | JsonObject[] => {
     switch (turn.type) {
       case 'text':
-        messages.push(withAttachments({ role: turn.role, content: turn.text }, fileIds))
-        break
+        return withAttachments({ role: turn.role, content: turn.text }, fileIds)
       case 'calls':
-        messages.push(...writeCalls(turn, fileIds, prepared.names))
-        break
+        return writeCalls(turn, fileIds, prepared.names)
       case 'result':
-        messages.push(writeResult(turn.result, prepared.names))
-        break
+        return writeResult(turn.result, prepared.names)
       default:
-        assertNever(turn)
+        return assertNever(turn)
     }
-  }
-  return messages
+  })
 }
 
 /** A v1 message holds one call, so several calls become pairs of a call and its result. State ids are not sent on v1. */

@@ -124,23 +124,18 @@ function withoutNestedNulls(value: JsonValue): JsonValue {
 }
 
 function writeMessages(prepared: PreparedRequest): JsonObject[] {
-  const messages: JsonObject[] = []
-  for (const { turn, fileIds } of prepared.turns) {
+  return prepared.turns.flatMap<JsonObject>(({ turn, fileIds }): JsonObject | JsonObject[] => {
     switch (turn.type) {
       case 'text':
-        messages.push({ role: turn.role, content: [{ text: turn.text }, ...writeFiles(fileIds)] })
-        break
+        return { role: turn.role, content: [{ text: turn.text }, ...writeFiles(fileIds)] }
       case 'calls':
-        messages.push(...writeCalls(turn, fileIds, prepared.names))
-        break
+        return writeCalls(turn, fileIds, prepared.names)
       case 'result':
-        messages.push(writeResult(turn.result, turn.result.stateId, prepared.names))
-        break
+        return writeResult(turn.result, turn.result.stateId, prepared.names)
       default:
-        assertNever(turn)
+        return assertNever(turn)
     }
-  }
-  return messages
+  })
 }
 
 /** One message per state id with all its calls, then the results in the order of the calls, each under the same state id. */
@@ -154,8 +149,8 @@ function writeCalls(turn: CallTurn, fileIds: string[], names: ToolNameMap): Json
     for (const { name, part } of calls) {
       content.push({ function_call: { name: names.toWire(name), arguments: part.arguments } })
     }
-    if (isFirst) content.push(...writeFiles(fileIds))
-    messages.push(withStateId({ role: 'assistant', content }, stateId))
+    const whole = isFirst ? content.concat(writeFiles(fileIds)) : content
+    messages.push(withStateId({ role: 'assistant', content: whole }, stateId))
     for (const { results } of calls) {
       for (const result of results) messages.push(writeResult(result, stateId, names))
     }

@@ -1,6 +1,7 @@
 // The calls of one input and whether a result followed: a cut call without a result must not reach the provider (decisions 51).
 
 import { flattenToolName, type ToolCallPart, type ToolResultPart } from '../../../normalized/index.ts'
+import { CallList } from '../../shared/call-list.ts'
 
 /** A call of the history. It is cut when its arguments are no object or its item is incomplete. */
 export interface ReadCall {
@@ -12,9 +13,11 @@ export interface ReadCall {
 export class InputCalls {
   /** The latest call of each id. */
   readonly #byId = new Map<string, ReadCall>()
-  /** Calls without a result, oldest first. */
+  /** Calls without a result. */
   readonly #open = new Set<ReadCall>()
-  readonly #openByName = new Map<string, Set<ReadCall>>()
+  readonly #isOpen = (call: ReadCall): boolean => this.#open.has(call)
+  readonly #inOrder = new CallList(this.#isOpen)
+  readonly #byName = new Map<string, CallList<ReadCall>>()
 
   get hasOpen(): boolean {
     return this.#open.size > 0
@@ -24,10 +27,11 @@ export class InputCalls {
     const { id } = call.part
     if (id !== null) this.#byId.set(id, call)
     this.#open.add(call)
+    this.#inOrder.add(call)
     const name = flattenToolName(call.part)
-    const sameName = this.#openByName.get(name)
-    if (sameName === undefined) this.#openByName.set(name, new Set([call]))
-    else sameName.add(call)
+    const sameName = this.#byName.get(name) ?? new CallList(this.#isOpen)
+    this.#byName.set(name, sameName)
+    sameName.add(call)
   }
 
   /** True when a call of the input has this id. */
@@ -38,9 +42,7 @@ export class InputCalls {
   /** Notes that the result's call has a result: the call with its id, or else the oldest one without a result, of its name first. */
   answer({ callId, name }: ToolResultPart): void {
     const call = (callId === null ? undefined : this.#byId.get(callId)) ?? this.#findOpen(name)
-    if (call === undefined) return
-    this.#open.delete(call)
-    this.#openByName.get(flattenToolName(call.part))?.delete(call)
+    if (call !== undefined) this.#open.delete(call)
   }
 
   /** The cut calls without a result. */
@@ -51,8 +53,7 @@ export class InputCalls {
   }
 
   #findOpen(name: string | undefined): ReadCall | undefined {
-    const sameName = name === undefined ? undefined : this.#openByName.get(name)
-    const [oldest] = sameName === undefined || sameName.size === 0 ? this.#open : sameName
-    return oldest
+    const sameName = name === undefined ? undefined : this.#byName.get(name)
+    return sameName?.findOldest() ?? this.#inOrder.findOldest()
   }
 }

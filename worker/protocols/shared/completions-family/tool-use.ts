@@ -85,7 +85,7 @@ function readTool(tool: JsonValue, path: string): NormalizedTool[] {
   if (type === 'namespace') return readNamespace(tool, path)
   const kind = findHostedToolKind(type)
   const typePath = `${path}.type`
-  if (kind !== undefined) return [{ ...readHostedTool(tool, type, kind), path: typePath }]
+  if (kind !== undefined) return [{ ...readHostedTool(tool, { sentType: type, kind, path }), path: typePath }]
   return [{ type: 'unsupported', sentType: type, definition: tool, path: typePath }]
 }
 
