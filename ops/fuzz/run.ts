@@ -1,6 +1,5 @@
 // Runs cases of a kind, some at a time, and finds the smallest form of each that breaks a rule.
 
-import { known } from './known.ts'
 import { createRandom, mixSeeds } from './random.ts'
 import type { FuzzTarget } from './target.ts'
 import type { FuzzKind } from './types.ts'
@@ -59,17 +58,12 @@ export async function runKind<Case>(
       broken.set(culprit ?? start, fault)
     }
     for (const [number, rule] of broken) {
-      if (isKnown(kind.name, rule)) continue
       const finding = await explain({ kind, target, fuzzed: create(number), rule, seen })
       if (finding === undefined) continue
       if (!onFinding({ ...finding, kind: kind.name, seed, number })) return number - first + 1
     }
   }
   return cases
-}
-
-function isKnown(kind: string, rule: string): boolean {
-  return known.some(entry => entry.kind === kind && entry.rule.test(rule))
 }
 
 async function runConcurrently<Item>(
@@ -107,7 +101,7 @@ interface Broken<Case> {
   seen: Set<string>
 }
 
-/** Repeats a case alone and makes it smaller while it breaks the same rule. Undefined when the rule is known or was seen before. */
+/** Repeats a case alone and makes it smaller while it breaks the same rule. Undefined when the rule was seen before. */
 async function explain<Case>({ kind, target, fuzzed, rule, seen }: Broken<Case>) {
   const check = async (candidate: Case): Promise<string | undefined> => {
     const broken = await kind.run(candidate, target)
@@ -116,7 +110,7 @@ async function explain<Case>({ kind, target, fuzzed, rule, seen }: Broken<Case>)
   }
   const alone = await check(fuzzed)
   const name = nameRule(alone ?? rule)
-  if (isKnown(kind.name, alone ?? rule) || seen.has(name)) return undefined
+  if (seen.has(name)) return undefined
   seen.add(name)
   if (alone === undefined) return { rule, isRepeatable: false, ...kind.describe(fuzzed) }
   const smallest = await shrink(kind, fuzzed, async candidate => {

@@ -13,7 +13,8 @@ import {
   HOSTED_RUNS_MAX,
   PIECE_CHARACTERS,
   RESPONSE_CHARACTERS_MAX,
-  TOOL_CALLS_MAX
+  TOOL_CALLS_MAX,
+  WHOLE_RESPONSE_CHARACTERS_MAX
 } from './response-bounds.ts'
 import { mergeProviderState, type ProviderState } from './state.ts'
 import type { HostedToolKind } from './tool.ts'
@@ -44,6 +45,7 @@ export class EventAssembler {
   #files = 0
   /** The characters of the events so far, and of what a reader keeps beside them. */
   #characters = 0
+  #charactersMax = RESPONSE_CHARACTERS_MAX
   #keptCharacters = 0
   /** Nesting of the open call's arguments. */
   #nesting: JsonNesting | undefined
@@ -80,7 +82,12 @@ export class EventAssembler {
    */
   keep(characters: number): void {
     this.#keptCharacters += characters
-    if (this.#keptCharacters > RESPONSE_CHARACTERS_MAX) this.fail(beyondBound('characters'))
+    if (this.#keptCharacters > this.#charactersMax) this.fail(beyondBound('characters'))
+  }
+
+  /** The response is not streamed: its bound is that of whole responses. */
+  expectWhole(): void {
+    this.#charactersMax = WHOLE_RESPONSE_CHARACTERS_MAX
   }
 
   start(head: Omit<StartEvent, 'type'>): void {
@@ -296,7 +303,7 @@ export class EventAssembler {
   /** False when the response is beyond its bound: then it has ended with an error. */
   #count(characters: number): boolean {
     this.#characters += characters
-    if (this.#characters <= RESPONSE_CHARACTERS_MAX) return true
+    if (this.#characters <= this.#charactersMax) return true
     this.fail(beyondBound('characters'))
     return false
   }

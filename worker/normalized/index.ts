@@ -28,7 +28,6 @@ export {
   findJsonFault,
   isJsonObject,
   isTextTooDeep,
-  isTooDeep,
   JSON_DEPTH_MAX,
   tryParseJson
 } from './json.ts'

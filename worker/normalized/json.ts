@@ -26,7 +26,7 @@ export function findJsonFault(value: JsonValue): JsonFault | undefined {
 }
 
 /** True for a value with more levels of objects and arrays than `JSON_DEPTH_MAX`. */
-export function isTooDeep(value: JsonValue): boolean {
+function isTooDeep(value: JsonValue): boolean {
   return findJsonFault(value) === 'too-deep'
 }
 

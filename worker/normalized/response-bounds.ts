@@ -9,10 +9,13 @@ export const HOSTED_RUNS_MAX = 1024
 export const FILES_MAX = 256
 
 /**
- * Text, reasoning, arguments and everything else that is passed on, and again as much that is kept: several times what the largest models write. The last
- * event of some client protocols repeats it several times, in one turn of the event loop.
+ * Of a streamed response: text, reasoning, arguments and everything else that is passed on, and again as much that is kept. It is several
+ * times what the largest models write. The last events of some client protocols repeat all of it, in one turn of the event loop.
  */
-export const RESPONSE_CHARACTERS_MAX = 4 * 1024 * 1024
+export const RESPONSE_CHARACTERS_MAX = 2 * 1024 * 1024
+
+/** The same of a whole response: a large one is read and written in a thread. */
+export const WHOLE_RESPONSE_CHARACTERS_MAX = 8 * 1024 * 1024
 
 /** Of all generated images together, whose bytes are in memory several times while they are written to the client. */
 export const IMAGE_BYTES_MAX = 16 * 1024 * 1024

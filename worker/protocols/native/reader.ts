@@ -53,6 +53,7 @@ export class NativeReader implements ResponseReader {
 
   readBody(bytes: Uint8Array): NormalizedEvent[] {
     const state = this.#state
+    state.assembler.expectWhole()
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
     const payload = this.#parse(text, 'the answer')
     if (payload !== undefined && state.begin(payload, true)) {
