@@ -4,17 +4,19 @@
 /** Up to here pieces are kept as they are: joining so few bytes costs next to nothing, and most bodies are one piece. */
 const LISTED_BYTES_MAX = 256 * 1024
 
+/** Each growth leaves the smaller memory behind, so there are few of them. */
+const GROWTH = 4
+
 export class ByteCollector {
-  /** The whole size, where the head announced it. */
-  readonly #announced: number | undefined
+  readonly #bytesMax: number
   #pieces: Buffer[] = []
   #length = 0
   /** Holds everything once the pieces are more than a list should have. */
   #memory: Buffer | undefined
 
-  /** @param announced the size that the head of the message announced, if any; a wrong one is harmless. */
-  constructor(announced?: number) {
-    this.#announced = announced
+  /** @param bytesMax the size that the head of the message announced, else the bound of such bodies; a wrong one is harmless. */
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
   }
 
   get length(): number {
@@ -40,12 +42,10 @@ export class ByteCollector {
     piece.copy(this.#memory as Buffer, this.#length)
   }
 
-  /** Doubles the memory: a message that announces much and sends little gets little. */
+  /** Memory grows with what has arrived: a message that announces much and sends little gets little. */
   #grow(needed: number): void {
-    const doubled = Math.max(2 * this.#length, needed, 4 * LISTED_BYTES_MAX)
-    const announced = this.#announced ?? 0
-    const size = announced >= needed ? Math.min(doubled, announced) : doubled
-    const memory = Buffer.allocUnsafeSlow(size)
+    const wanted = Math.max(GROWTH * this.#length, 4 * LISTED_BYTES_MAX)
+    const memory = Buffer.allocUnsafeSlow(Math.max(Math.min(wanted, this.#bytesMax), needed))
     if (this.#memory === undefined) Buffer.concat(this.#pieces, this.#length).copy(memory)
     else this.#memory.copy(memory, 0, 0, this.#length)
     this.#pieces = []

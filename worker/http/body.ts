@@ -139,7 +139,7 @@ function createCollector(
   announced: number | undefined,
   finish: (error: GatewayError) => void
 ) {
-  const collected = new ByteCollector(announced)
+  const collected = new ByteCollector(announced ?? limitBytes)
   let totalBytes = 0
   return {
     add(chunk: Buffer): void {

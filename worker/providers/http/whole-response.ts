@@ -47,7 +47,7 @@ export class ResponseCollector implements ExchangeReceiver {
     this.#control = control
     const announced = Number(readHeader(head.headers, 'content-length'))
     if (head.status === 200 && announced > this.#bytesMax) throw protocolFailure('response_too_large')
-    this.#collected = new ByteCollector(announced)
+    this.#collected = new ByteCollector(announced > 0 ? announced : this.#bytesMax)
   }
 
   onData(chunk: Buffer): void {

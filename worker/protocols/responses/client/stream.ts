@@ -3,6 +3,7 @@
 
 import type { ErrorEvent, FinishEvent, NormalizedEvent, NormalizedUsage } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
+import { LargeTexts } from '../../shared/large-texts.ts'
 import { writeResponsesFailure } from './errors.ts'
 import { OutputMachine } from './output.ts'
 import type { ResponsesItemEvent } from './schema.ts'
@@ -19,6 +20,9 @@ import {
 export function createResponsesStreamWriter(context: ResponseContext): StreamWriter {
   return new ResponsesStream(context)
 }
+
+/** The last events of a stream repeat its texts: in shorter streams none of them is large. */
+const LARGE_STREAM_CHARACTERS = 131_072
 
 type TerminalEvent = FinishEvent | ErrorEvent
 type TextDelta = Extract<ResponsesItemEvent, { type: 'response.output_text.delta' }>
@@ -41,13 +45,15 @@ class ResponsesStream implements StreamWriter {
   #metadata: Record<string, string> = {}
   #usage: NormalizedUsage | null = null
   #isEnded = false
+  #writtenCharacters = 0
+  #largeTexts: LargeTexts | undefined
   /** Events that are held back until the id of the response is known; undefined when it is known. */
   #held: NormalizedEvent[] | undefined
 
   constructor(context: ResponseContext) {
     this.#context = context
     this.#output = new OutputMachine(context.request, event => this.#writeItemEvent(event))
-    this.#writeResponse = createResponseTextWriter(context)
+    this.#writeResponse = createResponseTextWriter(context, value => this.#stringify(value))
     if (context.needsFinalId === true && mayGetThreadLate(context)) this.#held = []
   }
 
@@ -59,6 +65,7 @@ class ResponsesStream implements StreamWriter {
       this.#writeEvent(event, released)
     }
     const written = this.#written
+    this.#writtenCharacters += written.length
     this.#written = ''
     return written
   }
@@ -129,10 +136,16 @@ class ResponsesStream implements StreamWriter {
         return
       default: {
         // The type is the first member of every event.
-        const members = JSON.stringify(event).slice(`{"type":"${event.type}",`.length, -1)
+        const members = this.#stringify(event).slice(`{"type":"${event.type}",`.length, -1)
         this.#writeFrame(event.type, members)
       }
     }
+  }
+
+  #stringify(value: object): string {
+    if (this.#writtenCharacters + this.#written.length < LARGE_STREAM_CHARACTERS) return JSON.stringify(value)
+    this.#largeTexts ??= new LargeTexts(this.#context.requestId)
+    return this.#largeTexts.stringify(value)
   }
 
   /**

@@ -56,14 +56,17 @@ export interface ResponseParts {
 }
 
 /** Writes the response objects of one stream as JSON; they differ only in their parts. */
-export function createResponseTextWriter(context: ResponseContext): (parts: ResponseParts) => string {
+export function createResponseTextWriter(
+  context: ResponseContext,
+  stringify: (value: object) => string
+): (parts: ResponseParts) => string {
   const { text } = context.request.echo ?? {}
   if (text === undefined) {
     const write = createResponseWriter(context, writeEcho(context.request))
-    return parts => JSON.stringify(write(parts))
+    return parts => stringify(write(parts))
   }
   const write = createResponseWriter(context, {})
-  return parts => `${JSON.stringify(write(parts)).slice(0, -1)},${text}}`
+  return parts => `${stringify(write(parts)).slice(0, -1)},${text}}`
 }
 
 /** Creates a writer of response objects that differ only in their parts. */
