@@ -81,7 +81,7 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
     write(piece) {
       if (piece.length === 0 || isClosed()) return true
       keepAlive?.refresh()
-      return response.write(piece)
+      return response.write(toBytesIfLong(piece))
     },
     whenDrained() {
       if (response.destroyed || !response.writableNeedDrain) return Promise.resolve()
@@ -101,7 +101,7 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
     end(text = '') {
       clearTimeout(keepAlive)
       if (isClosed()) return
-      response.end(text)
+      response.end(toBytesIfLong(text))
     },
     cut(text) {
       clearTimeout(keepAlive)
@@ -111,6 +111,13 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
     }
   }
 }
+
+/** For a string the system call needs three bytes of memory per character, and most of a long one is waste. */
+function toBytesIfLong(piece: string | Uint8Array): string | Uint8Array {
+  return typeof piece === 'string' && piece.length > LONG_CHARACTERS ? Buffer.from(piece) : piece
+}
+
+const LONG_CHARACTERS = 262_144
 
 async function cutWithPauses(response: ServerResponse, text: string): Promise<void> {
   await pause(CUT_PAUSE_MS)

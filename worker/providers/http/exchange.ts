@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { CancelSignal } from '../../performance/cancel-source.ts'
 import { createTurnBatch } from '../../performance/turn-batch.ts'
+import { createTurnBudget } from '../../performance/turn-budget.ts'
 import type { ResponseHead } from '../../protocols/face.ts'
 import { abortError } from './abort.ts'
 import { CallFailure, timeoutFailure, transportFailure } from './call-failure.ts'
@@ -68,8 +69,8 @@ export interface ExchangeOptions {
  */
 const BODY_PIECE_BYTES = 256 * 1024
 
-/** What is read of one response before other work of the event loop has its turn. */
-const TURN_BYTES_MAX = 64 * 1024
+/** What is read of all responses before other work of the event loop has its turn: as much as one read of a connection. */
+const budget = createTurnBudget(64 * 1024)
 
 /**
  * Sends a request and gives the response to the receiver. Resolves after the last byte, or after `cancel`.
@@ -108,9 +109,8 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   #isPieced = false
   /** Head and pieces of one read of the connection arrive one after the other; the timer was restarted for the first of them. */
   #isReading = false
-  /** Bytes of the response since other work of the event loop had its turn. */
-  #turnBytes = 0
-  #isYielding = false
+  /** Pieces of the response that wait for a turn of the event loop; the connection is paused meanwhile. */
+  #waiting: Buffer[] | undefined
 
   constructor(
     options: ExchangeOptions,
@@ -187,20 +187,18 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
       this.#timer?.refresh()
       this.#startRead()
     }
-    try {
-      this.#options.receiver.onData(chunk)
-    } catch (thrown) {
-      this.#fail(thrown)
-    }
-    this.#turnBytes += chunk.length
-    if (this.#turnBytes >= TURN_BYTES_MAX) this.#yield()
+    if (this.#waiting !== undefined) this.#waiting.push(chunk)
+    else if (budget.take(chunk.length)) this.#receive(chunk)
+    else this.#waitForTurn(chunk)
   }
 
   onResponseEnd(): void {
+    this.#receiveWaiting()
     if (this.#settle(String(this.#status))) resolveEnded(this.#resolve)
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    this.#receiveWaiting()
     if (!this.#isSettled) this.#fail(transportFailure(error))
   }
 
@@ -215,7 +213,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     if (this.#isSettled || !this.#isPaused) return
     this.#isPaused = false
     this.#enter('reading the response', this.#options.timeouts.idleMs)
-    if (!this.#isYielding) this.#controller?.resume()
+    if (this.#waiting === undefined) this.#controller?.resume()
   }
 
   cancel(): void {
@@ -224,18 +222,29 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     this.#resolve('cancelled')
   }
 
-  /** Lets other work go on before more of a fast response is read: the system hands over megabytes in one turn. */
-  #yield(): void {
-    if (this.#isYielding || this.#isPaused || this.#isSettled) return
-    this.#isYielding = true
-    this.#controller?.pause()
-    setImmediate(this.#endYield)
+  #receive(chunk: Buffer): void {
+    try {
+      this.#options.receiver.onData(chunk)
+    } catch (thrown) {
+      this.#fail(thrown)
+    }
   }
 
-  readonly #endYield = (): void => {
-    this.#turnBytes = 0
-    this.#isYielding = false
-    if (!this.#isPaused && !this.#isSettled) this.#controller?.resume()
+  /** Keeps a piece back that is over the budget of this turn. Others arrive while the connection is paused only when it closes. */
+  #waitForTurn(chunk: Buffer): void {
+    this.#waiting = [chunk]
+    this.#controller?.pause()
+    void budget.turns.wait().then(() => {
+      this.#receiveWaiting()
+      if (!this.#isPaused && !this.#isSettled) this.#controller?.resume()
+    })
+  }
+
+  #receiveWaiting(): void {
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    if (waiting === undefined || this.#isSettled) return
+    for (const chunk of waiting) this.#receive(chunk)
   }
 
   readonly #onAbort = (): void => {
