@@ -26,8 +26,8 @@ export const ENTRY_CHARACTERS = 128
 /** What a piece of text counts beside its characters: an endless stream of short pieces is bounded too. */
 export const PIECE_CHARACTERS = 4
 
-/** What each event of a stream counts, even one that adds nothing: so that every stream has an end. */
-export const FRAME_CHARACTERS = 16
+/** What each event of a stream counts, even one that adds nothing: so that every stream has an end, after a million events. */
+export const FRAME_CHARACTERS = 2
 
 /** The error of a response beyond a bound. `what` is for the log. */
 export function beyondBound(what: string): GatewayError {
