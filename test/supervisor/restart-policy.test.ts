@@ -52,9 +52,9 @@ t.test('a process that ran long starts a new count', async t => {
 
 const machine = { workerCount: 4, memoryLimitBytes: undefined, totalMemoryBytes: 16 * 1024 ** 3, inherited: [] }
 
-const always = ['--max-semi-space-size=32', '--no-allocation-site-pretenuring']
+const always = ['--max-semi-space-size=32', '--no-allocation-site-pretenuring', '--v8-pool-size=1']
 
-t.test('workers get a large young generation, and no pretenuring', async t => {
+t.test('workers get a large young generation, no pretenuring, and one thread of the engine', async t => {
   t.same(planWorkerArguments(machine), always)
 })
 
@@ -67,6 +67,6 @@ t.test('in a container the heaps of all workers fit into its memory together', a
 })
 
 t.test('options of the operator are kept', async t => {
-  const inherited = ['--max_old_space_size=999', '--max-semi-space-size=8', '--allocation_site_pretenuring']
+  const inherited = ['--max_old_space_size=999', '--max-semi-space-size=8', '--allocation_site_pretenuring', '--v8-pool-size=4']
   t.same(planWorkerArguments({ ...machine, memoryLimitBytes: 2 * 1024 ** 3, inherited }), [])
 })

@@ -10,6 +10,7 @@ import {
   readContentEncoding
 } from '../../shared/content-encoding.ts'
 import { GatewayError } from '../normalized/index.ts'
+import { createTurnBudget } from '../performance/turn-budget.ts'
 
 export interface BodyReading {
   limitBytes: number
@@ -82,6 +83,7 @@ export function readBody(
     idleTimer.refresh()
     if (encoding === 'identity') {
       collector.add(chunk)
+      if (!budget.take(chunk.length)) void letOthersGoOn(incoming)
       return
     }
     receivedBytes += chunk.length
@@ -118,6 +120,16 @@ export function readBody(
   // A broken connection emits `close` too; without a listener for `error` it emits no error.
   incoming.on('close', onClose)
   return finish
+}
+
+/** What is read of all bodies before other work of the event loop has its turn: the system hands over megabytes in one turn. */
+const budget = createTurnBudget(256 * 1024)
+
+/** Pauses a fast body until a turn of its own. */
+async function letOthersGoOn(incoming: IncomingMessage): Promise<void> {
+  incoming.pause()
+  await budget.turns.wait()
+  incoming.resume()
 }
 
 const EMPTY = Buffer.alloc(0)
