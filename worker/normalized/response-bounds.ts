@@ -12,7 +12,7 @@ export const FILES_MAX = 256
  * Of a streamed response: text, reasoning, arguments and everything else that is passed on, and again as much that is kept. It is several
  * times what the largest models write. The last events of some client protocols repeat all of it, in one turn of the event loop.
  */
-export const RESPONSE_CHARACTERS_MAX = 2 * 1024 * 1024
+export const RESPONSE_CHARACTERS_MAX = 1.5 * 1024 * 1024
 
 /** The same of a whole response: a large one is read and written in a thread. */
 export const WHOLE_RESPONSE_CHARACTERS_MAX = 8 * 1024 * 1024
