@@ -19,7 +19,7 @@ const bySpelling = { '<': '<', '[': '[', marker: '[sources=[1]]', tag: '<think>'
 /** Parts of one assistant message of v2, or whole messages. */
 const v2Lists: Record<string, ListMaker<object>> = {
   'texts of one character': [2000, 1, size => repeat(size, () => ({ text: 'a' }))],
-  'one long text': [50_000, 4, size => [{ text: 'word '.repeat(size) }]],
+  'one long text': [35_000, 4, size => [{ text: 'word '.repeat(size) }]],
   ...Object.fromEntries(
     Object.entries(bySpelling).map(([name, text]): [string, ListMaker<object>] => [
       `text full of: ${name}`,

@@ -452,7 +452,7 @@ t.test('the time for a long history grows linearly', async t => {
     'texts of one role': count => numbers(count).map(() => say('user', 'some words'))
   }
   for (const [name, write] of Object.entries(histories)) {
-    const growth = measureGrowth(1000, count => {
+    const growth = measureGrowth(500, count => {
       const messages = write(count)
       return () => v1(messages)
     })
