@@ -53,7 +53,7 @@ const v2Lists: Record<string, ListMaker<object>> = {
   ],
   'results without a call': [1000, 2, size => repeat(size, () => ({ function_result: { name: 'g', result: {} } }))],
   'long arguments': [
-    2000,
+    600,
     4,
     size => [{ function_call: { name: 'f', arguments: Object.fromEntries(repeat(size, index => [`m${index}`, 1])) } }]
   ],
