@@ -67,6 +67,11 @@ t.test('in a container the heaps of all workers fit into its memory together', a
 })
 
 t.test('options of the operator are kept', async t => {
-  const inherited = ['--max_old_space_size=999', '--max-semi-space-size=8', '--allocation_site_pretenuring', '--v8-pool-size=4']
+  const inherited = [
+    '--max_old_space_size=999',
+    '--max-semi-space-size=8',
+    '--allocation_site_pretenuring',
+    '--v8-pool-size=4'
+  ]
   t.same(planWorkerArguments({ ...machine, memoryLimitBytes: 2 * 1024 ** 3, inherited }), [])
 })
