@@ -1,5 +1,5 @@
 // Compares this build with another one: both products, started several times each, are measured in turn in one run. What a program costs
-// differs from start to start, so a figure that is still noisy is measured on with further starts, whatever it shows.
+// differs from start to start, so a figure that is still noisy is measured on with further starts, also a good one.
 
 import { type Family, writeRequest } from './bodies.ts'
 import { mean, ratiosByStart, sample, standardError, valuesOf } from './samples.ts'

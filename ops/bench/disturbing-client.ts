@@ -106,8 +106,14 @@ async function observe(socket: Socket, request: Buffer): Promise<{ ending: strin
     // A response that came before the whole request was written leaves a socket in the middle of a body.
     return { ending: describe(status, tail), isReusable: isReusable && socket.writableLength === 0 }
   } catch {
-    return { ending: 'closed', isReusable: false }
+    return { ending: describeCut(last.subarray(-TAIL_BYTES).toString('latin1')), isReusable: false }
   }
+}
+
+/** A content stream that fails closes its connection behind the error (decisions 52). */
+function describeCut(tail: string): string {
+  const ending = describe(200, tail)
+  return ending === '200' ? 'closed' : ending
 }
 
 /** The status, and the code of the error where the body has one, also at the end of a stream. */

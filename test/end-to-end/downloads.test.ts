@@ -3,17 +3,14 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pino } from 'pino'
 import t from 'tap'
-import { createNativeProfileSet } from '../../shared/native-profile.ts'
 import { parseSettings } from '../../shared/settings.ts'
-import { createWorkerApp } from '../../worker/app.ts'
-import { createLocalControlChannel } from '../../worker/control/control-channel.ts'
 import { providerFaces } from '../../worker/protocols/registry.ts'
 import { createNativeKind } from '../../worker/providers/native/index.ts'
 import { lastUpstreamChat, post } from '../support/client.ts'
 import { emulatorVariables, startEmulator } from '../support/gateway.ts'
 import { listUploads } from '../support/upstream.ts'
+import { startWorker, workerOptions } from '../support/worker-app.ts'
 import { startStub } from '../worker/providers/support/stub-upstream.ts'
 
 const FILE_ID = /^[0-9a-f-]{36}$/
@@ -42,22 +39,10 @@ const kind = createNativeKind({
     ca: readFixture('ca.pem').toString()
   }
 })
-const app = await createWorkerApp(
-  {
-    settings,
-    profiles: createNativeProfileSet(settings),
-    revisions: { config: `sha256:${'c'.repeat(64)}`, matrix: `sha256:${'d'.repeat(64)}` },
-    workerId: 1,
-    fingerprintKey: Buffer.alloc(32, 1),
-    control: createLocalControlChannel(settings),
-    log: pino({ level: 'silent' }),
-    version: '0.0.0'
-  },
-  { faces: providerFaces, kinds: { native: kind } }
-)
-t.teardown(() => app.close())
-const { port } = await app.listen({ host: '127.0.0.1', port: 0, reusePort: false })
-const gateway = `http://127.0.0.1:${port}`
+const { url: gateway } = await startWorker(t, workerOptions(settings), {
+  faces: providerFaces,
+  kinds: { native: kind }
+})
 
 /** A request with this URL, in the form of each family. */
 const families = {

@@ -4,19 +4,17 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { type Content, GoogleGenAI, Type } from '@google/genai'
 import OpenAI from 'openai'
-import { pino } from 'pino'
 import t from 'tap'
 import { createNativeProfileSet } from '../../shared/native-profile.ts'
 import type { ProfileSet } from '../../shared/profile.ts'
 import { parseSettings } from '../../shared/settings.ts'
-import { createWorkerApp } from '../../worker/app.ts'
-import { createLocalControlChannel } from '../../worker/control/control-channel.ts'
 import { providerFaces } from '../../worker/protocols/registry.ts'
 import { providerKinds } from '../../worker/providers/registry.ts'
 import { post } from '../support/client.ts'
 import { catchError } from '../support/errors.ts'
 import { createToyKind, toyFaces } from '../support/toy-provider/kind.ts'
 import type { ToyRequest } from '../support/toy-provider/wire.ts'
+import { startWorker, workerOptions } from '../support/worker-app.ts'
 
 const received: ToyRequest[] = []
 const settings = parseSettings({ GATEWAY_MODEL_MAX_CONNECTIONS: '{"toy-7b":1}' })
@@ -42,22 +40,11 @@ function alias(publicAlias: string, upstreamModel: string) {
   return { publicAlias, upstreamModel, capabilityProfile: 'toy-v1', ...status }
 }
 
-const app = await createWorkerApp(
-  {
-    settings,
-    profiles,
-    revisions: { config: `sha256:${'c'.repeat(64)}`, matrix: `sha256:${'d'.repeat(64)}` },
-    workerId: 1,
-    fingerprintKey: Buffer.alloc(32, 1),
-    control: createLocalControlChannel(settings),
-    log: pino({ level: 'silent' }),
-    version: '0.0.0'
-  },
+const { app, url: gateway } = await startWorker(
+  t,
+  { ...workerOptions(settings), profiles },
   { faces: { ...providerFaces, ...toyFaces }, kinds: { ...providerKinds, toy: createToyKind(received) } }
 )
-t.teardown(() => app.close())
-const { port } = await app.listen({ host: '127.0.0.1', port: 0, reusePort: false })
-const gateway = `http://127.0.0.1:${port}`
 const model = 'toy/model'
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
 

@@ -17,7 +17,7 @@ import {
   embedContentParameters,
   generationParameters
 } from '../../worker/protocols/content/client/schema.ts'
-import type { ApiMode } from '../../worker/protocols/face.ts'
+import type { ApiMode, WrittenPost } from '../../worker/protocols/face.ts'
 import { readCountTokensRequest as readMessagesCount } from '../../worker/protocols/messages/client/count-tokens.ts'
 import {
   countTokensParameters as messagesCountParameters,
@@ -567,26 +567,22 @@ function chat(protocol: ClientProtocol): Operation['run'] {
   )
 }
 
-function embed(
-  read: (body: JsonObject) => { texts: string[]; extraHeaders?: JsonObject | undefined }
-): Operation['run'] {
-  return {
-    v1: bytes => {
-      const { texts, extraHeaders } = read(readJsonObject(bytes))
-      planHeaders(extraHeaders)
-      JSON.stringify(face?.embeddings?.write({ model: 'e', input: texts }, nativeOptions).body)
-    }
-  }
+type ReadTexts = (body: JsonObject) => { texts: string[]; extraHeaders?: JsonObject | undefined }
+
+function embed(read: ReadTexts): Operation['run'] {
+  return writeTexts(read, texts => face?.embeddings?.write({ model: 'e', input: texts }, nativeOptions))
 }
 
-function count(
-  read: (body: JsonObject) => { texts: string[]; extraHeaders?: JsonObject | undefined }
-): Operation['run'] {
+function count(read: ReadTexts): Operation['run'] {
+  return writeTexts(read, texts => face?.countTokens?.write({ model: 'm', input: texts }, nativeOptions))
+}
+
+function writeTexts(read: ReadTexts, write: (texts: string[]) => WrittenPost | undefined): Operation['run'] {
   return {
     v1: bytes => {
       const { texts, extraHeaders } = read(readJsonObject(bytes))
       planHeaders(extraHeaders)
-      JSON.stringify(face?.countTokens?.write({ model: 'm', input: texts }, nativeOptions).body)
+      JSON.stringify(write(texts)?.body)
     }
   }
 }

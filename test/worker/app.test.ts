@@ -1,6 +1,5 @@
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import { createNativeProfileSet } from '../../shared/native-profile.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import { createWorkerApp } from '../../worker/app.ts'
 import { createLocalControlChannel } from '../../worker/control/control-channel.ts'
@@ -9,6 +8,7 @@ import { providerFaces } from '../../worker/protocols/registry.ts'
 import { providerKinds } from '../../worker/providers/registry.ts'
 import type { Executor, ExecutorPool } from '../../worker/providers/types.ts'
 import { get, post } from '../support/client.ts'
+import { workerOptions } from '../support/worker-app.ts'
 import { signalled } from './http/support.ts'
 
 interface Part {
@@ -50,16 +50,7 @@ async function start(t: Test, part: Part, env: Record<string, string> = {}, log 
     }
   }
   const app = await createWorkerApp(
-    {
-      settings,
-      profiles: createNativeProfileSet(settings),
-      revisions: { config: `sha256:${'c'.repeat(64)}`, matrix: `sha256:${'d'.repeat(64)}` },
-      workerId: 1,
-      fingerprintKey: Buffer.alloc(32, 1),
-      control,
-      log,
-      version: '0.0.0'
-    },
+    { ...workerOptions(settings), control, log },
     { faces: providerFaces, kinds: { native: { ...providerKinds.native!, createPool: () => part.pool } } }
   )
   const { port } = await app.listen({ host: '127.0.0.1', port: 0, reusePort: false })

@@ -1,4 +1,4 @@
-// Bounds of one response of a provider, whatever its kind: a response beyond one of them ends with `provider_protocol_error`. The
+// Bounds of one response of a provider of any kind: a response beyond one of them ends with `provider_protocol_error`. The
 // event assembler and the collectors in front of it count against them, so that every reader has them. They are generous: only a
 // provider that is broken or hostile meets them.
 

@@ -76,8 +76,7 @@ export class WholeResponseSink implements ClientSink {
       })
     } else if (this.#response !== undefined) {
       if (this.#response.usage !== null) reply.request.context.usage(this.#response.usage)
-      const isLarge = this.#translator.isLarge(this.#countCharacters(this.#response))
-      sendJson(reply, 200, {}, isLarge ? await this.#writeInThread(this.#response) : this.#write(this.#response))
+      sendJson(reply, 200, {}, await this.#write(this.#response))
     }
   }
 
@@ -85,22 +84,14 @@ export class WholeResponseSink implements ClientSink {
     return false
   }
 
-  #write(response: NormalizedResponse): string {
-    const { face, responseContext } = this.#options
-    return JSON.stringify(face.writeResponse(response, responseContext))
-  }
-
-  async #writeInThread(response: NormalizedResponse): Promise<string | Uint8Array> {
-    const { reply, protocol, responseContext } = this.#options
+  async #write(response: NormalizedResponse): Promise<string | Uint8Array> {
+    const { reply, protocol, face, responseContext } = this.#options
+    // About the length of the written response: its own texts, and what it repeats of a large request.
+    const characters = countCharacters(response) + (responseContext.request.echo?.text?.length ?? 0)
+    if (!this.#translator.isLarge(characters)) return JSON.stringify(face.writeResponse(response, responseContext))
     const { now, ...context } = responseContext
     const job = { protocol, response, context, completedAt: now?.() ?? context.createdAt }
-    const characters = this.#countCharacters(response)
     return (await this.#translator.writeChatAnswer(job, characters, reply.request.context.signal)).body
-  }
-
-  /** About how long the written response is: its own texts, and what it repeats of a large request. */
-  #countCharacters(response: NormalizedResponse): number {
-    return countCharacters(response) + (this.#options.responseContext.request.echo?.text?.length ?? 0)
   }
 }
 

@@ -1,5 +1,5 @@
 // The threads of a worker, with bounded queues in front of them. A task that cannot start in time is refused, so that a burst of large
-// bodies delays its own senders and nobody else.
+// bodies delays its own senders only.
 
 import { extname, join } from 'node:path'
 import type { Piscina } from 'piscina'

@@ -2,7 +2,7 @@
 // of this worker. A thread costs more processor time in total, so small bodies stay inline (ADR 2026-11-21-translation-pool).
 
 import { type CancelSignal, CancelSource } from '../performance/cancel-source.ts'
-import { createTurnQueue } from '../performance/turn-queue.ts'
+import { createTurnBudget } from '../performance/turn-budget.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
 import type { LargeAnswers } from '../providers/http/large-answers.ts'
 import type { ChatCall } from '../providers/types.ts'
@@ -51,12 +51,12 @@ export interface TranslatorOptions {
   thresholdBytes: number
 }
 
-/** Inline tasks from this weight on begin in turns of the event loop of their own. */
+/** An inline task of this weight or more is the only one that begins in its turn of the event loop. */
 const TURN_WEIGHT_MIN = 64 * 1024
 
 export function createTranslator({ settings, faces, threads, thresholdBytes }: TranslatorOptions): Translator {
   const pool = threads === 0 ? undefined : createThreadPool({ settings, threads })
-  const turns = createTurnQueue()
+  const turns = createTurnBudget(TURN_WEIGHT_MIN)
   const environment: TaskEnvironment = {
     settings,
     faces,
@@ -75,7 +75,7 @@ export function createTranslator({ settings, faces, threads, thresholdBytes }: T
     signal: CancelSignal
   ): Promise<Result<Name>> {
     if (pool !== undefined && work.weight >= thresholdBytes) return pool.run(name, work, signal)
-    if (work.weight >= TURN_WEIGHT_MIN) await turns.wait()
+    if (work.weight >= TURN_WEIGHT_MIN && !turns.take(work.weight)) await turns.wait(work.weight)
     return runTask(name, work.job, environment)
   }
 
@@ -83,7 +83,8 @@ export function createTranslator({ settings, faces, threads, thresholdBytes }: T
     isLarge,
     isLargeAnswer: bytes => isLarge(weighJson(bytes)),
     translateChat: (job, signal) => run('translate-chat', ofRequest(job), signal),
-    readChat: (answer, signal) => run('read-chat-answer', ofAnswer(answer), signal),
+    // Its weight is known already: `isLargeAnswer`.
+    readChat: (answer, signal) => run('read-chat-answer', { ...ofAnswer(answer), weight: thresholdBytes }, signal),
     writeChatAnswer: (job, characters, signal) =>
       run('write-chat-answer', { job, weight: characters, bytes: characters, lane: 'answers' }, signal),
     translateTokenCount: (job, signal) => run('translate-token-count', ofRequest(job), signal),

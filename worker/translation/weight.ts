@@ -1,7 +1,7 @@
 // How dear the bytes of a JSON body are to read. That depends on the number of its values more than on its length: a body of the smallest
 // values costs the event loop as much as a text of several times its size.
 
-/** Shorter bodies are cheap, whatever they hold. */
+/** Shorter bodies are cheap, with any content. */
 const WEIGHED_BYTES_MIN = 64 * 1024
 
 /** A value costs as much as this many characters of a text. */

@@ -9,6 +9,7 @@ import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import type { HttpResponse } from '../../support/client.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { waitUntil } from '../../support/processes.ts'
 import { askIn, type Family, families, readEnd, readError, readEvents } from '../system/support.ts'
 
 const MEBIBYTE = 1024 * 1024
@@ -243,7 +244,7 @@ t.test('cost 8: the bytes of images are fetched a few at a time and have a bound
     served = 0
     t.ok(isProvidersFailure(family, await ask({ family, stream: true }, started)), family)
     t.ok(served < 24, `${served} images were fetched`)
-    while (running > 0) await setTimeout(5)
+    await waitUntil(() => running === 0, 'no image is fetched any more')
   }
   t.ok(most <= 4, `${most} at the same time`)
 })

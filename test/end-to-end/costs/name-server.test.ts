@@ -1,11 +1,7 @@
 // Attachments whose host names are never resolved. A complete worker runs in this process, because its name server is the test's.
 
-import { pino } from 'pino'
 import t from 'tap'
-import { createNativeProfileSet } from '../../../shared/native-profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
-import { createWorkerApp } from '../../../worker/app.ts'
-import { createLocalControlChannel } from '../../../worker/control/control-channel.ts'
 import { providerFaces } from '../../../worker/protocols/registry.ts'
 import { createNameResolver } from '../../../worker/providers/egress/name-resolver.ts'
 import { createNativeKind } from '../../../worker/providers/native/index.ts'
@@ -13,6 +9,7 @@ import { emulatorVariables, startEmulator } from '../../support/gateway.ts'
 import { startNameServer } from '../../support/name-server.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { createPicture } from '../../support/upstream.ts'
+import { startWorker, workerOptions } from '../../support/worker-app.ts'
 import { askIn, bodyOf, families, urlOf } from '../system/support.ts'
 
 const NAMES = 64
@@ -25,29 +22,14 @@ const settings = parseSettings({
   // A name: each new connection to the upstream is looked up by the system.
   UPSTREAM_BASE_URL: (variables.UPSTREAM_BASE_URL ?? '').replace('127.0.0.1', 'localhost')
 })
-const app = await createWorkerApp(
-  {
-    settings,
-    profiles: createNativeProfileSet(settings),
-    revisions: { config: `sha256:${'c'.repeat(64)}`, matrix: `sha256:${'d'.repeat(64)}` },
-    workerId: 1,
-    fingerprintKey: Buffer.alloc(32, 1),
-    control: createLocalControlChannel(settings),
-    log: pino({ level: 'silent' }),
-    version: '0.0.0'
-  },
-  {
-    faces: providerFaces,
-    kinds: {
-      native: createNativeKind({
-        downloadDependencies: { resolve: createNameResolver({ servers: [silent.address], timeoutMs: 60_000 }) }
-      })
-    }
+const { app, ...gateway } = await startWorker(t, workerOptions(settings), {
+  faces: providerFaces,
+  kinds: {
+    native: createNativeKind({
+      downloadDependencies: { resolve: createNameResolver({ servers: [silent.address], timeoutMs: 60_000 }) }
+    })
   }
-)
-t.teardown(() => app.close())
-const { port } = await app.listen({ host: '127.0.0.1', port: 0, reusePort: false })
-const gateway = { url: `http://127.0.0.1:${port}` }
+})
 
 function withImage(url: string): object {
   return { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] }

@@ -2,14 +2,13 @@
 
 import { pino } from 'pino'
 import type { Test } from 'tap'
-import { createNativeProfileSet } from '../../../shared/native-profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { createWorkerApp, type WorkerApp } from '../../../worker/app.ts'
-import { createLocalControlChannel } from '../../../worker/control/control-channel.ts'
 import type { ClosedFacts, RequestObserver, RequestView } from '../../../worker/observation/observer.ts'
 import { providerFaces } from '../../../worker/protocols/registry.ts'
 import { providerKinds } from '../../../worker/providers/registry.ts'
 import { waitUntil } from '../../support/processes.ts'
+import { workerOptions } from '../../support/worker-app.ts'
 import { type StubHandler, startStub } from '../providers/support/stub-upstream.ts'
 
 /** A moment: its name, then the facts that came with it. */
@@ -95,18 +94,8 @@ export async function startObservedWorker(
   const logged: Array<Record<string, unknown>> = []
   const log = pino({ level: 'debug' }, { write: line => logged.push(JSON.parse(line)) })
   const recorder = createRecorder()
-  const version = '0.0.0'
   const app = await createWorkerApp(
-    {
-      settings,
-      profiles: createNativeProfileSet(settings),
-      revisions: { config: `sha256:${'c'.repeat(64)}`, matrix: `sha256:${'d'.repeat(64)}` },
-      workerId: 1,
-      fingerprintKey: Buffer.alloc(32, 1),
-      control: createLocalControlChannel(settings),
-      log,
-      version
-    },
+    { ...workerOptions(settings), log },
     {
       faces: providerFaces,
       kinds: providerKinds,

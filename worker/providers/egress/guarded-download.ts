@@ -207,7 +207,7 @@ function startDeadline({ signal, param }: DownloadRequest, totalTimeoutMs: numbe
   return deadline
 }
 
-/** Rejects at an abort, whatever the download waits for. */
+/** Rejects at an abort, during every wait of the download. */
 function raceDeadline<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason)

@@ -234,7 +234,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   #waitForTurn(chunk: Buffer): void {
     this.#waiting = [chunk]
     this.#controller?.pause()
-    void budget.turns.wait().then(() => {
+    void budget.wait(chunk.length).then(() => {
       this.#receiveWaiting()
       if (!this.#isPaused && !this.#isSettled) this.#controller?.resume()
     })

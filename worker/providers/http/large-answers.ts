@@ -1,4 +1,4 @@
-// Whole answers that are too large to be read on the event loop: the interface to whoever reads them in a thread, and the reading itself,
+// Whole answers that are too large to be read on the event loop: the interface to the threads that read them, and the reading itself,
 // which is pure.
 
 import { randomUUID } from 'node:crypto'
