@@ -83,7 +83,7 @@ export function readBody(
     idleTimer.refresh()
     if (encoding === 'identity') {
       collector.add(chunk)
-      if (!budget.take(chunk.length)) void letOthersGoOn(incoming, chunk.length)
+      if (!budget.take(chunk.length)) void letOthersGoOn(incoming)
       return
     }
     receivedBytes += chunk.length
@@ -125,10 +125,10 @@ export function readBody(
 /** What is read of all bodies before other work of the event loop has its turn: the system hands over megabytes in one turn. */
 const budget = createTurnBudget(256 * 1024)
 
-/** Pauses a fast body until a turn has room for it. */
-async function letOthersGoOn(incoming: IncomingMessage, bytes: number): Promise<void> {
+/** Pauses a fast body until a turn of its own. */
+async function letOthersGoOn(incoming: IncomingMessage): Promise<void> {
   incoming.pause()
-  await budget.wait(bytes)
+  await budget.wait()
   incoming.resume()
 }
 

@@ -75,7 +75,7 @@ export function createTranslator({ settings, faces, threads, thresholdBytes }: T
     signal: CancelSignal
   ): Promise<Result<Name>> {
     if (pool !== undefined && work.weight >= thresholdBytes) return pool.run(name, work, signal)
-    if (work.weight >= TURN_WEIGHT_MIN && !turns.take(work.weight)) await turns.wait(work.weight)
+    if (work.weight >= TURN_WEIGHT_MIN) await turns.wait()
     return runTask(name, work.job, environment)
   }
 

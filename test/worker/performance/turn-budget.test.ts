@@ -9,36 +9,29 @@ t.test('the budget of a turn is spent by the take that reaches it, and the next 
   t.same([budget.take(100), budget.take(1)], [true, false])
 })
 
-t.test('work that waits goes on in its order, as much in one turn as its budget allows', async t => {
+t.test('waiters go on one per turn, in their order, also those that come meanwhile', async t => {
   const budget = createTurnBudget(100)
-  t.equal(budget.take(100), true)
   const gone: number[] = []
-  const go = async (number: number, amount: number) => {
-    await budget.wait(amount)
+  const go = async (number: number) => {
+    await budget.wait()
     gone.push(number)
-    if (number === 1) void go(5, 1)
+    if (number === 1) void go(3)
   }
-  void go(1, 60)
-  void go(2, 60)
-  void go(3, 500)
-  void go(4, 10)
+  void go(1)
+  void go(2)
   t.same(gone, [])
-  const turns = []
-  for (let turn = 0; turn < 3; turn++) {
+  for (const expected of [[1], [1, 2], [1, 2, 3]]) {
     await nextTurn()
-    turns.push([...gone])
+    t.same(gone, expected)
   }
-  t.same(turns, [
-    [1, 2],
-    [1, 2, 3],
-    [1, 2, 3, 4, 5]
-  ])
+  void go(4)
+  await nextTurn()
+  t.same(gone, [1, 2, 3, 4])
 })
 
-t.test('new work does not overtake work that waits', async t => {
-  const budget = createTurnBudget(10)
-  const waiting = budget.wait(1)
-  t.equal(budget.take(1), false)
-  await waiting
-  t.equal(budget.take(1), true)
+t.test('a waiter has the budget of its turn', async t => {
+  const budget = createTurnBudget(100)
+  budget.take(100)
+  await budget.wait()
+  t.same([budget.take(100), budget.take(1)], [true, false])
 })

@@ -72,6 +72,9 @@ const BODY_PIECE_BYTES = 256 * 1024
 /** What is read of all responses before other work of the event loop has its turn: as much as one read of a connection. */
 const budget = createTurnBudget(64 * 1024)
 
+/** A small read never waits: it is cheap, and would stand behind the reads of fast responses. */
+const SMALL_READ_BYTES = 4096
+
 /**
  * Sends a request and gives the response to the receiver. Resolves after the last byte, or after `cancel`.
  * Rejects with `CallFailure` when the transport fails or a phase takes too long, with the signal's `GatewayError` when it is
@@ -109,6 +112,8 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   #isPieced = false
   /** Head and pieces of one read of the connection arrive one after the other; the timer was restarted for the first of them. */
   #isReading = false
+  /** Bytes of the response in this read. */
+  #readBytes = 0
   /** Pieces of the response that wait for a turn of the event loop; the connection is paused meanwhile. */
   #waiting: Buffer[] | undefined
 
@@ -187,8 +192,9 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
       this.#timer?.refresh()
       this.#startRead()
     }
+    this.#readBytes += chunk.length
     if (this.#waiting !== undefined) this.#waiting.push(chunk)
-    else if (budget.take(chunk.length)) this.#receive(chunk)
+    else if (this.#readBytes <= SMALL_READ_BYTES || budget.take(chunk.length)) this.#receive(chunk)
     else this.#waitForTurn(chunk)
   }
 
@@ -234,7 +240,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   #waitForTurn(chunk: Buffer): void {
     this.#waiting = [chunk]
     this.#controller?.pause()
-    void budget.wait(chunk.length).then(() => {
+    void budget.wait().then(() => {
       this.#receiveWaiting()
       if (!this.#isPaused && !this.#isSettled) this.#controller?.resume()
     })
@@ -272,6 +278,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   /** Until the read ends, nothing restarts the timer: a restart costs a tenth of what the event in a piece costs. */
   #startRead(): void {
     this.#isReading = true
+    this.#readBytes = 0
     queueMicrotask(this.#endRead)
   }
 
