@@ -33,5 +33,5 @@ export function createNativeProfileSet(settings: Pick<Settings, 'upstream'>): Pr
     modelInventory: 'dynamic',
     models
   }
-  return { schemaVersion: NATIVE_PROFILE_SCHEMA, profiles: [profile] }
+  return { schemaVersion: NATIVE_PROFILE_SCHEMA, origin: 'settings', profiles: [profile] }
 }

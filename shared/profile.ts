@@ -1,6 +1,7 @@
 // Provider profiles of every kind, and their revisions (bridge contract, 4.9 and 5.1).
 import type { JsonObject } from './json.ts'
 import { revisionOf } from './revision.ts'
+import type { Secret } from './secret.ts'
 import type { ProviderKind, SupportStatus } from './support-matrix.ts'
 
 export const PROFILE_SCHEMA_VERSIONS = [
@@ -47,8 +48,16 @@ export interface ProviderProfile {
 
 export interface ProfileSet {
   readonly schemaVersion: ProfileSchemaVersion
+  /**
+   * Where the profiles come from: the one native profile that the settings describe, or a profile file. A file decides every destination
+   * and credential; it is no part of the revisions.
+   */
+  readonly origin: 'settings' | 'file'
   readonly profiles: readonly ProviderProfile[]
 }
+
+/** The credentials of a profile file, by profile id; a keyless profile has none. Read once by the supervisor. */
+export type ProfileCredentials = Readonly<Record<string, Secret>>
 
 /** Hash of one profile's content. Credential values are no part of a profile, so they never change it. */
 export function computeProfileRevision(profile: ProviderProfile): string {
@@ -56,7 +65,7 @@ export function computeProfileRevision(profile: ProviderProfile): string {
 }
 
 /** Hash of all profiles in their order: equal in every process that runs the same configuration. */
-export function computeConfigRevision(set: ProfileSet): string {
+export function computeConfigRevision(set: Pick<ProfileSet, 'schemaVersion' | 'profiles'>): string {
   const content = { profiles: set.profiles.map(writeProfileContent), schema_version: set.schemaVersion }
   return revisionOf(content, { keepNulls: false })
 }

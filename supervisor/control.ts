@@ -1,7 +1,7 @@
 // Feeds the lifecycle with the events of the fleet, the timers and the operator, and applies the effects that it returns.
 import type { ListenOptions } from '../shared/ipc/messages.ts'
 import type { RuntimeLog } from '../shared/logging.ts'
-import { writeTransferredSettings } from '../shared/settings/transfer.ts'
+import { writeTransferredCredentials, writeTransferredSettings } from '../shared/settings/transfer.ts'
 import { createCatalogOfRecord } from './catalog-of-record.ts'
 import { createConcurrencyBroker } from './concurrency-broker.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
@@ -63,7 +63,7 @@ export interface Control {
 export function startControl(dependencies: ControlDependencies, options: ControlOptions): Control {
   const { runtimeLog } = dependencies
   const { log } = runtimeLog
-  const { settings, profiles, revisions } = options.plan
+  const { settings, profiles, credentials, revisions } = options.plan
   const { promise: ended, resolve: end } = Promise.withResolvers<ExitCode>()
   const timers = new Map<string, NodeJS.Timeout>()
   const events: LifecycleEvent[] = []
@@ -91,6 +91,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
     { upstreamTimeoutMs: settings.upstream.timeout * 1000 }
   )
   const transferredSettings = writeTransferredSettings(settings)
+  const transferredCredentials = writeTransferredCredentials(credentials)
   const credentialNames = profiles.profiles.flatMap(({ credentialEnv }) => credentialEnv ?? [])
   const fleet = createFleet(
     {
@@ -118,6 +119,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
         version: options.version,
         settings: transferredSettings,
         profiles,
+        credentials: transferredCredentials,
         fingerprintKey: options.fingerprintKey,
         listen: options.listen,
         isQuiet: options.isQuiet,

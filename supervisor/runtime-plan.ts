@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { createNativeProfileSet } from '../shared/native-profile.ts'
-import { computeConfigRevision, type ProfileSet } from '../shared/profile.ts'
+import { computeConfigRevision, type ProfileCredentials, type ProfileSet } from '../shared/profile.ts'
 import { describeIgnoredLines, parseDotenv } from '../shared/settings/dotenv.ts'
 import {
   resolveEnvironment,
@@ -24,6 +24,8 @@ export interface RuntimePlan {
   /** Names of the settings that were given and do not have their default. */
   readonly givenSettings: ReadonlySet<string>
   readonly profiles: ProfileSet
+  /** Of the profiles of a file; the credentials of native mode are settings. */
+  readonly credentials: ProfileCredentials
   readonly revisions: { readonly config: string; readonly matrix: string }
   /** PEM texts, when HTTPS is on. */
   readonly tls: TlsFiles['server']
@@ -68,6 +70,7 @@ export function planRuntime(sources: PlanSources): RuntimePlan {
     settings,
     givenSettings: new Set(Object.keys(variables)),
     profiles,
+    credentials: Object.freeze({}),
     revisions: Object.freeze({ config: computeConfigRevision(profiles), matrix: matrixRevision }),
     tls: tlsFiles.server,
     warnings: [...dotenv.warnings, ...resolved.warnings, ...findings.warnings]

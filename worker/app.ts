@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import { systemClock } from '../shared/clock.ts'
 import type { Logger } from '../shared/logging.ts'
 import { NATIVE_PROFILE_ID } from '../shared/native-profile.ts'
-import type { ProfileSet } from '../shared/profile.ts'
+import type { ProfileCredentials, ProfileSet } from '../shared/profile.ts'
 import type { Settings } from '../shared/settings.ts'
 import { createRouteTable } from './bridge/route-table.ts'
 import type { ControlChannel } from './control/control-channel.ts'
@@ -25,6 +25,7 @@ import { createTranslator } from './translation/translator.ts'
 export interface WorkerAppOptions {
   settings: Settings
   profiles: ProfileSet
+  credentials: ProfileCredentials
   revisions: { config: string; matrix: string }
   workerId: number
   fingerprintKey: Buffer
@@ -92,7 +93,7 @@ function createRuntime(
   { faces, kinds }: WorkerAppParts,
   observation: Observation | undefined
 ): WorkerRuntime {
-  const { settings, profiles, control, fingerprintKey, log, version } = options
+  const { settings, profiles, credentials, control, fingerprintKey, log, version } = options
   const routes = createRouteTable(profiles, settings)
   const translator = createTranslator({
     settings: { routes, providerOptions: readProviderOptions({ profiles, kinds, settings }) },
@@ -100,7 +101,16 @@ function createRuntime(
     threads: settings.poolThreads,
     thresholdBytes: settings.poolThresholdBytes
   })
-  const executors = createExecutors({ profiles, kinds, faces, largeAnswers: translator, settings, log, version })
+  const executors = createExecutors({
+    profiles,
+    credentials,
+    kinds,
+    faces,
+    largeAnswers: translator,
+    settings,
+    log,
+    version
+  })
   const profileId = routes.dynamic?.profileId ?? NATIVE_PROFILE_ID
   const catalog = createCatalogReader({ control, executors, profileId, log })
   control.onRefreshWanted(() => catalog.warmUp())

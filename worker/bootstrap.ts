@@ -12,7 +12,7 @@ import {
 import { createRuntimeLog, type RuntimeLog } from '../shared/logging.ts'
 import { computeConfigRevision } from '../shared/profile.ts'
 import { listSecretTexts } from '../shared/settings/effective.ts'
-import { readTransferredSettings } from '../shared/settings/transfer.ts'
+import { readTransferredCredentials, readTransferredSettings } from '../shared/settings/transfer.ts'
 import { SettingsError } from '../shared/settings.ts'
 import { matrixRevision } from '../shared/support-matrix.ts'
 import type { WorkerApp, WorkerAppOptions } from './app.ts'
@@ -100,7 +100,9 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
     try {
       const settings = readTransferredSettings(message.settings)
       const { workerId, version, isQuiet } = message
-      runtimeLog = createRuntimeLog({ settings, worker: workerId, isQuiet, knownSecrets: listSecretTexts(settings) })
+      const credentials = readTransferredCredentials(message.credentials)
+      const knownSecrets = [...listSecretTexts(settings), ...Object.values(credentials).map(secret => secret.reveal())]
+      runtimeLog = createRuntimeLog({ settings, worker: workerId, isQuiet, knownSecrets })
       const { log } = runtimeLog
       // Computed from the received profiles: the supervisor compares it, so that no worker serves with another configuration.
       const revisions = { config: computeConfigRevision(message.profiles), matrix: matrixRevision }
@@ -110,6 +112,7 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
       const app = await createWorkerApp({
         settings,
         profiles: message.profiles,
+        credentials,
         revisions,
         workerId,
         fingerprintKey,

@@ -57,6 +57,8 @@ const supervisorChecks = {
     /** As `writeTransferredSettings` returns them: secrets are plain texts. */
     settings: z.record(z.string(), z.unknown()),
     profiles: profileSet,
+    /** The credentials of a profile file in plain text, by profile id. */
+    credentials: z.record(z.string(), z.string()),
     /** Base64. */
     fingerprintKey: z.string(),
     listen: listenOptions,

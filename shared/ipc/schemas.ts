@@ -57,6 +57,7 @@ export const catalogSnapshot: z.ZodType<CatalogSnapshot> = z.object({
 
 export const profileSet: z.ZodType<ProfileSet> = z.object({
   schemaVersion: z.enum(PROFILE_SCHEMA_VERSIONS),
+  origin: z.enum(['settings', 'file']),
   profiles: z.array(
     z.object({
       profileId: z.string(),

@@ -1,5 +1,6 @@
 // Validated settings as plain data on their way to another process: a structured clone would drop what a `Secret` holds, so secrets
 // travel as texts and become `Secret` again at the other end. Raw variables and defaults are read by the supervisor alone.
+import type { ProfileCredentials } from '../profile.ts'
 import { Secret } from '../secret.ts'
 import { assembleSettings, readSetting, type SettingIssue, type Settings, SettingsError } from '../settings.ts'
 import { type SettingName, settingNames, settingsTable } from './table.ts'
@@ -39,6 +40,18 @@ export function readTransferredSettings(transferred: TransferredSettings): Setti
   }
   if (issues.length > 0) throw new SettingsError(issues)
   return assembleSettings(values)
+}
+
+/** The credentials of profiles as plain texts. `readTransferredCredentials` is the inverse. */
+export function writeTransferredCredentials(credentials: ProfileCredentials): Record<string, string> {
+  return Object.fromEntries(Object.entries(credentials).map(([profileId, secret]) => [profileId, secret.reveal()]))
+}
+
+/** Credentials from what `writeTransferredCredentials` returned. */
+export function readTransferredCredentials(transferred: Readonly<Record<string, string>>): ProfileCredentials {
+  return Object.freeze(
+    Object.fromEntries(Object.entries(transferred).map(([profileId, text]) => [profileId, new Secret(text)]))
+  )
 }
 
 function revealSecrets(value: unknown): unknown {

@@ -33,6 +33,7 @@ const configure: SupervisorMessageContent = {
   version: '1.2.3',
   settings: writeTransferredSettings(settings),
   profiles,
+  credentials: {},
   fingerprintKey: 'AAAA',
   listen: { host: '127.0.0.1', port: 0, reusePort: true },
   isQuiet: false,

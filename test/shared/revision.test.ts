@@ -61,6 +61,7 @@ t.test('the published profiles have the published revisions', async t => {
 t.test('the configuration revision depends on the order of the profiles', async t => {
   const set = (profiles: ProviderProfile[]): ProfileSet => ({
     schemaVersion: 'gateway.provider-profiles.v3',
+    origin: 'file',
     profiles
   })
   t.not(computeConfigRevision(set([nativeMain, edgeChat])), computeConfigRevision(set([edgeChat, nativeMain])))

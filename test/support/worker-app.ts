@@ -12,6 +12,7 @@ export function workerOptions(settings: Settings): WorkerAppOptions {
   return {
     settings,
     profiles: createNativeProfileSet(settings),
+    credentials: {},
     revisions: { config: `sha256:${'c'.repeat(64)}`, matrix: `sha256:${'d'.repeat(64)}` },
     workerId: 1,
     fingerprintKey: Buffer.alloc(32, 1),

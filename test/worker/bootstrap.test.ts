@@ -21,6 +21,7 @@ const configure: Configure = {
   version: '0.0.0',
   settings: writeTransferredSettings(settings),
   profiles,
+  credentials: {},
   fingerprintKey: 'AAAA',
   listen: { host: '127.0.0.1', port: 0, reusePort: false },
   isQuiet: true,

@@ -22,6 +22,17 @@ export interface AliasRoute {
   profileId: string
   providerKind: string
   upstreamModel: string
+  /** Of an external provider: what the operator reviewed. Absent for a native alias, whose provider declares it. */
+  capabilities?: DeclaredCapabilities
+  /** The profile refuses token counts. */
+  isTokenCountOff?: true
+}
+
+/** What a profile file declares about an alias: nothing that is not listed is sent (bridge.md 7.4 and 7.5). */
+export interface DeclaredCapabilities {
+  features: readonly string[]
+  /** The largest output limit that a request may ask for: that of the alias, else its context window. */
+  outputTokensMax: number
 }
 
 /** Every route of the gateway: plain data, the same in all workers and their threads. */
@@ -41,6 +52,8 @@ export interface ExecutionPlan {
   publicModel: string
   /** The name under which the per-model concurrency limit counts the request: one for all spellings of a model. */
   slotKey: string
+  capabilities?: DeclaredCapabilities
+  isTokenCountOff?: true
 }
 
 /**

@@ -1,7 +1,8 @@
 // The registration of a provider kind: how its options are read, and how its executors are created.
 
 import type { Logger } from '../../shared/logging.ts'
-import type { ProviderProfile } from '../../shared/profile.ts'
+import type { ProfileSet, ProviderProfile } from '../../shared/profile.ts'
+import type { Secret } from '../../shared/secret.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
 import type { LargeAnswers } from './http/large-answers.ts'
@@ -10,6 +11,10 @@ import type { ExecutorPool } from './types.ts'
 /** What every kind gets for its executors. */
 export interface ExecutorDependencies {
   settings: Settings
+  /** Where the profile comes from: only a file gives it a destination and a credential of its own. */
+  origin: ProfileSet['origin']
+  /** The profile's credential from a profile file; undefined for a keyless profile and in native mode. */
+  credential: Secret | undefined
   /** The faces of all kinds; a chat finds its own by the plan. */
   faces: ProviderFaces
   /** Reads answers that are too large for the event loop. */

@@ -1,7 +1,7 @@
 // Every provider kind that has executors, one line each, and the executors of all profiles. A further kind adds its line here and
 // one in `protocols/registry.ts`.
 
-import type { ProfileSet } from '../../shared/profile.ts'
+import type { ProfileCredentials, ProfileSet } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { nativeKind } from './native/index.ts'
 import type { ExecutorDependencies, ProviderKindRegistration } from './provider-kind.ts'
@@ -15,8 +15,10 @@ export const providerKinds: ProviderKinds = {
   native: nativeKind
 }
 
-export interface ExecutorsOptions extends Omit<ExecutorDependencies, 'now' | 'random'> {
+export interface ExecutorsOptions extends Omit<ExecutorDependencies, 'now' | 'random' | 'origin' | 'credential'> {
   profiles: ProfileSet
+  /** Those of a profile file. */
+  credentials: ProfileCredentials
   kinds?: ProviderKinds
   /** The system's clock unless given, in milliseconds since the epoch. */
   now?: () => number
@@ -29,11 +31,27 @@ export interface ExecutorsOptions extends Omit<ExecutorDependencies, 'now' | 'ra
  * raises for a file of the settings that cannot be read.
  */
 export function createExecutors(options: ExecutorsOptions): Executors {
-  const { profiles, kinds = providerKinds, now = Date.now, random = Math.random, ...dependencies } = options
+  const {
+    profiles,
+    credentials,
+    kinds = providerKinds,
+    now = Date.now,
+    random = Math.random,
+    ...dependencies
+  } = options
   const pools = new Map<string, ExecutorPool>()
   for (const profile of profiles.profiles) {
     const kind = findKind(kinds, profile.providerKind)
-    pools.set(profile.profileId, kind.createPool(profile, { ...dependencies, now, random }))
+    pools.set(
+      profile.profileId,
+      kind.createPool(profile, {
+        ...dependencies,
+        origin: profiles.origin,
+        credential: credentials[profile.profileId],
+        now,
+        random
+      })
+    )
   }
   return {
     acquire(profileId, authorization) {

@@ -46,6 +46,7 @@ function createFakeKind(ended: string[]): ProviderKindRegistration {
 function createFakeExecutors(ended: string[] = []) {
   return createExecutors({
     profiles: profilesOf('chat_compatible', 'chat_compatible'),
+    credentials: {},
     kinds: { chat_compatible: createFakeKind(ended) },
     faces: providerFaces,
     largeAnswers: readsInline,
@@ -113,6 +114,7 @@ t.test('a kind that is not registered is a fault of the program', async t => {
   const message = 'The provider kind content_compatible is not registered.'
   t.throws(() => readProviderOptions({ profiles, settings }), { message })
   const dependencies = {
+    credentials: {},
     faces: providerFaces,
     largeAnswers: readsInline,
     settings,

@@ -66,6 +66,7 @@ export function startPool(t: Test, env: Record<string, string>, options: PoolOpt
   })
   const executors = createExecutors({
     profiles: createNativeProfileSet(settings),
+    credentials: {},
     kinds: { native: kind },
     faces: providerFaces,
     largeAnswers: readsInline,
