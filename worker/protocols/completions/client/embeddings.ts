@@ -5,6 +5,7 @@ import type { EmbeddingsClientFace, EmbeddingsInput, ReadEmbeddings } from '../.
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { keepDefined, wrongType } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
+import { readDimensions } from '../../shared/embeddings.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { type EmbeddingsRequest, type EmbeddingsResponse, embeddingsParameters } from './schema.ts'
 import { writeMetadata } from './write-response.ts'
@@ -35,6 +36,7 @@ export function readEmbeddingsRequest(body: EmbeddingsRequest): ReadEmbeddingsRe
     ...keepDefined({
       requestedModel,
       model: requestedModel?.trim(),
+      dimensions: readDimensions(body.dimensions),
       extraHeaders: readExtraHeaders(body)
     })
   }
