@@ -2,10 +2,10 @@
 
 import { type Diagnostics, invalidRequest, type JsonValue } from '../../../normalized/index.ts'
 import type { EmbeddingsClientFace, EmbeddingsInput, ReadEmbeddings } from '../../face.ts'
+import { readDimensions } from '../../shared/embeddings.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { keepDefined, wrongType } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
-import { readDimensions } from '../../shared/embeddings.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { type EmbeddingsRequest, type EmbeddingsResponse, embeddingsParameters } from './schema.ts'
 import { writeMetadata } from './write-response.ts'

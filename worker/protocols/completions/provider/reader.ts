@@ -17,6 +17,8 @@ import type { ChatCompatibleReading } from './reading.ts'
 import { type Payload, protocolError, ResponseState, readLegacyCall, readList, readPiece } from './response-state.ts'
 
 const END_MARKER = '[DONE]'
+/** Some servers send blanks around the marker. */
+const END_MARKER_CHARACTERS_MAX = 16
 const ERROR_EVENT = 'error'
 
 /** Largest event of a stream (bridge.md 8.3). */
@@ -95,7 +97,7 @@ class ChatReader implements ResponseReader {
       this.#addText(text)
       return
     }
-    if (data.startsWith(END_MARKER) && data.trim() === END_MARKER) {
+    if (data.length <= END_MARKER_CHARACTERS_MAX && data.trim() === END_MARKER) {
       if (this.#isDone) throw protocolError('duplicate_stream_done')
       this.#isDone = true
       return

@@ -8,9 +8,9 @@ import {
   type JsonValue
 } from '../../../normalized/index.ts'
 import type { EmbeddingsClientFace, ReadContext, ReadEmbeddings } from '../../face.ts'
+import { readDimensions } from '../../shared/embeddings.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { keepDefined, wrongType } from '../../shared/field.ts'
-import { readDimensions } from '../../shared/embeddings.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { listParts } from './read-parts.ts'
 import {
@@ -111,7 +111,10 @@ export const batchEmbedContentsFace: EmbeddingsClientFace = {
 }
 
 /** The URL names the model, and vectors are always lists of numbers. */
-function toReadEmbeddings({ texts, dimensions, extraHeaders }: ReadEmbedRequest, { path }: ReadContext): ReadEmbeddings {
+function toReadEmbeddings(
+  { texts, dimensions, extraHeaders }: ReadEmbedRequest,
+  { path }: ReadContext
+): ReadEmbeddings {
   return { input: { type: 'texts', texts }, model: path?.model, encoding: 'float', dimensions, extraHeaders }
 }
 
