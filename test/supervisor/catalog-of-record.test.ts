@@ -2,6 +2,7 @@ import { mock } from 'node:test'
 import pino from 'pino'
 import t from 'tap'
 import { readCatalogModels } from '../../shared/catalog.ts'
+import { type CatalogComposition, createDiscoveredComposition } from '../../shared/catalog-composition.ts'
 import { handleMessage } from '../../shared/ipc/handlers.ts'
 import {
   type ContentOf,
@@ -16,7 +17,9 @@ import { refusedDiscovery as failure } from '../support/catalog-failure.ts'
 
 const models = readCatalogModels([{ id: 'one' }, { id: '' }])
 
-function createCatalog() {
+const native = createDiscoveredComposition({ profileId: 'native-upstream', providerKind: 'native' })
+
+function createCatalog(composition: CatalogComposition = native) {
   const sent: Array<{ owner: number | 'all' } & SupervisorMessageContent> = []
   const logged: string[] = []
   let filled = 0
@@ -31,7 +34,7 @@ function createCatalog() {
         filled += 1
       }
     },
-    { upstreamTimeoutMs: 30_000 }
+    { composition, upstreamTimeoutMs: 30_000 }
   )
   const receive = (owner: number, message: ContentOf<WorkerMessageFields, keyof typeof catalog.handlers>) =>
     handleMessage(catalog.handlers, createMessage(message), { owner })

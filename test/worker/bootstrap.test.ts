@@ -25,7 +25,8 @@ const configure: Configure = {
   fingerprintKey: 'AAAA',
   listen: { host: '127.0.0.1', port: 0, reusePort: false },
   isQuiet: true,
-  catalog: null
+  catalog: null,
+  isHostStarted: false
 }
 
 /** A forked worker; `next` resolves with its next message of a kind. */
