@@ -161,6 +161,13 @@ t.test('listeners are called for a published snapshot and for a requested refres
   t.same(heard, [snapshot.inventoryRevision, 'wanted'])
 })
 
+t.test('a worker learns when every worker of the host listens', async t => {
+  const { channel } = createRemote()
+  t.equal(channel.isHostStarted, false)
+  channel.receive(createMessage({ kind: 'host-started' }))
+  t.equal(channel.isHostStarted, true)
+})
+
 t.test('a respawned worker has the catalog of its configure message', async t => {
   const channel = createControlChannel(
     { send: () => undefined },
