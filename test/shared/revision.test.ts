@@ -173,16 +173,19 @@ t.test('a cell is found by its route, and a kind that is not in the matrix has n
   t.equal(findCell('openai_responses', 'toy'), undefined)
 })
 
-t.test('a reasoning effort has a row that holds on every built cell, hosted tools only on the native upstream', async t => {
-  for (const publicProtocol of publicProtocols) {
-    const cell = findCell(publicProtocol, 'chat_compatible')
-    if (cell === undefined) throw new Error('The matrix has all cells.')
-    t.equal(cell.status, 'technical_preview')
-    t.not(findRow(cell, 'reasoning_controls_and_summaries').disposition, 'unsupported')
-    t.equal(findRow(cell, 'hosted_and_provider_native_tools').disposition, 'unsupported')
-    t.equal(
-      findRow(cell, 'previous_response_state').reasonId,
-      publicProtocol === 'openai_responses' ? 'semantic_not_proven' : 'not_in_public_protocol'
-    )
+t.test(
+  'a reasoning effort has a row that holds on every built cell, hosted tools only on the native upstream',
+  async t => {
+    for (const publicProtocol of publicProtocols) {
+      const cell = findCell(publicProtocol, 'chat_compatible')
+      if (cell === undefined) throw new Error('The matrix has all cells.')
+      t.equal(cell.status, 'technical_preview')
+      t.not(findRow(cell, 'reasoning_controls_and_summaries').disposition, 'unsupported')
+      t.equal(findRow(cell, 'hosted_and_provider_native_tools').disposition, 'unsupported')
+      t.equal(
+        findRow(cell, 'previous_response_state').reasonId,
+        publicProtocol === 'openai_responses' ? 'semantic_not_proven' : 'not_in_public_protocol'
+      )
+    }
   }
-})
+)
