@@ -1,7 +1,7 @@
 // Decides profile and model of a request. The decision is made before any provider I/O and never changes afterwards (specification 1.1,
 // rules 1 and 2).
 
-import { foldModelName } from '../../shared/model-slots.ts'
+import { createSlotKey } from '../../shared/model-slots.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { ApiMode, ModelRequest } from '../protocols/face.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
@@ -50,7 +50,7 @@ export interface ExecutionPlan {
   upstreamModel?: string
   /** The model that every response names: the client's model, or the default model when the client named none. */
   publicModel: string
-  /** The name under which the per-model concurrency limit counts the request: one for all spellings of a model. */
+  /** The key under which the per-model concurrency limit counts the request: one for all spellings of a model of a profile. */
   slotKey: string
   capabilities?: DeclaredCapabilities
   isTokenCountOff?: true
@@ -75,7 +75,7 @@ export function resolveRoute(
   const slotKey =
     upstreamModel === undefined
       ? faces[providerKind]?.[apiMode].findImpliedModel?.(request)
-      : foldModelName(upstreamModel)
+      : createSlotKey(profileId, upstreamModel)
   if (slotKey === undefined) throw new GatewayError('model_required', { param: 'model' })
   const plan: ExecutionPlan = {
     profileId,
@@ -112,7 +112,7 @@ export function resolveEmbeddingsRoute(
     apiMode,
     upstreamModel,
     publicModel: model ?? upstreamModel,
-    slotKey: foldModelName(upstreamModel)
+    slotKey: createSlotKey(profileId, upstreamModel)
   }
 }
 
@@ -122,7 +122,8 @@ function findAlias({ aliases }: RouteTable, model: string | undefined): AliasRou
 
 function planAlias(alias: AliasRoute, publicModel: string, apiMode: ApiMode): EmbeddingsPlan {
   const { profileId, providerKind, upstreamModel } = alias
-  return { profileId, providerKind, apiMode, upstreamModel, publicModel, slotKey: foldModelName(upstreamModel) }
+  const slotKey = createSlotKey(profileId, upstreamModel)
+  return { profileId, providerKind, apiMode, upstreamModel, publicModel, slotKey }
 }
 
 function unroutable(model: string | undefined): GatewayError {
