@@ -313,7 +313,10 @@ t.test(
       else t.match(await rejection(chat), { code: 'client_disconnected' })
       await closed
       await waitUntil(() => stub.openSockets() === 0, 'the socket is closed')
-      t.match(memory.lines.filter(line => line.level !== DEBUG), [{ event: 'upstream_call_cancelled', reason_id: 'client_disconnected', request_id: 'r1' }])
+      t.match(
+        memory.lines.filter(line => line.level !== DEBUG),
+        [{ event: 'upstream_call_cancelled', reason_id: 'client_disconnected', request_id: 'r1' }]
+      )
       t.notOk(sink.events().some(event => event.type === 'error'))
     }
   }
