@@ -35,7 +35,9 @@ const generations: Generation[] = [
   {
     name: 'ai 4',
     ai: ai4 as unknown as Ai,
-    createModels: ({ google, modelId }) => ({ google: createGoogle1({ baseURL: google, apiKey })(modelId) as unknown as Model })
+    createModels: ({ google, modelId }) => ({
+      google: createGoogle1({ baseURL: google, apiKey })(modelId) as unknown as Model
+    })
   },
   {
     name: 'ai 5',
