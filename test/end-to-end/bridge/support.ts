@@ -57,6 +57,8 @@ export interface BridgeOptions {
   more?: readonly AliasOptions[]
   /** Whether the native profile has the models of its upstream as well. */
   isDynamic?: boolean
+  /** Further profiles of the file. */
+  profiles?: readonly object[]
 }
 
 /** Starts an emulator and a gateway with the three profiles. */
@@ -88,7 +90,8 @@ export async function startBridge(t: Test, options: BridgeOptions = {}): Promise
         id: 'keyless-chat',
         baseUrl: chatBaseUrl(emulator, 'keyless'),
         aliases: [{ alias: aliases.keyless, model: 'emulator-small' }]
-      })
+      }),
+      ...(options.profiles ?? [])
     ],
     env: {
       NATIVE_KEY: nativeCredentials,
