@@ -28,6 +28,8 @@ export interface ImagePart {
   detail?: string
   /** Path of the part in the client's body, for errors that are found after reading. */
   path: string
+  /** The member of the part that holds the source, where that is not the part itself. */
+  member?: string
   state?: ProviderState
 }
 
@@ -37,6 +39,7 @@ export interface FilePart {
   source: MediaSource
   filename?: string
   path: string
+  member?: string
   state?: ProviderState
 }
 
