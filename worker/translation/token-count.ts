@@ -2,6 +2,7 @@
 // the answer.
 
 import { writeJsonBody } from '../../shared/json.ts'
+import { admitRoute } from '../bridge/admit.ts'
 import { resolveRoute } from '../bridge/resolve-route.ts'
 import { GatewayError } from '../normalized/index.ts'
 import { findProviderFace, tokenCountFaces } from '../protocols/registry.ts'
@@ -27,6 +28,7 @@ export async function translateTokenCount(
   const isEmpty = face.allowsEmptyBody === true && job.bytes.byteLength === 0
   const { request, texts, extraHeaders } = face.read(isEmpty ? {} : readJsonObject(job.bytes), job.context)
   const plan = resolveRoute(request, job.apiMode, { routes: settings.routes, faces })
+  admitRoute(plan, job.protocol)
   if (plan.isTokenCountOff) throw new GatewayError('unsupported_semantic', { param: 'model' })
   const count = texts.length
   const { countTokens } = findProviderFace(faces, plan)
