@@ -171,12 +171,7 @@ t.test('a worker learns when every worker of the host listens', async t => {
 t.test('a respawned worker has the catalog of its configure message', async t => {
   const channel = createControlChannel(
     { send: () => undefined },
-    {
-      settings: limited,
-      profiles: [],
-      catalog: snapshot,
-      isHostStarted: true
-    }
+    { settings: limited, profiles: [], catalog: snapshot, isHostStarted: true }
   )
   t.same(channel.catalogSnapshot(), snapshot)
 })
