@@ -111,13 +111,6 @@ export function beginStream(response: ServerResponse, ...chunks: object[]): void
   writeChunks(response, ...chunks)
 }
 
-export function writeChunks(response: ServerResponse, ...chunks: object[]): void {
+function writeChunks(response: ServerResponse, ...chunks: object[]): void {
   response.write(chunks.map(chunk => `data: ${JSON.stringify(chunk)}\n\n`).join(''))
-}
-
-/** Writes the terminal chunk, the usage and the end of a stream. */
-export function endStream(response: ServerResponse): void {
-  const usage = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 }
-  writeChunks(response, chunkOf({}, 'stop'), { ...chunkOf({}), choices: [], usage })
-  response.end('data: [DONE]\n\n')
 }
