@@ -94,7 +94,7 @@ function createRuntime(
   observation: Observation | undefined
 ): WorkerRuntime {
   const { settings, profiles, credentials, revisions, control, fingerprintKey, log, version } = options
-  const routes = createRouteTable(profiles, settings)
+  const routes = createRouteTable(profiles, settings, revisions.config)
   const translator = createTranslator({
     settings: { routes, providerOptions: readProviderOptions({ profiles, kinds, settings }) },
     faces,

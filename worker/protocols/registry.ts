@@ -6,6 +6,7 @@ import type { ProviderCapabilities } from './capabilities.ts'
 import { completionsEmbeddingsFace } from './completions/client/embeddings.ts'
 import { completionsFace } from './completions/client/face.ts'
 import { chatCompatibleCapabilities } from './completions/provider/capabilities.ts'
+import { chatCompatibleFace } from './completions/provider/face.ts'
 import { contentTokenCountFace } from './content/client/count-tokens.ts'
 import { batchEmbedContentsFace, embedContentFace } from './content/client/embeddings.ts'
 import { contentFace } from './content/client/face.ts'
@@ -45,7 +46,8 @@ export type EmbeddingsOperation = keyof typeof embeddingsFaces
 export type ProviderFaces = Readonly<Record<string, Readonly<Record<ApiMode, ProviderFace>>>>
 
 export const providerFaces: ProviderFaces = {
-  native: { v1: nativeV1Face, v2: nativeV2Face }
+  native: { v1: nativeV1Face, v2: nativeV2Face },
+  chat_compatible: { v1: chatCompatibleFace, v2: chatCompatibleFace }
 }
 
 /** What each provider kind declares about its capabilities. */

@@ -1,6 +1,7 @@
 // Translates a token count in one pure step each way. The provider counts each text; the sum is the answer.
 
 import { writeJsonBody } from '../../shared/json.ts'
+import { admitRoute } from '../bridge/admit.ts'
 import { resolveRoute } from '../bridge/resolve-route.ts'
 import { GatewayError } from '../normalized/index.ts'
 import { findProviderFace, tokenCountFaces } from '../protocols/registry.ts'
@@ -23,6 +24,7 @@ export function translateTokenCount(job: TokenCountJob, { settings, faces }: Tas
   const isEmpty = face.allowsEmptyBody === true && job.bytes.byteLength === 0
   const { request, texts, extraHeaders } = face.read(isEmpty ? {} : readJsonObject(job.bytes), job.context)
   const plan = resolveRoute(request, job.apiMode, { routes: settings.routes, faces })
+  admitRoute(plan, job.protocol)
   const count = texts.length
   if (count === 0) return { plan, count, extraHeaders }
   const { countTokens } = findProviderFace(faces, plan)
