@@ -24,7 +24,7 @@ export function workerOptions(
     revisions: { config: configRevision, matrix: matrixRevision },
     workerId: 1,
     fingerprintKey: Buffer.alloc(32, 1),
-    control: createLocalControlChannel(settings, { composition }),
+    control: createLocalControlChannel(settings, { composition, profiles: profiles.profiles }),
     log: pino({ level: 'silent' }),
     version: '0.0.0'
   }

@@ -247,6 +247,7 @@ t.test('a client cannot bring its own credential to the list of a file', async t
   const variables = { ...emulatorVariables(emulator), GATEWAY_PASS_TOKEN: 'true' }
   const { url } = await start(t, fileOf([dynamicProfile(emulator.baseUrl)]), variables)
   const own = await get(`${url}/v1/models`)
+  t.equal(own.status, 200)
   const calls = received(emulator, '/models').length
   const other = Buffer.from('other:1').toString('base64')
   const brought = await get(`${url}/v1/models`, { authorization: `Bearer upstream-cred-${other}` })
