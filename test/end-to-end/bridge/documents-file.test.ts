@@ -71,51 +71,60 @@ t.test('bridge 97: an older file with an external alias starts, warns and refuse
   t.match(capabilities.text_input, { state: 'unsupported', reason_id: 'route_policy_blocks_capability' })
 })
 
-t.test('completions 80: models are listed once with the aliases of a mixed file, and an unknown one is not found', async t => {
-  const emulator = await startEmulator(t)
-  const profiles = [
-    writeNativeProfile({
-      id: 'native-main',
-      emulator,
-      credentialEnv: 'NATIVE_KEY',
-      aliases: [{ alias: 'team/large' }],
-      isDynamic: true
-    }),
-    writeChatProfile({ id: 'edge', baseUrl: chatBaseUrl(emulator), aliases: [{ alias: 'edge/mini' }] })
-  ]
-  const env = { NATIVE_KEY: upstreamCredentials, UPSTREAM_AUTH_URL: emulator.authUrl, GATEWAY_WORKERS: '3' }
-  const gateway = await startProfileGateway(t, { profiles, env })
-  await waitUntil(async () => (await get(`${gateway.url}/ready`)).status === 200, 'the inventory is discovered', 20_000)
-  const calls = () => emulator.requests.filter(({ path }) => path.endsWith('/models')).length
-  t.equal(calls(), 1)
-  const lists = await Promise.all(
-    Array.from({ length: 12 }, () => get(`${gateway.url}/v1/models`, { connection: 'close' }))
-  )
-  for (const { json } of lists) {
-    const ids = json.data.map(({ id }: { id: string }) => id)
-    t.same(ids.slice(-2), ['edge/mini', 'team/large'])
-    t.ok(ids.includes('GigaChat-2'))
-    t.match(json.data.at(-1), { owned_by: 'salutedevices', metadata: { type: 'chat' } })
-  }
-  t.equal(calls(), 1)
-  const unknown = await get(`${gateway.url}/models/NOPE`)
-  t.match([unknown.status, unknown.json.error.code], [404, 'model_not_found'])
-
-  const printed = execFileSync(
-    process.execPath,
-    [join(root, 'supervisor', 'main.ts'), '--inspect-config', '--config', gateway.profileFile],
-    { env: { PATH: process.env.PATH, ...env }, cwd: gateway.folder, encoding: 'utf8' }
-  )
-  const inspected = JSON.parse(printed)
-  const documents = await Promise.all(
-    ['/ready', '/bridge/models', '/bridge/capabilities'].flatMap(path =>
-      Array.from({ length: 4 }, async () => (await get(gateway.url + path, { connection: 'close' })).json)
+t.test(
+  'completions 80: models are listed once with the aliases of a mixed file, and an unknown one is not found',
+  async t => {
+    const emulator = await startEmulator(t)
+    const profiles = [
+      writeNativeProfile({
+        id: 'native-main',
+        emulator,
+        credentialEnv: 'NATIVE_KEY',
+        aliases: [{ alias: 'team/large' }],
+        isDynamic: true
+      }),
+      writeChatProfile({ id: 'edge', baseUrl: chatBaseUrl(emulator), aliases: [{ alias: 'edge/mini' }] })
+    ]
+    const env = { NATIVE_KEY: upstreamCredentials, UPSTREAM_AUTH_URL: emulator.authUrl, GATEWAY_WORKERS: '3' }
+    const gateway = await startProfileGateway(t, { profiles, env })
+    await waitUntil(
+      async () => (await get(`${gateway.url}/ready`)).status === 200,
+      'the inventory is discovered',
+      20_000
     )
-  )
-  for (const document of documents) {
-    t.equal(document.config_revision, inspected.config_revision)
-    t.equal(document.matrix_revision, inspected.matrix_revision)
+    const calls = () => emulator.requests.filter(({ path }) => path.endsWith('/models')).length
+    t.equal(calls(), 1)
+    const lists = await Promise.all(
+      Array.from({ length: 12 }, () => get(`${gateway.url}/v1/models`, { connection: 'close' }))
+    )
+    for (const { json } of lists) {
+      const ids = json.data.map(({ id }: { id: string }) => id)
+      t.same(ids.slice(-2), ['edge/mini', 'team/large'])
+      t.ok(ids.includes('GigaChat-2'))
+      t.match(json.data.at(-1), { owned_by: 'salutedevices', metadata: { type: 'chat' } })
+    }
+    t.equal(calls(), 1)
+    const unknown = await get(`${gateway.url}/models/NOPE`)
+    t.match([unknown.status, unknown.json.error.code], [404, 'model_not_found'])
+
+    const printed = execFileSync(
+      process.execPath,
+      [join(root, 'supervisor', 'main.ts'), '--inspect-config', '--config', gateway.profileFile],
+      { env: { PATH: process.env.PATH, ...env }, cwd: gateway.folder, encoding: 'utf8' }
+    )
+    const inspected = JSON.parse(printed)
+    const documents = await Promise.all(
+      ['/ready', '/bridge/models', '/bridge/capabilities'].flatMap(path =>
+        Array.from({ length: 4 }, async () => (await get(gateway.url + path, { connection: 'close' })).json)
+      )
+    )
+    for (const document of documents) {
+      t.equal(document.config_revision, inspected.config_revision)
+      t.equal(document.matrix_revision, inspected.matrix_revision)
+    }
+    const inventories = documents.flatMap(
+      document => document.model_catalog?.inventory_revision ?? document.inventory_revision ?? []
+    )
+    t.equal(new Set(inventories).size, 1)
   }
-  const inventories = documents.flatMap(document => document.model_catalog?.inventory_revision ?? document.inventory_revision ?? [])
-  t.equal(new Set(inventories).size, 1)
-})
+)
