@@ -109,7 +109,7 @@ t.test('a catalog that the profile file fills needs no discovery: it is filled a
   t.same(
     sent.map(({ kind }) => kind),
     ['catalog-result'],
-    'nobody is asked to fetch'
+    'no worker is asked to fetch'
   )
 })
 

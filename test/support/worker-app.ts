@@ -30,11 +30,11 @@ export function workerOptions(
   }
 }
 
-/** Starts a worker on a free port; it closes with the test. */
+/** Starts a worker on a free port, with the product's provider kinds unless given; it closes with the test. */
 export async function startWorker(
   t: Test,
   options: WorkerAppOptions,
-  parts: WorkerAppParts
+  parts?: WorkerAppParts
 ): Promise<{ app: WorkerApp; url: string }> {
   const app = await createWorkerApp(options, parts)
   t.teardown(() => app.close())
