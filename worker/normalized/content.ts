@@ -63,6 +63,8 @@ export interface ToolResultPart {
   name?: string
   content: ContentPart[]
   isError: boolean
+  /** The client's protocol marks results that are errors: a wire without such a mark gets it in the text of the result. */
+  hasErrorFlag?: true
   /** Path of the result in the client's body, for the error that it cannot be placed. */
   path: string
   state?: ProviderState

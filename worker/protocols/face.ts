@@ -116,6 +116,8 @@ export interface ReadEmbeddings {
   /** The model as the client wrote it, where the response repeats it. */
   requestedModel?: string
   encoding: EmbeddingsEncoding
+  /** The length of a vector, where the client asks for one. */
+  dimensions?: number | undefined
   extraHeaders?: JsonObject | undefined
 }
 

@@ -4,6 +4,7 @@
 import type { ClientProtocol } from '../normalized/index.ts'
 import { completionsEmbeddingsFace } from './completions/client/embeddings.ts'
 import { completionsFace } from './completions/client/face.ts'
+import { chatCompatibleFace } from './completions/provider/face.ts'
 import { contentTokenCountFace } from './content/client/count-tokens.ts'
 import { batchEmbedContentsFace, embedContentFace } from './content/client/embeddings.ts'
 import { contentFace } from './content/client/face.ts'
@@ -42,7 +43,8 @@ export type EmbeddingsOperation = keyof typeof embeddingsFaces
 export type ProviderFaces = Readonly<Record<string, Readonly<Record<ApiMode, ProviderFace>>>>
 
 export const providerFaces: ProviderFaces = {
-  native: { v1: nativeV1Face, v2: nativeV2Face }
+  native: { v1: nativeV1Face, v2: nativeV2Face },
+  chat_compatible: { v1: chatCompatibleFace, v2: chatCompatibleFace }
 }
 
 /** Finds the face for a plan's kind and API mode. Raises an `Error` for an unregistered kind, which preflight refuses. */

@@ -32,14 +32,14 @@ export async function translateEmbeddings(
 ): Promise<TranslatedEmbeddings> {
   const { settings, faces } = environment
   const read = embeddingsFaces[job.operation].read(readJsonObject(job.bytes), job.context)
-  const { input, model, requestedModel, encoding, extraHeaders } = read
+  const { input, model, requestedModel, encoding, dimensions, extraHeaders } = read
   const plan = resolveEmbeddingsRoute({ model, requestedModel }, job.apiMode, settings.routes)
   admitRoute(plan, PROTOCOLS[job.operation])
   const { embeddings } = findProviderFace(faces, plan)
   if (embeddings === undefined) throw new GatewayError('unsupported_semantic', { param: 'model' })
   const texts = await readTexts(input, model ?? plan.upstreamModel, environment)
   const written = embeddings.write(
-    { model: plan.upstreamModel, input: texts },
+    { model: plan.upstreamModel, input: texts, ...(dimensions === undefined ? {} : { dimensions }) },
     settings.providerOptions[plan.profileId]
   )
   const { method, path, headers, body } = written

@@ -76,7 +76,7 @@ export const embeddingsParameters = {
   model: supported,
   encoding_format: { class: 'supported', note: 'base64 gives little-endian float32; anything else gives numbers.' },
   extra_headers: extraHeaders,
-  dimensions: ignored,
+  dimensions: providerDecides,
   user: ignored,
   extra_body: ignored,
   extra_query: extraQuery,

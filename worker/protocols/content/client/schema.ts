@@ -82,7 +82,7 @@ export const embedContentParameters = {
   extra_headers: extraHeaders,
   autoTruncate: ignored,
   model,
-  outputDimensionality: ignored,
+  outputDimensionality: providerDecides,
   taskType: ignored,
   title: ignored
 } as const satisfies ParameterTable
