@@ -116,6 +116,7 @@ function createRuntime(
   control.onRefreshWanted(() => catalog.warmUp())
   return {
     settings,
+    origin: profiles.origin,
     revisions: options.revisions,
     workerId: options.workerId,
     version,

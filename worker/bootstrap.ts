@@ -106,7 +106,10 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
       const { log } = runtimeLog
       // Computed from the received profiles: the supervisor compares it, so that no worker serves with another configuration.
       const revisions = { config: computeConfigRevision(message.profiles), matrix: matrixRevision }
-      const control = createControlChannel({ send }, { settings, catalog: message.catalog ?? undefined })
+      const control = createControlChannel(
+        { send },
+        { settings, profiles: message.profiles.profiles, catalog: message.catalog ?? undefined }
+      )
       const { createWorkerApp } = await options.loadApp()
       const fingerprintKey = Buffer.from(message.fingerprintKey, 'base64')
       const app = await createWorkerApp({

@@ -13,6 +13,7 @@ import {
 import { createWorkerAsker } from '../../shared/ipc/worker-requests.ts'
 import { createSlotPool, limitOf, type SlotSettings, slotLimitsFrom } from '../../shared/model-slots.ts'
 import { NATIVE_PROFILE_ID } from '../../shared/native-profile.ts'
+import type { ProviderProfile } from '../../shared/profile.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { CancelSignal } from '../performance/cancel-source.ts'
 import { readCatalogFailure, writeCatalogFailure } from './catalog-failure.ts'
@@ -28,8 +29,8 @@ export interface RefreshCatalogOptions {
 export type SlotGrant = (() => void) | null
 
 export interface ControlChannel {
-  /** Whether calls of this model need a slot. Most models have no limit, and their requests have nothing to wait for. */
-  isSlotLimited(key: string): boolean
+  /** How many concurrent calls this model may have; undefined where its requests have nothing to wait for, as for most models. */
+  slotLimit(key: string): number | undefined
   /**
    * Takes a host-wide slot for a model: resolves with a function that gives it back, or with null when the wait ended without one
    * (timeout, full queue, or `signal`). For a model without a limit no message is sent.
@@ -84,9 +85,13 @@ export interface RemoteControlChannel extends ControlChannel {
 /** The channel of a worker: requests go out through `send`, replies come in through `receive`. */
 export function createControlChannel(
   { send }: { send: (message: ChannelRequest) => void },
-  options: { settings: SlotSettings; catalog: CatalogSnapshot | undefined }
+  options: {
+    settings: SlotSettings
+    profiles: readonly ProviderProfile[]
+    catalog: CatalogSnapshot | undefined
+  }
 ): RemoteControlChannel {
-  const limits = slotLimitsFrom(options.settings)
+  const limits = slotLimitsFrom(options.settings, options.profiles)
   const asker = createWorkerAsker(send)
   const publishedListeners: Array<(snapshot: CatalogSnapshot) => void> = []
   const wantedListeners: Array<() => void> = []
@@ -152,12 +157,12 @@ export function createControlChannel(
     }
   }
 
-  const isSlotLimited = (key: string) => limitOf(limits, key) !== undefined
+  const slotLimit = (key: string) => limitOf(limits, key)
 
   return {
-    isSlotLimited,
+    slotLimit,
     async acquireSlot(key, signal) {
-      if (!isSlotLimited(key)) return releaseNothing
+      if (slotLimit(key) === undefined) return releaseNothing
       return signal.aborted ? null : waitForSlot(key, signal)
     },
     catalogSnapshot: () => snapshot,
@@ -181,12 +186,12 @@ export function createControlChannel(
 /** A channel for one process without a supervisor: a local slot pool and a local catalog record handle the same messages. */
 export function createLocalControlChannel(
   settings: SlotSettings,
-  dependencies: { nowMs: () => number } = { nowMs: Date.now }
+  { nowMs = Date.now, profiles = [] }: { nowMs?: () => number; profiles?: readonly ProviderProfile[] } = {}
 ): ControlChannel {
-  const slots = createSlotPool(slotLimitsFrom(settings))
+  const slots = createSlotPool(slotLimitsFrom(settings, profiles))
   const record = createCatalogRecord({
     providerProfileId: NATIVE_PROFILE_ID,
-    nowMs: dependencies.nowMs,
+    nowMs,
     publish: snapshot => reply({ kind: 'catalog-published', snapshot })
   })
   const ticket = ({ requestId }: { requestId: number }) => ({ owner: 0, requestId })
@@ -204,7 +209,7 @@ export function createLocalControlChannel(
   }
   const channel = createControlChannel(
     { send: message => handleMessage(handlers, createMessage(message), undefined) },
-    { settings, catalog: undefined }
+    { settings, profiles, catalog: undefined }
   )
   const reply = (message: ContentOf<SupervisorMessageFields, ChannelKind>) => channel.receive(createMessage(message))
   return channel

@@ -14,15 +14,15 @@ function createRemote() {
   const sent: WorkerMessageContent[] = []
   const channel = createControlChannel(
     { send: message => sent.push(message) },
-    { settings: limited, catalog: undefined }
+    { settings: limited, profiles: [], catalog: undefined }
   )
   return { sent, channel }
 }
 
 t.test('a model without a limit sends no message', async t => {
   const { channel, sent } = createRemote()
-  t.equal(channel.isSlotLimited('free'), false)
-  t.equal(channel.isSlotLimited('one'), true)
+  t.equal(channel.slotLimit('free'), undefined)
+  t.equal(channel.slotLimit('one'), 1)
   const release = await channel.acquireSlot('free', never)
   t.type(release, 'function')
   release?.()
@@ -158,7 +158,10 @@ t.test('listeners are called for a published snapshot and for a requested refres
 })
 
 t.test('a respawned worker has the catalog of its configure message', async t => {
-  const channel = createControlChannel({ send: () => undefined }, { settings: limited, catalog: snapshot })
+  const channel = createControlChannel(
+    { send: () => undefined },
+    { settings: limited, profiles: [], catalog: snapshot }
+  )
   t.same(channel.catalogSnapshot(), snapshot)
 })
 

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { systemClock } from '../../../shared/clock.ts'
+import type { ProfileSet } from '../../../shared/profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { type ControlChannel, createLocalControlChannel } from '../../../worker/control/control-channel.ts'
 import { planUpstreamHeaders } from '../../../worker/execution/upstream-headers.ts'
@@ -23,6 +24,8 @@ export type Handler = (request: FastifyRequest, reply: FastifyReply) => void | P
 
 export interface StartOptions {
   env?: Record<string, string>
+  /** Where the profiles come from: the settings unless given. */
+  origin?: ProfileSet['origin']
   /** Routes beside the system routes. */
   routes?: (app: FastifyInstance) => void
   control?: ControlChannel
@@ -47,6 +50,7 @@ export async function startApplication(t: Test, options: StartOptions = {}): Pro
   const observers = [...(await createObservers({ settings, log })), ...(options.observers ?? [])]
   const runtime = {
     settings,
+    origin: options.origin ?? ('settings' as const),
     log,
     observation: createObservation(observers, log),
     drainGate: createDrainGate(),
