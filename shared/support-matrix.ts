@@ -88,6 +88,11 @@ export function findCell(publicProtocol: PublicProtocol, providerKind: string): 
   return cellsByRoute.get(`${publicProtocol} ${providerKind}`)
 }
 
+/** Whether this build executes the kind for some client protocol: false only where the matrix blocks it for all of them. */
+export function isKindExecuted(providerKind: string): boolean {
+  return publicProtocols.some(publicProtocol => findCell(publicProtocol, providerKind)?.status !== 'blocked')
+}
+
 /** The row of a semantic. Every cell has all of them. */
 export function findRow(cell: SupportCell, semantic: SemanticName): SemanticRow {
   const row = cell.semantics.find(candidate => candidate.semantic === semantic)

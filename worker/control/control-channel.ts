@@ -1,5 +1,6 @@
 // The worker's requests to the supervisor while it serves: host-wide concurrency slots and the shared model catalog.
 import type { CatalogModels, CatalogSnapshot } from '../../shared/catalog.ts'
+import { type CatalogComposition, createDiscoveredComposition } from '../../shared/catalog-composition.ts'
 import { createCatalogRecord } from '../../shared/catalog-record.ts'
 import { writeCatalogReply } from '../../shared/ipc/catalog-reply.ts'
 import { handleMessage, type SupervisorMessageHandlers, type WorkerMessageHandlers } from '../../shared/ipc/handlers.ts'
@@ -12,7 +13,7 @@ import {
 } from '../../shared/ipc/messages.ts'
 import { createWorkerAsker } from '../../shared/ipc/worker-requests.ts'
 import { createSlotPool, limitOf, type SlotSettings, slotLimitsFrom } from '../../shared/model-slots.ts'
-import { NATIVE_PROFILE_ID } from '../../shared/native-profile.ts'
+import { NATIVE_PROFILE_ID, NATIVE_PROVIDER_KIND } from '../../shared/native-profile.ts'
 import type { ProviderProfile } from '../../shared/profile.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { CancelSignal } from '../performance/cancel-source.ts'
@@ -29,6 +30,8 @@ export interface RefreshCatalogOptions {
 export type SlotGrant = (() => void) | null
 
 export interface ControlChannel {
+  /** Whether every worker of the host has listened: before that the gateway is still starting. */
+  readonly isHostStarted: boolean
   /** How many concurrent calls this model may have; undefined where its requests have nothing to wait for, as for most models. */
   slotLimit(key: string): number | undefined
   /**
@@ -54,8 +57,9 @@ export interface ControlChannel {
   refreshCatalog(fetchModels: () => Promise<CatalogModels>, options: RefreshCatalogOptions): Promise<CatalogSnapshot>
 }
 
-/** The supervisor's messages about slots and the catalog. */
+/** The supervisor's messages about the start, slots and the catalog. */
 type ChannelKind =
+  | 'host-started'
   | 'slot-granted'
   | 'slot-refused'
   | 'catalog-lease'
@@ -89,13 +93,14 @@ export function createControlChannel(
     settings: SlotSettings
     profiles: readonly ProviderProfile[]
     catalog: CatalogSnapshot | undefined
+    isHostStarted: boolean
   }
 ): RemoteControlChannel {
   const limits = slotLimitsFrom(options.settings, options.profiles)
   const asker = createWorkerAsker(send)
   const publishedListeners: Array<(snapshot: CatalogSnapshot) => void> = []
   const wantedListeners: Array<() => void> = []
-  let snapshot = options.catalog
+  let { catalog: snapshot, isHostStarted } = options
   const running: { forced?: Promise<CatalogSnapshot> | undefined; unforced?: Promise<CatalogSnapshot> | undefined } = {}
 
   async function waitForSlot(key: string, signal: CancelSignal): Promise<SlotGrant> {
@@ -143,6 +148,9 @@ export function createControlChannel(
   }
 
   const handlers: SupervisorMessageHandlers<ChannelKind> = {
+    'host-started'() {
+      isHostStarted = true
+    },
     'slot-granted': asker.receive,
     'slot-refused': asker.receive,
     'catalog-lease': asker.receive,
@@ -160,6 +168,9 @@ export function createControlChannel(
   const slotLimit = (key: string) => limitOf(limits, key)
 
   return {
+    get isHostStarted() {
+      return isHostStarted
+    },
     slotLimit,
     async acquireSlot(key, signal) {
       if (slotLimit(key) === undefined) return releaseNothing
@@ -183,14 +194,24 @@ export function createControlChannel(
   }
 }
 
+/** What a gateway without a profile file shows. */
+const nativeComposition = createDiscoveredComposition({
+  profileId: NATIVE_PROFILE_ID,
+  providerKind: NATIVE_PROVIDER_KIND
+})
+
 /** A channel for one process without a supervisor: a local slot pool and a local catalog record handle the same messages. */
 export function createLocalControlChannel(
   settings: SlotSettings,
-  { nowMs = Date.now, profiles = [] }: { nowMs?: () => number; profiles?: readonly ProviderProfile[] } = {}
+  {
+    nowMs = Date.now,
+    composition = nativeComposition,
+    profiles = []
+  }: { nowMs?: () => number; composition?: CatalogComposition; profiles?: readonly ProviderProfile[] } = {}
 ): ControlChannel {
   const slots = createSlotPool(slotLimitsFrom(settings, profiles))
   const record = createCatalogRecord({
-    providerProfileId: NATIVE_PROFILE_ID,
+    composition,
     nowMs,
     publish: snapshot => reply({ kind: 'catalog-published', snapshot })
   })
@@ -209,7 +230,7 @@ export function createLocalControlChannel(
   }
   const channel = createControlChannel(
     { send: message => handleMessage(handlers, createMessage(message), undefined) },
-    { settings, profiles, catalog: undefined }
+    { settings, profiles, catalog: composition.initial, isHostStarted: true }
   )
   const reply = (message: ContentOf<SupervisorMessageFields, ChannelKind>) => channel.receive(createMessage(message))
   return channel

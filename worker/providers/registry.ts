@@ -56,16 +56,20 @@ export function createExecutors(options: ExecutorsOptions): Executors {
       })
     )
   }
+  let isClosed = false
   return {
+    isReady: profileId => !isClosed && pools.has(profileId),
     acquire(profileId, authorization) {
       const pool = pools.get(profileId)
       if (pool === undefined) throw new Error(`No profile has the id ${profileId}.`)
       return pool.acquire(authorization)
     },
     async close() {
+      isClosed = true
       await Promise.all([...pools.values()].map(pool => pool.close()))
     },
     async destroy() {
+      isClosed = true
       await Promise.all([...pools.values()].map(pool => pool.destroy()))
     }
   }

@@ -81,18 +81,19 @@ t.test('bridge 94: a second request beyond the limit is refused before its head,
   }
 })
 
-t.test('at the drain deadline streams and whole requests end, and every socket is closed', async t => {
-  const { app, ...gateway } = await startBridge(t, { profiles })
+t.test('at the drain deadline streams and whole requests end, and every upstream connection is closed', async t => {
   const silent = await startStub(() => undefined)
   t.teardown(() => silent.close())
-  const streams = await Promise.all(
-    families.map(family => openStream(gateway, family, 'hi', { model: 'bridge/a' }).then(response => response.body))
-  )
-  for (const stream of streams) await stream?.getReader().read()
+  const { app, ...gateway } = await startBridge(t, {
+    profiles: [...profiles, chatProfile('silent', silent.origin, { 'bridge/silent': 'm' })]
+  })
+  const streams = await Promise.all(families.map(family => openStream(gateway, family, 'hi', { model: 'bridge/a' })))
+  for (const stream of streams) await stream.body?.getReader().read()
+  const whole = families.map(family => askIn(gateway, family, 'hi', { model: 'bridge/silent' }))
+  await silent.arrived(families.length)
   app.startDraining()
   app.cancelActive()
   await app.whenIdle()
-  await app.close()
-  await waitUntil(() => provider.openSockets() === 0, 'no connection to the provider is left')
-  await app.close()
+  for (const response of await Promise.all(whole)) t.equal(response.status, 503)
+  await waitUntil(() => provider.openSockets() + silent.openSockets() === 0, 'no connection to a provider is left')
 })
