@@ -227,3 +227,28 @@ t.test('a large request is admitted in a thread as it is inline', async t => {
   t.equal(response.json.model, model)
   t.equal(threaded.lastBody().messages[0].content.length, text.length)
 })
+
+t.test('the reason of a refusal stands in the log, and no content of the request', async t => {
+  const logged = await startAdmission(
+    t,
+    ({ external }) => [
+      externalProfile(external, [
+        makeAlias('bridge/a', { features: without('text') }),
+        makeAlias('off', { enabled: false })
+      ])
+    ],
+    { env: { GATEWAY_ACCESS_LOG: 'true' } }
+  )
+  await askIn(logged, 'messages', 'hush-hush', { model })
+  await askIn(logged, 'messages', 'hush-hush', { model: 'off' })
+  await askIn(logged, 'messages', 'hush-hush', { model: 'nope' })
+  t.match(
+    logged.lines.filter(({ event }) => event === 'request_refused'),
+    [
+      { code: 'unsupported_semantic', reason_id: 'feature_not_declared:text' },
+      { code: 'unknown_model_alias', reason_id: 'alias_disabled' },
+      { code: 'unknown_model_alias', reason_id: 'alias_unknown' }
+    ]
+  )
+  t.notMatch(JSON.stringify(logged.lines), /hush/)
+})

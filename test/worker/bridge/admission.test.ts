@@ -248,6 +248,10 @@ check('responses', [
   [{ reasoning: { summary: 'detailed' } }, 'reasoning.summary'],
   [{ reasoning: { summary: 'auto' } }, 'ok'],
   [{ reasoning: { effort: 5 } }, 'invalid:reasoning.effort'],
+  [{ reasoning: { effort: 'high' }, reasoning_effort: 'low' }, 'invalid:reasoning_effort'],
+  [{ reasoning: { effort: 'high' }, reasoning_effort: 'high' }, 'ok'],
+  [{ store: 'yes' }, 'invalid:store'],
+  [{ metadata: 'x' }, 'invalid:metadata'],
   [{ previous_response_id: 'resp_a' }, 'previous_response_id'],
   [{ conversation: 'c' }, 'conversation'],
   [{ background: true }, 'background'],
@@ -295,7 +299,9 @@ check('messages', [
   [{ system: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }] }, 'ok'],
   [{ messages: [user, toolUse, toolResult('x')] }, 'ok'],
   [{ messages: [user, toolUse, toolResult([{ type: 'text', text: 'x' }])] }, 'ok'],
-  [{ messages: [user, toolUse, toolResult([{ type: 'image', source }])] }, 'messages[2].content[0].content[0]'],
+  [{ messages: [user, toolUse, toolResult([{ type: 'image', source }])] }, 'ok'],
+  [{ messages: [user, toolUse, toolResult([{ type: 'document', source }])] }, 'messages[2].content[0].content[0].type'],
+  [{ messages: [{ role: 'assistant', content: [{ type: 'image', source }] }] }, 'messages[0].content[0].type'],
   [blocks({ type: 'image', source }), 'ok'],
   [blocks({ type: 'image', source: { type: 'url', url: 'https://a.test/a.png' } }), 'ok'],
   [blocks({ type: 'image', source: { type: 'file', file_id: 'f' } }), 'messages[0].content[0]'],
@@ -488,6 +494,12 @@ check('completions', [
   [{ messages: [user, assistantCall, { role: 'function', name: 'f', content: 'x' }] }, 'messages[2].role'],
   [{ messages: [user, assistantCall, { role: 'tool', content: 'x' }] }, 'messages[2].tool_call_id'],
   [{ messages: [{ ...user, attachments: ['f'] }] }, 'messages[0].attachments'],
+  [
+    {
+      messages: [user, assistantCall, { ...toolMessage, content: [{ type: 'image_url', image_url: { url: image } }] }]
+    },
+    'messages[2].content[0]'
+  ],
   [{ stream_options: { include_usage: true } }, 'ok'],
   [{ stream_options: { include_obfuscation: true } }, 'stream_options.include_obfuscation'],
   [
