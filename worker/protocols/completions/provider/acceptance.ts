@@ -4,6 +4,7 @@
 import type { ProviderAcceptance } from '../../../normalized/index.ts'
 
 export const chatCompatibleAcceptance: ProviderAcceptance = Object.freeze({
+  unexpressed: 'refused',
   features: Object.freeze({
     topK: 'refused',
     seed: 'sent',
