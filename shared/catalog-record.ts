@@ -5,10 +5,11 @@ import {
   type CatalogFailure,
   type CatalogModels,
   type CatalogSnapshot,
-  createCatalogSnapshot,
   isFresh,
-  markStale
+  markStale,
+  needsDiscovery
 } from './catalog.ts'
+import type { CatalogComposition } from './catalog-composition.ts'
 
 /** First and longest pause after a failed discovery. A forced request does not wait for it. */
 const BACKOFF_FIRST_MS = 1_000
@@ -43,7 +44,8 @@ export interface CatalogRecord {
 }
 
 export interface CatalogRecordDependencies {
-  readonly providerProfileId: string
+  /** How the catalog follows from what was discovered. */
+  readonly composition: CatalogComposition
   readonly nowMs: () => number
   /** Called with each snapshot that replaces the current one. */
   readonly publish: (snapshot: CatalogSnapshot) => void
@@ -60,8 +62,8 @@ export function catalogBackoffMs(failureCount: number): number {
 }
 
 export function createCatalogRecord(dependencies: CatalogRecordDependencies): CatalogRecord {
-  const { nowMs, providerProfileId } = dependencies
-  let snapshot: CatalogSnapshot | undefined
+  const { nowMs, composition } = dependencies
+  let snapshot = composition.initial
   let lease: Request | undefined
   let waiting: Request[] = []
   let failureCount = 0
@@ -73,6 +75,7 @@ export function createCatalogRecord(dependencies: CatalogRecordDependencies): Ca
   }
 
   function canServeWithoutDiscovery(current: CatalogSnapshot, force: boolean): boolean {
+    if (!needsDiscovery(current)) return true
     return !force && (isFresh(current, nowMs()) || (failureCount > 0 && nowMs() < nextAttemptAtMs))
   }
 
@@ -102,7 +105,7 @@ export function createCatalogRecord(dependencies: CatalogRecordDependencies): Ca
       const requests = endLease(ticket)
       if (requests.length === 0) return
       failureCount = 0
-      const next = createCatalogSnapshot(models, { providerProfileId, nowMs: nowMs() })
+      const next = composition.compose(models, nowMs())
       publish(next)
       for (const request of requests) request.sendReply({ kind: 'result', snapshot: next })
     },

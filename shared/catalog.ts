@@ -1,7 +1,6 @@
 // The shared model catalog: the entries read from an upstream model list, and the snapshot of them that every worker shows
 // (bridge contract, 6.1, 6.2).
-import type { JsonObject, JsonValue } from './json.ts'
-import { NATIVE_PROVIDER_KIND } from './native-profile.ts'
+import { compareCodePoints, type JsonObject, type JsonValue } from './json.ts'
 import { revisionOf } from './revision.ts'
 import type { ProviderKind } from './support-matrix.ts'
 
@@ -14,6 +13,8 @@ export const CATALOG_DISCOVERY_TIMEOUT_MS = 5_000
 /** Largest accepted inventory; a larger one counts as a failed discovery. */
 export const CATALOG_MODELS_MAX = 1024
 export const CATALOG_SERIALIZED_BYTES_MAX = 2 * 1024 * 1024
+/** Longest id, owner or type: the longest text that a machine document may hold. */
+const TEXT_CHARACTERS_MAX = 512
 /** Metadata nested deeper than this is cut, so that a hostile document cannot exhaust the stack. */
 const METADATA_DEPTH_MAX = 8
 
@@ -35,26 +36,39 @@ export interface CatalogModels {
   readonly duplicateCount: number
 }
 
+/** What a profile file declares about a model that no provider describes. */
+export interface DeclaredModel {
+  /** In tokens. */
+  readonly inputTokenLimit?: number
+  /** In tokens. */
+  readonly outputTokenLimit?: number
+  /** False when the profile switches token counting off. */
+  readonly canCountTokens: boolean
+}
+
 export interface CatalogModel extends CatalogEntry {
   readonly providerKind: ProviderKind
   readonly providerProfileId: string
-  /** RFC 3339 UTC. */
+  /** RFC 3339 UTC: of the discovery, or of the start for an alias that only the profile file describes. */
   readonly discoveredAt: string
   readonly stale: boolean
   readonly inventoryRevision: string
+  /** Only of an alias that only the profile file describes. */
+  readonly declared?: DeclaredModel
 }
 
 export interface CatalogSnapshot {
   readonly schemaVersion: typeof CATALOG_SCHEMA_VERSION
   readonly providerProfileId: string
   readonly inventoryRevision: string
-  /** RFC 3339 UTC. */
+  /** RFC 3339 UTC, or `process-startup` for a catalog that only the profile file fills. */
   readonly discoveredAt: string
-  /** RFC 3339 UTC. */
+  /** RFC 3339 UTC, or `process-restart`. */
   readonly expiresAt: string
   readonly stale: boolean
-  readonly source: 'provider_api' | 'stale_cache'
-  /** In upstream order. */
+  /** `profile_file`: never discovered, never out of date. */
+  readonly source: 'provider_api' | 'stale_cache' | 'profile_file'
+  /** Discovered models in upstream order, then aliases by name. */
   readonly models: readonly CatalogModel[]
 }
 
@@ -83,7 +97,7 @@ export class CatalogError extends Error {
 }
 
 /**
- * Reads the `data` list of an upstream model response. Entries without an id are skipped, and only the first of entries with equal
+ * Reads the `data` list of an upstream model response. Entries without a usable id are skipped, and only the first of entries with equal
  * ids is kept; both are counted. Throws `CatalogError` when the list exceeds its bounds, or has items of which none is valid.
  */
 export function readCatalogModels(list: unknown): CatalogModels {
@@ -109,12 +123,12 @@ export function readCatalogModels(list: unknown): CatalogModels {
   return models
 }
 
-/** Turns discovered entries into the snapshot to publish. `nowMs` is the time of discovery in milliseconds since the epoch. */
+/** Turns the discovered entries of a profile into a snapshot. `nowMs` is the time of discovery in milliseconds since the epoch. */
 export function createCatalogSnapshot(
   models: CatalogModels,
-  options: { providerProfileId: string; nowMs: number }
+  options: { providerProfileId: string; providerKind: ProviderKind; nowMs: number }
 ): CatalogSnapshot {
-  const { providerProfileId, nowMs } = options
+  const { providerProfileId, providerKind, nowMs } = options
   const inventoryRevision = computeInventoryRevision(models.entries, providerProfileId)
   const discoveredAt = new Date(nowMs).toISOString()
   return {
@@ -127,7 +141,7 @@ export function createCatalogSnapshot(
     source: 'provider_api',
     models: models.entries.map(entry => ({
       ...entry,
-      providerKind: NATIVE_PROVIDER_KIND,
+      providerKind,
       providerProfileId,
       discoveredAt,
       stale: false,
@@ -146,15 +160,21 @@ export function markStale(snapshot: CatalogSnapshot): CatalogSnapshot {
   }
 }
 
-/** Whether a snapshot may be shown without a new discovery: it is not stale, and its expiry time is in the future. */
+/** Whether a snapshot may be shown without a new discovery: it needs none, or it is not stale and its expiry time is in the future. */
 export function isFresh(snapshot: CatalogSnapshot | undefined, nowMs: number): snapshot is CatalogSnapshot {
-  return snapshot !== undefined && !snapshot.stale && nowMs < Date.parse(snapshot.expiresAt)
+  if (snapshot === undefined) return false
+  return !needsDiscovery(snapshot) || (!snapshot.stale && nowMs < Date.parse(snapshot.expiresAt))
+}
+
+/** False for a catalog that only the profile file fills: no refresh can change it. */
+export function needsDiscovery(snapshot: CatalogSnapshot): boolean {
+  return snapshot.source !== 'profile_file'
 }
 
 /** Hash of the inventory's content without times, so that equal inventories have equal revisions in every process. */
 export function computeInventoryRevision(entries: readonly CatalogEntry[], providerProfileId: string): string {
   const models = [...entries]
-    .sort((left, right) => (left.id < right.id ? -1 : 1))
+    .sort((left, right) => compareCodePoints(left.id, right.id))
     .map(entry => ({
       available: entry.available,
       deprecated: entry.deprecated,
@@ -177,7 +197,7 @@ function readEntry(item: unknown): CatalogEntry | undefined {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) return undefined
   const members = new Map<string, unknown>(Object.entries(item))
   const id = members.get('id')
-  if (typeof id !== 'string' || id === '') return undefined
+  if (typeof id !== 'string' || id === '' || id.length > TEXT_CHARACTERS_MAX) return undefined
   const providerMetadata: Record<string, JsonValue> = {}
   for (const [name, value] of members) {
     if (NAMED_MEMBERS.has(name) || isSensitiveName(name)) continue
@@ -195,7 +215,7 @@ function readEntry(item: unknown): CatalogEntry | undefined {
 }
 
 function textOrNull(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null
+  return typeof value === 'string' && value !== '' && value.length <= TEXT_CHARACTERS_MAX ? value : null
 }
 
 function keepMetadata(value: unknown, depth: number): JsonValue | undefined {

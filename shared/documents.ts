@@ -2,7 +2,8 @@
 // 5.1 to 5.3).
 import { z } from 'zod'
 import type { CatalogSnapshot } from './catalog.ts'
-import { compareCodePoints, type JsonObject, type JsonValue } from './json.ts'
+import { compareCodePoints, type JsonObject } from './json.ts'
+import { machineText, revision, validated } from './machine-document.ts'
 import {
   computeConfigRevision,
   computeProfileRevision,
@@ -11,23 +12,6 @@ import {
   writeAlias
 } from './profile.ts'
 import type { StartupError } from './startup-error.ts'
-
-/** Member names that no machine document may have at any depth, so that no builder can leak content or credentials. */
-const FORBIDDEN_MEMBERS = new Set([
-  'api_key',
-  'authorization',
-  'content',
-  'credential',
-  'credential_value',
-  'prompt',
-  'request_body',
-  'response_body',
-  'secret',
-  'tool_arguments'
-])
-
-const machineText = z.string().min(1).max(512)
-const revision = z.string().regex(/^sha256:[0-9a-f]{64}$/)
 
 const inspectDocument = z.strictObject({
   schema_version: z.literal('gateway.inspect.v1'),
@@ -185,19 +169,4 @@ export function listNotReadyReasons(facts: ReadinessFacts): string[] {
   if (!facts.areAdaptersReady) reasons.push('provider_clients_not_ready')
   if (facts.catalog === undefined) reasons.push('model_inventory_unavailable')
   return reasons
-}
-
-/** Returns the document. Throws when it breaks its schema or has a forbidden member: an internal error, no client can cause it. */
-function validated<Document>(schema: z.ZodType<Document>, document: JsonValue): Document {
-  assertNoForbiddenMembers(document)
-  return schema.parse(document)
-}
-
-/** Throws when a member of a machine document, at any depth, has a name reserved for content or credentials. */
-export function assertNoForbiddenMembers(value: JsonValue): void {
-  if (typeof value !== 'object' || value === null) return
-  for (const [name, member] of Object.entries(value)) {
-    if (FORBIDDEN_MEMBERS.has(name)) throw new Error(`A machine document must not have a member named ${name}.`)
-    assertNoForbiddenMembers(member)
-  }
 }

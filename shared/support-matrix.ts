@@ -1,8 +1,9 @@
 // The support matrix of this build: 16 cells of client protocol and provider kind, each with its semantics and their evidence
-// (bridge contract, section 5.5). The data describes what is built and proven, not what is planned.
+// (bridge contract, section 5.5). `support-cells.ts` says what is built.
 import type { JsonObject } from './json.ts'
 import { compareCodePoints } from './json.ts'
 import { revisionOf } from './revision.ts'
+import { type BuiltProvider, builtProviders, clientVersionWindows, type Treatment } from './support-cells.ts'
 
 export const publicProtocols = [
   'anthropic_messages',
@@ -65,85 +66,39 @@ export interface SupportCell {
   readonly semantics: readonly SemanticRow[]
 }
 
-/** The client software that the tests run against each client protocol. */
-const clientVersionWindows: Readonly<Record<PublicProtocol, string>> = {
-  anthropic_messages: 'anthropic-node==1.12.0',
-  gemini_generate_content: 'google-genai-node==3.1.0',
-  openai_chat_completions: 'openai-node==7.57.0',
-  openai_responses: 'openai-node==7.57.0'
-}
-
-type Disposition = SemanticRow['disposition']
-
-/** How this build treats a semantic; `not_in_public_protocol` when the client protocol does not have it. */
-type Treatment = Disposition | 'not_in_public_protocol'
-
-/** The treatments on the native upstream. All four client protocols share them because one pipeline serves them. */
-const nativeTreatments: Readonly<Record<SemanticName, Treatment>> = {
-  cancellation: 'exact',
-  disconnect: 'exact',
-  files_and_images: 'conditional',
-  hosted_and_provider_native_tools: 'conditional',
-  malformed_upstream_stream: 'exact',
-  multimodal_inputs: 'conditional',
-  parallel_tool_calls: 'conditional',
-  previous_response_state: 'not_in_public_protocol',
-  reasoning_controls_and_summaries: 'conditional',
-  roles: 'exact',
-  safety_and_refusal: 'conditional',
-  stop_reasons: 'exact',
-  stream_lifecycle: 'exact',
-  structured_output_json_schema: 'conditional',
-  timeout: 'exact',
-  tool_choice: 'exact',
-  tool_definitions_and_call_ids: 'exact',
-  tool_results: 'exact',
-  usage_cache_tokens: 'exact',
-  usage_input_output_tokens: 'exact',
-  usage_reasoning_tokens: 'unsupported'
-}
-
-interface NativeCell {
-  readonly reasonId: string
-  /** The test suites that prove the cell, in `test/end-to-end` and `test/conformance`. */
-  readonly evidenceIds: readonly string[]
-  readonly treatments: Readonly<Record<SemanticName, Treatment>>
-}
-
-/** The cells that this build can execute, by client protocol. */
-const nativeCells: Readonly<Record<PublicProtocol, NativeCell>> = {
-  anthropic_messages: {
-    reasonId: 'cross_protocol_route',
-    evidenceIds: ['CLIENT-ANTHROPIC-SDK', 'CONFORMANCE-MESSAGES'],
-    treatments: nativeTreatments
-  },
-  gemini_generate_content: {
-    reasonId: 'cross_protocol_route',
-    evidenceIds: ['CLIENT-GOOGLE-GENAI-SDK', 'CONFORMANCE-CONTENT'],
-    treatments: nativeTreatments
-  },
-  openai_chat_completions: {
-    reasonId: 'baseline_native_chat_conformance',
-    evidenceIds: ['CLIENT-OPENAI-SDK', 'CONFORMANCE-COMPLETIONS'],
-    treatments: nativeTreatments
-  },
-  openai_responses: {
-    reasonId: 'normalized_responses_parity_incomplete',
-    evidenceIds: ['CLIENT-OPENAI-RESPONSES', 'CONFORMANCE-RESPONSES'],
-    treatments: { ...nativeTreatments, previous_response_state: 'conditional' }
-  }
-}
-
 /** The 16 cells of this build, in published order. */
 export const supportMatrix: readonly SupportCell[] = Object.freeze(
   publicProtocols.flatMap(publicProtocol =>
-    PROVIDER_KINDS.map(upstreamProvider =>
-      upstreamProvider === 'native'
-        ? createNativeCell(publicProtocol)
-        : createBlockedCell(publicProtocol, upstreamProvider)
-    )
+    PROVIDER_KINDS.map(upstreamProvider => {
+      const built = builtProviders[upstreamProvider]
+      return built === undefined
+        ? createBlockedCell(publicProtocol, upstreamProvider)
+        : createBuiltCell(publicProtocol, upstreamProvider, built)
+    })
   )
 )
+
+const cellsByRoute = new Map(supportMatrix.map(cell => [`${cell.publicProtocol} ${cell.upstreamProvider}`, cell]))
+
+/**
+ * The cell of a client protocol and a provider kind. A kind that the matrix does not list, such as one that only tests register, has no
+ * cell: nothing is published about it.
+ */
+export function findCell(publicProtocol: PublicProtocol, providerKind: string): SupportCell | undefined {
+  return cellsByRoute.get(`${publicProtocol} ${providerKind}`)
+}
+
+/** Whether this build executes the kind for some client protocol: false only where the matrix blocks it for all of them. */
+export function isKindExecuted(providerKind: string): boolean {
+  return publicProtocols.some(publicProtocol => findCell(publicProtocol, providerKind)?.status !== 'blocked')
+}
+
+/** The row of a semantic. Every cell has all of them. */
+export function findRow(cell: SupportCell, semantic: SemanticName): SemanticRow {
+  const row = cell.semantics.find(candidate => candidate.semantic === semantic)
+  if (row === undefined) throw new Error(`The cell has no row for ${semantic}.`)
+  return row
+}
 
 /** Revision of the matrix of this build; it changes only between builds. */
 export const matrixRevision: string = computeMatrixRevision(supportMatrix)
@@ -198,21 +153,25 @@ export function createBlockedCell(
   }
 }
 
-function createNativeCell(publicProtocol: PublicProtocol): SupportCell {
-  const { reasonId, evidenceIds, treatments } = nativeCells[publicProtocol]
+function createBuiltCell(
+  publicProtocol: PublicProtocol,
+  upstreamProvider: ProviderKind,
+  { providerVersionWindow, cells }: BuiltProvider
+): SupportCell {
+  const { reasonId, evidenceIds, treatments } = cells[publicProtocol]
   return {
     publicProtocol,
-    upstreamProvider: 'native',
+    upstreamProvider,
     status: 'technical_preview',
     reasonIds: [reasonId],
     evidenceIds,
     clientVersionWindow: clientVersionWindows[publicProtocol],
-    providerVersionWindow: 'native-rest-v1-v2',
-    semantics: semanticNames.map(semantic => createNativeRow(semantic, treatments[semantic], evidenceIds))
+    providerVersionWindow,
+    semantics: semanticNames.map(semantic => createRow(semantic, treatments[semantic], evidenceIds))
   }
 }
 
-function createNativeRow(semantic: SemanticName, treatment: Treatment, evidenceIds: readonly string[]): SemanticRow {
+function createRow(semantic: SemanticName, treatment: Treatment, evidenceIds: readonly string[]): SemanticRow {
   switch (treatment) {
     case 'exact':
       return {

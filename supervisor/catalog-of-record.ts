@@ -6,12 +6,12 @@ import {
   type CatalogModels,
   type CatalogSnapshot
 } from '../shared/catalog.ts'
+import type { CatalogComposition } from '../shared/catalog-composition.ts'
 import { type CatalogTicket, catalogBackoffMs, createCatalogRecord } from '../shared/catalog-record.ts'
 import { writeCatalogReply } from '../shared/ipc/catalog-reply.ts'
 import type { MessageSender, WorkerMessageHandlers } from '../shared/ipc/handlers.ts'
 import type { SupervisorMessageContent } from '../shared/ipc/messages.ts'
 import type { Logger } from '../shared/logging.ts'
-import { NATIVE_PROFILE_ID } from '../shared/native-profile.ts'
 
 /** How much later than its own bound a worker may report before its lease counts as failed. */
 const LEASE_MARGIN_MS = 2_000
@@ -34,7 +34,10 @@ export interface CatalogOfRecord {
   readonly handlers: WorkerMessageHandlers<'catalog-refresh' | 'catalog-fetched' | 'catalog-failed', MessageSender>
   /** Drops the requests of a worker process that has exited and passes its lease on. */
   releaseOwner(owner: number): void
-  /** Asks workers for a discovery until the first success: at once, then after 1, 2, 4, up to 30 seconds. */
+  /**
+   * Asks workers for a discovery until the first success: at once, then after 1, 2, 4, up to 30 seconds. A catalog that needs no discovery
+   * counts as filled at once.
+   */
   startWarmUp(): void
   close(): void
 }
@@ -46,13 +49,13 @@ export interface CatalogOfRecordDependencies {
   readonly broadcast: (message: SupervisorMessageContent) => void
   /** A worker that is ready, in turn; undefined when none is. */
   readonly nextReadyOwner: () => number | undefined
-  /** Called after the first success. */
+  /** Called once, when the catalog is filled for the first time. */
   readonly onFilled: () => void
 }
 
 export function createCatalogOfRecord(
   dependencies: CatalogOfRecordDependencies,
-  options: { upstreamTimeoutMs: number }
+  options: { composition: CatalogComposition; upstreamTimeoutMs: number }
 ): CatalogOfRecord {
   const { log, send } = dependencies
   const leaseTimeoutMs = Math.max(CATALOG_DISCOVERY_TIMEOUT_MS, options.upstreamTimeoutMs) + LEASE_MARGIN_MS
@@ -65,7 +68,7 @@ export function createCatalogOfRecord(
   let loggedFailure: string | undefined
 
   const record = createCatalogRecord({
-    providerProfileId: NATIVE_PROFILE_ID,
+    composition: options.composition,
     nowMs: dependencies.nowMs,
     publish(snapshot) {
       dependencies.broadcast({ kind: 'catalog-published', snapshot })
@@ -74,12 +77,16 @@ export function createCatalogOfRecord(
         { event: 'catalog_published', models: models.length, inventory_revision: inventoryRevision, stale },
         'Model catalog published'
       )
-      if (isFilled) return
-      isFilled = true
-      clearTimeout(warmUpTimer)
-      dependencies.onFilled()
+      reportFilled()
     }
   })
+
+  function reportFilled(): void {
+    if (isFilled) return
+    isFilled = true
+    clearTimeout(warmUpTimer)
+    dependencies.onFilled()
+  }
 
   function endLease(): void {
     clearTimeout(lease?.timer)
@@ -151,7 +158,8 @@ export function createCatalogOfRecord(
       record.releaseOwner(owner)
     },
     startWarmUp() {
-      if (!isFilled && warmUpTimer === undefined) warmUp()
+      if (record.current() !== undefined) reportFilled()
+      else if (warmUpTimer === undefined) warmUp()
     },
     close() {
       endLease()

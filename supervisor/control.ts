@@ -1,4 +1,5 @@
 // Feeds the lifecycle with the events of the fleet, the timers and the operator, and applies the effects that it returns.
+import { createCatalogComposition } from '../shared/catalog-composition.ts'
 import type { ListenOptions } from '../shared/ipc/messages.ts'
 import type { RuntimeLog } from '../shared/logging.ts'
 import { writeTransferredCredentials, writeTransferredSettings } from '../shared/settings/transfer.ts'
@@ -78,7 +79,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
   }
 
   const send: Fleet['send'] = (owner, message) => fleet.send(owner, message)
-  const broker = createConcurrencyBroker({ send }, settings)
+  const broker = createConcurrencyBroker({ send }, settings, profiles.profiles)
   const catalog = createCatalogOfRecord(
     {
       log,
@@ -88,7 +89,10 @@ export function startControl(dependencies: ControlDependencies, options: Control
       nextReadyOwner: () => fleet.nextReadyOwner(),
       onFilled: () => dispatch({ kind: 'catalog-filled' })
     },
-    { upstreamTimeoutMs: settings.upstream.timeout * 1000 }
+    {
+      composition: createCatalogComposition(profiles, { configRevision: revisions.config, startedAtMs: Date.now() }),
+      upstreamTimeoutMs: settings.upstream.timeout * 1000
+    }
   )
   const transferredSettings = writeTransferredSettings(settings)
   const transferredCredentials = writeTransferredCredentials(credentials)
@@ -123,7 +127,8 @@ export function startControl(dependencies: ControlDependencies, options: Control
         fingerprintKey: options.fingerprintKey,
         listen: options.listen,
         isQuiet: options.isQuiet,
-        catalog: catalog.current() ?? null
+        catalog: catalog.current() ?? null,
+        isHostStarted: state.phase === 'live'
       })
     }
   )
@@ -189,6 +194,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
         fleet.start()
         break
       case 'announce-startup':
+        fleet.broadcast({ kind: 'host-started' })
         log.info({ event: 'startup_complete' }, 'Application startup complete')
         break
       case 'announce-shutdown':

@@ -238,7 +238,8 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
       if (member !== undefined) post(member, message)
     },
     broadcast(message) {
-      for (const member of ready()) post(member, message)
+      // Also to a worker that is still loading: what it misses after its configuration it would never learn.
+      for (const member of running()) post(member, message)
     },
     nextReadyOwner() {
       const candidates = ready()

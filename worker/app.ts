@@ -2,12 +2,12 @@
 import { setTimeout } from 'node:timers/promises'
 import { systemClock } from '../shared/clock.ts'
 import type { Logger } from '../shared/logging.ts'
-import { NATIVE_PROFILE_ID } from '../shared/native-profile.ts'
 import type { ProfileCredentials, ProfileSet } from '../shared/profile.ts'
 import type { Settings } from '../shared/settings.ts'
 import { createRouteTable } from './bridge/route-table.ts'
 import type { ControlChannel } from './control/control-channel.ts'
 import { createCatalogReader } from './execution/catalog.ts'
+import { createReadinessReader } from './execution/readiness.ts'
 import { createApplication } from './http/application.ts'
 import { createDrainGate } from './http/drain-gate.ts'
 import { createFingerprint } from './http/fingerprint.ts'
@@ -93,8 +93,8 @@ function createRuntime(
   { faces, kinds }: WorkerAppParts,
   observation: Observation | undefined
 ): WorkerRuntime {
-  const { settings, profiles, credentials, control, fingerprintKey, log, version } = options
-  const routes = createRouteTable(profiles, settings)
+  const { settings, profiles, credentials, revisions, control, fingerprintKey, log, version } = options
+  const routes = createRouteTable(profiles, settings, revisions.config)
   const translator = createTranslator({
     settings: { routes, providerOptions: readProviderOptions({ profiles, kinds, settings }) },
     faces,
@@ -111,23 +111,26 @@ function createRuntime(
     log,
     version
   })
-  const profileId = routes.dynamic?.profileId ?? NATIVE_PROFILE_ID
-  const catalog = createCatalogReader({ control, executors, profileId, log })
+  const catalog = createCatalogReader({ control, executors, profiles, log })
   control.onRefreshWanted(() => catalog.warmUp())
+  const drainGate = createDrainGate()
   return {
     settings,
-    revisions: options.revisions,
+    profiles,
+    origin: profiles.origin,
+    revisions,
     workerId: options.workerId,
     version,
     log,
     control,
-    drainGate: createDrainGate(),
+    drainGate,
     fingerprint: createFingerprint(fingerprintKey),
     routes,
     faces,
     executors,
     observation,
     catalog,
+    readReadiness: createReadinessReader({ profiles, revisions, control, executors, drainGate }),
     translator,
     clock: systemClock
   }

@@ -31,11 +31,6 @@ export interface WorkerProcessOptions {
   readonly loadApp: () => Promise<{ createWorkerApp: CreateWorkerApp }>
 }
 
-interface Running {
-  readonly app: WorkerApp
-  readonly control: RemoteControlChannel
-}
-
 /** Runs this process as a worker of the supervisor that forked it. Settings arrive only by message, never from the environment. */
 export function runWorkerProcess(options: WorkerProcessOptions): void {
   if (process.send === undefined) {
@@ -44,24 +39,27 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
     return
   }
   let runtimeLog: RuntimeLog | undefined
-  let running: Running | undefined
+  /** Exists from the configuration on: what the supervisor publishes while the application loads must not be lost. */
+  let control: RemoteControlChannel | undefined
+  let app: WorkerApp | undefined
   let isConfigured = false
   let droppedMessages = 0
 
-  const toChannel = (message: ChannelMessage) => running?.control.receive(message)
+  const toChannel = (message: ChannelMessage) => control?.receive(message)
   const handlers: SupervisorMessageHandlers = {
     configure(message) {
       if (!isConfigured) void start(message)
       isConfigured = true
     },
     drain() {
-      if (running !== undefined) drain(running.app)
+      if (app !== undefined) drain(app)
     },
     'close-listener': () => void closeListener(),
-    cancel: () => running?.app.cancelActive(),
+    cancel: () => app?.cancelActive(),
     close: () => void close(),
     'reopen-log': () => runtimeLog?.reopen(),
     ping: ({ nonce }) => send({ kind: 'pong', nonce }),
+    'host-started': toChannel,
     'slot-granted': toChannel,
     'slot-refused': toChannel,
     'catalog-lease': toChannel,
@@ -106,10 +104,13 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
       const { log } = runtimeLog
       // Computed from the received profiles: the supervisor compares it, so that no worker serves with another configuration.
       const revisions = { config: computeConfigRevision(message.profiles), matrix: matrixRevision }
-      const control = createControlChannel({ send }, { settings, catalog: message.catalog ?? undefined })
+      const { isHostStarted } = message
+      const catalog = message.catalog ?? undefined
+      const { profiles } = message.profiles
+      control = createControlChannel({ send }, { settings, profiles, catalog, isHostStarted })
       const { createWorkerApp } = await options.loadApp()
       const fingerprintKey = Buffer.from(message.fingerprintKey, 'base64')
-      const app = await createWorkerApp({
+      const created = await createWorkerApp({
         settings,
         profiles: message.profiles,
         credentials,
@@ -120,8 +121,8 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
         log,
         version
       })
-      running = { app, control }
-      const address = await app.listen(message.listen)
+      app = created
+      const address = await created.listen(message.listen)
       send({ kind: 'worker-ready', revisions, address })
     } catch (error) {
       runtimeLog?.log.error({ event: 'worker_start_failed', err: error }, 'A worker could not start')
@@ -129,26 +130,26 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
     }
   }
 
-  function drain(app: WorkerApp): void {
-    app.startDraining()
-    send({ kind: 'drain-acknowledged', activeRequests: app.activeRequests })
+  function drain(draining: WorkerApp): void {
+    draining.startDraining()
+    send({ kind: 'drain-acknowledged', activeRequests: draining.activeRequests })
     const progress = setInterval(() => {
-      send({ kind: 'drain-progress', activeRequests: app.activeRequests })
+      send({ kind: 'drain-progress', activeRequests: draining.activeRequests })
     }, PROGRESS_INTERVAL_MS)
-    void app.whenIdle().then(() => {
+    void draining.whenIdle().then(() => {
       clearInterval(progress)
       send({ kind: 'drained' })
     })
   }
 
   async function closeListener(): Promise<void> {
-    await running?.app.closeListener()
+    await app?.closeListener()
     send({ kind: 'listener-closed' })
   }
 
   async function close(): Promise<void> {
-    await running?.app.close()
-    running?.control.close()
+    await app?.close()
+    control?.close()
     await runtimeLog?.drained()
     send({ kind: 'closed' }, () => process.exit(EXIT_CLEAN))
   }

@@ -9,9 +9,9 @@
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type ComparedTargets, compareBuilds } from './builds.ts'
-import { judgeGoals } from './goals.ts'
+import { judgeBridge, judgeGoals } from './goals.ts'
 import { measureIsolation } from './isolation.ts'
-import { type Scenario, scenarios } from './scenarios.ts'
+import { bridgeScenarios, type Scenario, scenarios } from './scenarios.ts'
 import { startTargets, type Target, type Targets } from './targets.ts'
 
 const { values: flags } = parseArgs({
@@ -34,13 +34,17 @@ if (flags.isolation) {
 const isComparison = flags.against !== undefined
 const starts = flags.quick ? 2 : isComparison ? 8 : 4
 const rounds = flags.quick ? 4 : isComparison ? 8 : 12
-const measured: Scenario[] = flags.quick
-  ? scenarios.map(one => ({
-      ...one,
-      warmUpRequests: Math.ceil(one.warmUpRequests / 8),
-      requests: Math.ceil(one.requests / 2)
-    }))
-  : scenarios
+const measured = shorten(scenarios)
+
+/** For a quick run, shorter ones. */
+function shorten<One extends Omit<Scenario, 'familyRatioMax'>>(all: One[]): One[] {
+  if (!flags.quick) return all
+  return all.map(one => ({
+    ...one,
+    warmUpRequests: Math.ceil(one.warmUpRequests / 8),
+    requests: Math.ceil(one.requests / 2)
+  }))
+}
 
 const products = flags.against === undefined ? { product: root } : { old: resolve(flags.against), new: root }
 /** How often the products are started anew for figures that are still noisy. */
@@ -53,7 +57,12 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 async function start(): Promise<Targets> {
-  targets = await startTargets({ starts, products, hasRelay: !isComparison })
+  targets = await startTargets({
+    starts,
+    products,
+    hasRelay: !isComparison,
+    ...(isComparison ? {} : { bridgeShapes: bridgeScenarios.map(({ shape }) => shape) })
+  })
   console.log(`${starts} starts of each, ${rounds} interleaved rounds of each start, Node ${process.version}`)
   console.log(targets.placement)
   if (flags.quick) console.log('quick: too short to judge by, only a check that the benchmark runs')
@@ -74,7 +83,8 @@ async function startBuilds(): Promise<ComparedTargets> {
 async function judgeAgainstRelay(): Promise<boolean> {
   const { all, close } = await start()
   try {
-    return await judgeGoals(measured, all, rounds)
+    const isNativeGood = await judgeGoals(measured, all, rounds)
+    return (await judgeBridge(shorten(bridgeScenarios), all, rounds)) && isNativeGood
   } finally {
     await close()
   }

@@ -19,6 +19,15 @@ export interface Scenario {
   familyRatioMax?: Record<OtherFamily, number>
 }
 
+/** A scenario of the product as a bridge to a provider that speaks chat completions; its goals are held against the bare relay. */
+export interface BridgeScenario extends Omit<Scenario, 'familyRatioMax'> {
+  /** The most that a family may be of the relay which is translated for this provider; absent: only completions is measured. */
+  translatedRatioMax?: Record<TranslatedFamily, number>
+}
+
+export type TranslatedFamily = Extract<Family, 'messages' | 'responses'>
+export const translatedFamilies: TranslatedFamily[] = ['messages', 'responses']
+
 export type OtherFamily = Exclude<Family, 'completions'>
 export const otherFamilies: OtherFamily[] = ['responses', 'messages', 'content']
 
@@ -70,5 +79,54 @@ export const scenarios: Scenario[] = [
     warmUpRequests: 50,
     events: 11,
     measure: 'first-content'
+  }
+]
+
+export const bridgeScenarios: BridgeScenario[] = [
+  {
+    name: 'chat_compatible, whole response, 2 KB in, 1 KB out, 32 connections',
+    unit: 'CPU µs per request',
+    shape: { model: 'bench-L0-N1-G0', bytes: 2048, isStream: false },
+    connections: 32,
+    requests: 3_000,
+    warmUpRequests: 24_000,
+    events: 1,
+    measure: 'cpu',
+    ratioMax: 1.25,
+    translatedRatioMax: { messages: 1.5, responses: 1.5 }
+  },
+  {
+    name: 'chat_compatible, whole response, 50 KB in, 1 KB out, 16 connections',
+    unit: 'CPU µs per request',
+    shape: { model: 'bench-L0-N1-G0', bytes: 50 * 1024, isStream: false },
+    connections: 16,
+    requests: 800,
+    warmUpRequests: 6_000,
+    events: 1,
+    measure: 'cpu',
+    ratioMax: 1.5,
+    translatedRatioMax: { messages: 2, responses: 2 }
+  },
+  {
+    name: 'chat_compatible, whole response, 1 MB in, 1 KB out, 4 connections',
+    unit: 'CPU µs per request',
+    shape: { model: 'bench-L0-N1-G0', bytes: 1024 * 1024, isStream: false },
+    connections: 4,
+    requests: 60,
+    warmUpRequests: 300,
+    events: 1,
+    measure: 'cpu',
+    ratioMax: 1.5
+  },
+  {
+    // Without a goal of its own: what an event costs on its way through the bridge.
+    name: 'chat_compatible, stream of 200 events without pause, 16 connections',
+    unit: 'CPU µs per event',
+    shape: { model: 'bench-L0-N200-G0', bytes: 2048, isStream: true },
+    connections: 16,
+    requests: 250,
+    warmUpRequests: 2_000,
+    events: 201,
+    measure: 'cpu'
   }
 ]

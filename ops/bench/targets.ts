@@ -6,6 +6,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { BodyShape } from './bodies.ts'
+import { PROVIDER_KEY_VARIABLE, writeBridgeProfile } from './bridge-profile.ts'
 import { chooseProcessors, moveTo } from './processors.ts'
 
 /** One started program of a target. */
@@ -41,6 +43,8 @@ export interface TargetOptions {
   products: Record<string, string>
   /** Whether the upstream alone and a bare relay are targets as well. */
   hasRelay: boolean
+  /** The requests of a bridge, when the first product is to be started as one as well, with a profile file. */
+  bridgeShapes?: readonly BodyShape[]
   /** Further Node options of the products' processes. */
   nodeOptions?: string[]
   /** Whether what is measured gets a processor of its own, which leaves the products one pool thread for each worker. Default: true. */
@@ -52,7 +56,7 @@ export interface TargetOptions {
  * code and its objects happen to lie in memory, and stays so for its whole life.
  */
 export async function startTargets(options: TargetOptions): Promise<Targets> {
-  const { starts, products, hasRelay, nodeOptions = [], isPinned = true } = options
+  const { starts, products, hasRelay, bridgeShapes, nodeOptions = [], isPinned = true } = options
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
   const processors = isPinned ? chooseProcessors() : undefined
   const children: ChildProcess[] = []
@@ -62,17 +66,32 @@ export async function startTargets(options: TargetOptions): Promise<Targets> {
   const direct = { port: upstreamPort, cpuSeconds: () => readCpuSeconds(upstream.pid) }
   if (processors !== undefined) moveTo(processors.measured)
   const relays: Instance[] = []
-  const started = Object.entries(products).map(([name, checkout]) => ({ name, checkout, instances: [] as Instance[] }))
+  const started: StartedProduct[] = Object.entries(products).map(([name, checkout]) => ({
+    name,
+    checkout,
+    variables: {
+      UPSTREAM_BASE_URL: `http://127.0.0.1:${upstreamPort}/api/v1`,
+      UPSTREAM_ACCESS_TOKEN: 'bench',
+      UPSTREAM_MODEL: 'bench'
+    },
+    instances: []
+  }))
+  const [first] = started
+  if (bridgeShapes !== undefined && first !== undefined) {
+    const config = writeBridgeProfile(folder, upstreamPort, bridgeShapes)
+    const variables = { GATEWAY_CONFIG: config, [PROVIDER_KEY_VARIABLE]: 'bench' }
+    started.push({ name: 'bridge', checkout: first.checkout, variables, instances: [] })
+  }
   for (let start = 0; start < starts; start++) {
     if (hasRelay) {
       const relay = startRelay(upstreamPort)
       children.push(relay)
       relays.push({ port: await readPort(relay), cpuSeconds: () => readCpuSeconds(relay.pid) })
     }
-    for (const { name, checkout, instances } of started) {
+    for (const { name, checkout, variables, instances } of started) {
       const port = await findFreePort()
       const logFile = join(folder, `${name}-${start}.log`)
-      const product = startProduct({ checkout, port, upstreamPort, logFile, folder, nodeOptions })
+      const product = startProduct({ checkout, port, logFile, folder, nodeOptions, variables })
       children.push(product)
       instances.push({ port, cpuSeconds: () => readFamilyCpuSeconds(product.pid) })
     }
@@ -112,16 +131,24 @@ function startRelay(upstreamPort: number): ChildProcess {
   })
 }
 
+interface StartedProduct {
+  name: string
+  checkout: string
+  /** What tells it its upstream. */
+  variables: Record<string, string>
+  instances: Instance[]
+}
+
 interface ProductPlace {
   checkout: string
   port: number
-  upstreamPort: number
+  variables: Record<string, string>
   logFile: string
   folder: string
   nodeOptions: string[]
 }
 
-function startProduct({ checkout, port, upstreamPort, logFile, folder, nodeOptions }: ProductPlace): ChildProcess {
+function startProduct({ checkout, port, variables, logFile, folder, nodeOptions }: ProductPlace): ChildProcess {
   return spawn(process.execPath, [...nodeOptions, join(checkout, 'supervisor', 'main.ts')], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -133,9 +160,7 @@ function startProduct({ checkout, port, upstreamPort, logFile, folder, nodeOptio
       GATEWAY_ENABLE_API_KEY_AUTH: 'true',
       GATEWAY_API_KEY: 'bench-key-0123456789',
       GATEWAY_LOG_FILENAME: logFile,
-      UPSTREAM_BASE_URL: `http://127.0.0.1:${upstreamPort}/api/v1`,
-      UPSTREAM_ACCESS_TOKEN: 'bench',
-      UPSTREAM_MODEL: 'bench'
+      ...variables
     }
   })
 }

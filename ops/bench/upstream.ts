@@ -17,6 +17,12 @@ const answer = JSON.stringify({
   object: 'chat.completion',
   usage: { prompt_tokens: 500, completion_tokens: 150, total_tokens: 650, precached_prompt_tokens: 2 }
 })
+/** The same on the wire of chat completions, whose answers have an id. */
+const openAiAnswer = JSON.stringify({ id: 'chatcmpl-bench', ...JSON.parse(answer) })
+const openAiHeaders = {
+  'content-type': 'application/json; charset=utf-8',
+  'content-length': Buffer.byteLength(openAiAnswer)
+}
 const answerHeaders = { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(answer) }
 
 const firstEvent = writeFrame({ delta: { content: 'Hello', role: 'assistant' }, index: 0 })
@@ -58,15 +64,16 @@ const server = createServer((request, response) => {
     }
     const shape = readShape(body)
     const { latencyMs } = shape
-    const send = () => (body.includes('"stream":true') ? stream(response, shape) : answerWhole(response))
+    const isOpenAi = request.url?.includes('/openai/') === true
+    const send = () => (body.includes('"stream":true') ? stream(response, shape) : answerWhole(response, isOpenAi))
     if (latencyMs === 0) send()
     else setTimeout(send, latencyMs)
   })
 })
 
-function answerWhole(response: ServerResponse): void {
-  response.writeHead(200, answerHeaders)
-  response.end(answer)
+function answerWhole(response: ServerResponse, isOpenAi: boolean): void {
+  response.writeHead(200, isOpenAi ? openAiHeaders : answerHeaders)
+  response.end(isOpenAi ? openAiAnswer : answer)
 }
 
 function stream(response: ServerResponse, { events, gapMs, perChunk }: Shape): void {

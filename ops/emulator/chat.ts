@@ -5,8 +5,18 @@ import { type BuiltinRun, emptyModel, picture } from './builtins.ts'
 import type { ChatWire, ReadResult, ReadScope, ResponseContext } from './chat-wire.ts'
 import { type DirectiveError, HANG_BEFORE_HEADERS, type Step } from './directive-steps.ts'
 import { describeStatus, UpstreamError } from './errors.ts'
-import { apiHeaders, breakConnection, type Exchange, JSON_TYPE, pause, sendBody, writeHtmlError } from './exchange.ts'
+import {
+  apiHeaders,
+  breakConnection,
+  type Exchange,
+  JSON_TYPE,
+  pause,
+  sendBody,
+  sendJson,
+  writeHtmlError
+} from './exchange.ts'
 import { isObject } from './json.ts'
+import { writeMalformed } from './malformed-chat.ts'
 import { nameBuild } from './models.ts'
 import { planResponse, type ResponsePlan, readPlanInput } from './response-plan.ts'
 import type { EmulatorState } from './state.ts'
@@ -31,6 +41,11 @@ export async function respondToChat(
     throw createDirectiveError(step.flaky.error)
   }
   if (step.error !== undefined) throw createDirectiveError(step.error)
+  if (step.redirect !== undefined) {
+    const { status, location } = step.redirect
+    sendBody(exchange, { status, contentType: 'text/plain', body: '', headers: { location } })
+    return
+  }
   if (step.refusedMember !== undefined) refuseMember(input.body, step.refusedMember)
   // No byte is sent; the connection stays open until the client disconnects or the emulator closes.
   if (step.hangAfterFrames === HANG_BEFORE_HEADERS) return
@@ -43,11 +58,20 @@ export async function respondToChat(
     sendUnusable(exchange, step.badJson, isStream)
     return
   }
+  if (step.errorInBody !== undefined) {
+    await sendErrorInBody(exchange, wire, { error: step.errorInBody, step, isStream })
+    return
+  }
   const plan = planResponse(planInput)
   const context = createContext(exchange, { wire, read, plan, state })
   storeTurns(read, plan, state)
-  if (!isStream) await writeWhole(exchange, wire.write(context), step)
-  else {
+  if (!isStream) {
+    const payload = wire.write(context)
+    const isChat = read.request.dialect === 'chat'
+    const malformed = step.malformed === undefined || !isChat ? undefined : writeMalformed(step.malformed, payload)
+    if (malformed === undefined) await writeWhole(exchange, payload, step)
+    else sendBody(exchange, { status: 200, contentType: JSON_TYPE, body: malformed })
+  } else {
     const errorFrame = step.errorFrame === undefined ? null : wire.writeErrorFrame(step.errorFrame)
     const script = planStream(wire.writeFrames(context), step, errorFrame)
     await writeStream(exchange, script, { step, tickMs: step.tickMs ?? state.settings.tickMs })
@@ -143,6 +167,23 @@ const unusableBodies: Record<string, string> = {
 function sendUnusable(exchange: Exchange, kind: string, isStream: boolean): void {
   const body = Object.hasOwn(unusableBodies, kind) ? (unusableBodies[kind] ?? '') : kind
   sendBody(exchange, { status: 200, contentType: isStream ? 'text/event-stream' : JSON_TYPE, body })
+}
+
+/** Sends a 200 whose body is an error: its status is in the body only, as `code`. In a stream it is the first frame. */
+async function sendErrorInBody(
+  exchange: Exchange,
+  wire: ChatWire,
+  { error, step, isStream }: { error: DirectiveError; step: Step; isStream: boolean }
+): Promise<void> {
+  const message = error.message ?? describeStatus(error.status)
+  const frame = wire.writeErrorFrame({ status: error.status, message })
+  const written = JSON.parse(frame.data)
+  const payload = { ...written, error: { ...written.error, message, code: error.status } }
+  if (!isStream) sendJson(exchange, 200, payload)
+  else {
+    const script = planStream([{ ...frame, data: JSON.stringify(payload) }], step, null)
+    await writeStream(exchange, script, { step, tickMs: 0 })
+  }
 }
 
 async function writeWhole(exchange: Exchange, payload: Record<string, unknown>, step: Step): Promise<void> {

@@ -1,6 +1,7 @@
 // One reader per directive, which reads its value into a step.
-import { type DirectiveError, HANG_BEFORE_HEADERS, type Step } from './directive-steps.ts'
+import { type DirectiveError, HANG_BEFORE_HEADERS, reasoningForms, type Step, usageForms } from './directive-steps.ts'
 import { asJson, type JsonValue } from './json.ts'
+import { malformedNames } from './malformed-chat.ts'
 
 const WAIT_MS_MAX = 600_000
 const CHUNKS_MAX = 100_000
@@ -34,6 +35,16 @@ function word(set: (step: Step, value: string) => void): Reader {
   return (step, value) => {
     if (value === '') return false
     set(step, value)
+    return true
+  }
+}
+
+/** A reader that accepts only these words. */
+function oneOf<Word extends string>(words: readonly Word[], set: (step: Step, value: Word) => void): Reader {
+  return (step, value) => {
+    const found = words.find(one => one === value)
+    if (found === undefined) return false
+    set(step, found)
     return true
   }
 }
@@ -127,6 +138,21 @@ function readErrorFrame(step: Step, value: string): boolean {
     status: error.status,
     message: error.message ?? 'Internal Server Error'
   }
+  return true
+}
+
+function readErrorInBody(step: Step, value: string): boolean {
+  const error = parseError(value)
+  if (error === undefined) return false
+  step.errorInBody = error
+  return true
+}
+
+/** Reads `[STATUS] URL`. */
+function readRedirect(step: Step, value: string): boolean {
+  const match = /^\s*(?:(30[12378])\s+)?(\S+)\s*$/.exec(value)
+  if (match?.[2] === undefined) return false
+  step.redirect = { status: Number(match[1] ?? 302), location: match[2] }
   return true
 }
 
@@ -251,6 +277,36 @@ export const readers: Record<string, Reader> = {
   extra: flag(step => {
     step.extra = true
   }),
+  reasonform: oneOf(reasoningForms, (step, value) => {
+    step.reasoningForm = value
+  }),
+  usageform: oneOf(usageForms, (step, value) => {
+    step.usageForm = value
+  }),
+  refusal: setText((step, value) => {
+    step.refusal = value === '' ? 'I cannot help with that.' : value
+  }),
+  legacycall: flag(step => {
+    step.legacyCall = true
+  }),
+  wholecall: flag(step => {
+    step.callInOneDelta = true
+  }),
+  interleave: flag(step => {
+    step.callsInterleaved = true
+  }),
+  noindex: flag(step => {
+    step.callsWithoutIndex = true
+  }),
+  repeathead: flag(step => {
+    step.callHeadRepeated = true
+  }),
+  emptyfinish: flag(step => {
+    step.emptyFinishReasons = true
+  }),
+  nofinish: flag(step => {
+    step.noFinishReason = true
+  }),
 
   error: readError,
   flaky: readFlaky,
@@ -276,6 +332,11 @@ export const readers: Record<string, Reader> = {
     step.badFrame = true
   }),
   errframe: readErrorFrame,
+  okerror: readErrorInBody,
+  redirect: readRedirect,
+  malformed: oneOf(malformedNames, (step, value) => {
+    step.malformed = value
+  }),
   ctype: word((step, value) => {
     step.contentType = value
   }),

@@ -21,6 +21,14 @@ export interface DirectiveBuiltin {
   isCensored: boolean
 }
 
+/** Where a response of the chat wire has its reasoning: providers differ. */
+export const reasoningForms = ['content', 'reasoning', 'both', 'details', 'encrypted', 'think'] as const
+export type ReasoningForm = (typeof reasoningForms)[number]
+
+/** Which chunks of a stream of the chat wire have usage: providers differ. */
+export const usageForms = ['after', 'finish', 'every', 'first'] as const
+export type UsageForm = (typeof usageForms)[number]
+
 /** The directives of one response, in groups as in README.md: its content, its form, its faults, its framing. */
 export interface Step {
   text?: string
@@ -47,6 +55,16 @@ export interface Step {
   stateIdKey?: string
   noRole?: boolean
   createdForm?: 'string' | 'alias'
+  reasoningForm?: ReasoningForm
+  usageForm?: UsageForm
+  refusal?: string
+  legacyCall?: boolean
+  callInOneDelta?: boolean
+  callsInterleaved?: boolean
+  callsWithoutIndex?: boolean
+  callHeadRepeated?: boolean
+  emptyFinishReasons?: boolean
+  noFinishReason?: boolean
   omit?: string[]
   extra?: boolean
 
@@ -60,6 +78,9 @@ export interface Step {
   noDone?: boolean
   badFrame?: boolean
   errorFrame?: { status: number; message: string }
+  errorInBody?: DirectiveError
+  redirect?: { status: number; location: string }
+  malformed?: string
   contentType?: string
 
   slowMs?: number
@@ -128,7 +149,11 @@ function keepCallForm(step: Step): Step {
     'callPartIds',
     'stringArguments',
     'noStateId',
-    'allowUndeclared'
+    'allowUndeclared',
+    'legacyCall',
+    'callInOneDelta',
+    'callsWithoutIndex',
+    'callHeadRepeated'
   ] as const
   for (const name of flags) {
     if (step[name] === true) kept[name] = true

@@ -26,6 +26,7 @@ const jsonValueStart: Record<string, RegExp> = {
   text: /(?=")/y,
   chunks: /(?=\[)/y,
   reason: /(?=")/y,
+  refusal: /(?=")/y,
   badjson: /(?=")/y,
   tool: /\s*[^\s\]{]+\s*/y
 }

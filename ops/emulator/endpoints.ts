@@ -4,7 +4,7 @@ import { noSuchModel, UpstreamError } from './errors.ts'
 import { type Exchange, sendBody, sendJson } from './exchange.ts'
 import { storeUpload } from './files.ts'
 import { readMultipart } from './multipart.ts'
-import { findOpenAiModel, listOpenAiModels, writeOpenAiEmbeddings } from './openai-chat.ts'
+import { findOpenAiModel, listOpenAiModels, writeOpenAiEmbeddings } from './openai-resources.ts'
 import type { EmulatorState } from './state.ts'
 
 type Handler = (exchange: Exchange, body: Buffer, state: EmulatorState) => Promise<void> | void

@@ -25,10 +25,12 @@ export interface RouteDeps {
 }
 
 const nativePath = /^\/api(?:\/(v\d+))?(\/.*)$/
+/** `/openai/v1` and, for a provider with a name, `/openai/<name>/v1`. */
+const openAiPath = /^\/openai(?:\/([^/]+))?\/v1(\/.*)$/
 
 /** Sends the response of one request of any kind. Never rejects. */
 export async function route(exchange: Exchange, deps: RouteDeps): Promise<void> {
-  const isOpenAi = exchange.path.startsWith(`${OPENAI_PATH}/`)
+  const openAi = openAiPath.exec(exchange.path)
   try {
     const { path } = exchange
     const body = exchange.method === 'GET' ? Buffer.alloc(0) : await readBody(exchange, deps.state.bodyBytesMax)
@@ -37,12 +39,13 @@ export async function route(exchange: Exchange, deps: RouteDeps): Promise<void> 
       return
     }
     if (await applyFailRule(exchange, deps.state)) return
-    if (isOpenAi) await routeOpenAi(exchange, body, deps.state)
+    if (openAi !== null)
+      await routeOpenAi(exchange, body, { state: deps.state, provider: openAi[1], rest: openAi[2] ?? '' })
     else await routeNative(exchange, body, deps.state)
   } catch (error) {
     if (exchange.isClosed || exchange.response.headersSent) return
     const sent = error instanceof UpstreamError ? error : new UpstreamError(500, describeFailure(error))
-    if (isOpenAi) sendOpenAiError(exchange, sent)
+    if (openAi !== null) sendOpenAiError(exchange, sent)
     else sendApiError(exchange, sent)
   }
 }
@@ -114,17 +117,22 @@ async function routeNative(exchange: Exchange, body: Buffer, state: EmulatorStat
   await runRoute(exchange, body, { state, routes, base, authorize })
 }
 
-async function routeOpenAi(exchange: Exchange, body: Buffer, state: EmulatorState): Promise<void> {
-  const rest = exchange.path.slice(OPENAI_PATH.length)
+async function routeOpenAi(
+  exchange: Exchange,
+  body: Buffer,
+  { state, provider, rest }: { state: EmulatorState; provider: string | undefined; rest: string }
+): Promise<void> {
+  const base = provider === undefined ? OPENAI_PATH : `/openai/${provider}/v1`
+  const authorize = () => authorizeOpenAi(exchange, state, provider)
   if (rest === '/chat/completions') {
-    state.recorder.countRoute(`${exchange.method} ${OPENAI_PATH}${rest}`)
-    authorizeOpenAi(exchange, state)
+    state.recorder.countRoute(`${exchange.method} ${base}${rest}`)
+    authorize()
     requireMethod(exchange.method, 'POST')
     await runChat(exchange, body, { state, wire: openAiChat })
     return
   }
   const routes = openAiEndpoints.filter(entry => entry.pattern.test(rest))
-  await runRoute(exchange, body, { state, routes, base: OPENAI_PATH, authorize: authorizeOpenAi })
+  await runRoute(exchange, body, { state, routes, base, authorize })
 }
 
 async function runRoute(
@@ -205,9 +213,15 @@ function authorize(exchange: Exchange, state: EmulatorState): void {
   throw new UpstreamError(401, result.refusal)
 }
 
-function authorizeOpenAi(exchange: Exchange, state: EmulatorState): void {
-  const { chatApiKey } = state.settings
-  if (chatApiKey === null || exchange.request.headers.authorization === `Bearer ${chatApiKey}`) return
+function authorizeOpenAi(exchange: Exchange, state: EmulatorState, provider: string | undefined): void {
+  const { chatApiKey, chatApiKeys } = state.settings
+  const sent = exchange.request.headers.authorization
+  if (provider === undefined) {
+    if (chatApiKey === null || sent === `Bearer ${chatApiKey}`) return
+  } else {
+    const key = Object.hasOwn(chatApiKeys, provider) ? chatApiKeys[provider] : undefined
+    if (key === undefined || (key === null ? sent === undefined : sent === `Bearer ${key}`)) return
+  }
   state.recorder.stats.unauthorized++
   throw new UpstreamError(401, 'Incorrect API key provided')
 }

@@ -18,6 +18,11 @@ export interface EmulatorSettings {
   tickMs: number
   /** The API key that `/openai/v1` requires; `null` accepts every key and none. */
   chatApiKey: string | null
+  /**
+   * The API keys of `/openai/<name>/v1`, which is the chat-completions wire under further base URLs, as if other providers had them;
+   * `null`: a provider that refuses every request with an `Authorization` header. A name that is not listed accepts every key and none.
+   */
+  chatApiKeys: Record<string, string | null>
 }
 
 export const defaultSettings: Readonly<EmulatorSettings> = Object.freeze({
@@ -28,7 +33,8 @@ export const defaultSettings: Readonly<EmulatorSettings> = Object.freeze({
   strictStateIds: false,
   strictFiles: false,
   tickMs: 0,
-  chatApiKey: null
+  chatApiKey: null,
+  chatApiKeys: {}
 })
 
 /**
@@ -61,9 +67,22 @@ export function readSettings(value: unknown): Partial<EmulatorSettings> {
         if (setting !== null && typeof setting !== 'string') throw new Error('chatApiKey must be a string or null')
         settings.chatApiKey = setting
         break
+      case 'chatApiKeys':
+        settings.chatApiKeys = readKeys(setting)
+        break
       default:
         throw new Error(`unknown setting ${name}`)
     }
   }
   return settings
+}
+
+function readKeys(value: unknown): Record<string, string | null> {
+  if (!isObject(value)) throw new Error('chatApiKeys must be an object')
+  const keys: Record<string, string | null> = {}
+  for (const [name, key] of Object.entries(value)) {
+    if (key !== null && typeof key !== 'string') throw new Error(`chatApiKeys.${name} must be a string or null`)
+    keys[name] = key
+  }
+  return keys
 }

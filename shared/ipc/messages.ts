@@ -64,8 +64,12 @@ const supervisorChecks = {
     listen: listenOptions,
     /** Only warnings and errors go to stdout. */
     isQuiet: z.boolean(),
-    catalog: catalogSnapshot.nullable()
+    catalog: catalogSnapshot.nullable(),
+    /** Every worker of the host has listened once: true for a respawned worker. */
+    isHostStarted: z.boolean()
   }),
+  /** Every worker of the host listens: readiness waits for it no more. */
+  'host-started': hasNoFields,
   /** Readiness false, new model requests refused. Acknowledged by `drain-acknowledged`. */
   drain: hasNoFields,
   /** Stop accepting connections. Acknowledged by `listener-closed`. */

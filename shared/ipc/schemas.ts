@@ -42,7 +42,7 @@ export const catalogSnapshot: z.ZodType<CatalogSnapshot> = z.object({
   discoveredAt: z.string(),
   expiresAt: z.string(),
   stale: z.boolean(),
-  source: z.enum(['provider_api', 'stale_cache']),
+  source: z.enum(['provider_api', 'stale_cache', 'profile_file']),
   models: z.array(
     z.object({
       ...catalogEntryFields,
@@ -50,7 +50,14 @@ export const catalogSnapshot: z.ZodType<CatalogSnapshot> = z.object({
       providerProfileId: z.string(),
       discoveredAt: z.string(),
       stale: z.boolean(),
-      inventoryRevision: revision
+      inventoryRevision: revision,
+      declared: z
+        .object({
+          inputTokenLimit: count.exactOptional(),
+          outputTokenLimit: count.exactOptional(),
+          canCountTokens: z.boolean()
+        })
+        .exactOptional()
     })
   )
 })

@@ -8,6 +8,7 @@ import {
   markStale,
   readCatalogModels
 } from '../../shared/catalog.ts'
+import { createDiscoveredComposition } from '../../shared/catalog-composition.ts'
 import { type CatalogReply, catalogBackoffMs, createCatalogRecord } from '../../shared/catalog-record.ts'
 import { refusedDiscovery as failure } from '../support/catalog-failure.ts'
 
@@ -17,7 +18,7 @@ function createClockedRecord() {
   const clock = { nowMs: 1_000_000 }
   const published: CatalogSnapshot[] = []
   const record = createCatalogRecord({
-    providerProfileId: 'native-upstream',
+    composition: createDiscoveredComposition({ profileId: 'native-upstream', providerKind: 'native' }),
     nowMs: () => clock.nowMs,
     publish: snapshot => published.push(snapshot)
   })
@@ -93,7 +94,11 @@ t.test('a list that exceeds its bounds or has no valid entry is refused, and an 
 })
 
 t.test('bridge 55: a snapshot is fresh at 29.9 seconds and not at 30.0', async t => {
-  const snapshot = createCatalogSnapshot(models, { providerProfileId: 'native-upstream', nowMs: 5_000 })
+  const snapshot = createCatalogSnapshot(models, {
+    providerProfileId: 'native-upstream',
+    providerKind: 'native',
+    nowMs: 5_000
+  })
   t.equal(isFresh(snapshot, 5_000 + 29_900), true)
   t.equal(isFresh(snapshot, 5_000 + 30_000), false)
   t.equal(isFresh(markStale(snapshot), 5_001), false)
@@ -101,7 +106,11 @@ t.test('bridge 55: a snapshot is fresh at 29.9 seconds and not at 30.0', async t
 })
 
 t.test('a stale snapshot and all its models are marked as stale, and its revision stays the same', async t => {
-  const snapshot = createCatalogSnapshot(models, { providerProfileId: 'native-upstream', nowMs: 0 })
+  const snapshot = createCatalogSnapshot(models, {
+    providerProfileId: 'native-upstream',
+    providerKind: 'native',
+    nowMs: 0
+  })
   const stale = markStale(snapshot)
   t.equal(stale.stale, true)
   t.equal(stale.source, 'stale_cache')

@@ -1,13 +1,13 @@
 import t from 'tap'
 import { createCatalogSnapshot, markStale, readCatalogModels } from '../../shared/catalog.ts'
 import {
-  assertNoForbiddenMembers,
   createErrorDocument,
   createInspectDocument,
   createReadinessDocument,
   createStartupErrorDocument,
   type ReadinessFacts
 } from '../../shared/documents.ts'
+import { assertNoForbiddenMembers } from '../../shared/machine-document.ts'
 import { createNativeProfileSet } from '../../shared/native-profile.ts'
 import { computeConfigRevision } from '../../shared/profile.ts'
 import { parseSettings } from '../../shared/settings.ts'
@@ -18,6 +18,7 @@ const set = createNativeProfileSet(parseSettings({ UPSTREAM_MODEL: 'GigaChat-2-M
 const revisions = { config: computeConfigRevision(set), matrix: matrixRevision }
 const snapshot = createCatalogSnapshot(readCatalogModels([{ id: 'one' }]), {
   providerProfileId: 'native-upstream',
+  providerKind: 'native',
   nowMs: 0
 })
 const ready: ReadinessFacts = {

@@ -22,7 +22,11 @@ const channels: Array<[name: string, carry: (value: unknown) => unknown]> = [
 ]
 
 const models = readCatalogModels([{ id: 'one', limits: { context: 8 } }])
-const snapshot = createCatalogSnapshot(models, { providerProfileId: 'native-upstream', nowMs: 0 })
+const snapshot = createCatalogSnapshot(models, {
+  providerProfileId: 'native-upstream',
+  providerKind: 'native',
+  nowMs: 0
+})
 const settings = parseSettings({ GATEWAY_API_KEY: 'hunter2', UPSTREAM_MODEL: 'one' })
 const profiles = createNativeProfileSet(settings)
 const revisions = { config: computeConfigRevision(profiles), matrix: `sha256:${'b'.repeat(64)}` }
@@ -37,11 +41,13 @@ const configure: SupervisorMessageContent = {
   fingerprintKey: 'AAAA',
   listen: { host: '127.0.0.1', port: 0, reusePort: true },
   isQuiet: false,
-  catalog: snapshot
+  catalog: snapshot,
+  isHostStarted: true
 }
 
 const supervisorMessages: SupervisorMessageContent[] = [
   configure,
+  { kind: 'host-started' },
   { kind: 'drain' },
   { kind: 'close-listener' },
   { kind: 'cancel' },
@@ -123,6 +129,7 @@ t.test('an unknown kind, another version or a value that is no message is droppe
     { v: 1, kind: 'toString' },
     { v: 1, kind: '__proto__' },
     { v: 2, kind: 'drain' },
+    { kind: 'host-started' },
     { kind: 'drain' },
     { v: 1, kind: 'ping', nonce: -1 },
     { v: 1, kind: 'slot-granted', requestId: 0.5 },

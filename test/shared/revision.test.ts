@@ -10,7 +10,14 @@ import {
   type ProfileSet,
   type ProviderProfile
 } from '../../shared/profile.ts'
-import { computeMatrixRevision, matrixRevision, supportMatrix } from '../../shared/support-matrix.ts'
+import {
+  computeMatrixRevision,
+  findCell,
+  findRow,
+  matrixRevision,
+  publicProtocols,
+  supportMatrix
+} from '../../shared/support-matrix.ts'
 import { referenceMatrix } from './fixtures/reference-matrix.ts'
 
 const nativeMain: ProviderProfile = {
@@ -124,7 +131,8 @@ t.test('a cell that is not blocked names the tested SDK version and existing tes
   }
   for (const cell of supportMatrix) {
     if (cell.status === 'blocked') continue
-    const [window, packageName, ...suites] = sdks[cell.publicProtocol]
+    const [window, packageName, ...nativeSuites] = sdks[cell.publicProtocol]
+    const suites = cell.upstreamProvider === 'native' ? nativeSuites : ['conformance/bridge.json']
     const { version } = JSON.parse(
       readFileSync(join(root, 'node_modules', String(packageName), 'package.json'), 'utf8')
     )
@@ -159,3 +167,25 @@ t.test('the code point order is total', async t => {
     })
   )
 })
+
+t.test('a cell is found by its route, and a kind that is not in the matrix has none', async t => {
+  for (const cell of supportMatrix) t.equal(findCell(cell.publicProtocol, cell.upstreamProvider), cell)
+  t.equal(findCell('openai_responses', 'toy'), undefined)
+})
+
+t.test(
+  'a reasoning effort has a row that holds on every built cell, hosted tools only on the native upstream',
+  async t => {
+    for (const publicProtocol of publicProtocols) {
+      const cell = findCell(publicProtocol, 'chat_compatible')
+      if (cell === undefined) throw new Error('The matrix has all cells.')
+      t.equal(cell.status, 'technical_preview')
+      t.not(findRow(cell, 'reasoning_controls_and_summaries').disposition, 'unsupported')
+      t.equal(findRow(cell, 'hosted_and_provider_native_tools').disposition, 'unsupported')
+      t.equal(
+        findRow(cell, 'previous_response_state').reasonId,
+        publicProtocol === 'openai_responses' ? 'semantic_not_proven' : 'not_in_public_protocol'
+      )
+    }
+  }
+)

@@ -2,6 +2,11 @@ import { mock } from 'node:test'
 import pino from 'pino'
 import t from 'tap'
 import { readCatalogModels } from '../../shared/catalog.ts'
+import {
+  type CatalogComposition,
+  createCatalogComposition,
+  createDiscoveredComposition
+} from '../../shared/catalog-composition.ts'
 import { handleMessage } from '../../shared/ipc/handlers.ts'
 import {
   type ContentOf,
@@ -9,14 +14,18 @@ import {
   type SupervisorMessageContent,
   type WorkerMessageFields
 } from '../../shared/ipc/messages.ts'
+import { computeConfigRevision } from '../../shared/profile.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import { createCatalogOfRecord } from '../../supervisor/catalog-of-record.ts'
 import { createConcurrencyBroker } from '../../supervisor/concurrency-broker.ts'
 import { refusedDiscovery as failure } from '../support/catalog-failure.ts'
+import { aliasOf, edgeProfile, fileOf } from '../support/profile-sets.ts'
 
 const models = readCatalogModels([{ id: 'one' }, { id: '' }])
 
-function createCatalog() {
+const native = createDiscoveredComposition({ profileId: 'native-upstream', providerKind: 'native' })
+
+function createCatalog(composition: CatalogComposition = native) {
   const sent: Array<{ owner: number | 'all' } & SupervisorMessageContent> = []
   const logged: string[] = []
   let filled = 0
@@ -31,7 +40,7 @@ function createCatalog() {
         filled += 1
       }
     },
-    { upstreamTimeoutMs: 30_000 }
+    { composition, upstreamTimeoutMs: 30_000 }
   )
   const receive = (owner: number, message: ContentOf<WorkerMessageFields, keyof typeof catalog.handlers>) =>
     handleMessage(catalog.handlers, createMessage(message), { owner })
@@ -83,6 +92,26 @@ t.test('the warm-up asks a worker at once, and not again once the catalog is fil
   t.equal(sent.filter(message => message.kind === 'catalog-refresh-wanted').length, 1)
 })
 
+t.test('a catalog that the profile file fills needs no discovery: it is filled at the start, and stays', async t => {
+  const profiles = fileOf([edgeProfile([aliasOf('edge/mini', 'mini')])])
+  const configRevision = computeConfigRevision(profiles)
+  const { catalog, sent, receive, filled } = createCatalog(
+    createCatalogComposition(profiles, { configRevision, startedAtMs: 0 })
+  )
+  t.teardown(catalog.close)
+  t.match(catalog.current(), { models: [{ id: 'edge/mini' }], inventoryRevision: configRevision })
+  t.equal(filled(), 0)
+  catalog.startWarmUp()
+  catalog.startWarmUp()
+  t.equal(filled(), 1)
+  receive(1, { kind: 'catalog-refresh', requestId: 1, force: true })
+  t.same(
+    sent.map(({ kind }) => kind),
+    ['catalog-result'],
+    'nobody is asked to fetch'
+  )
+})
+
 t.test('a failed warm-up is attempted again after a second', async t => {
   const { catalog, sent, receive } = createCatalog()
   t.teardown(catalog.close)
@@ -128,7 +157,8 @@ function createBroker(environment: Record<string, string>) {
   const sent: Array<{ owner: number } & SupervisorMessageContent> = []
   const broker = createConcurrencyBroker(
     { send: (owner, message) => sent.push({ owner, ...message }) },
-    parseSettings(environment)
+    parseSettings(environment),
+    []
   )
   const receive = (owner: number, message: ContentOf<WorkerMessageFields, keyof typeof broker.handlers>) =>
     handleMessage(broker.handlers, createMessage(message), { owner })

@@ -2,21 +2,29 @@
 
 import { pino } from 'pino'
 import type { Test } from 'tap'
+import { createCatalogComposition } from '../../shared/catalog-composition.ts'
 import { createNativeProfileSet } from '../../shared/native-profile.ts'
+import { computeConfigRevision, type ProfileSet } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
+import { matrixRevision } from '../../shared/support-matrix.ts'
 import { createWorkerApp, type WorkerApp, type WorkerAppOptions, type WorkerAppParts } from '../../worker/app.ts'
 import { createLocalControlChannel } from '../../worker/control/control-channel.ts'
 
-/** Options of a worker that is alone, with the native profile and without a log. */
-export function workerOptions(settings: Settings): WorkerAppOptions {
+/** Options of a worker that is alone and has no log; without other profiles it has the native one. */
+export function workerOptions(
+  settings: Settings,
+  profiles: ProfileSet = createNativeProfileSet(settings)
+): WorkerAppOptions {
+  const configRevision = computeConfigRevision(profiles)
+  const composition = createCatalogComposition(profiles, { configRevision, startedAtMs: Date.now() })
   return {
     settings,
-    profiles: createNativeProfileSet(settings),
+    profiles,
     credentials: {},
-    revisions: { config: `sha256:${'c'.repeat(64)}`, matrix: `sha256:${'d'.repeat(64)}` },
+    revisions: { config: configRevision, matrix: matrixRevision },
     workerId: 1,
     fingerprintKey: Buffer.alloc(32, 1),
-    control: createLocalControlChannel(settings),
+    control: createLocalControlChannel(settings, { composition }),
     log: pino({ level: 'silent' }),
     version: '0.0.0'
   }

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { createCatalogSnapshot, readCatalogModels } from '../../shared/catalog.ts'
 import { createMessage, readWorkerMessage, type SupervisorMessageContent } from '../../shared/ipc/messages.ts'
 import { createNativeProfileSet } from '../../shared/native-profile.ts'
 import { computeConfigRevision } from '../../shared/profile.ts'
@@ -25,7 +26,8 @@ const configure: Configure = {
   fingerprintKey: 'AAAA',
   listen: { host: '127.0.0.1', port: 0, reusePort: false },
   isQuiet: true,
-  catalog: null
+  catalog: null,
+  isHostStarted: false
 }
 
 /** A forked worker; `next` resolves with its next message of a kind. */
@@ -81,6 +83,22 @@ t.test(
     t.equal(worker.output(), '')
   }
 )
+
+t.test('what the supervisor publishes while a worker is loading is not lost', async t => {
+  const worker = await startWorker(t)
+  const ready = worker.next('worker-ready')
+  const snapshot = createCatalogSnapshot(readCatalogModels([{ id: 'one' }]), {
+    providerProfileId: 'native-upstream',
+    providerKind: 'native',
+    nowMs: 0
+  })
+  worker.send(configure)
+  worker.send({ kind: 'catalog-published', snapshot })
+  const message = await ready
+  if (message?.kind !== 'worker-ready') throw new Error('The worker is ready.')
+  const state = await (await fetch(`http://127.0.0.1:${message.address.port}/state`)).json()
+  t.match(state, { catalog: snapshot.inventoryRevision })
+})
 
 t.test('another profile set has another revision', async t => {
   const worker = await startWorker(t)

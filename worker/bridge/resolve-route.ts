@@ -1,10 +1,11 @@
 // Decides profile and model of a request. The decision is made before any provider I/O and never changes afterwards (specification 1.1,
 // rules 1 and 2).
 
-import { foldModelName } from '../../shared/model-slots.ts'
-import { GatewayError } from '../normalized/index.ts'
+import { createSlotKey } from '../../shared/model-slots.ts'
+import { GatewayError, invalidRequest, unsupportedSemantic } from '../normalized/index.ts'
 import type { ApiMode, ModelRequest } from '../protocols/face.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
+import type { AdmissionEvidence, RouteEvidence } from './evidence.ts'
 
 /** The profile that serves every model without an alias. */
 export interface DynamicRoute {
@@ -15,17 +16,26 @@ export interface DynamicRoute {
   defaultModel?: string
   /** For embeddings requests that name no model. */
   defaultEmbeddingsModel: string
+  /** A model that the client names must be in the provider's inventory, where that is known: profiles of a file. */
+  refusesUnlisted?: true
 }
+
+/** Why the requests of an alias are refused. */
+export type AliasRefusal = 'alias_disabled' | 'alias_requires_profile_v3' | 'alias_blocked'
 
 /** One public alias of a profile. */
 export interface AliasRoute {
   profileId: string
   providerKind: string
   upstreamModel: string
+  /** Absent for an alias that is served. */
+  refusal?: AliasRefusal
   /** Of an external provider: what the operator reviewed. Absent for a native alias, whose provider declares it. */
   capabilities?: DeclaredCapabilities
   /** The profile refuses token counts. */
   isTokenCountOff?: true
+  /** Only of a profile file. */
+  evidence?: RouteEvidence
 }
 
 /** What a profile file declares about an alias: nothing that is not listed is sent (bridge.md 7.4 and 7.5). */
@@ -37,7 +47,7 @@ export interface DeclaredCapabilities {
 
 /** Every route of the gateway: plain data, the same in all workers and their threads. */
 export interface RouteTable {
-  /** By public alias. */
+  /** By public alias, disabled ones included: their names lead nowhere else. */
   aliases: Readonly<Record<string, AliasRoute>>
   dynamic?: DynamicRoute
 }
@@ -50,41 +60,43 @@ export interface ExecutionPlan {
   upstreamModel?: string
   /** The model that every response names: the client's model, or the default model when the client named none. */
   publicModel: string
-  /** The name under which the per-model concurrency limit counts the request: one for all spellings of a model. */
+  /** The key under which the per-model concurrency limit counts the request: one for all spellings of a model of a profile. */
   slotKey: string
   capabilities?: DeclaredCapabilities
   isTokenCountOff?: true
+  /** The client named a model that no alias declares: it is refused if a fresh inventory of the profile does not have it. */
+  isUndeclared?: true
+  evidence?: RouteEvidence
+  admission?: AdmissionEvidence | undefined
 }
 
 /**
- * Resolves the route of a chat request or a token count (completions.md 2.1). An alias leads to its profile and model; every other model
- * leads to the dynamic profile. Raises `model_required` when neither the client nor the settings name a model and no assistant or thread
- * implies one, and `unknown_model_alias` when no profile serves the model.
+ * Resolves the route of a chat request or a token count (bridge.md 7.2, completions.md 2.1). An alias leads to its profile and model; every
+ * other model leads to the dynamic profile. Raises `model_required` when neither the client nor the settings name a model and no assistant
+ * or thread implies one, `invalid_request` for a request without a model where only aliases are served, `unknown_model_alias` when no
+ * profile serves the model, and `unsupported_semantic` for an alias that may not be used.
  */
 export function resolveRoute(
   request: ModelRequest,
   apiMode: ApiMode,
   { routes, faces }: { routes: RouteTable; faces: ProviderFaces }
 ): ExecutionPlan {
-  const alias = findAlias(routes, request.model)
-  if (alias !== undefined) return planAlias(alias, request.model ?? '', apiMode)
+  const { model } = request
+  const alias = findAlias(routes, model)
+  if (alias !== undefined) return planAlias(alias, model ?? '', apiMode)
   const { dynamic } = routes
-  if (dynamic === undefined) throw unroutable(request.model)
+  if (dynamic === undefined) throw unroutable(model)
   const { profileId, providerKind, passModel, defaultModel } = dynamic
-  const upstreamModel = (passModel ? request.model : undefined) ?? defaultModel
+  const sentModel = passModel ? model : undefined
+  const upstreamModel = sentModel ?? defaultModel
   const slotKey =
     upstreamModel === undefined
       ? faces[providerKind]?.[apiMode].findImpliedModel?.(request)
-      : foldModelName(upstreamModel)
+      : createSlotKey(profileId, upstreamModel)
   if (slotKey === undefined) throw new GatewayError('model_required', { param: 'model' })
-  const plan: ExecutionPlan = {
-    profileId,
-    providerKind,
-    apiMode,
-    publicModel: request.model ?? upstreamModel ?? '',
-    slotKey
-  }
+  const plan: ExecutionPlan = { profileId, providerKind, apiMode, publicModel: model ?? upstreamModel ?? '', slotKey }
   if (upstreamModel !== undefined) plan.upstreamModel = upstreamModel
+  if (sentModel !== undefined && dynamic.refusesUnlisted === true) plan.isUndeclared = true
   return plan
 }
 
@@ -92,39 +104,65 @@ export function resolveRoute(
 export type EmbeddingsPlan = ExecutionPlan & { upstreamModel: string }
 
 /**
- * Resolves the route of an embeddings request. Raises `unknown_model_alias` when no profile serves the model, and `model_required` when
- * the client named none and there is no dynamic profile.
+ * Resolves the route of an embeddings request. Raises the errors of `resolveRoute`, except that the settings always have a default model
+ * for the dynamic profile.
+ * @param requestedModel the model as the client wrote it, by which an alias is found; `model` is what a provider gets of it.
  */
 export function resolveEmbeddingsRoute(
-  model: string | undefined,
+  { model, requestedModel = model }: { model?: string | undefined; requestedModel?: string | undefined },
   apiMode: ApiMode,
   routes: RouteTable
 ): EmbeddingsPlan {
-  const alias = findAlias(routes, model)
-  if (alias !== undefined) return planAlias(alias, model ?? '', apiMode)
+  const alias = findAlias(routes, requestedModel)
+  if (alias !== undefined) return planAlias(alias, requestedModel ?? '', apiMode)
   const { dynamic } = routes
-  if (dynamic === undefined) throw unroutable(model)
+  if (dynamic === undefined) throw unroutable(requestedModel)
   const { profileId, providerKind, passModel, defaultEmbeddingsModel } = dynamic
-  const upstreamModel = (passModel ? model : undefined) ?? defaultEmbeddingsModel
-  return {
+  const sentModel = passModel ? model : undefined
+  const upstreamModel = sentModel ?? defaultEmbeddingsModel
+  const plan: EmbeddingsPlan = {
     profileId,
     providerKind,
     apiMode,
     upstreamModel,
     publicModel: model ?? upstreamModel,
-    slotKey: foldModelName(upstreamModel)
+    slotKey: createSlotKey(profileId, upstreamModel)
   }
+  if (sentModel !== undefined && dynamic.refusesUnlisted === true) plan.isUndeclared = true
+  return plan
 }
 
+/** Exact and case-sensitive: no other spelling of an alias is known. */
 function findAlias({ aliases }: RouteTable, model: string | undefined): AliasRoute | undefined {
   return model !== undefined && Object.hasOwn(aliases, model) ? aliases[model] : undefined
 }
 
 function planAlias(alias: AliasRoute, publicModel: string, apiMode: ApiMode): EmbeddingsPlan {
-  const { profileId, providerKind, upstreamModel } = alias
-  return { profileId, providerKind, apiMode, upstreamModel, publicModel, slotKey: foldModelName(upstreamModel) }
+  const { profileId, providerKind, upstreamModel, refusal, capabilities, isTokenCountOff, evidence } = alias
+  if (refusal !== undefined) throw refuseAlias(refusal)
+  const plan: EmbeddingsPlan = {
+    profileId,
+    providerKind,
+    apiMode,
+    upstreamModel,
+    publicModel,
+    slotKey: createSlotKey(profileId, upstreamModel)
+  }
+  if (capabilities !== undefined) plan.capabilities = capabilities
+  if (isTokenCountOff !== undefined) plan.isTokenCountOff = isTokenCountOff
+  if (evidence !== undefined) plan.evidence = evidence
+  return plan
+}
+
+/** A disabled alias is unknown, so that nothing tells a client that it exists. The refusal is for the log only. */
+function refuseAlias(refusal: AliasRefusal): GatewayError {
+  return refusal === 'alias_disabled'
+    ? new GatewayError('unknown_model_alias', { param: 'model', cause: refusal })
+    : unsupportedSemantic('model', refusal)
 }
 
 function unroutable(model: string | undefined): GatewayError {
-  return new GatewayError(model === undefined ? 'model_required' : 'unknown_model_alias', { param: 'model' })
+  return model === undefined
+    ? invalidRequest('model', `'model' must name a model.`)
+    : new GatewayError('unknown_model_alias', { param: 'model', cause: 'alias_unknown' })
 }

@@ -1,36 +1,81 @@
 // Turns the validated profiles into the table that `resolve-route.ts` reads.
 
-import type { ProfileSet, ProviderProfile } from '../../shared/profile.ts'
+import { NATIVE_PROVIDER_KIND } from '../../shared/native-profile.ts'
+import type { ModelAlias, ProfileSet, ProviderProfile } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
-import type { AliasRoute, DynamicRoute, RouteTable } from './resolve-route.ts'
+import { createRouteEvidence } from './evidence.ts'
+import type { AliasRefusal, AliasRoute, DeclaredCapabilities, DynamicRoute, RouteTable } from './resolve-route.ts'
 
 export type RouteSettings = Pick<Settings, 'passModel' | 'embeddings'> & {
   upstream: Pick<Settings['upstream'], 'model'>
 }
 
-/** The routes of all enabled aliases, and of the profile with a dynamic inventory (bridge.md 6). */
-export function createRouteTable({ profiles }: ProfileSet, settings: RouteSettings): RouteTable {
+/** The schema that an alias of an external provider needs to be served (bridge contract, 4.2). */
+const EXTERNAL_ALIAS_SCHEMA = 'gateway.provider-profiles.v3' satisfies ProfileSet['schemaVersion']
+
+/**
+ * The routes of all aliases, refused ones included, and of the profile with a dynamic inventory (bridge contract, 7.2).
+ * @param configRevision for the evidence of the aliases' requests.
+ */
+export function createRouteTable(set: ProfileSet, settings: RouteSettings, configRevision: string): RouteTable {
   const aliases: Record<string, AliasRoute> = Object.create(null)
   let dynamic: DynamicRoute | undefined
-  for (const profile of profiles) {
-    const { profileId, providerKind } = profile
-    if (isDynamic(profile)) dynamic = createDynamicRoute(profile, settings)
-    for (const { publicAlias, upstreamModel, enabled } of profile.models) {
-      // A dynamic profile lists such a model without renaming it, so it needs no alias: the settings decide which model is sent.
-      const isRepeated = isDynamic(profile) && publicAlias === upstreamModel
-      if (enabled && !isRepeated) aliases[publicAlias] = { profileId, providerKind, upstreamModel }
+  for (const profile of set.profiles) {
+    if (isDynamic(profile)) dynamic = createDynamicRoute(profile, settings, set.origin)
+    for (const alias of profile.models) {
+      // The settings name their default model and decide whether the client's is sent, so the default model needs no alias.
+      if (set.origin === 'settings' && isDynamic(profile) && alias.publicAlias === alias.upstreamModel) continue
+      const evidence = set.origin === 'file' ? createRouteEvidence(profile, alias, configRevision) : undefined
+      aliases[alias.publicAlias] = { ...createAliasRoute(set, profile, alias), ...(evidence && { evidence }) }
     }
   }
   return dynamic === undefined ? { aliases } : { aliases, dynamic }
+}
+
+function createAliasRoute(set: ProfileSet, profile: ProviderProfile, alias: ModelAlias): AliasRoute {
+  const { profileId, providerKind, tokenCounting } = profile
+  const route: AliasRoute = { profileId, providerKind, upstreamModel: alias.upstreamModel }
+  const refusal = findRefusal(set, profile, alias)
+  if (refusal !== undefined) route.refusal = refusal
+  const capabilities = readCapabilities(profile, alias)
+  if (capabilities !== undefined) route.capabilities = capabilities
+  if (tokenCounting === 'off') route.isTokenCountOff = true
+  return route
+}
+
+function findRefusal(
+  { origin, schemaVersion }: ProfileSet,
+  { providerKind }: ProviderProfile,
+  { enabled, supportStatus }: ModelAlias
+): AliasRefusal | undefined {
+  if (!enabled) return 'alias_disabled'
+  const isExternal = providerKind !== NATIVE_PROVIDER_KIND
+  if (isExternal && origin === 'file' && schemaVersion !== EXTERNAL_ALIAS_SCHEMA) return 'alias_requires_profile_v3'
+  return supportStatus === 'blocked' ? 'alias_blocked' : undefined
+}
+
+/** What an external alias may be asked for. The native upstream needs no declaration: its face says what it accepts. */
+function readCapabilities(
+  { providerKind }: ProviderProfile,
+  { capabilities }: ModelAlias
+): DeclaredCapabilities | undefined {
+  if (providerKind === NATIVE_PROVIDER_KIND || capabilities === undefined) return undefined
+  const { features, limits } = capabilities
+  return { features, outputTokensMax: limits.maxOutputTokens ?? limits.contextWindow }
 }
 
 function isDynamic(profile: ProviderProfile): boolean {
   return profile.modelInventory === 'dynamic'
 }
 
-function createDynamicRoute({ profileId, providerKind }: ProviderProfile, settings: RouteSettings): DynamicRoute {
+function createDynamicRoute(
+  { profileId, providerKind }: ProviderProfile,
+  settings: RouteSettings,
+  origin: ProfileSet['origin']
+): DynamicRoute {
   const { passModel, embeddings, upstream } = settings
   const route: DynamicRoute = { profileId, providerKind, passModel, defaultEmbeddingsModel: embeddings }
   if (upstream.model !== undefined) route.defaultModel = upstream.model
+  if (origin === 'file') route.refusesUnlisted = true
   return route
 }

@@ -1,5 +1,6 @@
 // The worker's requests to the supervisor while it serves: host-wide concurrency slots and the shared model catalog.
 import type { CatalogModels, CatalogSnapshot } from '../../shared/catalog.ts'
+import { type CatalogComposition, createDiscoveredComposition } from '../../shared/catalog-composition.ts'
 import { createCatalogRecord } from '../../shared/catalog-record.ts'
 import { writeCatalogReply } from '../../shared/ipc/catalog-reply.ts'
 import { handleMessage, type SupervisorMessageHandlers, type WorkerMessageHandlers } from '../../shared/ipc/handlers.ts'
@@ -12,7 +13,8 @@ import {
 } from '../../shared/ipc/messages.ts'
 import { createWorkerAsker } from '../../shared/ipc/worker-requests.ts'
 import { createSlotPool, limitOf, type SlotSettings, slotLimitsFrom } from '../../shared/model-slots.ts'
-import { NATIVE_PROFILE_ID } from '../../shared/native-profile.ts'
+import { NATIVE_PROFILE_ID, NATIVE_PROVIDER_KIND } from '../../shared/native-profile.ts'
+import type { ProviderProfile } from '../../shared/profile.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { CancelSignal } from '../performance/cancel-source.ts'
 import { readCatalogFailure, writeCatalogFailure } from './catalog-failure.ts'
@@ -28,8 +30,10 @@ export interface RefreshCatalogOptions {
 export type SlotGrant = (() => void) | null
 
 export interface ControlChannel {
-  /** Whether calls of this model need a slot. Most models have no limit, and their requests have nothing to wait for. */
-  isSlotLimited(key: string): boolean
+  /** Whether every worker of the host has listened: before that the gateway is still starting. */
+  readonly isHostStarted: boolean
+  /** How many concurrent calls this model may have; undefined where its requests have nothing to wait for, as for most models. */
+  slotLimit(key: string): number | undefined
   /**
    * Takes a host-wide slot for a model: resolves with a function that gives it back, or with null when the wait ended without one
    * (timeout, full queue, or `signal`). For a model without a limit no message is sent.
@@ -53,8 +57,9 @@ export interface ControlChannel {
   refreshCatalog(fetchModels: () => Promise<CatalogModels>, options: RefreshCatalogOptions): Promise<CatalogSnapshot>
 }
 
-/** The supervisor's messages about slots and the catalog. */
+/** The supervisor's messages about the start, slots and the catalog. */
 type ChannelKind =
+  | 'host-started'
   | 'slot-granted'
   | 'slot-refused'
   | 'catalog-lease'
@@ -84,13 +89,18 @@ export interface RemoteControlChannel extends ControlChannel {
 /** The channel of a worker: requests go out through `send`, replies come in through `receive`. */
 export function createControlChannel(
   { send }: { send: (message: ChannelRequest) => void },
-  options: { settings: SlotSettings; catalog: CatalogSnapshot | undefined }
+  options: {
+    settings: SlotSettings
+    profiles: readonly ProviderProfile[]
+    catalog: CatalogSnapshot | undefined
+    isHostStarted: boolean
+  }
 ): RemoteControlChannel {
-  const limits = slotLimitsFrom(options.settings)
+  const limits = slotLimitsFrom(options.settings, options.profiles)
   const asker = createWorkerAsker(send)
   const publishedListeners: Array<(snapshot: CatalogSnapshot) => void> = []
   const wantedListeners: Array<() => void> = []
-  let snapshot = options.catalog
+  let { catalog: snapshot, isHostStarted } = options
   const running: { forced?: Promise<CatalogSnapshot> | undefined; unforced?: Promise<CatalogSnapshot> | undefined } = {}
 
   async function waitForSlot(key: string, signal: CancelSignal): Promise<SlotGrant> {
@@ -138,6 +148,9 @@ export function createControlChannel(
   }
 
   const handlers: SupervisorMessageHandlers<ChannelKind> = {
+    'host-started'() {
+      isHostStarted = true
+    },
     'slot-granted': asker.receive,
     'slot-refused': asker.receive,
     'catalog-lease': asker.receive,
@@ -152,12 +165,15 @@ export function createControlChannel(
     }
   }
 
-  const isSlotLimited = (key: string) => limitOf(limits, key) !== undefined
+  const slotLimit = (key: string) => limitOf(limits, key)
 
   return {
-    isSlotLimited,
+    get isHostStarted() {
+      return isHostStarted
+    },
+    slotLimit,
     async acquireSlot(key, signal) {
-      if (!isSlotLimited(key)) return releaseNothing
+      if (slotLimit(key) === undefined) return releaseNothing
       return signal.aborted ? null : waitForSlot(key, signal)
     },
     catalogSnapshot: () => snapshot,
@@ -178,15 +194,25 @@ export function createControlChannel(
   }
 }
 
+/** What a gateway without a profile file shows. */
+const nativeComposition = createDiscoveredComposition({
+  profileId: NATIVE_PROFILE_ID,
+  providerKind: NATIVE_PROVIDER_KIND
+})
+
 /** A channel for one process without a supervisor: a local slot pool and a local catalog record handle the same messages. */
 export function createLocalControlChannel(
   settings: SlotSettings,
-  dependencies: { nowMs: () => number } = { nowMs: Date.now }
+  {
+    nowMs = Date.now,
+    composition = nativeComposition,
+    profiles = []
+  }: { nowMs?: () => number; composition?: CatalogComposition; profiles?: readonly ProviderProfile[] } = {}
 ): ControlChannel {
-  const slots = createSlotPool(slotLimitsFrom(settings))
+  const slots = createSlotPool(slotLimitsFrom(settings, profiles))
   const record = createCatalogRecord({
-    providerProfileId: NATIVE_PROFILE_ID,
-    nowMs: dependencies.nowMs,
+    composition,
+    nowMs,
     publish: snapshot => reply({ kind: 'catalog-published', snapshot })
   })
   const ticket = ({ requestId }: { requestId: number }) => ({ owner: 0, requestId })
@@ -204,7 +230,7 @@ export function createLocalControlChannel(
   }
   const channel = createControlChannel(
     { send: message => handleMessage(handlers, createMessage(message), undefined) },
-    { settings, catalog: undefined }
+    { settings, profiles, catalog: composition.initial, isHostStarted: true }
   )
   const reply = (message: ContentOf<SupervisorMessageFields, ChannelKind>) => channel.receive(createMessage(message))
   return channel

@@ -8,7 +8,10 @@ import {
   type CatalogSnapshot,
   isFresh
 } from '../../shared/catalog.ts'
+import { createDiscoveredComposition } from '../../shared/catalog-composition.ts'
 import type { Logger } from '../../shared/logging.ts'
+import type { ProfileSet } from '../../shared/profile.ts'
+import { findDynamicProfile } from '../../shared/profile-routes.ts'
 import { type ControlChannel, createLocalControlChannel } from '../control/control-channel.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { GatewayError } from '../normalized/index.ts'
@@ -25,8 +28,13 @@ const NO_SLOT_LIMITS = {
 /** How many catalogs of client credentials are kept; beyond that the least recently used one is deleted. */
 const SCOPES_MAX = 64
 
+const SERVER: UpstreamAuthorization = { type: 'server' }
+
 export interface CatalogReader {
-  /** A snapshot for the caller's credential. Raises `GatewayError` when there is no snapshot and the discovery fails. */
+  /**
+   * A snapshot for the caller's credential, or the shared one where a profile file decides the credentials. Raises `GatewayError` when
+   * there is no snapshot and the discovery fails.
+   */
   read(context: RequestContext, options: { force: boolean }): Promise<CatalogSnapshot>
   /** Starts a refresh of the shared catalog; a failure is not reported to the caller. */
   warmUp(): void
@@ -35,17 +43,20 @@ export interface CatalogReader {
 export function createCatalogReader(dependencies: {
   control: ControlChannel
   executors: Executors
-  /** The profile whose inventory is discovered. */
-  profileId: string
+  profiles: ProfileSet
   log: Logger
 }): CatalogReader {
-  const { control, executors, profileId } = dependencies
+  const { control, executors, profiles } = dependencies
+  const dynamic = findDynamicProfile(profiles)
   const scopes = new Map<string, ControlChannel>()
 
   function findChannel(authorization: UpstreamAuthorization): ControlChannel {
-    if (authorization.type === 'server') return control
+    // A catalog without a dynamic profile is complete: no credential changes it.
+    if (authorization.type === 'server' || dynamic === undefined) return control
     const key = digest(authorization)
-    const channel = scopes.get(key) ?? createLocalControlChannel(NO_SLOT_LIMITS)
+    const channel =
+      scopes.get(key) ??
+      createLocalControlChannel(NO_SLOT_LIMITS, { composition: createDiscoveredComposition(dynamic) })
     // Deleting and setting the key again moves it to the end, so that the first key is the least recently used one.
     scopes.delete(key)
     scopes.set(key, channel)
@@ -58,7 +69,8 @@ export function createCatalogReader(dependencies: {
     authorization: UpstreamAuthorization,
     call: Omit<CallContext, 'signal'>
   ): Promise<CatalogModels> {
-    const { executor, release } = executors.acquire(profileId, authorization)
+    if (dynamic === undefined) throw new Error('No profile of this gateway discovers models.')
+    const { executor, release } = executors.acquire(dynamic.profileId, authorization)
     const deadline = new AbortController()
     const timer = setTimeout(() => {
       const cause = `the discovery took longer than ${CATALOG_DISCOVERY_TIMEOUT_MS} ms`
@@ -76,18 +88,19 @@ export function createCatalogReader(dependencies: {
 
   return {
     async read(context, { force }) {
-      const channel = findChannel(context.authorization)
+      const authorization = profiles.origin === 'file' ? SERVER : context.authorization
+      const channel = findChannel(authorization)
       const current = channel.catalogSnapshot()
       if (!force && isFresh(current, Date.now())) return current
-      return channel.refreshCatalog(
-        () => discover(context.authorization, createCallContext(dependencies, context, {})),
-        { force, signal: context.signal }
-      )
+      return channel.refreshCatalog(() => discover(authorization, createCallContext(dependencies, context, {})), {
+        force,
+        signal: context.signal
+      })
     },
     warmUp() {
       const call = { requestId: randomUUID(), headers: [] }
       // A failed warm-up shows in the readiness document; the supervisor logs the cause and requests the next warm-up.
-      control.refreshCatalog(() => discover({ type: 'server' }, call), { force: false }).catch(() => undefined)
+      control.refreshCatalog(() => discover(SERVER, call), { force: false }).catch(() => undefined)
     }
   }
 }

@@ -1,8 +1,11 @@
 // Leads every planned request to its provider: facts, model slot, executor, call context. Chat, embeddings and token counts share this
 // function, so that slot and executor are released on every path.
 
+import { isFresh } from '../../shared/catalog.ts'
 import type { ExecutionPlan } from '../bridge/resolve-route.ts'
+import type { ControlChannel } from '../control/control-channel.ts'
 import type { RequestContext } from '../http/request-context.ts'
+import { GatewayError } from '../normalized/index.ts'
 import type { CallContext, Executor } from '../providers/types.ts'
 import { type CallContextOptions, createCallContext } from './call-context.ts'
 import type { ExecutionRuntime } from './execution-runtime.ts'
@@ -15,8 +18,8 @@ export interface ExecutionOptions extends CallContextOptions {
 }
 
 /**
- * Runs `work` with the executor of the plan's profile and the request's credential. Raises `model_concurrency_limit`,
- * `invalid_upstream_authorization`, `gateway_not_ready` and the errors of `work`.
+ * Runs `work` with the executor of the plan's profile and the request's credential. Raises `unknown_model_alias`,
+ * `model_concurrency_limit`, `invalid_upstream_authorization`, `gateway_not_ready` and the errors of `work`.
  */
 export async function execute<Result>(
   runtime: ExecutionRuntime,
@@ -25,7 +28,8 @@ export async function execute<Result>(
   work: (executor: Executor, call: CallContext) => Promise<Result>
 ): Promise<Result> {
   notePlan(context, plan, options.isStream)
-  const takesSlot = options.takesSlot !== false && runtime.control.isSlotLimited(plan.slotKey)
+  if (plan.isUndeclared === true) assertListed(runtime.control, plan)
+  const takesSlot = options.takesSlot !== false && runtime.control.slotLimit(plan.slotKey) !== undefined
   const releaseSlot = takesSlot ? await acquireModelSlot(runtime, plan, context) : undefined
   try {
     const { executor, release } = runtime.executors.acquire(plan.profileId, context.authorization)
@@ -43,4 +47,14 @@ export async function execute<Result>(
 export function notePlan(context: RequestContext, plan: ExecutionPlan, isStream = false): void {
   const { providerKind, profileId, publicModel } = plan
   context.planned({ model: publicModel, providerKind, profileId, isStream })
+}
+
+/**
+ * Refuses a model that no alias declares and that the fresh inventory of the provider does not have (bridge contract, 7.2). The check is
+ * here because the threads of the translation do not know the catalog.
+ */
+function assertListed(control: Pick<ControlChannel, 'catalogSnapshot'>, { publicModel }: ExecutionPlan): void {
+  const snapshot = control.catalogSnapshot()
+  if (!isFresh(snapshot, Date.now()) || snapshot.models.some(({ id }) => id === publicModel)) return
+  throw new GatewayError('unknown_model_alias', { param: 'model', cause: 'model_not_listed' })
 }

@@ -1,7 +1,7 @@
 // What a provider does with the parts of a request that not every wire has, as a declaration that admission compares with the
 // request before any I/O.
 
-import type { ContentPart } from './content.ts'
+import type { ContentPart, FilePart, ImagePart } from './content.ts'
 import type { FieldName } from './field-paths.ts'
 import type { NormalizedRequest } from './request.ts'
 
@@ -43,6 +43,11 @@ export type FeatureAcceptance = 'sent' | 'ignored' | 'refused'
 /** What one provider face does with every feature. One frozen constant per face. */
 export interface ProviderAcceptance {
   readonly features: Readonly<Record<RequestFeature, FeatureAcceptance>>
+  /**
+   * Members of the client's body that ask for something that the normalized form does not carry, and what the client's protocol forbids:
+   * both are ignored unless the provider refuses them (`ChatClientFace.assertExpressed`).
+   */
+  readonly unexpressed?: 'refused'
   /** The error message for a refused feature, when it is more exact than that the route cannot express it. */
   readonly refusals?: Readonly<Partial<Record<RequestFeature, string>>>
 }
@@ -50,6 +55,11 @@ export interface ProviderAcceptance {
 /** @returns the path of the client's field that requests the feature, '' when its name is unknown; undefined when it is not requested. */
 export function findFeatureUse(request: NormalizedRequest, feature: RequestFeature): string | undefined {
   return featureUses[feature](request)
+}
+
+/** The path of the member that holds an image or a file, where the client face names it, else that of the part. */
+export function pathOfMedia({ path, member }: ImagePart | FilePart): string {
+  return member === undefined ? path : `${path}.${member}`
 }
 
 function useOf(request: NormalizedRequest, field: FieldName, value: unknown): string | undefined {
@@ -66,7 +76,7 @@ function findPartPath({ messages }: NormalizedRequest, type: 'image' | 'file'): 
 
 function findPart(parts: readonly ContentPart[], type: 'image' | 'file'): string | undefined {
   for (const part of parts) {
-    if (part.type === type) return part.path
+    if (part.type === type) return pathOfMedia(part)
     const nested = part.type === 'tool-result' ? findPart(part.content, type) : undefined
     if (nested !== undefined) return nested
   }

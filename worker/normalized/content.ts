@@ -28,6 +28,8 @@ export interface ImagePart {
   detail?: string
   /** Path of the part in the client's body, for errors that are found after reading. */
   path: string
+  /** The member of the part that holds the source, where that is not the part itself. */
+  member?: string
   state?: ProviderState
 }
 
@@ -37,6 +39,7 @@ export interface FilePart {
   source: MediaSource
   filename?: string
   path: string
+  member?: string
   state?: ProviderState
 }
 
@@ -60,6 +63,8 @@ export interface ToolResultPart {
   name?: string
   content: ContentPart[]
   isError: boolean
+  /** The client's protocol marks results that are errors: a wire without such a mark gets it in the text of the result. */
+  hasErrorFlag?: true
   /** Path of the result in the client's body, for the error that it cannot be placed. */
   path: string
   state?: ProviderState

@@ -4,6 +4,8 @@ export interface EmbeddingsCall {
   /** The model as the provider knows it. */
   model: string
   input: string[]
+  /** The length of a vector, where the client asks for one. */
+  dimensions?: number
 }
 
 export interface EmbeddingsResult {

@@ -278,6 +278,19 @@ export function toGatewayError(thrown: unknown): GatewayError {
   return GatewayError.is(thrown) ? thrown : new GatewayError('internal_error', { cause: thrown })
 }
 
+/**
+ * The error for a part of a request that its bridge route cannot keep (bridge contract, 7.1).
+ * @param param the client's field; '' or undefined where it has none.
+ * @param reasonId for the log only.
+ */
+export function unsupportedSemantic(param: string | undefined, reasonId?: string): GatewayError {
+  return new GatewayError('unsupported_semantic', {
+    param: param === '' ? undefined : param,
+    message: 'The selected bridge route cannot preserve this semantic.',
+    cause: reasonId
+  })
+}
+
 /** The error for a field that is missing or of the wrong type. `message` names what was expected. */
 export function invalidRequest(param: string, message: string): GatewayError {
   return new GatewayError('invalid_request', { param, message })

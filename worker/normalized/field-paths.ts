@@ -3,6 +3,7 @@
 /** What a field of a client's body may ask for. A protocol without such a field leaves the path out. */
 export type FieldName =
   | 'model'
+  | 'stream'
   | 'messages'
   | 'tools'
   | 'toolChoice'

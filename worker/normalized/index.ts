@@ -1,7 +1,7 @@
 // The normalized form `gateway.normalized.v1`: the language between the client faces and the provider faces.
 
 export type { FeatureAcceptance, ProviderAcceptance, RequestFeature } from './acceptance.ts'
-export { findFeatureUse, requestFeatures } from './acceptance.ts'
+export { findFeatureUse, pathOfMedia, requestFeatures } from './acceptance.ts'
 export { assertNever } from './assert.ts'
 export type { CallCollectorOptions, CallIdentity, CallPiece } from './call-collector.ts'
 export { CallCollector, WAITING_CHARACTERS_MAX } from './call-collector.ts'
@@ -12,7 +12,8 @@ export {
   errorDefinitions,
   GatewayError,
   invalidRequest,
-  toGatewayError
+  toGatewayError,
+  unsupportedSemantic
 } from './error.ts'
 export type * from './event.ts'
 export type { ToolCallHead } from './event-assembler.ts'

@@ -69,6 +69,15 @@ export type WriteError = (error: GatewayError, context: { requestId: string }) =
 export interface ChatClientFace {
   /** Reads a parsed body. Raises `GatewayError` with the path of the field at fault. */
   readRequest(body: JsonObject, context: ReadContext): NormalizedRequest
+  /**
+   * Raises `unsupported_semantic` for a member of the body that asks for something that the normalized form does not carry, and
+   * `invalid_request` for what the protocol forbids and `readRequest` accepts all the same (bridge.md 7.6). Called only for providers
+   * that refuse such members (`ProviderAcceptance.unexpressed`).
+   * @param request what `readRequest` made of the body.
+   */
+  assertExpressed(body: JsonObject, request: NormalizedRequest): void
+  /** The client's own spelling of a field of `FieldPaths`, in a protocol that has several names for one. */
+  spellField?(body: JsonObject, field: string): string
   /** Writes what the response repeats of a request: `RequestEcho.text`. Absent where responses repeat nothing. */
   writeEchoText?(request: NormalizedRequest): string
   writeResponse(response: NormalizedResponse, context: ResponseContext): JsonObject
@@ -107,6 +116,8 @@ export interface ReadEmbeddings {
   /** The model as the client wrote it, where the response repeats it. */
   requestedModel?: string
   encoding: EmbeddingsEncoding
+  /** The length of a vector, where the client asks for one. */
+  dimensions?: number | undefined
   extraHeaders?: JsonObject | undefined
 }
 

@@ -2,14 +2,18 @@
 // `providers/registry.ts`.
 
 import type { ClientProtocol } from '../normalized/index.ts'
+import type { ProviderCapabilities } from './capabilities.ts'
 import { completionsEmbeddingsFace } from './completions/client/embeddings.ts'
 import { completionsFace } from './completions/client/face.ts'
+import { chatCompatibleCapabilities } from './completions/provider/capabilities.ts'
+import { chatCompatibleFace } from './completions/provider/face.ts'
 import { contentTokenCountFace } from './content/client/count-tokens.ts'
 import { batchEmbedContentsFace, embedContentFace } from './content/client/embeddings.ts'
 import { contentFace } from './content/client/face.ts'
 import type { ApiMode, ChatClientFace, EmbeddingsClientFace, ProviderFace, TokenCountClientFace } from './face.ts'
 import { messagesTokenCountFace } from './messages/client/count-tokens.ts'
 import { messagesFace } from './messages/client/face.ts'
+import { nativeCapabilities } from './native/capabilities.ts'
 import { nativeV1Face } from './native/v1/face.ts'
 import { nativeV2Face } from './native/v2/face.ts'
 import { responsesFace } from './responses/client/face.ts'
@@ -42,7 +46,14 @@ export type EmbeddingsOperation = keyof typeof embeddingsFaces
 export type ProviderFaces = Readonly<Record<string, Readonly<Record<ApiMode, ProviderFace>>>>
 
 export const providerFaces: ProviderFaces = {
-  native: { v1: nativeV1Face, v2: nativeV2Face }
+  native: { v1: nativeV1Face, v2: nativeV2Face },
+  chat_compatible: { v1: chatCompatibleFace, v2: chatCompatibleFace }
+}
+
+/** What each provider kind declares about its capabilities. */
+export const providerCapabilities: Readonly<Record<string, ProviderCapabilities>> = {
+  chat_compatible: chatCompatibleCapabilities,
+  native: nativeCapabilities
 }
 
 /** Finds the face for a plan's kind and API mode. Raises an `Error` for an unregistered kind, which preflight refuses. */

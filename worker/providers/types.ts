@@ -143,6 +143,8 @@ export interface ExecutorPool {
 
 /** The executors of all profiles. */
 export interface Executors {
+  /** Whether the profile has executors that take calls. */
+  isReady(profileId: string): boolean
   /** The executor for a plan's profile and the request's credential. Raises like `ExecutorPool.acquire`. */
   acquire(profileId: string, authorization: UpstreamAuthorization): ExecutorLease
   close(): Promise<void>

@@ -8,14 +8,14 @@ import type { WorkerRuntime } from './worker-runtime.ts'
 type Handler = (request: FastifyRequest, reply: FastifyReply) => void
 
 /** The parts of a worker that the system routes report. */
-export type SystemFacts = Pick<WorkerRuntime, 'control' | 'drainGate' | 'revisions' | 'settings'>
+export type SystemFacts = Pick<WorkerRuntime, 'readReadiness' | 'settings'>
 
 /** Paths besides the root that clients ask for to see whether a server is there (decision 58). */
 const ROOT_ALIASES = ['/v1', '/v2', '/api/hello']
 
 /** Mounts `/` and its aliases, `/health`, `/ping`, `/ready` and the Kubernetes names `/livez` and `/readyz`. */
 export function registerSystemRoutes(app: FastifyInstance, facts: SystemFacts): void {
-  const { control, drainGate, revisions, settings } = facts
+  const { readReadiness, settings } = facts
   const rootBody = JSON.stringify({ status: 'ok', mode: settings.mode })
 
   function mount(path: string, methods: string[], handler: Handler): void {
@@ -27,15 +27,8 @@ export function registerSystemRoutes(app: FastifyInstance, facts: SystemFacts): 
     sendWhole(reply, { status: 200, body: '' })
   }
 
-  /** Readiness is computed from the last catalog snapshot and the drain gate; no provider is called. */
   function sendReadiness(_request: FastifyRequest, reply: FastifyReply): void {
-    const document = createReadinessDocument({
-      isDraining: drainGate.isDraining,
-      revisions,
-      hasProviderRoutes: true,
-      areAdaptersReady: true,
-      catalog: control.catalogSnapshot()
-    })
+    const document = createReadinessDocument(readReadiness())
     sendJson(reply, document.ready ? 200 : 503, {}, JSON.stringify(document))
   }
 

@@ -1,11 +1,15 @@
 // The parts of a worker that its routes use; each is created once, when the worker starts.
 
+import type { ProfileSet } from '../../shared/profile.ts'
 import type { CatalogReader } from '../execution/catalog.ts'
 import type { ExecutionRuntime } from '../execution/execution-runtime.ts'
+import type { ReadReadiness } from '../execution/readiness.ts'
 
 export interface WorkerRuntime extends ExecutionRuntime {
+  readonly profiles: ProfileSet
   readonly revisions: { readonly config: string; readonly matrix: string }
   readonly workerId: number
   readonly version: string
   readonly catalog: CatalogReader
+  readonly readReadiness: ReadReadiness
 }

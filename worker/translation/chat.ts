@@ -2,10 +2,11 @@
 // client's body.
 
 import { writeJsonBody } from '../../shared/json.ts'
-import { admitRequest } from '../bridge/admit.ts'
+import { admitRequest, admitRoute, admitToAlias } from '../bridge/admit.ts'
 import { type RouteTable, resolveRoute } from '../bridge/resolve-route.ts'
 import { settleConversation } from '../bridge/settle-conversation.ts'
-import { assertBounded } from '../normalized/index.ts'
+import { assertBounded, GatewayError, type JsonObject } from '../normalized/index.ts'
+import type { ChatClientFace } from '../protocols/face.ts'
 import { clientFaces, findProviderFace } from '../protocols/registry.ts'
 import type { ChatCall } from '../providers/types.ts'
 import { readJsonObject } from './json-body.ts'
@@ -23,12 +24,21 @@ export interface TranslationSettings {
  * Raises `GatewayError` with the path of the invalid field, before anything is sent to the provider.
  */
 export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment): ChatCall {
-  const request = clientFaces[job.protocol].readRequest(readJsonObject(job.bytes), job.context)
+  const client = clientFaces[job.protocol]
+  const body = readJsonObject(job.bytes)
+  const request = client.readRequest(body, job.context)
   assertBounded(request)
   const plan = resolveRoute(request, job.apiMode, { routes: settings.routes, faces })
+  const cell = admitRoute(plan, job.protocol)
   const face = findProviderFace(faces, plan)
   settleConversation(request, face.accepts)
-  admitRequest(request, face.accepts)
+  if (face.accepts.unexpressed === 'refused') client.assertExpressed(body, request)
+  try {
+    if (plan.capabilities !== undefined) plan.admission = admitToAlias(request, plan.capabilities, cell)
+    admitRequest(request, face.accepts)
+  } catch (thrown) {
+    throw spellParam(thrown, client, body)
+  }
   const target = { upstreamModel: plan.upstreamModel }
   const written = face.writeChat(request, target, settings.providerOptions[plan.profileId])
   return {
@@ -40,6 +50,12 @@ export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment
     attachments: written.attachments,
     reading: written.reading
   }
+}
+
+/** Gives a refusal the client's own name of the field. */
+function spellParam(thrown: unknown, { spellField }: ChatClientFace, body: JsonObject): unknown {
+  if (spellField === undefined || !GatewayError.is(thrown) || thrown.param === undefined) return thrown
+  return thrown.with({ param: spellField(body, thrown.param) })
 }
 
 /** Writes a whole response as JSON in the client's form. */

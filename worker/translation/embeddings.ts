@@ -1,10 +1,11 @@
 // Translates embeddings in one pure step each way.
 
 import { writeJsonBody } from '../../shared/json.ts'
+import { admitRoute } from '../bridge/admit.ts'
 import { resolveEmbeddingsRoute } from '../bridge/resolve-route.ts'
-import { GatewayError } from '../normalized/index.ts'
+import { type ClientProtocol, GatewayError } from '../normalized/index.ts'
 import type { EmbeddingsInput } from '../protocols/face.ts'
-import { embeddingsFaces, findProviderFace } from '../protocols/registry.ts'
+import { type EmbeddingsOperation, embeddingsFaces, findProviderFace } from '../protocols/registry.ts'
 import { readJsonObject, readResponseJson } from './json-body.ts'
 import type {
   EmbeddingsAnswer,
@@ -13,6 +14,13 @@ import type {
   TaskEnvironment,
   TranslatedEmbeddings
 } from './types.ts'
+
+/** The protocol of each operation, for the cell of its route. */
+const PROTOCOLS: Readonly<Record<EmbeddingsOperation, ClientProtocol>> = {
+  embeddings: 'completions',
+  embedContent: 'content',
+  batchEmbedContents: 'content'
+}
 
 /**
  * Reads the body of an embeddings request, with its token ids decoded, and writes the provider's call. Rejects with `GatewayError` with
@@ -24,13 +32,14 @@ export async function translateEmbeddings(
 ): Promise<TranslatedEmbeddings> {
   const { settings, faces } = environment
   const read = embeddingsFaces[job.operation].read(readJsonObject(job.bytes), job.context)
-  const { input, model, requestedModel, encoding, extraHeaders } = read
-  const plan = resolveEmbeddingsRoute(model, job.apiMode, settings.routes)
+  const { input, model, requestedModel, encoding, dimensions, extraHeaders } = read
+  const plan = resolveEmbeddingsRoute({ model, requestedModel }, job.apiMode, settings.routes)
+  admitRoute(plan, PROTOCOLS[job.operation])
   const { embeddings } = findProviderFace(faces, plan)
   if (embeddings === undefined) throw new GatewayError('unsupported_semantic', { param: 'model' })
   const texts = await readTexts(input, model ?? plan.upstreamModel, environment)
   const written = embeddings.write(
-    { model: plan.upstreamModel, input: texts },
+    { model: plan.upstreamModel, input: texts, ...(dimensions === undefined ? {} : { dimensions }) },
     settings.providerOptions[plan.profileId]
   )
   const { method, path, headers, body } = written

@@ -66,8 +66,13 @@ export interface SentFunction {
   parameters: unknown
 }
 
-/** The functions that the upstream must receive, each with the schema as the agent declared it. */
-export function writeExpectedFunctions({ family, body }: RecordedRequest): SentFunction[] {
+/** The functions that the native upstream must receive, each with the schema as the agent declared it. */
+export function writeExpectedFunctions(request: RecordedRequest): SentFunction[] {
+  return listFunctions(request).map(({ name, ...rest }) => ({ name: wireName(name), ...rest }))
+}
+
+/** The functions of a request, each with the schema as the agent declared it. */
+export function listFunctions({ family, body }: RecordedRequest): SentFunction[] {
   const tools: Loose[] = body.tools ?? []
   if (family === 'completions') return tools.map(tool => writeFunction(tool.function, tool.function.parameters))
   if (family === 'messages') {
@@ -97,7 +102,7 @@ export function writeExpectedFunctions({ family, body }: RecordedRequest): SentF
 function writeFunction(tool: { name: string; description?: string }, schema: unknown): SentFunction {
   const { name, description } = tool
   const parameters = schema ?? { type: 'object', properties: {} }
-  return { name: wireName(name), ...(description === undefined ? {} : { description }), parameters }
+  return { name, ...(description === undefined ? {} : { description }), parameters }
 }
 
 /** The tools that a search for tools has found. */
@@ -121,14 +126,18 @@ export function declaresSearch({ body }: RecordedRequest): boolean {
  * The roles that the upstream must receive, in order. Equal neighbours are one: texts of a role are joined, and parallel calls and
  * their results are one turn each on v2 and pairs on v1.
  */
-export function writeExpectedRoles({ family, body }: RecordedRequest, contract: Contract): string[] {
-  const roles = listSteps(family, body).flatMap(step => {
+export function writeExpectedRoles(request: RecordedRequest, contract: Contract): string[] {
+  const [first, ...rest] = listRoles(request, contract)
+  // Only the first message may be a system message; later instructions are sent in the place where they stand.
+  return joinNeighbours([first ?? '', ...rest.map(role => (role === 'system' ? 'user' : role))])
+}
+
+/** The roles of the conversation in order, with instructions in the place where they stand. */
+export function listRoles({ family, body }: RecordedRequest, contract: Contract): string[] {
+  return listSteps(family, body).flatMap(step => {
     if (typeof step === 'string') return [step]
     return contract === 'v1' ? step.calls.flatMap(() => ['assistant', 'tool']) : ['assistant', 'tool']
   })
-  const [first, ...rest] = roles
-  // Only the first message may be a system message; later instructions are sent in the place where they stand.
-  return joinNeighbours([first ?? '', ...rest.map(role => (role === 'system' ? 'user' : role))])
 }
 
 export function joinNeighbours(roles: readonly string[]): string[] {

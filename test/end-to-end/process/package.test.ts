@@ -1,16 +1,19 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
 import { execa } from 'execa'
 import t from 'tap'
+import { linkDependencies, packArtifact, unpackArtifact } from '../../../ops/sidecar/artifact.ts'
 import { findNodeProblem } from '../../../supervisor/node-version.ts'
 import { post } from '../../support/client.ts'
 import { runClean } from '../../support/processes.ts'
+import { createTemporaryFolder } from '../../support/temporary.ts'
 
 const root = join(import.meta.dirname, '../../..')
-const { name, version, dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+// Packing builds the checkout, so it is done once, and in no other test file.
+const tarball = await packArtifact(root, createTemporaryFolder(t))
 
 /** Installed versions of Node that are too old for the gateway; there may be none. */
 async function findOldNodes(required: string): Promise<Array<{ node: string; version: string }>> {
@@ -26,20 +29,17 @@ async function findOldNodes(required: string): Promise<Array<{ node: string; ver
 }
 
 t.test('the packed artifact runs from node_modules of an empty project', async t => {
-  const project = mkdtempSync(join(tmpdir(), 'gateway-package-'))
-  t.teardown(() => rmSync(project, { recursive: true, force: true }))
-  const { stdout, stderr } = await runClean(['npm', 'pack', '--json', '--pack-destination', project], { cwd: root })
-  t.match(stdout, /"filename"/, stderr)
-  const [{ filename, files }] = JSON.parse(stdout.slice(stdout.indexOf('[')))
-  for (const { path } of files) t.notMatch(path, /\.ts$|^test|\.env|\.log$/, `${path} belongs into the artifact`)
+  const project = createTemporaryFolder(t)
+  const { stdout } = await execa('tar', ['-tzf', tarball])
+  const files = stdout.split('\n').map(path => path.replace(/^package\//, ''))
+  t.ok(files.length > 100)
+  for (const path of files) t.notMatch(path, /\.ts$|^test|\.env|\.log$/, `${path} belongs into the artifact`)
 
-  const installed = join(project, 'node_modules', name)
-  mkdirSync(installed, { recursive: true })
-  await execa('tar', ['-xzf', join(project, filename), '-C', installed, '--strip-components=1'])
-  const packageFile = join(installed, 'package.json')
+  const artifact = await unpackArtifact(tarball, project)
+  const { entry } = artifact
+  const packageFile = join(artifact.folder, 'package.json')
   const packageText = readFileSync(packageFile, 'utf8')
-  const { bin, engines } = JSON.parse(packageText)
-  const entry = join(installed, bin[name])
+  const { engines } = JSON.parse(packageText)
 
   // Without its dependencies only the entry can be loaded, so the version must be checked before the other imports.
   writeFileSync(packageFile, packageText.replace(engines.node, '>=999.1'))
@@ -56,13 +56,7 @@ t.test('the packed artifact runs from node_modules of an empty project', async t
     t.equal(line, `llm-gateway: ${findNodeProblem(old, engines.node)}`)
   }
 
-  // Links the dependencies that `npm install` would install, without a registry.
-  for (const dependency of Object.keys(dependencies)) {
-    const link = join(project, 'node_modules', dependency)
-    mkdirSync(dirname(link), { recursive: true })
-    symlinkSync(join(root, 'node_modules', dependency), link)
-  }
-
+  linkDependencies(artifact, project, root)
   t.match(readFileSync(entry, 'utf8'), /^#!\/usr\/bin\/env node\n/)
   t.equal((await execa(process.execPath, [entry, '--version'])).stdout, version)
 
@@ -87,4 +81,33 @@ t.test('the packed artifact runs from node_modules of an empty project', async t
   gateway.kill('SIGTERM')
   await exited
   t.equal(gateway.exitCode, 0)
+})
+
+const sidecar = (args: readonly string[]) =>
+  runClean([process.execPath, join(root, 'ops/sidecar/main.ts'), ...args], { cwd: root })
+
+t.test('the start-up sequence of a supervisor holds against the packed artifact', async t => {
+  const { exitCode, stdout } = await sidecar(['--artifact', tarball])
+  t.equal(exitCode, 0, String(stdout))
+  const steps = String(stdout)
+    .split('\n')
+    .map(line => line.split(/\s+/).slice(0, 2).join(' '))
+  const names = ['install', 'profile', 'preflight', 'health', 'ready', 'models', 'capabilities', 'traffic']
+  t.strictSame(
+    steps,
+    [...names, 'stop', 'secrets'].map(name => `ok ${name}`)
+  )
+})
+
+t.test('a step that does not hold ends the sequence with its name and reason', async t => {
+  const config = join(createTemporaryFolder(t), 'profile.json')
+  writeFileSync(config, JSON.stringify({ schema_version: 'gateway.provider-profiles.v3', profiles: [] }))
+  const { exitCode, stdout } = await sidecar(['--artifact', tarball, '--config', config, '--model', 'a'])
+  t.equal(exitCode, 1)
+  t.match(stdout, /^FAILED {4}preflight: exit code 2, invalid_profile_schema$/m)
+  t.notMatch(stdout, /^ok +health/m)
+
+  const wrong = await sidecar(['--config', config])
+  t.equal(wrong.exitCode, 2)
+  t.match(wrong.stderr, /--config and --model belong together/)
 })

@@ -7,6 +7,8 @@ export interface Origin {
   /** The gateway's URL without a path. */
   url: string
   version: Version
+  /** The model that every request names. */
+  model: string
 }
 
 /** Computes the result of one call of the weather tool. */
@@ -26,8 +28,6 @@ export interface Adapter {
   /** The status of an error, if it has the class that the SDK documents for a failed response. */
   readStatus(error: unknown): number | undefined
 }
-
-export const model = 'GigaChat-2-Max'
 
 export const weather = {
   name: 'weather',

@@ -1,115 +1,20 @@
 // Every SDK generation with the same scenarios on both contracts.
 
-import t, { type Test } from 'tap'
-import { catchError } from '../../support/errors.ts'
-import type { Adapter, RunWeather, Version } from './adapter.ts'
+import t from 'tap'
+import type { Version } from './adapter.ts'
+import { type ProviderTraits, scenarios } from './scenarios.ts'
 import { startSuite } from './support.ts'
 
-const statuses = [400, 401, 429, 503]
-const breaks = ['[[die]]', '[[errframe]]']
-const city = (name: string) => `[[tool:weather {"city":"${name}"}]]`
-
-/** A tool that records its inputs, and the prompt's calls with the result of the last one in the text. */
-async function runCalls(adapter: Adapter, options: { prompt: string; isStream: boolean }) {
-  const inputs: unknown[] = []
-  const run: RunWeather = input => {
-    inputs.push(input)
-    return { temperature: 21 }
-  }
-  const text = await adapter.loop(options.prompt, { isStream: options.isStream, run })
-  return { inputs, text }
-}
-
-async function readStream(adapter: Adapter, prompt: string): Promise<{ pieces: string[]; error: unknown }> {
-  const pieces: string[] = []
-  const error = await catchError(async () => {
-    for await (const piece of adapter.stream(prompt)) pieces.push(piece)
-  })
-  return { pieces, error }
-}
-
-const scenarios: ReadonlyArray<[name: string, check: (t: Test, adapter: Adapter, version: Version) => Promise<void>]> =
-  [
-    [
-      'a whole response has its text',
-      async (t, adapter) => {
-        t.equal(await adapter.ask('[[text:Hello]]'), 'Hello')
-      }
-    ],
-    [
-      'a stream has its pieces in order',
-      async (t, adapter) => {
-        const { pieces, error } = await readStream(adapter, '[[chunks:Hel|lo]]')
-        t.equal(error, undefined)
-        t.strictSame(pieces, ['Hel', 'lo'])
-      }
-    ],
-    [
-      'a loop over two turns runs the tool, whole and streamed',
-      async (t, adapter) => {
-        for (const isStream of [false, true]) {
-          const { inputs, text } = await runCalls(adapter, { prompt: `[[text:a]]${city('Oslo')}`, isStream })
-          t.strictSame(inputs, [{ city: 'Oslo' }])
-          t.match(text, /21/)
-        }
-      }
-    ],
-    [
-      'decision 38: a loop runs both calls that the upstream returns',
-      async (t, adapter, version) => {
-        for (const isStream of [false, true]) {
-          // The upstream's v1 contract has one call per response, so the loop has one more turn there.
-          const prompt = `${version === 'v2' ? '[[parallel]]' : ''}${city('Oslo')}${city('Rome')}`
-          const { inputs, text } = await runCalls(adapter, { prompt, isStream })
-          t.strictSame(inputs, [{ city: 'Oslo' }, { city: 'Rome' }])
-          t.match(text, /21/)
-        }
-      }
-    ],
-    [
-      'structured output is parsed',
-      async (t, adapter) => {
-        const value = (await adapter.parse('hi')) as { name: unknown; tags: unknown }
-        t.strictSame(Object.keys(value).sort(), ['name', 'tags'])
-        t.type(value.name, 'string')
-        t.ok(Array.isArray(value.tags))
-      }
-    ],
-    [
-      'an error status is the SDK’s own error, whole and before a stream',
-      async (t, adapter) => {
-        await Promise.all(
-          statuses.map(async status => {
-            const prompt = `[[error:${status} message=So it is]]`
-            const whole = await catchError(() => adapter.ask(prompt))
-            const streamed = await readStream(adapter, prompt)
-            for (const error of [whole, streamed.error]) {
-              t.equal(adapter.readStatus(error), status)
-              t.match((error as Error).message, /So it is/)
-            }
-          })
-        )
-      }
-    ],
-    [
-      'a stream that breaks raises an error after its text',
-      async (t, adapter) => {
-        await Promise.all(
-          breaks.map(async directive => {
-            const { pieces, error } = await readStream(adapter, `${directive}[[chunks:a|b|c]]`)
-            t.ok(error instanceof Error, directive)
-            t.match(pieces.join(''), /^a/, directive)
-          })
-        )
-      }
-    ]
-  ]
+const traitsOf = (version: Version): ProviderTraits => ({
+  hasParallelCalls: version === 'v2',
+  readFailure: status => ({ status, isTold: true })
+})
 
 const suite = await startSuite()
 
 for (const { version, adapter } of suite.seats) {
   for (const [name, check] of scenarios) {
-    t.test(`decision 49: ${version} ${adapter.name}: ${name}`, t => check(t, adapter, version))
+    t.test(`decision 49: ${version} ${adapter.name}: ${name}`, t => check(t, adapter, traitsOf(version)))
   }
 }
 

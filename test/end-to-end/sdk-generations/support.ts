@@ -3,7 +3,7 @@
 import t from 'tap'
 import { refuseOtherHosts } from '../../support/loopback.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
-import type { Adapter, Version } from './adapter.ts'
+import type { Adapter, Origin, Version } from './adapter.ts'
 import { createAgentsAdapters } from './adapters/agents.ts'
 import { createAiSdkAdapters } from './adapters/ai-sdk.ts'
 import { createAnthropicAdapters, createLangchainAdapter } from './adapters/anthropic.ts'
@@ -35,18 +35,22 @@ async function start(): Promise<Suite> {
   const strangers = refuseOtherHosts(t)
   const { gateway } = await startSharedGateway({ strictStateIds: true })
   const seats = (['v1', 'v2'] as const).flatMap(version => {
-    const origin = { url: gateway.url, version }
-    const adapters = [
-      ...createOpenAiAdapters(origin),
-      ...createAgentsAdapters(origin),
-      createMistralAdapter(origin),
-      ...createAnthropicAdapters(origin),
-      createLangchainAdapter(origin),
-      ...createGenaiAdapters(origin),
-      createGenerativeAiAdapter(origin),
-      ...createAiSdkAdapters(origin)
-    ]
+    const adapters = createAdapters({ url: gateway.url, version, model: 'GigaChat-2-Max' })
     return adapters.map(adapter => ({ version, adapter }))
   })
   return { seats, strangers }
+}
+
+/** Every SDK generation at this place. */
+export function createAdapters(origin: Origin): Adapter[] {
+  return [
+    ...createOpenAiAdapters(origin),
+    ...createAgentsAdapters(origin),
+    createMistralAdapter(origin),
+    ...createAnthropicAdapters(origin),
+    createLangchainAdapter(origin),
+    ...createGenaiAdapters(origin),
+    createGenerativeAiAdapter(origin),
+    ...createAiSdkAdapters(origin)
+  ]
 }

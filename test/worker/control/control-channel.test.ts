@@ -7,22 +7,26 @@ import { GatewayError } from '../../../worker/normalized/index.ts'
 
 const limited = parseSettings({ GATEWAY_MODEL_MAX_CONNECTIONS: '{"one":1}' })
 const models = readCatalogModels([{ id: 'one' }])
-const snapshot = createCatalogSnapshot(models, { providerProfileId: 'native-upstream', nowMs: Date.now() })
+const snapshot = createCatalogSnapshot(models, {
+  providerProfileId: 'native-upstream',
+  providerKind: 'native',
+  nowMs: Date.now()
+})
 const never = new AbortController().signal
 
 function createRemote() {
   const sent: WorkerMessageContent[] = []
   const channel = createControlChannel(
     { send: message => sent.push(message) },
-    { settings: limited, catalog: undefined }
+    { settings: limited, profiles: [], catalog: undefined, isHostStarted: false }
   )
   return { sent, channel }
 }
 
 t.test('a model without a limit sends no message', async t => {
   const { channel, sent } = createRemote()
-  t.equal(channel.isSlotLimited('free'), false)
-  t.equal(channel.isSlotLimited('one'), true)
+  t.equal(channel.slotLimit('free'), undefined)
+  t.equal(channel.slotLimit('one'), 1)
   const release = await channel.acquireSlot('free', never)
   t.type(release, 'function')
   release?.()
@@ -157,8 +161,18 @@ t.test('listeners are called for a published snapshot and for a requested refres
   t.same(heard, [snapshot.inventoryRevision, 'wanted'])
 })
 
+t.test('a worker learns when every worker of the host listens', async t => {
+  const { channel } = createRemote()
+  t.equal(channel.isHostStarted, false)
+  channel.receive(createMessage({ kind: 'host-started' }))
+  t.equal(channel.isHostStarted, true)
+})
+
 t.test('a respawned worker has the catalog of its configure message', async t => {
-  const channel = createControlChannel({ send: () => undefined }, { settings: limited, catalog: snapshot })
+  const channel = createControlChannel(
+    { send: () => undefined },
+    { settings: limited, profiles: [], catalog: snapshot, isHostStarted: true }
+  )
   t.same(channel.catalogSnapshot(), snapshot)
 })
 

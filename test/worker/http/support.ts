@@ -4,8 +4,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { systemClock } from '../../../shared/clock.ts'
+import { createNativeProfileSet } from '../../../shared/native-profile.ts'
+import type { ProfileSet } from '../../../shared/profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { type ControlChannel, createLocalControlChannel } from '../../../worker/control/control-channel.ts'
+import { createReadinessReader } from '../../../worker/execution/readiness.ts'
 import { planUpstreamHeaders } from '../../../worker/execution/upstream-headers.ts'
 import { createApplication } from '../../../worker/http/application.ts'
 import { createDrainGate, type DrainGate } from '../../../worker/http/drain-gate.ts'
@@ -23,6 +26,8 @@ export type Handler = (request: FastifyRequest, reply: FastifyReply) => void | P
 
 export interface StartOptions {
   env?: Record<string, string>
+  /** Where the profiles come from: the settings unless given. */
+  origin?: ProfileSet['origin']
   /** Routes beside the system routes. */
   routes?: (app: FastifyInstance) => void
   control?: ControlChannel
@@ -45,15 +50,23 @@ export async function startApplication(t: Test, options: StartOptions = {}): Pro
   const logged: Array<Record<string, unknown>> = []
   const log = pino({ level: 'debug' }, { write: line => logged.push(JSON.parse(line)) })
   const observers = [...(await createObservers({ settings, log })), ...(options.observers ?? [])]
+  const drainGate = createDrainGate()
   const runtime = {
     settings,
+    origin: options.origin ?? ('settings' as const),
     log,
     observation: createObservation(observers, log),
-    drainGate: createDrainGate(),
+    drainGate,
     fingerprint: createFingerprint(Buffer.alloc(32, 1)),
     clock: systemClock,
-    control: options.control ?? createLocalControlChannel(settings),
-    revisions: { config: `sha256:${'c'.repeat(64)}`, matrix: `sha256:${'d'.repeat(64)}` }
+    readReadiness: createReadinessReader({
+      profiles: createNativeProfileSet(settings),
+      revisions: { config: `sha256:${'c'.repeat(64)}`, matrix: `sha256:${'d'.repeat(64)}` },
+      control: options.control ?? createLocalControlChannel(settings),
+      // The parts of this application call no provider.
+      executors: { isReady: () => true },
+      drainGate
+    })
   }
   const listener = await createApplication(runtime, app => {
     registerSystemRoutes(app, runtime)

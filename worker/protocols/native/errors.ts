@@ -1,14 +1,12 @@
 // Maps an error of the native upstream to the gateway's error. Of the upstream's text only its `message` reaches a client, and
 // only after redaction (upstream.md 9, decisions 6).
 
-import { createRedactor } from '../../../shared/redaction.ts'
 import { type ErrorCode, GatewayError, type GatewayErrorOptions, isJsonObject } from '../../normalized/index.ts'
 import type { ResponseHead } from '../face.ts'
+import { cleanProviderMessage, findErrorStatus } from '../shared/provider-message.ts'
 import { readRetryAfter } from '../shared/response-header.ts'
 
 const MESSAGE_CHARACTERS_MAX = 1000
-
-const redactor = createRedactor()
 
 /** Reads the error of a response whose status is not 200; a status below 400 gives `provider_protocol_error`. */
 export function readResponseError({ status, headers }: ResponseHead, body: Uint8Array): GatewayError {
@@ -33,12 +31,12 @@ export function findPayloadError(payload: Record<string, unknown>): GatewayError
   const { error } = payload
   if (error !== undefined && error !== null && error !== false) {
     const inner = isJsonObject(error) ? error : {}
-    const status = findStatus(inner.status, inner.code, payload.status, payload.code)
+    const status = findErrorStatus(inner.status, inner.code, payload.status, payload.code)
     const message = typeof error === 'string' ? error : (findMessage(inner) ?? findMessage(payload))
     return mapUpstreamFailure({ status: status ?? 500, message })
   }
   const message = findMessage(payload)
-  const status = message === undefined ? undefined : findStatus(payload.status)
+  const status = message === undefined ? undefined : findErrorStatus(payload.status)
   return status === undefined ? undefined : mapUpstreamFailure({ status, message })
 }
 
@@ -46,7 +44,7 @@ export function findPayloadError(payload: Record<string, unknown>): GatewayError
 export function mapErrorEvent(payload: Record<string, unknown>): GatewayError {
   return (
     findPayloadError(payload) ??
-    mapUpstreamFailure({ status: findStatus(payload.status, payload.code) ?? 500, message: findMessage(payload) })
+    mapUpstreamFailure({ status: findErrorStatus(payload.status, payload.code) ?? 500, message: findMessage(payload) })
   )
 }
 
@@ -58,7 +56,8 @@ interface UpstreamFailure {
 
 function mapUpstreamFailure(failure: UpstreamFailure): GatewayError {
   const { status, retryAfter } = failure
-  const message = failure.message === undefined ? undefined : cleanMessage(failure.message)
+  const message =
+    failure.message === undefined ? undefined : cleanProviderMessage(failure.message, MESSAGE_CHARACTERS_MAX)
   const error = (code: ErrorCode, options: GatewayErrorOptions = {}) =>
     new GatewayError(code, {
       cause: `upstream status ${status}`,
@@ -110,23 +109,4 @@ function findMessage(body: Record<string, unknown>): string | undefined {
   if (!isJsonObject(body.error)) return undefined
   const { message } = body.error
   return typeof message === 'string' && message !== '' ? message : undefined
-}
-
-function findStatus(...candidates: unknown[]): number | undefined {
-  for (const candidate of candidates) {
-    const status = typeof candidate === 'string' ? Number(candidate) : candidate
-    if (typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599) return status
-  }
-  return undefined
-}
-
-/** The message without markup, addresses and secrets, of bounded length. Undefined when nothing is left. */
-function cleanMessage(message: string): string | undefined {
-  if (/<\s*(?:!doctype|html|head|body|script)\b/i.test(message)) return undefined
-  const bounded = message.slice(0, 4 * MESSAGE_CHARACTERS_MAX)
-  const withoutAddresses = bounded.replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, '[address]')
-  const clean = redactor.redactText(withoutAddresses).replaceAll(/\s+/g, ' ').trim()
-  // A surrogate pair is not cut in half.
-  const shown = clean.slice(0, MESSAGE_CHARACTERS_MAX).replace(/[\uD800-\uDBFF]$/, '')
-  return shown === '' ? undefined : shown
 }

@@ -1,13 +1,8 @@
 // Writes sampling, output length, reasoning effort and output format. v1 has these members at the top of the body, v2 under
 // `model_options`; their values are the same (upstream.md 3.1 and 4.1, completions.md 2 and 7).
 
-import {
-  GatewayError,
-  type JsonObject,
-  type NormalizedRequest,
-  type OutputFormat,
-  type Sampling
-} from '../../normalized/index.ts'
+import type { JsonObject, NormalizedRequest, OutputFormat, Sampling } from '../../normalized/index.ts'
+import { refuseJsonWithoutSchema } from '../shared/json-object-format.ts'
 import type { NativeOptions } from './options.ts'
 
 /** The effort word that switches reasoning off. */
@@ -35,10 +30,7 @@ export function writeResponseFormat(
 ): JsonObject | undefined {
   if (output?.type === 'json-object') {
     if (jsonObjectMode === 'any_object') return { type: 'json_schema', schema: { type: 'object' } }
-    throw new GatewayError('unsupported_response_format', {
-      param: output.path,
-      message: `'${output.path}' requests JSON without a schema, which is not supported: send a schema.`
-    })
+    throw refuseJsonWithoutSchema(output.path)
   }
   if (output?.type !== 'json-schema') return undefined
   const format: JsonObject = { type: 'json_schema', schema: output.schema }

@@ -4,6 +4,8 @@ import type { Parameter, ParameterTable } from './parameters.ts'
 
 export const supported: Parameter = { class: 'supported' }
 export const ignored: Parameter = { class: 'accepted_ignored' }
+/** A hint without effect on the content of a response: no provider refuses it. */
+export const hint: Parameter = { class: 'accepted_ignored', harmless: 'any' }
 
 /** A parameter that not every provider has: each declares whether it sends, ignores or refuses it. */
 export const providerDecides = {
@@ -30,6 +32,7 @@ export const nativeFields = {
 /** Members that SDKs add to a body besides those of the protocol. */
 export const extraHeaders: Parameter = {
   class: 'supported',
+  isUnexpressed: true,
   note: 'Headers for the upstream, where the header policy allows them.'
 }
 export const extraQuery: Parameter = { class: 'accepted_ignored', note: 'No query parameter is ever forwarded.' }
@@ -37,9 +40,10 @@ export const extraQuery: Parameter = { class: 'accepted_ignored', note: 'No quer
 export const extraMembers = {
   extra_body: {
     class: 'supported',
+    isUnexpressed: true,
     note: 'Additional fields for the provider. Refused unless it is an object.'
   },
-  additional_fields: { class: 'supported', note: 'Like extra_body, and wins over it.' },
+  additional_fields: { class: 'supported', isUnexpressed: true, note: 'Like extra_body, and wins over it.' },
   extra_headers: extraHeaders,
   extra_query: extraQuery
 } as const satisfies ParameterTable

@@ -1,14 +1,20 @@
 // The treatment of each parameter of an operation, as data: the reader of the body applies it and the documentation lists it
 // (field lesson E1).
 
+import { isDeepStrictEqual } from 'node:util'
+import { compareCodePoints } from '../../../shared/json.ts'
 import {
   assertNever,
   type Diagnostics,
   type ErrorCode,
   GatewayError,
   invalidRequest,
-  type JsonObject
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  unsupportedSemantic
 } from '../../normalized/index.ts'
+import { joinPath } from './field.ts'
 
 export type ParameterClass =
   /** Has an effect. */
@@ -24,6 +30,16 @@ export interface Parameter {
   class: ParameterClass
   /** A supported parameter that is sent to the provider under its own name, as an additional field. */
   isAdditionalField?: true
+  /**
+   * A supported parameter that only a provider with a place for unknown members gets. A provider that refuses what the normalized form
+   * does not carry refuses it, as it refuses a parameter without effect.
+   */
+  isUnexpressed?: true
+  /**
+   * Values of a parameter without effect that ask for nothing, so that no provider refuses them; `any` for a parameter that never does.
+   * Null, false, an empty list and an empty object never ask for anything.
+   */
+  harmless?: 'any' | readonly JsonValue[]
   /** The error code of a rejected parameter; `unsupported_parameter` by default. */
   rejection?: ErrorCode
   /** Details for the documentation. */
@@ -85,6 +101,50 @@ export function sortParameters(body: JsonObject, table: ParameterTable): SortedP
     }
   }
   return sorted
+}
+
+/**
+ * Raises `unsupported_semantic` for the first member, in code-point order, that asks for something that the normalized form does not carry:
+ * an unknown member, an option of the SDK, or a parameter without effect whose value is not harmless.
+ * @param path the path of `source` in the client's body.
+ * @param fold the name of a member in the table, in a protocol with several spellings.
+ */
+export function refuseUnexpressed(
+  source: JsonObject,
+  table: ParameterTable,
+  { path = '', fold = name => name }: { path?: string; fold?: (name: string) => string } = {}
+): void {
+  let first: string | undefined
+  for (const name of Object.keys(source)) {
+    const folded = Object.hasOwn(table, name) ? name : fold(name)
+    const parameter = Object.hasOwn(table, folded) ? table[folded] : undefined
+    if (!isUnexpressed(source[name], parameter)) continue
+    if (first === undefined || compareCodePoints(name, first) < 0) first = name
+  }
+  if (first !== undefined) throw unsupportedSemantic(joinPath(path, first), 'member_not_expressed')
+}
+
+function isUnexpressed(value: JsonValue | undefined, parameter: Parameter | undefined): boolean {
+  if (value === null || value === undefined) return false
+  if (parameter === undefined || parameter.isAdditionalField === true) return true
+  switch (parameter.class) {
+    case 'supported':
+      return parameter.isUnexpressed === true && !isEmpty(value)
+    case 'accepted_ignored':
+      return !(parameter.harmless === 'any' || isEmpty(value) || isOneOf(value, parameter.harmless))
+    default:
+      return true
+  }
+}
+
+function isEmpty(value: JsonValue): boolean {
+  if (value === false) return true
+  if (Array.isArray(value)) return value.length === 0
+  return isJsonObject(value) && Object.keys(value).length === 0
+}
+
+function isOneOf(value: JsonValue, harmless: readonly JsonValue[] = []): boolean {
+  return harmless.some(one => isDeepStrictEqual(one, value))
 }
 
 /** Raises `invalid_request` when `source`, the object at `path`, has too many members or one that would reach a prototype. */

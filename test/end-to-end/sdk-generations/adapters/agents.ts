@@ -9,16 +9,16 @@ import {
   tool
 } from '@openai/agents'
 import OpenAI from 'openai'
-import { type Adapter, answerSchema, model as modelId, type Origin, weather } from '../adapter.ts'
+import { type Adapter, answerSchema, type Origin, weather } from '../adapter.ts'
 
 // Traces go to the service of the SDK's vendor unless they are switched off.
 setTracingDisabled(true)
 
-export function createAgentsAdapters({ url, version }: Origin): Adapter[] {
+export function createAgentsAdapters({ url, version, model }: Origin): Adapter[] {
   const client = new OpenAI({ baseURL: `${url}/${version}`, apiKey: 'unused', maxRetries: 0 })
   return [
-    createAdapter('@openai/agents completions', new OpenAIChatCompletionsModel(client, modelId)),
-    createAdapter('@openai/agents responses', new OpenAIResponsesModel(client, modelId))
+    createAdapter('@openai/agents completions', new OpenAIChatCompletionsModel(client, model)),
+    createAdapter('@openai/agents responses', new OpenAIResponsesModel(client, model))
   ]
 }
 

@@ -15,7 +15,7 @@ import { createOpenAI as createOpenAI2 } from 'ai-sdk-openai-2'
 import { createOpenAI as createOpenAI3 } from 'ai-sdk-openai-3'
 import { createOpenAICompatible as createCompatible1 } from 'ai-sdk-openai-compatible-1'
 import { createOpenAICompatible as createCompatible2 } from 'ai-sdk-openai-compatible-2'
-import { type Adapter, answerSchema, model as modelId, type Origin, weather } from '../adapter.ts'
+import { type Adapter, answerSchema, type Origin, weather } from '../adapter.ts'
 import { ai4, createGoogle1 } from '../older/index.ts'
 
 type Ai = typeof ai7
@@ -24,7 +24,7 @@ type Model = ai7.LanguageModel
 interface Generation {
   name: string
   ai: Ai
-  createModels(urls: { base: string; google: string }): Record<string, Model>
+  createModels(place: { base: string; google: string; modelId: string }): Record<string, Model>
 }
 
 const apiKey = 'unused'
@@ -35,12 +35,14 @@ const generations: Generation[] = [
   {
     name: 'ai 4',
     ai: ai4 as unknown as Ai,
-    createModels: ({ google }) => ({ google: createGoogle1({ baseURL: google, apiKey })(modelId) as unknown as Model })
+    createModels: ({ google, modelId }) => ({
+      google: createGoogle1({ baseURL: google, apiKey })(modelId) as unknown as Model
+    })
   },
   {
     name: 'ai 5',
     ai: ai5 as unknown as Ai,
-    createModels: ({ base: baseURL, google }) => ({
+    createModels: ({ base: baseURL, google, modelId }) => ({
       completions: createOpenAI2({ baseURL, apiKey }).chat(modelId) as unknown as Model,
       responses: createOpenAI2({ baseURL, apiKey }).responses(modelId) as unknown as Model,
       anthropic: createAnthropic2({ baseURL, apiKey })(modelId) as unknown as Model,
@@ -51,7 +53,7 @@ const generations: Generation[] = [
   {
     name: 'ai 6',
     ai: ai6 as unknown as Ai,
-    createModels: ({ base: baseURL, google }) => ({
+    createModels: ({ base: baseURL, google, modelId }) => ({
       completions: createOpenAI3({ baseURL, apiKey }).chat(modelId) as Model,
       responses: createOpenAI3({ baseURL, apiKey }).responses(modelId) as Model,
       anthropic: createAnthropic3({ baseURL, apiKey })(modelId) as Model,
@@ -62,7 +64,7 @@ const generations: Generation[] = [
   {
     name: 'ai 7',
     ai: ai7,
-    createModels: ({ base: baseURL, google }) => ({
+    createModels: ({ base: baseURL, google, modelId }) => ({
       completions: createOpenAI4({ baseURL, apiKey }).chat(modelId),
       responses: createOpenAI4({ baseURL, apiKey }).responses(modelId),
       anthropic: createAnthropic4({ baseURL, apiKey })(modelId),
@@ -75,10 +77,10 @@ const generations: Generation[] = [
 // The SDK warns once for a model name that its catalog does not have.
 globalThis.AI_SDK_LOG_WARNINGS = false
 
-export function createAiSdkAdapters({ url, version }: Origin): Adapter[] {
+export function createAiSdkAdapters({ url, version, model: modelId }: Origin): Adapter[] {
   const base = `${url}/${version}`
   return generations.flatMap(({ name, ai, createModels }) =>
-    Object.entries(createModels({ base, google: `${base}/v1beta` })).map(([kind, model]) =>
+    Object.entries(createModels({ base, google: `${base}/v1beta`, modelId })).map(([kind, model]) =>
       createAdapter(ai, `${name} ${kind}`, model)
     )
   )

@@ -2,7 +2,7 @@
 
 import Anthropic1 from '@anthropic-ai/sdk'
 import Anthropic0 from 'anthropic-sdk-0'
-import { type Adapter, answerSchema, model, type Origin, runLoop, weather } from '../adapter.ts'
+import { type Adapter, answerSchema, type Origin, runLoop, weather } from '../adapter.ts'
 import { ChatAnthropic0, langchainMessages0 } from '../older/index.ts'
 
 const generations = [
@@ -14,6 +14,7 @@ const generations = [
 const readBase = ({ url, version }: Origin) => (version === 'v1' ? url : `${url}/v2`)
 
 export function createAnthropicAdapters(origin: Origin): Adapter[] {
+  const { model } = origin
   return generations.map(([generation, Class]) => {
     const client = new Class({ baseURL: readBase(origin), apiKey: 'unused', maxRetries: 0 })
     const tools = [{ name: weather.name, description: weather.description, input_schema: weather.schema }]
@@ -76,7 +77,7 @@ export function createAnthropicAdapters(origin: Origin): Adapter[] {
 export function createLangchainAdapter(origin: Origin): Adapter {
   const { AIMessage, HumanMessage, ToolMessage } = langchainMessages0
   const chat = new ChatAnthropic0({
-    model,
+    model: origin.model,
     apiKey: 'unused',
     maxRetries: 0,
     maxTokens: 256,

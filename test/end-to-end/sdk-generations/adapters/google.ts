@@ -15,7 +15,7 @@ import {
 } from '@google/generative-ai'
 import { ApiError as ApiError1, GoogleGenAI as GoogleGenAI1 } from 'google-genai-1'
 import { ApiError as ApiError2, GoogleGenAI as GoogleGenAI2 } from 'google-genai-2'
-import { type Adapter, answerSchema, model, type Origin, runLoop, weather } from '../adapter.ts'
+import { type Adapter, answerSchema, type Origin, runLoop, weather } from '../adapter.ts'
 
 const generations = [
   ['1.52', GoogleGenAI1 as unknown as typeof GoogleGenAI3, ApiError1],
@@ -23,7 +23,7 @@ const generations = [
   ['3', GoogleGenAI3, ApiError3]
 ] as const
 
-export function createGenaiAdapters({ url, version }: Origin): Adapter[] {
+export function createGenaiAdapters({ url, version, model }: Origin): Adapter[] {
   return generations.map(([generation, Class, ErrorClass]) => {
     const { models } = new Class({ apiKey: 'unused', httpOptions: { baseUrl: `${url}/${version}` } })
     const declaration = { name: weather.name, description: weather.description, parametersJsonSchema: weather.schema }
@@ -77,7 +77,7 @@ function readText(chunk: GenerateContentResponse): string {
   return (chunk.candidates?.[0]?.content?.parts ?? []).map(part => part.text ?? '').join('')
 }
 
-export function createGenerativeAiAdapter({ url, version }: Origin): Adapter {
+export function createGenerativeAiAdapter({ url, version, model }: Origin): Adapter {
   const client = new GoogleGenerativeAI('unused')
   const options = { baseUrl: `${url}/${version}` }
   const declaration = { name: weather.name, description: weather.description, parameters: writeSchema(weather.schema) }

@@ -3,9 +3,9 @@
 import { Mistral } from '@mistralai/mistralai'
 import type { ChatCompletionRequestMessage, ToolCall } from '@mistralai/mistralai/models/components'
 import { MistralError } from '@mistralai/mistralai/models/errors'
-import { type Adapter, answerSchema, model, type Origin, runLoop, weather } from '../adapter.ts'
+import { type Adapter, answerSchema, type Origin, runLoop, weather } from '../adapter.ts'
 
-export function createMistralAdapter({ url, version }: Origin): Adapter {
+export function createMistralAdapter({ url, version, model }: Origin): Adapter {
   // The SDK appends /v1/chat/completions; after /v2 the first version decides.
   const { chat } = new Mistral({
     serverURL: version === 'v1' ? url : `${url}/v2`,

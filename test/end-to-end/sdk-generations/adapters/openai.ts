@@ -2,7 +2,7 @@
 
 import OpenAI7 from 'openai'
 import OpenAI6 from 'openai-6'
-import { type Adapter, answerSchema, model, type Origin, runLoop, weather } from '../adapter.ts'
+import { type Adapter, answerSchema, type Origin, runLoop, weather } from '../adapter.ts'
 import { OpenAI4, OpenAI5 } from '../older/index.ts'
 
 type OpenAI = typeof OpenAI7
@@ -14,13 +14,13 @@ const generations = [
   [7, OpenAI7]
 ] as const
 
-export function createOpenAiAdapters({ url, version }: Origin): Adapter[] {
+export function createOpenAiAdapters({ url, version, model }: Origin): Adapter[] {
   return generations.flatMap(([generation, Class]) => {
     const client = new Class({ baseURL: `${url}/${version}`, apiKey: 'unused', maxRetries: 0 })
     const readStatus = (error: unknown) => (error instanceof Class.APIError ? error.status : undefined)
     return [
-      { name: `openai ${generation} completions`, readStatus, ...createCompletions(client) },
-      { name: `openai ${generation} responses`, readStatus, ...createResponses(client) }
+      { name: `openai ${generation} completions`, readStatus, ...createCompletions(client, model) },
+      { name: `openai ${generation} responses`, readStatus, ...createResponses(client, model) }
     ]
   })
 }
@@ -28,7 +28,7 @@ export function createOpenAiAdapters({ url, version }: Origin): Adapter[] {
 type Calls = Omit<Adapter, 'name' | 'readStatus'>
 type Client = InstanceType<OpenAI>
 
-function createCompletions(client: Client): Calls {
+function createCompletions(client: Client, model: string): Calls {
   // Generation 4 has the helpers in its beta part.
   const legacy = client.beta as unknown as { chat: { completions: Client['chat']['completions'] } }
   const helpers = 'parse' in client.chat.completions ? client.chat.completions : legacy.chat.completions
@@ -75,7 +75,7 @@ function createCompletions(client: Client): Calls {
   }
 }
 
-function createResponses(client: Client): Calls {
+function createResponses(client: Client, model: string): Calls {
   const { name, description, schema } = weather
   const tools = [{ type: 'function' as const, name, description, parameters: schema, strict: true }]
   // Items of a stored response are referred to by id; the gateway stores none on v1.

@@ -2,6 +2,7 @@
 
 import { type Diagnostics, invalidRequest, type JsonValue } from '../../../normalized/index.ts'
 import type { EmbeddingsClientFace, EmbeddingsInput, ReadEmbeddings } from '../../face.ts'
+import { readDimensions } from '../../shared/embeddings.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { keepDefined, wrongType } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
@@ -35,6 +36,7 @@ export function readEmbeddingsRequest(body: EmbeddingsRequest): ReadEmbeddingsRe
     ...keepDefined({
       requestedModel,
       model: requestedModel?.trim(),
+      dimensions: readDimensions(body.dimensions),
       extraHeaders: readExtraHeaders(body)
     })
   }

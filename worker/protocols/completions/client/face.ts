@@ -21,6 +21,7 @@ import {
 } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
+import { assertExpressed, spellField } from './assert-expressed.ts'
 import { writeCompletionsError } from './errors.ts'
 import { readMessages } from './read-messages.ts'
 import { type CompletionsRequest, chatParameters } from './schema.ts'
@@ -29,6 +30,8 @@ import { writeCompletionsResponse } from './write-response.ts'
 
 export const completionsFace: ChatClientFace = {
   readRequest: readCompletionsRequest,
+  assertExpressed,
+  spellField,
   writeResponse: writeCompletionsResponse,
   createStreamWriter: createCompletionsStreamWriter,
   writeError: writeCompletionsError
@@ -36,6 +39,7 @@ export const completionsFace: ChatClientFace = {
 
 const fieldPaths: FieldPaths = Object.freeze({
   model: 'model',
+  stream: 'stream',
   messages: 'messages',
   tools: 'tools',
   toolChoice: 'tool_choice',

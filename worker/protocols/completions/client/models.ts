@@ -1,8 +1,7 @@
 // Writes models in the family's form, and in the short form of LiteLLM-style model info (completions.md 11, bridge.md 6.3).
 
-import type { CatalogModel } from '../../../../shared/catalog.ts'
+import type { CatalogModel, DeclaredModel } from '../../../../shared/catalog.ts'
 import type { JsonObject } from '../../../../shared/json.ts'
-import { type AliasModel, isCatalogModel, type ListedModel } from '../../shared/listed-model.ts'
 
 export type CompletionsModel = {
   id: string
@@ -17,64 +16,49 @@ export type CompletionsModel = {
 export type ModelInfo = { model_name: string; litellm_params: { model: string }; model_info: { id: string } }
 
 /** Writes the list in the given order. */
-export function writeModelList(models: readonly ListedModel[]): { object: 'list'; data: CompletionsModel[] } {
+export function writeModelList(models: readonly CatalogModel[]): { object: 'list'; data: CompletionsModel[] } {
   return { object: 'list', data: models.map(writeModel) }
 }
 
 /** Writes one model. The provider's other members are kept, but cannot replace the family's own members. */
-export function writeModel(model: ListedModel): CompletionsModel {
-  const { extensions, type, owner } = isCatalogModel(model) ? describeCatalogModel(model) : describeAlias(model)
+export function writeModel(model: CatalogModel): CompletionsModel {
+  const { id, declared, modelType } = model
   return {
-    ...extensions,
-    id: model.id,
+    ...(declared === undefined ? describeUpstream(model) : describeAlias(id, declared)),
+    id,
     object: 'model',
     created: Math.floor(Date.parse(model.discoveredAt) / 1000),
-    owned_by: owner,
+    owned_by: model.ownedBy ?? model.providerKind,
     ...(model.deprecated ? { deprecated: true } : {}),
-    metadata: { type }
+    metadata: { type: modelType ?? (/embedding/i.test(id) ? 'embedder' : 'chat') }
   }
 }
 
-export function writeModelInfoList(models: readonly ListedModel[]): { data: ModelInfo[] } {
+export function writeModelInfoList(models: readonly CatalogModel[]): { data: ModelInfo[] } {
   return { data: models.map(writeModelInfo) }
 }
 
-export function writeModelInfo(model: Pick<ListedModel, 'id'>): ModelInfo {
+export function writeModelInfo(model: Pick<CatalogModel, 'id'>): ModelInfo {
   return { model_name: model.id, litellm_params: { model: model.id }, model_info: { id: model.id } }
 }
 
-interface Description {
-  extensions: JsonObject
-  type: string
-  owner: string
-}
-
-function describeCatalogModel(model: CatalogModel): Description {
+function describeUpstream(model: CatalogModel): JsonObject {
   // A shutdown date of null is omitted: it only says that no end of the model is announced.
   const { shutdown_date: shutdownDate, ...metadata } = model.providerMetadata
   return {
-    extensions: {
-      ...metadata,
-      ...(shutdownDate === undefined || shutdownDate === null ? {} : { shutdown_date: shutdownDate }),
-      ...(model.available ? {} : { available: false })
-    },
-    type: model.modelType ?? (/embedding/i.test(model.id) ? 'embedder' : 'chat'),
-    owner: model.ownedBy ?? model.providerKind
+    ...metadata,
+    ...(shutdownDate === undefined || shutdownDate === null ? {} : { shutdown_date: shutdownDate }),
+    ...(model.available ? {} : { available: false })
   }
 }
 
-function describeAlias(model: AliasModel): Description {
-  const methods = ['generateContent', 'streamGenerateContent', ...(model.canCountTokens ? ['countTokens'] : [])]
+function describeAlias(id: string, { inputTokenLimit, outputTokenLimit, canCountTokens }: DeclaredModel): JsonObject {
   return {
-    extensions: {
-      type: 'model',
-      display_name: model.id,
-      description: 'Model served by the gateway.',
-      ...(model.inputTokenLimit === undefined ? {} : { input_token_limit: model.inputTokenLimit }),
-      ...(model.outputTokenLimit === undefined ? {} : { output_token_limit: model.outputTokenLimit }),
-      supportedGenerationMethods: methods
-    },
-    type: 'chat',
-    owner: model.providerKind
+    type: 'model',
+    display_name: id,
+    description: 'Model served by the gateway.',
+    ...(inputTokenLimit === undefined ? {} : { input_token_limit: inputTokenLimit }),
+    ...(outputTokenLimit === undefined ? {} : { output_token_limit: outputTokenLimit }),
+    supportedGenerationMethods: ['generateContent', 'streamGenerateContent', ...(canCountTokens ? ['countTokens'] : [])]
   }
 }

@@ -8,6 +8,7 @@ import {
   type JsonValue
 } from '../../../normalized/index.ts'
 import type { EmbeddingsClientFace, ReadContext, ReadEmbeddings } from '../../face.ts'
+import { readDimensions } from '../../shared/embeddings.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { keepDefined, wrongType } from '../../shared/field.ts'
 import { sortParameters } from '../../shared/parameters.ts'
@@ -21,12 +22,13 @@ import {
   type EmbeddingUsage,
   embedContentParameters
 } from './schema.ts'
-import { foldNames } from './spelling.ts'
+import { foldNames, spell } from './spelling.ts'
 
 /** The request to a provider, the same for both operations. */
 export interface ReadEmbedRequest {
   /** One text per content, in order; none is empty. */
   texts: string[]
+  dimensions?: number
   extraHeaders?: JsonObject
   ignored: Diagnostics
 }
@@ -43,11 +45,15 @@ const REQUESTS_MAX = 2048
 
 /** Reads the parsed body of embedContent. Raises `invalid_request` with the path of a member that is missing or no text. */
 export function readEmbedContentRequest(body: EmbedContentRequest): ReadEmbedRequest {
-  const { ignored, additional } = sortParameters(foldNames(body, embedContentParameters), embedContentParameters)
+  const folded = foldNames(body, embedContentParameters)
+  const { ignored, additional } = sortParameters(folded, embedContentParameters)
   return {
     texts: [readText(body.content, 'content')],
     ignored: { ...ignored, ...additional },
-    ...keepDefined({ extraHeaders: readExtraHeaders(body) })
+    ...keepDefined({
+      dimensions: readDimensions(folded.outputDimensionality),
+      extraHeaders: readExtraHeaders(body)
+    })
   }
 }
 
@@ -68,7 +74,22 @@ export function readBatchEmbedContentsRequest(body: BatchEmbedContentsRequest): 
     if (!isJsonObject(request)) throw wrongType(path, 'an object', request)
     return readText(request.content, `${path}.content`)
   })
-  return { texts, ignored: { ...ignored, ...additional }, ...keepDefined({ extraHeaders: readExtraHeaders(body) }) }
+  return {
+    texts,
+    ignored: { ...ignored, ...additional },
+    ...keepDefined({ dimensions: readCommonDimensions(requests), extraHeaders: readExtraHeaders(body) })
+  }
+}
+
+/** Each request of a batch has its own member; a provider takes one for all, so it counts when they agree. */
+function readCommonDimensions(requests: readonly JsonValue[]): number | undefined {
+  const lengths = new Set(requests.map(request => (isJsonObject(request) ? readLength(request) : undefined)))
+  const [length] = lengths
+  return lengths.size === 1 ? length : undefined
+}
+
+function readLength(request: JsonObject): number | undefined {
+  return readDimensions(request[spell(request, 'outputDimensionality')])
 }
 
 export function writeEmbedContentResponse(result: EmbeddingsResult): EmbedContentResponse {
@@ -90,8 +111,11 @@ export const batchEmbedContentsFace: EmbeddingsClientFace = {
 }
 
 /** The URL names the model, and vectors are always lists of numbers. */
-function toReadEmbeddings({ texts, extraHeaders }: ReadEmbedRequest, { path }: ReadContext): ReadEmbeddings {
-  return { input: { type: 'texts', texts }, model: path?.model, encoding: 'float', extraHeaders }
+function toReadEmbeddings(
+  { texts, dimensions, extraHeaders }: ReadEmbedRequest,
+  { path }: ReadContext
+): ReadEmbeddings {
+  return { input: { type: 'texts', texts }, model: path?.model, encoding: 'float', dimensions, extraHeaders }
 }
 
 /** Reads the texts of one content and joins them. */

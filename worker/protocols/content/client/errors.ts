@@ -77,6 +77,7 @@ function writeDetails(error: GatewayError, status: number): JsonObject[] {
 function mapRpcStatus(status: number): string {
   switch (status) {
     case 400:
+    case 409:
     case 413:
     case 415:
     case 422:

@@ -6,6 +6,7 @@ import type { ChatClientFace, ReadContext } from '../../face.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { readOptionalObject } from '../../shared/field.ts'
 import { sortParameters } from '../../shared/parameters.ts'
+import { assertExpressed, spellField } from './assert-expressed.ts'
 import { writeContentError } from './errors.ts'
 import { readConversation } from './read-contents.ts'
 import { readGeneration } from './read-generation.ts'
@@ -17,6 +18,8 @@ import { writeContentResponse } from './write-response.ts'
 
 export const contentFace: ChatClientFace = {
   readRequest: readContentRequest,
+  assertExpressed,
+  spellField,
   writeResponse: writeContentResponse,
   createStreamWriter: createContentStreamWriter,
   writeError: writeContentError

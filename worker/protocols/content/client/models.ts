@@ -1,7 +1,7 @@
 // Writes models in the content protocol's form, page by page (content.md 5.6).
 
+import type { CatalogModel } from '../../../../shared/catalog.ts'
 import { invalidRequest, type JsonValue } from '../../../normalized/index.ts'
-import { isCatalogModel, type ListedModel } from '../../shared/listed-model.ts'
 import type { ContentModel, ContentModelList } from './schema.ts'
 import { readMember } from './spelling.ts'
 
@@ -18,7 +18,7 @@ const PAGE_SIZE_MAX = 1000
  * @param inventoryRevision changes with the list: a token of an older list could skip or repeat models.
  */
 export function writeContentModelList(
-  models: readonly ListedModel[],
+  models: readonly CatalogModel[],
   { inventoryRevision, query }: { inventoryRevision: string; query: PageQuery }
 ): ContentModelList {
   const size = readPageSize(readValue(query, 'pageSize'))
@@ -29,7 +29,7 @@ export function writeContentModelList(
 }
 
 /** Writes one model. Undeclared limits are left out, because a limit of 0 would mislead an agent. */
-export function writeContentModel(model: ListedModel): ContentModel {
+export function writeContentModel(model: CatalogModel): ContentModel {
   return {
     name: `models/${model.id}`,
     baseModelId: model.id,
@@ -46,9 +46,8 @@ export function writeTunedModelList(): { tunedModels: [] } {
   return { tunedModels: [] }
 }
 
-function writeLimits(model: ListedModel): Pick<ContentModel, 'inputTokenLimit' | 'outputTokenLimit'> {
-  if (isCatalogModel(model)) return {}
-  const { inputTokenLimit, outputTokenLimit } = model
+function writeLimits({ declared }: CatalogModel): Pick<ContentModel, 'inputTokenLimit' | 'outputTokenLimit'> {
+  const { inputTokenLimit, outputTokenLimit } = declared ?? {}
   return {
     ...(inputTokenLimit === undefined ? {} : { inputTokenLimit }),
     ...(outputTokenLimit === undefined ? {} : { outputTokenLimit })
@@ -60,9 +59,9 @@ const EMBED_METHODS = ['embedContent', 'batchEmbedContents']
 const COUNT_METHODS = ['countTokens']
 
 /** The operations of a model: by the upstream's type, or by its name when the upstream has no type. */
-function listMethods(model: ListedModel): string[] {
-  if (!isCatalogModel(model)) return model.canCountTokens ? [...GENERATE_METHODS, ...COUNT_METHODS] : GENERATE_METHODS
-  switch (model.modelType ?? guessType(model.id)) {
+function listMethods({ id, modelType, declared }: CatalogModel): string[] {
+  if (declared?.canCountTokens === false) return GENERATE_METHODS
+  switch (modelType ?? guessType(id)) {
     case 'embedder':
       return EMBED_METHODS
     case 'chat':

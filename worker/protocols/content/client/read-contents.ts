@@ -25,7 +25,8 @@ export function readConversation(body: ContentRequest): NormalizedMessage[] {
   const messages = joinStreamedTurns(readContents(body.contents))
   if (messages.length === 0) throw invalidRequest('contents', `'contents' must hold something for the model.`)
   const instruction = readSystemText(body, '').join('')
-  if (instruction !== '') messages.unshift({ role: 'system', content: [{ type: 'text', text: instruction }] })
+  if (instruction !== '')
+    messages.unshift({ role: 'system', content: [{ type: 'text', text: instruction }], form: 'text' })
   return messages
 }
 

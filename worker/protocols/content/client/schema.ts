@@ -2,10 +2,10 @@
 // their snake-case spellings mean the same.
 
 import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
-import { extraHeaders, extraQuery, ignored, providerDecides, supported } from '../../shared/common-parameters.ts'
+import { extraHeaders, extraQuery, hint, ignored, providerDecides, supported } from '../../shared/common-parameters.ts'
 import type { Parameter, ParameterTable } from '../../shared/parameters.ts'
 
-const model: Parameter = { class: 'accepted_ignored', note: 'The path names the model.' }
+const model: Parameter = { ...hint, note: 'The path names the model.' }
 
 /** generateContent and streamGenerateContent (content.md 2). Other names are accepted without effect. */
 export const contentParameters = {
@@ -25,7 +25,7 @@ export const contentParameters = {
   extra_query: extraQuery,
   cachedContent: ignored,
   continuationToken: ignored,
-  labels: providerDecides,
+  labels: { ...providerDecides, isUnexpressed: true },
   metadata: ignored,
   model,
   safetySettings: ignored,
@@ -52,7 +52,7 @@ export const generationParameters = {
   frequencyPenalty: providerDecides,
   audioTimestamp: ignored,
   audioTranscriptionConfig: ignored,
-  candidateCount: { class: 'accepted_ignored', note: 'The response always has exactly one candidate.' },
+  candidateCount: { class: 'accepted_ignored', harmless: [1], note: 'The response always has exactly one candidate.' },
   enableEnhancedCivicAnswers: ignored,
   generationOutputConfig: ignored,
   imageConfig: ignored,
@@ -61,7 +61,7 @@ export const generationParameters = {
   modelArmorConfig: ignored,
   modelSelectionConfig: ignored,
   responseLogprobs: ignored,
-  responseModalities: ignored,
+  responseModalities: { class: 'accepted_ignored', harmless: [['TEXT']] },
   routingConfig: ignored,
   speechConfig: ignored
 } as const satisfies ParameterTable
@@ -82,7 +82,7 @@ export const embedContentParameters = {
   extra_headers: extraHeaders,
   autoTruncate: ignored,
   model,
-  outputDimensionality: ignored,
+  outputDimensionality: providerDecides,
   taskType: ignored,
   title: ignored
 } as const satisfies ParameterTable

@@ -24,6 +24,7 @@ import {
 } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { type SortedParameters, sortParameters } from '../../shared/parameters.ts'
+import { assertExpressed, spellField } from './assert-expressed.ts'
 import { refuseCallsWithoutResult } from './calls-without-result.ts'
 import { writeMessagesError } from './errors.ts'
 import { messagesFieldPaths } from './field-paths.ts'
@@ -37,6 +38,8 @@ import { writeMessagesResponse } from './write-response.ts'
 
 export const messagesFace: ChatClientFace = {
   readRequest: readMessagesRequest,
+  assertExpressed,
+  spellField,
   writeResponse: writeMessagesResponse,
   createStreamWriter: createMessagesStreamWriter,
   writeError: writeMessagesError

@@ -4,6 +4,7 @@ import type { FieldPaths } from '../../../normalized/index.ts'
 
 export const messagesFieldPaths: FieldPaths = Object.freeze({
   model: 'model',
+  stream: 'stream',
   messages: 'messages',
   tools: 'tools',
   toolChoice: 'tool_choice',

@@ -1,7 +1,7 @@
 // Writes models in the form of the messages protocol, page by page (messages.md 7.4).
 
+import type { CatalogModel } from '../../../../shared/catalog.ts'
 import { invalidRequest } from '../../../normalized/index.ts'
-import { type AliasModel, isCatalogModel, type ListedModel } from '../../shared/listed-model.ts'
 import type { MessagesModel, MessagesModelPage } from './schema.ts'
 
 /** Which part of the list a client asks for. */
@@ -39,7 +39,7 @@ export function readModelPageQuery(query: Readonly<Record<string, unknown>>): Mo
  * Writes one page of the list in the order of the list: the first models after `afterId`, or the last models before `beforeId`.
  * Paging in either direction lists every model once. Raises `invalid_request` for a cursor that is not an id of the list.
  */
-export function writeModelPage(models: readonly ListedModel[], query: ModelPageQuery): MessagesModelPage {
+export function writeModelPage(models: readonly CatalogModel[], query: ModelPageQuery): MessagesModelPage {
   const { lifecycles } = query
   const listed = lifecycles === undefined ? models : models.filter(model => lifecycles.includes(findLifecycle(model)))
   const start = query.afterId === undefined ? 0 : findCursor(listed, 'after_id', query.afterId) + 1
@@ -55,8 +55,7 @@ export function writeModelPage(models: readonly ListedModel[], query: ModelPageQ
 }
 
 /** Writes one model with every member that the protocol requires. */
-export function writeModel(model: ListedModel): MessagesModel {
-  const limits: Partial<AliasModel> = isCatalogModel(model) ? {} : model
+export function writeModel(model: CatalogModel): MessagesModel {
   return {
     id: model.id,
     type: 'model',
@@ -67,18 +66,18 @@ export function writeModel(model: ListedModel): MessagesModel {
     deprecated_at: null,
     retires_at: null,
     line: null,
-    max_input_tokens: limits.inputTokenLimit ?? null,
-    max_tokens: limits.outputTokenLimit ?? null
+    max_input_tokens: model.declared?.inputTokenLimit ?? null,
+    max_tokens: model.declared?.outputTokenLimit ?? null
   }
 }
 
-function findCursor(listed: readonly ListedModel[], param: 'after_id' | 'before_id', id: string): number {
+function findCursor(listed: readonly CatalogModel[], param: 'after_id' | 'before_id', id: string): number {
   const index = listed.findIndex(model => model.id === id)
   if (index < 0) throw invalidRequest(param, `'${param}' must be the id of a listed model.`)
   return index
 }
 
-function findLifecycle(model: ListedModel): MessagesModel['lifecycle'] {
+function findLifecycle(model: CatalogModel): MessagesModel['lifecycle'] {
   return model.deprecated ? 'deprecated' : 'active'
 }
 

@@ -106,6 +106,7 @@ function readToolResult(block: JsonObject, place: BlockPlace): ToolResultPart {
     callId: readString(block, 'tool_use_id', path),
     content: readResultContent(block.content ?? undefined, { ...place, path: `${path}.content` }),
     isError: readOptionalBoolean(block, 'is_error', path) ?? false,
+    hasErrorFlag: true,
     path: `${path}.tool_use_id`
   }
 }

@@ -5,6 +5,7 @@ import {
   extraHeaders,
   extraMembers,
   extraQuery,
+  hint,
   ignored,
   nativeFields,
   providerDecides,
@@ -19,9 +20,13 @@ const serviceParameters = {
   'anthropic-beta': ignored,
   betas: ignored,
   billing_policy: ignored,
-  cache_control: ignored,
+  cache_control: hint,
   compaction: ignored,
-  context_management: ignored,
+  context_management: {
+    class: 'accepted_ignored',
+    // Keeps all thinking, which is what the absence of the member does.
+    harmless: [{ edits: [] }, { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] }]
+  },
   mcp_servers: ignored,
   speed: ignored,
   user_profile_id: ignored,

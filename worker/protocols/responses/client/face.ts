@@ -29,6 +29,7 @@ import {
 } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
+import { assertExpressed, spellField } from './assert-expressed.ts'
 import { ATTACHMENT_IDS_HEADER, readAttachmentIds } from './attachment-ids.ts'
 import { readEcho, writeEchoText } from './echo.ts'
 import { refineResponsesError, writeResponsesError } from './errors.ts'
@@ -40,6 +41,8 @@ import { writeResponsesResponse } from './write-response.ts'
 
 export const responsesFace: ChatClientFace = {
   readRequest: readResponsesRequest,
+  assertExpressed,
+  spellField,
   writeEchoText,
   writeResponse: writeResponsesResponse,
   createStreamWriter: createResponsesStreamWriter,
@@ -49,6 +52,7 @@ export const responsesFace: ChatClientFace = {
 
 const fieldPaths: FieldPaths = Object.freeze({
   model: 'model',
+  stream: 'stream',
   messages: 'input',
   tools: 'tools',
   toolChoice: 'tool_choice',

@@ -55,13 +55,20 @@ function readText(part: JsonObject, member: string, path: string): string {
 function readImage(part: JsonObject, path: string): ContentPart {
   const source = readFileId(part, path) ?? readMediaUrl(readString(part, 'image_url', path))
   const detail = readOptionalString(part, 'detail', path)
-  return { type: 'image', source, path, ...keepDefined({ detail }) }
+  const member = source.kind === 'file-id' ? 'file_id' : 'image_url'
+  return { type: 'image', source, path, member, ...keepDefined({ detail }) }
 }
 
 function readFile(part: JsonObject, path: string): ContentPart {
   const filename = readOptionalString(part, 'filename', path)
   const source = readFileId(part, path) ?? readFileData(part, path)
-  return { type: 'file', source, path, ...keepDefined({ filename }) }
+  return { type: 'file', source, path, member: findFileMember(part), ...keepDefined({ filename }) }
+}
+
+/** The member that `readFile` takes. */
+function findFileMember({ file_id: fileId, file_data: data, file_url: url }: JsonObject): string {
+  if ((fileId ?? '') !== '') return 'file_id'
+  return (data ?? undefined) === undefined && (url ?? undefined) !== undefined ? 'file_url' : 'file_data'
 }
 
 function readFileData(part: JsonObject, path: string): MediaSource {
@@ -80,7 +87,8 @@ function readAudio(part: JsonObject, path: string): ContentPart {
   const at = `${path}.input_audio`
   const audio = readObject(part, 'input_audio', path)
   const mediaType = `audio/${readString(audio, 'format', at).toLowerCase()}`
-  return { type: 'file', source: { kind: 'bytes', mediaType, base64: readString(audio, 'data', at) }, path }
+  const source: MediaSource = { kind: 'bytes', mediaType, base64: readString(audio, 'data', at) }
+  return { type: 'file', source, path, member: 'input_audio' }
 }
 
 function readFileId(part: JsonObject, path: string): MediaSource | undefined {

@@ -50,7 +50,7 @@ export function readAdditionalTools({ input }: ResponsesRequest): NormalizedTool
   })
 }
 
-const ADDITIONAL_TOOLS = 'additional_tools'
+export const ADDITIONAL_TOOLS = 'additional_tools'
 
 /**
  * Reads `instructions` and `input`. Raises `invalid_request` with the path of the missing or wrong member, for a reference to an

@@ -67,7 +67,7 @@ function mapType(error: GatewayError): EnvelopeErrorType {
 }
 
 /** Upstream statuses for which the SDK's own service sends an error without a code. */
-const STATUSES_WITHOUT_CODE = new Set([400, 413, 422, 500])
+const STATUSES_WITHOUT_CODE = new Set([400, 409, 413, 422, 500])
 
 function mapCode(error: GatewayError): string | null {
   switch (error.code) {

@@ -37,8 +37,12 @@ export const toolParameters = {
     class: 'supported',
     note: 'true has an effect with the largest model on the v2 contract; false returns the first call of a response only.'
   },
-  functions: { class: 'supported', note: 'The old form of tools; without effect beside a non-empty tools.' },
-  function_call: { class: 'supported', note: 'The old form of tool_choice, which wins over it.' }
+  functions: {
+    class: 'supported',
+    isUnexpressed: true,
+    note: 'The old form of tools; without effect beside a non-empty tools.'
+  },
+  function_call: { class: 'supported', isUnexpressed: true, note: 'The old form of tool_choice, which wins over it.' }
 } as const satisfies ParameterTable
 
 export type ToolUse = Pick<NormalizedRequest, 'tools' | 'toolChoice' | 'usesLegacyFunctions' | 'parallelToolCalls'>

@@ -59,7 +59,7 @@ t.test('the encoding is base64 only when the client requests it', async t => {
 })
 
 t.test('every other parameter of any type is accepted and has no effect (E1)', async t => {
-  const extras = { dimensions: 3, user: 'u', extra_body: 's', extra_query: 1, tenant_hint: 'a', flags: [] }
+  const extras = { user: 'u', extra_body: 's', extra_query: 1, tenant_hint: 'a', flags: [] }
   const request = readEmbeddingsRequest({ input: 'a', ...extras, extra_headers: { 'x-a': '1' }, api_key: 'k' })
   t.strictSame(request.ignored, { ...extras, api_key: null })
   t.strictSame(request.extraHeaders, { 'x-a': '1' })

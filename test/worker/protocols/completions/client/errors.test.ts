@@ -89,11 +89,13 @@ t.test('an upstream status that the family defines gets no code, any other gets 
     const { status: written, body } = writeCompletionsError(new GatewayError(code, { status }))
     return [written, body.error]
   }
-  for (const status of [400, 413, 422]) {
+  for (const status of [400, 409, 413, 422]) {
     t.match(writtenFor('upstream_rejected', status), [status, { type: invalid, code: null }])
   }
-  for (const status of [402, 409, 418]) {
+  for (const status of [402, 418]) {
     t.match(writtenFor('upstream_rejected', status), [status, { type: invalid, code: 'provider_failure' }])
+  }
+  for (const status of [402, 409, 418]) {
     t.match(writtenFor('provider_failure', status), [status, { type: invalid, code: 'provider_failure' }])
   }
   for (const status of [502, 503, 504]) {

@@ -1,12 +1,12 @@
 import t from 'tap'
-import { createCatalogSnapshot, readCatalogModels } from '../../../../../shared/catalog.ts'
+import { type CatalogModel, createCatalogSnapshot, readCatalogModels } from '../../../../../shared/catalog.ts'
 import {
   writeModel,
   writeModelInfo,
   writeModelInfoList,
   writeModelList
 } from '../../../../../worker/protocols/completions/client/models.ts'
-import type { AliasModel } from '../../../../../worker/protocols/shared/listed-model.ts'
+import { listedAlias } from '../../../../support/listed-alias.ts'
 
 const list = [
   { id: 'GigaChat-2', object: 'model', owned_by: 'vendor', type: 'chat' },
@@ -16,6 +16,7 @@ const list = [
 ]
 const { models } = createCatalogSnapshot(readCatalogModels(list), {
   providerProfileId: 'native-upstream',
+  providerKind: 'native',
   nowMs: 1_795_187_166_900
 })
 const created = 1_795_187_166
@@ -43,18 +44,13 @@ t.test('the list keeps the order of the catalog and the time of its discovery', 
 t.test('an announced shutdown date of a model is shown', async t => {
   const { models: announced } = createCatalogSnapshot(readCatalogModels([{ id: 'm', shutdown_date: '2027-01-01' }]), {
     providerProfileId: 'native-upstream',
+    providerKind: 'native',
     nowMs: 0
   })
   t.match(announced[0] === undefined ? {} : writeModel(announced[0]), { shutdown_date: '2027-01-01', created: 0 })
 })
 
-const alias: AliasModel = {
-  id: 'team/large',
-  providerKind: 'chat_compatible',
-  discoveredAt: '2026-11-20T15:06:06.000Z',
-  deprecated: false,
-  canCountTokens: true
-}
+const alias: CatalogModel = { ...listedAlias, discoveredAt: '2026-11-20T15:06:06.000Z' }
 
 t.test('an alias is listed with the members that its profile declares', async t => {
   const plain = {
@@ -72,9 +68,7 @@ t.test('an alias is listed with the members that its profile declares', async t 
   const limited = writeModel({
     ...alias,
     deprecated: true,
-    inputTokenLimit: 100,
-    outputTokenLimit: 10,
-    canCountTokens: false
+    declared: { inputTokenLimit: 100, outputTokenLimit: 10, canCountTokens: false }
   })
   t.same(limited, {
     ...plain,

@@ -1,16 +1,20 @@
 import t from 'tap'
-import { createCatalogSnapshot, readCatalogModels } from '../../../../../shared/catalog.ts'
+import { type CatalogModel, createCatalogSnapshot, readCatalogModels } from '../../../../../shared/catalog.ts'
 import {
   writeContentModel,
   writeContentModelList,
   writeTunedModelList
 } from '../../../../../worker/protocols/content/client/models.ts'
-import type { AliasModel, ListedModel } from '../../../../../worker/protocols/shared/listed-model.ts'
+import { listedAlias } from '../../../../support/listed-alias.ts'
 import { createSdk } from './sdk.ts'
 import { failure } from './support.ts'
 
 function catalog(list: unknown) {
-  return createCatalogSnapshot(readCatalogModels(list), { providerProfileId: 'native-upstream', nowMs: 0 })
+  return createCatalogSnapshot(readCatalogModels(list), {
+    providerProfileId: 'native-upstream',
+    providerKind: 'native',
+    nowMs: 0
+  })
 }
 
 const { models, inventoryRevision } = catalog([
@@ -23,16 +27,9 @@ const { models, inventoryRevision } = catalog([
   { id: 'GigaCheckClassification' }
 ])
 
-const alias: AliasModel = {
-  id: 'team/large',
-  providerKind: 'messages_compatible',
-  discoveredAt: '2026-11-21T00:00:00.000Z',
-  deprecated: false,
-  inputTokenLimit: 200_000,
-  canCountTokens: false
-}
+const alias: CatalogModel = { ...listedAlias, declared: { inputTokenLimit: 200_000, canCountTokens: false } }
 
-function list(query: Record<string, string | string[] | undefined>, of: readonly ListedModel[] = models) {
+function list(query: Record<string, string | string[] | undefined>, of: readonly CatalogModel[] = models) {
   return writeContentModelList(of, { inventoryRevision, query })
 }
 
@@ -53,11 +50,10 @@ t.test('an alias has its declared limits, and no counting when the profile switc
   t.equal(written.inputTokenLimit, 200_000)
   t.notOk('outputTokenLimit' in written)
   t.strictSame(written.supportedGenerationMethods, ['generateContent', 'streamGenerateContent'])
-  t.strictSame(writeContentModel({ ...alias, outputTokenLimit: 8, canCountTokens: true }).supportedGenerationMethods, [
-    'generateContent',
-    'streamGenerateContent',
-    'countTokens'
-  ])
+  t.strictSame(
+    writeContentModel({ ...alias, declared: { outputTokenLimit: 8, canCountTokens: true } }).supportedGenerationMethods,
+    ['generateContent', 'streamGenerateContent', 'countTokens']
+  )
 })
 
 t.test("methods follow the upstream's type, or the name when the type is absent", async t => {

@@ -54,12 +54,14 @@ t.test('content 13, 14: the instruction is one text, from parts or from a plain 
   const system = (systemInstruction: JsonObject['x']) => read({ systemInstruction }).messages[0]
   t.strictSame(system({ role: 'user', parts: [{ text: 's1' }, { inlineData: {} }, { text: 's2' }] }), {
     role: 'system',
-    content: [{ type: 'text', text: 's1s2' }]
+    content: [{ type: 'text', text: 's1s2' }],
+    form: 'text'
   })
-  t.strictSame(system('be brief'), { role: 'system', content: [{ type: 'text', text: 'be brief' }] })
+  t.strictSame(system('be brief'), { role: 'system', content: [{ type: 'text', text: 'be brief' }], form: 'text' })
   t.strictSame(system({ parts: { text: 'be brief' } }), {
     role: 'system',
-    content: [{ type: 'text', text: 'be brief' }]
+    content: [{ type: 'text', text: 'be brief' }],
+    form: 'text'
   })
   for (const nothing of ['', {}, { parts: [] }, { parts: [{ text: '' }] }, null]) t.equal(system(nothing)?.role, 'user')
   t.equal(refusedAt({ systemInstruction: 3 }), 'systemInstruction')

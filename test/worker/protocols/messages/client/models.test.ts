@@ -1,16 +1,18 @@
 import t from 'tap'
-import { createCatalogSnapshot, readCatalogModels } from '../../../../../shared/catalog.ts'
+import { type CatalogModel, createCatalogSnapshot, readCatalogModels } from '../../../../../shared/catalog.ts'
 import {
   readModelPageQuery,
   writeModel,
   writeModelPage
 } from '../../../../../worker/protocols/messages/client/models.ts'
-import type { AliasModel, ListedModel } from '../../../../../worker/protocols/shared/listed-model.ts'
+import { listedAlias } from '../../../../support/listed-alias.ts'
 import { failure } from './support.ts'
 
-function listOf(...models: Array<{ id: string; deprecated?: boolean; type?: string }>): ListedModel[] {
+function listOf(...models: Array<{ id: string; deprecated?: boolean; type?: string }>): CatalogModel[] {
   const catalog = readCatalogModels(models)
-  return [...createCatalogSnapshot(catalog, { providerProfileId: 'native-upstream', nowMs: 5 }).models]
+  return [
+    ...createCatalogSnapshot(catalog, { providerProfileId: 'native-upstream', providerKind: 'native', nowMs: 5 }).models
+  ]
 }
 
 const models = listOf({ id: 'a', type: 'chat' }, { id: 'b', type: 'embedder' }, { id: 'c' }, { id: 'd' }, { id: 'e' })
@@ -41,14 +43,10 @@ t.test('a model has every member of the protocol and a constant time', async t =
 })
 
 t.test('an alias has its declared limits', async t => {
-  const alias: AliasModel = {
-    id: 'coder',
-    providerKind: 'chat_compatible',
-    discoveredAt: '2026-11-21T00:00:00.000Z',
+  const alias: CatalogModel = {
+    ...listedAlias,
     deprecated: true,
-    inputTokenLimit: 32_000,
-    outputTokenLimit: 4096,
-    canCountTokens: true
+    declared: { inputTokenLimit: 32_000, outputTokenLimit: 4096, canCountTokens: true }
   }
   t.match(writeModel(alias), { max_input_tokens: 32_000, max_tokens: 4096, lifecycle: 'deprecated' })
 })

@@ -209,6 +209,7 @@ t.test('results keep their text, error mark and images (B13)', async t => {
       callId: 'a',
       content: [{ type: 'text', text: 'ok' }],
       isError: false,
+      hasErrorFlag: true,
       path: 'messages[0].content[0].tool_use_id'
     },
     {
@@ -219,9 +220,17 @@ t.test('results keep their text, error mark and images (B13)', async t => {
         { type: 'image', source: { kind: 'file-id', fileId: 'f1' }, path: 'messages[0].content[1].content[2]' }
       ],
       isError: true,
+      hasErrorFlag: true,
       path: 'messages[0].content[1].tool_use_id'
     },
-    { type: 'tool-result', callId: 'c', content: [], isError: false, path: 'messages[0].content[2].tool_use_id' },
+    {
+      type: 'tool-result',
+      callId: 'c',
+      content: [],
+      isError: false,
+      hasErrorFlag: true,
+      path: 'messages[0].content[2].tool_use_id'
+    },
     { type: 'text', text: 'go on' }
   ])
 })

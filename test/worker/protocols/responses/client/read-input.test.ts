@@ -101,6 +101,7 @@ t.test('images are read as a URL, as data or as a file id', async t => {
     type: 'image',
     source: { kind: 'url', url: 'https://example.test/a.png' },
     path,
+    member: 'image_url',
     detail: 'auto'
   })
   t.match(part({ type: 'input_image', image_url: 'data:image/png;base64,AAEC' }), {
@@ -126,7 +127,8 @@ t.test('files are read as data, as a URL or as an id, and bare base64 has the ty
   t.equal(refusedAt({ input: [{ role: 'user', content: [{ type: 'input_file' }] }] }), 'input[0].content[0].file_data')
   t.match(part({ type: 'input_audio', input_audio: { data: 'AAEC', format: 'MP3' } }), {
     type: 'file',
-    source: { kind: 'bytes', mediaType: 'audio/mp3', base64: 'AAEC' }
+    source: { kind: 'bytes', mediaType: 'audio/mp3', base64: 'AAEC' },
+    member: 'input_audio'
   })
 })
 

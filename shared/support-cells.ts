@@ -1,0 +1,116 @@
+// The cells of the support matrix that this build can execute: what it keeps of each semantic, and the test suites that prove it (bridge
+// contract, section 5.5). The data describes what is built and proven, not what is planned.
+import type { ProviderKind, PublicProtocol, SemanticName, SemanticRow } from './support-matrix.ts'
+
+/** The client software that the tests run against each client protocol. */
+export const clientVersionWindows: Readonly<Record<PublicProtocol, string>> = {
+  anthropic_messages: 'anthropic-node==1.12.0',
+  gemini_generate_content: 'google-genai-node==3.1.0',
+  openai_chat_completions: 'openai-node==7.57.0',
+  openai_responses: 'openai-node==7.57.0'
+}
+
+/** How this build treats a semantic; `not_in_public_protocol` when the client protocol does not have it. */
+export type Treatment = SemanticRow['disposition'] | 'not_in_public_protocol'
+
+type Treatments = Readonly<Record<SemanticName, Treatment>>
+
+export interface BuiltCell {
+  readonly reasonId: string
+  /** The test suites that prove the cell, in `test/end-to-end` and `test/conformance`. */
+  readonly evidenceIds: readonly string[]
+  readonly treatments: Treatments
+}
+
+/** A provider kind that this build executes, with its cell for each client protocol. */
+export interface BuiltProvider {
+  readonly providerVersionWindow: string
+  readonly cells: Readonly<Record<PublicProtocol, BuiltCell>>
+}
+
+/** The treatments on the native upstream. All four client protocols share them because one pipeline serves them. */
+const nativeTreatments: Treatments = {
+  cancellation: 'exact',
+  disconnect: 'exact',
+  files_and_images: 'conditional',
+  hosted_and_provider_native_tools: 'conditional',
+  malformed_upstream_stream: 'exact',
+  multimodal_inputs: 'conditional',
+  parallel_tool_calls: 'conditional',
+  previous_response_state: 'not_in_public_protocol',
+  reasoning_controls_and_summaries: 'conditional',
+  roles: 'exact',
+  safety_and_refusal: 'conditional',
+  stop_reasons: 'exact',
+  stream_lifecycle: 'exact',
+  structured_output_json_schema: 'conditional',
+  timeout: 'exact',
+  tool_choice: 'exact',
+  tool_definitions_and_call_ids: 'exact',
+  tool_results: 'exact',
+  usage_cache_tokens: 'exact',
+  usage_input_output_tokens: 'exact',
+  usage_reasoning_tokens: 'unsupported'
+}
+
+/** The treatments on the wire of OpenAI chat completions. It has no hosted tools; a reasoning effort is forwarded, a summary is not. */
+const chatCompatibleTreatments: Treatments = {
+  ...nativeTreatments,
+  hosted_and_provider_native_tools: 'unsupported',
+  usage_reasoning_tokens: 'exact'
+}
+
+const native: BuiltProvider = {
+  providerVersionWindow: 'native-rest-v1-v2',
+  cells: {
+    anthropic_messages: {
+      reasonId: 'cross_protocol_route',
+      evidenceIds: ['CLIENT-ANTHROPIC-SDK', 'CONFORMANCE-MESSAGES'],
+      treatments: nativeTreatments
+    },
+    gemini_generate_content: {
+      reasonId: 'cross_protocol_route',
+      evidenceIds: ['CLIENT-GOOGLE-GENAI-SDK', 'CONFORMANCE-CONTENT'],
+      treatments: nativeTreatments
+    },
+    openai_chat_completions: {
+      reasonId: 'baseline_native_chat_conformance',
+      evidenceIds: ['CLIENT-OPENAI-SDK', 'CONFORMANCE-COMPLETIONS'],
+      treatments: nativeTreatments
+    },
+    openai_responses: {
+      reasonId: 'normalized_responses_parity_incomplete',
+      evidenceIds: ['CLIENT-OPENAI-RESPONSES', 'CONFORMANCE-RESPONSES'],
+      treatments: { ...nativeTreatments, previous_response_state: 'conditional' }
+    }
+  }
+}
+
+const chatCompatible: BuiltProvider = {
+  providerVersionWindow: 'openai-chat-completions-v1',
+  cells: {
+    anthropic_messages: createChatCompatibleCell('CLIENT-ANTHROPIC-SDK-CHAT-COMPATIBLE'),
+    gemini_generate_content: createChatCompatibleCell('CLIENT-GOOGLE-GENAI-SDK-CHAT-COMPATIBLE'),
+    openai_chat_completions: createChatCompatibleCell('CLIENT-OPENAI-SDK-CHAT-COMPATIBLE', {
+      // The protocol has no summaries, so its effort is all there is to keep.
+      reasoning_controls_and_summaries: 'exact'
+    }),
+    openai_responses: createChatCompatibleCell('CLIENT-OPENAI-RESPONSES-CHAT-COMPATIBLE', {
+      previous_response_state: 'unsupported'
+    })
+  }
+}
+
+/** The provider kinds that this build executes; the cells of every other kind are blocked. */
+export const builtProviders: Readonly<Partial<Record<ProviderKind, BuiltProvider>>> = {
+  chat_compatible: chatCompatible,
+  native
+}
+
+function createChatCompatibleCell(clientSuite: string, differences: Partial<Treatments> = {}): BuiltCell {
+  return {
+    reasonId: 'openai_chat_completions_facade',
+    evidenceIds: [clientSuite, 'CONFORMANCE-BRIDGE'],
+    treatments: { ...chatCompatibleTreatments, ...differences }
+  }
+}

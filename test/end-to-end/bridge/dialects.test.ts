@@ -1,0 +1,110 @@
+// The forms in which providers of chat completions differ, each read in every client protocol, whole and streamed.
+
+import t from 'tap'
+import { ask, families } from './families.ts'
+import { aliases, startBridge } from './support.ts'
+
+const { gateway } = await startBridge(t)
+const model = aliases.keyless
+const forms = [false, true]
+
+for (const family of families) {
+  const { tools } = family
+  const put = (prompt: string, isStream: boolean, more: object = {}) =>
+    ask(gateway.url, family, { model, prompt, isStream, more })
+
+  for (const isStream of forms) {
+    const how = `${family.name}, ${isStream ? 'streamed' : 'whole'}`
+
+    t.test(`reasoning is read wherever the provider puts it: ${how}`, async t => {
+      for (const form of ['content', 'reasoning', 'both', 'details', 'think']) {
+        const outcome = await put(`[[reasonform:${form}]][[reason:because it is so]][[text:The answer.]]`, isStream)
+        t.equal(outcome.text.trim(), 'The answer.', form)
+        t.equal(outcome.reasoning.trim(), 'because it is so', form)
+      }
+      const encrypted = await put('[[reasonform:encrypted]][[reason:secret]][[text:The answer.]]', isStream)
+      t.equal(encrypted.text, 'The answer.')
+    })
+
+    t.test(`usage is read wherever the provider puts it: ${how}`, async t => {
+      for (const form of ['after', 'finish', 'every', 'first']) {
+        const { usage, text } = await put(`[[usageform:${form}]][[usage:12,7,5]][[chunks:a|b|c]]`, isStream)
+        t.strictSame(usage, { input: 12, output: 7, cached: 5 }, form)
+        t.equal(text, 'abc')
+      }
+      const { text } = await put('[[nousage]][[text:abc]]', isStream)
+      t.equal(text, 'abc', 'a response without usage is complete')
+    })
+
+    t.test(`bridge 90: parallel calls keep their ids and arguments in every form: ${how}`, async t => {
+      const calls =
+        '[[tool:weather {"city":"Oslo","note":"a \\"b\\""}]][[tool:clock {}]][[tool:weather {"city":"Rome"}]]'
+      for (const form of [
+        '',
+        '[[interleave]][[argfrag:3]]',
+        '[[wholecall]]',
+        '[[wholecall]][[noindex]]',
+        '[[repeathead]]'
+      ]) {
+        const outcome = await put(`${calls}${form}`, isStream, tools)
+        t.strictSame(
+          outcome.calls.map(({ name, arguments: args }) => ({ name, args })),
+          [
+            { name: 'weather', args: { city: 'Oslo', note: 'a "b"' } },
+            { name: 'clock', args: {} },
+            { name: 'weather', args: { city: 'Rome' } }
+          ],
+          form
+        )
+        t.equal(new Set(outcome.calls.map(({ id }) => id)).size, 3, `${form}: each call has an id of its own`)
+        t.match(outcome.finish, /^(tool_calls|completed|tool_use|STOP)$/)
+      }
+    })
+
+    t.test(`text and calls of one response are both shown: ${how}`, async t => {
+      const outcome = await put('[[text:Let me look.]][[tool:weather {"city":"Oslo"}]]', isStream, tools)
+      t.equal(outcome.text, 'Let me look.')
+      t.match(outcome.calls, [{ name: 'weather', arguments: { city: 'Oslo' } }])
+    })
+
+    t.test(`a call in the old form is a call: ${how}`, async t => {
+      const outcome = await put('[[legacycall]][[tool:weather {"city":"Oslo"}]]', isStream, tools)
+      t.match(outcome.calls, [{ name: 'weather', arguments: { city: 'Oslo' } }])
+    })
+
+    t.test(`finish reasons are the family's own: ${how}`, async t => {
+      const expected = {
+        completions: { stop: 'stop', length: 'length', content_filter: 'content_filter' },
+        responses: { stop: 'completed', length: 'max_output_tokens', content_filter: 'content_filter' },
+        messages: { stop: 'end_turn', length: 'max_tokens', content_filter: 'refusal' },
+        content: { stop: 'STOP', length: 'MAX_TOKENS', content_filter: 'SAFETY' }
+      }[family.name]
+      for (const [reason, word] of Object.entries(expected)) {
+        t.equal((await put(`[[finish:${reason}]][[text:so far]]`, isStream)).finish, word, reason)
+      }
+    })
+
+    t.test(`a refusal has the family's form: ${how}`, async t => {
+      const outcome = await put('[[refusal:I will not.]]', isStream)
+      t.equal(family.name === 'content' ? outcome.text : outcome.refusal, 'I will not.')
+    })
+
+    t.test(`small differences of providers change nothing: ${how}`, async t => {
+      for (const form of [
+        '[[norole]]',
+        '[[extra]]',
+        '[[omit:system_fingerprint,created]]',
+        '[[omit:object]]',
+        '[[split:7]]'
+      ]) {
+        const outcome = await put(`${form}[[chunks:Při|vet, ми|р 🙂]]`, isStream)
+        t.equal(outcome.text, 'Přivet, мир 🙂', form)
+        t.equal(outcome.model, model, `${form}: the model is the alias`)
+      }
+      if (!isStream) return
+      for (const form of ['[[nodone]]', '[[emptyfinish]]', '[[crlf]]', '[[ping]]', '[[nospace]]', '[[multiline]]']) {
+        t.equal((await put(`${form}[[chunks:a|b]]`, isStream)).text, 'ab', form)
+      }
+    })
+  }
+}

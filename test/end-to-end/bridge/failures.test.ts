@@ -1,0 +1,243 @@
+// How failures of a provider show in every client protocol (contract, section 8.7), with the detailed ids in the log.
+
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { malformedNames } from '../../../ops/emulator/malformed-chat.ts'
+import { readLog } from '../../support/gateway.ts'
+import { waitUntil } from '../../support/processes.ts'
+import { writeChatProfile } from '../../support/profile-gateway.ts'
+import { type Failure, type Family, families, send } from './families.ts'
+import { aliases, startBridge } from './support.ts'
+
+const bridge = await startBridge(t)
+const { gateway, emulator } = bridge
+const model = aliases.keyed
+
+/** What a client sees of a status: in the words of completions and Responses, messages, content. */
+interface Expected {
+  status: number
+  code: string | null
+  type: string
+  messages: string
+  content: string
+  /** Whether the provider's own words are shown. */
+  isTold: boolean
+}
+
+const failed = { code: 'provider_failure', type: 'server_error', isTold: false }
+const refused = { code: null, type: 'invalid_request_error', content: 'INVALID_ARGUMENT' }
+const operatorProblem = { ...failed, status: 502, messages: 'api_error', content: 'UNAVAILABLE' }
+const timeout = {
+  status: 504,
+  code: 'provider_timeout',
+  type: 'server_error',
+  messages: 'timeout_error',
+  content: 'DEADLINE_EXCEEDED',
+  isTold: false
+}
+
+const statuses: ReadonlyArray<[number, Expected]> = [
+  [400, { ...refused, status: 400, messages: 'invalid_request_error', isTold: true }],
+  [409, { ...refused, status: 409, messages: 'invalid_request_error', isTold: false }],
+  [413, { ...refused, status: 413, messages: 'request_too_large', isTold: true }],
+  [422, { ...refused, status: 422, messages: 'invalid_request_error', isTold: true }],
+  [401, operatorProblem],
+  [403, operatorProblem],
+  [404, operatorProblem],
+  [408, timeout],
+  [
+    429,
+    {
+      status: 429,
+      code: null,
+      type: 'rate_limit_error',
+      messages: 'rate_limit_error',
+      content: 'RESOURCE_EXHAUSTED',
+      isTold: true
+    }
+  ],
+  [418, operatorProblem],
+  [500, { ...failed, status: 500, messages: 'api_error', content: 'INTERNAL' }],
+  [501, { ...failed, status: 500, messages: 'api_error', content: 'INTERNAL' }],
+  [502, { ...failed, status: 502, messages: 'api_error', content: 'UNAVAILABLE' }],
+  [503, { ...failed, status: 503, messages: 'overloaded_error', content: 'UNAVAILABLE' }],
+  [504, timeout]
+]
+
+function checkFailure(t: Test, family: Family, failure: Failure, expected: Expected): void {
+  const type = family.name === 'messages' || family.name === 'content' ? expected[family.name] : expected.type
+  t.equal(failure.type, type)
+  if (expected.code !== null) t.equal(failure.code, expected.code)
+}
+
+for (const family of families) {
+  const put = (prompt: string, isStream = false, more: object = {}) =>
+    send(gateway.url, family, { model, prompt, isStream, more })
+
+  for (const isStream of [false, true]) {
+    const how = `${family.name}, ${isStream ? 'before a stream' : 'whole'}`
+
+    t.test(`a provider's status is the client's as the contract maps it: ${how}`, async t => {
+      for (const [status, expected] of statuses) {
+        const response = await put(`[[error:${status} json message=These are my words]]`, isStream)
+        t.equal(response.status, expected.status, `${status}: ${response.text}`)
+        const failure = family.readFailure(response)
+        checkFailure(t, family, failure, expected)
+        if (expected.isTold) t.match(failure.message, /These are my words/)
+        else t.notMatch(failure.message, /my words/)
+      }
+    })
+
+    t.test(`an error in a body with status 200 has the status that it names: ${how}`, async t => {
+      const limited = await put('[[okerror:429 message=Slow down]]', isStream)
+      t.equal(limited.status, 429)
+      t.match(family.readFailure(limited).message, /Slow down/)
+    })
+  }
+
+  t.test(
+    `bridge 84: limits and outages keep their status, and 429 and 503 their retry-after: ${family.name}`,
+    async t => {
+      for (const isStream of [false, true]) {
+        const limited = await put('[[error:429 retry=7 message=Slow down]]', isStream)
+        t.equal(limited.status, 429)
+        t.equal(limited.headers.get('retry-after'), '7')
+        const types = { completions: 'rate_limit_error', responses: 'rate_limit_error' }
+        const others = { messages: 'rate_limit_error', content: 'RESOURCE_EXHAUSTED' }
+        t.equal(family.readFailure(limited).type, { ...types, ...others }[family.name])
+        for (const status of [502, 503, 504]) {
+          const response = await put(`[[error:${status} retry=9]]`, isStream)
+          t.equal(response.status, status)
+          t.equal(response.headers.get('retry-after'), status === 503 ? '9' : null)
+        }
+        for (const value of ['"soon; x=1"', '-5', '1e3', '7.5']) {
+          const response = await put(`[[error:429 retry=${value}]]`, isStream)
+          t.equal(response.headers.get('retry-after'), null, value)
+        }
+        const date = 'Wed, 21 Oct 2065 07:28:00 GMT'
+        t.equal((await put(`[[error:503 retry="${date}"]]`, isStream)).headers.get('retry-after'), date)
+      }
+    }
+  )
+
+  t.test(`bridge 85: a redirect is not followed: ${family.name}`, async t => {
+    let contacts = 0
+    const other = createServer((_request, response) => {
+      contacts++
+      response.end()
+    })
+    await new Promise<void>(resolve => other.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => other.close())
+    const { port } = other.address() as AddressInfo
+    for (const isStream of [false, true]) {
+      for (const status of [301, 302, 303, 307, 308]) {
+        const response = await put(`[[redirect:${status} http://127.0.0.1:${port}/v1/chat/completions]]`, isStream)
+        t.equal(response.status, 502)
+        t.equal(family.readFailure(response).code, 'destination_mismatch')
+      }
+    }
+    t.equal(contacts, 0, 'the second host was never contacted')
+  })
+
+  t.test(
+    `bridge 86: a response that breaks the wire's rules is 502, with the detailed id in the log: ${family.name}`,
+    async t => {
+      const cases: ReadonlyArray<[string, string]> = [
+        ['[[badjson]]', 'invalid_json_response'],
+        ['[[finish:eos]]', 'invalid_finish_reason'],
+        ['[[bigtext:1100000]]', 'response_too_large'],
+        ...['invalid_choice', 'invalid_message', 'invalid_message_content', 'invalid_tool_call', 'invalid_usage'].map(
+          id => [`[[malformed:${id}]]`, id] as [string, string]
+        ),
+        ['[[malformed:invalid_choices]]', 'invalid_choices'],
+        ['[[malformed:empty_choices]]', 'invalid_choices'],
+        ['[[malformed:response_not_object]]', 'invalid_json_response']
+      ]
+      for (const [prompt, id] of cases) {
+        const before = listCauses().length
+        const response = await put(prompt)
+        t.equal(response.status, 502, prompt)
+        const failure = family.readFailure(response)
+        t.equal(failure.code, 'provider_protocol_error', prompt)
+        t.notMatch(response.text, new RegExp(id), 'the detailed id is in the log only')
+        await waitUntil(() => listCauses().length > before, `the log tells ${id}`)
+        t.match(listCauses().at(-1), new RegExp(id), prompt)
+      }
+    }
+  )
+
+  t.test(`bridge 92: a stream that breaks after its first delta ends with one error: ${family.name}`, async t => {
+    const streams = malformedNames.filter(name => name.includes('stream') && !name.endsWith('_done'))
+    const prompts = [
+      ...streams.map(id => `[[malformed:${id}]]`),
+      '[[errframe]]',
+      '[[die]]',
+      '[[noeof]]',
+      '[[badframe]]'
+    ]
+    for (const prompt of prompts) {
+      const before = listCauses().length
+      const response = await put(`${prompt}[[chunks:one |two |three]]`, true)
+      t.equal(response.status, 200, prompt)
+      t.match(response.text, /one /, `${prompt}: the delta before it is delivered`)
+      const failure = family.readStreamFailure(response.text)
+      t.ok(failure, `${prompt}: ${response.text}`)
+      t.notMatch(response.text, /"response\.completed"|message_stop|"finishReason":"STOP"/, `${prompt}: no success`)
+      if (family.name === 'completions') t.notMatch(response.text, /"finish_reason":"stop"/, prompt)
+      await waitUntil(() => listCauses().length > before, `the log tells ${prompt}`)
+      const id = /malformed:(\w+)/.exec(prompt)?.[1]
+      if (id !== undefined) t.match(listCauses().at(-1), new RegExp(id), prompt)
+    }
+  })
+
+  t.test(`bridge 91: a refusal before the stream is an HTTP error: ${family.name}`, async t => {
+    const response = await put('[[error:401]]', true)
+    t.equal(response.status, 502)
+    t.match(response.headers.get('content-type'), /^application\/json/)
+    t.equal(family.readFailure(response).code, 'provider_failure')
+  })
+}
+
+/** The causes of failed calls in the log so far. */
+function listCauses(): string[] {
+  return readLog(gateway)
+    .filter(line => line.event === 'upstream_call_failed')
+    .map(line => JSON.stringify(line))
+}
+
+t.test('no log line has the words or the key of a provider', async t => {
+  const log = JSON.stringify(readLog(gateway))
+  t.notMatch(log, /key-of-the-keyed-provider/)
+  t.ok(emulator.requests.length > 0)
+})
+
+t.test('bridge 88: a provider that refuses connections, and a name that does not resolve', async t => {
+  const closed = createServer()
+  await new Promise<void>(resolve => closed.listen(0, '127.0.0.1', resolve))
+  const { port } = closed.address() as AddressInfo
+  await new Promise(resolve => closed.close(resolve))
+  const other = await startBridge(t, {
+    profiles: [
+      writeChatProfile({ id: 'closed', baseUrl: `http://127.0.0.1:${port}/v1`, aliases: [{ alias: 'gone/a' }] }),
+      {
+        ...writeChatProfile({ id: 'unknown', baseUrl: 'https://provider.invalid/v1', aliases: [{ alias: 'gone/b' }] }),
+        allow_loopback: false,
+        network_policy_ref: 'public-openai'
+      }
+    ]
+  })
+  for (const family of families) {
+    for (const isStream of [false, true]) {
+      const ask = (alias: string) => send(other.gateway.url, family, { model: alias, prompt: 'Hi', isStream })
+      const refused = await ask('gone/a')
+      t.equal(refused.status, 502)
+      t.equal(family.readFailure(refused).code, 'provider_failure')
+      const unresolved = await ask('gone/b')
+      t.equal(unresolved.status, 502)
+      t.equal(family.readFailure(unresolved).code, 'destination_mismatch')
+      t.match(family.readFailure(unresolved).message, /^The upstream destination could not be authorized\./)
+      t.notMatch(unresolved.text, /provider\.invalid/)
+    }
+  }
+})

@@ -1,0 +1,134 @@
+// A gateway with a profile file over its life: drain, deadline, respawned workers, and the credentials in its processes.
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import t from 'tap'
+import { get } from '../../support/client.ts'
+import { readLog } from '../../support/gateway.ts'
+import { readChildPids, waitUntil } from '../../support/processes.ts'
+import { families, send } from './families.ts'
+import { aliases, nativeCredentials, providerKey, startBridge } from './support.ts'
+
+t.test('bridge 95: a drain lets running requests finish and refuses new ones', async t => {
+  const { gateway, emulator } = await startBridge(t, {
+    env: { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '10', GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '8' }
+  })
+  const model = aliases.keyless
+  const prompt = '[[slow:3000]][[text:done]]'
+  const running = families.flatMap(family =>
+    [false, true].map(isStream => send(gateway.url, family, { model, prompt, isStream }))
+  )
+  await emulator.waitFor(({ stats }) => stats.activeChatRequests === running.length)
+  const startedAt = Date.now()
+  const exited = gateway.stop()
+  await waitUntil(async () => (await get(`${gateway.url}/ready`)).status === 503, 'readiness is false')
+  t.match((await get(`${gateway.url}/ready`)).json.reasons, [{ reason_id: 'gateway_shutting_down' }])
+  t.equal((await get(`${gateway.url}/health`)).status, 200)
+  for (const family of families) {
+    for (const isStream of [false, true]) {
+      const refused = await send(gateway.url, family, { model, prompt: 'Hi', isStream })
+      t.equal(refused.status, 503, family.name)
+      t.equal(refused.headers.get('retry-after'), '1', family.name)
+      t.match(refused.text, /gateway_shutting_down/, family.name)
+    }
+  }
+  for (const [index, response] of (await Promise.all(running)).entries()) {
+    const family = families[index >> 1]
+    t.equal(response.status, 200)
+    t.equal((index % 2 === 0 ? family?.read(response) : family?.readStream(response))?.text, 'done')
+  }
+  t.equal(await exited, 0)
+  const seconds = (Date.now() - startedAt) / 1000
+  t.ok(seconds < 9, `${seconds} s`)
+})
+
+t.test('bridge 96: at the deadline an endless stream ends with an error, and the gateway exits', async t => {
+  const { gateway, emulator } = await startBridge(t, { env: { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '2' } })
+  const question = { model: aliases.keyless, prompt: '[[tick:100]][[len:5000]]', isStream: true }
+  const running = families.map(family => send(gateway.url, family, question))
+  await emulator.waitFor(({ stats }) => stats.activeChatRequests === families.length)
+  // Every stream has begun.
+  await new Promise(resolve => setTimeout(resolve, 500))
+  const startedAt = Date.now()
+  gateway.process.kill('SIGTERM')
+  const responses = await Promise.all(running)
+  const seconds = (Date.now() - startedAt) / 1000
+  t.ok(seconds > 1.5 && seconds < 5, `error events after ${seconds} s`)
+  for (const [index, family] of families.entries()) {
+    const { text, status } = responses[index] ?? { text: '', status: 0 }
+    t.equal(status, 200)
+    t.ok(family.readStreamFailure(text), `${family.name}: ${text.slice(-500)}`)
+    t.match(text, /gateway_shutting_down|shutting down/i, family.name)
+  }
+  t.equal(await gateway.stop(), 0)
+  t.ok(Date.now() - startedAt < 8_000)
+})
+
+t.test('bridge 98: a profile that changes on disk changes nothing until the next start', async t => {
+  const { gateway } = await startBridge(t)
+  const model = aliases.keyless
+  const readRevision = async () => (await get(`${gateway.url}/ready`)).json.config_revision
+  const before = await readRevision()
+  t.match(before, /^sha256:/)
+  const text = readFileSync(gateway.profileFile, 'utf8')
+  writeFileSync(gateway.profileFile, text.replaceAll(model, 'changed/name'))
+  const [worker] = readChildPids(Number(gateway.process.pid))
+  process.kill(Number(worker), 'SIGKILL')
+  await waitUntil(() => readLog(gateway).some(line => line.event === 'worker_restart'), 'a worker returns')
+  await waitUntil(async () => (await get(`${gateway.url}/health`).catch(() => undefined))?.status === 200, 'it serves')
+  t.equal(await readRevision(), before)
+  for (const family of families) {
+    t.equal((await send(gateway.url, family, { model, prompt: 'Hi' })).status, 200)
+    t.equal((await send(gateway.url, family, { model: 'changed/name', prompt: 'Hi' })).status, 404)
+  }
+})
+
+t.test('no worker has a credential of a profile in its environment, also one that was respawned', async t => {
+  const { gateway } = await startBridge(t, { env: { GATEWAY_WORKERS: '2' } })
+  const check = () => {
+    const workers = readChildPids(Number(gateway.process.pid))
+    t.ok(workers.length >= 2)
+    for (const pid of workers) {
+      const environment = readFileSync(`/proc/${pid}/environ`, 'utf8')
+      for (const secret of [providerKey, nativeCredentials, 'NATIVE_KEY', 'KEYED_CHAT_KEY']) {
+        t.notOk(environment.includes(secret), `${secret} in process ${pid}`)
+      }
+      t.notOk(readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(providerKey))
+    }
+  }
+  check()
+  const [worker] = readChildPids(Number(gateway.process.pid))
+  process.kill(Number(worker), 'SIGKILL')
+  await waitUntil(() => {
+    const now = readChildPids(Number(gateway.process.pid))
+    return now.length >= 2 && !now.includes(Number(worker))
+  }, 'a worker returns')
+  check()
+  const [family] = families
+  if (family === undefined) throw new Error('No family.')
+  for (const alias of [aliases.keyed, aliases.native]) {
+    t.equal((await send(gateway.url, family, { model: alias, prompt: 'Hi' })).status, 200, 'it has its credentials')
+  }
+})
+
+t.test('no output, log or response of a gateway with profiles has a secret', async t => {
+  const { gateway } = await startBridge(t)
+  const outputs: string[] = []
+  gateway.process.stdout?.on('data', chunk => outputs.push(String(chunk)))
+  gateway.process.stderr?.on('data', chunk => outputs.push(String(chunk)))
+  const prompts = ['Hi', '[[error:401]]', '[[error:500]]', '[[badjson]]', '[[die]]', '[[redirect:http://127.0.0.1:1/]]']
+  for (const family of families) {
+    for (const prompt of prompts) {
+      for (const alias of [aliases.keyed, aliases.native, aliases.disabled, aliases.blocked]) {
+        outputs.push((await send(gateway.url, family, { model: alias, prompt })).text)
+      }
+    }
+  }
+  for (const path of ['/ready', '/bridge/models', '/bridge/capabilities', '/v1/models']) {
+    outputs.push((await get(gateway.url + path)).text)
+  }
+  t.equal(await gateway.stop(), 0)
+  outputs.push(readFileSync(`${gateway.folder}/gateway.log`, 'utf8'))
+  for (const secret of [providerKey, nativeCredentials, 'native-secret']) {
+    for (const output of outputs) t.notOk(output.includes(secret))
+  }
+})

@@ -1,0 +1,137 @@
+// Streams and connections over time: pauses, silence, disconnects, limits.
+
+import t from 'tap'
+import { waitUntil } from '../../support/processes.ts'
+import { chatBaseUrl, writeChatProfile } from '../../support/profile-gateway.ts'
+import { ask, families, send } from './families.ts'
+import { aliases, startBridge } from './support.ts'
+
+const bridge = await startBridge(t)
+const { gateway, emulator } = bridge
+const model = aliases.keyless
+
+t.test('bridge 89: a stream with long pauses is complete', { timeout: 60_000 }, async t => {
+  // Two pauses of 16 seconds; all families wait at the same time.
+  await Promise.all(
+    families.map(async family => {
+      const outcome = await ask(gateway.url, family, {
+        model,
+        prompt: '[[tick:16000]][[reasonform:think]][[chunks:whole]][[usageform:finish]]',
+        isStream: true
+      })
+      t.equal(outcome.text, 'whole', family.name)
+      t.match(outcome.finish, /^(stop|completed|end_turn|STOP)$/)
+    })
+  )
+})
+
+t.test('bridge 87: silence of half a minute is a timeout, after one attempt', { timeout: 60_000 }, async t => {
+  const before = emulator.requests.length
+  const startedAt = Date.now()
+  const asked = families.flatMap(family =>
+    [false, true].map(async isStream => {
+      const response = await send(gateway.url, family, { model, prompt: '[[slow:31000]]', isStream })
+      t.equal(response.status, 504, `${family.name}: ${response.text}`)
+      t.equal(family.readFailure(response).code, 'provider_timeout')
+    })
+  )
+  await Promise.all(asked)
+  const seconds = (Date.now() - startedAt) / 1000
+  t.ok(seconds >= 29 && seconds < 45, `${seconds} s`)
+  t.equal(emulator.requests.length - before, asked.length, 'one attempt each')
+})
+
+t.test('bridge 93: a client that leaves after the first delta frees its connection and its slot', async t => {
+  const limited = await startBridge(t, {
+    env: {
+      GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [aliases.keyless]: 1 }),
+      GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
+    }
+  })
+  for (const family of families) {
+    const before = limited.emulator.stats.aborted
+    const question = { model: aliases.keyless, prompt: '[[tick:20]][[len:5000]]', isStream: true }
+    const controller = new AbortController()
+    const response = await fetch(limited.gateway.url + family.path(question), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(family.body(question)),
+      signal: controller.signal
+    })
+    t.equal(response.status, 200, family.name)
+    const reader = response.body?.getReader()
+    for (let text = ''; !text.includes('word1'); ) text += Buffer.from((await reader?.read())?.value ?? []).toString()
+    const leftAt = Date.now()
+    controller.abort()
+    await limited.emulator.waitFor(({ stats }) => stats.aborted > before, 5_000)
+    t.ok(Date.now() - leftAt < 1_000, 'the connection to the provider is closed within a second')
+    await waitUntil(async () => {
+      const next = await send(limited.gateway.url, family, { model: aliases.keyless, prompt: 'Hi' })
+      return next.status === 200
+    }, 'the slot is free')
+  }
+})
+
+t.test('bridge 94: a second request beyond the limit is refused, whole and streamed', async t => {
+  const limited = await startBridge(t, {
+    env: {
+      GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [aliases.keyless]: 1 }),
+      GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
+    }
+  })
+  for (const family of families) {
+    const hold = new AbortController()
+    const question = { model: aliases.keyless, prompt: '[[hang:3]][[chunks:a|b|c]]', isStream: true }
+    const held = await fetch(limited.gateway.url + family.path(question), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(family.body(question)),
+      signal: hold.signal
+    })
+    t.equal(held.status, 200)
+    for (const isStream of [false, true]) {
+      const response = await send(limited.gateway.url, family, { model: aliases.keyless, prompt: 'Hi', isStream })
+      t.equal(response.status, 429, `${family.name}: ${response.text}`)
+      t.match(response.text, /model_concurrency_limit/)
+      const other = await send(limited.gateway.url, family, { model: aliases.keyed, prompt: 'Hi', isStream })
+      t.equal(other.status, 200, 'another provider has its own limit')
+    }
+    hold.abort()
+    await limited.emulator.waitFor(({ stats }) => stats.activeChatRequests === 0)
+    // The slot is free a moment after the provider's connection is closed.
+    await waitUntil(
+      async () => (await send(limited.gateway.url, family, { model: aliases.keyless, prompt: 'Hi' })).status === 200,
+      'the slot is free'
+    )
+  }
+})
+
+t.test('two profiles with one model name of their providers have a limit each', async t => {
+  const twins = await startBridge(t, {
+    env: {
+      GATEWAY_MODEL_MAX_CONNECTIONS_DEFAULT: '1',
+      GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
+    },
+    profiles: [
+      writeChatProfile({
+        id: 'twin',
+        baseUrl: chatBaseUrl(emulator, 'twin'),
+        aliases: [{ alias: 'twin/a', model: 'emulator-small' }]
+      })
+    ]
+  })
+  const [family] = families
+  if (family === undefined) throw new Error('No family.')
+  const hold = new AbortController()
+  const held = fetch(twins.gateway.url + family.path({ model: '', prompt: '' }), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(family.body({ model: aliases.keyless, prompt: '[[hang]]' })),
+    signal: hold.signal
+  }).catch(() => undefined)
+  await twins.emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
+  t.equal((await send(twins.gateway.url, family, { model: aliases.keyless, prompt: 'Hi' })).status, 429)
+  t.equal((await send(twins.gateway.url, family, { model: 'twin/a', prompt: 'Hi' })).status, 200)
+  hold.abort()
+  await held
+})

@@ -1,0 +1,134 @@
+// Starts the real gateway with a profile file in its own folder, and writes the profiles of such files.
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import type { Emulator } from '../../ops/emulator/server.ts'
+import { type GatewayOptions, type StartedGateway, startGateway } from './gateway.ts'
+import { createTemporaryFolder } from './temporary.ts'
+
+/** All that an alias can declare. */
+export const allFeatures = [
+  'roles',
+  'ordered_content_parts',
+  'text',
+  'image_references',
+  'generation_controls',
+  'function_tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'tool_results',
+  'json_schema_output',
+  'stream_deltas',
+  'stream_terminal_events',
+  'stop_reason',
+  'usage',
+  'model_identity',
+  'request_error_classes',
+  'cancellation',
+  'context_token_limits',
+  'count_tokens'
+] as const
+
+export interface AliasOptions {
+  alias: string
+  /** The model that the provider knows; absent: `emulator-large`. */
+  model?: string
+  features?: readonly string[]
+  limits?: { context_window?: number; max_input_tokens?: number; max_output_tokens?: number }
+  /** Further members of the entry, such as `enabled` and `support_status`. */
+  more?: object
+}
+
+export interface ChatProfileOptions {
+  id: string
+  /** An http URL on this machine. */
+  baseUrl: string
+  /** The variable with the provider's key; absent: keyless. */
+  credentialEnv?: string
+  aliases: readonly AliasOptions[]
+  /** Further members of the profile, such as `token_counting`. */
+  more?: object
+}
+
+/** A profile of the kind `chat_compatible` on this machine, for a file of version 3. */
+export function writeChatProfile({ id, baseUrl, credentialEnv, aliases, more }: ChatProfileOptions): object {
+  return {
+    profile_id: id,
+    provider_kind: 'chat_compatible',
+    base_url: baseUrl,
+    ...(credentialEnv === undefined ? {} : { credential_env: credentialEnv }),
+    allow_loopback: true,
+    network_policy_ref: 'loopback-development',
+    tls_policy_ref: 'system-default',
+    models: aliases.map(({ alias, model = 'emulator-large', features = allFeatures, limits, more: members }) => ({
+      public_alias: alias,
+      upstream_model: model,
+      capability_profile: 'test-v1',
+      support_status: 'technical_preview',
+      capabilities: { features, limits: { context_window: 128_000, ...limits } },
+      ...members
+    })),
+    ...more
+  }
+}
+
+export interface NativeProfileOptions {
+  id: string
+  emulator: Emulator
+  credentialEnv: string
+  aliases?: readonly Pick<AliasOptions, 'alias' | 'model' | 'more'>[]
+  /** Whether the catalog of the upstream belongs to the profile as well. */
+  isDynamic?: boolean
+}
+
+/** A profile of the kind `native` whose upstream is an emulator. */
+export function writeNativeProfile(options: NativeProfileOptions): object {
+  const { id, emulator, credentialEnv, aliases = [], isDynamic = false } = options
+  return {
+    profile_id: id,
+    provider_kind: 'native',
+    base_url: emulator.baseUrl,
+    credential_env: credentialEnv,
+    allow_loopback: true,
+    network_policy_ref: 'loopback-development',
+    tls_policy_ref: 'system-default',
+    ...(isDynamic ? { model_inventory: 'dynamic' } : {}),
+    models: aliases.map(({ alias, model = 'GigaChat-2-Max', more }) => ({
+      public_alias: alias,
+      upstream_model: model,
+      capability_profile: 'native-test-v1',
+      support_status: 'stable',
+      ...more
+    }))
+  }
+}
+
+/** The base URL of the emulator's chat-completions wire for a provider with this name. */
+export function chatBaseUrl(emulator: Emulator, provider?: string): string {
+  const { origin } = new URL(emulator.chatBaseUrl)
+  return provider === undefined ? emulator.chatBaseUrl : `${origin}/openai/${provider}/v1`
+}
+
+/** Writes a profile file of version 3 into a folder that is removed with the test; returns its path. */
+export function writeProfileFile(t: Test, profiles: readonly object[], schemaVersion = 'v3'): string {
+  const path = join(createTemporaryFolder(t), 'profiles.json')
+  const document = { schema_version: `gateway.provider-profiles.${schemaVersion}`, profiles }
+  writeFileSync(path, JSON.stringify(document, null, 2))
+  return path
+}
+
+export interface ProfileGateway extends StartedGateway {
+  profileFile: string
+}
+
+/** Starts a gateway with these profiles. The variables hold the credentials that they name. */
+export async function startProfileGateway(
+  t: Test,
+  options: GatewayOptions & { profiles: readonly object[] }
+): Promise<ProfileGateway> {
+  const { profiles, args = [], ...rest } = options
+  const profileFile = writeProfileFile(t, profiles)
+  const gateway = await startGateway(t, { ...rest, args: ['--config', profileFile, ...args] })
+  return { ...gateway, profileFile }
+}

@@ -1,0 +1,611 @@
+// What each client protocol may send to an alias of a provider that speaks chat completions (contracts/bridge.md 7.4 to 7.6 and 8.1): every
+// row of the tables, through the whole translation of a request.
+
+import fc from 'fast-check'
+import t from 'tap'
+import { parseSettings } from '../../../shared/settings.ts'
+import { createRouteTable } from '../../../worker/bridge/route-table.ts'
+import type { ClientProtocol, JsonObject, ProviderAcceptance } from '../../../worker/normalized/index.ts'
+import type { ReadContext } from '../../../worker/protocols/face.ts'
+import { nativeV2Acceptance } from '../../../worker/protocols/native/acceptance.ts'
+import { nativeV2Face } from '../../../worker/protocols/native/v2/face.ts'
+import { type ProviderFaces, providerFaces } from '../../../worker/protocols/registry.ts'
+import type { ChatCall } from '../../../worker/providers/types.ts'
+import { translateChat } from '../../../worker/translation/chat.ts'
+import { ALL_FEATURES, makeAlias, makeProfile, makeProfileSet } from '../../support/profiles.ts'
+
+const accepts: ProviderAcceptance = {
+  unexpressed: 'refused',
+  features: {
+    ...nativeV2Acceptance.features,
+    topK: 'refused',
+    seed: 'sent',
+    presencePenalty: 'sent',
+    frequencyPenalty: 'sent',
+    user: 'sent',
+    metadata: 'sent',
+    additionalFields: 'refused',
+    uploadedFiles: 'refused',
+    storedConversation: 'refused',
+    hostedTools: 'refused',
+    files: 'refused'
+  }
+}
+
+/** Admission alone: what is written is tested with the wire. */
+const face = {
+  ...nativeV2Face,
+  accepts,
+  writeChat: () => ({ method: 'POST' as const, path: '/', headers: [], body: {}, attachments: [], reading: undefined })
+}
+const faces: ProviderFaces = { ...providerFaces, chat_compatible: { v1: face, v2: face } }
+
+const without = (...names: string[]) => ALL_FEATURES.filter(name => !names.includes(name))
+const base = [
+  'roles',
+  'ordered_content_parts',
+  'stop_reason',
+  'usage',
+  'model_identity',
+  'request_error_classes',
+  'cancellation',
+  'context_token_limits'
+]
+
+const settings = {
+  routes: createRouteTable(
+    makeProfileSet([
+      makeProfile('p1', [
+        makeAlias('all', { limits: { contextWindow: 100, maxOutputTokens: 40 } }),
+        makeAlias('window', { limits: { contextWindow: 100 } }),
+        makeAlias('base', { features: base }),
+        makeAlias('text', { features: [...base, 'text'] }),
+        ...ALL_FEATURES.map(name => makeAlias(`no-${name}`, { features: without(name) }))
+      ]),
+      makeProfile('p2', [makeAlias('blocked')], { providerKind: 'messages_compatible' })
+    ]),
+    parseSettings({}),
+    'sha256:0'
+  ),
+  providerOptions: {}
+}
+
+function translate(protocol: ClientProtocol, body: JsonObject, context: Partial<ReadContext> = {}): ChatCall {
+  const job = {
+    protocol,
+    apiMode: 'v1' as const,
+    bytes: Buffer.from(JSON.stringify(body)),
+    context: { requestId: '00000000-0000-4000-8000-000000000000', ...context }
+  }
+  return translateChat(job, { settings, faces, decodeTokens: async () => [], estimateTokens: async () => 0 })
+}
+
+const user = { role: 'user', content: 'hi' }
+const parameters = { type: 'object', properties: {} }
+const image = 'data:image/png;base64,AAAA'
+
+interface Family {
+  protocol: ClientProtocol
+  /** The smallest request for an alias. */
+  body: (members: JsonObject) => JsonObject
+  context: (model: string, isStream: boolean) => Partial<ReadContext>
+}
+
+const families: Record<ClientProtocol, Family> = {
+  completions: { protocol: 'completions', body: members => ({ messages: [user], ...members }), context: () => ({}) },
+  responses: { protocol: 'responses', body: members => ({ input: 'hi', ...members }), context: () => ({}) },
+  messages: {
+    protocol: 'messages',
+    body: members => ({ max_tokens: 5, messages: [user], ...members }),
+    context: () => ({})
+  },
+  content: {
+    protocol: 'content',
+    body: members => ({ contents: [{ parts: [{ text: 'hi' }] }], ...members }),
+    context: (model, isStream) => ({ path: { model, isStream } })
+  }
+}
+
+function send(protocol: ClientProtocol, members: JsonObject, model = 'all', isStream = false): ChatCall {
+  const { body, context } = families[protocol]
+  const own = protocol === 'content' ? {} : { model, ...(isStream ? { stream: true } : {}) }
+  return translate(protocol, { ...own, ...body(members) }, context(model, isStream))
+}
+
+/** A row that is admitted, or the field that its refusal names. `invalid:` stands before the field of an `invalid_request`. */
+type Row = readonly [members: JsonObject, expected: 'ok' | string, model?: string]
+
+function check(protocol: ClientProtocol, rows: readonly Row[]): void {
+  for (const [members, expected, model = 'all'] of rows) {
+    const name = `${protocol}, ${model}: ${JSON.stringify(members).slice(0, 160)} is ${expected}`
+    t.test(name, async t => {
+      if (expected === 'ok') {
+        t.match(send(protocol, members, model).plan, { publicModel: model, providerKind: 'chat_compatible' })
+        return
+      }
+      const isInvalid = expected.startsWith('invalid:')
+      t.throws(() => send(protocol, members, model), {
+        code: isInvalid ? 'invalid_request' : 'unsupported_semantic',
+        status: 400,
+        param: expected.replace('invalid:', '')
+      })
+    })
+  }
+}
+
+const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
+const result = { type: 'function_call_output', call_id: 'c', output: 'x' }
+const tool = { type: 'function', name: 'f', parameters }
+const ownReasoning = 'rs_00000000-0000-4000-8000-000000000000'
+
+check('responses', [
+  [{ input: '' }, 'ok'],
+  [{ instructions: 'Be brief.' }, 'ok'],
+  [{ input: ['developer', 'system', 'user', 'assistant'].map(role => ({ role, content: 'x' })) }, 'ok'],
+  [{ input: undefined }, 'invalid:input'],
+  [{ input: [] }, 'invalid:input'],
+  [{ input: [], instructions: 'x' }, 'invalid:input'],
+  [{ input: 5 }, 'invalid:input'],
+  [
+    { input: [{ ...user, type: 'message', id: 'm', status: 'completed' }, call, { ...result, status: 'completed' }] },
+    'ok'
+  ],
+  [{ input: [{ type: 'reasoning', id: 'rs_1', summary: [] }] }, 'invalid:input'],
+  [{ input: [user, { type: 'reasoning', id: 'rs_1', summary: [] }] }, 'input[1].type'],
+  [{ input: [user, { type: 'reasoning', id: ownReasoning, summary: [], encrypted_content: 'x' }] }, 'input[1].type'],
+  [{ input: [user, { type: 'reasoning', id: ownReasoning, summary: [], encrypted_content: null }] }, 'ok'],
+  [{ input: [user, { type: 'web_search_call', id: 'w' }] }, 'input[1].type'],
+  [{ input: [{ ...user, status: 'incomplete' }] }, 'input[0].status'],
+  [{ input: [call, { role: 'tool', tool_call_id: 'c', content: 'x' }] }, 'input[1].role'],
+  [{ input: [{ role: 'other', content: 'x' }] }, 'input[0].role'],
+  [{ input: [{ role: 'assistant', content: 'x', tool_calls: [] }, user] }, 'input[0].tool_calls'],
+  [{ input: [{ ...user, extra: 1 }] }, 'input[0].extra'],
+  [{ input: [{ role: 'user', content: [{ type: 'input_text', text: 'x' }] }] }, 'ok'],
+  [
+    { input: [{ role: 'assistant', content: [{ type: 'output_text', text: 'x', annotations: [], logprobs: [] }] }] },
+    'ok'
+  ],
+  [
+    {
+      input: [
+        { role: 'assistant', content: [{ type: 'output_text', text: 'x', annotations: [{ type: 'url_citation' }] }] }
+      ]
+    },
+    'input[0].content[0].annotations'
+  ],
+  [
+    { input: [{ role: 'assistant', content: [{ type: 'output_text', text: 'x', logprobs: [{}] }] }] },
+    'input[0].content[0].logprobs'
+  ],
+  [{ input: [{ role: 'user', content: [{ type: 'input_image', image_url: image }] }] }, 'ok'],
+  [
+    { input: [{ role: 'user', content: [{ type: 'input_image', image_url: image }] }] },
+    'input[0].content[0].image_url',
+    'no-image_references'
+  ],
+  [{ input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'f' }] }] }, 'input[0].content[0].file_id'],
+  [
+    { input: [{ role: 'assistant', content: [{ type: 'input_image', image_url: image }] }] },
+    'input[0].content[0].image_url'
+  ],
+  [{ input: [{ role: 'user', content: [{ type: 'input_file', file_data: image }] }] }, 'input[0].content[0].file_data'],
+  [
+    { input: [{ role: 'user', content: [{ type: 'input_file', file_url: 'https://a.test' }] }] },
+    'input[0].content[0].file_url'
+  ],
+  [{ input: [call, result] }, 'ok'],
+  [{ input: [call, { ...result, output: [{ type: 'input_text', text: 'x' }] }] }, 'invalid:input[1].output'],
+  [{ input: [call, { type: 'function_call_output', output: 'x' }] }, 'input[1].call_id'],
+  [{ temperature: 0, top_p: 0.5, max_output_tokens: 5 }, 'ok'],
+  [{ max_output_tokens: 0 }, 'invalid:max_output_tokens'],
+  [{ max_output_tokens: 40 }, 'ok'],
+  [{ max_output_tokens: 41 }, 'max_output_tokens'],
+  [{ max_output_tokens: 100 }, 'ok', 'window'],
+  [{ max_output_tokens: 101 }, 'max_output_tokens', 'window'],
+  [{ tools: [{ ...tool, strict: false }] }, 'ok'],
+  [{ tools: [tool, { ...tool, name: 'g', strict: true }] }, 'tools[1].strict'],
+  [{ tools: [{ type: 'namespace', name: 'ns', tools: [tool] }] }, 'ok'],
+  [
+    {
+      tools: [
+        { type: 'namespace', name: 'ns', tools: [tool] },
+        { ...tool, name: 'ns__f' }
+      ]
+    },
+    'invalid:tools'
+  ],
+  [{ tools: [{ type: 'function', parameters }] }, 'tools[0].name'],
+  ...[
+    'web_search',
+    'web_search_preview',
+    'code_interpreter',
+    'file_search',
+    'image_generation',
+    'computer_use_preview',
+    'x'
+  ].map((type): Row => [{ tools: [tool, { type }] }, 'tools[1].type']),
+  ...['auto', 'none', 'required', { type: 'function', name: 'f' }].map(
+    (choice): Row => [{ tools: [tool], tool_choice: choice }, 'ok']
+  ),
+  [{ tools: [tool], tool_choice: { type: 'custom', name: 'f' } }, 'tool_choice'],
+  [{ parallel_tool_calls: null }, 'ok', 'text'],
+  [{ parallel_tool_calls: true }, 'ok'],
+  [{ parallel_tool_calls: false }, 'parallel_tool_calls', 'no-parallel_tool_calls'],
+  [{ text: { format: { type: 'json_schema', name: 'a', schema: parameters } } }, 'ok'],
+  [
+    { text: { format: { type: 'json_schema', name: 'a', schema: parameters } } },
+    'text.format',
+    'no-json_schema_output'
+  ],
+  [{ text: { format: { type: 'text' } } }, 'ok', 'text'],
+  [{ text: { verbosity: 'low' } }, 'text.verbosity'],
+  [{ reasoning: {} }, 'ok', 'text'],
+  [{ reasoning: { effort: 'none' } }, 'ok'],
+  [{ reasoning_effort: 'none' }, 'ok'],
+  [{ reasoning: { effort: 'high' } }, 'ok'],
+  [{ reasoning: { summary: 'detailed' } }, 'reasoning.summary'],
+  [{ reasoning: { summary: 'auto' } }, 'ok'],
+  [{ reasoning: { effort: 5 } }, 'invalid:reasoning.effort'],
+  [{ previous_response_id: 'resp_a' }, 'previous_response_id'],
+  [{ conversation: 'c' }, 'conversation'],
+  [{ background: true }, 'background'],
+  [{ store: true }, 'store'],
+  [{ store: false, background: false }, 'ok'],
+  [{ include: ['reasoning.encrypted_content'] }, 'ok'],
+  [{ include: [] }, 'ok'],
+  [{ include: ['file_search_call.results'] }, 'include'],
+  [{ include: ['reasoning.encrypted_content', 'x'] }, 'include'],
+  [{ metadata: { a: 'b' } }, 'ok'],
+  [{ prompt_cache_key: 'k', client_metadata: { a: 1 } }, 'ok'],
+  ...Object.entries({
+    user: 'u',
+    seed: 1,
+    service_tier: 'auto',
+    truncation: 'auto',
+    safety_identifier: 's',
+    max_tool_calls: 1,
+    top_logprobs: 1,
+    prompt: { id: 'p' },
+    stream_options: { include_obfuscation: true },
+    extra_body: { a: 1 },
+    base_url: 'x',
+    api_key: 'x',
+    provider: 'x',
+    web_search_options: { a: 1 },
+    stop: 'x',
+    max_tokens: 5
+  }).map(([name, value]): Row => [{ [name]: value }, name]),
+  [{ provider: 'x', extra_body: { a: 1 }, base_url: 'x', api_key: 'x' }, 'api_key'],
+  [{ user: null, seed: null, service_tier: null }, 'ok']
+])
+
+const toolUse = { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'f', input: {} }] }
+const toolResult = (content: JsonObject['content']) => ({
+  role: 'user',
+  content: [{ type: 'tool_result', tool_use_id: 'c', content }]
+})
+const blocks = (...content: JsonObject[]) => ({ messages: [{ role: 'user', content }] })
+const source = { type: 'base64', media_type: 'image/png', data: 'AAAA' }
+const localTool = { name: 'f', input_schema: parameters }
+
+check('messages', [
+  [{ system: 'Be brief.' }, 'ok'],
+  [{ system: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }] }, 'ok'],
+  [{ messages: [user, toolUse, toolResult('x')] }, 'ok'],
+  [{ messages: [user, toolUse, toolResult([{ type: 'text', text: 'x' }])] }, 'ok'],
+  [{ messages: [user, toolUse, toolResult([{ type: 'image', source }])] }, 'messages[2].content[0].content[0]'],
+  [blocks({ type: 'image', source }), 'ok'],
+  [blocks({ type: 'image', source: { type: 'url', url: 'https://a.test/a.png' } }), 'ok'],
+  [blocks({ type: 'image', source: { type: 'file', file_id: 'f' } }), 'messages[0].content[0]'],
+  [blocks({ type: 'image', source }), 'messages[0].content[0]', 'no-image_references'],
+  [
+    { messages: [user, { role: 'assistant', content: [{ type: 'thinking', thinking: 'x', signature: 's' }] }, user] },
+    'ok'
+  ],
+  [{ messages: [user, { role: 'assistant', content: [{ type: 'redacted_thinking', data: 'x' }] }, user] }, 'ok'],
+  [
+    blocks({ type: 'text', text: 'x' }, { type: 'document', source: { type: 'text', data: 'x' } }),
+    'messages[0].content[1].type'
+  ],
+  [blocks({ type: 'search_result', content: [] }), 'messages[0].content[0].type'],
+  [{ messages: [] }, 'invalid:messages'],
+  [{ temperature: 0, top_p: 0.5, stop_sequences: ['a'] }, 'ok'],
+  [{ max_tokens: undefined }, 'invalid:max_tokens'],
+  [{ max_tokens: 41 }, 'max_tokens'],
+  [{}, 'max_tokens', 'no-generation_controls'],
+  [{ metadata: { user_id: 'u' } }, 'ok'],
+  [{ tools: [localTool] }, 'ok'],
+  [{ tools: [localTool], tool_choice: { type: 'any' } }, 'ok'],
+  [{ tools: [localTool], tool_choice: { type: 'auto' } }, 'tool_choice', 'no-tool_choice'],
+  [{ tools: [localTool], tool_choice: { type: 'auto', disable_parallel_tool_use: true } }, 'ok'],
+  [
+    { tools: [localTool], tool_choice: { type: 'auto', disable_parallel_tool_use: false } },
+    'tool_choice.disable_parallel_tool_use',
+    'no-parallel_tool_calls'
+  ],
+  [{ tools: [localTool, { input_schema: parameters }] }, 'tools[1].name'],
+  ...[
+    'bash_20250124',
+    'text_editor_20250728',
+    'computer_20250124',
+    'web_search_20250305',
+    'web_fetch_20250910',
+    'code_execution_20250522'
+  ].map((type): Row => [{ tools: [localTool, { type, name: 'g' }] }, 'tools[1].type']),
+  [{ output_config: { format: { type: 'json_schema', schema: parameters } } }, 'ok'],
+  [
+    { output_config: { format: { type: 'json_schema', schema: parameters } } },
+    'output_config.format',
+    'no-json_schema_output'
+  ],
+  [{ output_format: { type: 'json_schema', schema: parameters } }, 'output_format', 'no-json_schema_output'],
+  [{ output_config: { effort: 'high' } }, 'ok'],
+  [{ output_config: { task_budget: { tokens: 1 } } }, 'output_config.task_budget'],
+  [{ thinking: { type: 'disabled' } }, 'ok'],
+  [{ thinking: { type: 'adaptive' } }, 'ok'],
+  [{ thinking: { type: 'enabled', budget_tokens: 1024 } }, 'ok'],
+  ...Object.entries({
+    top_k: 5,
+    service_tier: 'auto',
+    betas: ['x'],
+    container: 'c',
+    mcp_servers: [{ name: 'm' }],
+    context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] },
+    user: 'u',
+    extra_body: { a: 1 },
+    unknown: 1
+  }).map(([name, value]): Row => [{ [name]: value }, name]),
+  [{ top_k: -1 }, 'ok'],
+  [{ cache_control: { type: 'ephemeral' } }, 'ok'],
+  [{ context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] } }, 'ok']
+])
+
+const declaration = { name: 'f', parameters: { type: 'OBJECT' } }
+const declared = [{ functionDeclarations: [declaration] }]
+const part = (...parts: JsonObject[]) => ({ contents: [{ role: 'user', parts }] })
+const generation = (generationConfig: JsonObject) => ({ generationConfig })
+const ownCall = { functionCall: { id: 'c', name: 'f', args: {} } }
+const response = { role: 'user', parts: [{ functionResponse: { id: 'c', name: 'f', response: { a: 1 } } }] }
+const calls = (signature: string) => ({
+  contents: [
+    { role: 'user', parts: [{ text: 'x' }] },
+    { role: 'model', parts: [{ ...ownCall, thoughtSignature: signature }] },
+    response
+  ]
+})
+
+check('content', [
+  [{ systemInstruction: { parts: [{ text: 'Be brief.' }] } }, 'ok'],
+  [part({ text: 'x', extra: 1 }), 'ok'],
+  [
+    {
+      contents: [
+        { role: 'user', parts: [{ text: 'x' }] },
+        { role: 'model', parts: [{ text: 'y', thought: true }] }
+      ]
+    },
+    'ok'
+  ],
+  [
+    generation({
+      temperature: 0,
+      topP: 0.5,
+      maxOutputTokens: 5,
+      stopSequences: ['a'],
+      seed: 1,
+      presencePenalty: 0.1,
+      frequencyPenalty: 0.1
+    }),
+    'ok'
+  ],
+  [generation({ maxOutputTokens: 41 }), 'generationConfig.maxOutputTokens'],
+  [{ generation_config: { max_output_tokens: 41 } }, 'generation_config.max_output_tokens'],
+  [generation({ thinkingConfig: { thinkingBudget: 0 } }), 'ok'],
+  [generation({ thinkingConfig: { thinkingBudget: -1 } }), 'ok'],
+  [generation({ thinkingConfig: {} }), 'ok'],
+  [generation({ thinkingConfig: { thinkingBudget: 9000 } }), 'ok'],
+  [generation({ topK: 5 }), 'generationConfig.topK'],
+  [generation({ top_k: 5 }), 'generationConfig.top_k'],
+  [generation({ candidateCount: 2 }), 'generationConfig.candidateCount'],
+  [generation({ candidateCount: 1, responseModalities: ['TEXT'] }), 'ok'],
+  [generation({ responseModalities: ['IMAGE'] }), 'generationConfig.responseModalities'],
+  [generation({ mediaResolution: 'LOW' }), 'generationConfig.mediaResolution'],
+  [generation({ unknown_member: 1 }), 'generationConfig.unknown_member'],
+  [generation({ responseMimeType: 'text/plain' }), 'ok'],
+  [generation({ responseMimeType: 'application/json', responseSchema: { type: 'OBJECT' } }), 'ok'],
+  [
+    generation({ responseMimeType: 'application/json', responseSchema: { type: 'OBJECT' } }),
+    'generationConfig.responseSchema',
+    'no-json_schema_output'
+  ],
+  [
+    generation({ response_mime_type: 'application/json', response_json_schema: { type: 'object' } }),
+    'generationConfig.response_json_schema',
+    'no-json_schema_output'
+  ],
+  [{ tools: declared }, 'ok'],
+  [
+    { tools: [{ functionDeclarations: [{ ...declaration, behavior: 'BLOCKING' }] }] },
+    'tools[0].functionDeclarations[0].behavior'
+  ],
+  [
+    { tools: [{ function_declarations: [{ ...declaration, response: { type: 'STRING' } }] }] },
+    'tools[0].function_declarations[0].response'
+  ],
+  ...['AUTO', 'NONE', 'ANY'].map(
+    (mode): Row => [{ tools: declared, toolConfig: { functionCallingConfig: { mode } } }, 'ok']
+  ),
+  [{ tools: declared, toolConfig: { retrievalConfig: { languageCode: 'en' } } }, 'toolConfig.retrievalConfig'],
+  ...['googleSearch', 'urlContext', 'codeExecution', 'googleMaps', 'fileSearch'].map(
+    (name): Row => [{ tools: [{ [name]: {} }] }, `tools[0].${name}`]
+  ),
+  [part({ inlineData: { mimeType: 'image/png', data: 'AAAA' } }), 'ok'],
+  [
+    part({ inlineData: { mimeType: 'image/png', data: 'AAAA' } }),
+    'contents[0].parts[0].inlineData',
+    'no-image_references'
+  ],
+  [part({ inlineData: { mimeType: 'application/pdf', data: 'AAAA' } }), 'contents[0].parts[0].inlineData'],
+  [part({ fileData: { fileUri: 'https://a.test/a.png', mimeType: 'image/png' } }), 'contents[0].parts[0].fileData'],
+  [part({ text: 'x' }, { executableCode: { code: 'x' } }), 'contents[0].parts[1].executableCode'],
+  [{ contents: [{ role: 'user', parts: [{ text: 'x' }] }, { role: 'model', parts: [ownCall] }, response] }, 'ok'],
+  [calls('skip_thought_signature_validator'), 'ok'],
+  [calls('Zm9yZWlnbg=='), 'contents[1].parts[0].thoughtSignature'],
+  [{ safetySettings: [] }, 'ok'],
+  ...Object.entries({
+    safetySettings: [{ category: 'x' }],
+    cachedContent: 'cachedContents/a',
+    store: true,
+    serviceTier: 'flex',
+    labels: { a: 'b' },
+    unknown: 1
+  }).map(([name, value]): Row => [{ [name]: value }, name])
+])
+
+const completionsTool = { type: 'function', function: { name: 'f', parameters } }
+const content = (...parts: JsonObject[]) => ({ messages: [{ role: 'user', content: parts }] })
+const assistantCall = {
+  role: 'assistant',
+  content: null,
+  tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }]
+}
+const toolMessage = { role: 'tool', tool_call_id: 'c', content: 'x' }
+
+check('completions', [
+  [{ messages: ['system', 'developer', 'user', 'assistant'].map(role => ({ role, content: 'x' })) }, 'ok'],
+  [content({ type: 'text', text: 'x' }, { type: 'image_url', image_url: { url: image } }), 'ok'],
+  [content({ type: 'image_url', image_url: { url: image } }), 'messages[0].content[0]', 'no-image_references'],
+  [content({ type: 'input_audio', input_audio: { format: 'wav', data: 'AAAA' } }), 'messages[0].content[0]'],
+  [content({ type: 'file', file: { file_id: 'f' } }), 'messages[0].content[0]'],
+  [{ messages: [user, assistantCall, toolMessage] }, 'ok'],
+  [{ messages: [user, assistantCall, toolMessage] }, 'messages', 'no-tool_results'],
+  [
+    { messages: [user, { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } }] },
+    'messages[1].function_call'
+  ],
+  [{ messages: [user, assistantCall, { role: 'function', name: 'f', content: 'x' }] }, 'messages[2].role'],
+  [{ messages: [user, assistantCall, { role: 'tool', content: 'x' }] }, 'messages[2].tool_call_id'],
+  [{ messages: [{ ...user, attachments: ['f'] }] }, 'messages[0].attachments'],
+  [{ stream_options: { include_usage: true } }, 'ok'],
+  [{ stream_options: { include_obfuscation: true } }, 'stream_options.include_obfuscation'],
+  [
+    {
+      temperature: 0,
+      top_p: 0.5,
+      max_tokens: 5,
+      stop: 'a',
+      presence_penalty: 0.1,
+      frequency_penalty: 0.1,
+      seed: 1
+    },
+    'ok'
+  ],
+  [{ max_tokens: 41 }, 'max_tokens'],
+  [{ max_completion_tokens: 41 }, 'max_completion_tokens'],
+  [{ tools: [completionsTool], tool_choice: 'auto', parallel_tool_calls: true }, 'ok'],
+  [{ tools: [completionsTool] }, 'tools', 'no-function_tools'],
+  [{ tools: [{ type: 'function', function: {} }] }, 'tools[0].name'],
+  [{ tools: [{ type: 'custom', custom: { name: 'x' } }] }, 'tools[0].type'],
+  [{ tools: [completionsTool], tool_choice: 'sometimes' }, 'tool_choice'],
+  [{ response_format: { type: 'text' } }, 'ok'],
+  [{ response_format: { type: 'json_schema', json_schema: { name: 'a', schema: parameters } } }, 'ok'],
+  [
+    { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: parameters } } },
+    'response_format',
+    'no-json_schema_output'
+  ],
+  [{ metadata: { a: 'b' }, user: 'u', n: 1, store: false, prompt_cache_key: 'k' }, 'ok'],
+  [{ reasoning_effort: 'high' }, 'ok'],
+  [{ reasoning_effort: 'none' }, 'ok'],
+  ...Object.entries({
+    n: 2,
+    store: true,
+    reasoning: { effort: 'high' },
+    functions: [{ name: 'f', parameters }],
+    logprobs: true,
+    logit_bias: { 1: 2 },
+    service_tier: 'flex',
+    max_output_tokens: 5,
+    modalities: ['audio'],
+    web_search_options: { a: 1 },
+    extra_body: { a: 1 },
+    extra_headers: { a: 'b' },
+    base_url: 'x',
+    repetition_penalty: 1,
+    unknown: 0
+  }).map(([name, value]): Row => [{ [name]: value }, name]),
+  [{ logprobs: false, modalities: ['text'], logit_bias: {} }, 'ok']
+])
+
+for (const protocol of Object.keys(families) as ClientProtocol[]) {
+  t.test(`${protocol}: a request without any option needs the base features and text alone`, async t => {
+    const needed = protocol === 'messages' ? [...base, 'text', 'generation_controls'] : [...base, 'text']
+    for (const name of ALL_FEATURES) {
+      if (needed.includes(name))
+        t.throws(() => send(protocol, {}, `no-${name}`), { code: 'unsupported_semantic' }, name)
+      else t.ok(send(protocol, {}, `no-${name}`), name)
+    }
+    t.throws(() => send(protocol, {}, 'no-usage'), { code: 'unsupported_semantic', param: 'model' })
+  })
+
+  t.test(`${protocol}: a stream needs its two features`, async t => {
+    t.ok(send(protocol, {}, 'all', true))
+    const param = protocol === 'content' ? undefined : 'stream'
+    for (const name of ['stream_deltas', 'stream_terminal_events']) {
+      t.throws(() => send(protocol, {}, `no-${name}`, true), { code: 'unsupported_semantic', param })
+    }
+  })
+
+  t.test(`${protocol}: an alias of a blocked cell is refused`, async t => {
+    t.throws(() => send(protocol, {}, 'blocked'), {
+      code: 'unsupported_semantic',
+      param: 'model',
+      message: 'The selected bridge route cannot preserve this semantic.',
+      cause: 'route_not_integrated'
+    })
+  })
+
+  t.test(`${protocol}: a plain conversation is admitted by an alias with all features`, async () => {
+    const texts = fc.array(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 8 })
+    fc.assert(
+      fc.property(texts, turns => {
+        const messages = turns.map((text, index) => ({ role: index % 2 === 0 ? 'user' : 'assistant', content: text }))
+        const contents = turns.map((text, index) => ({ role: index % 2 === 0 ? 'user' : 'model', parts: [{ text }] }))
+        const members = {
+          completions: { messages },
+          responses: { input: messages },
+          messages: { messages },
+          content: { contents }
+        }
+        return send(protocol, members[protocol]).plan.publicModel === 'all'
+      })
+    )
+  })
+}
+
+t.test('the header with ids of uploaded files is refused by its own name', async t => {
+  t.throws(() => translate('responses', { model: 'all', input: 'hi' }, { attachmentIds: 'a,b' }), {
+    code: 'unsupported_semantic',
+    param: 'x-gateway-attachment-ids'
+  })
+})
+
+t.test('the evidence of an admission lists the predicates that the request needs', async t => {
+  const text = { format: { type: 'json_schema', name: 'a', schema: parameters } }
+  const { plan } = send('responses', { text, parallel_tool_calls: true })
+  t.match(plan.admission, {
+    schemaVersion: 'gateway.bridge-admission.v1',
+    publicProtocol: 'openai_responses',
+    predicates: ['capability.parallel_tool_calls', 'capability.structured_output_json_schema']
+  })
+  t.equal(plan.evidence?.publicAlias, 'all')
+})
+
+t.test('a member named __proto__ is no way around admission', async t => {
+  const bytes = Buffer.from('{"model":"all","input":"hi","__proto__":{"a":1}}')
+  const job = { protocol: 'responses' as const, apiMode: 'v1' as const, bytes, context: { requestId: 'r' } }
+  t.throws(() => translateChat(job, { settings, faces, decodeTokens: async () => [], estimateTokens: async () => 0 }), {
+    code: 'invalid_request',
+    status: 400
+  })
+})

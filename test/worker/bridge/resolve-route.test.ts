@@ -1,0 +1,159 @@
+import t from 'tap'
+import { createNativeProfileSet } from '../../../shared/native-profile.ts'
+import type { ProfileSet } from '../../../shared/profile.ts'
+import { parseSettings } from '../../../shared/settings.ts'
+import { resolveEmbeddingsRoute, resolveRoute } from '../../../worker/bridge/resolve-route.ts'
+import { createRouteTable } from '../../../worker/bridge/route-table.ts'
+import { providerFaces } from '../../../worker/protocols/registry.ts'
+import { makeAlias, makeNativeProfile, makeProfile, makeProfileSet } from '../../support/profiles.ts'
+
+const revision = `sha256:${'c'.repeat(64)}`
+
+function createResolver(profiles: ProfileSet, environment: Record<string, string> = {}) {
+  const routes = createRouteTable(profiles, parseSettings(environment), revision)
+  return {
+    routes,
+    chat: (model?: string) =>
+      resolveRoute({ ...(model !== undefined && { model }) }, 'v1', { routes, faces: providerFaces }),
+    embeddings: (model?: string, requestedModel = model) =>
+      resolveEmbeddingsRoute({ model, requestedModel }, 'v1', routes)
+  }
+}
+
+/** Both operations with one model. */
+function each(resolver: ReturnType<typeof createResolver>, model?: string) {
+  return [() => resolver.chat(model), () => resolver.embeddings(model)]
+}
+
+const external = makeProfile('p1', [
+  makeAlias('bridge/a'),
+  makeAlias('bridge/off', { enabled: false }),
+  makeAlias('bridge/blocked', { supportStatus: 'blocked' }),
+  makeAlias('bridge/window', { limits: { contextWindow: 100 } })
+])
+const nativeStatic = makeNativeProfile('n1', [makeAlias('max', { upstreamModel: 'GigaChat-2-Max', features: null })])
+const nativeOther = makeNativeProfile('n2', [makeAlias('lite', { upstreamModel: 'GigaChat-2', features: null })])
+const dynamic = makeNativeProfile('n3', [], { modelInventory: 'dynamic' })
+
+t.test('an alias leads to its profile and its upstream model, in every operation', async t => {
+  const resolver = createResolver(makeProfileSet([external, nativeStatic, nativeOther]))
+  for (const resolve of each(resolver, 'bridge/a')) {
+    t.match(resolve(), {
+      profileId: 'p1',
+      providerKind: 'chat_compatible',
+      upstreamModel: 'mini-7b',
+      publicModel: 'bridge/a',
+      capabilities: { outputTokensMax: 4096 }
+    })
+  }
+  t.match(resolver.chat('max'), { profileId: 'n1', providerKind: 'native', upstreamModel: 'GigaChat-2-Max' })
+  t.equal(resolver.chat('max').capabilities, undefined, 'a native route looks nothing up')
+  t.match(resolver.embeddings('lite'), { profileId: 'n2', upstreamModel: 'GigaChat-2', publicModel: 'lite' })
+})
+
+t.test('without a limit of its own an alias has that of its context window', async t => {
+  t.match(createResolver(makeProfileSet([external])).chat('bridge/window'), { capabilities: { outputTokensMax: 100 } })
+})
+
+t.test('aliases are exact: another case, blanks and prefixes are unknown', async t => {
+  const resolver = createResolver(makeProfileSet([external]))
+  for (const model of ['Bridge/A', ' bridge/a', 'bridge/a ', 'models/bridge/a', 'bridge', '__proto__', 'toString']) {
+    for (const resolve of each(resolver, model)) {
+      t.throws(resolve, { code: 'unknown_model_alias', status: 404, param: 'model' }, model)
+    }
+  }
+  t.throws(() => resolver.embeddings('bridge/a', ' bridge/a'), { code: 'unknown_model_alias' })
+})
+
+t.test('a disabled alias is unknown, also next to a dynamic profile', async t => {
+  for (const profiles of [[external], [external, dynamic]]) {
+    for (const resolve of each(createResolver(makeProfileSet(profiles)), 'bridge/off')) {
+      t.throws(resolve, { code: 'unknown_model_alias', status: 404, param: 'model' })
+    }
+  }
+})
+
+t.test('a blocked alias, and an external alias of an older schema, are refused', async t => {
+  const expected = { code: 'unsupported_semantic', status: 400, param: 'model' }
+  for (const resolve of each(createResolver(makeProfileSet([external])), 'bridge/blocked')) {
+    t.throws(resolve, { ...expected, cause: 'alias_blocked' })
+  }
+  const blockedNative = makeNativeProfile('n', [makeAlias('max', { supportStatus: 'blocked', features: null })])
+  t.throws(() => createResolver(makeProfileSet([blockedNative])).chat('max'), { ...expected, cause: 'alias_blocked' })
+  for (const version of ['gateway.provider-profiles.v1', 'gateway.provider-profiles.v2'] as const) {
+    const old = makeProfile('p1', [makeAlias('bridge/a', { features: null })])
+    const resolver = createResolver(makeProfileSet([old, nativeStatic], version))
+    for (const resolve of each(resolver, 'bridge/a')) {
+      t.throws(resolve, { ...expected, cause: 'alias_requires_profile_v3' })
+    }
+    t.equal(resolver.chat('max').upstreamModel, 'GigaChat-2-Max', 'native aliases need no newer schema')
+  }
+})
+
+t.test('without a dynamic profile an undeclared model is unknown and a missing one is invalid', async t => {
+  const resolver = createResolver(makeProfileSet([external, nativeStatic]))
+  for (const resolve of each(resolver, 'GigaChat-2-Max'))
+    t.throws(resolve, { code: 'unknown_model_alias', status: 404 })
+  for (const resolve of each(resolver)) t.throws(resolve, { code: 'invalid_request', status: 400, param: 'model' })
+})
+
+t.test('a dynamic profile of a file gets every other model as it is, to be compared with its inventory', async t => {
+  const resolver = createResolver(makeProfileSet([external, dynamic]))
+  for (const resolve of each(resolver, 'GigaChat-2-Pro')) {
+    t.match(resolve(), { profileId: 'n3', upstreamModel: 'GigaChat-2-Pro', isUndeclared: true })
+  }
+  t.throws(() => resolver.chat(), { code: 'model_required', param: 'model' })
+  t.notOk('isUndeclared' in resolver.embeddings(), 'the default of the settings is not compared')
+})
+
+t.test('UPSTREAM_MODEL and GATEWAY_PASS_MODEL decide for the dynamic profile alone', async t => {
+  const set = makeProfileSet([nativeStatic, dynamic])
+  const named = createResolver(set, { UPSTREAM_MODEL: 'GigaChat-2' })
+  t.match(named.chat(), { upstreamModel: 'GigaChat-2', publicModel: 'GigaChat-2' })
+  t.equal(named.chat('other').upstreamModel, 'other')
+  const fixed = createResolver(set, { UPSTREAM_MODEL: 'GigaChat-2', GATEWAY_PASS_MODEL: 'false' })
+  t.match(fixed.chat('other'), { upstreamModel: 'GigaChat-2', publicModel: 'other' })
+  t.notOk('isUndeclared' in fixed.chat('other'), 'the model of the client is not sent')
+  t.equal(fixed.chat('max').upstreamModel, 'GigaChat-2-Max', 'an alias is what the file says')
+})
+
+t.test('an alias of a dynamic profile may have the name of its model', async t => {
+  const blocked = makeAlias('GigaChat-2', { upstreamModel: 'GigaChat-2', supportStatus: 'blocked', features: null })
+  const resolver = createResolver(makeProfileSet([{ ...dynamic, models: [blocked] }]))
+  t.throws(() => resolver.chat('GigaChat-2'), { code: 'unsupported_semantic' })
+})
+
+t.test('native mode sends every model and asks no inventory', async t => {
+  const settings = parseSettings({ UPSTREAM_MODEL: 'GigaChat-2', GATEWAY_PASS_MODEL: 'false' })
+  const routes = createRouteTable(createNativeProfileSet(settings), settings, revision)
+  t.strictSame(routes.aliases, Object.create(null))
+  const plan = resolveRoute({ model: 'x' }, 'v2', { routes, faces: providerFaces })
+  t.strictSame(plan, {
+    profileId: 'native-upstream',
+    providerKind: 'native',
+    apiMode: 'v2',
+    publicModel: 'x',
+    slotKey: plan.slotKey,
+    upstreamModel: 'GigaChat-2'
+  })
+})
+
+t.test('the evidence of an alias names the configuration and nothing secret', async t => {
+  const profile = makeProfile('p1', [makeAlias('bridge/a')], { credentialEnv: 'SECRET_NAME' })
+  const { evidence } = createResolver(makeProfileSet([profile])).chat('bridge/a')
+  t.match(evidence, {
+    schemaVersion: 'gateway.execution-context.v1',
+    configRevision: revision,
+    profileId: 'p1',
+    publicAlias: 'bridge/a',
+    providerKind: 'chat_compatible',
+    upstreamModel: 'mini-7b',
+    capabilityProfile: 'reviewed-v1'
+  })
+  t.notMatch(JSON.stringify(evidence), /SECRET_NAME|up\.example/)
+})
+
+t.test('a profile may refuse token counts', async t => {
+  const off = makeProfile('p1', [makeAlias('bridge/a')], { tokenCounting: 'off' })
+  t.equal(createResolver(makeProfileSet([off])).chat('bridge/a').isTokenCountOff, true)
+})

@@ -1,0 +1,66 @@
+// Finds the route whose capabilities a query asks for (bridge contract, sections 5.6 and 5.7).
+
+import type { ModelAlias, ProfileSet, ProviderProfile } from '../../../shared/profile.ts'
+import { findDynamicProfile, listAliases, requiresNewerSchema } from '../../../shared/profile-routes.ts'
+import { findCell } from '../../../shared/support-matrix.ts'
+import { GatewayError } from '../../normalized/index.ts'
+import type { ProviderCapabilities } from '../../protocols/capabilities.ts'
+import type { RouteTable } from '../resolve-route.ts'
+import type { CapabilityQuery } from './capability-query.ts'
+import type { CapabilityRoute } from './layers.ts'
+
+/** The route of a model name: a declared alias, or a model of the dynamic profile's inventory. */
+export interface ModelRoute {
+  readonly profile: ProviderProfile
+  /** Undefined for a model that only the inventory can know. */
+  readonly alias: ModelAlias | undefined
+}
+
+/**
+ * Finds the route of a model name, exactly as requests are routed. Whether a dynamic profile's inventory has a model without an alias is
+ * not decided here. Raises `unknown_model_alias` for a disabled alias and for a model that no profile serves.
+ */
+export function findModelRoute(profiles: ProfileSet, model: string): ModelRoute {
+  const declared = listAliases(profiles).find(({ alias }) => alias.publicAlias === model)
+  if (declared !== undefined) {
+    if (!declared.alias.enabled) throw new GatewayError('unknown_model_alias', { reason: 'alias_disabled' })
+    return declared
+  }
+  const dynamic = findDynamicProfile(profiles)
+  if (dynamic === undefined) throw modelNotFound()
+  return { profile: dynamic, alias: undefined }
+}
+
+/** The error of a model that no inventory has. */
+export function modelNotFound(): GatewayError {
+  return new GatewayError('unknown_model_alias', { reason: 'model_not_found' })
+}
+
+export interface CapabilitySources {
+  readonly profiles: ProfileSet
+  readonly routes: Pick<RouteTable, 'dynamic'>
+  readonly capabilities: Readonly<Record<string, ProviderCapabilities>>
+}
+
+/** What the capabilities of the query depend on, for a route that was found. */
+export function describeCapabilityRoute(
+  { model, publicProtocol, apiMode }: CapabilityQuery,
+  { profile, alias }: ModelRoute,
+  { profiles, routes, capabilities }: CapabilitySources
+): CapabilityRoute {
+  return {
+    publicProtocol,
+    apiMode,
+    cell: findCell(publicProtocol, profile.providerKind),
+    provider: capabilities[profile.providerKind],
+    upstreamModel: alias?.upstreamModel ?? findSentModel(routes.dynamic, model),
+    declaredFeatures: alias?.capabilities?.features,
+    capabilityProfile: alias?.capabilityProfile,
+    isAliasBlocked: alias !== undefined && (alias.supportStatus === 'blocked' || requiresNewerSchema(profiles, profile))
+  }
+}
+
+/** The model that the dynamic profile's provider is sent for a model without an alias. */
+function findSentModel(dynamic: RouteTable['dynamic'], model: string): string {
+  return dynamic === undefined || dynamic.passModel ? model : (dynamic.defaultModel ?? model)
+}

@@ -1,0 +1,48 @@
+// The evidence of a decision, for logs and records: which configuration led a request where, and what it was admitted for (bridge
+// contract, 7.7). It holds no content, no destination and no name of a credential.
+
+import { computeProfileRevision, type ModelAlias, type ProviderProfile } from '../../shared/profile.ts'
+import { matrixRevision } from '../../shared/support-matrix.ts'
+
+/** What is known of an alias before any request: made once per alias, and never changed. */
+export interface RouteEvidence {
+  readonly schemaVersion: 'gateway.execution-context.v1'
+  readonly configRevision: string
+  readonly profileRevision: string
+  readonly profileId: string
+  readonly publicAlias: string
+  readonly providerKind: string
+  readonly upstreamModel: string
+  /** The operator's label for what was reviewed. */
+  readonly capabilityProfile: string
+  readonly lossMatrixRevision: string
+}
+
+/** What a request was admitted for, on a route whose support matrix was consulted. */
+export interface AdmissionEvidence {
+  readonly schemaVersion: 'gateway.bridge-admission.v1'
+  readonly publicProtocol: string
+  readonly lossMatrixRevision: string
+  /** The predicates of the cell's conditional rows that the request needs; the alias declares all of them. */
+  readonly predicates: readonly string[]
+  /** The cell's evidence. */
+  readonly evidenceIds: readonly string[]
+}
+
+export function createRouteEvidence(
+  profile: ProviderProfile,
+  alias: ModelAlias,
+  configRevision: string
+): RouteEvidence {
+  return {
+    schemaVersion: 'gateway.execution-context.v1',
+    configRevision,
+    profileRevision: computeProfileRevision(profile),
+    profileId: profile.profileId,
+    publicAlias: alias.publicAlias,
+    providerKind: profile.providerKind,
+    upstreamModel: alias.upstreamModel,
+    capabilityProfile: alias.capabilityProfile,
+    lossMatrixRevision: matrixRevision
+  }
+}

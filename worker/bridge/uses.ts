@@ -1,0 +1,177 @@
+// What a request may use of a route: for each use the rows of the support matrix that must keep it, the features that an alias must declare
+// for it, and the client's field that asks for it (bridge contract, 7.3 and 7.4).
+
+import type { SemanticName } from '../../shared/support-matrix.ts'
+import {
+  type ContentPart,
+  type FieldName,
+  type FilePart,
+  type ImagePart,
+  type NormalizedRequest,
+  pathOfMedia,
+  type Sampling
+} from '../normalized/index.ts'
+
+export interface Use {
+  readonly semantics: readonly SemanticName[]
+  readonly features: readonly string[]
+  /** The path of the client's field, '' where the protocol has none; undefined when the request has no such use. */
+  find(request: NormalizedRequest, content: ContentUses): string | undefined
+}
+
+/** What the messages of a request hold, found in one pass. */
+export interface ContentUses {
+  hasText: boolean
+  hasCall: boolean
+  hasResult: boolean
+  image?: ImagePart
+  file?: FilePart
+  /** An image that only some wires have a place for: in a result, in a message that is not the user's, or by the id of an uploaded file. */
+  unusualImage?: ImagePart
+}
+
+export const uses: readonly Use[] = [
+  {
+    semantics: ['roles', 'stop_reasons', 'timeout', 'disconnect', 'usage_input_output_tokens'],
+    features: [
+      'roles',
+      'ordered_content_parts',
+      'stop_reason',
+      'usage',
+      'model_identity',
+      'request_error_classes',
+      'cancellation',
+      'context_token_limits'
+    ],
+    find: ({ fieldPaths }) => fieldPaths.model
+  },
+  {
+    semantics: [],
+    features: ['text'],
+    find: ({ fieldPaths }, { hasText }) => (hasText ? fieldPaths.messages : undefined)
+  },
+  { semantics: [], features: ['generation_controls'], find: findGenerationControl },
+  {
+    semantics: ['tool_definitions_and_call_ids'],
+    features: ['function_tools'],
+    find: ({ tools, fieldPaths }, { hasCall }) => {
+      if (tools.some(tool => tool.type === 'function')) return fieldPaths.tools
+      return hasCall ? fieldPaths.messages : undefined
+    }
+  },
+  {
+    semantics: ['hosted_and_provider_native_tools'],
+    features: [],
+    find: ({ tools, fieldPaths }) => {
+      const tool = tools.find(one => one.type !== 'function')
+      return tool === undefined ? undefined : (tool.path ?? fieldPaths.tools)
+    }
+  },
+  {
+    semantics: ['tool_choice'],
+    features: ['tool_choice'],
+    find: ({ toolChoice, fieldPaths }) => (toolChoice === undefined ? undefined : fieldPaths.toolChoice)
+  },
+  {
+    semantics: ['tool_results'],
+    features: ['tool_results'],
+    find: ({ fieldPaths }, { hasResult }) => (hasResult ? fieldPaths.messages : undefined)
+  },
+  {
+    semantics: ['parallel_tool_calls'],
+    features: ['parallel_tool_calls'],
+    find: request => (request.parallelToolCalls === undefined ? undefined : fieldOf(request, 'parallelToolCalls'))
+  },
+  {
+    semantics: ['structured_output_json_schema'],
+    features: ['json_schema_output'],
+    find: ({ output, fieldPaths }) => (output?.type === 'json-schema' ? fieldPaths.output : undefined)
+  },
+  { semantics: ['reasoning_controls_and_summaries'], features: [], find: findReasoning },
+  { semantics: ['previous_response_state'], features: [], find: findStoredState },
+  {
+    semantics: ['files_and_images', 'multimodal_inputs'],
+    features: ['image_references'],
+    find: (_request, { image }) => (image === undefined ? undefined : pathOfMedia(image))
+  },
+  {
+    semantics: ['files_and_images'],
+    features: [],
+    find: (_request, { file }) => (file === undefined ? undefined : pathOfMedia(file))
+  },
+  {
+    semantics: ['stream_lifecycle', 'malformed_upstream_stream'],
+    features: ['stream_deltas', 'stream_terminal_events'],
+    find: request => (request.isStream ? fieldOf(request, 'stream') : undefined)
+  }
+]
+
+/** Looks at every part of every message once. */
+export function scanContent({ messages }: NormalizedRequest): ContentUses {
+  const found: ContentUses = { hasText: false, hasCall: false, hasResult: false }
+  for (const { role, content } of messages) {
+    for (const part of content) scanPart(part, role === 'user', found)
+  }
+  return found
+}
+
+function scanPart(part: ContentPart, isOfUser: boolean, found: ContentUses): void {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      found.hasText = true
+      return
+    case 'tool-call':
+      found.hasCall = true
+      return
+    case 'tool-result':
+      found.hasResult = true
+      for (const inner of part.content) scanPart(inner, false, found)
+      return
+    case 'image':
+      found.image ??= part
+      if (!isOfUser || part.source.kind === 'file-id') found.unusualImage ??= part
+      return
+    case 'file':
+      found.file ??= part
+      return
+    default:
+      // Reasoning of earlier turns asks for nothing.
+      return
+  }
+}
+
+const GENERATION_CONTROLS: ReadonlyArray<keyof Sampling & FieldName> = [
+  'temperature',
+  'topP',
+  'maxOutputTokens',
+  'presencePenalty',
+  'frequencyPenalty',
+  'stop',
+  'seed'
+]
+
+function findGenerationControl(request: NormalizedRequest): string | undefined {
+  const control = GENERATION_CONTROLS.find(name => request.sampling[name] !== undefined)
+  return control === undefined ? undefined : fieldOf(request, control)
+}
+
+/** The effort word that switches reasoning off: it asks for nothing. */
+const NO_REASONING = 'none'
+
+function findReasoning(request: NormalizedRequest): string | undefined {
+  const effort = request.reasoning?.effort
+  return effort === undefined || effort === NO_REASONING ? undefined : fieldOf(request, 'reasoning')
+}
+
+function findStoredState(request: NormalizedRequest): string | undefined {
+  const { previousResponseId, conversationId, store, background } = request.conversation ?? {}
+  if (previousResponseId !== undefined) return fieldOf(request, 'previousResponse')
+  if (conversationId !== undefined) return fieldOf(request, 'conversation')
+  if (store === true) return fieldOf(request, 'store')
+  return background === true ? fieldOf(request, 'background') : undefined
+}
+
+function fieldOf({ fieldPaths }: NormalizedRequest, name: FieldName): string {
+  return fieldPaths[name] ?? ''
+}

@@ -1,0 +1,38 @@
+// The facts of the readiness document: what the supervisor has told this worker, and what the worker's own parts are able to do (bridge
+// contract, section 5.3).
+import type { ReadinessFacts } from '../../shared/documents.ts'
+import type { ProfileSet } from '../../shared/profile.ts'
+import { hasRoute, requiresNewerSchema } from '../../shared/profile-routes.ts'
+import { isKindExecuted } from '../../shared/support-matrix.ts'
+import type { ControlChannel } from '../control/control-channel.ts'
+import type { DrainGate } from '../http/drain-gate.ts'
+import type { Executors } from '../providers/types.ts'
+
+/** Returns the facts of now. Nothing is asked of a provider. */
+export type ReadReadiness = () => ReadinessFacts
+
+/**
+ * Creates the reader. Start and catalog are those of the supervisor, the revisions those that it has compared, so every worker reports
+ * the same; only the adapters and the drain are the worker's own.
+ */
+export function createReadinessReader(dependencies: {
+  profiles: ProfileSet
+  revisions: { readonly config: string; readonly matrix: string }
+  control: ControlChannel
+  executors: Pick<Executors, 'isReady'>
+  drainGate: Pick<DrainGate, 'isDraining'>
+}): ReadReadiness {
+  const { profiles, revisions, control, executors, drainGate } = dependencies
+  const routed = profiles.profiles.filter(hasRoute)
+  const current = routed.filter(profile => !requiresNewerSchema(profiles, profile))
+  const warningIds = current.length < routed.length ? ['alias_requires_profile_v3'] : []
+  const executable = current.filter(({ providerKind }) => isKindExecuted(providerKind))
+  return () => ({
+    isDraining: drainGate.isDraining,
+    revisions,
+    hasProviderRoutes: routed.length > 0,
+    areAdaptersReady: control.isHostStarted && executable.every(({ profileId }) => executors.isReady(profileId)),
+    catalog: control.catalogSnapshot(),
+    warningIds
+  })
+}

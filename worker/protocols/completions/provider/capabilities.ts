@@ -1,0 +1,20 @@
+// The capabilities of providers on the wire of OpenAI chat completions: what the wire carries; the rest is declared per alias (bridge
+// contract, section 5.7).
+
+import type { ProviderCapabilities } from '../../capabilities.ts'
+
+export const chatCompatibleCapabilities: ProviderCapabilities = {
+  lacks: [
+    'conversation_state',
+    'file_input',
+    'hosted_3d_generation',
+    'hosted_code_interpreter',
+    'hosted_image_generation',
+    'hosted_url_extraction',
+    'hosted_web_search',
+    'previous_response_state',
+    // An effort is forwarded; a request for a summary is refused.
+    'reasoning_summary'
+  ],
+  invariants: []
+}

@@ -1,0 +1,268 @@
+// Reads whole and streamed responses of the chat completions wire. It is strict about shapes that a client could misread, each with its
+// detailed id for the log (bridge.md 8.7), and accepts the dialects of servers that mean the same.
+
+import {
+  FRAME_CHARACTERS,
+  GatewayError,
+  isJsonObject,
+  isTextTooDeep,
+  type JsonObject,
+  type NormalizedEvent
+} from '../../../normalized/index.ts'
+import { RepeatedFrame } from '../../../performance/repeated-frame.ts'
+import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../face.ts'
+import { readExternalErrorEvent } from '../../shared/external-error.ts'
+import { createSseParser, type SseParser } from '../../shared/sse.ts'
+import type { ChatCompatibleReading } from './reading.ts'
+import { type Payload, protocolError, ResponseState, readLegacyCall, readList, readPiece } from './response-state.ts'
+
+const END_MARKER = '[DONE]'
+/** Some servers send blanks around the marker. */
+const END_MARKER_CHARACTERS_MAX = 16
+const ERROR_EVENT = 'error'
+
+/** Largest event of a stream (bridge.md 8.3). */
+const FRAME_CHARACTERS_MAX = 1024 * 1024
+
+/** A longer frame is no model for the frames of a token each. */
+const LEARNED_CHARACTERS_MAX = 16_384
+
+/** Creates the reader of one response; streams and whole responses give the same events. */
+export function createReader(
+  reading: ChatCompatibleReading,
+  _head: ResponseHead,
+  dependencies: ReaderDependencies
+): ResponseReader {
+  return new ChatReader(new ResponseState({ ...dependencies, reading }))
+}
+
+class ChatReader implements ResponseReader {
+  readonly #state: ResponseState
+  /** Created for streams only: the parser's decoder alone costs as much as reading a small whole response. */
+  #openedParser: SseParser | undefined
+  #repeated: RepeatedFrame | undefined
+  #isDone = false
+  /** The chunk with the usage of the whole response has come, after the finish reason. */
+  #isUsageSeen = false
+
+  constructor(state: ResponseState) {
+    this.#state = state
+  }
+
+  readBody(bytes: Uint8Array): NormalizedEvent[] {
+    const state = this.#state
+    state.assembler.expectWhole()
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+    const payload = parse(text)
+    if (!isJsonObject(payload) || isTextTooDeep(text, payload)) throw protocolError('invalid_json_response')
+    state.begin(payload)
+    readWhole(payload, state)
+    state.finish()
+    const events = state.take()
+    const last = events.at(-1)
+    if (last?.type === 'error') throw last.error
+    return events
+  }
+
+  push(bytes: Uint8Array): NormalizedEvent[] {
+    return this.#guard(() => {
+      this.#parser.push(bytes)
+      // Only now: the read may hold data after the marker, which makes the stream unusable.
+      if (this.#isDone) this.#finish()
+    })
+  }
+
+  end(): NormalizedEvent[] {
+    return this.#guard(() => {
+      this.#parser.end()
+      if (!this.#isDone && this.#state.hasFinishWord) this.#state.report('end_marker_missing', {})
+      this.#finish()
+    })
+  }
+
+  get #parser(): SseParser {
+    this.#openedParser ??= createSseParser({
+      onEvent: (data, name) => this.#readEvent(data, name),
+      frameCharactersMax: FRAME_CHARACTERS_MAX
+    })
+    return this.#openedParser
+  }
+
+  #readEvent(data: string, name: string): void {
+    const state = this.#state
+    if (state.isOver || data === '') return
+    state.assembler.keep(FRAME_CHARACTERS)
+    const text = this.#repeated?.match(data, name)
+    if (text !== undefined) {
+      this.#addText(text)
+      return
+    }
+    if (data.length <= END_MARKER_CHARACTERS_MAX && data.trim() === END_MARKER) {
+      if (this.#isDone) throw protocolError('duplicate_stream_done')
+      this.#isDone = true
+      return
+    }
+    if (this.#isDone) throw protocolError('stream_data_after_done')
+    const payload = parse(data)
+    if (payload === undefined) throw protocolError('invalid_stream_json')
+    if (!isJsonObject(payload) || isTextTooDeep(data, payload)) throw protocolError('invalid_stream_chunk')
+    if (name === ERROR_EVENT) throw readExternalErrorEvent(payload)
+    this.#readChunk(payload)
+    if (data.length > LEARNED_CHARACTERS_MAX) return
+    this.#repeated ??= new RepeatedFrame(readPlainText)
+    this.#repeated.learn(data, name, payload)
+  }
+
+  #readChunk(payload: JsonObject): void {
+    const state = this.#state
+    state.begin(payload)
+    const { choices, usage } = payload
+    state.usage(usage)
+    // Chunks without choices hold the usage, or a report of a filter (field lesson A1).
+    const isUsage = isJsonObject(usage)
+    const isEmpty = choices === undefined || choices === null ? isUsage : Array.isArray(choices) && choices.length === 0
+    if (isEmpty) {
+      if (isUsage && state.hasFinishWord) this.#isUsageSeen = true
+      return
+    }
+    if (!Array.isArray(choices)) throw protocolError('invalid_stream_choices')
+    for (const choice of choices) {
+      if (!isJsonObject(choice)) throw protocolError('invalid_stream_choice')
+      const index = choice.index ?? 0
+      if (!Number.isSafeInteger(index) || (index as number) < 0) throw protocolError('invalid_stream_choice')
+      // The gateway asks for one choice.
+      if (index === 0) this.#readChoice(choice, isUsage)
+      else state.furtherChoice()
+    }
+  }
+
+  #readChoice(choice: JsonObject, isWithUsage: boolean): void {
+    const state = this.#state
+    const delta = choice.delta ?? undefined
+    if (delta !== undefined && !isJsonObject(delta)) throw protocolError('invalid_stream_delta')
+    if (delta !== undefined) this.#readDelta(delta)
+    const reason = choice.finish_reason ?? ''
+    // Some servers send '' until the end (field lesson A10).
+    if (reason === '') return
+    if (typeof reason !== 'string') throw protocolError('invalid_finish_reason')
+    if (state.hasFinishWord) {
+      // Some servers repeat the last chunk with the usage.
+      if (isWithUsage && reason === state.finishWord) return
+      throw protocolError('duplicate_stream_terminal')
+    }
+    state.finishReason(reason, choice)
+  }
+
+  #readDelta(delta: JsonObject): void {
+    const state = this.#state
+    if (hasReasoning(delta)) {
+      this.#assertOpen()
+      state.reasoning(delta)
+    }
+    const text = readPiece(delta.content, 'invalid_stream_content')
+    if (text !== '') this.#addText(text)
+    const refusal = readPiece(delta.refusal, 'invalid_stream_content')
+    if (refusal !== '') {
+      this.#assertOpen()
+      state.refusal(refusal)
+    }
+    const calls = readList(delta.tool_calls, 'invalid_stream_tool_calls')
+    if (calls.length > 0) {
+      this.#assertOpen()
+      state.beginCalls().readDeltas(calls)
+      return
+    }
+    // A message with both forms repeats the same call.
+    const legacy = readLegacyCall(delta.function_call, 'invalid_stream_tool_call')
+    if (legacy === undefined) return
+    this.#assertOpen()
+    state.beginCalls().readLegacyDelta(legacy)
+  }
+
+  #addText(text: string): void {
+    if (text === '') return
+    this.#assertOpen()
+    this.#state.text(text)
+  }
+
+  /** Content must come before the finish reason: the client may have acted on it. */
+  #assertOpen(): void {
+    if (this.#isDone) throw protocolError('stream_data_after_done')
+    if (!this.#state.hasFinishWord) return
+    throw protocolError(this.#isUsageSeen ? 'stream_data_after_usage' : 'stream_data_after_terminal')
+  }
+
+  #finish(): void {
+    const state = this.#state
+    if (state.isOver) return
+    if (state.hasFinishWord) state.finish()
+    else throw protocolError('incomplete_stream')
+  }
+
+  #guard(read: () => void): NormalizedEvent[] {
+    const state = this.#state
+    if (state.isOver) return []
+    try {
+      read()
+    } catch (thrown) {
+      if (!GatewayError.is(thrown)) throw thrown
+      state.fail(thrown)
+    }
+    return state.take()
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Reads a whole response. Raises `provider_protocol_error` with the detailed id of a malformed member. */
+function readWhole(payload: JsonObject, state: ResponseState): void {
+  const { choices } = payload
+  if (!Array.isArray(choices) || choices.length === 0) throw protocolError('invalid_choices')
+  const choice: unknown = choices.find(entry => isJsonObject(entry) && entry.index === 0) ?? choices[0]
+  if (!isJsonObject(choice)) throw protocolError('invalid_choice')
+  if (choices.length > 1) state.furtherChoice()
+  const { message } = choice
+  if (!isJsonObject(message)) throw protocolError('invalid_message')
+  if (hasReasoning(message)) state.reasoning(message)
+  state.text(readPiece(message.content, 'invalid_message_content'))
+  state.refusal(readPiece(message.refusal, 'invalid_message_content'))
+  const calls = readList(message.tool_calls, 'invalid_tool_call')
+  const legacy = readLegacyCall(message.function_call, 'invalid_tool_call')
+  if (calls.length > 0) state.beginCalls().readWhole(calls)
+  else if (legacy !== undefined) state.beginCalls().readWholeLegacy(legacy)
+  const reason = choice.finish_reason ?? ''
+  if (typeof reason !== 'string') throw protocolError('invalid_finish_reason')
+  // Some servers leave the reason out where the message has calls.
+  if (reason !== '') state.finishReason(reason, choice)
+  else if (state.callCount === 0) throw protocolError('invalid_finish_reason')
+  state.usage(payload.usage)
+}
+
+function hasReasoning({ reasoning_content: content, reasoning, reasoning_details: details }: Payload): boolean {
+  return isPresent(content) || isPresent(reasoning) || isPresent(details)
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== ''
+}
+
+/** Members of a chunk and of its delta that add something to the response besides text. */
+const DELTA_MEMBERS = ['refusal', 'reasoning_content', 'reasoning', 'reasoning_details', 'tool_calls', 'function_call']
+
+/** The text of a chunk that adds only text to the response; undefined for any other chunk. */
+function readPlainText(payload: Payload): string | undefined {
+  const { choices, usage, error, message } = payload
+  if (isPresent(usage) || isPresent(error) || isPresent(message)) return undefined
+  if (!Array.isArray(choices) || choices.length !== 1) return undefined
+  const [choice] = choices
+  if (!isJsonObject(choice) || (choice.index ?? 0) !== 0 || isPresent(choice.finish_reason)) return undefined
+  const { delta } = choice
+  if (!isJsonObject(delta) || DELTA_MEMBERS.some(member => isPresent(delta[member]))) return undefined
+  return typeof delta.content === 'string' ? delta.content : undefined
+}

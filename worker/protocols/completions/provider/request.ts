@@ -1,0 +1,93 @@
+// Writes a chat request on the chat completions wire (bridge.md 8.1).
+
+import type { JsonObject, NormalizedRequest, OutputFormat } from '../../../normalized/index.ts'
+import type { ChatTarget, WrittenChat } from '../../face.ts'
+import { refuseJsonWithoutSchema } from '../../shared/json-object-format.ts'
+import { cleanToolName, mapToolNames } from '../../shared/tool-names.ts'
+import type { ChatCompatibleOptions } from './options.ts'
+import type { ChatCompatibleReading } from './reading.ts'
+import { writeMessages } from './write-messages.ts'
+import { writeTools } from './write-tools.ts'
+
+/** The headers of every call: exactly these reach the provider, besides its credential (bridge.md 8.2). */
+export const WIRE_HEADERS: readonly string[] = [
+  'accept',
+  'text/event-stream, application/json',
+  'content-type',
+  'application/json'
+]
+
+/** The effort word that switches reasoning off. */
+const NO_REASONING = 'none'
+
+/** Services accept this many stop strings; the gateway applies all of them to the response itself. */
+const STOPS_MAX = 4
+
+const DEFAULT_FORMAT_NAME = 'response'
+
+/**
+ * Writes the body of a chat request, with its members in the order of bridge.md 8.1. Raises `GatewayError` with the client's own field:
+ * `invalid_request` for a tool result without a call and an undeclared tool choice, `unsupported_semantic` for media that the wire cannot
+ * hold, `unsupported_response_format` for JSON without a schema.
+ */
+export function writeChat(
+  request: NormalizedRequest,
+  { upstreamModel }: ChatTarget,
+  { chatPath }: ChatCompatibleOptions
+): WrittenChat<ChatCompatibleReading> {
+  const { isStream, metadata, output, reasoning, user } = request
+  const names = mapToolNames(request, cleanToolName)
+  const { messages, droppedToolCalls } = writeMessages(request.messages, names)
+  const body: JsonObject = {}
+  if (upstreamModel !== undefined) body.model = upstreamModel
+  body.messages = messages
+  body.stream = isStream
+  // The client sees the usage only where its protocol shows it; records always need it (field lesson D2).
+  if (isStream) body.stream_options = { include_usage: true }
+  if (metadata !== undefined && Object.keys(metadata).length > 0) body.metadata = metadata
+  Object.assign(body, writeTools(request, names))
+  const format = writeFormat(output)
+  if (format !== undefined) body.response_format = format
+  if (reasoning?.effort !== undefined && reasoning.effort !== NO_REASONING) body.reasoning_effort = reasoning.effort
+  writeSampling(request, body)
+  if (user !== undefined) body.user = user
+  return {
+    method: 'POST',
+    path: chatPath,
+    headers: WIRE_HEADERS,
+    body,
+    attachments: [],
+    reading: { toolNames: names.byWireName, stops: request.sampling.stop ?? [], droppedToolCalls }
+  }
+}
+
+function writeSampling({ sampling }: NormalizedRequest, body: JsonObject): void {
+  const { temperature, topP, maxOutputTokens, presencePenalty, frequencyPenalty, stop, seed } = sampling
+  if (temperature !== undefined) body.temperature = temperature
+  if (topP !== undefined) body.top_p = topP
+  if (maxOutputTokens !== undefined) body.max_tokens = maxOutputTokens
+  if (presencePenalty !== undefined) body.presence_penalty = presencePenalty
+  if (frequencyPenalty !== undefined) body.frequency_penalty = frequencyPenalty
+  const stops = stop?.filter(text => text !== '').slice(0, STOPS_MAX)
+  if (stops !== undefined && stops.length > 0) body.stop = stops
+  if (seed !== undefined) body.seed = seed
+}
+
+/** Writes `response_format`, whose name is mandatory on this wire; undefined for plain text. */
+function writeFormat(output: OutputFormat | undefined): JsonObject | undefined {
+  switch (output?.type) {
+    case undefined:
+    case 'text':
+      return undefined
+    case 'json-object':
+      throw refuseJsonWithoutSchema(output.path)
+    case 'json-schema': {
+      const { name = DEFAULT_FORMAT_NAME, description, schema, strict } = output
+      const format: JsonObject = { name }
+      if (description !== undefined) format.description = description
+      format.schema = schema
+      if (strict !== undefined) format.strict = strict
+      return { type: 'json_schema', json_schema: format }
+    }
+  }
+}

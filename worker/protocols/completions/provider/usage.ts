@@ -1,0 +1,43 @@
+// Reads the token counts of the chat completions wire. A count that the provider does not report is null, not zero.
+
+import { GatewayError, isJsonObject, type NormalizedUsage } from '../../../normalized/index.ts'
+
+/** Reads `usage`; null when there is none. Raises `provider_protocol_error` for counts that are no counts (bridge.md 8.4). */
+export function readUsage(raw: unknown): NormalizedUsage | null {
+  if (raw === undefined || raw === null) return null
+  if (!isJsonObject(raw)) throw invalidUsage()
+  const inputTokens = readCount(raw.prompt_tokens)
+  const outputTokens = readCount(raw.completion_tokens)
+  const totalTokens = readCount(raw.total_tokens)
+  if (inputTokens === null && outputTokens === null && totalTokens === null) return null
+  const input = raw.prompt_tokens_details
+  return {
+    inputTokens,
+    // Some servers count the tokens read from a cache at the top level.
+    cacheReadTokens: readDetail(input, 'cached_tokens') ?? readDetail(raw, 'prompt_cache_hit_tokens'),
+    cacheWriteTokens: readDetail(input, 'cache_write_tokens'),
+    outputTokens,
+    reasoningTokens: readDetail(raw.completion_tokens_details, 'reasoning_tokens'),
+    totalTokens: totalTokens ?? (inputTokens === null || outputTokens === null ? null : inputTokens + outputTokens)
+  }
+}
+
+function readCount(value: unknown): number | null {
+  if (value === undefined || value === null) return null
+  if (!isCount(value)) throw invalidUsage()
+  return value
+}
+
+/** A detail is no reason to refuse a response, so that any other value counts as not reported. */
+function readDetail(details: unknown, member: string): number | null {
+  const value = isJsonObject(details) ? details[member] : undefined
+  return isCount(value) ? value : null
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+function invalidUsage(): GatewayError {
+  return new GatewayError('provider_protocol_error', { cause: 'invalid_usage' })
+}

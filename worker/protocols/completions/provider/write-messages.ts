@@ -1,0 +1,357 @@
+// Writes the conversation on the chat completions wire (bridge.md 8.1). Strict servers refuse a result that does not follow its call, a
+// call without a result and a call of a turn in a message of its own, so calls and results are matched and ordered here.
+
+import {
+  type ContentPart,
+  flattenToolName,
+  GatewayError,
+  type ImagePart,
+  invalidRequest,
+  isJsonObject,
+  isTextTooDeep,
+  type JsonObject,
+  type JsonValue,
+  type NormalizedMessage,
+  type ProviderState,
+  type ToolCallPart,
+  type ToolResultPart,
+  tryParseJson
+} from '../../../normalized/index.ts'
+import { CallList } from '../../shared/call-list.ts'
+import { toShortCallId } from '../../shared/tool-call-ids.ts'
+import type { ToolNameMap } from '../../shared/tool-names.ts'
+import { coerceToolResult } from '../../shared/tool-result.ts'
+
+export interface WrittenMessages {
+  messages: JsonObject[]
+  /** Calls that were left out because later turns follow without their results (field lesson B8). */
+  droppedToolCalls: number
+}
+
+/**
+ * Writes all messages. Raises `invalid_request` with the path of a tool result without a call (field lesson B9), and
+ * `unsupported_semantic` with the path of an image that is known only by the id of a file.
+ */
+export function writeMessages(messages: readonly NormalizedMessage[], names: ToolNameMap): WrittenMessages {
+  const writer = new ConversationWriter(names)
+  for (const message of messages) writer.add(message)
+  return writer.finish()
+}
+
+interface WireCall {
+  wireId: string
+  /** The client's name of the function, flattened. */
+  name: string
+  body: JsonObject
+  isAnswered: boolean
+}
+
+/** A message of the body; one of the assistant may have calls, and then the results that follow it. */
+interface Entry {
+  message: JsonObject
+  calls: WireCall[]
+  results: JsonObject[]
+}
+
+const NO_CALLS: WireCall[] = []
+const NO_RESULTS: JsonObject[] = []
+
+class ConversationWriter {
+  readonly #names: ToolNameMap
+  readonly #entries: Entry[] = []
+  /** Created for the first call: most conversations have none. */
+  #openedCalls: CallIndex | undefined
+  /** Images of tool results: a tool message of this wire has only text, so they move to the next message of the user. */
+  #carried: JsonObject[] = []
+
+  constructor(names: ToolNameMap) {
+    this.#names = names
+  }
+
+  get #calls(): CallIndex {
+    this.#openedCalls ??= new CallIndex()
+    return this.#openedCalls
+  }
+
+  add(message: NormalizedMessage): void {
+    const { role, content, form } = message
+    const [only] = content
+    if (content.length === 1 && only?.type === 'text' && form === 'text' && role !== 'assistant' && role !== 'tool') {
+      // Shortcut for a single text, the content of nearly all messages.
+      if (role !== 'user' || this.#carried.length === 0) {
+        this.#push(withName({ role: mapRole(role), content: only.text }, message))
+        return
+      }
+    }
+    const results = content.filter(part => part.type === 'tool-result')
+    for (const part of results) this.#addResult(part)
+    if (role === 'tool' || (results.length > 0 && results.length === content.length)) return
+    if (role === 'assistant') this.#addAssistant(message)
+    else this.#addPrompt(message)
+  }
+
+  finish(): WrittenMessages {
+    this.#flushCarried()
+    const messages: JsonObject[] = []
+    let droppedToolCalls = 0
+    for (const [index, entry] of this.#entries.entries()) {
+      const { message, calls, results } = entry
+      // Results of the last turn may still come; every other call without a result makes the provider refuse the history.
+      const isLast = index === this.#entries.length - 1 && results.length === 0
+      const kept = isLast ? calls : calls.filter(call => call.isAnswered)
+      droppedToolCalls += calls.length - kept.length
+      if (kept.length > 0) messages.push({ ...message, tool_calls: kept.map(call => call.body) })
+      else if (calls.length === 0 || message.content !== null) messages.push(message)
+      for (const result of results) messages.push(result)
+    }
+    return { messages, droppedToolCalls }
+  }
+
+  #push(message: JsonObject): void {
+    this.#entries.push({ message, calls: NO_CALLS, results: NO_RESULTS })
+  }
+
+  #addPrompt(message: NormalizedMessage): void {
+    const role = mapRole(message.role)
+    const written = writeContent(message)
+    if (role !== 'user' || this.#carried.length === 0) {
+      this.#push(withName({ role, content: written ?? '' }, message))
+      return
+    }
+    const parts = typeof written === 'string' ? [writeText(written)] : (written ?? [])
+    this.#push(withName({ role, content: [...this.#carried, ...parts] }, message))
+    this.#carried = []
+  }
+
+  #addAssistant(message: NormalizedMessage): void {
+    this.#flushCarried()
+    const parts = message.content.filter(part => part.type === 'tool-call')
+    const content = writeContent(message)
+    const state = writeMessageState(message)
+    const hasText = content !== undefined && content !== ''
+    if (parts.length === 0) {
+      if (hasText || state !== undefined || message.form === 'text') {
+        this.#push(withName({ role: 'assistant', content: content ?? '', ...state }, message))
+      }
+      return
+    }
+    const calls = parts.map(part => this.#writeCall(part))
+    const last = this.#entries.at(-1)
+    // Some protocols send each call as an item of its own: calls without a result between them are one turn.
+    if (!hasText && state === undefined && last?.message.role === 'assistant' && last.results.length === 0) {
+      if (last.calls === NO_CALLS) last.calls = []
+      for (const call of calls) last.calls.push(call)
+      if (last.message.content === '') last.message.content = null
+      this.#calls.add(calls, parts, last)
+      return
+    }
+    const written = withName({ role: 'assistant', content: hasText ? content : null, ...state }, message)
+    const entry: Entry = { message: written, calls, results: [] }
+    this.#entries.push(entry)
+    this.#calls.add(calls, parts, entry)
+  }
+
+  #writeCall(part: ToolCallPart): WireCall {
+    const name = flattenToolName(part)
+    const wireId = part.id === null || part.id === '' ? this.#calls.generateId() : toShortCallId(part.id)
+    const body: JsonObject = {
+      id: wireId,
+      type: 'function',
+      function: { name: this.#names.toWire(name), arguments: part.argumentsText ?? JSON.stringify(part.arguments) }
+    }
+    const extra = parseState(part.state?.chat_compatible?.extraContent)
+    if (isJsonObject(extra)) body.extra_content = extra
+    this.#calls.size++
+    return { wireId, name, body, isAnswered: false }
+  }
+
+  #addResult(part: ToolResultPart): void {
+    const found = this.#openedCalls?.find(part)
+    if (found === undefined) {
+      throw invalidRequest(part.path, 'The tool result belongs to no tool call of this request.')
+    }
+    const { call, entry } = found
+    // An agent that resumes may send a result twice; the wire has room for one.
+    if (call.isAnswered) return
+    call.isAnswered = true
+    const result: JsonObject = { role: 'tool', content: writeResultText(part), tool_call_id: call.wireId }
+    const name = part.name ?? (part.hasErrorFlag === true ? call.name : undefined)
+    if (name !== undefined) result.name = this.#names.toWire(name)
+    entry.results.push(result)
+    for (const inner of part.content) if (inner.type === 'image') this.#carried.push(writeImage(inner))
+  }
+
+  #flushCarried(): void {
+    if (this.#carried.length > 0) this.#push({ role: 'user', content: this.#carried })
+    this.#carried = []
+  }
+}
+
+interface IndexedCall {
+  call: WireCall
+  entry: Entry
+}
+
+interface CallsOfId {
+  latest: IndexedCall
+  list: CallList<IndexedCall>
+}
+
+/** The calls of one request: agents send long histories, and a result must find its call without a search through all. */
+class CallIndex {
+  /** The number of calls so far, which names those without an id. */
+  size = 0
+  readonly #byId = new Map<string, CallsOfId>()
+  readonly #byName = new Map<string, CallList<IndexedCall>>()
+  readonly #inOrder = new CallList(isOpen)
+  readonly #wireIds = new Set<string>()
+
+  /** An id for a call that has none, which no other call of the request has so far. */
+  generateId(): string {
+    const wireId = `call_${this.size}`
+    return this.#wireIds.has(wireId) ? `call_${this.size}_generated` : wireId
+  }
+
+  add(calls: readonly WireCall[], parts: readonly ToolCallPart[], entry: Entry): void {
+    for (const [index, call] of calls.entries()) {
+      if (entry.results === NO_RESULTS) entry.results = []
+      const indexed = { call, entry }
+      this.#wireIds.add(call.wireId)
+      this.#inOrder.add(indexed)
+      const sameName = this.#byName.get(call.name) ?? new CallList(isOpen)
+      this.#byName.set(call.name, sameName)
+      sameName.add(indexed)
+      const id = parts[index]?.id ?? null
+      if (id === null) continue
+      const key = foldCallId(id)
+      const sameId = this.#byId.get(key) ?? { latest: indexed, list: new CallList(isOpen) }
+      this.#byId.set(key, sameId)
+      sameId.latest = indexed
+      sameId.list.add(indexed)
+    }
+  }
+
+  /** The call of a result: by id, else by the function's name, and by the order of the calls where it has neither. */
+  find({ callId, name }: ToolResultPart): IndexedCall | undefined {
+    const sameId = callId === null ? undefined : this.#byId.get(foldCallId(callId))
+    // Some clients number the calls of every turn from 1, so ids repeat: the latest call without a result is meant.
+    if (sameId !== undefined) return sameId.list.findNewest() ?? sameId.latest
+    if (name !== undefined) return this.#byName.get(name)?.findOldest()
+    return callId === null ? this.#inOrder.findOldest() : undefined
+  }
+}
+
+function isOpen({ call }: IndexedCall): boolean {
+  return !call.isAnswered
+}
+
+/** The client protocols put different prefixes before the same id. */
+function foldCallId(id: string): string {
+  return id.replace(/^(?:call_|fc_|toolu_)+/, '')
+}
+
+function mapRole(role: NormalizedMessage['role']): 'system' | 'user' | 'assistant' {
+  switch (role) {
+    case 'system':
+    case 'developer':
+      return 'system'
+    case 'assistant':
+      return 'assistant'
+    case 'user':
+    case 'tool':
+      return 'user'
+  }
+}
+
+function withName(written: JsonObject, { name }: NormalizedMessage): JsonObject {
+  if (name !== undefined) written.name = name
+  return written
+}
+
+/** The content as the client wrote it, text or parts; undefined when nothing of it can be sent. Reasoning is not sent (field lesson C1). */
+function writeContent({ content, form }: NormalizedMessage): string | JsonObject[] | undefined {
+  const parts: JsonObject[] = []
+  let text: string | undefined
+  for (const part of content) {
+    if (part.type === 'image') {
+      parts.push(writeImage(part))
+      text = undefined
+    } else if (part.type === 'text' || part.type === 'refusal') {
+      if (form === 'pieces' && text !== undefined) {
+        // Pieces are one text that was cut anywhere (decisions 60).
+        text += part.text
+        parts[parts.length - 1] = writeText(text)
+      } else {
+        text = part.text
+        parts.push(writeText(text))
+      }
+    } else if (part.type === 'file') throw unsupported(part.path)
+  }
+  const sent = parts.length > 1 ? parts.filter(part => part.text !== '') : parts
+  const [only] = sent
+  if (only === undefined) return undefined
+  const isText = sent.length === 1 && (form === 'text' || form === 'pieces' || only.text === '')
+  return isText && typeof only.text === 'string' ? only.text : sent
+}
+
+function writeText(text: string): JsonObject {
+  return { type: 'text', text }
+}
+
+function writeImage({ source, detail, path }: ImagePart): JsonObject {
+  const image: JsonObject = { url: '' }
+  switch (source.kind) {
+    case 'url':
+      image.url = source.url
+      break
+    case 'bytes':
+      image.url = `data:${source.mediaType};base64,${source.base64}`
+      break
+    case 'file-id':
+      throw unsupported(path)
+  }
+  if (detail !== undefined) image.detail = detail
+  return { type: 'image_url', image_url: image }
+}
+
+function unsupported(param: string): GatewayError {
+  return new GatewayError('unsupported_semantic', { param })
+}
+
+/** The text of a result; this wire has no mark of errors, so a result of a protocol with one becomes an object that has it. */
+function writeResultText({ content, isError, hasErrorFlag }: ToolResultPart): string {
+  if (hasErrorFlag === true || isError) return coerceToolResult(content, isError).text
+  const texts: string[] = []
+  for (const part of content) if (part.type === 'text' || part.type === 'refusal') texts.push(part.text)
+  return texts.join('\n')
+}
+
+/** The state that this kind of provider issued for a message, which may stand on any of its parts; state of other kinds is dropped. */
+function writeMessageState(message: NormalizedMessage): JsonObject | undefined {
+  if (message.state === undefined && message.content.every(hasNoState)) return undefined
+  const details: JsonValue[] = []
+  const written: JsonObject = {}
+  for (const state of [...message.content.map(findPartState), message.state]) {
+    const found = parseState(state?.chat_compatible?.reasoningDetails)
+    if (Array.isArray(found)) for (const entry of found) details.push(entry)
+    const extra = parseState(state?.chat_compatible?.extraContent)
+    if (isJsonObject(extra)) written.extra_content = extra
+  }
+  if (details.length > 0) written.reasoning_details = details
+  return Object.keys(written).length === 0 ? undefined : written
+}
+
+function hasNoState(part: ContentPart): boolean {
+  return findPartState(part) === undefined
+}
+
+/** A call has its own member for state. */
+function findPartState(part: ContentPart): ProviderState | undefined {
+  return part.type === 'tool-call' || part.type === 'tool-result' ? undefined : part.state
+}
+
+/** The JSON of a state; undefined when a client altered it. */
+function parseState(text: string | undefined): JsonValue | undefined {
+  const value = text === undefined ? undefined : tryParseJson(text)
+  return value === undefined || isTextTooDeep(text ?? '', value) ? undefined : value
+}

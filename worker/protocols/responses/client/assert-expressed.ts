@@ -1,0 +1,134 @@
+// What a Responses request may not ask of a provider that refuses what it cannot keep (bridge.md 7.6, responses.md 9).
+
+import {
+  flattenToolName,
+  invalidRequest,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type NormalizedRequest,
+  unsupportedSemantic
+} from '../../../normalized/index.ts'
+import { supported } from '../../shared/common-parameters.ts'
+import { refuseUnnamedTools } from '../../shared/completions-family/unnamed-tools.ts'
+import type { ParameterTable } from '../../shared/parameters.ts'
+import { refuseUnexpressed } from '../../shared/parameters.ts'
+import { ADDITIONAL_TOOLS } from './read-input.ts'
+import { responsesParameters } from './schema.ts'
+
+const hasNoEntries = { class: 'accepted_ignored' } as const
+/** A service decides alone what it summarises; a certain form of the summary cannot be asked of another one. */
+const automatic = { class: 'accepted_ignored', harmless: ['auto'] } as const
+
+const reasoningParameters = {
+  effort: supported,
+  context: automatic,
+  generate_summary: automatic,
+  summary: automatic
+} as const satisfies ParameterTable
+
+const textParameters = { format: supported } as const satisfies ParameterTable
+
+/** The members of each type of item; a part of another turn is replayed with its id and a status. */
+const head = { type: supported, id: supported, status: { class: 'accepted_ignored', harmless: ['completed'] } } as const
+
+const itemParameters: Readonly<Record<string, ParameterTable>> = {
+  message: { ...head, role: supported, content: supported },
+  function_call: { ...head, call_id: supported, name: supported, namespace: supported, arguments: supported },
+  function_call_output: { ...head, call_id: supported, name: supported, namespace: supported, output: supported }
+}
+
+const partParameters: Readonly<Record<string, ParameterTable>> = {
+  input_text: { type: supported, text: supported },
+  output_text: { type: supported, text: supported, annotations: hasNoEntries, logprobs: hasNoEntries }
+}
+
+/**
+ * Raises `invalid_request` for what the protocol forbids, then `unsupported_semantic` for the first member that the normalized form does not
+ * carry: members of the body in code-point order, then tools, then the items of the input.
+ */
+export function assertExpressed(body: JsonObject, request: NormalizedRequest): void {
+  assertValid(body, request)
+  refuseUnexpressed(body, responsesParameters)
+  if (isJsonObject(body.text)) refuseUnexpressed(body.text, textParameters, { path: 'text' })
+  if (isJsonObject(body.reasoning)) refuseUnexpressed(body.reasoning, reasoningParameters, { path: 'reasoning' })
+  refuseStrictTools(body.tools, 'tools')
+  refuseUnnamedTools(body.tools, 'tools')
+  if (request.ignored.tool_choice !== undefined) throw unsupportedSemantic('tool_choice')
+  if (!Array.isArray(body.input)) return
+  for (const [index, item] of body.input.entries()) if (isJsonObject(item)) assertItem(item, `input[${index}]`)
+}
+
+/** What `readResponsesRequest` forgives the clients of the native upstream. */
+function assertValid(body: JsonObject, { tools }: NormalizedRequest): void {
+  if (body.max_output_tokens === 0) {
+    throw invalidRequest('max_output_tokens', `'max_output_tokens' must be a positive integer.`)
+  }
+  const { input } = body
+  if (Array.isArray(input)) {
+    if (input.length === 0) throw invalidRequest('input', `'input' must hold at least one item.`)
+    for (const [index, item] of input.entries()) {
+      if (!isJsonObject(item) || item.type !== 'function_call_output' || typeof item.output === 'string') continue
+      throw invalidRequest(`input[${index}].output`, `'input[${index}].output' must be a string.`)
+    }
+  }
+  const names = tools.flatMap(tool => (tool.type === 'function' ? [flattenToolName(tool)] : []))
+  if (new Set(names).size < names.length) throw invalidRequest('tools', `Two functions of 'tools' have the same name.`)
+}
+
+/** A provider cannot be held to a schema that the client wants enforced. */
+function refuseStrictTools(tools: JsonValue | undefined, path: string): void {
+  if (!Array.isArray(tools)) return
+  for (const [index, tool] of tools.entries()) {
+    if (!isJsonObject(tool)) continue
+    const at = `${path}[${index}]`
+    if (tool.strict === true) throw unsupportedSemantic(`${at}.strict`)
+    if (isJsonObject(tool.function) && tool.function.strict === true) throw unsupportedSemantic(`${at}.function.strict`)
+    if (tool.type === 'namespace') refuseStrictTools(tool.tools, `${at}.tools`)
+  }
+}
+
+function assertItem(item: JsonObject, path: string): void {
+  const type = item.type ?? 'message'
+  if (type === ADDITIONAL_TOOLS) {
+    refuseStrictTools(item.tools, `${path}.tools`)
+    refuseUnnamedTools(item.tools, `${path}.tools`)
+    return
+  }
+  if (isOwnReasoning(item)) return
+  const table = typeof type === 'string' ? itemParameters[type] : undefined
+  if (table === undefined) throw unsupportedSemantic(`${path}.type`)
+  if (type === 'message' && !MESSAGE_ROLES.has(item.role)) throw unsupportedSemantic(`${path}.role`)
+  refuseUnexpressed(item, table, { path })
+  if (type === 'function_call_output' && typeof item.call_id !== 'string') throw unsupportedSemantic(`${path}.call_id`)
+  if (type !== 'message' || !Array.isArray(item.content)) return
+  for (const [index, part] of item.content.entries())
+    if (isJsonObject(part)) assertPart(part, `${path}.content[${index}]`)
+}
+
+const MESSAGE_ROLES: ReadonlySet<JsonValue | undefined> = new Set(['developer', 'system', 'user', 'assistant'])
+
+/** Other parts, such as images, are carried: the provider and the features of the alias decide about them. */
+function assertPart(part: JsonObject, path: string): void {
+  const table = typeof part.type === 'string' ? partParameters[part.type] : undefined
+  if (table !== undefined) refuseUnexpressed(part, table, { path })
+}
+
+/** The id of a reasoning item of the gateway (`OutputList.createId`), which no other service writes in this form. */
+const OWN_REASONING_ID = /^rs_[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?:_\d+)?$/
+
+/** A replayed item of the gateway holds nothing but a summary, which no provider needs back. */
+function isOwnReasoning({ type, id, encrypted_content: encrypted }: JsonObject): boolean {
+  return (
+    type === 'reasoning' &&
+    typeof id === 'string' &&
+    OWN_REASONING_ID.test(id) &&
+    (encrypted ?? undefined) === undefined
+  )
+}
+
+/** The effort has two names. */
+export function spellField(body: JsonObject, field: string): string {
+  const isOtherName = field === 'reasoning' && (body.reasoning ?? undefined) === undefined
+  return isOtherName ? 'reasoning_effort' : field
+}

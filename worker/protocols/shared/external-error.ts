@@ -1,0 +1,126 @@
+// Maps the error of an external provider to the gateway's error (bridge.md 8.7). A status about the operator's credential or destination
+// is no fault of the client, so it becomes 502; of the provider's words only the message of a refused request reaches a client.
+
+import { GatewayError, type GatewayErrorOptions, isJsonObject } from '../../normalized/index.ts'
+import type { ResponseHead } from '../face.ts'
+import { cleanProviderMessage, findErrorStatus } from './provider-message.ts'
+import { readRetryAfter } from './response-header.ts'
+
+const MESSAGE_CHARACTERS_MAX = 500
+
+/** Statuses whose message explains the client's own request. */
+const STATUSES_WITH_MESSAGE: ReadonlySet<number> = new Set([400, 413, 422, 429])
+
+/** Reads the error of a response whose status is not 200. */
+export function readExternalError({ status, headers }: ResponseHead, body: Uint8Array): GatewayError {
+  return mapExternalFailure({
+    status,
+    message: STATUSES_WITH_MESSAGE.has(status) ? readMessage(body) : undefined,
+    retryAfter: readWait(readRetryAfter(headers))
+  })
+}
+
+/**
+ * Finds the provider's error in a JSON body with status 200 or in a frame of a stream: a member `error`, or a status of 400 or more with
+ * a message. Undefined for an ordinary body (field lesson A16).
+ */
+export function findExternalError(body: Readonly<Record<string, unknown>>): GatewayError | undefined {
+  const { error } = body
+  if (error === undefined || error === null || error === false) {
+    const status = typeof body.message === 'string' ? findErrorStatus(body.status) : undefined
+    return status === undefined ? undefined : mapExternalFailure({ status, message: findMessage(body) })
+  }
+  return readErrorMember(body)
+}
+
+/** Reads the payload of an event that its name marks as an error, whatever members it has. */
+export function readExternalErrorEvent(payload: Readonly<Record<string, unknown>>): GatewayError {
+  return readErrorMember(payload.error === undefined ? { error: payload } : payload)
+}
+
+function readErrorMember(body: Readonly<Record<string, unknown>>): GatewayError {
+  const inner = isJsonObject(body.error) ? body.error : {}
+  const stated = findErrorStatus(inner.status, inner.code, body.status, body.status_code, body.code)
+  return mapExternalFailure({ status: stated ?? findStatusOfWord(inner), message: findMessage(body) })
+}
+
+interface ExternalFailure {
+  /** Undefined for an error without a status: the provider failed. */
+  status: number | undefined
+  message: string | undefined
+  retryAfter?: string | undefined
+}
+
+function mapExternalFailure({ status, message, retryAfter }: ExternalFailure): GatewayError {
+  const cause = `upstream status ${status ?? 'unknown'}`
+  const explained = status !== undefined && STATUSES_WITH_MESSAGE.has(status) ? cleanMessage(message) : {}
+  const waiting: GatewayErrorOptions = retryAfter === undefined ? {} : { retryAfter }
+  switch (status) {
+    case 400:
+    case 409:
+    case 422:
+      return new GatewayError('upstream_rejected', { cause, status, ...explained })
+    case 413:
+      return new GatewayError('upstream_rejected', { cause, status, kind: 'too-large', ...explained })
+    case 429:
+      return new GatewayError('rate_limited', { cause, ...waiting, ...explained })
+    case 408:
+    case 504:
+      return new GatewayError('provider_timeout', { cause })
+    case 503:
+      return new GatewayError('provider_failure', { cause, status, ...waiting })
+    case 502:
+    case undefined:
+      return new GatewayError('provider_failure', { cause })
+  }
+  if (status >= 500) return new GatewayError('provider_failure', { cause, status: 500 })
+  if (status >= 400) return new GatewayError('provider_failure', { cause })
+  // Redirects are never followed: the new destination has not been authorized.
+  if (status >= 300) return new GatewayError('destination_mismatch', { cause })
+  return new GatewayError('provider_protocol_error', { cause })
+}
+
+/** Words of `error.type` and `error.code` that stand for a status, for errors that arrive with status 200. */
+const statusOfWord: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  context_length_exceeded: 400,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  insufficient_quota: 429,
+  overloaded_error: 503
+}
+
+function findStatusOfWord({ code, type }: Readonly<Record<string, unknown>>): number | undefined {
+  for (const word of [code, type]) {
+    if (typeof word === 'string' && Object.hasOwn(statusOfWord, word)) return statusOfWord[word]
+  }
+  return undefined
+}
+
+/** Only digits and dates: a fraction of a second is not of the form that HTTP gives the header. */
+function readWait(retryAfter: string | undefined): string | undefined {
+  return retryAfter?.includes('.') === true ? undefined : retryAfter
+}
+
+function cleanMessage(message: string | undefined): GatewayErrorOptions {
+  const clean = message === undefined ? undefined : cleanProviderMessage(message, MESSAGE_CHARACTERS_MAX)
+  return clean === undefined ? {} : { message: clean }
+}
+
+function readMessage(bytes: Uint8Array): string | undefined {
+  try {
+    const body: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
+    // Some servers send a list with one error.
+    const first: unknown = Array.isArray(body) ? body[0] : body
+    return isJsonObject(first) ? findMessage(first) : undefined
+  } catch {
+    // Proxies in front of a provider send HTML pages, which a client must not see.
+    return undefined
+  }
+}
+
+/** The text of an error body: `error.message`, `error`, `message` or `detail`. */
+function findMessage({ error, message, detail }: Readonly<Record<string, unknown>>): string | undefined {
+  const candidates = [isJsonObject(error) ? error.message : error, message, detail]
+  return candidates.find((candidate): candidate is string => typeof candidate === 'string' && candidate !== '')
+}

@@ -1,0 +1,94 @@
+// The machine documents of the universal bridge, for supervisors that plan routes (bridge contract, sections 5.4 to 5.7).
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import {
+  createBridgeModelsDocument,
+  createEffectiveCapabilitiesDocument,
+  createSupportMatrixDocument
+} from '../../shared/bridge-documents.ts'
+import type { CatalogSnapshot } from '../../shared/catalog.ts'
+import { supportMatrix } from '../../shared/support-matrix.ts'
+import { type CapabilityQuery, readCapabilityQuery } from '../bridge/capabilities/capability-query.ts'
+import {
+  describeCapabilityRoute,
+  findModelRoute,
+  type ModelRoute,
+  modelNotFound
+} from '../bridge/capabilities/capability-route.ts'
+import { decideCapabilities } from '../bridge/capabilities/effective-capabilities.ts'
+import type { RequestContext } from '../http/request-context.ts'
+import { sendJson } from '../http/respond.ts'
+import { systemTraits } from '../http/route-traits.ts'
+import { GatewayError } from '../normalized/index.ts'
+import { providerCapabilities } from '../protocols/registry.ts'
+import type { WorkerRuntime } from './worker-runtime.ts'
+
+/** The parts of a worker that these documents report. */
+export type BridgeFacts = Pick<
+  WorkerRuntime,
+  'catalog' | 'drainGate' | 'profiles' | 'revisions' | 'routes' | 'settings'
+>
+
+/** Mounts `/bridge/models` and `/bridge/capabilities`. Both need no key; while the gateway drains they are refused. */
+export function registerBridgeRoutes(app: FastifyInstance, facts: BridgeFacts): void {
+  const { catalog, drainGate, profiles, revisions, routes, settings } = facts
+  const writeModels = createSnapshotWriter(snapshot => JSON.stringify(createBridgeModelsDocument(snapshot, revisions)))
+  const matrix = JSON.stringify(createSupportMatrixDocument(supportMatrix, revisions))
+
+  function mount(path: string, write: (context: RequestContext) => string | Promise<string>): void {
+    const handler = async ({ context }: FastifyRequest, reply: FastifyReply) => {
+      if (drainGate.isDraining) throw new GatewayError('gateway_not_ready', { reason: 'gateway_shutting_down' })
+      sendJson(reply, 200, {}, await write(context))
+    }
+    app.route({ method: ['GET', 'HEAD'], url: path, config: { traits: systemTraits(path) }, handler })
+  }
+
+  /** The catalog, or `gateway_not_ready` where there is none: the cause stays in the log. */
+  async function readCatalog(context: RequestContext, reason: string): Promise<CatalogSnapshot> {
+    try {
+      return await catalog.read(context, { force: false })
+    } catch (cause) {
+      throw new GatewayError('gateway_not_ready', { reason, cause })
+    }
+  }
+
+  /**
+   * The inventory that the model belongs to: that of the catalog for the dynamic profile, which alone is discovered, else the profiles
+   * themselves. Raises `unknown_model_alias` for a model without an alias that the catalog does not have.
+   */
+  async function findInventoryRevision(context: RequestContext, model: string, route: ModelRoute): Promise<string> {
+    if (route.profile.modelInventory !== 'dynamic') return revisions.config
+    const { models, inventoryRevision } = await readCatalog(context, 'effective_capabilities_unavailable')
+    if (route.alias === undefined && !models.some(({ id }) => id === model)) throw modelNotFound()
+    return inventoryRevision
+  }
+
+  async function writeCapabilities(context: RequestContext, query: CapabilityQuery): Promise<string> {
+    const { model, publicProtocol, apiMode } = query
+    const modelRoute = findModelRoute(profiles, model)
+    const inventoryRevision = await findInventoryRevision(context, model, modelRoute)
+    const route = describeCapabilityRoute(query, modelRoute, { profiles, routes, capabilities: providerCapabilities })
+    const { providerKind, profileId } = modelRoute.profile
+    const effective = decideCapabilities(route, { publicModel: model, providerKind })
+    const document = createEffectiveCapabilitiesDocument(
+      { model, providerKind, providerProfileId: profileId, publicProtocol, apiMode, inventoryRevision, ...effective },
+      revisions
+    )
+    return JSON.stringify(document)
+  }
+
+  mount('/bridge/models', async context => writeModels(await readCatalog(context, 'model_catalog_unavailable')))
+  mount('/bridge/capabilities', context => {
+    const query = readCapabilityQuery(context.query, { defaultApiMode: settings.upstreamApiMode })
+    return query === undefined ? matrix : writeCapabilities(context, query)
+  })
+}
+
+/** Writes the text of a snapshot once: the same one is shown until the next discovery. */
+function createSnapshotWriter(write: (snapshot: CatalogSnapshot) => string): (snapshot: CatalogSnapshot) => string {
+  let written: { snapshot: CatalogSnapshot; text: string } | undefined
+  return snapshot => {
+    if (written?.snapshot !== snapshot) written = { snapshot, text: write(snapshot) }
+    return written.text
+  }
+}
