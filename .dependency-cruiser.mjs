@@ -76,9 +76,9 @@ export default {
       severity: 'error',
       from: {
         path: '^worker/',
-        pathNot: ['^worker/protocols/native/', '^worker/providers/native/', '/registry\\.ts$']
+        pathNot: ['^worker/protocols/native/', '^worker/providers/(native|compatible)/', '/registry\\.ts$']
       },
-      to: { path: '^worker/(protocols|providers)/native/' }
+      to: { path: ['^worker/(protocols|providers)/native/', '^worker/providers/compatible/'] }
     },
     {
       name: 'only-providers-open-connections',

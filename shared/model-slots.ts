@@ -1,5 +1,6 @@
 // Concurrency limits per model: a semaphore for each, and which process holds its slots (operations contract, section 3.7).
 // The supervisor has one pool for the host; a gateway without a supervisor has its own.
+import type { ProviderProfile } from './profile.ts'
 import { createSemaphore, type Semaphore } from './semaphore.ts'
 import type { Settings } from './settings.ts'
 
@@ -7,8 +8,10 @@ import type { Settings } from './settings.ts'
 const WAITERS_PER_MODEL_MAX = 1024
 
 export interface SlotLimits {
-  /** By the configured name, and by its slot key. */
+  /** By the configured name, and by its folded form. */
   readonly perModel: Readonly<Record<string, number>>
+  /** By slot key: models whose limit is configured under the name of an alias. */
+  readonly perAlias?: ReadonlyMap<string, number>
   /** For models that are not listed; undefined means no limit. */
   readonly otherwise: number | undefined
   /** Undefined waits without limit, 0 refuses at once. */
@@ -52,11 +55,33 @@ export function foldModelName(model: string): string {
   return model.trim().toLowerCase().replace(MODELS_PREFIX, '').replace(VERSION_SUFFIX, '')
 }
 
-/** Returns the limits in the settings, with durations in milliseconds. Of two spellings of one model the lower limit counts. */
-export function slotLimitsFrom(settings: SlotSettings): SlotLimits {
+/** Stands between the parts of a slot key. A profile id never holds one. */
+const KEY_SEPARATOR = '\n'
+
+/**
+ * The key under which the calls of a model are counted: each profile counts on its own, and all aliases of a profile that lead to one
+ * model count together (bridge contract, section 8.3).
+ */
+export function createSlotKey(profileId: string, upstreamModel: string): string {
+  return `${profileId}${KEY_SEPARATOR}${foldModelName(upstreamModel)}`
+}
+
+/** The model of a slot key, or the key itself where a provider made it, such as that of an assistant. */
+function modelOf(key: string): string {
+  return key.slice(key.indexOf(KEY_SEPARATOR) + 1)
+}
+
+/**
+ * Returns the limits in the settings, with durations in milliseconds. A limit is configured under the name of a model or of an alias; of
+ * several that apply to one model of a profile the lowest counts.
+ * @param profiles those whose aliases may be named.
+ */
+export function slotLimitsFrom(settings: SlotSettings, profiles: readonly ProviderProfile[]): SlotLimits {
   const seconds = settings.modelMaxConnectionsAcquireTimeout
+  const perModel = foldLimits(settings.modelMaxConnections)
   return {
-    perModel: foldLimits(settings.modelMaxConnections),
+    perModel,
+    perAlias: findAliasLimits(perModel, profiles),
     otherwise: settings.modelMaxConnectionsDefault,
     acquireTimeoutMs: seconds === undefined ? undefined : seconds * 1000
   }
@@ -72,9 +97,32 @@ function foldLimits(perModel: Readonly<Record<string, number>>): Record<string, 
   return Object.fromEntries(limits)
 }
 
+function findAliasLimits(
+  perModel: SlotLimits['perModel'],
+  profiles: readonly ProviderProfile[]
+): ReadonlyMap<string, number> {
+  const limits = new Map<string, number>()
+  for (const { profileId, models } of profiles) {
+    for (const { publicAlias, upstreamModel, enabled } of models) {
+      const limit = enabled ? findLimit(perModel, foldModelName(publicAlias)) : undefined
+      if (limit === undefined) continue
+      const key = createSlotKey(profileId, upstreamModel)
+      limits.set(key, Math.min(limit, limits.get(key) ?? limit))
+    }
+  }
+  return limits
+}
+
 /** Returns how many concurrent calls the model of a slot key may have, or undefined for no limit. */
-export function limitOf(limits: SlotLimits, key: string): number | undefined {
-  return Object.hasOwn(limits.perModel, key) ? limits.perModel[key] : limits.otherwise
+export function limitOf({ perModel, perAlias, otherwise }: SlotLimits, key: string): number | undefined {
+  const ofModel = findLimit(perModel, modelOf(key))
+  const ofAlias = perAlias?.get(key)
+  if (ofModel === undefined || ofAlias === undefined) return ofModel ?? ofAlias ?? otherwise
+  return Math.min(ofModel, ofAlias)
+}
+
+function findLimit(perModel: SlotLimits['perModel'], name: string): number | undefined {
+  return Object.hasOwn(perModel, name) ? perModel[name] : undefined
 }
 
 /** What one ticket has: a place in the queue, or a slot once `leaveQueue` is undefined. */

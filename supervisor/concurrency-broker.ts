@@ -2,6 +2,7 @@
 import type { MessageSender, WorkerMessageHandlers } from '../shared/ipc/handlers.ts'
 import type { SupervisorMessageContent } from '../shared/ipc/messages.ts'
 import { createSlotPool, type SlotSettings, slotLimitsFrom } from '../shared/model-slots.ts'
+import type { ProviderProfile } from '../shared/profile.ts'
 
 export interface ConcurrencyBroker {
   /** For the messages about slots. */
@@ -15,9 +16,10 @@ export interface ConcurrencyBroker {
 /** `owner` names a worker process, not its place: a respawned worker is another owner. */
 export function createConcurrencyBroker(
   { send }: { send: (owner: number, message: SupervisorMessageContent) => void },
-  settings: SlotSettings
+  settings: SlotSettings,
+  profiles: readonly ProviderProfile[]
 ): ConcurrencyBroker {
-  const pool = createSlotPool(slotLimitsFrom(settings))
+  const pool = createSlotPool(slotLimitsFrom(settings, profiles))
   return {
     handlers: {
       'slot-acquire': ({ requestId, key }, { owner }) =>

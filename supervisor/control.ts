@@ -79,7 +79,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
   }
 
   const send: Fleet['send'] = (owner, message) => fleet.send(owner, message)
-  const broker = createConcurrencyBroker({ send }, settings)
+  const broker = createConcurrencyBroker({ send }, settings, profiles.profiles)
   const catalog = createCatalogOfRecord(
     {
       log,

@@ -117,6 +117,7 @@ function createRuntime(
   return {
     settings,
     profiles,
+    origin: profiles.origin,
     revisions,
     workerId: options.workerId,
     version,

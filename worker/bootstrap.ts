@@ -106,7 +106,8 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
       const revisions = { config: computeConfigRevision(message.profiles), matrix: matrixRevision }
       const { isHostStarted } = message
       const catalog = message.catalog ?? undefined
-      control = createControlChannel({ send }, { settings, catalog, isHostStarted })
+      const { profiles } = message.profiles
+      control = createControlChannel({ send }, { settings, profiles, catalog, isHostStarted })
       const { createWorkerApp } = await options.loadApp()
       const fingerprintKey = Buffer.from(message.fingerprintKey, 'base64')
       const created = await createWorkerApp({

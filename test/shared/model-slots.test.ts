@@ -1,5 +1,6 @@
 import t from 'tap'
 import {
+  createSlotKey,
   createSlotPool,
   foldModelName,
   limitOf,
@@ -7,6 +8,7 @@ import {
   type SlotOutcome,
   slotLimitsFrom
 } from '../../shared/model-slots.ts'
+import type { ModelAlias, ProviderProfile } from '../../shared/profile.ts'
 import { parseSettings } from '../../shared/settings.ts'
 
 const limits: SlotLimits = { perModel: { one: 1, two: 2 }, otherwise: undefined, acquireTimeoutMs: undefined }
@@ -30,13 +32,13 @@ t.test('limits come from settings, a listed model before the default', async t =
     GATEWAY_MODEL_MAX_CONNECTIONS_DEFAULT: '7',
     GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0.2'
   })
-  const read = slotLimitsFrom(settings)
+  const read = slotLimitsFrom(settings, [])
   t.equal(limitOf(read, 'one'), 3)
   t.equal(limitOf(read, 'other'), 7)
   t.equal(limitOf(read, 'toString'), 7)
   t.equal(read.acquireTimeoutMs, 200)
-  t.equal(limitOf(slotLimitsFrom(parseSettings({})), 'one'), undefined)
-  t.equal(slotLimitsFrom(parseSettings({})).acquireTimeoutMs, undefined)
+  t.equal(limitOf(slotLimitsFrom(parseSettings({}), []), 'one'), undefined)
+  t.equal(slotLimitsFrom(parseSettings({}), []).acquireTimeoutMs, undefined)
 })
 
 t.test('a model without a limit is granted at once and leaves nothing behind', async t => {
@@ -145,8 +147,67 @@ t.test('cost 15: all spellings of a model have one key, and the lower of their l
   for (const spelling of spellings) t.equal(foldModelName(spelling), 'gigachat-2', spelling)
   for (const other of ['GigaChat-2-Max', 'llama3:8b', 'a/GigaChat-2']) t.not(foldModelName(other), 'gigachat-2', other)
   const limits = slotLimitsFrom(
-    parseSettings({ GATEWAY_MODEL_MAX_CONNECTIONS: '{"GigaChat-2":3,"gigachat-2:2.0":2,"assistant:7":1}' })
+    parseSettings({ GATEWAY_MODEL_MAX_CONNECTIONS: '{"GigaChat-2":3,"gigachat-2:2.0":2,"assistant:7":1}' }),
+    []
   )
   t.equal(limitOf(limits, 'gigachat-2'), 2)
   t.equal(limitOf(limits, 'assistant:7'), 1, 'the key of an assistant is not folded')
+})
+
+/** A profile whose aliases are given as `alias: upstream model`. */
+function profileOf(profileId: string, models: Record<string, string>, enabled = true): ProviderProfile {
+  const listed = Object.entries(models).map(
+    ([publicAlias, upstreamModel]): ModelAlias => ({
+      publicAlias,
+      upstreamModel,
+      capabilityProfile: 'c',
+      supportStatus: 'stable',
+      enabled,
+      deprecated: false
+    })
+  )
+  return {
+    profileId,
+    providerKind: 'chat_compatible',
+    baseUrl: 'https://up.example/v1',
+    networkPolicyRef: 'public-openai',
+    tlsPolicyRef: 'system-default',
+    allowLoopback: false,
+    models: listed
+  }
+}
+
+t.test(
+  'a limit may be named by the alias, counts for each profile, and is shared by all aliases of a model',
+  async t => {
+    const limits = slotLimitsFrom(
+      parseSettings({ GATEWAY_MODEL_MAX_CONNECTIONS: '{"Bridge/A":2,"big:1.0":5,"off":1}' }),
+      [
+        profileOf('p1', { 'bridge/a': 'mini', 'bridge/b': 'mini', 'bridge/c': 'big' }),
+        profileOf('p2', { 'bridge/d': 'mini', 'bridge/e': 'BIG' }),
+        profileOf('p3', { off: 'mini' }, false)
+      ]
+    )
+    t.equal(limitOf(limits, createSlotKey('p1', 'mini')), 2)
+    t.equal(limitOf(limits, createSlotKey('p1', 'models/MINI:1.2')), 2, 'spellings are folded')
+    t.equal(limitOf(limits, createSlotKey('p2', 'mini')), undefined)
+    t.equal(limitOf(limits, createSlotKey('p3', 'mini')), undefined, 'a disabled alias names nothing')
+    t.equal(limitOf(limits, createSlotKey('p1', 'big')), 5)
+    t.equal(limitOf(limits, createSlotKey('p2', 'big')), 5)
+    const pool = createSlotPool({ ...limits, acquireTimeoutMs: 0 })
+    const outcomes: SlotOutcome[] = []
+    const ask = (requestId: number, key: string) =>
+      pool.acquire({ owner: 1, requestId }, key, outcome => outcomes.push(outcome))
+    for (const requestId of [1, 2, 3, 4, 5]) ask(requestId, createSlotKey('p1', 'big'))
+    ask(6, createSlotKey('p2', 'big'))
+    t.same(outcomes, Array(6).fill('granted'), 'two profiles with one upstream name count apart')
+    ask(7, createSlotKey('p1', 'big'))
+    t.equal(outcomes.at(-1), 'refused')
+  }
+)
+
+t.test('of several limits of one model the lowest counts', async t => {
+  const settings = parseSettings({ GATEWAY_MODEL_MAX_CONNECTIONS: '{"bridge/a":4,"bridge/b":3,"mini":9}' })
+  const limits = slotLimitsFrom(settings, [profileOf('p1', { 'bridge/a': 'mini', 'bridge/b': 'mini' })])
+  t.equal(limitOf(limits, createSlotKey('p1', 'mini')), 3)
 })

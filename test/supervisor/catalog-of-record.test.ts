@@ -157,7 +157,8 @@ function createBroker(environment: Record<string, string>) {
   const sent: Array<{ owner: number } & SupervisorMessageContent> = []
   const broker = createConcurrencyBroker(
     { send: (owner, message) => sent.push({ owner, ...message }) },
-    parseSettings(environment)
+    parseSettings(environment),
+    []
   )
   const receive = (owner: number, message: ContentOf<WorkerMessageFields, keyof typeof broker.handlers>) =>
     handleMessage(broker.handlers, createMessage(message), { owner })

@@ -30,6 +30,7 @@ import type { ParameterTable } from '../../worker/protocols/shared/parameters.ts
 import { type TranslationSettings, translateChat } from '../../worker/translation/chat.ts'
 import { readJsonObject } from '../../worker/translation/json-body.ts'
 import { decodeTokens } from '../../worker/translation/token-decoding.ts'
+import { estimateTokens } from '../../worker/translation/token-estimate.ts'
 import { requestId } from './codec.ts'
 
 /** Makes a member's value with a number of items; a key with a `+` sets further members of the body. */
@@ -543,7 +544,7 @@ const settings: TranslationSettings = {
   },
   providerOptions: { main: nativeOptions }
 }
-const environment = { settings, faces: providerFaces, decodeTokens }
+const environment = { settings, faces: providerFaces, decodeTokens, estimateTokens }
 const contracts: readonly ApiMode[] = ['v1', 'v2']
 const face = providerFaces.native?.v1
 

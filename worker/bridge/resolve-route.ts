@@ -1,7 +1,7 @@
 // Decides profile and model of a request. The decision is made before any provider I/O and never changes afterwards (specification 1.1,
 // rules 1 and 2).
 
-import { foldModelName } from '../../shared/model-slots.ts'
+import { createSlotKey } from '../../shared/model-slots.ts'
 import { GatewayError, invalidRequest, unsupportedSemantic } from '../normalized/index.ts'
 import type { ApiMode, ModelRequest } from '../protocols/face.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
@@ -60,7 +60,7 @@ export interface ExecutionPlan {
   upstreamModel?: string
   /** The model that every response names: the client's model, or the default model when the client named none. */
   publicModel: string
-  /** The name under which the per-model concurrency limit counts the request: one for all spellings of a model. */
+  /** The key under which the per-model concurrency limit counts the request: one for all spellings of a model of a profile. */
   slotKey: string
   capabilities?: DeclaredCapabilities
   isTokenCountOff?: true
@@ -92,7 +92,7 @@ export function resolveRoute(
   const slotKey =
     upstreamModel === undefined
       ? faces[providerKind]?.[apiMode].findImpliedModel?.(request)
-      : foldModelName(upstreamModel)
+      : createSlotKey(profileId, upstreamModel)
   if (slotKey === undefined) throw new GatewayError('model_required', { param: 'model' })
   const plan: ExecutionPlan = { profileId, providerKind, apiMode, publicModel: model ?? upstreamModel ?? '', slotKey }
   if (upstreamModel !== undefined) plan.upstreamModel = upstreamModel
@@ -126,7 +126,7 @@ export function resolveEmbeddingsRoute(
     apiMode,
     upstreamModel,
     publicModel: model ?? upstreamModel,
-    slotKey: foldModelName(upstreamModel)
+    slotKey: createSlotKey(profileId, upstreamModel)
   }
   if (sentModel !== undefined && dynamic.refusesUnlisted === true) plan.isUndeclared = true
   return plan
@@ -146,7 +146,7 @@ function planAlias(alias: AliasRoute, publicModel: string, apiMode: ApiMode): Em
     apiMode,
     upstreamModel,
     publicModel,
-    slotKey: foldModelName(upstreamModel)
+    slotKey: createSlotKey(profileId, upstreamModel)
   }
   if (capabilities !== undefined) plan.capabilities = capabilities
   if (isTokenCountOff !== undefined) plan.isTokenCountOff = isTokenCountOff

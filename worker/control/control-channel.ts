@@ -14,6 +14,7 @@ import {
 import { createWorkerAsker } from '../../shared/ipc/worker-requests.ts'
 import { createSlotPool, limitOf, type SlotSettings, slotLimitsFrom } from '../../shared/model-slots.ts'
 import { NATIVE_PROFILE_ID, NATIVE_PROVIDER_KIND } from '../../shared/native-profile.ts'
+import type { ProviderProfile } from '../../shared/profile.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { CancelSignal } from '../performance/cancel-source.ts'
 import { readCatalogFailure, writeCatalogFailure } from './catalog-failure.ts'
@@ -31,8 +32,8 @@ export type SlotGrant = (() => void) | null
 export interface ControlChannel {
   /** Whether every worker of the host has listened: before that the gateway is still starting. */
   readonly isHostStarted: boolean
-  /** Whether calls of this model need a slot. Most models have no limit, and their requests have nothing to wait for. */
-  isSlotLimited(key: string): boolean
+  /** How many concurrent calls this model may have; undefined where its requests have nothing to wait for, as for most models. */
+  slotLimit(key: string): number | undefined
   /**
    * Takes a host-wide slot for a model: resolves with a function that gives it back, or with null when the wait ended without one
    * (timeout, full queue, or `signal`). For a model without a limit no message is sent.
@@ -88,9 +89,14 @@ export interface RemoteControlChannel extends ControlChannel {
 /** The channel of a worker: requests go out through `send`, replies come in through `receive`. */
 export function createControlChannel(
   { send }: { send: (message: ChannelRequest) => void },
-  options: { settings: SlotSettings; catalog: CatalogSnapshot | undefined; isHostStarted: boolean }
+  options: {
+    settings: SlotSettings
+    profiles: readonly ProviderProfile[]
+    catalog: CatalogSnapshot | undefined
+    isHostStarted: boolean
+  }
 ): RemoteControlChannel {
-  const limits = slotLimitsFrom(options.settings)
+  const limits = slotLimitsFrom(options.settings, options.profiles)
   const asker = createWorkerAsker(send)
   const publishedListeners: Array<(snapshot: CatalogSnapshot) => void> = []
   const wantedListeners: Array<() => void> = []
@@ -159,15 +165,15 @@ export function createControlChannel(
     }
   }
 
-  const isSlotLimited = (key: string) => limitOf(limits, key) !== undefined
+  const slotLimit = (key: string) => limitOf(limits, key)
 
   return {
     get isHostStarted() {
       return isHostStarted
     },
-    isSlotLimited,
+    slotLimit,
     async acquireSlot(key, signal) {
-      if (!isSlotLimited(key)) return releaseNothing
+      if (slotLimit(key) === undefined) return releaseNothing
       return signal.aborted ? null : waitForSlot(key, signal)
     },
     catalogSnapshot: () => snapshot,
@@ -197,9 +203,13 @@ const nativeComposition = createDiscoveredComposition({
 /** A channel for one process without a supervisor: a local slot pool and a local catalog record handle the same messages. */
 export function createLocalControlChannel(
   settings: SlotSettings,
-  { nowMs = Date.now, composition = nativeComposition }: { nowMs?: () => number; composition?: CatalogComposition } = {}
+  {
+    nowMs = Date.now,
+    composition = nativeComposition,
+    profiles = []
+  }: { nowMs?: () => number; composition?: CatalogComposition; profiles?: readonly ProviderProfile[] } = {}
 ): ControlChannel {
-  const slots = createSlotPool(slotLimitsFrom(settings))
+  const slots = createSlotPool(slotLimitsFrom(settings, profiles))
   const record = createCatalogRecord({
     composition,
     nowMs,
@@ -220,7 +230,7 @@ export function createLocalControlChannel(
   }
   const channel = createControlChannel(
     { send: message => handleMessage(handlers, createMessage(message), undefined) },
-    { settings, catalog: composition.initial, isHostStarted: true }
+    { settings, profiles, catalog: composition.initial, isHostStarted: true }
   )
   const reply = (message: ContentOf<SupervisorMessageFields, ChannelKind>) => channel.receive(createMessage(message))
   return channel

@@ -1,9 +1,9 @@
-// Asks the provider how many tokens the texts of a request have. The messages and the content family use it; each family decides which
-// texts count.
+// Asks the provider how many tokens the texts of a request have, unless the gateway has counted them itself. The messages and the content
+// family use it; each family decides which texts count.
 
 import type { RequestContext } from '../http/request-context.ts'
 import type { TokenCountProtocol } from '../protocols/registry.ts'
-import { writeTokenCount } from '../translation/token-count.ts'
+import { writeTokenCount, writeTokenEstimate } from '../translation/token-count.ts'
 import type { TranslatedTokenCount, WrittenAnswer } from '../translation/types.ts'
 import { execute, notePlan } from './execute.ts'
 import type { ExecutionRuntime } from './execution-runtime.ts'
@@ -11,17 +11,17 @@ import { makeRequest } from './make-request.ts'
 
 /**
  * Makes the provider's call, without a text none, and resolves with the response for the client. Rejects with the errors of `execute` and
- * the provider's error, because counts are never estimated (decisions 17).
+ * the provider's error: the count of a provider that can count is never replaced by an estimate (decisions 17).
  */
 export async function countTokens(
   runtime: ExecutionRuntime,
   context: RequestContext,
   { protocol, counted }: { protocol: TokenCountProtocol; counted: TranslatedTokenCount }
 ): Promise<WrittenAnswer> {
-  const { plan, call, count, extraHeaders } = counted
+  const { plan, call, count, estimate, extraHeaders } = counted
   if (call === undefined) {
     notePlan(context, plan)
-    return writeTokenCount(protocol, 0)
+    return estimate === undefined ? writeTokenCount(protocol, 0) : writeTokenEstimate(protocol, estimate)
   }
   return execute(runtime, { context, plan }, { extraHeaders, takesSlot: false }, (executor, callContext) =>
     makeRequest(executor, call, callContext, ({ bytes, ...head }) =>

@@ -29,7 +29,7 @@ export async function execute<Result>(
 ): Promise<Result> {
   notePlan(context, plan, options.isStream)
   if (plan.isUndeclared === true) assertListed(runtime.control, plan)
-  const takesSlot = options.takesSlot !== false && runtime.control.isSlotLimited(plan.slotKey)
+  const takesSlot = options.takesSlot !== false && runtime.control.slotLimit(plan.slotKey) !== undefined
   const releaseSlot = takesSlot ? await acquireModelSlot(runtime, plan, context) : undefined
   try {
     const { executor, release } = runtime.executors.acquire(plan.profileId, context.authorization)

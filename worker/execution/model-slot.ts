@@ -1,7 +1,6 @@
 // Takes a host-wide slot for the model, as the last check before the provider is called. No response header has been sent by then, so a
 // model at its concurrency limit is reported with status 429 and never within a stream (operations.md 3.7, field lesson N8).
 
-import { limitOf, slotLimitsFrom } from '../../shared/model-slots.ts'
 import type { ExecutionPlan } from '../bridge/resolve-route.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { GatewayError } from '../normalized/index.ts'
@@ -19,7 +18,7 @@ export async function acquireModelSlot(
   const release = await runtime.control.acquireSlot(slotKey, context.signal)
   if (release !== null) return release
   if (context.signal.aborted) throw context.signal.reason
-  const limit = limitOf(slotLimitsFrom(runtime.settings), slotKey)
+  const limit = runtime.control.slotLimit(slotKey)
   const model = upstreamModel ?? slotKey
   const fields = { event: 'model_concurrency_timeout', provider: providerKind, model, limit }
   runtime.log.warn(

@@ -2,6 +2,7 @@
 // and 4.4; decision 22).
 import type { FastifyRequest } from 'fastify'
 import type { Logger } from '../../shared/logging.ts'
+import type { ProfileSet } from '../../shared/profile.ts'
 import { isAuthRequired, type Settings } from '../../shared/settings.ts'
 import { GatewayError } from '../normalized/index.ts'
 import { isPassToken, readPassToken } from '../providers/pass-token.ts'
@@ -19,11 +20,12 @@ export type CredentialCheck = (request: FastifyRequest, traits: RouteTraits) => 
 
 export function createCredentialCheck(dependencies: {
   settings: Settings
+  origin: ProfileSet['origin']
   log: Logger
   fingerprint: Fingerprint
   nowMs: () => number
 }): CredentialCheck {
-  const { settings, log } = dependencies
+  const { settings, origin, log } = dependencies
   const isKeyNeeded = isAuthRequired(settings)
   const keys = createApiKeys(settings)
   const failures = createAuthenticationFailures(dependencies)
@@ -55,6 +57,8 @@ export function createCredentialCheck(dependencies: {
       settings.passToken && traits.takesUpstreamAuthorization ? readBearer(request.headers.authorization) : undefined
     const isBearerTaken = bearer !== undefined && isPassToken(bearer)
     if (isKeyNeeded) checkKey(request, isBearerTaken)
+    // A client may send its token to every gateway that it knows; the profiles of a file have credentials of their own.
+    if (origin === 'file') return SERVER_AUTHORIZATION
     // Without key authentication every bearer token is for the upstream, so a malformed one is an error.
     const isForUpstream = isBearerTaken || (bearer !== undefined && !isKeyNeeded)
     return isForUpstream ? readAuthorization(request, bearer) : SERVER_AUTHORIZATION

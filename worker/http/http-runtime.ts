@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/logging.ts'
+import type { ProfileSet } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { Observation } from '../observation/observation.ts'
 import type { DrainGate } from './drain-gate.ts'
@@ -9,6 +10,8 @@ import type { Fingerprint } from './fingerprint.ts'
 
 export interface HttpRuntime {
   readonly settings: Settings
+  /** Where the profiles come from: those of a file never take the authorization of a client. */
+  readonly origin: ProfileSet['origin']
   readonly log: Logger
   readonly drainGate: DrainGate
   readonly fingerprint: Fingerprint

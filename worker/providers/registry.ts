@@ -3,6 +3,7 @@
 
 import type { ProfileCredentials, ProfileSet } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
+import { chatCompatibleKind } from './compatible/chat.ts'
 import { nativeKind } from './native/index.ts'
 import type { ExecutorDependencies, ProviderKindRegistration } from './provider-kind.ts'
 import type { ExecutorPool, Executors } from './types.ts'
@@ -12,7 +13,8 @@ export type { ExecutorDependencies, ProviderKindRegistration } from './provider-
 export type ProviderKinds = Readonly<Record<string, ProviderKindRegistration>>
 
 export const providerKinds: ProviderKinds = {
-  native: nativeKind
+  native: nativeKind,
+  chat_compatible: chatCompatibleKind
 }
 
 export interface ExecutorsOptions extends Omit<ExecutorDependencies, 'now' | 'random' | 'origin' | 'credential'> {
@@ -27,8 +29,8 @@ export interface ExecutorsOptions extends Omit<ExecutorDependencies, 'now' | 'ra
 }
 
 /**
- * Creates a pool for each profile. Raises an `Error` for a kind that is not registered, which preflight refuses, and what the kind
- * raises for a file of the settings that cannot be read.
+ * Creates a pool for each profile whose kind is registered; routes to the aliases of the others are blocked (bridge contract, sections
+ * 7.3 and 9.1). Raises what a kind raises for a file of the settings that cannot be read.
  */
 export function createExecutors(options: ExecutorsOptions): Executors {
   const {
@@ -41,7 +43,8 @@ export function createExecutors(options: ExecutorsOptions): Executors {
   } = options
   const pools = new Map<string, ExecutorPool>()
   for (const profile of profiles.profiles) {
-    const kind = findKind(kinds, profile.providerKind)
+    const kind = kinds[profile.providerKind]
+    if (kind === undefined) continue
     pools.set(
       profile.profileId,
       kind.createPool(profile, {
@@ -72,7 +75,7 @@ export function createExecutors(options: ExecutorsOptions): Executors {
   }
 }
 
-/** The options of every profile for the faces of its kind, by profile id. Raises an `Error` for a kind that is not registered. */
+/** The options of every profile for the faces of its kind, by profile id; none for a profile whose kind is not registered. */
 export function readProviderOptions({
   profiles,
   kinds = providerKinds,
@@ -83,15 +86,9 @@ export function readProviderOptions({
   settings: Settings
 }): Record<string, unknown> {
   return Object.fromEntries(
-    profiles.profiles.map(profile => [
-      profile.profileId,
-      findKind(kinds, profile.providerKind).readOptions(profile, settings)
-    ])
+    profiles.profiles.flatMap(profile => {
+      const kind = kinds[profile.providerKind]
+      return kind === undefined ? [] : [[profile.profileId, kind.readOptions(profile, settings)]]
+    })
   )
-}
-
-function findKind(kinds: ProviderKinds, providerKind: string): ProviderKindRegistration {
-  const kind = kinds[providerKind]
-  if (kind === undefined) throw new Error(`The provider kind ${providerKind} is not registered.`)
-  return kind
 }

@@ -17,7 +17,7 @@ export function createTokenCountHandler(runtime: WorkerRuntime, protocol: TokenC
     const { requestId, apiMode, body: bytes, signal } = context
     const job = { protocol, apiMode, bytes, context: { requestId, ...outside } }
     const counted = await runtime.translator.translateTokenCount(job, signal)
-    const { body } = await countTokens(runtime, context, { protocol, counted })
-    sendJson(reply, 200, {}, body)
+    const { body, headers = {} } = await countTokens(runtime, context, { protocol, counted })
+    sendJson(reply, 200, headers, body)
   }
 }

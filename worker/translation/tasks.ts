@@ -6,6 +6,7 @@ import { translateChat, writeChatAnswer } from './chat.ts'
 import { answerEmbeddings, translateEmbeddings } from './embeddings.ts'
 import { answerTokenCount, translateTokenCount } from './token-count.ts'
 import { decodeTokens } from './token-decoding.ts'
+import { estimateTokens } from './token-estimate.ts'
 import type { TaskEnvironment } from './types.ts'
 
 export const tasks = {
@@ -17,7 +18,8 @@ export const tasks = {
   'answer-token-count': answerTokenCount,
   'translate-embeddings': translateEmbeddings,
   'answer-embeddings': answerEmbeddings,
-  'decode-tokens': decodeTokens
+  'decode-tokens': decodeTokens,
+  'estimate-tokens': estimateTokens
 } satisfies Record<string, (job: never, environment: TaskEnvironment) => unknown>
 
 export type TaskName = keyof typeof tasks

@@ -8,6 +8,7 @@ import type { TranslationSettings } from './chat.ts'
 import { summarizeRequest } from './request-summary.ts'
 import { runTask, type TaskMessage } from './tasks.ts'
 import { decodeTokens } from './token-decoding.ts'
+import { estimateTokens } from './token-estimate.ts'
 import type { TaskEnvironment, TaskResult, TransferredError } from './types.ts'
 
 /** The event loop goes first: a thread gets about a tenth of a processor that an event loop wants as well. */
@@ -17,7 +18,7 @@ const NICENESS = 10
 if (process.platform === 'linux') setPriority(NICENESS)
 
 const { settings } = workerData as { settings: TranslationSettings }
-const environment: TaskEnvironment = { settings, faces: providerFaces, decodeTokens }
+const environment: TaskEnvironment = { settings, faces: providerFaces, decodeTokens, estimateTokens }
 
 export default async function run(message: TaskMessage): Promise<unknown> {
   try {

@@ -1,4 +1,5 @@
-// Translates a token count in one pure step each way. The provider counts each text; the sum is the answer.
+// Translates a token count in one pure step each way. The provider counts each text, or the gateway where the provider cannot; the sum is
+// the answer.
 
 import { writeJsonBody } from '../../shared/json.ts'
 import { admitRoute } from '../bridge/admit.ts'
@@ -15,20 +16,27 @@ import type {
 } from './types.ts'
 
 /**
- * Reads the body of a token count and writes the provider's call; without texts there is none. Raises `GatewayError` with the path of
- * the invalid field, `model_required`, and `unsupported_semantic` for a provider that cannot count: counts are never estimated
- * (decisions 17).
+ * Reads the body of a token count and writes the provider's call; without texts there is none. For a provider that cannot count it
+ * resolves with the gateway's own count (decisions 17). Rejects with `GatewayError` with the path of the invalid field, the errors of the
+ * route, and `unsupported_semantic` where the profile switches counting off.
  */
-export function translateTokenCount(job: TokenCountJob, { settings, faces }: TaskEnvironment): TranslatedTokenCount {
+export async function translateTokenCount(
+  job: TokenCountJob,
+  { settings, faces, estimateTokens }: TaskEnvironment
+): Promise<TranslatedTokenCount> {
   const face = tokenCountFaces[job.protocol]
   const isEmpty = face.allowsEmptyBody === true && job.bytes.byteLength === 0
   const { request, texts, extraHeaders } = face.read(isEmpty ? {} : readJsonObject(job.bytes), job.context)
   const plan = resolveRoute(request, job.apiMode, { routes: settings.routes, faces })
   admitRoute(plan, job.protocol)
+  if (plan.isTokenCountOff) throw new GatewayError('unsupported_semantic', { param: 'model' })
   const count = texts.length
-  if (count === 0) return { plan, count, extraHeaders }
   const { countTokens } = findProviderFace(faces, plan)
-  if (countTokens === undefined) throw new GatewayError('unsupported_semantic', { param: 'model' })
+  if (countTokens === undefined) {
+    const estimate = await estimateTokens({ model: plan.upstreamModel, texts })
+    return { plan, count, estimate, extraHeaders }
+  }
+  if (count === 0) return { plan, count, extraHeaders }
   const written = countTokens.write(
     { model: plan.upstreamModel, input: texts },
     settings.providerOptions[plan.profileId]
@@ -49,6 +57,14 @@ export function answerTokenCount(job: TokenCountAnswerJob, { faces }: TaskEnviro
 /** Writes the response for a known number of tokens. */
 export function writeTokenCount(protocol: TokenCountJob['protocol'], totalTokens: number): WrittenAnswer {
   return { body: JSON.stringify(tokenCountFaces[protocol].writeResponse(totalTokens)) }
+}
+
+/** Tells a client that the number is not the provider's. */
+const ESTIMATE_HEADERS = { 'x-gateway-token-count': 'estimate' }
+
+/** Writes the response for the gateway's own count. */
+export function writeTokenEstimate(protocol: TokenCountJob['protocol'], estimate: number): WrittenAnswer {
+  return { ...writeTokenCount(protocol, estimate), headers: ESTIMATE_HEADERS }
 }
 
 function sum(counts: readonly number[]): number {

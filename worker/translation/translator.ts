@@ -10,6 +10,7 @@ import type { TranslationSettings } from './chat.ts'
 import { type Job, type Result, runTask, type TaskName } from './tasks.ts'
 import { createThreadPool, type Work } from './thread-pool.ts'
 import { decodeTokens } from './token-decoding.ts'
+import { estimateTokens } from './token-estimate.ts'
 import type {
   ChatAnswerJob,
   ChatJob,
@@ -20,6 +21,7 @@ import type {
   TokenCountAnswerJob,
   TokenCountJob,
   TokenDecodingJob,
+  TokenEstimateJob,
   TranslatedEmbeddings,
   TranslatedTokenCount,
   WrittenAnswer
@@ -62,7 +64,9 @@ export function createTranslator({ settings, faces, threads, thresholdBytes }: T
     faces,
     // The tables of the tokenizers are large, so only threads hold them.
     decodeTokens: job =>
-      pool === undefined ? decodeTokens(job) : pool.run('decode-tokens', ofTokens(job), NEVER_CANCELLED)
+      pool === undefined ? decodeTokens(job) : pool.run('decode-tokens', ofTokens(job), NEVER_CANCELLED),
+    estimateTokens: job =>
+      pool === undefined ? estimateTokens(job) : pool.run('estimate-tokens', ofTexts(job), NEVER_CANCELLED)
   }
 
   function isLarge(characters: number): boolean {
@@ -95,7 +99,7 @@ export function createTranslator({ settings, faces, threads, thresholdBytes }: T
   }
 }
 
-/** What a decoding of token ids waits for is bounded by the queue alone. */
+/** What the work of a tokenizer waits for is bounded by the queue alone. */
 const NEVER_CANCELLED = new CancelSource()
 
 const TOKEN_BYTES = 8
@@ -106,6 +110,14 @@ function ofRequest<Request extends { bytes: Uint8Array }>(job: Request): Work<Re
 
 function ofAnswer<Answer extends { bytes: Uint8Array }>(job: Answer): Work<Answer> {
   return { job, weight: weighJson(job.bytes), bytes: job.bytes.byteLength, lane: 'answers' }
+}
+
+/** A text is UTF-16 on its way to a thread. */
+const CHARACTER_BYTES = 2
+
+function ofTexts(job: TokenEstimateJob): Work<TokenEstimateJob> {
+  const bytes = job.texts.reduce((sum, text) => sum + text.length, 0) * CHARACTER_BYTES
+  return { job, weight: bytes, bytes, lane: 'requests' }
 }
 
 function ofTokens(job: TokenDecodingJob): Work<TokenDecodingJob> {

@@ -48,9 +48,11 @@ interface TranslatedTexts {
   extraHeaders: JsonObject | undefined
 }
 
-/** Without a call when there is no text to count. */
+/** Without a call when there is no text to count, or when the gateway has counted them itself. */
 export interface TranslatedTokenCount extends TranslatedTexts, Pick<ResourceCall, 'plan'> {
   call?: ResourceCall
+  /** The gateway's own count, for a provider that cannot count. */
+  estimate?: number
 }
 
 export interface TranslatedEmbeddings extends TranslatedTexts {
@@ -78,6 +80,7 @@ export interface EmbeddingsAnswerJob extends AnswerJob, Pick<TranslatedEmbedding
 /** A body for the client: JSON text, or its bytes where a thread has written it. */
 export interface WrittenAnswer {
   body: string | Uint8Array
+  headers?: Readonly<Record<string, string>>
 }
 
 export interface EmbeddingsAnswer extends WrittenAnswer {
@@ -91,12 +94,20 @@ export interface TokenDecodingJob {
   texts: number[][]
 }
 
+/** Texts to count, and the model that they are meant for. */
+export interface TokenEstimateJob {
+  model: string | undefined
+  texts: string[]
+}
+
 /** What the tasks use besides their jobs. */
 export interface TaskEnvironment {
   settings: TranslationSettings
   faces: ProviderFaces
   /** Decodes token ids into texts. Rejects with `GatewayError`. */
   decodeTokens(job: TokenDecodingJob): Promise<string[]>
+  /** Counts the tokens of all texts together. Rejects with `GatewayError`. */
+  estimateTokens(job: TokenEstimateJob): Promise<number>
 }
 
 /** An expected failure that crosses a thread boundary as plain data, because an `Error` object would lose its code. */

@@ -77,7 +77,7 @@ function translate(protocol: ClientProtocol, body: JsonObject, context: Partial<
     bytes: Buffer.from(JSON.stringify(body)),
     context: { requestId: '00000000-0000-4000-8000-000000000000', ...context }
   }
-  return translateChat(job, { settings, faces, decodeTokens: async () => [] })
+  return translateChat(job, { settings, faces, decodeTokens: async () => [], estimateTokens: async () => 0 })
 }
 
 const user = { role: 'user', content: 'hi' }
@@ -604,7 +604,7 @@ t.test('the evidence of an admission lists the predicates that the request needs
 t.test('a member named __proto__ is no way around admission', async t => {
   const bytes = Buffer.from('{"model":"all","input":"hi","__proto__":{"a":1}}')
   const job = { protocol: 'responses' as const, apiMode: 'v1' as const, bytes, context: { requestId: 'r' } }
-  t.throws(() => translateChat(job, { settings, faces, decodeTokens: async () => [] }), {
+  t.throws(() => translateChat(job, { settings, faces, decodeTokens: async () => [], estimateTokens: async () => 0 }), {
     code: 'invalid_request',
     status: 400
   })

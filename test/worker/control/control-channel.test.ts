@@ -18,15 +18,15 @@ function createRemote() {
   const sent: WorkerMessageContent[] = []
   const channel = createControlChannel(
     { send: message => sent.push(message) },
-    { settings: limited, catalog: undefined, isHostStarted: false }
+    { settings: limited, profiles: [], catalog: undefined, isHostStarted: false }
   )
   return { sent, channel }
 }
 
 t.test('a model without a limit sends no message', async t => {
   const { channel, sent } = createRemote()
-  t.equal(channel.isSlotLimited('free'), false)
-  t.equal(channel.isSlotLimited('one'), true)
+  t.equal(channel.slotLimit('free'), undefined)
+  t.equal(channel.slotLimit('one'), 1)
   const release = await channel.acquireSlot('free', never)
   t.type(release, 'function')
   release?.()
@@ -171,11 +171,7 @@ t.test('a worker learns when every worker of the host listens', async t => {
 t.test('a respawned worker has the catalog of its configure message', async t => {
   const channel = createControlChannel(
     { send: () => undefined },
-    {
-      settings: limited,
-      catalog: snapshot,
-      isHostStarted: true
-    }
+    { settings: limited, profiles: [], catalog: snapshot, isHostStarted: true }
   )
   t.same(channel.catalogSnapshot(), snapshot)
 })

@@ -5,6 +5,7 @@ import { pino } from 'pino'
 import type { Test } from 'tap'
 import { systemClock } from '../../../shared/clock.ts'
 import { createNativeProfileSet } from '../../../shared/native-profile.ts'
+import type { ProfileSet } from '../../../shared/profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { type ControlChannel, createLocalControlChannel } from '../../../worker/control/control-channel.ts'
 import { createReadinessReader } from '../../../worker/execution/readiness.ts'
@@ -25,6 +26,8 @@ export type Handler = (request: FastifyRequest, reply: FastifyReply) => void | P
 
 export interface StartOptions {
   env?: Record<string, string>
+  /** Where the profiles come from: the settings unless given. */
+  origin?: ProfileSet['origin']
   /** Routes beside the system routes. */
   routes?: (app: FastifyInstance) => void
   control?: ControlChannel
@@ -50,6 +53,7 @@ export async function startApplication(t: Test, options: StartOptions = {}): Pro
   const drainGate = createDrainGate()
   const runtime = {
     settings,
+    origin: options.origin ?? ('settings' as const),
     log,
     observation: createObservation(observers, log),
     drainGate,

@@ -109,10 +109,9 @@ t.test('the options of each profile are read by its kind', async t => {
   t.match(options['native-0'], { v1Base: '/v1', v2Base: '/v2', isImageInputEnabled: true })
 })
 
-t.test('a kind that is not registered is a fault of the program', async t => {
-  const profiles = profilesOf('content_compatible')
-  const message = 'The provider kind content_compatible is not registered.'
-  t.throws(() => readProviderOptions({ profiles, settings }), { message })
+t.test('a profile of a kind that is not registered has no executor, and the others have theirs', async t => {
+  const profiles = profilesOf('content_compatible', 'native')
+  t.same(Object.keys(readProviderOptions({ profiles, settings })), ['native-1'])
   const dependencies = {
     credentials: {},
     faces: providerFaces,
@@ -121,5 +120,8 @@ t.test('a kind that is not registered is a fault of the program', async t => {
     log: createMemoryLog().log,
     version: '1'
   }
-  t.throws(() => createExecutors({ profiles, ...dependencies }), { message })
+  const executors = createExecutors({ profiles, ...dependencies })
+  t.teardown(() => executors.destroy())
+  executors.acquire('native-1', { type: 'server' }).release()
+  t.throws(() => executors.acquire('content_compatible-0', { type: 'server' }), { message: /No profile has the id/ })
 })

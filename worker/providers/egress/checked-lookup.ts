@@ -1,38 +1,54 @@
-// Resolves a host for a connection and returns only allowed addresses. Every new connection goes to a checked address, so that a later
-// change of the name's addresses cannot redirect it (bridge contract, section 8.6).
+// Decides where the connections of a profile may lead. A host is resolved and checked for every new connection, and the connection
+// goes to a checked address, so that a later change of the name's addresses cannot redirect it (bridge contract, section 8.6).
 
 import { lookup as resolveName } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import { DESTINATION_REFUSED } from '../http/call-failure.ts'
-import { isLoopbackAddress, isPublicAddress } from './address-guard.ts'
+import { isLoopbackAddress, isPublicAddress, readEmbeddedAddress } from './address-guard.ts'
+import { createNameResolver, NAME_TIMEOUT_MS } from './name-resolver.ts'
 
 /** Where connections may go: to public hosts only, or to this machine only. */
 export type AddressPolicy = 'public' | 'loopback'
 
+/** Resolves with all addresses of a name, or rejects when it has none or takes too long. */
+export type ResolveHost = (host: string) => Promise<string[]>
+
 /** The policy does not allow an address of the host, or the host has none. */
-class DestinationRefusedError extends Error {
+export class DestinationRefusedError extends Error {
   readonly code = DESTINATION_REFUSED
 }
 
+/** Checks the addresses of one destination, for the connector of an HTTP client. */
+export interface DestinationGuard {
+  /** Resolves a name to allowed addresses. One that is not allowed refuses the host, because the connector chooses which it dials. */
+  lookup: LookupFunction
+  /** Whether a host that is an address itself may be dialed: connectors never look it up. */
+  isAllowed(address: string): boolean
+}
+
 /**
- * A lookup for the connector of an HTTP client. One address that is not allowed refuses the host, because the connector chooses which
- * address it dials. A host that is an address is never looked up; it is checked where the URL is accepted.
+ * Creates a guard.
+ * @param resolve the resolver of the policy unless given: name servers for public hosts, the system for this machine.
  */
-export function createCheckedLookup(
+export function createDestinationGuard(
   policy: AddressPolicy,
-  resolve: (host: string) => Promise<string[]> = resolveAll
-): LookupFunction {
-  const isAllowed = policy === 'public' ? isPublicAddress : isLoopbackAddress
-  return (host, options, callback) => {
-    resolve(host).then(
-      addresses => {
-        if (addresses.length > 0 && addresses.every(isAllowed)) giveAddresses(addresses, options, callback)
-        else callback(new DestinationRefusedError('The host resolves to an address that is not allowed.'), '')
-      },
-      (thrown: unknown) => {
-        callback(new DestinationRefusedError('The host cannot be resolved.', { cause: thrown }), '')
-      }
-    )
+  resolve: ResolveHost = createPolicyResolver(policy)
+): DestinationGuard {
+  const isInside = policy === 'public' ? isPublicAddress : isLoopbackAddress
+  const isAllowed = (address: string): boolean => isInside(readEmbeddedAddress(address))
+  return {
+    isAllowed,
+    lookup(host, options, callback) {
+      resolve(host).then(
+        addresses => {
+          if (addresses.length > 0 && addresses.every(isAllowed)) giveAddresses(addresses, options, callback)
+          else callback(new DestinationRefusedError('The host resolves to an address that is not allowed.'), '')
+        },
+        (thrown: unknown) => {
+          callback(new DestinationRefusedError('The host cannot be resolved.', { cause: thrown }), '')
+        }
+      )
+    }
   }
 }
 
@@ -41,10 +57,38 @@ export function createPinnedLookup(addresses: readonly string[]): LookupFunction
   return (_host, options, callback) => giveAddresses(addresses, options, callback)
 }
 
-/** All addresses of a name of the operator, in the order of the system, which also knows the names in /etc/hosts. */
-async function resolveAll(host: string): Promise<string[]> {
-  const found = await resolveName(host, { all: true, verbatim: true })
-  return found.map(entry => entry.address)
+/**
+ * Public hosts are resolved by the name servers, not by the system: its resolver has a few threads for all names of the process, and a
+ * name whose server is silent would delay the connections of every other profile. Nor are they resolved behind clients' URLs, which
+ * have a resolver of their own.
+ */
+function createPolicyResolver(policy: AddressPolicy): ResolveHost {
+  return policy === 'public' ? createSharedResolver(createNameResolver()) : resolveBySystem
+}
+
+/** Resolves the name of one connection for all that wait for the same name at that moment. */
+function createSharedResolver(resolve: ReturnType<typeof createNameResolver>): ResolveHost {
+  const running = new Map<string, Promise<string[]>>()
+  return host => {
+    const shared = running.get(host) ?? resolve(host, NEVER_ABORTED).finally(() => running.delete(host))
+    running.set(host, shared)
+    return shared
+  }
+}
+
+/** A resolution ends by its own deadline. */
+const NEVER_ABORTED = new AbortController().signal
+
+/** The names of this machine stand in its files. */
+async function resolveBySystem(host: string): Promise<string[]> {
+  const { promise: expired, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error('The system gave no address in time.')), NAME_TIMEOUT_MS)
+  try {
+    const found = await Promise.race([resolveName(host, { all: true, verbatim: true }), expired])
+    return found.map(entry => entry.address)
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 function giveAddresses(

@@ -1,4 +1,4 @@
-// Resolves hosts that clients name. It asks the name servers itself (c-ares), because `dns.lookup` runs in two of libuv's threads: a few
+// Resolves hosts that clients or profiles name. It asks the name servers itself (c-ares), because `dns.lookup` runs in two of libuv's threads: a few
 // names whose server is silent would delay every new connection to the upstream, which is looked up there too.
 // Names in /etc/hosts, search domains and multicast DNS are not used: no public host needs them.
 
@@ -19,7 +19,9 @@ export interface NameResolverOptions {
   timeoutMs?: number
 }
 
-const TIMEOUT_MS = 5000
+/** How long the resolution of one name may take. */
+export const NAME_TIMEOUT_MS = 5000
+
 /** The second attempt at a name server takes twice the time of the first: both fit into the deadline. */
 const ATTEMPTS_PER_SERVER = 2
 const FIRST_ATTEMPT_SHARE = 0.3
@@ -29,7 +31,7 @@ const NAMES_AT_ONCE_MAX = 256
 const NAMES_WAITING_MAX = 1024
 
 /** Creates a resolver with a bounded number of names at once. */
-export function createNameResolver({ servers, timeoutMs = TIMEOUT_MS }: NameResolverOptions = {}): NameResolver {
+export function createNameResolver({ servers, timeoutMs = NAME_TIMEOUT_MS }: NameResolverOptions = {}): NameResolver {
   const gate = createGate({ slotsMax: NAMES_AT_ONCE_MAX, waitersMax: NAMES_WAITING_MAX, waitMsMax: timeoutMs })
 
   async function resolve(host: string, signal: AbortSignal): Promise<string[]> {

@@ -10,12 +10,28 @@ import type { ProviderCall, ProviderClient } from './client.ts'
 import type { ExecutorHooks } from './hooks.ts'
 import type { Anomaly, LargeAnswers } from './large-answers.ts'
 
+/** The most bytes of one response to a chat. */
+export interface ChatBounds {
+  /** Of a whole response, before and after decompression. */
+  wholeBytesMax: number
+  /** Of all events of a stream together. */
+  streamBytesMax: number
+}
+
+/**
+ * As much text as a response may have: parsed JSON takes twenty times its size when it consists of empty objects. Streams are bounded by
+ * what their events hold.
+ */
+export const defaultBounds: ChatBounds = { wholeBytesMax: 8 * 1024 * 1024, streamBytesMax: Number.POSITIVE_INFINITY }
+
 export interface ChatDependencies {
   client: ProviderClient
   faces: ProviderFaces
   hooks: ExecutorHooks
   largeAnswers: LargeAnswers
   log: Logger
+  /** `defaultBounds` unless given. */
+  bounds?: ChatBounds
   /** Whether bodies of requests may appear in the log at its debug level. */
   logsPayloads: boolean
 }

@@ -8,6 +8,7 @@ import type { CallContext, ChatCall, ResponseSink } from '../types.ts'
 import { CallFailure, contentFailure, protocolFailure } from './call-failure.ts'
 import {
   type ChatDependencies,
+  defaultBounds,
   describeChatCall,
   findChatFace,
   listStops,
@@ -72,12 +73,15 @@ class StreamSession implements ExchangeReceiver {
   #collector: ResponseCollector | undefined
   /** The pieces of one read, until the microtask that decodes them. */
   #chunks: Buffer[] = []
+  readonly #bytesMax: number
+  #receivedBytes = 0
 
   constructor(dependencies: ChatDependencies, call: ChatCall, context: CallContext, sink: ResponseSink) {
     this.#dependencies = dependencies
     this.#call = call
     this.#context = context
     this.#sink = sink
+    this.#bytesMax = (dependencies.bounds ?? defaultBounds).streamBytesMax
   }
 
   /** The client has seen nothing of this attempt. */
@@ -122,6 +126,8 @@ class StreamSession implements ExchangeReceiver {
       return
     }
     if (this.#stream.delivery.isOver) return
+    this.#receivedBytes += chunk.length
+    if (this.#receivedBytes > this.#bytesMax) throw protocolFailure('response_too_large')
     this.#chunks.push(chunk)
     if (this.#chunks.length === 1) queueMicrotask(this.#read)
   }
@@ -194,7 +200,7 @@ class StreamSession implements ExchangeReceiver {
   async #refuse(): Promise<never> {
     const face = findChatFace(this.#dependencies, this.#call)
     const collected = await (this.#collector ?? new ResponseCollector()).take()
-    const { bytes } = requireSuccess(collected, (head, body) => face.readError(head, body))
+    const { bytes } = requireSuccess(collected, this.#dependencies.client.readError)
     const body = parseJson(bytes)
     // Front servers send the provider's error with status 200 (field lesson A16).
     const error = isJsonObject(body) ? face.findError(body) : undefined

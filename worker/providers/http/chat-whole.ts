@@ -5,6 +5,7 @@ import type { CallContext, ChatCall, ResponseSink } from '../types.ts'
 import { contentFailure } from './call-failure.ts'
 import {
   type ChatDependencies,
+  defaultBounds,
   describeChatCall,
   listStops,
   openChatReader,
@@ -14,12 +15,6 @@ import {
 import { reportCallFailure } from './failure-report.ts'
 import { cutAtStop } from './large-answers.ts'
 import type { BufferedResponse } from './whole-response.ts'
-
-/**
- * Largest body of a chat's response: as much text as a response may have. Parsed JSON takes twenty times its size when it consists of
- * empty objects.
- */
-const CHAT_BYTES_MAX = 8 * 1024 * 1024
 
 /** Runs a chat and pushes all events of its response at once. Rejects with `GatewayError`; nothing was pushed then. */
 export async function completeChat(
@@ -32,7 +27,7 @@ export async function completeChat(
   const response = await dependencies.client.fetch(
     describeChatCall(dependencies, call, body, context),
     context,
-    CHAT_BYTES_MAX
+    (dependencies.bounds ?? defaultBounds).wholeBytesMax
   )
   const events = await readResponse(dependencies, call, context, response)
   const completer = dependencies.hooks.eventCompleter

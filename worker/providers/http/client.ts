@@ -9,7 +9,7 @@ import { CallFailure, contentFailure } from './call-failure.ts'
 import type { ProviderOrigin } from './connections.ts'
 import type { Credential } from './credential.ts'
 import { type ExchangeReceiver, type ExchangeRequest, type ExchangeTimeouts, runExchange } from './exchange.ts'
-import { reportCallFailure } from './failure-report.ts'
+import { reportCallFailure, reportCancelledCall } from './failure-report.ts'
 import type { BodyFallback } from './hooks.ts'
 import { type ReadError, requireSuccess } from './response-head.ts'
 import { ACCEPTED_ENCODINGS, type BufferedResponse, ResponseCollector, readJson } from './whole-response.ts'
@@ -70,6 +70,11 @@ export class ProviderClient {
     return this.#options.origin.timeouts
   }
 
+  /** Reads the error of an unsuccessful response. */
+  get readError(): ReadError {
+    return this.#options.readError
+  }
+
   /** The attempts of one call. */
   attempts(context: CallContext, operation: UpstreamOperation): Attempts {
     return new Attempts(this.#options, context, operation)
@@ -84,7 +89,8 @@ export class ProviderClient {
     attempt: Attempt,
     context: CallContext
   ): Promise<'ended' | 'cancelled'> {
-    const { dispatcher, origin, gate } = this.#options.origin
+    const { log, origin: connections } = this.#options
+    const { dispatcher, origin, gate } = connections
     const release = gate === undefined ? undefined : (gate.tryEnter() ?? (await gate.enter(context.signal)))
     if (context.signal.aborted) {
       release?.()
@@ -106,6 +112,8 @@ export class ProviderClient {
       signal: context.signal,
       onSettled(observation) {
         release?.()
+        if (observation.status === 'cancelled' && context.signal.aborted)
+          reportCancelledCall(log, context, call.operation)
         context.onUpstreamCall?.({ operation: call.operation, attempt: attempt.number, ...observation })
       }
     })

@@ -1,8 +1,10 @@
 // The connections to one origin of a provider, with TLS, proxy and bounds as configured (upstream contract, section 1.3).
 
-import type { LookupFunction } from 'node:net'
+import { isIP } from 'node:net'
 import { rootCertificates } from 'node:tls'
-import { type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
+import { buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
+import { type DestinationGuard, DestinationRefusedError } from '../egress/checked-lookup.ts'
+import { timeoutFailure } from './call-failure.ts'
 import type { ExchangeTimeouts } from './exchange.ts'
 import { createGate, type Gate } from './gate.ts'
 
@@ -30,6 +32,8 @@ export interface OriginOptions {
   connectionsMax: number
   /** Calls that may wait for a connection; absent where something else bounds the number of calls. */
   waitersMax?: number
+  /** What a call gets that waited too long for a connection: `gateway_overloaded` unless given. */
+  waitFailure?: 'provider_timeout'
   timeouts: {
     /**
      * Connecting, each gap while the request is written, each gap of a whole response, the wait for a connection, and the response's
@@ -43,8 +47,8 @@ export interface OriginOptions {
   }
   tls?: TlsOptions
   proxy?: ProxyOptions
-  /** Resolves the host where only some addresses are allowed. It has no effect behind a proxy, which resolves by itself. */
-  lookup?: LookupFunction
+  /** Checks the addresses of the host where only some are allowed. It has no effect behind a proxy, which resolves by itself. */
+  guard?: DestinationGuard | undefined
 }
 
 /** A set of connections to one origin. Its creator closes it. */
@@ -72,16 +76,13 @@ const KEEP_ALIVE_MS = 5_000
 
 /** Prepares the connections to an origin. None is opened before the first call. */
 export function openOrigin(options: OriginOptions): ProviderOrigin {
-  const { connectionsMax, waitersMax } = options
   const { callMs, chatHeadMs, streamIdleMs } = options.timeouts
   const sending = { connectMs: callMs, writeMs: callMs }
   const dispatcher = openPool(options)
   return {
     dispatcher,
     origin: options.origin,
-    ...(waitersMax === undefined
-      ? {}
-      : { gate: createGate({ slotsMax: connectionsMax, waitersMax, waitMsMax: callMs }) }),
+    ...openGate(options),
     timeouts: {
       call: { ...sending, headMs: callMs, idleMs: callMs },
       chat: { ...sending, headMs: chatHeadMs, idleMs: callMs },
@@ -94,9 +95,29 @@ export function openOrigin(options: OriginOptions): ProviderOrigin {
   }
 }
 
-function openPool({ origin, tls = {}, connectionsMax, timeouts, proxy = {}, lookup }: OriginOptions): Dispatcher {
+function openGate({ connectionsMax, waitersMax, waitFailure, timeouts }: OriginOptions): { gate?: Gate } {
+  if (waitersMax === undefined) return {}
+  const { callMs } = timeouts
+  const gateOptions = { slotsMax: connectionsMax, waitersMax, waitMsMax: callMs }
+  if (waitFailure === undefined) return { gate: createGate(gateOptions) }
+  return { gate: createGate(gateOptions, () => timeoutFailure('waiting for a connection', callMs)) }
+}
+
+/** A connector that also checks a host that is an address: no lookup sees it. */
+function createGuardedConnector(
+  connect: buildConnector.BuildOptions,
+  { lookup, isAllowed }: DestinationGuard
+): buildConnector.connector {
+  const dial = buildConnector({ ...connect, lookup, allowH2: false })
+  return (options, callback) => {
+    if (isIP(options.hostname) === 0 || isAllowed(options.hostname)) dial(options, callback)
+    else queueMicrotask(() => callback(new DestinationRefusedError('The address of the host is not allowed.'), null))
+  }
+}
+
+function openPool({ origin, tls = {}, connectionsMax, timeouts, proxy = {}, guard }: OriginOptions): Dispatcher {
   const timeoutMs = timeouts.callMs
-  const connect = { ...tls, timeout: timeoutMs, ...(lookup === undefined ? {} : { lookup }) }
+  const connect = { ...tls, timeout: timeoutMs }
   const options = {
     connections: connectionsMax,
     pipelining: 1,
@@ -104,7 +125,7 @@ function openPool({ origin, tls = {}, connectionsMax, timeouts, proxy = {}, look
     keepAliveTimeout: KEEP_ALIVE_MS,
     // Without it the time that a server announces would be used, even when it is longer.
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
-    connect
+    connect: guard === undefined ? connect : createGuardedConnector(connect, guard)
   }
   const proxyUrl = origin.startsWith('https:') ? proxy.httpsProxy : proxy.httpProxy
   if (proxyUrl === undefined) return new Pool(origin, options)

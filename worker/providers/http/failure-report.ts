@@ -2,6 +2,7 @@
 
 import type { Logger } from '../../../shared/logging.ts'
 import type { CallContext, UpstreamOperation } from '../types.ts'
+import { abortError } from './abort.ts'
 import { type CallFailure, describeCause } from './call-failure.ts'
 
 /** Statuses of invalid requests, which the client has to correct and not the operator. */
@@ -27,6 +28,7 @@ export function reportCallFailure(
       status: status ?? undefined,
       error_type: errorType,
       code: error.code,
+      reason_id: findReasonId(failure),
       // A status has no other cause than itself.
       cause: status === null ? describeCause(error) : undefined
     },
@@ -34,8 +36,39 @@ export function reportCallFailure(
   )
 }
 
-/** The contracts name no level. The request for the list of models has no part of a client's: its 404 is a wrong address. */
-function isFaultOfClient({ status, outcome, error }: CallFailure, operation: UpstreamOperation): boolean {
+/** Writes the line `upstream_call_cancelled`: the exchange ended because its request did, for the reason that the line names. */
+export function reportCancelledCall(
+  log: Logger,
+  { requestId, signal }: Pick<CallContext, 'requestId' | 'signal'>,
+  operation: UpstreamOperation
+): void {
+  log.info(
+    { event: 'upstream_call_cancelled', request_id: requestId, operation, reason_id: abortError(signal).code },
+    'The upstream call was cancelled'
+  )
+}
+
+/** The stable id of a failure of the transport or of an unusable response (bridge contract, section 8.7). */
+function findReasonId({ outcome, error }: CallFailure): string | undefined {
+  if (error.code === 'destination_mismatch') return error.code
+  switch (outcome) {
+    case 'timeout':
+      return outcome
+    case 'connect_error':
+    case 'tls_error':
+      return 'connection_error'
+    case 'protocol_error':
+      return typeof error.cause === 'string' ? error.cause : undefined
+    case undefined:
+      return undefined
+  }
+}
+
+/**
+ * The contracts name no level. The status that the client gets decides: a provider's 404 that is hidden from the client is the operator's
+ * to correct. The request for the list of models has no part of a client's: its 404 is a wrong address.
+ */
+function isFaultOfClient({ outcome, error }: CallFailure, operation: UpstreamOperation): boolean {
   if (operation === 'models' || outcome !== undefined) return false
-  return CLIENT_FAULT_STATUSES.includes(status ?? error.status)
+  return CLIENT_FAULT_STATUSES.includes(error.status)
 }

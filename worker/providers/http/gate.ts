@@ -11,15 +11,19 @@ export interface Gate {
   tryEnter(): (() => void) | undefined
   /**
    * Waits for a slot, first come first served, and resolves with the function that gives it back; a waiter has a weight of 1 unless
-   * given. Rejects with `gateway_overloaded` when the queue is full or the wait too long, and the signal's error when it is aborted.
+   * given. Rejects with `gateway_overloaded` when the queue is full or the wait too long, unless the gate has another error for
+   * that, and the signal's error when it is aborted.
    */
   enter(signal: CancelSignal, weight?: number): Promise<() => void>
   readonly active: number
   readonly waiting: number
 }
 
-/** Creates a gate whose slots are all free. */
-export function createGate(options: SemaphoreOptions): Gate {
+/**
+ * Creates a gate whose slots are all free.
+ * @param expire makes the error of a wait that was too long; `gateway_overloaded` unless given.
+ */
+export function createGate(options: SemaphoreOptions, expire: () => Error = overloaded): Gate {
   const semaphore = createSemaphore(options)
 
   function tryEnter(): (() => void) | undefined {
@@ -43,7 +47,7 @@ export function createGate(options: SemaphoreOptions): Gate {
       const leaveQueue = semaphore.wait(isGranted => {
         signal.removeEventListener('abort', onAbort)
         if (isGranted) resolve(createRelease())
-        else reject(overloaded())
+        else reject(expire())
       }, weight)
       function onAbort(): void {
         leaveQueue?.()

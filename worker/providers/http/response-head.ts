@@ -1,6 +1,6 @@
 // Decides from the head of a response whether it is a success.
 
-import type { GatewayError } from '../../normalized/index.ts'
+import { GatewayError } from '../../normalized/index.ts'
 import type { ResponseHead } from '../../protocols/face.ts'
 import { readRetryAfter } from '../../protocols/shared/response-header.ts'
 import { CallFailure } from './call-failure.ts'
@@ -8,6 +8,14 @@ import type { BufferedResponse } from './whole-response.ts'
 
 /** Reads the error of an unsuccessful response: `readError` of the provider's face. */
 export type ReadError = (head: ResponseHead, body: Uint8Array) => GatewayError
+
+/** Reads a redirect as `destination_mismatch`: it is never followed (bridge contract, section 8.6). */
+export function refuseRedirects(readError: ReadError): ReadError {
+  return (head, body) =>
+    head.status >= 300 && head.status < 400
+      ? new GatewayError('destination_mismatch', { cause: `redirect with status ${head.status}` })
+      : readError(head, body)
+}
 
 /** Returns a response with status 200 as it is. Raises `CallFailure` for every other status (upstream contract, section 9). */
 export function requireSuccess(response: BufferedResponse, readError: ReadError): BufferedResponse {

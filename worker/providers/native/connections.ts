@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import type { Settings } from '../../../shared/settings.ts'
-import { type AddressPolicy, createCheckedLookup } from '../egress/checked-lookup.ts'
+import type { DestinationGuard } from '../egress/checked-lookup.ts'
 import { openOrigin, type ProviderOrigin, type TlsOptions } from '../http/connections.ts'
 import { type NativeEndpoints, resolveEndpoints } from './endpoints.ts'
 
@@ -48,16 +48,12 @@ export interface NativeConnectionsOptions {
   settings: ConnectionSettings
   /** The API base, already checked as a URL. */
   baseUrl: string
-  /** Which addresses the API may have; absent where private hosts are legitimate. A proxy resolves by itself. */
-  addressPolicy?: AddressPolicy | undefined
+  /** Checks the addresses of the API; absent where private hosts are legitimate. A proxy resolves by itself. */
+  guard?: DestinationGuard | undefined
 }
 
 /** Prepares the connections; none is opened before the first call. Raises `TransportConfigurationError` for unreadable TLS files. */
-export function openNativeConnections({
-  settings,
-  baseUrl,
-  addressPolicy
-}: NativeConnectionsOptions): NativeConnections {
+export function openNativeConnections({ settings, baseUrl, guard }: NativeConnectionsOptions): NativeConnections {
   const { upstream, proxy } = settings
   const endpoints = resolveEndpoints(baseUrl, upstream.authUrl)
   const trust = readTrust(upstream)
@@ -73,7 +69,7 @@ export function openNativeConnections({
     ...common,
     origin: endpoints.apiOrigin,
     tls: { ...trust, ...readClientCertificate(upstream) },
-    ...(addressPolicy === undefined ? {} : { lookup: createCheckedLookup(addressPolicy) })
+    guard
   }
   const connectionsMax = upstream.maxConnections ?? API_CONNECTIONS_MAX_DEFAULT
   const api = openOrigin({ ...toApi, connectionsMax, waitersMax: API_WAITERS_MAX })

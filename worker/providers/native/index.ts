@@ -1,14 +1,22 @@
 // The provider kind `native`: its options and its executors for every credential.
 
+import type { ProviderProfile } from '../../../shared/profile.ts'
 import { listSecretTexts } from '../../../shared/settings/effective.ts'
 import { settingsTable } from '../../../shared/settings/table.ts'
 import type { Settings } from '../../../shared/settings.ts'
 import type { MediaKind } from '../../protocols/native/media-types.ts'
 import { findProviderFace } from '../../protocols/registry.ts'
-import type { AddressPolicy } from '../egress/checked-lookup.ts'
+import {
+  type AddressPolicy,
+  createDestinationGuard,
+  type DestinationGuard,
+  type ResolveHost
+} from '../egress/checked-lookup.ts'
 import { createGuardedDownload, type DownloadDependencies } from '../egress/guarded-download.ts'
 import { createGate } from '../http/gate.ts'
+import { type ReadError, refuseRedirects } from '../http/response-head.ts'
 import type { ExecutorDependencies, ProviderKindRegistration } from '../provider-kind.ts'
+import { createSingleExecutorPool } from '../single-executor-pool.ts'
 import type { ExecutorPool } from '../types.ts'
 import { createUploadCache } from './attachments/upload-cache.ts'
 import { type NativeConnections, openNativeConnections } from './connections.ts'
@@ -22,8 +30,10 @@ export { TransportConfigurationError } from './connections.ts'
 export { readNativeOptions } from './options.ts'
 
 export interface NativeKindOptions {
-  /** Which addresses the API may have: for profiles from a file. Without one, private hosts are legitimate. */
+  /** Which addresses the API may have. Only tests give it: a profile of a file decides, and the settings allow private hosts. */
   addressPolicy?: AddressPolicy
+  /** Replaces how the API's host is resolved where its addresses are checked. Only tests do. */
+  resolve?: ResolveHost
   /** Replaces how clients' URLs are fetched. Only tests do: the product has no setting for it. */
   downloadDependencies?: Omit<DownloadDependencies, 'userAgent'>
 }
@@ -34,7 +44,7 @@ export const nativeKind: ProviderKindRegistration = createNativeKind()
 export function createNativeKind(options: NativeKindOptions = {}): ProviderKindRegistration {
   return {
     readOptions: (profile, settings) => readNativeOptions(settings, profile.baseUrl),
-    createPool: ({ baseUrl }, dependencies) => createPool(baseUrl, dependencies, options)
+    createPool: (profile, dependencies) => createPool(profile, dependencies, options)
   }
 }
 
@@ -45,10 +55,28 @@ const UPLOADS_REMEMBERED_MAX = 1000
 const UPLOADS_AT_ONCE_MAX = 8
 const UPLOAD_WAITERS_MAX = 256
 
-function createPool(baseUrl: string, dependencies: ExecutorDependencies, options: NativeKindOptions): ExecutorPool {
-  const { settings, log, now } = dependencies
+function createPool(
+  profile: ProviderProfile,
+  dependencies: ExecutorDependencies,
+  options: NativeKindOptions
+): ExecutorPool {
+  const { baseUrl } = profile
+  const { settings, log, now, origin } = dependencies
   const shared = createShared(baseUrl, dependencies, options)
-  const open = () => openNativeConnections({ settings, baseUrl, addressPolicy: options.addressPolicy })
+  const guard = createGuard(profile, origin, options)
+  const open = () => openNativeConnections({ settings, baseUrl, guard })
+  if (origin === 'file') {
+    // No client brings a credential for a profile of a file (bridge contract, section 7.2).
+    return createSingleExecutorPool(
+      createNativeExecutor({
+        shared,
+        connections: open(),
+        ownsConnections: true,
+        credential: readProfileCredential(dependencies),
+        identity: 'server'
+      })
+    )
+  }
   // The credentials of clients share connections of their own: none needs a handshake for each credential, and they cannot use up
   // the connections of the server's credential.
   let clientConnections: NativeConnections | undefined
@@ -80,12 +108,22 @@ function createPool(baseUrl: string, dependencies: ExecutorDependencies, options
   })
 }
 
+function createGuard(
+  { allowLoopback }: ProviderProfile,
+  origin: ExecutorDependencies['origin'],
+  { addressPolicy, resolve }: NativeKindOptions
+): DestinationGuard | undefined {
+  const ofProfile = allowLoopback ? 'loopback' : 'public'
+  const policy = addressPolicy ?? (origin === 'file' ? ofProfile : undefined)
+  return policy === undefined ? undefined : createDestinationGuard(policy, resolve)
+}
+
 function createShared(
   baseUrl: string,
   dependencies: ExecutorDependencies,
   { downloadDependencies }: NativeKindOptions
 ): SharedDependencies {
-  const { settings, faces, now } = dependencies
+  const { settings, faces, now, origin } = dependencies
   const userAgent = `llm-gateway/${dependencies.version}`
   const uploads = {
     slotsMax: UPLOADS_AT_ONCE_MAX,
@@ -94,17 +132,25 @@ function createShared(
   }
   // Only chat has a contract for each API mode.
   const face = findProviderFace(faces, { providerKind: 'native', apiMode: 'v1' })
+  const readError: ReadError = (head, body) => face.readError(head, body)
   return {
     ...dependencies,
     userAgent,
     faceOptions: readNativeOptions(settings, baseUrl),
-    readError: (head, body) => face.readError(head, body),
+    // The settings may name an upstream behind anything; a profile of a file names its one destination (bridge contract, section 8.6).
+    readError: origin === 'file' ? refuseRedirects(readError) : readError,
     download: createGuardedDownload({ ...downloadDependencies, userAgent }),
     uploads: createUploadCache<MediaKind>({ entriesMax: UPLOADS_REMEMBERED_MAX, now }),
     uploadGates: { bytes: createGate(uploads), url: createGate(uploads) },
     parallelOption: createParallelOptionFallback(dependencies),
     secrets: listSecretTexts(settings)
   }
+}
+
+/** A profile of a file has its own authorization key, or none; the settings only give the scope (bridge contract, section 7.2). */
+function readProfileCredential({ credential, settings }: ExecutorDependencies): NativeCredential {
+  if (credential === undefined) return { type: 'fixed', accessToken: null }
+  return { type: 'oauth', credentials: credential, scope: settings.upstream.scope }
 }
 
 /** Which of the server's credentials is used: OAuth before user and password before a ready token before none (2.3). */

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createEmulator } from '../../../../ops/emulator/server.ts'
-import { createCheckedLookup, type createPinnedLookup } from '../../../../worker/providers/egress/checked-lookup.ts'
+import { createDestinationGuard, type createPinnedLookup } from '../../../../worker/providers/egress/checked-lookup.ts'
 import { chatCall, contextOf, emulatorEnv, startPool } from '../support/native.ts'
 import { rejection } from '../support/rejection.ts'
 
@@ -13,7 +13,7 @@ function ask(lookup: ReturnType<typeof createPinnedLookup>, all: boolean): Promi
 }
 
 t.test('a host is resolved only when the policy allows all of its addresses', async t => {
-  const resolve = (...addresses: string[]) => createCheckedLookup('public', async () => addresses)
+  const resolve = (...addresses: string[]) => createDestinationGuard('public', async () => addresses).lookup
   t.same(await ask(resolve('8.8.8.8', '2606:4700::1'), true), [
     { address: '8.8.8.8', family: 4 },
     { address: '2606:4700::1', family: 6 }
@@ -22,26 +22,36 @@ t.test('a host is resolved only when the policy allows all of its addresses', as
   for (const addresses of [[], ['10.0.0.1'], ['8.8.8.8', '127.0.0.1']]) {
     t.match(await rejection(ask(resolve(...addresses), true)), { code: 'DESTINATION_REFUSED' })
   }
-  t.same(
-    await ask(
-      createCheckedLookup('loopback', async () => ['127.0.0.1']),
-      false
-    ),
-    ['127.0.0.1', 4]
-  )
-  t.match(
-    await rejection(
-      ask(
-        createCheckedLookup('loopback', async () => ['8.8.8.8']),
-        false
-      )
-    ),
-    {
-      code: 'DESTINATION_REFUSED'
-    }
-  )
-  const failing = createCheckedLookup('public', () => Promise.reject(new Error('ENOTFOUND')))
+  const loopback = (...addresses: string[]) => createDestinationGuard('loopback', async () => addresses).lookup
+  t.same(await ask(loopback('127.0.0.1'), false), ['127.0.0.1', 4])
+  t.match(await rejection(ask(loopback('8.8.8.8'), false)), { code: 'DESTINATION_REFUSED' })
+  const failing = createDestinationGuard('public', () => Promise.reject(new Error('ENOTFOUND'))).lookup
   t.match(await rejection(ask(failing, true)), { code: 'DESTINATION_REFUSED' })
+})
+
+t.test('an embedded address is as public as the address inside of it', async t => {
+  const { isAllowed } = createDestinationGuard('public')
+  for (const address of ['8.8.8.8', '::ffff:8.8.8.8', '64:ff9b::808:808']) t.equal(isAllowed(address), true, address)
+  for (const address of ['::ffff:10.0.0.1', '64:ff9b::7f00:1', '64:ff9b:1::808:808', '::808:808', '2002:808:808::']) {
+    t.equal(isAllowed(address), false, address)
+  }
+  const loopback = createDestinationGuard('loopback')
+  for (const address of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1']) {
+    t.equal(loopback.isAllowed(address), true, address)
+  }
+  for (const address of ['8.8.8.8', '0.0.0.0', '::', '::2', '64:ff9b::808:808']) {
+    t.equal(loopback.isAllowed(address), false, address)
+  }
+})
+
+t.test('localhost is resolved by the system', async t => {
+  const found = await ask(createDestinationGuard('loopback').lookup, false).catch(() => undefined)
+  t.equal(found, undefined, 'another name is not')
+  const { lookup } = createDestinationGuard('loopback')
+  const addresses = await new Promise((resolve, reject) =>
+    lookup('localhost', { all: true }, (error, given) => (error === null ? resolve(given) : reject(error)))
+  )
+  t.match(addresses, [{ address: /^(127\.0\.0\.1|::1)$/ }])
 })
 
 t.test('an upstream on a refused address fails with a destination mismatch and is not retried', async t => {

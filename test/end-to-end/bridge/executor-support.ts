@@ -1,0 +1,144 @@
+// A complete worker in the test's process with the profiles of a file, so that a test can replace how names are resolved and look at the
+// log, and a provider on loopback that answers as the test says.
+
+import type { ServerResponse } from 'node:http'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import type { ModelAlias, ProviderProfile } from '../../../shared/profile.ts'
+import { Secret } from '../../../shared/secret.ts'
+import { parseSettings } from '../../../shared/settings.ts'
+import type { WorkerApp } from '../../../worker/app.ts'
+import { createLocalControlChannel } from '../../../worker/control/control-channel.ts'
+import { providerFaces } from '../../../worker/protocols/registry.ts'
+import { createChatCompatibleKind } from '../../../worker/providers/compatible/chat.ts'
+import type { CompatibleKindOptions } from '../../../worker/providers/compatible/kind.ts'
+import { providerKinds } from '../../../worker/providers/registry.ts'
+import { startWorker, workerOptions } from '../../support/worker-app.ts'
+
+/** Every feature that a chat can be declared with. */
+const features = [
+  'roles',
+  'ordered_content_parts',
+  'text',
+  'image_references',
+  'generation_controls',
+  'function_tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'tool_results',
+  'json_schema_output',
+  'stream_deltas',
+  'stream_terminal_events',
+  'stop_reason',
+  'usage',
+  'model_identity',
+  'request_error_classes',
+  'cancellation',
+  'context_token_limits'
+]
+
+/** An alias that declares everything. */
+export function aliasOf(publicAlias: string, upstreamModel: string): ModelAlias {
+  return {
+    publicAlias,
+    upstreamModel,
+    capabilityProfile: 'test-v1',
+    capabilities: { features, limits: { contextWindow: 32_768, maxOutputTokens: 4096 } },
+    supportStatus: 'technical_preview',
+    enabled: true,
+    deprecated: false
+  }
+}
+
+/** A profile of the kind `chat_compatible` on loopback, unless `more` says otherwise. */
+export function chatProfile(
+  profileId: string,
+  baseUrl: string,
+  aliases: Record<string, string>,
+  more: Partial<ProviderProfile> = {}
+): ProviderProfile {
+  return {
+    profileId,
+    providerKind: 'chat_compatible',
+    baseUrl,
+    networkPolicyRef: 'loopback-development',
+    tlsPolicyRef: 'system-default',
+    allowLoopback: true,
+    models: Object.entries(aliases).map(([alias, model]) => aliasOf(alias, model)),
+    ...more
+  }
+}
+
+export interface BridgeOptions {
+  profiles: readonly ProviderProfile[]
+  /** By profile id; a profile without one is keyless. */
+  credentials?: Record<string, string>
+  env?: Record<string, string>
+  kind?: CompatibleKindOptions
+}
+
+export interface StartedBridge {
+  app: WorkerApp
+  url: string
+  /** Every line that was logged, parsed. */
+  lines: Array<Record<string, unknown>>
+}
+
+/** Starts a worker with the profiles of a file; it closes with the test. */
+export async function startBridge(t: Test, options: BridgeOptions): Promise<StartedBridge> {
+  const { profiles, credentials = {}, env = {}, kind = {} } = options
+  const settings = parseSettings(env)
+  const lines: StartedBridge['lines'] = []
+  const { app, url } = await startWorker(
+    t,
+    {
+      ...workerOptions(settings),
+      profiles: { schemaVersion: 'gateway.provider-profiles.v3', origin: 'file', profiles },
+      credentials: Object.fromEntries(Object.entries(credentials).map(([id, text]) => [id, new Secret(text)])),
+      control: createLocalControlChannel(settings, { profiles }),
+      log: pino({ level: 'info' }, { write: (text: string) => void lines.push(JSON.parse(text)) })
+    },
+    { faces: providerFaces, kinds: { ...providerKinds, chat_compatible: createChatCompatibleKind(kind) } }
+  )
+  return { app, url, lines }
+}
+
+/** A whole answer on the wire of chat completions. */
+export function chatAnswer(content: string): object {
+  return {
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1_700_000_000,
+    model: 'upstream-id',
+    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 }
+  }
+}
+
+/** One chunk of a streamed answer. */
+export function chunkOf(delta: object, finishReason: string | null = null): object {
+  return {
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1_700_000_000,
+    model: 'upstream-id',
+    choices: [{ index: 0, delta, finish_reason: finishReason }]
+  }
+}
+
+/** Begins a stream and writes these chunks. */
+export function beginStream(response: ServerResponse, ...chunks: object[]): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  writeChunks(response, ...chunks)
+}
+
+export function writeChunks(response: ServerResponse, ...chunks: object[]): void {
+  response.write(chunks.map(chunk => `data: ${JSON.stringify(chunk)}\n\n`).join(''))
+}
+
+/** Writes the terminal chunk, the usage and the end of a stream. */
+export function endStream(response: ServerResponse): void {
+  const usage = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 }
+  writeChunks(response, chunkOf({}, 'stop'), { ...chunkOf({}), choices: [], usage })
+  response.end('data: [DONE]\n\n')
+}

@@ -1,0 +1,113 @@
+// A provider kind whose calls are a face and a header with the profile's credential: one executor per profile, one attempt per call,
+// and nothing of the client in its headers (bridge contract, sections 8.2, 8.3 and 8.6).
+
+import type { ProviderProfile } from '../../../shared/profile.ts'
+import type { Secret } from '../../../shared/secret.ts'
+import { listSecretTexts } from '../../../shared/settings/effective.ts'
+import { findProviderFace } from '../../protocols/registry.ts'
+import { createDestinationGuard, type ResolveHost } from '../egress/checked-lookup.ts'
+import { ProviderClient } from '../http/client.ts'
+import { openOrigin, type ProviderOrigin } from '../http/connections.ts'
+import { type CredentialHeader, createFixedCredential } from '../http/credential.ts'
+import { createHttpExecutor } from '../http/executor.ts'
+import { createErrorRedaction } from '../http/redaction.ts'
+import { refuseRedirects } from '../http/response-head.ts'
+import type { RetryPolicy } from '../http/retry.ts'
+import type { ExecutorDependencies, ProviderKindRegistration } from '../provider-kind.ts'
+import { createSingleExecutorPool } from '../single-executor-pool.ts'
+import type { Executor } from '../types.ts'
+import { type CompatibleLimits, compatibleLimits } from './limits.ts'
+
+/** What makes one kind of such a provider. */
+export interface CompatibleKind {
+  providerKind: ProviderProfile['providerKind']
+  /** The header that carries the credential of a profile. */
+  writeCredential(credential: Secret): CredentialHeader
+  /** The options of the kind's face, from the base URL in canonical form: plain data. */
+  readOptions(baseUrl: string): unknown
+}
+
+/** Replaces bounds and surroundings. Only tests do: the product has no setting for them. */
+export interface CompatibleKindOptions {
+  limits?: Partial<CompatibleLimits>
+  /** All addresses of a host. */
+  resolve?: ResolveHost
+  /** Further certificate authorities, as PEM text. */
+  ca?: string
+}
+
+/** Creates the registration of a kind. */
+export function createCompatibleKind(
+  kind: CompatibleKind,
+  options: CompatibleKindOptions = {}
+): ProviderKindRegistration {
+  return {
+    readOptions: ({ baseUrl }) => kind.readOptions(baseUrl),
+    createPool: (profile, dependencies) =>
+      createSingleExecutorPool(createExecutor(kind, profile, dependencies, options))
+  }
+}
+
+/** A call has one attempt: a repeated one could run twice, and the client decides about that. */
+const NO_RETRIES: RetryPolicy = { retriesMax: 0, backoffSeconds: 0, statuses: [] }
+
+function createExecutor(
+  { providerKind, writeCredential, readOptions }: CompatibleKind,
+  profile: ProviderProfile,
+  dependencies: ExecutorDependencies,
+  options: CompatibleKindOptions
+): Executor {
+  const { settings, credential, faces, version } = dependencies
+  const limits = { ...compatibleLimits, ...options.limits }
+  // Each executor knows its own credential: what one provider repeats of it is masked, and no other profile has it.
+  const secrets = [...listSecretTexts(settings), ...(credential === undefined ? [] : [credential.reveal()])]
+  const redaction = createErrorRedaction(() => secrets)
+  const log = redaction.protect(dependencies.log)
+  const lifetime = new AbortController()
+  const connections = openConnections(profile, limits, options)
+  // These kinds have one contract in both API modes.
+  const face = findProviderFace(faces, { providerKind, apiMode: 'v1' })
+  const client = new ProviderClient({
+    origin: connections,
+    credentials: createFixedCredential(credential === undefined ? undefined : writeCredential(credential)),
+    readError: refuseRedirects((head, body) => face.readError(head, body)),
+    retryPolicy: NO_RETRIES,
+    userAgent: `llm-gateway/${version}`,
+    sendsRequestHeaders: false,
+    lifetime: lifetime.signal,
+    log,
+    now: dependencies.now,
+    random: dependencies.random
+  })
+  return createHttpExecutor({
+    providerKind,
+    faces,
+    faceOptions: readOptions(profile.baseUrl),
+    client,
+    hooks: {},
+    redaction,
+    largeAnswers: dependencies.largeAnswers,
+    lifetime,
+    connections,
+    log,
+    bounds: limits,
+    logsPayloads: settings.mode === 'DEV'
+  })
+}
+
+function openConnections(
+  { baseUrl, allowLoopback }: ProviderProfile,
+  { connectionsMax, waitersMax, phaseMs }: CompatibleLimits,
+  { resolve, ca }: CompatibleKindOptions
+): ProviderOrigin {
+  return openOrigin({
+    origin: new URL(baseUrl).origin,
+    connectionsMax,
+    waitersMax,
+    waitFailure: 'provider_timeout',
+    timeouts: { callMs: phaseMs, chatHeadMs: phaseMs, streamIdleMs: phaseMs },
+    // Explicit, so that no environment variable switches verification off. There is no proxy: none of these calls may take one.
+    tls: { rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) },
+    guard: createDestinationGuard(allowLoopback ? 'loopback' : 'public', resolve)
+  })
+}
