@@ -45,6 +45,8 @@ export interface Family {
   name: 'completions' | 'responses' | 'messages' | 'content'
   /** The members that declare the weather tool and another one. */
   tools: object
+  /** The members without which the protocol does not show reasoning. */
+  showsReasoning?: object
   path(question: Question): string
   body(question: Question): object
   read(response: HttpResponse): Outcome
@@ -242,9 +244,8 @@ function readMessage({ content, stop_reason: finish, model, usage }: Loose): Out
     calls: uses.map(({ id, name, input }: Loose) => ({ id, name, arguments: input })),
     finish,
     model,
-    // The cached tokens stand beside the others in this protocol.
     usage: {
-      input: usage.input_tokens + (usage.cache_read_input_tokens ?? 0),
+      input: usage.input_tokens,
       output: usage.output_tokens,
       cached: usage.cache_read_input_tokens ?? 0
     }
@@ -260,6 +261,7 @@ const content: Family = {
   tools: {
     tools: [{ functionDeclarations: names.map(name => ({ name, description, parametersJsonSchema: parameters })) }]
   },
+  showsReasoning: { generationConfig: { thinkingConfig: { includeThoughts: true } } },
   path: ({ model, isStream }) =>
     `/v1beta/models/${model}:${isStream === true ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
   body: ({ prompt, more }) => ({ contents: [{ role: 'user', parts: [{ text: prompt }] }], ...more }),
