@@ -252,8 +252,10 @@ function readMessage({ content, stop_reason: finish, model, usage }: Loose): Out
   }
 }
 
-function readMessagesError({ error: { message, type, code, details, param } }: Loose): Failure {
-  return { message, type, code: code ?? details?.error_code ?? null, param: param ?? details?.param ?? null }
+function readMessagesError({ error: { message, type, code, details } }: Loose): Failure {
+  // The envelope of this protocol has no member for the field; the message begins with its path.
+  const path = /^((?:\w+\.)*\w+): /.exec(message)?.[1]?.replaceAll(/\.(\d+)/g, '[$1]')
+  return { message, type, code: code ?? details?.error_code ?? null, param: path ?? null }
 }
 
 const content: Family = {
