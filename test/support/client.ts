@@ -69,7 +69,8 @@ function describe(response: Response, text: string): HttpResponse {
 export function readFrames(text: string): any[] {
   return text
     .split('\n\n')
-    .filter(frame => frame !== '')
+    // A comment keeps the connection open while nothing is sent.
+    .filter(frame => frame !== '' && !/^(:[^\n]*\n?)+$/.test(frame))
     .map(frame => {
       const data = frame
         .split('\n')
