@@ -252,7 +252,13 @@ function readMessage({ content, stop_reason: finish, model, usage }: Loose): Out
 }
 
 function readMessagesError({ error: { message, type, code, details, param } }: Loose): Failure {
-  return { message, type, code: code ?? details?.error_code ?? null, param: param ?? details?.param ?? null }
+  return { message, type, code: code ?? details?.error_code ?? null, param: param ?? readPath(message) }
+}
+
+/** The envelope has no member for the field: its path stands before the message, with dots around the numbers. */
+function readPath(message: string): string | null {
+  const path = /^([\w.]+): /.exec(message)?.[1]
+  return path?.replaceAll(/\.(\d+)/g, '[$1]') ?? null
 }
 
 const content: Family = {
