@@ -4,7 +4,6 @@
 import type { ProviderAcceptance } from '../../../normalized/index.ts'
 
 export const chatCompatibleAcceptance: ProviderAcceptance = Object.freeze({
-  unexpressed: 'refused',
   features: Object.freeze({
     topK: 'refused',
     seed: 'sent',
@@ -18,5 +17,6 @@ export const chatCompatibleAcceptance: ProviderAcceptance = Object.freeze({
     hostedTools: 'refused',
     images: 'sent',
     files: 'refused'
-  })
+  }),
+  unexpressed: 'refused'
 })
