@@ -1,6 +1,10 @@
 // Brings an upstream base URL into its canonical form, or rejects it (bridge contract, section 4.4, stage A).
 import { isIPv4 } from 'node:net'
 
+/** Bounds of the domain name system, in characters of the ASCII form (RFC 1035). */
+const NAME_LENGTH_MAX = 253
+const LABEL_LENGTH_MAX = 63
+
 /**
  * Checks the raw text of a base URL and returns the canonical spelling: lower-case scheme and host, no default port, no trailing
  * slash and no trailing dot of the host. Returns undefined when the text breaks a rule; the caller writes the error message, which
@@ -16,9 +20,20 @@ export function canonicalDestination(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined
   const url = new URL(text)
   const host = url.hostname.replace(/\.$/, '')
-  if (host === '') return undefined
+  if (!isIPv6Literal(host) && !isHostName(host)) return undefined
   const port = url.port === '' ? '' : `:${url.port}`
   return `${url.protocol}//${host}${port}${url.pathname.replace(/\/+$/, '')}`
+}
+
+/** The URL parser accepts empty and overlong labels, which no name server can resolve. */
+function isHostName(host: string): boolean {
+  return (
+    host.length <= NAME_LENGTH_MAX && host.split('.').every(label => label !== '' && label.length <= LABEL_LENGTH_MAX)
+  )
+}
+
+function isIPv6Literal(host: string): boolean {
+  return host.startsWith('[')
 }
 
 /** Whether a URL leads to this machine by its host: `localhost`, a name below it, or a loopback address. */
@@ -31,7 +46,7 @@ export function isLoopbackDestination(url: string): boolean {
 function hasControlCharacter(text: string): boolean {
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index)
-    if (code < 0x20 || code === 0x7f) return true
+    if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return true
   }
   return false
 }

@@ -11,6 +11,42 @@ export const PROFILE_SCHEMA_VERSIONS = [
 ] as const
 export type ProfileSchemaVersion = (typeof PROFILE_SCHEMA_VERSIONS)[number]
 
+/** Every feature that an alias may declare (bridge contract, 4.3). */
+export const FEATURE_NAMES = [
+  'roles',
+  'ordered_content_parts',
+  'text',
+  'image_references',
+  'generation_controls',
+  'function_tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'tool_results',
+  'json_schema_output',
+  'stream_deltas',
+  'stream_terminal_events',
+  'stop_reason',
+  'usage',
+  'model_identity',
+  'request_error_classes',
+  'cancellation',
+  'context_token_limits',
+  'count_tokens'
+] as const
+export type FeatureName = (typeof FEATURE_NAMES)[number]
+
+/** The features that every request requires (bridge contract, 7.4). */
+export const BASE_FEATURES: readonly FeatureName[] = [
+  'roles',
+  'ordered_content_parts',
+  'stop_reason',
+  'usage',
+  'model_identity',
+  'request_error_classes',
+  'cancellation',
+  'context_token_limits'
+]
+
 export interface ModelAlias {
   readonly publicAlias: string
   readonly upstreamModel: string
@@ -58,6 +94,11 @@ export interface ProfileSet {
 
 /** The credentials of a profile file, by profile id; a keyless profile has none. Read once by the supervisor. */
 export type ProfileCredentials = Readonly<Record<string, Secret>>
+
+/** An empty record to fill. It has no prototype, so that no profile id, such as `constructor`, finds an inherited member. */
+export function createCredentials(): Record<string, Secret> {
+  return Object.create(null)
+}
 
 /** Hash of one profile's content. Credential values are no part of a profile, so they never change it. */
 export function computeProfileRevision(profile: ProviderProfile): string {

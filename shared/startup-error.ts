@@ -32,18 +32,30 @@ export class StartupError extends Error {
   readonly [brand] = true
   readonly code: StartupErrorCode
   readonly details: readonly StartupErrorDetail[]
+  /**
+   * Where in a profile file the problem is: a line number, or a path of member names of the schema and list indices. It is written to
+   * stderr and is no part of a document.
+   */
+  readonly location: string | undefined
 
-  constructor(code: StartupErrorCode, message: string, details: readonly StartupErrorDetail[] = []) {
+  constructor(
+    code: StartupErrorCode,
+    message: string,
+    details: readonly StartupErrorDetail[] = [],
+    location: string | undefined = undefined
+  ) {
     super(message)
     this.name = 'StartupError'
     this.code = code
     this.details = details
+    this.location = location
   }
 
   /** One line for stderr. */
   get summary(): string {
     const explanations = this.details.map(detail => detail.explanation)
-    return `${this.code}: ${explanations.length === 0 ? this.message : explanations.join('; ')}`
+    const text = explanations.length === 0 ? this.message : explanations.join('; ')
+    return `${this.code}: ${text}${this.location === undefined ? '' : ` (${this.location})`}`
   }
 
   static is(value: unknown): value is StartupError {

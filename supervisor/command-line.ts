@@ -25,7 +25,7 @@ export const USAGE = `Usage: llm-gateway [options]
 Serves the OpenAI, Anthropic and Google GenAI client protocols in front of one upstream.
 
 Options:
-  --config <path>     provider profile file (also GATEWAY_CONFIG); this build refuses one
+  --config <path>     provider profile file, YAML or JSON (also GATEWAY_CONFIG)
   --inspect-config    check the configuration, print the result as JSON and exit
   --env-path <path>   read variables from this file instead of .env
   --env-file <path>   the same, but Node itself ends with 9 when there is no such file

@@ -4,10 +4,12 @@ import { once } from 'node:events'
 import { extname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { z } from 'zod'
+import type { ProfileSet } from '../shared/profile.ts'
 
 /** It listens within a fraction of a second; a machine that takes longer than this has another problem. */
 const START_TIMEOUT_MS = 20_000
 const CLOSE_TIMEOUT_MS = 3_000
+const HTTP_PORT = 80
 
 const listeningLine = z.object({
   event: z.literal('listening'),
@@ -16,8 +18,11 @@ const listeningLine = z.object({
   controlUrl: z.url().nullable()
 })
 
+/** The embedded upstream accepts any well-formed credentials. */
+export const DEMO_CREDENTIALS = Buffer.from('demo:demo').toString('base64')
+
 export interface DemoUpstream {
-  /** What points the gateway at it. Any well-formed credentials do. */
+  /** What points the gateway at it. */
   readonly variables: Readonly<Record<string, string>>
   readonly controlUrl: string | undefined
   /** Calls the listener when it ends without having been closed. */
@@ -25,11 +30,21 @@ export interface DemoUpstream {
   close(): Promise<void>
 }
 
+/**
+ * The port that the embedded upstream takes: that of the first loopback profile of a file, which was written before the upstream runs;
+ * otherwise any free one (0).
+ */
+export function chooseDemoPort({ origin, profiles }: ProfileSet): number {
+  const profile = origin === 'file' ? profiles.find(({ allowLoopback }) => allowLoopback) : undefined
+  if (profile === undefined) return 0
+  return Number(new URL(profile.baseUrl).port || HTTP_PORT)
+}
+
 /** Resolves when the embedded upstream listens. Rejects when it ends before, is too late, or `signal` aborts. */
-export async function startDemoUpstream(signal: AbortSignal): Promise<DemoUpstream> {
+export async function startDemoUpstream(port: number, signal: AbortSignal): Promise<DemoUpstream> {
   // The entry has the ending of this file: sources run as TypeScript, the packed artifact as JavaScript.
   const entry = join(import.meta.dirname, `../ops/emulator/main${extname(import.meta.filename)}`)
-  const child = spawn(process.execPath, [...process.execArgv, entry], {
+  const child = spawn(process.execPath, [...process.execArgv, entry, '--port', String(port)], {
     // It ends when this pipe does, however this process ends.
     stdio: ['pipe', 'pipe', 'inherit'],
     // In a process group of its own, so that the terminal's Ctrl-C lets running requests finish first.
@@ -43,7 +58,7 @@ export async function startDemoUpstream(signal: AbortSignal): Promise<DemoUpstre
       variables: {
         UPSTREAM_BASE_URL: baseUrl,
         UPSTREAM_AUTH_URL: authUrl,
-        UPSTREAM_CREDENTIALS: Buffer.from('demo:demo').toString('base64')
+        UPSTREAM_CREDENTIALS: DEMO_CREDENTIALS
       },
       controlUrl: controlUrl ?? undefined,
       onLost(listener) {

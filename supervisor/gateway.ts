@@ -10,7 +10,7 @@ import { isAuthRequired, type Settings } from '../shared/settings.ts'
 import { StartupError } from '../shared/startup-error.ts'
 import { startControl } from './control.ts'
 import { writeDemoBanner } from './demo-banner.ts'
-import { type DemoUpstream, startDemoUpstream } from './demo-upstream.ts'
+import { chooseDemoPort, type DemoUpstream, startDemoUpstream } from './demo-upstream.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
 import { exitCodeBeforeStart } from './lifecycle.ts'
 import { canSharePort, type PortReservation, reservePort } from './port-reservation.ts'
@@ -94,22 +94,23 @@ function crash(error: Error, owned: Owned, context: GatewayContext): never {
 async function preparePlan(sources: PlanSources, owned: Owned, signal: AbortSignal): Promise<RuntimePlan> {
   const plan = planRuntime(sources)
   if (!sources.options.isDemo) return plan
-  owned.demo = await startDemoUpstream(signal).catch(error => {
+  owned.demo = await startDemoUpstream(chooseDemoPort(plan.profiles), signal).catch(error => {
     throw new StartFailure('demo_upstream_failed', 'the embedded upstream did not start', error)
   })
   const isTerminal = process.stdout.isTTY === true
-  const demoVariables = {
+  const variables = {
     ...(plan.settings.upstream.model === undefined && { UPSTREAM_MODEL: 'GigaChat-2-Max' }),
     // A terminal is read by people, a file or a pipe by programs.
     ...(isTerminal && !plan.givenSettings.has('GATEWAY_LOG_FORMAT') && { GATEWAY_LOG_FORMAT: 'text' }),
     ...owned.demo.variables
   }
-  return planRuntime({ ...sources, demoVariables })
+  return planRuntime({ ...sources, demo: { variables, plan } })
 }
 
-function openLog({ settings }: RuntimePlan, { isDemo }: PlanSources['options']): RuntimeLog {
+function openLog({ settings, credentials }: RuntimePlan, { isDemo }: PlanSources['options']): RuntimeLog {
+  const knownSecrets = [...listSecretTexts(settings), ...Object.values(credentials).map(secret => secret.reveal())]
   try {
-    return createRuntimeLog({ settings, knownSecrets: listSecretTexts(settings), isQuiet: isDemo })
+    return createRuntimeLog({ settings, knownSecrets, isQuiet: isDemo })
   } catch (error) {
     throw new StartFailure('log_file_unusable', 'GATEWAY_LOG_FILENAME must name a file that can be written', error)
   }

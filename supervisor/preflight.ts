@@ -26,6 +26,8 @@ export function inspectConfiguration(sources: PlanSources): PreflightResult {
   } catch (error) {
     if (!StartupError.is(error)) throw error
     const output = `${JSON.stringify(createStartupErrorDocument(error))}\n`
-    return { exitCode: exitCodeBeforeStart({ kind: 'preflight-failed' }), output, warnings: [] }
+    // The document has no place for it, and only a person needs it.
+    const warnings = error.location === undefined ? [] : [`The problem is in the profile file: ${error.location}`]
+    return { exitCode: exitCodeBeforeStart({ kind: 'preflight-failed' }), output, warnings }
   }
 }

@@ -2,9 +2,15 @@
 // one that runs (field lesson N3).
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { createNativeProfileSet } from '../shared/native-profile.ts'
-import { computeConfigRevision, type ProfileCredentials, type ProfileSet } from '../shared/profile.ts'
+import { createNativeProfileSet, NATIVE_PROVIDER_KIND } from '../shared/native-profile.ts'
+import {
+  computeConfigRevision,
+  createCredentials,
+  type ProfileCredentials,
+  type ProfileSet
+} from '../shared/profile.ts'
 import { describeIgnoredLines, parseDotenv } from '../shared/settings/dotenv.ts'
+import { describeUnknownName } from '../shared/settings/resolve.ts'
 import {
   resolveEnvironment,
   type SettingIssue,
@@ -15,8 +21,11 @@ import {
 import { StartupError, type StartupErrorDetail } from '../shared/startup-error.ts'
 import { matrixRevision } from '../shared/support-matrix.ts'
 import type { StartOptions } from './command-line.ts'
-import { resolveProfilePath } from './profile-path.ts'
-import { checkStartup } from './startup-checks.ts'
+import { DEMO_CREDENTIALS } from './demo-upstream.ts'
+import { type LoadedProfiles, loadProfiles, type VariableLookup } from './profile/load.ts'
+import { resolveProfilePath } from './profile/path.ts'
+import { listProfileWarnings } from './profile/warnings.ts'
+import { checkNativeDestinations, checkStartup } from './startup-checks.ts'
 import { readTlsFiles, type TlsFiles } from './tls-files.ts'
 
 export interface RuntimePlan {
@@ -36,45 +45,92 @@ export interface RuntimePlan {
 export interface PlanSources {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly options: StartOptions
-  /** Variables that point the gateway at the embedded upstream; they take precedence over all others. */
-  readonly demoVariables?: Readonly<Record<string, string>>
+  /** Present once the embedded upstream runs. */
+  readonly demo?: {
+    /** Variables that point the gateway at it; they take precedence over all others. */
+    readonly variables: Readonly<Record<string, string>>
+    /** The plan that it was started by. Its profile file is not read again. */
+    readonly plan: RuntimePlan
+  }
 }
 
 const PREFLIGHT_FAILED = 'Provider configuration preflight failed.'
 
-/** Returns the frozen plan of a start. Throws `StartupError` with every problem of the settings at once. */
+/** Returns the frozen plan of a start. Throws `StartupError` with every problem of the settings at once, or the first one of the file. */
 export function planRuntime(sources: PlanSources): RuntimePlan {
-  const { environment, options } = sources
+  const { environment, options, demo } = sources
   const dotenv = readDotenv(environment, options.envFile)
-  const resolved = resolveEnvironment(
-    mergeVariables([dotenv.values, environment, options.variables, sources.demoVariables ?? {}])
-  )
+  const merged = mergeVariables([dotenv.values, environment, options.variables, demo?.variables ?? {}])
+  const resolved = resolveEnvironment(merged)
   const settings = parse(resolved)
   const { variables } = resolved
-  // Once the embedded upstream runs, the credentials are its own and no reason to refuse --demo.
-  const isDemo = options.isDemo && sources.demoVariables === undefined
-  const findings = checkStartup(settings, { variables, isDemo })
-  const tlsFiles = readTlsFiles(settings)
-  const refusals = [...findings.refusals, ...tlsFiles.refusals]
-  if (refusals.length > 0) throw new StartupError('invalid_profile_schema', PREFLIGHT_FAILED, refusals)
-
   const profilePath = resolveProfilePath({ flag: options.configPath, variable: settings.config })
-  if (profilePath !== undefined) {
-    throw new StartupError(
-      'invalid_profile_schema',
-      'This build has no universal bridge and cannot use a provider profile file.'
-    )
+  // Once the embedded upstream runs, the credentials are its own and no reason to refuse --demo.
+  const isDemo = options.isDemo && demo === undefined
+  const findings = checkStartup(settings, { variables, isDemo, isNativeMode: profilePath === undefined })
+  const tlsFiles = readTlsFiles(settings)
+  refuseIfAny([...findings.refusals, ...tlsFiles.refusals])
+
+  const lookup: VariableLookup = name => {
+    // The embedded upstream has credentials of its own, which are known before it runs.
+    if (options.isDemo && name === 'UPSTREAM_CREDENTIALS') return DEMO_CREDENTIALS
+    // A secret setting can come from a file, and then it is no variable.
+    return merged[name] || variables[name]
   }
-  const profiles = createNativeProfileSet(settings)
+  const { profiles, credentials } = chooseProfiles(profilePath, { settings, lookup, earlier: demo?.plan })
+  const destinations = checkNativeDestinations(settings, listNativeUrls(profiles, credentials, settings))
+  refuseIfAny(destinations.refusals)
   return Object.freeze({
     settings,
     givenSettings: new Set(Object.keys(variables)),
     profiles,
-    credentials: Object.freeze({}),
+    credentials,
     revisions: Object.freeze({ config: computeConfigRevision(profiles), matrix: matrixRevision }),
     tls: tlsFiles.server,
-    warnings: [...dotenv.warnings, ...resolved.warnings, ...findings.warnings]
+    warnings: [
+      ...dotenv.warnings,
+      ...withoutCredentialNames(resolved.warnings, profiles),
+      ...findings.warnings,
+      ...destinations.warnings,
+      ...listProfileWarnings(profiles)
+    ]
   })
+}
+
+function refuseIfAny(refusals: readonly StartupErrorDetail[]): void {
+  if (refusals.length > 0) throw new StartupError('invalid_profile_schema', PREFLIGHT_FAILED, refusals)
+}
+
+/** The profiles of the chosen file, or the native profile that the settings describe. */
+function chooseProfiles(
+  path: string | undefined,
+  options: { settings: Settings; lookup: VariableLookup; earlier: RuntimePlan | undefined }
+): LoadedProfiles {
+  if (path === undefined) {
+    return { profiles: createNativeProfileSet(options.settings), credentials: Object.freeze(createCredentials()) }
+  }
+  return options.earlier ?? loadProfiles(path, options.lookup)
+}
+
+/** Where the native executors send credentials and prompts. */
+function listNativeUrls(
+  { profiles, origin }: ProfileSet,
+  credentials: ProfileCredentials,
+  settings: Settings
+): string[] {
+  const { upstream, passToken } = settings
+  const natives = profiles.filter(profile => profile.providerKind === NATIVE_PROVIDER_KIND)
+  const usesTokenServer =
+    origin === 'file'
+      ? natives.some(profile => credentials[profile.profileId] !== undefined)
+      : upstream.credentials !== undefined || passToken
+  return [...natives.map(profile => profile.baseUrl), ...(usesTokenServer ? [upstream.authUrl] : [])]
+}
+
+/** A file may name its credentials like settings; such a variable is no misspelled setting. */
+function withoutCredentialNames(warnings: readonly string[], { profiles }: ProfileSet): string[] {
+  const expected = new Set(profiles.flatMap(({ credentialEnv }) => credentialEnv ?? []).map(describeUnknownName))
+  return warnings.filter(warning => !expected.has(warning))
 }
 
 function parse(resolved: Parameters<typeof settingsFrom>[0]): Settings {

@@ -14,13 +14,23 @@ export interface StartupFindings {
 
 const SHORT_KEY_LENGTH = 16
 
-/** Checks parsed settings. `variables` holds what was given explicitly; `isDemo` is true where the embedded upstream was requested. */
-export function checkStartup(settings: Settings, options: { variables: Variables; isDemo: boolean }): StartupFindings {
+export interface StartupContext {
+  /** What was given explicitly. */
+  readonly variables: Variables
+  /** The embedded upstream was requested. */
+  readonly isDemo: boolean
+  /** No profile file was chosen, so the settings describe the upstream. */
+  readonly isNativeMode: boolean
+}
+
+/** Checks parsed settings, before a profile file is read. */
+export function checkStartup(settings: Settings, options: StartupContext): StartupFindings {
   const refusals: StartupErrorDetail[] = []
   const warnings: string[] = []
   checkAccess(settings, refusals)
   checkLogFile(settings, refusals)
-  checkUpstream(settings, options, refusals, warnings)
+  if (options.isNativeMode) checkUpstream(settings, options, refusals, warnings)
+  warnOfUnusedKeyFile(settings, warnings)
   if (options.isDemo) checkDemo(settings, refusals)
   if (settings.mode === 'PROD') checkProduction(settings, refusals, warnings)
   checkAdminKey(settings, refusals, warnings)
@@ -59,7 +69,7 @@ function canAppendTo(file: string): boolean {
 
 function checkUpstream(
   { upstream }: Settings,
-  { variables, isDemo }: { variables: Variables; isDemo: boolean },
+  { variables, isDemo }: StartupContext,
   refusals: StartupErrorDetail[],
   warnings: string[]
 ): void {
@@ -74,12 +84,15 @@ function checkUpstream(
   if (!usesPassword && (upstream.user !== undefined || upstream.password !== undefined)) {
     warnings.push('UPSTREAM_USER and UPSTREAM_PASSWORD work only together; the one that is set is not used.')
   }
-  if (upstream.keyFile !== undefined && upstream.certFile === undefined) {
-    warnings.push('UPSTREAM_KEY_FILE is not used without UPSTREAM_CERT_FILE.')
-  }
   // Only a warning, because the upstream decides which credentials it accepts (upstream contract, section 1.2).
   if (upstream.credentials !== undefined && !isBase64(upstream.credentials.reveal())) {
     warnings.push('UPSTREAM_CREDENTIALS is no base64 text; the token server will hardly accept it.')
+  }
+}
+
+function warnOfUnusedKeyFile({ upstream }: Settings, warnings: string[]): void {
+  if (upstream.keyFile !== undefined && upstream.certFile === undefined) {
+    warnings.push('UPSTREAM_KEY_FILE is not used without UPSTREAM_CERT_FILE.')
   }
 }
 
@@ -104,10 +117,7 @@ function checkDemo(settings: Settings, refusals: StartupErrorDetail[]): void {
 }
 
 function checkProduction(settings: Settings, refusals: StartupErrorDetail[], warnings: string[]): void {
-  const refuseUnlessAllowed = (setting: string, explanation: string) => {
-    if (settings.allowInsecureProd) warnings.push(`${explanation}.`)
-    else refusals.push({ reasonId: 'insecure_prod_refused', setting, explanation })
-  }
+  const refuseUnlessAllowed = refuseInProduction(settings, { refusals, warnings })
   if (!settings.logRedactSensitive) {
     refuseUnlessAllowed('GATEWAY_LOG_REDACT_SENSITIVE', 'GATEWAY_LOG_REDACT_SENSITIVE must not be off in PROD')
   }
@@ -115,12 +125,6 @@ function checkProduction(settings: Settings, refusals: StartupErrorDetail[], war
     refuseUnlessAllowed(
       'GATEWAY_ADMIN_API_KEY',
       'GATEWAY_ADMIN_API_KEY must be set in PROD when admin or debug routes are on'
-    )
-  }
-  if (sendsCredentialsUnverified(settings)) {
-    refuseUnlessAllowed(
-      'UPSTREAM_VERIFY_SSL_CERTS',
-      'UPSTREAM_VERIFY_SSL_CERTS must not be off in PROD unless the upstream is on loopback'
     )
   }
   if (settings.logLevel === 'DEBUG') {
@@ -134,13 +138,33 @@ function checkProduction(settings: Settings, refusals: StartupErrorDetail[], war
   for (const key of Object.values(settings.apiKeys)) warnOfShortKey('GATEWAY_API_KEYS', key, warnings)
 }
 
-/** Whether any server could take the place of the upstream, or of its token server, and receive prompts and credentials. */
-function sendsCredentialsUnverified({ upstream, passToken }: Settings): boolean {
+/**
+ * Refuses, in PROD, native upstreams whose certificates are not verified: any server could take the place of one and receive prompts and
+ * credentials. `urls` are those of the upstreams and of the token server, where one is used.
+ */
+export function checkNativeDestinations(settings: Settings, urls: readonly string[]): StartupFindings {
+  const refusals: StartupErrorDetail[] = []
+  const warnings: string[] = []
   // A bundle of authorities switches verification on.
-  if (upstream.verifySslCerts || upstream.caBundleFile !== undefined) return false
-  if (!isLoopbackDestination(upstream.baseUrl)) return true
-  const usesTokenServer = upstream.credentials !== undefined || passToken
-  return usesTokenServer && !isLoopbackDestination(upstream.authUrl)
+  const isVerified = settings.upstream.verifySslCerts || settings.upstream.caBundleFile !== undefined
+  if (settings.mode === 'PROD' && !isVerified && !urls.every(isLoopbackDestination)) {
+    refuseInProduction(settings, { refusals, warnings })(
+      'UPSTREAM_VERIFY_SSL_CERTS',
+      'UPSTREAM_VERIFY_SSL_CERTS must not be off in PROD unless the upstream is on loopback'
+    )
+  }
+  return { refusals, warnings }
+}
+
+/** Returns a function that refuses a setting, or only warns where the operator allows insecure production. */
+function refuseInProduction(
+  { allowInsecureProd }: Settings,
+  { refusals, warnings }: { refusals: StartupErrorDetail[]; warnings: string[] }
+): (setting: string, explanation: string) => void {
+  return (setting, explanation) => {
+    if (allowInsecureProd) warnings.push(`${explanation}.`)
+    else refusals.push({ reasonId: 'insecure_prod_refused', setting, explanation })
+  }
 }
 
 function warnOfShortKey(setting: string, key: Secret | undefined, warnings: string[]): void {

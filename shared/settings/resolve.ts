@@ -101,10 +101,11 @@ function readSecret(name: string, file: string, options: ResolveOptions): string
 }
 
 function unknownNameWarnings(given: Map<string, string>): string[] {
-  const warnings: string[] = []
-  for (const name of [...given.keys()].sort()) {
-    if (!SETTING_PREFIX.test(name) || knownNames.includes(name)) continue
-    warnings.push(`Unknown setting ${name} is ignored; the nearest known name is ${closestMatch(name, knownNames)}.`)
-  }
-  return warnings
+  const unknown = [...given.keys()].filter(name => SETTING_PREFIX.test(name) && !knownNames.includes(name))
+  return unknown.sort().map(describeUnknownName)
+}
+
+/** The warning for a variable that looks like a setting and is none. */
+export function describeUnknownName(name: string): string {
+  return `Unknown setting ${name} is ignored; the nearest known name is ${closestMatch(name, knownNames)}.`
 }

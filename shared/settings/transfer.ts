@@ -1,6 +1,6 @@
 // Validated settings as plain data on their way to another process: a structured clone would drop what a `Secret` holds, so secrets
 // travel as texts and become `Secret` again at the other end. Raw variables and defaults are read by the supervisor alone.
-import type { ProfileCredentials } from '../profile.ts'
+import { createCredentials, type ProfileCredentials } from '../profile.ts'
 import { Secret } from '../secret.ts'
 import { assembleSettings, readSetting, type SettingIssue, type Settings, SettingsError } from '../settings.ts'
 import { type SettingName, settingNames, settingsTable } from './table.ts'
@@ -49,9 +49,9 @@ export function writeTransferredCredentials(credentials: ProfileCredentials): Re
 
 /** Credentials from what `writeTransferredCredentials` returned. */
 export function readTransferredCredentials(transferred: Readonly<Record<string, string>>): ProfileCredentials {
-  return Object.freeze(
-    Object.fromEntries(Object.entries(transferred).map(([profileId, text]) => [profileId, new Secret(text)]))
-  )
+  const credentials = createCredentials()
+  for (const [profileId, text] of Object.entries(transferred)) credentials[profileId] = new Secret(text)
+  return Object.freeze(credentials)
 }
 
 function revealSecrets(value: unknown): unknown {

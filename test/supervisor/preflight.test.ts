@@ -1,14 +1,12 @@
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import type { StartOptions } from '../../supervisor/command-line.ts'
 import { inspectConfiguration } from '../../supervisor/preflight.ts'
-import { resolveProfilePath } from '../../supervisor/profile-path.ts'
 import { type PlanSources, planRuntime } from '../../supervisor/runtime-plan.ts'
 import { createTemporaryFolder } from '../support/temporary.ts'
 
 const start: StartOptions = { variables: {}, isDemo: false }
-const NO_BRIDGE = 'This build has no universal bridge and cannot use a provider profile file.'
 
 function inspect(environment: Record<string, string>, options: Partial<StartOptions> = {}) {
   const sources: PlanSources = { environment, options: { ...start, ...options } }
@@ -225,61 +223,11 @@ t.test('preflight and start run the same plan (N3)', async t => {
 })
 
 t.test('the demo variables win, and their credentials are no reason to refuse the demo', async t => {
+  const sources = { environment: { UPSTREAM_BASE_URL: 'https://up.example' }, options: { ...start, isDemo: true } }
+  const first = planRuntime(sources)
   const plan = planRuntime({
-    environment: { UPSTREAM_BASE_URL: 'https://up.example' },
-    options: { ...start, isDemo: true },
-    demoVariables: { UPSTREAM_BASE_URL: 'http://127.0.0.1:9', UPSTREAM_CREDENTIALS: 'x' }
+    ...sources,
+    demo: { variables: { UPSTREAM_BASE_URL: 'http://127.0.0.1:9', UPSTREAM_CREDENTIALS: 'x' }, plan: first }
   })
   t.equal(plan.settings.upstream.baseUrl, 'http://127.0.0.1:9')
-})
-
-t.test('a profile file is refused, by flag and by variable', async t => {
-  const expected = { error: { code: 'invalid_profile_schema', message: NO_BRIDGE, details: [] } }
-  t.match(inspect({}, { configPath: 'a.yaml' }).document, expected)
-  t.match(inspect({ GATEWAY_CONFIG: 'a.yaml' }).document, expected)
-  t.equal(inspect({ GATEWAY_CONFIG: 'a.yaml' }).exitCode, 2)
-  t.equal(inspect({ GATEWAY_CONFIG: '' }).exitCode, 0)
-})
-
-t.test('bridge 41: two spellings of one profile path are equal, also through a link', async t => {
-  const directory = createTemporaryFolder(t)
-  const file = join(directory, 'a.yaml')
-  const link = join(directory, 'link.yaml')
-  writeFileSync(file, '')
-  symlinkSync(file, link)
-  t.equal(resolveProfilePath({ flag: file, variable: link }), resolveProfilePath({ flag: file, variable: undefined }))
-  t.equal(
-    resolveProfilePath({ flag: relative(process.cwd(), file), variable: file }),
-    resolveProfilePath({ flag: undefined, variable: file })
-  )
-  const missing = join(directory, 'sub', 'missing.yaml')
-  mkdirSync(join(directory, 'sub'))
-  t.equal(
-    resolveProfilePath({ flag: missing, variable: `${directory}/sub/../sub/missing.yaml` })?.endsWith('yaml'),
-    true
-  )
-})
-
-t.test('bridge 42: two different profile paths disagree', async t => {
-  const { document, exitCode } = inspect({ GATEWAY_CONFIG: 'b.yaml' }, { configPath: 'a.yaml' })
-  t.equal(exitCode, 2)
-  t.equal(document.error.message, 'CLI and environment provider config paths disagree.')
-})
-
-t.test('bridge 43: a profile path with blanks around it, or an empty flag, is invalid', async t => {
-  for (const result of [
-    inspect({ GATEWAY_CONFIG: ' /x.yaml' }),
-    inspect({ GATEWAY_CONFIG: '/x.yaml ' }),
-    inspect({}, { configPath: '' })
-  ]) {
-    t.equal(result.exitCode, 2)
-    t.equal(result.document.error.message, 'Provider config path is invalid.')
-  }
-})
-
-t.test('a path below the home directory may be written with a tilde', async t => {
-  t.equal(
-    resolveProfilePath({ flag: '~/gateway-profile.yaml', variable: undefined }),
-    resolveProfilePath({ flag: undefined, variable: `${process.env.HOME}/gateway-profile.yaml` })
-  )
 })

@@ -27,7 +27,11 @@ const refusable = [
   /^include$/,
   /^input\[\d+\]\.(type|status)$/,
   /^context_management$/,
-  /^generationConfig\.topK$/
+  /^generationConfig\.topK$/,
+  // Images and documents inside of a result, and documents anywhere.
+  /^messages\[\d+\]\.content\[\d+\]\.content\[\d+\]$/,
+  /^input\[\d+\]\.output\[\d+\]\.image_url$/,
+  /^contents\[\d+\]\.parts\[\d+\]\.inlineData$/
 ]
 const REFUSALS_MAX = 12
 

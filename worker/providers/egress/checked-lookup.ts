@@ -3,8 +3,8 @@
 
 import { lookup as resolveName } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
+import { isLoopbackAddress, isPublicAddress, readEmbeddedAddress } from '../../../shared/addresses.ts'
 import { DESTINATION_REFUSED } from '../http/call-failure.ts'
-import { isLoopbackAddress, isPublicAddress, readEmbeddedAddress } from './address-guard.ts'
 import { createNameResolver, NAME_TIMEOUT_MS } from './name-resolver.ts'
 
 /** Where connections may go: to public hosts only, or to this machine only. */

@@ -3,13 +3,13 @@
 
 import { isIP } from 'node:net'
 import { Client } from 'undici'
+import { isLocalName, isPublicAddress } from '../../../shared/addresses.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { ResponseHead } from '../../protocols/face.ts'
 import { readHeader } from '../../protocols/shared/response-header.ts'
 import { abortError, throwIfAborted } from '../http/abort.ts'
 import { CallFailure } from '../http/call-failure.ts'
 import { runExchange } from '../http/exchange.ts'
-import { isLocalName, isPublicAddress } from './address-guard.ts'
 import { createPinnedLookup } from './checked-lookup.ts'
 import { createNameResolver, type NameResolver } from './name-resolver.ts'
 

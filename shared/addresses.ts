@@ -1,4 +1,4 @@
-// Which addresses a connection may lead to when a client or a profile names the host. Every address that is not clearly public is
+// Which addresses a connection may lead to when a client or a profile file names the host. Every address that is not clearly public is
 // refused, so that a URL cannot reach the network of the gateway.
 
 import ipaddr from 'ipaddr.js'

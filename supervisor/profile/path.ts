@@ -2,7 +2,7 @@
 import { realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
-import { StartupError } from '../shared/startup-error.ts'
+import { StartupError } from '../../shared/startup-error.ts'
 
 export interface ProfilePathSources {
   /** Value of `--config`. */

@@ -1,0 +1,20 @@
+// Bounds of a parsed profile file, and the error of a text that cannot be parsed (bridge contract, section 3).
+import { StartupError } from '../../shared/startup-error.ts'
+
+/** Keys and values after alias expansion. */
+export const NODES_MAX = 100_000
+/** Lists and maps inside one another, the outermost one included. */
+export const DEPTH_MAX = 64
+
+/** The error of a malformed file. It names the line where one is known and repeats no content. */
+export function malformed(line?: number): StartupError {
+  const location = line === undefined ? undefined : `line ${line}`
+  return new StartupError('invalid_profile_schema', 'Provider profile config is malformed.', [], location)
+}
+
+/** The line of an offset, counted from 1. */
+export function lineAt(text: string, offset: number): number {
+  let line = 1
+  for (let index = text.indexOf('\n'); index !== -1 && index < offset; index = text.indexOf('\n', index + 1)) line += 1
+  return line
+}

@@ -1,0 +1,21 @@
+// The reviewed policies that a profile may name (bridge contract, section 4.2).
+import type { ProviderProfile } from '../../shared/profile.ts'
+import type { ProviderKind } from '../../shared/support-matrix.ts'
+
+export const LOOPBACK_POLICY = 'loopback-development'
+export const TLS_POLICY = 'system-default'
+export const PUBLIC_POLICIES: Readonly<Record<ProviderKind, string>> = {
+  native: 'public-native',
+  chat_compatible: 'public-openai',
+  messages_compatible: 'public-anthropic',
+  content_compatible: 'public-gemini'
+}
+
+type PolicyMembers = Pick<ProviderProfile, 'providerKind' | 'allowLoopback' | 'networkPolicyRef' | 'tlsPolicyRef'>
+
+/** Returns the member that names an unknown policy or one that does not fit the profile; undefined when both are right. */
+export function findPolicyProblem(profile: PolicyMembers): 'network_policy_ref' | 'tls_policy_ref' | undefined {
+  const expected = profile.allowLoopback ? LOOPBACK_POLICY : PUBLIC_POLICIES[profile.providerKind]
+  if (profile.networkPolicyRef !== expected) return 'network_policy_ref'
+  return profile.tlsPolicyRef === TLS_POLICY ? undefined : 'tls_policy_ref'
+}
