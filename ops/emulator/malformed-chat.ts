@@ -36,7 +36,7 @@ const malformedWholes: Record<string, BreakWhole> = {
   invalid_message: changeChoice({ message: 'a text' }),
   invalid_message_content: changeMessage({ content: 5 }),
   invalid_finish_reason: changeChoice({ finish_reason: 'eos' }),
-  invalid_tool_call: changeMessage({ tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'f' } }] }),
+  invalid_tool_call: changeMessage({ tool_calls: [{ id: 'call_1', type: 'function', function: { arguments: 5 } }] }),
   invalid_usage: change({ usage: { prompt_tokens: -1, completion_tokens: 'two', total_tokens: 1 } })
 }
 

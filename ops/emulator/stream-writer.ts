@@ -39,7 +39,16 @@ export function planStream(frames: readonly Frame[], step: Step, errorFrame: Fra
   let blocks = kept.map(frame => encodeFrame(frame, step))
   if (step.badFrame === true) {
     const event = kept.find(frame => frame.event !== null)?.event ?? null
-    blocks.splice(1, 0, encodeFrame({ event, data: '{"choices":[{"delta":{"content":"cut of', kind: 'done' }, step))
+    // Behind the first text, or else behind the first frame.
+    const first = Math.max(
+      0,
+      kept.findIndex(frame => /"content":"[^"]/.test(frame.data))
+    )
+    blocks.splice(
+      first + 1,
+      0,
+      encodeFrame({ event, data: '{"choices":[{"delta":{"content":"cut of', kind: 'done' }, step)
+    )
   }
   if (errorFrame !== null) {
     const deltas = kept.filter(frame => frame.kind === 'delta').length

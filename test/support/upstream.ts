@@ -25,11 +25,13 @@ export interface SentFunction {
   parameters?: unknown
 }
 
-/** The functions that a chat body of either contract declares. */
+/** The functions that a chat body declares, on the native wire or on that of chat completions. */
 // biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are not there.
 export function listSentFunctions(body: any): SentFunction[] {
   if (body.functions !== undefined) return body.functions
-  return body.tools?.find((entry: object) => 'functions' in entry)?.functions.specifications ?? []
+  const tools = body.tools ?? []
+  const native = tools.find((entry: object) => 'functions' in entry)
+  return native?.functions.specifications ?? tools.flatMap((entry: { function?: SentFunction }) => entry.function ?? [])
 }
 
 let pictures = 0

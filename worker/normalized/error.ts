@@ -47,7 +47,7 @@ export const errorDefinitions = {
   unsupported_semantic: {
     status: 400,
     kind: 'invalid-request',
-    text: 'The selected route cannot preserve this semantic.'
+    text: 'The selected bridge route cannot preserve this semantic.'
   },
   model_required: {
     status: 400,
@@ -286,7 +286,6 @@ export function toGatewayError(thrown: unknown): GatewayError {
 export function unsupportedSemantic(param: string | undefined, reasonId?: string): GatewayError {
   return new GatewayError('unsupported_semantic', {
     param: param === '' ? undefined : param,
-    message: 'The selected bridge route cannot preserve this semantic.',
     cause: reasonId
   })
 }

@@ -18,7 +18,11 @@ for (const family of families) {
 
     t.test(`reasoning is read wherever the provider puts it: ${how}`, async t => {
       for (const form of ['content', 'reasoning', 'both', 'details', 'think']) {
-        const outcome = await put(`[[reasonform:${form}]][[reason:because it is so]][[text:The answer.]]`, isStream)
+        const outcome = await put(
+          `[[reasonform:${form}]][[reason:because it is so]][[text:The answer.]]`,
+          isStream,
+          family.showsReasoning
+        )
         t.equal(outcome.text.trim(), 'The answer.', form)
         t.equal(outcome.reasoning.trim(), 'because it is so', form)
       }

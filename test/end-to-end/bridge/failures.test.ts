@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { malformedNames } from '../../../ops/emulator/malformed-chat.ts'
+import type { HttpResponse } from '../../support/client.ts'
 import { readLog } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { writeChatProfile } from '../../support/profile-gateway.ts'
@@ -155,14 +156,12 @@ for (const family of families) {
         ['[[malformed:response_not_object]]', 'invalid_json_response']
       ]
       for (const [prompt, id] of cases) {
-        const before = listCauses().length
         const response = await put(prompt)
         t.equal(response.status, 502, prompt)
         const failure = family.readFailure(response)
         t.equal(failure.code, 'provider_protocol_error', prompt)
         t.notMatch(response.text, new RegExp(id), 'the detailed id is in the log only')
-        await waitUntil(() => listCauses().length > before, `the log tells ${id}`)
-        t.match(listCauses().at(-1), new RegExp(id), prompt)
+        t.match(await readCause(response), new RegExp(id), prompt)
       }
     }
   )
@@ -177,7 +176,6 @@ for (const family of families) {
       '[[badframe]]'
     ]
     for (const prompt of prompts) {
-      const before = listCauses().length
       const response = await put(`${prompt}[[chunks:one |two |three]]`, true)
       t.equal(response.status, 200, prompt)
       t.match(response.text, /one /, `${prompt}: the delta before it is delivered`)
@@ -185,9 +183,9 @@ for (const family of families) {
       t.ok(failure, `${prompt}: ${response.text}`)
       t.notMatch(response.text, /"response\.completed"|message_stop|"finishReason":"STOP"/, `${prompt}: no success`)
       if (family.name === 'completions') t.notMatch(response.text, /"finish_reason":"stop"/, prompt)
-      await waitUntil(() => listCauses().length > before, `the log tells ${prompt}`)
+      const cause = await readCause(response)
       const id = /malformed:(\w+)/.exec(prompt)?.[1]
-      if (id !== undefined) t.match(listCauses().at(-1), new RegExp(id), prompt)
+      if (id !== undefined) t.match(cause, new RegExp(id), prompt)
     }
   })
 
@@ -199,11 +197,12 @@ for (const family of families) {
   })
 }
 
-/** The causes of failed calls in the log so far. */
-function listCauses(): string[] {
-  return readLog(gateway)
-    .filter(line => line.event === 'upstream_call_failed')
-    .map(line => JSON.stringify(line))
+/** The log line about the failed call of a response, as text. */
+async function readCause({ headers }: HttpResponse): Promise<string> {
+  const id = headers.get('x-request-id')
+  const find = () => readLog(gateway).find(line => line.event === 'upstream_call_failed' && line.request_id === id)
+  await waitUntil(() => find() !== undefined, 'the log has the failed call')
+  return JSON.stringify(find())
 }
 
 t.test('no log line has the words or the key of a provider', async t => {

@@ -45,6 +45,8 @@ export interface Family {
   name: 'completions' | 'responses' | 'messages' | 'content'
   /** The members that declare the weather tool and another one. */
   tools: object
+  /** The members without which the protocol does not show reasoning. */
+  showsReasoning?: object
   path(question: Question): string
   body(question: Question): object
   read(response: HttpResponse): Outcome
@@ -242,17 +244,18 @@ function readMessage({ content, stop_reason: finish, model, usage }: Loose): Out
     calls: uses.map(({ id, name, input }: Loose) => ({ id, name, arguments: input })),
     finish,
     model,
-    // The cached tokens stand beside the others in this protocol.
     usage: {
-      input: usage.input_tokens + (usage.cache_read_input_tokens ?? 0),
+      input: usage.input_tokens,
       output: usage.output_tokens,
       cached: usage.cache_read_input_tokens ?? 0
     }
   }
 }
 
-function readMessagesError({ error: { message, type, code, details, param } }: Loose): Failure {
-  return { message, type, code: code ?? details?.error_code ?? null, param: param ?? details?.param ?? null }
+function readMessagesError({ error: { message, type, code, details } }: Loose): Failure {
+  // The envelope of this protocol has no member for the field; the message begins with its path.
+  const path = /^((?:\w+\.)*\w+): /.exec(message)?.[1]?.replaceAll(/\.(\d+)/g, '[$1]')
+  return { message, type, code: code ?? details?.error_code ?? null, param: path ?? null }
 }
 
 const content: Family = {
@@ -260,6 +263,7 @@ const content: Family = {
   tools: {
     tools: [{ functionDeclarations: names.map(name => ({ name, description, parametersJsonSchema: parameters })) }]
   },
+  showsReasoning: { generationConfig: { thinkingConfig: { includeThoughts: true } } },
   path: ({ model, isStream }) =>
     `/v1beta/models/${model}:${isStream === true ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
   body: ({ prompt, more }) => ({ contents: [{ role: 'user', parts: [{ text: prompt }] }], ...more }),

@@ -95,7 +95,9 @@ export class CallReader {
 
   #addWhole(id: string, definition: unknown, extraContent: unknown): void {
     const { name, text } = readFunction(definition, WHOLE)
-    if (name === undefined) throw malformed(WHOLE)
+    const hasText = isJsonObject(definition) && typeof definition.arguments === 'string'
+    if (name === undefined || !hasText) throw malformed(WHOLE)
+    if (this.#options.reading.needsJsonArguments && text !== undefined && !isJson(text)) throw malformed(WHOLE)
     this.#count++
     const head: ToolCallHead = { id: this.#issueId(id), ...this.#findTool(name) }
     const state = readExtraContent(extraContent)
@@ -197,6 +199,15 @@ function readFunction(definition: unknown, fault: string): { name: string | unde
   const text = definition.arguments ?? ''
   if (typeof name !== 'string' || typeof text !== 'string') throw malformed(fault)
   return { name: name === '' ? undefined : name, text: text === '' ? undefined : text }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Signatures that a provider puts beside a call and wants back with it. */

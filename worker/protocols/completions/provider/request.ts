@@ -57,7 +57,12 @@ export function writeChat(
     headers: WIRE_HEADERS,
     body,
     attachments: [],
-    reading: { toolNames: names.byWireName, stops: request.sampling.stop ?? [], droppedToolCalls }
+    reading: {
+      toolNames: names.byWireName,
+      stops: request.sampling.stop ?? [],
+      needsJsonArguments: request.carriesParsedArguments === true,
+      droppedToolCalls
+    }
   }
 }
 

@@ -59,6 +59,8 @@ const NO_RESULTS: JsonObject[] = []
 class ConversationWriter {
   readonly #names: ToolNameMap
   readonly #entries: Entry[] = []
+  /** The ids of the calls of the last turn with calls. */
+  readonly #turnIds = new Set<string>()
   /** Created for the first call: most conversations have none. */
   #openedCalls: CallIndex | undefined
   /** Images of tool results: a tool message of this wire has only text, so they move to the next message of the user. */
@@ -135,10 +137,13 @@ class ConversationWriter {
       }
       return
     }
-    const calls = parts.map(part => this.#writeCall(part))
     const last = this.#entries.at(-1)
+    const isSameTurn =
+      !hasText && state === undefined && last?.message.role === 'assistant' && last.results.length === 0
+    if (!isSameTurn) this.#turnIds.clear()
+    const calls = parts.map(part => this.#writeCall(part))
     // Some protocols send each call as an item of its own: calls without a result between them are one turn.
-    if (!hasText && state === undefined && last?.message.role === 'assistant' && last.results.length === 0) {
+    if (isSameTurn) {
       if (last.calls === NO_CALLS) last.calls = []
       for (const call of calls) last.calls.push(call)
       if (last.message.content === '') last.message.content = null
@@ -153,7 +158,7 @@ class ConversationWriter {
 
   #writeCall(part: ToolCallPart): WireCall {
     const name = flattenToolName(part)
-    const wireId = part.id === null || part.id === '' ? this.#calls.generateId() : toShortCallId(part.id)
+    const wireId = this.#writeId(part.id)
     const body: JsonObject = {
       id: wireId,
       type: 'function',
@@ -163,6 +168,14 @@ class ConversationWriter {
     if (isJsonObject(extra)) body.extra_content = extra
     this.#calls.size++
     return { wireId, name, body, isAnswered: false }
+  }
+
+  /** The id of a call, which no other call of its turn has: its result must be placed. */
+  #writeId(id: string | null): string {
+    let wireId = id === null || id === '' ? this.#calls.generateId() : toShortCallId(id)
+    if (this.#turnIds.has(wireId)) wireId = toShortCallId(`${wireId} ${this.#calls.size}`)
+    this.#turnIds.add(wireId)
+    return wireId
   }
 
   #addResult(part: ToolResultPart): void {

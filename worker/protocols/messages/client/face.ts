@@ -65,6 +65,7 @@ export function readMessagesRequest(body: MessagesRequest, context: { requestId:
     isStream: readOptionalBoolean(body, 'stream') ?? false,
     wantsStreamUsage: false,
     carriesFileBytes: false,
+    carriesParsedArguments: true,
     messages: [...readSystem(body, ignored), ...messages],
     ...readToolUse(body),
     sampling: readSampling(body),

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { accumulateEvents, type NormalizedEvent } from '../../../../../worker/normalized/index.ts'
 import { checkGrammar } from '../../../normalized/grammar.ts'
-import { answer, chunk, findCause, readStream, readWhole, writeFrames } from './support.ts'
+import { answer, chunk, findCause, readStream, readWhole, write, writeFrames } from './support.ts'
 
 const call = (index: number | undefined, members: object, text?: string) => ({
   ...(index === undefined ? {} : { index }),
@@ -335,6 +335,7 @@ t.test('malformed whole responses are refused with their detailed id', async t =
     ['invalid_tool_call', withCall({ id: 7, type: 'function', function: { name: 'f', arguments: '{}' } })],
     ['invalid_tool_call', withCall({ id: 'a', type: 'custom', function: { name: 'f', arguments: '{}' } })],
     ['invalid_tool_call', withCall({ id: 'a', type: 'function' })],
+    ['invalid_tool_call', withCall({ id: 'a', type: 'function', function: { name: 'f' } })],
     ['invalid_tool_call', withCall({ id: 'a', type: 'function', function: { arguments: '{}' } })],
     ['invalid_tool_call', withCall({ id: 'a', type: 'function', function: { name: 'f', arguments: {} } })],
     ['invalid_usage', answer({ content: 'a' }, 'stop', { usage: 7 })],
@@ -351,6 +352,24 @@ t.test('malformed whole responses are refused with their detailed id', async t =
     )
     t.equal(findCause(events), id, body.toString().slice(0, 80))
   }
+})
+
+t.test('arguments that are no JSON are refused where the client gets them as an object', async t => {
+  const withText = (text: string) =>
+    answer({ tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: text } }] }, 'tool_calls')
+  for (const text of ['{"a":', 'x', '{}}']) {
+    t.equal(findCause(readWhole(withText(text), { reading: { needsJsonArguments: true } })), 'invalid_tool_call', text)
+    t.match(summariseEvents(readWhole(withText(text))), { items: [['a', 'f', text]] }, text)
+  }
+  for (const text of ['', '{}', ' {"a":1} ']) {
+    t.equal(findCause(readWhole(withText(text), { reading: { needsJsonArguments: true } })), undefined, text)
+  }
+  t.equal(
+    write('messages', { model: 'a', max_tokens: 1, messages: [{ role: 'user', content: 'a' }] }).reading
+      .needsJsonArguments,
+    true
+  )
+  t.equal(write('completions', { messages: [{ role: 'user', content: 'a' }] }).reading.needsJsonArguments, false)
 })
 
 t.test('whole responses of lenient servers are read', async t => {
