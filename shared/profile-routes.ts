@@ -14,7 +14,12 @@ const EXTERNAL_ROUTES_SCHEMA = 'gateway.provider-profiles.v3' satisfies ProfileS
 
 /** The profile whose provider is asked for its models; a set has one at most. */
 export function findDynamicProfile({ profiles }: Pick<ProfileSet, 'profiles'>): ProviderProfile | undefined {
-  return profiles.find(profile => profile.modelInventory === 'dynamic')
+  return profiles.find(isDynamic)
+}
+
+/** Whether the profile's provider is asked for its models. */
+export function isDynamic({ modelInventory }: Pick<ProviderProfile, 'modelInventory'>): boolean {
+  return modelInventory === 'dynamic'
 }
 
 /** Every alias in the order of the file, disabled ones included. */
@@ -29,13 +34,13 @@ export function isExternalKind(providerKind: string): boolean {
 
 /** Whether the file's schema is too old to execute the profile's aliases. Such a file starts, and their requests are refused. */
 export function requiresNewerSchema(
-  { schemaVersion }: Pick<ProfileSet, 'schemaVersion'>,
-  profile: ProviderProfile
+  { origin, schemaVersion }: Pick<ProfileSet, 'origin' | 'schemaVersion'>,
+  { providerKind }: Pick<ProviderProfile, 'providerKind'>
 ): boolean {
-  return isExternalKind(profile.providerKind) && schemaVersion !== EXTERNAL_ROUTES_SCHEMA
+  return origin === 'file' && isExternalKind(providerKind) && schemaVersion !== EXTERNAL_ROUTES_SCHEMA
 }
 
 /** Whether the profile has a route: it is dynamic, or has an enabled alias. */
 export function hasRoute(profile: ProviderProfile): boolean {
-  return profile.modelInventory === 'dynamic' || profile.models.some(alias => alias.enabled)
+  return isDynamic(profile) || profile.models.some(alias => alias.enabled)
 }

@@ -117,7 +117,6 @@ function createRuntime(
   return {
     settings,
     profiles,
-    origin: profiles.origin,
     revisions,
     workerId: options.workerId,
     version,

@@ -13,8 +13,7 @@ function processRows(add: SectionRows) {
   return {
     GATEWAY_CONFIG: add.optional(
       kind.path,
-      'Provider profile file of the universal bridge; the gateway refuses to start when it is set.',
-      { pending: true }
+      'Provider profile file: destinations, credentials, aliases and policies, in YAML or JSON.'
     ),
     GATEWAY_MODE: add.withDefault(
       kind.oneOf(['DEV', 'PROD']),

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { canonicalDestination } from '../../shared/destination.ts'
 import { FEATURE_NAMES, PROFILE_SCHEMA_VERSIONS, type ProfileSchemaVersion } from '../../shared/profile.ts'
 import { PROVIDER_KINDS, SUPPORT_STATUSES } from '../../shared/support-matrix.ts'
+import { LOOPBACK_POLICY, PUBLIC_POLICIES, TLS_POLICY } from './policies.ts'
 
 /** Longest text of an identifier or a label, in characters. */
 const LABEL_LENGTH_MAX = 256
@@ -25,7 +26,7 @@ const identifier = label
 /** Any letters, without white space and without controls, unassigned or zero-width characters. */
 const modelName = label
   .refine(text => !/[\p{White_Space}\p{C}]/u.test(text))
-  .meta({ minLength: 1, maxLength: LABEL_LENGTH_MAX })
+  .meta({ minLength: 1, maxLength: LABEL_LENGTH_MAX, pattern: '^\\S+$' })
 
 const variableName = z
   .string()
@@ -85,11 +86,15 @@ const aliasWithCapabilities = z.strictObject({
 const profileMembers = {
   profile_id: identifier.describe('Unique in the file.'),
   provider_kind: z.enum(PROVIDER_KINDS),
-  base_url: destination.describe('https, or http on loopback together with allow_loopback.'),
-  network_policy_ref: identifier.describe(
-    'loopback-development with allow_loopback, otherwise the public policy of the kind.'
-  ),
-  tls_policy_ref: identifier.describe('system-default'),
+  base_url: destination.meta({
+    pattern: '^https?://[^?#@\\\\\\s]+$',
+    description: 'https, or http on loopback together with allow_loopback.'
+  }),
+  network_policy_ref: identifier.meta({
+    enum: [LOOPBACK_POLICY, ...Object.values(PUBLIC_POLICIES)],
+    description: 'loopback-development with allow_loopback, otherwise the public policy of the kind.'
+  }),
+  tls_policy_ref: identifier.meta({ enum: [TLS_POLICY], description: 'Certificates are always verified.' }),
   allow_loopback: flag.default(false).describe('The provider runs on this machine and speaks plain http.')
 }
 
@@ -97,6 +102,11 @@ const modelInventory = z
   .enum(['static', 'dynamic'])
   .nullish()
   .describe('dynamic: the models are discovered. Only native, and only once in a file.')
+
+/** `off` without quotes is false in YAML 1.1. */
+const tokenCounting = z
+  .preprocess(value => (value === false ? 'off' : value), z.enum(['local', 'off']))
+  .describe('Only chat_compatible. local (default): prompts are counted by the gateway; off: counting is refused.')
 
 /** One version of the file: its profiles have the members that this version knows. */
 function fileSchema<Version extends ProfileSchemaVersion, Profile extends z.ZodType>(
@@ -126,10 +136,7 @@ export const fileV3 = fileSchema(
     ...profileMembers,
     credential_env: variableName.nullish().describe('Name of the variable that holds the credential. Absent: keyless.'),
     model_inventory: modelInventory,
-    token_counting: z
-      .enum(['local', 'off'])
-      .exactOptional()
-      .describe('Only chat_compatible. local (default): prompts are counted by the gateway; off: counting is refused.'),
+    token_counting: tokenCounting.exactOptional(),
     models: z.array(aliasWithCapabilities).default([])
   })
 )

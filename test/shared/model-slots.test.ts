@@ -8,8 +8,9 @@ import {
   type SlotOutcome,
   slotLimitsFrom
 } from '../../shared/model-slots.ts'
-import type { ModelAlias, ProviderProfile } from '../../shared/profile.ts'
+import type { ProviderProfile } from '../../shared/profile.ts'
 import { parseSettings } from '../../shared/settings.ts'
+import { aliasOf, edgeProfile } from '../support/profile-sets.ts'
 
 const limits: SlotLimits = { perModel: { one: 1, two: 2 }, otherwise: undefined, acquireTimeoutMs: undefined }
 
@@ -156,25 +157,8 @@ t.test('cost 15: all spellings of a model have one key, and the lower of their l
 
 /** A profile whose aliases are given as `alias: upstream model`. */
 function profileOf(profileId: string, models: Record<string, string>, enabled = true): ProviderProfile {
-  const listed = Object.entries(models).map(
-    ([publicAlias, upstreamModel]): ModelAlias => ({
-      publicAlias,
-      upstreamModel,
-      capabilityProfile: 'c',
-      supportStatus: 'stable',
-      enabled,
-      deprecated: false
-    })
-  )
-  return {
-    profileId,
-    providerKind: 'chat_compatible',
-    baseUrl: 'https://up.example/v1',
-    networkPolicyRef: 'public-openai',
-    tlsPolicyRef: 'system-default',
-    allowLoopback: false,
-    models: listed
-  }
+  const aliases = Object.entries(models).map(([alias, model]) => aliasOf(alias, model, { enabled }))
+  return edgeProfile(aliases, { profileId })
 }
 
 t.test(

@@ -14,7 +14,8 @@ import {
   type SupervisorMessageContent,
   type WorkerMessageFields
 } from '../../shared/ipc/messages.ts'
-import { computeConfigRevision } from '../../shared/profile.ts'
+import { createSlotKey } from '../../shared/model-slots.ts'
+import { computeConfigRevision, type ProviderProfile } from '../../shared/profile.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import { createCatalogOfRecord } from '../../supervisor/catalog-of-record.ts'
 import { createConcurrencyBroker } from '../../supervisor/concurrency-broker.ts'
@@ -108,7 +109,7 @@ t.test('a catalog that the profile file fills needs no discovery: it is filled a
   t.same(
     sent.map(({ kind }) => kind),
     ['catalog-result'],
-    'nobody is asked to fetch'
+    'no worker is asked to fetch'
   )
 })
 
@@ -153,17 +154,35 @@ t.test('a lease that is not ended in time expires with a warning, one that ended
   t.match(sent.at(-1), { owner: 3, kind: 'catalog-result' })
 })
 
-function createBroker(environment: Record<string, string>) {
+function createBroker(environment: Record<string, string>, profiles: readonly ProviderProfile[] = []) {
   const sent: Array<{ owner: number } & SupervisorMessageContent> = []
   const broker = createConcurrencyBroker(
     { send: (owner, message) => sent.push({ owner, ...message }) },
     parseSettings(environment),
-    []
+    profiles
   )
   const receive = (owner: number, message: ContentOf<WorkerMessageFields, keyof typeof broker.handlers>) =>
     handleMessage(broker.handlers, createMessage(message), { owner })
   return { broker, sent, receive }
 }
+
+t.test('a limit that is named by an alias counts for the host, by profile and model', async t => {
+  const { sent, receive } = createBroker({ GATEWAY_MODEL_MAX_CONNECTIONS: '{"bridge/a":1}' }, [
+    edgeProfile([aliasOf('bridge/a', 'mini')], { profileId: 'edge' })
+  ])
+  for (const owner of [1, 2]) {
+    receive(owner, { kind: 'slot-acquire', requestId: 1, key: createSlotKey('edge', 'mini') })
+    receive(owner, { kind: 'slot-acquire', requestId: 2, key: createSlotKey('other', 'mini') })
+  }
+  t.same(
+    sent.map(({ owner, ...message }) => [owner, 'requestId' in message ? message.requestId : undefined]),
+    [
+      [1, 1],
+      [1, 2],
+      [2, 2]
+    ]
+  )
+})
 
 t.test('operations 54: the limit counts for the host, over all workers', async t => {
   const { sent, receive, broker } = createBroker({ GATEWAY_MODEL_MAX_CONNECTIONS: '{"one":2}' })

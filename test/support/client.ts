@@ -67,18 +67,20 @@ function describe(response: Response, text: string): HttpResponse {
 /** The `data:` payloads of an SSE text; JSON ones parsed, the end mark as text. */
 // biome-ignore lint/suspicious/noExplicitAny: see above.
 export function readFrames(text: string): any[] {
-  return text
-    .split('\n\n')
-    // A comment keeps the connection open while nothing is sent.
-    .filter(frame => frame !== '' && !/^(:[^\n]*\n?)+$/.test(frame))
-    .map(frame => {
-      const data = frame
-        .split('\n')
-        .filter(line => line.startsWith('data:'))
-        .map(line => line.slice(5).trim())
-        .join('\n')
-      return data === '[DONE]' ? data : JSON.parse(data)
-    })
+  return (
+    text
+      .split('\n\n')
+      // A comment keeps the connection open while nothing is sent.
+      .filter(frame => frame !== '' && !/^(:[^\n]*\n?)+$/.test(frame))
+      .map(frame => {
+        const data = frame
+          .split('\n')
+          .filter(line => line.startsWith('data:'))
+          .map(line => line.slice(5).trim())
+          .join('\n')
+        return data === '[DONE]' ? data : JSON.parse(data)
+      })
+  )
 }
 
 export interface UpstreamChat {

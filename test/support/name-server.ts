@@ -16,17 +16,18 @@ const TYPE_A = 1
 const TYPE_AAAA = 28
 const HEADER_BYTES = 12
 
-/** Starts a server that closes with the test. `answer` gives the addresses of a name; undefined sends no response at all. */
+/** Starts a server that closes with the test. `answer` gives the addresses of a name, for the question about one
+ * family of them; undefined sends no response at all. */
 export async function startNameServer(
   t: Test,
-  answer: (name: string) => readonly string[] | undefined
+  answer: (name: string, family: 4 | 6) => readonly string[] | undefined
 ): Promise<NameServer> {
   const socket = createSocket('udp4')
   const names = new Set<string>()
   socket.on('message', (query, { port, address }) => {
     const { name, type, end } = readQuestion(query)
     names.add(name)
-    const addresses = answer(name)
+    const addresses = answer(name, type === TYPE_A ? 4 : 6)
     if (addresses !== undefined) socket.send(writeResponse(query.subarray(0, end), type, addresses), port, address)
   })
   socket.bind(0, '127.0.0.1')

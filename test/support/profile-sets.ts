@@ -20,16 +20,17 @@ export function fileOf(profiles: readonly ProviderProfile[], changes: Partial<Pr
   return { schemaVersion: 'gateway.provider-profiles.v3', origin: 'file', profiles, ...changes }
 }
 
-/** A profile with a dynamic inventory, the aliases of which name models of it. */
+/** A profile with a dynamic inventory, the aliases of which name models of it. A plain http URL is on this machine. */
 export function dynamicProfile(baseUrl: string, models: readonly ModelAlias[] = []): ProviderProfile {
+  const allowLoopback = baseUrl.startsWith('http:')
   return {
     profileId: 'native-main',
     providerKind: 'native',
     baseUrl,
     credentialEnv: 'NATIVE_MAIN_KEY',
-    networkPolicyRef: 'public-native',
+    networkPolicyRef: allowLoopback ? 'loopback-development' : 'public-native',
     tlsPolicyRef: 'system-default',
-    allowLoopback: false,
+    allowLoopback,
     modelInventory: 'dynamic',
     models
   }

@@ -24,17 +24,17 @@ export function workerOptions(
     revisions: { config: configRevision, matrix: matrixRevision },
     workerId: 1,
     fingerprintKey: Buffer.alloc(32, 1),
-    control: createLocalControlChannel(settings, { composition }),
+    control: createLocalControlChannel(settings, { composition, profiles: profiles.profiles }),
     log: pino({ level: 'silent' }),
     version: '0.0.0'
   }
 }
 
-/** Starts a worker on a free port; it closes with the test. */
+/** Starts a worker on a free port, with the product's provider kinds unless given; it closes with the test. */
 export async function startWorker(
   t: Test,
   options: WorkerAppOptions,
-  parts: WorkerAppParts
+  parts?: WorkerAppParts
 ): Promise<{ app: WorkerApp; url: string }> {
   const app = await createWorkerApp(options, parts)
   t.teardown(() => app.close())

@@ -1,7 +1,7 @@
 // Turns the validated profiles into the table that `resolve-route.ts` reads.
 
-import { NATIVE_PROVIDER_KIND } from '../../shared/native-profile.ts'
 import type { ModelAlias, ProfileSet, ProviderProfile } from '../../shared/profile.ts'
+import { isDynamic, isExternalKind, requiresNewerSchema } from '../../shared/profile-routes.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { createRouteEvidence } from './evidence.ts'
 import type { AliasRefusal, AliasRoute, DeclaredCapabilities, DynamicRoute, RouteTable } from './resolve-route.ts'
@@ -9,9 +9,6 @@ import type { AliasRefusal, AliasRoute, DeclaredCapabilities, DynamicRoute, Rout
 export type RouteSettings = Pick<Settings, 'passModel' | 'embeddings'> & {
   upstream: Pick<Settings['upstream'], 'model'>
 }
-
-/** The schema that an alias of an external provider needs to be served (bridge contract, 4.2). */
-const EXTERNAL_ALIAS_SCHEMA = 'gateway.provider-profiles.v3' satisfies ProfileSet['schemaVersion']
 
 /**
  * The routes of all aliases, refused ones included, and of the profile with a dynamic inventory (bridge contract, 7.2).
@@ -44,13 +41,12 @@ function createAliasRoute(set: ProfileSet, profile: ProviderProfile, alias: Mode
 }
 
 function findRefusal(
-  { origin, schemaVersion }: ProfileSet,
-  { providerKind }: ProviderProfile,
+  set: ProfileSet,
+  profile: ProviderProfile,
   { enabled, supportStatus }: ModelAlias
 ): AliasRefusal | undefined {
   if (!enabled) return 'alias_disabled'
-  const isExternal = providerKind !== NATIVE_PROVIDER_KIND
-  if (isExternal && origin === 'file' && schemaVersion !== EXTERNAL_ALIAS_SCHEMA) return 'alias_requires_profile_v3'
+  if (requiresNewerSchema(set, profile)) return 'alias_requires_profile_v3'
   return supportStatus === 'blocked' ? 'alias_blocked' : undefined
 }
 
@@ -59,13 +55,9 @@ function readCapabilities(
   { providerKind }: ProviderProfile,
   { capabilities }: ModelAlias
 ): DeclaredCapabilities | undefined {
-  if (providerKind === NATIVE_PROVIDER_KIND || capabilities === undefined) return undefined
+  if (!isExternalKind(providerKind) || capabilities === undefined) return undefined
   const { features, limits } = capabilities
   return { features, outputTokensMax: limits.maxOutputTokens ?? limits.contextWindow }
-}
-
-function isDynamic(profile: ProviderProfile): boolean {
-  return profile.modelInventory === 'dynamic'
 }
 
 function createDynamicRoute(

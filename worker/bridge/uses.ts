@@ -26,7 +26,7 @@ export interface ContentUses {
   hasResult: boolean
   image?: ImagePart
   file?: FilePart
-  /** An image that only some wires have a place for: in a result, in a message that is not the user's, or by the id of an uploaded file. */
+  /** An image that only some wires have a place for: in a message that is not the user's, or by the id of an uploaded file. */
   unusualImage?: ImagePart
 }
 
@@ -126,7 +126,7 @@ function scanPart(part: ContentPart, isOfUser: boolean, found: ContentUses): voi
       return
     case 'tool-result':
       found.hasResult = true
-      for (const inner of part.content) scanPart(inner, false, found)
+      for (const inner of part.content) scanPart(inner, isOfUser, found)
       return
     case 'image':
       found.image ??= part

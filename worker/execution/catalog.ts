@@ -28,13 +28,8 @@ const NO_SLOT_LIMITS = {
 /** How many catalogs of client credentials are kept; beyond that the least recently used one is deleted. */
 const SCOPES_MAX = 64
 
-const SERVER: UpstreamAuthorization = { type: 'server' }
-
 export interface CatalogReader {
-  /**
-   * A snapshot for the caller's credential, or the shared one where a profile file decides the credentials. Raises `GatewayError` when
-   * there is no snapshot and the discovery fails.
-   */
+  /** A snapshot for the caller's credential. Raises `GatewayError` when there is no snapshot and the discovery fails. */
   read(context: RequestContext, options: { force: boolean }): Promise<CatalogSnapshot>
   /** Starts a refresh of the shared catalog; a failure is not reported to the caller. */
   warmUp(): void
@@ -46,8 +41,8 @@ export function createCatalogReader(dependencies: {
   profiles: ProfileSet
   log: Logger
 }): CatalogReader {
-  const { control, executors, profiles } = dependencies
-  const dynamic = findDynamicProfile(profiles)
+  const { control, executors } = dependencies
+  const dynamic = findDynamicProfile(dependencies.profiles)
   const scopes = new Map<string, ControlChannel>()
 
   function findChannel(authorization: UpstreamAuthorization): ControlChannel {
@@ -88,7 +83,7 @@ export function createCatalogReader(dependencies: {
 
   return {
     async read(context, { force }) {
-      const authorization = profiles.origin === 'file' ? SERVER : context.authorization
+      const { authorization } = context
       const channel = findChannel(authorization)
       const current = channel.catalogSnapshot()
       if (!force && isFresh(current, Date.now())) return current
@@ -100,7 +95,7 @@ export function createCatalogReader(dependencies: {
     warmUp() {
       const call = { requestId: randomUUID(), headers: [] }
       // A failed warm-up shows in the readiness document; the supervisor logs the cause and requests the next warm-up.
-      control.refreshCatalog(() => discover(SERVER, call), { force: false }).catch(() => undefined)
+      control.refreshCatalog(() => discover({ type: 'server' }, call), { force: false }).catch(() => undefined)
     }
   }
 }

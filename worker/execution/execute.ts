@@ -45,8 +45,15 @@ export async function execute<Result>(
 
 /** Reports the facts of a plan to all observers of the request. */
 export function notePlan(context: RequestContext, plan: ExecutionPlan, isStream = false): void {
-  const { providerKind, profileId, publicModel } = plan
-  context.planned({ model: publicModel, providerKind, profileId, isStream })
+  const { providerKind, profileId, publicModel, evidence, admission } = plan
+  context.planned({
+    model: publicModel,
+    providerKind,
+    profileId,
+    isStream,
+    ...(evidence && { evidence }),
+    ...(admission && { admission })
+  })
 }
 
 /**

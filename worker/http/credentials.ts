@@ -20,12 +20,12 @@ export type CredentialCheck = (request: FastifyRequest, traits: RouteTraits) => 
 
 export function createCredentialCheck(dependencies: {
   settings: Settings
-  origin: ProfileSet['origin']
+  profiles: Pick<ProfileSet, 'origin'>
   log: Logger
   fingerprint: Fingerprint
   nowMs: () => number
 }): CredentialCheck {
-  const { settings, origin, log } = dependencies
+  const { settings, profiles, log } = dependencies
   const isKeyNeeded = isAuthRequired(settings)
   const keys = createApiKeys(settings)
   const failures = createAuthenticationFailures(dependencies)
@@ -58,7 +58,7 @@ export function createCredentialCheck(dependencies: {
     const isBearerTaken = bearer !== undefined && isPassToken(bearer)
     if (isKeyNeeded) checkKey(request, isBearerTaken)
     // A client may send its token to every gateway that it knows; the profiles of a file have credentials of their own.
-    if (origin === 'file') return SERVER_AUTHORIZATION
+    if (profiles.origin === 'file') return SERVER_AUTHORIZATION
     // Without key authentication every bearer token is for the upstream, so a malformed one is an error.
     const isForUpstream = isBearerTaken || (bearer !== undefined && !isKeyNeeded)
     return isForUpstream ? readAuthorization(request, bearer) : SERVER_AUTHORIZATION

@@ -11,7 +11,7 @@ import type { Fingerprint } from './fingerprint.ts'
 export interface HttpRuntime {
   readonly settings: Settings
   /** Where the profiles come from: those of a file never take the authorization of a client. */
-  readonly origin: ProfileSet['origin']
+  readonly profiles: Pick<ProfileSet, 'origin'>
   readonly log: Logger
   readonly drainGate: DrainGate
   readonly fingerprint: Fingerprint

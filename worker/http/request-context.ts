@@ -197,9 +197,16 @@ export class RequestContext extends ObservedRequest {
     return headers
   }
 
-  /** The request failed: its response is this error, or its stream ended with it. An internal error is logged. */
+  /**
+   * The request failed: its response is this error, or its stream ended with it. An internal error is logged, and the reason of a refusal
+   * before any call.
+   */
   failed(error: GatewayError): void {
     this.#failure = error
+    if (REFUSALS.has(error.code) && typeof error.cause === 'string') {
+      const fields = { event: 'request_refused', request_id: this.requestId, code: error.code, reason_id: error.cause }
+      this.#environment.log.debug(fields, 'The route of a request does not admit it')
+    }
     if (error.code !== 'internal_error') return
     const fields = { err: error.cause ?? error, request_id: this.requestId, event: 'unhandled_fault' }
     this.#environment.log.error(fields, 'A request failed because of a fault in the gateway')
@@ -253,6 +260,9 @@ export class RequestContext extends ObservedRequest {
     this.closed(this.incoming.socket.bytesWritten - this.#sentBytesBefore, isComplete)
   }
 }
+
+/** The codes of routes and admission; their cause is a stable id of the reason. */
+const REFUSALS: ReadonlySet<string> = new Set(['unknown_model_alias', 'unsupported_semantic'])
 
 /** The part of a request target before its query. */
 export function withoutQuery(target: string): string {

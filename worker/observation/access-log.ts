@@ -28,6 +28,7 @@ export function createAccessLog({ log, metricsPath }: { log: Logger; metricsPath
           bytes: bytesSent,
           protocol: request.protocol,
           provider: facts.providerKind,
+          provider_profile: facts.profileId,
           model: facts.model,
           input_tokens: facts.inputTokens,
           output_tokens: facts.outputTokens,

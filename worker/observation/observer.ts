@@ -1,5 +1,6 @@
 // What an observer of requests may implement, and the plain facts that it is given. The access log is one; metrics, traffic records
 // and spans are others. Observers run inside the request: they must be synchronous and quick.
+import type { AdmissionEvidence, RouteEvidence } from '../bridge/evidence.ts'
 import type { NormalizedUsage } from '../normalized/index.ts'
 import type { UpstreamCallReport } from '../providers/types.ts'
 
@@ -44,6 +45,10 @@ export interface PlannedFacts {
   readonly providerKind: string
   readonly profileId: string
   readonly isStream: boolean
+  /** Of an alias of a profile file: the configuration that decided (bridge contract, section 7.7). */
+  readonly evidence?: RouteEvidence
+  /** Of an alias of an external provider: what the request was admitted for. */
+  readonly admission?: AdmissionEvidence
 }
 
 /** Everything that was learned on the way, for observers that only look at the end. */

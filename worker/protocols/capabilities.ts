@@ -13,7 +13,7 @@ export interface ModelReview {
 
 /** Pure data and functions of a kind; `protocols/registry.ts` lists them. */
 export interface ProviderCapabilities {
-  /** What the executor of the kind does not do, whatever the model. */
+  /** What the executor of the kind does not do for any model. */
   readonly lacks: readonly CapabilityName[]
   /** What the executor does for every model, so that no statement about the model is needed. */
   readonly invariants: readonly CapabilityName[]

@@ -3,6 +3,7 @@
 
 import type { CatalogModels } from '../../shared/catalog.ts'
 import type {
+  ClientProtocol,
   EmbeddingsCall,
   EmbeddingsResult,
   GatewayError,
@@ -197,6 +198,26 @@ export interface ResponseReader {
   push(bytes: Uint8Array): NormalizedEvent[]
   /** Ends the stream: returns the terminal event, unless `push` has returned it already. */
   end(): NormalizedEvent[]
+  /**
+   * Like `readBody`, for a call whose client takes the response as the provider writes it. Present in readers of a wire that is also a
+   * client protocol.
+   */
+  relayBody?(bytes: Uint8Array, publicModel: string): RelayedBody
+}
+
+export interface RelayedBody {
+  events: NormalizedEvent[]
+  /** The response's own bytes with the model renamed; undefined when something else has to change too. */
+  bytes?: Uint8Array | undefined
+}
+
+/** How bodies are passed on as bytes between a provider and a client protocol that is the same wire. */
+export interface RelayCodec<Reading> {
+  readonly protocol: ClientProtocol
+  /** The client's bytes with the model renamed, where they say the same as the written body; undefined otherwise. */
+  reuseBody(bytes: Uint8Array, received: JsonObject, written: JsonObject): Uint8Array | undefined
+  /** Whether the response to this request may be passed on as it comes, if it has the form that the gateway would write. */
+  acceptsResponse(request: NormalizedRequest, reading: Reading): boolean
 }
 
 /** The members of a request that determine its model. */
@@ -219,6 +240,8 @@ export interface ProviderFace<Options = unknown, Reading = unknown> {
   findError(body: JsonObject): GatewayError | undefined
   /** Names the assistant or the stored conversation that determines the model, as a key for the concurrency limit. */
   findImpliedModel?(request: ModelRequest): string | undefined
+  /** Absent on a wire that is no client protocol. */
+  readonly relay?: RelayCodec<Reading>
   readonly embeddings?: EmbeddingsCodec<Options>
   readonly countTokens?: TokenCountCodec<Options>
   readonly models?: ModelListCodec<Options>

@@ -10,7 +10,8 @@ import {
   countCharacters,
   type GatewayError,
   type NormalizedEvent,
-  type NormalizedResponse
+  type NormalizedResponse,
+  type NormalizedUsage
 } from '../normalized/index.ts'
 import type { ChatClientFace, ResponseContext, StreamWriter } from '../protocols/face.ts'
 import type { ByteSink, RelayHead, ResponseSink } from '../providers/types.ts'
@@ -57,7 +58,7 @@ export class WholeResponseSink implements ClientSink {
   relay(head: RelayHead): ByteSink {
     const pieces: Uint8Array[] = []
     this.#relayed = { head, pieces }
-    return { write: bytes => pieces.push(bytes) > 0, end: () => undefined }
+    return { write: bytes => pieces.push(bytes) > 0, end: usage => this.#noteUsage(usage) }
   }
 
   whenDrained(): Promise<void> {
@@ -75,13 +76,17 @@ export class WholeResponseSink implements ClientSink {
         body: Buffer.concat(pieces)
       })
     } else if (this.#response !== undefined) {
-      if (this.#response.usage !== null) reply.request.context.usage(this.#response.usage)
+      this.#noteUsage(this.#response.usage)
       sendJson(reply, 200, {}, await this.#write(this.#response))
     }
   }
 
   fail(): boolean {
     return false
+  }
+
+  #noteUsage(usage: NormalizedUsage | null | undefined): void {
+    if (usage !== undefined && usage !== null) this.#options.reply.request.context.usage(usage)
   }
 
   async #write(response: NormalizedResponse): Promise<string | Uint8Array> {
@@ -122,7 +127,12 @@ export class StreamSink implements ClientSink {
   relay({ contentType, headers }: RelayHead): ByteSink {
     const stream = startEventStream(this.#reply, { ...this.#options, contentType, headers })
     this.#stream = stream
-    return { write: bytes => stream.write(bytes), end: () => undefined }
+    return {
+      write: bytes => stream.write(bytes),
+      end: usage => {
+        if (usage !== undefined) this.#context.usage(usage)
+      }
+    }
   }
 
   whenDrained(): Promise<void> {

@@ -41,15 +41,12 @@ export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment
   }
   const target = { upstreamModel: plan.upstreamModel }
   const written = face.writeChat(request, target, settings.providerOptions[plan.profileId])
-  return {
-    request,
-    plan,
-    path: written.path,
-    headers: written.headers,
-    body: writeJsonBody(written.body),
-    attachments: written.attachments,
-    reading: written.reading
-  }
+  const { attachments, headers, path, reading } = written
+  const relay = face.relay?.protocol === job.protocol ? face.relay : undefined
+  const bytes = relay?.reuseBody(job.bytes, body, written.body) ?? writeJsonBody(written.body)
+  const call: ChatCall = { request, plan, path, headers, body: bytes, attachments, reading }
+  if (relay?.acceptsResponse(request, reading) === true) call.acceptsProviderBytes = true
+  return call
 }
 
 /** Gives a refusal the client's own name of the field. */

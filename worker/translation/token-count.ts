@@ -4,7 +4,7 @@
 import { writeJsonBody } from '../../shared/json.ts'
 import { admitRoute } from '../bridge/admit.ts'
 import { resolveRoute } from '../bridge/resolve-route.ts'
-import { GatewayError } from '../normalized/index.ts'
+import { unsupportedSemantic } from '../normalized/index.ts'
 import { findProviderFace, tokenCountFaces } from '../protocols/registry.ts'
 import { readJsonObject, readResponseJson } from './json-body.ts'
 import type {
@@ -29,7 +29,7 @@ export async function translateTokenCount(
   const { request, texts, extraHeaders } = face.read(isEmpty ? {} : readJsonObject(job.bytes), job.context)
   const plan = resolveRoute(request, job.apiMode, { routes: settings.routes, faces })
   admitRoute(plan, job.protocol)
-  if (plan.isTokenCountOff) throw new GatewayError('unsupported_semantic', { param: 'model' })
+  if (plan.isTokenCountOff) throw unsupportedSemantic('model', 'token_counting_off')
   const count = texts.length
   const { countTokens } = findProviderFace(faces, plan)
   if (countTokens === undefined) {

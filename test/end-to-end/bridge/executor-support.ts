@@ -4,15 +4,15 @@
 import type { ServerResponse } from 'node:http'
 import { pino } from 'pino'
 import type { Test } from 'tap'
-import type { ModelAlias, ProviderProfile } from '../../../shared/profile.ts'
+import type { ProviderProfile } from '../../../shared/profile.ts'
 import { Secret } from '../../../shared/secret.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import type { WorkerApp } from '../../../worker/app.ts'
-import { createLocalControlChannel } from '../../../worker/control/control-channel.ts'
 import { providerFaces } from '../../../worker/protocols/registry.ts'
 import { createChatCompatibleKind } from '../../../worker/providers/compatible/chat.ts'
 import type { CompatibleKindOptions } from '../../../worker/providers/compatible/kind.ts'
 import { providerKinds } from '../../../worker/providers/registry.ts'
+import { aliasOf, edgeProfile, fileOf } from '../../support/profile-sets.ts'
 import { startWorker, workerOptions } from '../../support/worker-app.ts'
 
 /** Every feature that a chat can be declared with. */
@@ -37,36 +37,17 @@ const features = [
   'context_token_limits'
 ]
 
-/** An alias that declares everything. */
-export function aliasOf(publicAlias: string, upstreamModel: string): ModelAlias {
-  return {
-    publicAlias,
-    upstreamModel,
-    capabilityProfile: 'test-v1',
-    capabilities: { features, limits: { contextWindow: 32_768, maxOutputTokens: 4096 } },
-    supportStatus: 'technical_preview',
-    enabled: true,
-    deprecated: false
-  }
-}
+const declared = { features, limits: { contextWindow: 32_768, maxOutputTokens: 4096 } }
 
-/** A profile of the kind `chat_compatible` on loopback, unless `more` says otherwise. */
+/** A profile of the kind `chat_compatible` on loopback, unless `more` says otherwise; its aliases declare everything. */
 export function chatProfile(
   profileId: string,
   baseUrl: string,
   aliases: Record<string, string>,
   more: Partial<ProviderProfile> = {}
 ): ProviderProfile {
-  return {
-    profileId,
-    providerKind: 'chat_compatible',
-    baseUrl,
-    networkPolicyRef: 'loopback-development',
-    tlsPolicyRef: 'system-default',
-    allowLoopback: true,
-    models: Object.entries(aliases).map(([alias, model]) => aliasOf(alias, model)),
-    ...more
-  }
+  const models = Object.entries(aliases).map(([alias, model]) => aliasOf(alias, model, declared))
+  return edgeProfile(models, { profileId, baseUrl, ...more })
 }
 
 export interface BridgeOptions {
@@ -92,10 +73,8 @@ export async function startBridge(t: Test, options: BridgeOptions): Promise<Star
   const { app, url } = await startWorker(
     t,
     {
-      ...workerOptions(settings),
-      profiles: { schemaVersion: 'gateway.provider-profiles.v3', origin: 'file', profiles },
+      ...workerOptions(settings, fileOf(profiles)),
       credentials: Object.fromEntries(Object.entries(credentials).map(([id, text]) => [id, new Secret(text)])),
-      control: createLocalControlChannel(settings, { profiles }),
       log: pino({ level: 'info' }, { write: (text: string) => void lines.push(JSON.parse(text)) })
     },
     { faces: providerFaces, kinds: { ...providerKinds, chat_compatible: createChatCompatibleKind(kind) } }
@@ -132,13 +111,6 @@ export function beginStream(response: ServerResponse, ...chunks: object[]): void
   writeChunks(response, ...chunks)
 }
 
-export function writeChunks(response: ServerResponse, ...chunks: object[]): void {
+function writeChunks(response: ServerResponse, ...chunks: object[]): void {
   response.write(chunks.map(chunk => `data: ${JSON.stringify(chunk)}\n\n`).join(''))
-}
-
-/** Writes the terminal chunk, the usage and the end of a stream. */
-export function endStream(response: ServerResponse): void {
-  const usage = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 }
-  writeChunks(response, chunkOf({}, 'stop'), { ...chunkOf({}), choices: [], usage })
-  response.end('data: [DONE]\n\n')
 }

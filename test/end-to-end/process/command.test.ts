@@ -1,9 +1,10 @@
 // What the command line prints, and with which code it exits, before the gateway serves.
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { createTemporaryFolder } from '../../support/temporary.ts'
 import { startScript } from './fixtures/run.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -12,6 +13,34 @@ const secret = 'hunter2-hunter2-hunter2'
 
 const start = (t: Test, argumentList: string[], environment: Record<string, string> = {}) =>
   startScript(t, main, argumentList, environment)
+
+const writeAlias = (name: string) => ({
+  public_alias: name,
+  upstream_model: 'm',
+  capability_profile: 'c',
+  support_status: 'stable',
+  capabilities: {
+    features: [
+      ...['roles', 'ordered_content_parts', 'text', 'stop_reason', 'usage', 'model_identity', 'request_error_classes'],
+      ...['cancellation', 'context_token_limits']
+    ],
+    limits: { context_window: 4096 }
+  }
+})
+
+/** A profile of a provider on this machine, without a key. */
+const writeLocalProfile = (id: string, baseUrl: string) => ({
+  profile_id: id,
+  provider_kind: 'chat_compatible',
+  base_url: baseUrl,
+  allow_loopback: true,
+  network_policy_ref: 'loopback-development',
+  tls_policy_ref: 'system-default',
+  models: [writeAlias('local/a')]
+})
+
+const writeFile = (...profiles: object[]) =>
+  JSON.stringify({ schema_version: 'gateway.provider-profiles.v3', profiles })
 
 async function runToEnd(t: Test, argumentList: string[], environment: Record<string, string> = {}) {
   const started = start(t, argumentList, environment)
@@ -70,23 +99,104 @@ t.test('warnings of a preflight go to stderr and do not change its exit code', a
   t.notMatch(errors, /hunter2/)
 })
 
-t.test('bridge 49: a preflight opens no connection', async t => {
+/** Preloaded into the gateway: writes every connection and every query for a name that the process starts to a file. */
+const watchNetwork = `
+import { createHook } from 'node:async_hooks'
+import { appendFileSync } from 'node:fs'
+const watched = new Set(['TCPCONNECTWRAP', 'PIPECONNECTWRAP', 'GETADDRINFOREQWRAP', 'GETNAMEINFOREQWRAP', 'QUERYWRAP', 'UDPSENDWRAP'])
+createHook({ init: (id, type) => { if (watched.has(type)) appendFileSync(process.env.NETWORK_FILE, type + '\\n') } }).enable()
+`
+
+t.test('bridge 49: a preflight opens no connection and resolves no name', async t => {
   let connections = 0
-  const upstream = createServer(() => {
+  const upstream = createServer(socket => {
     connections += 1
+    socket.destroy()
   })
   upstream.listen(0, '127.0.0.1')
   await once(upstream, 'listening')
   t.teardown(() => upstream.close())
   const address = upstream.address()
   const port = typeof address === 'object' ? address?.port : 0
+  const folder = createTemporaryFolder(t)
+  const NETWORK_FILE = join(folder, 'network')
   const environment = {
     UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`,
     UPSTREAM_AUTH_URL: `http://127.0.0.1:${port}/oauth`,
-    UPSTREAM_CREDENTIALS: secret
+    UPSTREAM_CREDENTIALS: secret,
+    NETWORK_FILE,
+    NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(watchNetwork)}`
   }
-  t.equal((await runToEnd(t, ['--inspect-config'], environment)).code, 0)
+  const local = writeLocalProfile('local', `http://127.0.0.1:${port}/v1`)
+  const named = { ...local, profile_id: 'named', base_url: 'https://localhost.example/v1', allow_loopback: false }
+  const profiles = [local, { ...named, network_policy_ref: 'public-openai', models: [writeAlias('named')] }]
+  const config = join(folder, 'profiles.json')
+  writeFileSync(config, JSON.stringify({ schema_version: 'gateway.provider-profiles.v3', profiles }))
+  const native = await runToEnd(t, ['--inspect-config'], environment)
+  t.equal(native.code, 0)
+  const file = await runToEnd(t, ['--inspect-config', '--config', config], environment)
+  t.equal(file.code, 0)
+  t.equal(JSON.parse(file.output).profiles.length, 2)
   t.equal(connections, 0)
+  t.equal(existsSync(NETWORK_FILE), false)
+
+  // The watcher sees what there is to see.
+  const probe = join(folder, 'probe.mjs')
+  writeFileSync(probe, `import { connect } from 'node:net'\nconnect(${port}, 'localhost').on('error', () => {})`)
+  await startScript(t, probe, [], environment).exited
+  t.match(readFileSync(NETWORK_FILE, 'utf8'), /GETADDRINFOREQWRAP\n(.*\n)*TCPCONNECTWRAP/)
+})
+
+t.test(
+  'bridge 3: a preflight of a file prints one line of JSON and nothing else, bridge 41: also through a link',
+  async t => {
+    const folder = createTemporaryFolder(t)
+    const config = join(folder, 'profiles.json')
+    const link = join(folder, 'link.json')
+    const profile = { ...writeLocalProfile('p1', 'http://127.0.0.1:9/v1'), credential_env: 'LOCAL_KEY' }
+    writeFileSync(config, JSON.stringify({ schema_version: 'gateway.provider-profiles.v3', profiles: [profile] }))
+    symlinkSync(config, link)
+    const environment = { LOCAL_KEY: secret, GATEWAY_CONFIG: link }
+    const { code, output, errors, hasLog } = await runToEnd(t, ['--inspect-config', '--config', config], environment)
+    t.equal(code, 0)
+    t.match(output, /^\{"schema_version":"gateway\.inspect\.v1",[^\n]*\}\n$/)
+    t.match(JSON.parse(output).profiles, [{ profile_id: 'p1', credential_env: 'LOCAL_KEY' }])
+    t.equal(errors, '')
+    t.notMatch(output, /hunter2/)
+    t.equal(hasLog, false)
+  }
+)
+
+t.test('bridge 99: a refused file shows no secret in a preflight, in a start and in the log', async t => {
+  const folder = createTemporaryFolder(t)
+  const profile = { ...writeLocalProfile('p1', 'http://127.0.0.1:9/v1'), credential_env: 'LOCAL_KEY' }
+  const wrong: Array<[string, string, string]> = [
+    ['unknown-member.json', JSON.stringify({ profiles: [{ ...profile, api_key: secret }] }), 'invalid_profile_schema'],
+    ['user.json', writeFile({ ...profile, base_url: `https://u:${secret}@up.example` }), 'invalid_profile_schema'],
+    ['host.json', writeFile({ ...profile, base_url: `http://${secret}.example` }), 'invalid_destination'],
+    ['policy.json', writeFile({ ...profile, tls_policy_ref: secret }), 'invalid_policy_reference'],
+    ['variable.json', writeFile({ ...profile, credential_env: 'HUNTER2_HUNTER2' }), 'credential_unavailable'],
+    ['twice.json', writeFile(profile, { ...profile, models: [writeAlias(secret)] }), 'duplicate_profile_id'],
+    ['aliases.json', writeFile(profile, { ...profile, profile_id: 'p2' }), 'duplicate_model_alias'],
+    ['broken.json', `{"api_key":"${secret}"`, 'invalid_profile_schema'],
+    ['broken.yaml', `api_key: !${secret} "${secret}`, 'invalid_profile_schema'],
+    [`${secret}.txt`, secret, 'invalid_profile_schema'],
+    [`${secret}/missing.yaml`, '', 'invalid_profile_schema']
+  ]
+  for (const [name, content, code] of wrong) {
+    const config = join(folder, name)
+    if (content !== '') writeFileSync(config, content)
+    const environment = { LOCAL_KEY: secret, UPSTREAM_CREDENTIALS: secret, GATEWAY_API_KEY: secret }
+    const preflight = await runToEnd(t, ['--inspect-config', '--config', config], environment)
+    t.equal(preflight.code, 2)
+    t.match(JSON.parse(preflight.output), { schema_version: 'gateway.error.v1', error: { code, details: [] } })
+    const start = await runToEnd(t, ['--config', config], environment)
+    t.equal(start.code, 2)
+    t.equal(start.output, '')
+    t.match(start.errors, new RegExp(`^llm-gateway: ${code}: [^\n]+\n$`))
+    t.equal(start.hasLog, false)
+    t.notMatch(preflight.output + preflight.errors + start.errors, /hunter2/i, name)
+  }
 })
 
 t.test(

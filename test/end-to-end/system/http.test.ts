@@ -75,16 +75,22 @@ t.test('operations 3, 8: an unknown path is a 404 in the form of its family, bef
   t.equal(readError('content', operation).kind, 'NOT_FOUND')
 })
 
-t.test('operations 5, 7: in PROD the pages for developers do not exist, and readiness needs no key', async t => {
-  for (const path of ['/docs', '/redoc', '/openapi.json', '/logs', '/logs/5', '/logs/stream', '/logs/html']) {
-    const response = await get(production.url + path)
-    t.equal(response.status, 404, path)
-    t.equal(response.json.error.code, 'not_found', path)
+t.test(
+  'operations 5, 7: in PROD the pages for developers do not exist, and the machine documents need no key',
+  async t => {
+    for (const path of ['/docs', '/redoc', '/openapi.json', '/logs', '/logs/5', '/logs/stream', '/logs/html']) {
+      const response = await get(production.url + path)
+      t.equal(response.status, 404, path)
+      t.equal(response.json.error.code, 'not_found', path)
+    }
+    t.strictSame((await get(`${production.url}/`)).json, { status: 'ok', mode: 'PROD' })
+    const ready = await get(`${production.url}/ready`)
+    t.equal(ready.json.schema_version, 'gateway.readiness.v1')
+    const capabilities = await get(`${production.url}/bridge/capabilities`)
+    t.equal(capabilities.status, 200)
+    t.equal(capabilities.json.schema_version, 'gateway.route-support-matrix.v1')
   }
-  t.strictSame((await get(`${production.url}/`)).json, { status: 'ok', mode: 'PROD' })
-  const ready = await get(`${production.url}/ready`)
-  t.equal(ready.json.schema_version, 'gateway.readiness.v1')
-})
+)
 
 t.test('operations 9, 10: every response has the gateway’s id, and the client’s id is forwarded upstream', async t => {
   const ids = new Set<string>()

@@ -90,29 +90,6 @@ t.test('a gateway without an upstream starts unready, and becomes ready when the
   t.equal((await askIn(gateway, 'completions', 'hi')).status, 200)
 })
 
-t.test('bridge 53: a list that cannot be refreshed is kept and marked as stale', async t => {
-  const emulator = await startEmulator(t)
-  const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '2' } })
-  const first = await get(`${gateway.url}/models`)
-  const { inventory_revision: revision } = (await get(`${gateway.url}/ready`)).json.model_catalog
-  emulator.failNext({ path: '/models', status: 0, times: 3 })
-  const refreshed = await get(`${gateway.url}/models?refresh=1`)
-  t.equal(refreshed.status, 200)
-  t.strictSame(idsOf(refreshed), idsOf(first))
-  await waitUntil(async () => {
-    const responses = await Promise.all(Array.from({ length: 8 }, () => getAnywhere(`${gateway.url}/ready`)))
-    return responses.every(({ json }) => json.model_catalog.state === 'stale')
-  }, 'every worker has the stale list')
-  const ready = await get(`${gateway.url}/ready`)
-  t.equal(ready.status, 200)
-  t.match(ready.json, {
-    ready: true,
-    model_catalog: { state: 'stale', usable: true, discovery_available: false, inventory_revision: revision },
-    reasons: [],
-    warnings: [{ reason_id: 'model_inventory_stale_but_usable' }]
-  })
-})
-
 t.test('the headers of each SDK select the form of the shared list', async t => {
   const emulator = await startEmulator(t)
   const gateway = await startGateway(t, { env: emulatorVariables(emulator) })

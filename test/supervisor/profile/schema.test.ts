@@ -311,6 +311,9 @@ t.test('an alias that lacks a feature which every request requires is warned abo
 
 t.test('token counting is a choice of chat_compatible profiles of the third version', async t => {
   for (const token_counting of ['local', 'off']) t.equal(inspectFile(v3({ token_counting })).exitCode, 0)
+  // Without quotes it is false in YAML 1.1.
+  const revisionOf = (content: object) => inspectFile(content).document.config_revision
+  t.equal(revisionOf(v3({ token_counting: false })), revisionOf(v3({ token_counting: 'off' })))
   expectSchemaRefusal(t, v3({ token_counting: 'exact' }), 'profiles[0].token_counting')
   expectSchemaRefusal(t, v3({ token_counting: null }), 'profiles[0].token_counting')
   expectSchemaRefusal(t, v2({ token_counting: 'off' }), 'profiles[0] has an unknown member')

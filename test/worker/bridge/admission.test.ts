@@ -70,6 +70,8 @@ const settings = {
   providerOptions: {}
 }
 
+const environment = { settings, faces, decodeTokens: async () => [], estimateTokens: async () => 0 }
+
 function translate(protocol: ClientProtocol, body: JsonObject, context: Partial<ReadContext> = {}): ChatCall {
   const job = {
     protocol,
@@ -77,7 +79,7 @@ function translate(protocol: ClientProtocol, body: JsonObject, context: Partial<
     bytes: Buffer.from(JSON.stringify(body)),
     context: { requestId: '00000000-0000-4000-8000-000000000000', ...context }
   }
-  return translateChat(job, { settings, faces, decodeTokens: async () => [], estimateTokens: async () => 0 })
+  return translateChat(job, environment)
 }
 
 const user = { role: 'user', content: 'hi' }
@@ -246,6 +248,10 @@ check('responses', [
   [{ reasoning: { summary: 'detailed' } }, 'reasoning.summary'],
   [{ reasoning: { summary: 'auto' } }, 'ok'],
   [{ reasoning: { effort: 5 } }, 'invalid:reasoning.effort'],
+  [{ reasoning: { effort: 'high' }, reasoning_effort: 'low' }, 'invalid:reasoning_effort'],
+  [{ reasoning: { effort: 'high' }, reasoning_effort: 'high' }, 'ok'],
+  [{ store: 'yes' }, 'invalid:store'],
+  [{ metadata: 'x' }, 'invalid:metadata'],
   [{ previous_response_id: 'resp_a' }, 'previous_response_id'],
   [{ conversation: 'c' }, 'conversation'],
   [{ background: true }, 'background'],
@@ -293,7 +299,9 @@ check('messages', [
   [{ system: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }] }, 'ok'],
   [{ messages: [user, toolUse, toolResult('x')] }, 'ok'],
   [{ messages: [user, toolUse, toolResult([{ type: 'text', text: 'x' }])] }, 'ok'],
-  [{ messages: [user, toolUse, toolResult([{ type: 'image', source }])] }, 'messages[2].content[0].content[0]'],
+  [{ messages: [user, toolUse, toolResult([{ type: 'image', source }])] }, 'ok'],
+  [{ messages: [user, toolUse, toolResult([{ type: 'document', source }])] }, 'messages[2].content[0].content[0].type'],
+  [{ messages: [{ role: 'assistant', content: [{ type: 'image', source }] }] }, 'messages[0].content[0].type'],
   [blocks({ type: 'image', source }), 'ok'],
   [blocks({ type: 'image', source: { type: 'url', url: 'https://a.test/a.png' } }), 'ok'],
   [blocks({ type: 'image', source: { type: 'file', file_id: 'f' } }), 'messages[0].content[0]'],
@@ -486,6 +494,12 @@ check('completions', [
   [{ messages: [user, assistantCall, { role: 'function', name: 'f', content: 'x' }] }, 'messages[2].role'],
   [{ messages: [user, assistantCall, { role: 'tool', content: 'x' }] }, 'messages[2].tool_call_id'],
   [{ messages: [{ ...user, attachments: ['f'] }] }, 'messages[0].attachments'],
+  [
+    {
+      messages: [user, assistantCall, { ...toolMessage, content: [{ type: 'image_url', image_url: { url: image } }] }]
+    },
+    'messages[2].content[0]'
+  ],
   [{ stream_options: { include_usage: true } }, 'ok'],
   [{ stream_options: { include_obfuscation: true } }, 'stream_options.include_obfuscation'],
   [
@@ -604,7 +618,7 @@ t.test('the evidence of an admission lists the predicates that the request needs
 t.test('a member named __proto__ is no way around admission', async t => {
   const bytes = Buffer.from('{"model":"all","input":"hi","__proto__":{"a":1}}')
   const job = { protocol: 'responses' as const, apiMode: 'v1' as const, bytes, context: { requestId: 'r' } }
-  t.throws(() => translateChat(job, { settings, faces, decodeTokens: async () => [], estimateTokens: async () => 0 }), {
+  t.throws(() => translateChat(job, environment), {
     code: 'invalid_request',
     status: 400
   })

@@ -53,7 +53,7 @@ export async function startApplication(t: Test, options: StartOptions = {}): Pro
   const drainGate = createDrainGate()
   const runtime = {
     settings,
-    origin: options.origin ?? ('settings' as const),
+    profiles: { origin: options.origin ?? 'settings' },
     log,
     observation: createObservation(observers, log),
     drainGate,

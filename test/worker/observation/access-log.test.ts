@@ -43,6 +43,7 @@ t.test('every finished request is one line of named facts, without query, header
     bytes: Number,
     protocol: 'anthropic',
     provider: 'native',
+    provider_profile: 'p1',
     model: 'm1',
     input_tokens: 3,
     output_tokens: 2,

@@ -116,5 +116,5 @@ export function createSseParser(options: SseParserOptions): SseParser {
 }
 
 function tooLarge(): GatewayError {
-  return new GatewayError('provider_protocol_error', { cause: 'a frame of the stream is too large' })
+  return new GatewayError('provider_protocol_error', { cause: 'response_too_large' })
 }

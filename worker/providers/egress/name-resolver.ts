@@ -26,6 +26,12 @@ export const NAME_TIMEOUT_MS = 5000
 const ATTEMPTS_PER_SERVER = 2
 const FIRST_ATTEMPT_SHARE = 0.3
 
+/**
+ * Some name servers never respond to the question for one kind of address: a host that has addresses of the other kind does not wait longer
+ * than this for them.
+ */
+const OTHER_KIND_MS = 1000
+
 /** Names that are resolved at once; each has a socket of its own. */
 const NAMES_AT_ONCE_MAX = 256
 const NAMES_WAITING_MAX = 1024
@@ -44,16 +50,25 @@ export function createNameResolver({ servers, timeoutMs = NAME_TIMEOUT_MS }: Nam
     if (servers !== undefined) resolver.setServers(servers)
     const cancel = (): void => resolver.cancel()
     const deadline = setTimeout(cancel, timeoutMs)
+    let otherKind: NodeJS.Timeout | undefined
     signal.addEventListener('abort', cancel, { once: true })
     try {
-      const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+      const queries = [resolver.resolve4(host), resolver.resolve6(host)] as const
+      Promise.any(queries).then(
+        () => {
+          otherKind = setTimeout(cancel, OTHER_KIND_MS)
+        },
+        () => undefined
+      )
+      const found = await Promise.allSettled(queries)
       throwIfAborted(signal)
-      // Most hosts have addresses of one kind only, and some name servers never respond to the question for the other kind.
+      // Most hosts have addresses of one kind only.
       const addresses = found.flatMap(result => (result.status === 'fulfilled' ? result.value : []))
       if (addresses.length === 0) throw new Error('No name server gave an address.', { cause: readReason(found[0]) })
       return addresses
     } finally {
       clearTimeout(deadline)
+      clearTimeout(otherKind)
       signal.removeEventListener('abort', cancel)
     }
   }

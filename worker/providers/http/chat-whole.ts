@@ -1,6 +1,7 @@
 // A chat without streaming: one exchange, one reader, the stop strings, and one push.
 
 import { GatewayError, type NormalizedEvent } from '../../normalized/index.ts'
+import type { RelayedBody } from '../../protocols/face.ts'
 import type { CallContext, ChatCall, ResponseSink } from '../types.ts'
 import { contentFailure } from './call-failure.ts'
 import {
@@ -29,7 +30,11 @@ export async function completeChat(
     context,
     (dependencies.bounds ?? defaultBounds).wholeBytesMax
   )
-  const events = await readResponse(dependencies, call, context, response)
+  const { events, bytes } = await readResponse(dependencies, call, context, response)
+  if (bytes !== undefined) {
+    passOn(bytes, events, sink)
+    return
+  }
   const completer = dependencies.hooks.eventCompleter
   const isIncomplete = completer?.isNeeded(events, context) === true
   sink.push(isIncomplete ? await completer.complete(events, context) : events)
@@ -40,17 +45,28 @@ async function readResponse(
   call: ChatCall,
   context: CallContext,
   response: BufferedResponse
-): Promise<NormalizedEvent[]> {
+): Promise<RelayedBody> {
   try {
     const { bytes } = response
     if (dependencies.largeAnswers.isLargeAnswer(bytes)) {
-      return await readInThread(dependencies, call, context, response)
+      return { events: await readInThread(dependencies, call, context, response) }
     }
-    return cutAtStop(openChatReader(dependencies, call, context, response).readBody(bytes), listStops(call))
+    const reader = openChatReader(dependencies, call, context, response)
+    if (call.acceptsProviderBytes === true && reader.relayBody !== undefined) {
+      return reader.relayBody(bytes, call.plan.publicModel)
+    }
+    return { events: cutAtStop(reader.readBody(bytes), listStops(call)) }
   } catch (thrown) {
     if (GatewayError.is(thrown)) reportCallFailure(dependencies.log, contentFailure(thrown), context, 'chat')
     throw thrown
   }
+}
+
+/** Passes the provider's own bytes on; of their events only the usage is needed. */
+function passOn(bytes: Uint8Array, events: readonly NormalizedEvent[], sink: ResponseSink): void {
+  const body = sink.relay({ contentType: 'application/json' })
+  body.write(bytes)
+  body.end(events.find(event => event.type === 'usage')?.usage)
 }
 
 async function readInThread(

@@ -48,6 +48,9 @@ export function reportCancelledCall(
   )
 }
 
+/** Some causes are sentences: those stand in the line as its `cause` only. */
+const ID = /^[a-z][a-z_]*$/
+
 /** The stable id of a failure of the transport or of an unusable response (bridge contract, section 8.7). */
 function findReasonId({ outcome, error }: CallFailure): string | undefined {
   if (error.code === 'destination_mismatch') return error.code
@@ -58,7 +61,7 @@ function findReasonId({ outcome, error }: CallFailure): string | undefined {
     case 'tls_error':
       return 'connection_error'
     case 'protocol_error':
-      return typeof error.cause === 'string' ? error.cause : undefined
+      return typeof error.cause === 'string' && ID.test(error.cause) ? error.cause : undefined
     case undefined:
       return undefined
   }

@@ -157,7 +157,7 @@ t.test(
   }
 )
 
-t.test('a blocked route supports nothing, whoever blocks it', async t => {
+t.test('a route that its alias, its cell or its schema blocks supports nothing', async t => {
   const blocked = aliasOf('edge/blocked', 'mini', {
     features: rich.capabilities?.features ?? [],
     supportStatus: 'blocked'

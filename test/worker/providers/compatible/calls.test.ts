@@ -51,6 +51,21 @@ t.test(
   }
 )
 
+t.test('no proxy is used, neither that of the settings nor that of the environment', async t => {
+  const stub = await startProvider(t, sendWords)
+  const proxy = await startProvider(t, (_request, response) => void response.writeHead(502).end())
+  const variables = { HTTP_PROXY: proxy.origin, HTTPS_PROXY: proxy.origin, http_proxy: proxy.origin }
+  const before = { ...process.env }
+  Object.assign(process.env, variables)
+  t.teardown(() => {
+    process.env = before
+  })
+  const { executorOf } = startCompatible(t, { p1: { baseUrl: stub.origin } }, { env: variables })
+  await executorOf('p1').chat(compatibleCall(), contextOf(), createSink())
+  t.equal(stub.requests.length, 1)
+  t.equal(proxy.openSockets(), 0)
+})
+
 t.test('a stream asks for the same types and announces no encoding', async t => {
   const stub = await startProvider(t, (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })

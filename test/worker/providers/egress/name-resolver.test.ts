@@ -23,6 +23,12 @@ t.test('the addresses of both kinds are found, and one kind is enough', async t 
   t.match(await rejection(resolve('none.example', never)), { cause: { code: 'ENODATA' } })
 })
 
+t.test('a host with addresses of one kind does not wait to the deadline for those of the other', async t => {
+  const server = await startNameServer(t, (_name, family) => (family === 4 ? ['93.184.216.34'] : undefined))
+  const resolve = createNameResolver({ servers: [server.address], timeoutMs: 60_000 })
+  t.same(await resolve('four.example', never), ['93.184.216.34'])
+})
+
 t.test('a private address beside a public one refuses the host, in every form', async t => {
   const forms = ['10.0.0.1', '127.0.0.1', '::1', '::ffff:7f00:1', '64:ff9b::a00:1', 'fd00::1']
   const server = await startNameServer(t, name => ['93.184.216.34', forms[Number(name.split('.')[0])] ?? ''])

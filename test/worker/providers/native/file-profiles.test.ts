@@ -2,7 +2,7 @@
 
 import t, { type Test } from 'tap'
 import { createEmulator, type Emulator } from '../../../../ops/emulator/server.ts'
-import type { ProfileSet, ProviderProfile } from '../../../../shared/profile.ts'
+import type { ProviderProfile } from '../../../../shared/profile.ts'
 import { Secret } from '../../../../shared/secret.ts'
 import { parseSettings } from '../../../../shared/settings.ts'
 import { findProviderFace, providerFaces } from '../../../../worker/protocols/registry.ts'
@@ -10,6 +10,7 @@ import type { ResolveHost } from '../../../../worker/providers/egress/checked-lo
 import { createNativeKind, readNativeOptions } from '../../../../worker/providers/native/index.ts'
 import { createExecutors } from '../../../../worker/providers/registry.ts'
 import type { ChatCall } from '../../../../worker/providers/types.ts'
+import { edgeProfile, fileOf } from '../../../support/profile-sets.ts'
 import { readsInline } from '../support/large-answers.ts'
 import { createMemoryLog } from '../support/log.ts'
 import { chatCall, contextOf, createSink } from '../support/native.ts'
@@ -19,15 +20,7 @@ import { startStub } from '../support/stub-upstream.ts'
 const basic = (pair: string): string => Buffer.from(pair).toString('base64')
 
 function profileOf(profileId: string, baseUrl: string, allowLoopback = true): ProviderProfile {
-  return {
-    profileId,
-    providerKind: 'native',
-    baseUrl,
-    networkPolicyRef: allowLoopback ? 'loopback-development' : 'public-native',
-    tlsPolicyRef: 'system-default',
-    allowLoopback,
-    models: []
-  }
+  return edgeProfile([], { profileId, providerKind: 'native', baseUrl, allowLoopback })
 }
 
 function start(
@@ -36,11 +29,10 @@ function start(
   options: { env?: Record<string, string>; credentials?: Record<string, string>; resolve?: ResolveHost } = {}
 ) {
   const { env = {}, credentials = {}, resolve } = options
-  const set: ProfileSet = { schemaVersion: 'gateway.provider-profiles.v3', origin: 'file', profiles }
   const memory = createMemoryLog()
   const settings = parseSettings(env)
   const executors = createExecutors({
-    profiles: set,
+    profiles: fileOf(profiles),
     credentials: Object.fromEntries(Object.entries(credentials).map(([id, text]) => [id, new Secret(text)])),
     kinds: { native: createNativeKind(resolve === undefined ? {} : { resolve }) },
     faces: providerFaces,

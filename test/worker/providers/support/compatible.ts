@@ -1,13 +1,13 @@
 // Builds executors of kinds whose calls are a face and a header, with the made-up face of `http.ts`.
 
 import type { Test } from 'tap'
-import type { ProfileSet, ProviderProfile } from '../../../../shared/profile.ts'
 import { Secret } from '../../../../shared/secret.ts'
 import { parseSettings } from '../../../../shared/settings.ts'
 import { createChatCompatibleKind } from '../../../../worker/providers/compatible/chat.ts'
 import type { CompatibleKindOptions } from '../../../../worker/providers/compatible/kind.ts'
 import { createExecutors } from '../../../../worker/providers/registry.ts'
 import type { ChatCall, Executor } from '../../../../worker/providers/types.ts'
+import { edgeProfile, fileOf } from '../../../support/profile-sets.ts'
 import { wordCall, wordFace } from './http.ts'
 import { readsInline } from './large-answers.ts'
 import { createMemoryLog, type MemoryLog } from './log.ts'
@@ -18,19 +18,6 @@ export interface CompatibleProfile {
   credential?: string
   /** True unless given: stubs are on loopback. */
   allowLoopback?: boolean
-}
-
-/** A profile of a file with the kind `chat_compatible`. */
-export function profileOf(profileId: string, { baseUrl, allowLoopback = true }: CompatibleProfile): ProviderProfile {
-  return {
-    profileId,
-    providerKind: 'chat_compatible',
-    baseUrl,
-    networkPolicyRef: allowLoopback ? 'loopback-development' : 'public-openai',
-    tlsPolicyRef: 'system-default',
-    allowLoopback,
-    models: []
-  }
 }
 
 export interface TestExecutors {
@@ -49,16 +36,14 @@ export function startCompatible(
 ): TestExecutors {
   const { env = {}, ...kindOptions } = options
   const memory = createMemoryLog()
-  const set: ProfileSet = {
-    schemaVersion: 'gateway.provider-profiles.v3',
-    origin: 'file',
-    profiles: Object.entries(profiles).map(([id, profile]) => profileOf(id, profile))
-  }
+  const listed = Object.entries(profiles).map(([profileId, { baseUrl, allowLoopback = true }]) =>
+    edgeProfile([], { profileId, baseUrl, allowLoopback })
+  )
   const credentials = Object.entries(profiles).flatMap(([id, { credential }]) =>
     credential === undefined ? [] : [[id, new Secret(credential)] as const]
   )
   const executors = createExecutors({
-    profiles: set,
+    profiles: fileOf(listed),
     credentials: Object.fromEntries(credentials),
     kinds: { chat_compatible: createChatCompatibleKind(kindOptions) },
     faces: { chat_compatible: { v1: wordFace, v2: wordFace } },

@@ -6,7 +6,8 @@ import {
   type FinishEvent,
   type GeneratedFile,
   type NormalizedEvent,
-  type NormalizedUsage
+  type NormalizedUsage,
+  type ResponseIdentity
 } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
@@ -18,6 +19,7 @@ import {
   mapFinishReason,
   writeAnnotation,
   writeCompletionId,
+  writeCreatedAt,
   writeFingerprint,
   writeMetadata,
   writeUsage
@@ -25,14 +27,13 @@ import {
 
 const DONE = 'data: [DONE]\n\n'
 
+const DELTA_START = '{"index":0,"delta":{'
+
 /** Creates the writer of one streamed response. Its text branch runs once per token and is kept short. */
 export function createCompletionsStreamWriter(context: ResponseContext): StreamWriter {
   const { usesLegacyFunctions, wantsStreamUsage } = context.request
-  const head =
-    `data: {"id":${JSON.stringify(writeCompletionId(context))},"object":"chat.completion.chunk",` +
-    `"created":${context.createdAt},"model":${JSON.stringify(context.model)},` +
-    `"system_fingerprint":${JSON.stringify(writeFingerprint(context))},"choices":[`
-  const beforeDelta = `${head}{"index":0,"delta":{`
+  let head = writeHead(context, undefined)
+  let beforeDelta = `${head}${DELTA_START}`
   /** The usage is null only where a separate chunk has it; a client that did not ask for that chunk sees no null (decisions 54). */
   const noUsage = wantsStreamUsage ? ',"usage":null' : ''
   const afterDelta = `},"logprobs":null,"finish_reason":null}]${noUsage}`
@@ -120,6 +121,10 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
         return writeExtension(event)
       case 'start':
         metadata = event.metadata
+        if (event.identity !== undefined) {
+          head = writeHead(context, event.identity)
+          beforeDelta = `${head}${DELTA_START}`
+        }
         return ''
       case 'text-start':
         textOffset = contentLength
@@ -159,6 +164,15 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
       return isEnded ? written : written + chunkUnlessEmpty(calls.writePending())
     }
   }
+}
+
+/** The beginning of every chunk. */
+function writeHead(context: ResponseContext, identity: ResponseIdentity | undefined): string {
+  return (
+    `data: {"id":${JSON.stringify(writeCompletionId(context, identity))},"object":"chat.completion.chunk",` +
+    `"created":${writeCreatedAt(context, identity)},"model":${JSON.stringify(context.model)},` +
+    `"system_fingerprint":${JSON.stringify(writeFingerprint(context))},"choices":[`
+  )
 }
 
 function metadataMember(metadata: Record<string, string>): string {

@@ -10,6 +10,7 @@ import {
   type NormalizedResponse,
   type NormalizedUsage,
   type OutputItem,
+  type ResponseIdentity,
   type ToolCallItem,
   type UrlCitation
 } from '../../../normalized/index.ts'
@@ -35,9 +36,9 @@ export function writeCompletionsResponse(response: NormalizedResponse, context: 
   const metadata = writeMetadata(response.metadata)
   const usage = writeUsage(response.usage)
   const written: CompletionsResponse = {
-    id: writeCompletionId(context),
+    id: writeCompletionId(context, response.identity),
     object: 'chat.completion',
-    created: context.createdAt,
+    created: writeCreatedAt(context, response.identity),
     model: context.model,
     choices: [
       {
@@ -54,8 +55,13 @@ export function writeCompletionsResponse(response: NormalizedResponse, context: 
   return written
 }
 
-export function writeCompletionId(context: ResponseContext): string {
-  return `chatcmpl-${context.requestId}`
+/** The provider's own id of the response where it has one for its clients. */
+export function writeCompletionId(context: ResponseContext, identity: ResponseIdentity | undefined): string {
+  return identity?.id ?? `chatcmpl-${context.requestId}`
+}
+
+export function writeCreatedAt(context: ResponseContext, identity: ResponseIdentity | undefined): number {
+  return identity?.createdAt ?? context.createdAt
 }
 
 export function writeFingerprint(context: ResponseContext): string {

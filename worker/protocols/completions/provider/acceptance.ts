@@ -17,5 +17,6 @@ export const chatCompatibleAcceptance: ProviderAcceptance = Object.freeze({
     hostedTools: 'refused',
     images: 'sent',
     files: 'refused'
-  })
+  }),
+  unexpressed: 'refused'
 })

@@ -95,7 +95,8 @@ export class CallReader {
 
   #addWhole(id: string, definition: unknown, extraContent: unknown): void {
     const { name, text } = readFunction(definition, WHOLE)
-    if (name === undefined) throw malformed(WHOLE)
+    const hasText = isJsonObject(definition) && typeof definition.arguments === 'string'
+    if (name === undefined || !hasText) throw malformed(WHOLE)
     if (this.#options.reading.needsJsonArguments && text !== undefined && !isJson(text)) throw malformed(WHOLE)
     this.#count++
     const head: ToolCallHead = { id: this.#issueId(id), ...this.#findTool(name) }

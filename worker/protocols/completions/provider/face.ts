@@ -7,6 +7,7 @@ import { chatCompatibleEmbeddings } from './embeddings.ts'
 import type { ChatCompatibleOptions } from './options.ts'
 import { createReader } from './reader.ts'
 import type { ChatCompatibleReading } from './reading.ts'
+import { chatCompatibleRelay } from './relay.ts'
 import { writeChat } from './request.ts'
 
 export const chatCompatibleFace: ProviderFace<ChatCompatibleOptions, ChatCompatibleReading> = {
@@ -15,5 +16,6 @@ export const chatCompatibleFace: ProviderFace<ChatCompatibleOptions, ChatCompati
   createReader,
   readError: readExternalError,
   findError: findExternalError,
+  relay: chatCompatibleRelay,
   embeddings: chatCompatibleEmbeddings
 }

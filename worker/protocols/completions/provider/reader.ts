@@ -10,10 +10,11 @@ import {
   type NormalizedEvent
 } from '../../../normalized/index.ts'
 import { RepeatedFrame } from '../../../performance/repeated-frame.ts'
-import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../face.ts'
+import type { ReaderDependencies, RelayedBody, ResponseHead, ResponseReader } from '../../face.ts'
 import { readExternalErrorEvent } from '../../shared/external-error.ts'
 import { createSseParser, type SseParser } from '../../shared/sse.ts'
 import type { ChatCompatibleReading } from './reading.ts'
+import { relayResponse } from './relay.ts'
 import { type Payload, protocolError, ResponseState, readLegacyCall, readList, readPiece } from './response-state.ts'
 
 const END_MARKER = '[DONE]'
@@ -50,11 +51,17 @@ class ChatReader implements ResponseReader {
   }
 
   readBody(bytes: Uint8Array): NormalizedEvent[] {
+    return this.#readPayload(parseBody(bytes))
+  }
+
+  relayBody(bytes: Uint8Array, publicModel: string): RelayedBody {
+    const payload = parseBody(bytes)
+    return { events: this.#readPayload(payload), bytes: relayResponse(bytes, payload, publicModel) }
+  }
+
+  #readPayload(payload: JsonObject): NormalizedEvent[] {
     const state = this.#state
     state.assembler.expectWhole()
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
-    const payload = parse(text)
-    if (!isJsonObject(payload) || isTextTooDeep(text, payload)) throw protocolError('invalid_json_response')
     state.begin(payload)
     readWhole(payload, state)
     state.finish()
@@ -210,6 +217,13 @@ class ChatReader implements ResponseReader {
     }
     return state.take()
   }
+}
+
+function parseBody(bytes: Uint8Array): JsonObject {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+  const payload = parse(text)
+  if (!isJsonObject(payload) || isTextTooDeep(text, payload)) throw protocolError('invalid_json_response')
+  return payload
 }
 
 function parse(text: string): unknown {

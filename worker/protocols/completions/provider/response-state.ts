@@ -10,7 +10,8 @@ import {
   type JsonObject,
   type NormalizedEvent,
   type NormalizedUsage,
-  type ProviderState
+  type ProviderState,
+  type ResponseIdentity
 } from '../../../normalized/index.ts'
 import type { ReaderDependencies } from '../../face.ts'
 import { findExternalError } from '../../shared/external-error.ts'
@@ -87,7 +88,12 @@ export class ResponseState {
     const { droppedToolCalls } = this.#options.reading
     if (droppedToolCalls > 0) this.report('abandoned_tool_calls_dropped', { count: droppedToolCalls })
     const { model } = payload
-    this.assembler.start({ providerModel: typeof model === 'string' && model !== '' ? model : null, metadata: {} })
+    const identity = readIdentity(payload)
+    this.assembler.start({
+      providerModel: typeof model === 'string' && model !== '' ? model : null,
+      metadata: {},
+      ...(identity && { identity })
+    })
   }
 
   /** Counts of a later payload replace those of an earlier one: some servers send the counts so far with every chunk. */
@@ -243,4 +249,14 @@ export function readLegacyCall(value: unknown, fault: string): JsonObject | unde
   if (value === undefined || value === null) return undefined
   if (!isJsonObject(value)) throw protocolError(fault)
   return value
+}
+
+/** Other ids are not shown: a client repeats the id in URLs and logs. */
+const SHOWN_ID = /^[A-Za-z0-9._:-]{1,256}$/
+
+function readIdentity({ id, created }: Payload): ResponseIdentity | undefined {
+  if (typeof id !== 'string' || !SHOWN_ID.test(id)) return undefined
+  return typeof created === 'number' && Number.isSafeInteger(created) && created > 0
+    ? { id, createdAt: created }
+    : { id }
 }

@@ -44,6 +44,7 @@ export function writeMessagesResponse(response: NormalizedResponse, context: Res
   })
   return {
     ...writeMessageStart(context),
+    ...(response.identity === undefined ? {} : { id: `msg_${response.identity.id}` }),
     // A response without content has one empty text block.
     content: content.length === 0 ? [{ ...EMPTY_TEXT }] : content,
     ...stop,

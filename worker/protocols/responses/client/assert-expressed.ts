@@ -11,6 +11,7 @@ import {
 } from '../../../normalized/index.ts'
 import { supported } from '../../shared/common-parameters.ts'
 import { refuseUnnamedTools } from '../../shared/completions-family/unnamed-tools.ts'
+import { wrongType } from '../../shared/field.ts'
 import type { ParameterTable } from '../../shared/parameters.ts'
 import { refuseUnexpressed } from '../../shared/parameters.ts'
 import { ADDITIONAL_TOOLS } from './read-input.ts'
@@ -63,6 +64,16 @@ export function assertExpressed(body: JsonObject, request: NormalizedRequest): v
 function assertValid(body: JsonObject, { tools }: NormalizedRequest): void {
   if (body.max_output_tokens === 0) {
     throw invalidRequest('max_output_tokens', `'max_output_tokens' must be a positive integer.`)
+  }
+  for (const name of ['store', 'background'] as const) {
+    const value = body[name] ?? undefined
+    if (value !== undefined && typeof value !== 'boolean') throw wrongType(name, 'a boolean', value)
+  }
+  const metadata = body.metadata ?? undefined
+  if (metadata !== undefined && !isJsonObject(metadata)) throw wrongType('metadata', 'an object', metadata)
+  const effort = isJsonObject(body.reasoning) ? (body.reasoning.effort ?? undefined) : undefined
+  if (effort !== undefined && (body.reasoning_effort ?? effort) !== effort) {
+    throw invalidRequest('reasoning_effort', `'reasoning_effort' contradicts 'reasoning.effort'.`)
   }
   const { input } = body
   if (Array.isArray(input)) {

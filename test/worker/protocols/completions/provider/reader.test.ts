@@ -335,6 +335,7 @@ t.test('malformed whole responses are refused with their detailed id', async t =
     ['invalid_tool_call', withCall({ id: 7, type: 'function', function: { name: 'f', arguments: '{}' } })],
     ['invalid_tool_call', withCall({ id: 'a', type: 'custom', function: { name: 'f', arguments: '{}' } })],
     ['invalid_tool_call', withCall({ id: 'a', type: 'function' })],
+    ['invalid_tool_call', withCall({ id: 'a', type: 'function', function: { name: 'f' } })],
     ['invalid_tool_call', withCall({ id: 'a', type: 'function', function: { arguments: '{}' } })],
     ['invalid_tool_call', withCall({ id: 'a', type: 'function', function: { name: 'f', arguments: {} } })],
     ['invalid_usage', answer({ content: 'a' }, 'stop', { usage: 7 })],
@@ -363,7 +364,11 @@ t.test('arguments that are no JSON are refused where the client gets them as an 
   for (const text of ['', '{}', ' {"a":1} ']) {
     t.equal(findCause(readWhole(withText(text), { reading: { needsJsonArguments: true } })), undefined, text)
   }
-  t.equal(write('messages', { model: 'a', max_tokens: 1, messages: [{ role: 'user', content: 'a' }] }).reading.needsJsonArguments, true)
+  t.equal(
+    write('messages', { model: 'a', max_tokens: 1, messages: [{ role: 'user', content: 'a' }] }).reading
+      .needsJsonArguments,
+    true
+  )
   t.equal(write('completions', { messages: [{ role: 'user', content: 'a' }] }).reading.needsJsonArguments, false)
 })
 

@@ -1,0 +1,93 @@
+// Looks at JSON bytes without parsing them: the place of one member, so that its value can be replaced in place, and the number of all
+// members. The bytes are those of valid JSON; strings are passed with the native search, so that prose costs little.
+
+import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
+
+const QUOTE = 34
+const COLON = 58
+const BACKSLASH = 92
+const SPACE = 32
+
+export interface ScannedJson {
+  /** How many members all objects have together; a repeated name counts each time. */
+  memberCount: number
+  /** Where the value of the top-level member begins, when the bytes have it exactly once and its value is a string. */
+  value: { start: number; end: number } | undefined
+}
+
+/** @param bytes a JSON object in UTF-8. */
+export function scanJson(bytes: Buffer, member: string): ScannedJson {
+  const name = Buffer.from(member)
+  let memberCount = 0
+  let depth = 0
+  let found = 0
+  let value: ScannedJson['value']
+  for (let index = 0; index < bytes.length; index++) {
+    const code = bytes[index]
+    if (code === 0x7b || code === 0x5b) depth++
+    else if (code === 0x7d || code === 0x5d) depth--
+    if (code !== QUOTE) continue
+    const end = findStringEnd(bytes, index + 1)
+    const after = skipBlanks(bytes, end + 1)
+    if (bytes[after] === COLON) {
+      memberCount++
+      if (depth === 1 && end - index - 1 === name.length && name.compare(bytes, index + 1, end) === 0) {
+        found++
+        const start = skipBlanks(bytes, after + 1)
+        value = bytes[start] === QUOTE ? { start, end: findStringEnd(bytes, start + 1) + 1 } : undefined
+      }
+    }
+    index = end
+  }
+  return { memberCount, value: found === 1 ? value : undefined }
+}
+
+/** Counts the members of all objects of a parsed value. */
+export function countMembers(value: JsonValue | undefined): number {
+  if (typeof value !== 'object' || value === null) return 0
+  let count = 0
+  if (Array.isArray(value)) {
+    for (const item of value) count += countMembers(item)
+    return count
+  }
+  for (const name in value) count += 1 + countMembers(value[name])
+  return count
+}
+
+/** The bytes with another text as the value at this place. */
+export function replaceValue(bytes: Buffer, { start, end }: { start: number; end: number }, text: string): Buffer {
+  return Buffer.concat([bytes.subarray(0, start), Buffer.from(JSON.stringify(text)), bytes.subarray(end)])
+}
+
+/** True for values that are the same JSON, whatever the order of their members. */
+export function isSameJson(left: JsonValue | undefined, right: JsonValue | undefined): boolean {
+  if (left === right) return true
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
+  if (Array.isArray(left) || Array.isArray(right)) {
+    if (!Array.isArray(left) || !Array.isArray(right) || left.length !== right.length) return false
+    return left.every((item, index) => isSameJson(item, right[index]))
+  }
+  return hasSameMembers(left, right)
+}
+
+function hasSameMembers(left: JsonObject, right: JsonObject): boolean {
+  const names = Object.keys(left)
+  if (names.length !== Object.keys(right).length) return false
+  return names.every(name => Object.hasOwn(right, name) && isSameJson(left[name], right[name]))
+}
+
+/** The closing quote of a string whose content begins at `from`: the first one without an odd number of backslashes before it. */
+function findStringEnd(bytes: Buffer, from: number): number {
+  for (let end = bytes.indexOf(QUOTE, from); end >= 0; end = bytes.indexOf(QUOTE, end + 1)) {
+    let backslashes = 0
+    while (end - backslashes > from && bytes[end - backslashes - 1] === BACKSLASH) backslashes++
+    if (backslashes % 2 === 0) return end
+  }
+  return bytes.length
+}
+
+function skipBlanks(bytes: Buffer, from: number): number {
+  let index = from
+  while (index < bytes.length && (bytes[index] as number) <= SPACE) index++
+  return index
+}

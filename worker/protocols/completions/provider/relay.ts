@@ -1,0 +1,108 @@
+// Passes bytes on between a client and a provider that both speak chat completions, where nothing but the model's name has to change.
+
+import { isUtf8 } from 'node:buffer'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
+import type { RelayCodec } from '../../face.ts'
+import { countMembers, isSameJson, replaceValue, scanJson } from './raw-json.ts'
+import type { ChatCompatibleReading } from './reading.ts'
+
+export const chatCompatibleRelay: RelayCodec<ChatCompatibleReading> = {
+  protocol: 'completions',
+  reuseBody,
+  acceptsResponse: ({ isStream, parallelToolCalls, sampling, usesLegacyFunctions }, { toolNames }) =>
+    // Streams go through the normalized form, as do responses that are cut: at a stop string, or after their first call.
+    !isStream &&
+    sampling.stop === undefined &&
+    parallelToolCalls !== 'refused' &&
+    !usesLegacyFunctions &&
+    toolNames.size === 0
+}
+
+/**
+ * A name that an object has twice is read by some parsers from its first place and by others from its last: such a body is written anew,
+ * so that the provider reads what was admitted.
+ */
+function reuseBody(bytes: Uint8Array, received: JsonObject, written: JsonObject): Uint8Array | undefined {
+  const { model } = written
+  if (typeof model !== 'string' || !saysTheSame(received, written)) return undefined
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (buffer[0] !== OPENING_BRACE || !isUtf8(buffer)) return undefined
+  const { memberCount, value } = scanJson(buffer, 'model')
+  if (value === undefined || memberCount !== countMembers(received)) return undefined
+  return replaceValue(buffer, value, model)
+}
+
+const OPENING_BRACE = 0x7b
+
+/** True when the received body asks for what was written, but for the name of the model. */
+function saysTheSame(received: JsonObject, written: JsonObject): boolean {
+  for (const name in received) {
+    // Not streaming is the default of the wire.
+    if (name === 'stream' && received.stream === false) continue
+    if (!Object.hasOwn(written, name)) return false
+  }
+  for (const name in written) {
+    if (name === 'model' || (name === 'stream' && written.stream === false)) continue
+    const sent = received[name]
+    // One stop string may stand for a list of it.
+    const value = name === 'stop' && typeof sent === 'string' ? [sent] : sent
+    if (!isSameJson(value, written[name])) return false
+  }
+  return true
+}
+
+const MESSAGE_MEMBERS: ReadonlySet<string> = new Set([
+  'annotations',
+  'audio',
+  'content',
+  'function_call',
+  'reasoning_content',
+  'refusal',
+  'role',
+  'tool_calls'
+])
+
+/**
+ * The bytes of a whole response that was read without an error, with the model renamed; undefined when the gateway would write something
+ * else: reasoning in another dialect, ids that clients do not accept, a reason that contradicts the calls, further choices.
+ */
+export function relayResponse(bytes: Uint8Array, payload: JsonObject, publicModel: string): Uint8Array | undefined {
+  const { choices, created, id, model, object } = payload
+  const hasHead = typeof id === 'string' && typeof created === 'number' && object === 'chat.completion'
+  if (!hasHead || !Array.isArray(choices) || choices.length !== 1 || !isPlainChoice(choices[0])) return undefined
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (model === publicModel) return buffer
+  const { value } = scanJson(buffer, 'model')
+  return value === undefined ? undefined : replaceValue(buffer, value, publicModel)
+}
+
+function isPlainChoice(choice: JsonValue | undefined): boolean {
+  if (!isJsonObject(choice) || choice.index !== 0 || !isJsonObject(choice.message)) return false
+  const { message } = choice
+  for (const name in message) if (!MESSAGE_MEMBERS.has(name)) return false
+  const { content, function_call: legacy, tool_calls: calls } = message
+  if (message.role !== 'assistant' || content === undefined || (legacy ?? null) !== null) return false
+  // The reasoning may stand in the text.
+  if (typeof content === 'string' && content.trimStart().startsWith('<')) return false
+  const list: JsonValue[] = Array.isArray(calls) ? calls : []
+  const isCallReason = choice.finish_reason === 'tool_calls'
+  const isCut = choice.finish_reason === 'length' || choice.finish_reason === 'content_filter'
+  if (!isCut && isCallReason !== list.length > 0) return false
+  return list.every(isPlainCall) && new Set(list.map(readId)).size === list.length
+}
+
+const CALL_MEMBERS: ReadonlySet<string> = new Set(['function', 'id', 'index', 'type'])
+const ACCEPTED_ID = /^[a-zA-Z0-9_-]{1,40}$/
+
+function isPlainCall(call: JsonValue): boolean {
+  if (!isJsonObject(call)) return false
+  for (const name in call) if (!CALL_MEMBERS.has(name)) return false
+  const { id } = call
+  const definition = call.function
+  // Clients must be able to parse the arguments.
+  return typeof id === 'string' && ACCEPTED_ID.test(id) && isJsonObject(definition) && definition.arguments !== ''
+}
+
+function readId(call: JsonValue): JsonValue | undefined {
+  return isJsonObject(call) ? call.id : undefined
+}
