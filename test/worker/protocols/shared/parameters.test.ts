@@ -102,13 +102,13 @@ t.test('cost 6: an object with very many additional members is refused by its na
 })
 
 t.test('a provider that refuses what it cannot keep is told the first such member in code-point order', async t => {
-  const table = {
+  const table: ParameterTable = {
     kept: { class: 'supported' },
     foreign: { class: 'supported', isUnexpressed: true },
     lost: { class: 'accepted_ignored', harmless: [1, ['a']] },
     hint: { class: 'accepted_ignored', harmless: 'any' },
     option: { class: 'not_applicable' }
-  } as const
+  }
   const first = (members: JsonObject): string | undefined => {
     try {
       refuseUnexpressed(members, table, { path: 'at' })
