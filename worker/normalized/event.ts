@@ -19,10 +19,18 @@ export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'content-filter' |
 
 export type HostedToolStatus = 'in-progress' | 'searching' | 'generating' | 'interpreting' | 'completed' | 'failed'
 
+export interface ResponseIdentity {
+  id?: string
+  /** Seconds since the epoch. */
+  createdAt?: number
+}
+
 export interface StartEvent {
   type: 'start'
   /** The provider's own id of the model: for records, never for the client. */
   providerModel: string | null
+  /** How an external provider identifies the response: the client's response has the same identity. */
+  identity?: ResponseIdentity
   /** The provider's stored conversation, where it is known from the start. */
   conversationId?: string
   /** Facts about the exchange that a client may see, as text. */

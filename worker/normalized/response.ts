@@ -3,7 +3,7 @@
 
 import { assertNever } from './assert.ts'
 import type { GeneratedFile, HostedSource, UrlCitation } from './content.ts'
-import type { ContentFilter, FinishReason, HostedToolStatus, NormalizedEvent } from './event.ts'
+import type { ContentFilter, FinishReason, HostedToolStatus, NormalizedEvent, ResponseIdentity } from './event.ts'
 import type { JsonObject } from './json.ts'
 import { mergeProviderState, type ProviderState } from './state.ts'
 import type { HostedToolKind } from './tool.ts'
@@ -57,6 +57,7 @@ export type OutputItem = TextItem | ReasoningItem | RefusalItem | ToolCallItem |
 
 export interface NormalizedResponse {
   providerModel: string | null
+  identity?: ResponseIdentity
   /** In order of first appearance. */
   items: OutputItem[]
   /** null when the provider reported none. */
@@ -128,6 +129,7 @@ export function createResponseAccumulator(): ResponseAccumulator {
     switch (event.type) {
       case 'start':
         response.providerModel = event.providerModel
+        if (event.identity !== undefined) response.identity = event.identity
         if (event.conversationId !== undefined) response.conversationId = event.conversationId
         Object.assign(response.metadata, event.metadata)
         return

@@ -6,11 +6,14 @@ import {
   type FinishEvent,
   type GeneratedFile,
   type NormalizedEvent,
-  type NormalizedUsage
+  type NormalizedUsage,
+  type ProviderState,
+  type ResponseIdentity
 } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { writeCompletionsStreamError } from './errors.ts'
+import { writeDetails } from './provider-state.ts'
 import type { CompletionsAnnotation, CompletionsDelta } from './schema.ts'
 import { createCallDeltas } from './stream-calls.ts'
 import { createExtensionDeltas, type ExtensionDeltas, type ExtensionEvent } from './stream-extensions.ts'
@@ -25,14 +28,22 @@ import {
 
 const DONE = 'data: [DONE]\n\n'
 
+const DELTA_START = '{"index":0,"delta":{'
+
+/** The members that all chunks of a stream have in common. */
+function writeHead(context: ResponseContext, identity: ResponseIdentity | undefined): string {
+  return (
+    `data: {"id":${JSON.stringify(writeCompletionId(context, identity))},"object":"chat.completion.chunk",` +
+    `"created":${identity?.createdAt ?? context.createdAt},"model":${JSON.stringify(context.model)},` +
+    `"system_fingerprint":${JSON.stringify(writeFingerprint(context))},"choices":[`
+  )
+}
+
 /** Creates the writer of one streamed response. Its text branch runs once per token and is kept short. */
 export function createCompletionsStreamWriter(context: ResponseContext): StreamWriter {
   const { usesLegacyFunctions, wantsStreamUsage } = context.request
-  const head =
-    `data: {"id":${JSON.stringify(writeCompletionId(context))},"object":"chat.completion.chunk",` +
-    `"created":${context.createdAt},"model":${JSON.stringify(context.model)},` +
-    `"system_fingerprint":${JSON.stringify(writeFingerprint(context))},"choices":[`
-  const beforeDelta = `${head}{"index":0,"delta":{`
+  let head = writeHead(context, undefined)
+  let beforeDelta = head + DELTA_START
   /** The usage is null only where a separate chunk has it; a client that did not ask for that chunk sees no null (decisions 54). */
   const noUsage = wantsStreamUsage ? ',"usage":null' : ''
   const afterDelta = `},"logprobs":null,"finish_reason":null}]${noUsage}`
@@ -83,6 +94,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
     // A response without content still needs one chunk with the role and an empty content.
     const opening = hasChunk ? '' : chunk('"content":""')
     const rest = chunkUnlessEmpty(extensions?.writeRest() ?? '')
+    const details = writeReasoningDetails(event.state)
     const lines = writeFileLines(listedFiles, context.request, contentLength > 0)
     const named = lines === '' ? '' : chunkOf({ content: lines })
     const sources = annotations.length === 0 ? '' : chunkOf({ annotations })
@@ -90,7 +102,12 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
       `${beforeDelta}},"logprobs":null,"finish_reason":"${reason}"}]${wantsStreamUsage ? noUsage : usageMember}` +
       `${metadataMember({ ...metadata, ...event.metadata })}}\n\n`
     const usageChunk = wantsStreamUsage && usageMember !== '' ? `${head}]${usageMember}}\n\n` : ''
-    return opening + rest + named + sources + finish + usageChunk + DONE
+    return opening + details + rest + named + sources + finish + usageChunk + DONE
+  }
+
+  function writeReasoningDetails(state: ProviderState | undefined): string {
+    const details = state === undefined ? undefined : writeDetails([state])
+    return details === undefined ? '' : chunkOf({ reasoning_details: details })
   }
 
   function writeEvent(event: NormalizedEvent): string {
@@ -120,6 +137,10 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
         return writeExtension(event)
       case 'start':
         metadata = event.metadata
+        if (event.identity !== undefined) {
+          head = writeHead(context, event.identity)
+          beforeDelta = head + DELTA_START
+        }
         return ''
       case 'text-start':
         textOffset = contentLength
@@ -129,7 +150,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
         return ''
       case 'reasoning-end':
         if (hasReasoning) reasoningSeparator = '\n'
-        return ''
+        return writeReasoningDetails(event.state)
       case 'usage':
         usage = event.usage
         return ''

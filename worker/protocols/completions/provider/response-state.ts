@@ -10,7 +10,8 @@ import {
   type JsonObject,
   type NormalizedEvent,
   type NormalizedUsage,
-  type ProviderState
+  type ProviderState,
+  type ResponseIdentity
 } from '../../../normalized/index.ts'
 import type { ReaderDependencies } from '../../face.ts'
 import { findExternalError } from '../../shared/external-error.ts'
@@ -87,7 +88,8 @@ export class ResponseState {
     const { droppedToolCalls } = this.#options.reading
     if (droppedToolCalls > 0) this.report('abandoned_tool_calls_dropped', { count: droppedToolCalls })
     const { model } = payload
-    this.assembler.start({ providerModel: typeof model === 'string' && model !== '' ? model : null, metadata: {} })
+    const providerModel = typeof model === 'string' && model !== '' ? model : null
+    this.assembler.start({ providerModel, ...readIdentity(payload), metadata: {} })
   }
 
   /** Counts of a later payload replace those of an earlier one: some servers send the counts so far with every chunk. */
@@ -215,6 +217,16 @@ export class ResponseState {
     if (this.assembler.openBlock === 'reasoning') this.assembler.blockState(state)
     else this.assembler.opaqueReasoning(state)
   }
+}
+
+/** Longer ids are not passed on. */
+const ID = /^[\w.:-]{1,128}$/
+
+function readIdentity({ id, created }: Payload): { identity?: ResponseIdentity } {
+  const identity: ResponseIdentity = {}
+  if (typeof id === 'string' && ID.test(id)) identity.id = id
+  if (Number.isSafeInteger(created) && (created as number) > 0) identity.createdAt = created as number
+  return identity.id === undefined && identity.createdAt === undefined ? {} : { identity }
 }
 
 /** @param id the detailed id, for the log. */

@@ -9,11 +9,14 @@ import {
   type NormalizedResponse,
   type NormalizedUsage,
   type OutputItem,
+  type ProviderState,
   type ReasoningItem,
+  type ResponseIdentity,
   type ToolCallItem
 } from '../../../normalized/index.ts'
 import type { ResponseContext } from '../../face.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
+import { writeStateSignature } from '../../shared/state-signature.ts'
 import type {
   MessagesContentBlock,
   MessagesDeltaUsage,
@@ -43,7 +46,7 @@ export function writeMessagesResponse(response: NormalizedResponse, context: Res
     hasRefusal: response.items.some(item => item.type === 'refusal' && item.text !== '')
   })
   return {
-    ...writeMessageStart(context),
+    ...writeMessageStart(context, response.identity),
     // A response without content has one empty text block.
     content: content.length === 0 ? [{ ...EMPTY_TEXT }] : content,
     ...stop,
@@ -52,9 +55,9 @@ export function writeMessagesResponse(response: NormalizedResponse, context: Res
 }
 
 /** Writes the message at the start of a stream: without content and without a stop reason. */
-export function writeMessageStart(context: ResponseContext): MessagesResponse {
+export function writeMessageStart(context: ResponseContext, identity: ResponseIdentity | undefined): MessagesResponse {
   return {
-    id: `msg_${context.requestId}`,
+    id: `msg_${identity?.id ?? context.requestId}`,
     type: 'message',
     role: 'assistant',
     model: context.model,
@@ -135,9 +138,16 @@ function writeItem(item: OutputItem, view: { showsReasoning: boolean }): Message
 
 /** In a whole response the signature of an unsigned block is empty. */
 function writeThinking({ text, state }: ReasoningItem, view: { showsReasoning: boolean }): MessagesContentBlock {
-  const { redacted, signature = '' } = state?.messages_compatible ?? {}
+  const { redacted } = state?.messages_compatible ?? {}
+  const signature = findSignature(state) ?? ''
   if (redacted !== undefined && text === '') return { type: 'redacted_thinking', data: redacted }
   return { type: 'thinking', thinking: view.showsReasoning ? text : '', signature }
+}
+
+/** The provider's own signature, or the state of a provider on another wire; undefined for reasoning without either. */
+export function findSignature(state: ProviderState | undefined): string | undefined {
+  if (state === undefined) return undefined
+  return state.messages_compatible?.signature ?? writeStateSignature(state)
 }
 
 /** Arguments that are not a JSON object become an empty object, because a block holds no other value. */

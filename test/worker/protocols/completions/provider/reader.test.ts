@@ -51,7 +51,12 @@ t.test('a stream gives its events, the usage before the finish', async t => {
     ])
   ])
   t.same(events, [
-    { type: 'start', providerModel: 'upstream-model', metadata: {} },
+    {
+      type: 'start',
+      providerModel: 'upstream-model',
+      identity: { id: 'chatcmpl-1', createdAt: 1 },
+      metadata: {}
+    },
     { type: 'text-start' },
     { type: 'text-delta', text: 'Hel' },
     { type: 'text-delta', text: 'lo' },
