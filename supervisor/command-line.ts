@@ -22,7 +22,8 @@ export type Command =
 
 export const USAGE = `Usage: llm-gateway [options]
 
-Serves the OpenAI, Anthropic and Google GenAI client protocols in front of one upstream.
+Serves the OpenAI, Anthropic and Google GenAI client protocols in front of one upstream, or of the
+providers that a profile file names.
 
 Options:
   --config <path>     provider profile file, YAML or JSON (also GATEWAY_CONFIG)

@@ -157,11 +157,17 @@ function announce(
       address,
       isTls: plan.tls !== undefined,
       isAuthRequired: isAuthRequired(plan.settings),
-      model: plan.settings.upstream.model ?? '',
+      model: chooseDemoModel(plan),
       controlUrl: owned.demo.controlUrl,
       logFile: plan.settings.logFilename
     })
   )
+}
+
+/** A model that the examples can name: of a profile file, one of its own. */
+function chooseDemoModel({ profiles, settings }: RuntimePlan): string {
+  const aliases = profiles.origin === 'file' ? profiles.profiles.flatMap(profile => profile.models) : []
+  return aliases.find(alias => alias.enabled)?.publicAlias ?? settings.upstream.model ?? ''
 }
 
 function chooseWorkerArguments(settings: Settings): string[] {

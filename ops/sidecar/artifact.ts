@@ -18,9 +18,9 @@ export interface Artifact {
 
 /** Packs the checkout into a tarball inside `folder`; returns its path. */
 export async function packArtifact(checkout: string, folder: string): Promise<string> {
-  // Hooks that a test runner puts into child processes do not belong into a build.
-  const { NODE_OPTIONS: _, ...env } = process.env
-  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: checkout, env })
+  // Hooks that a test runner puts into the environment of every child do not belong into a build, so `env` removes them.
+  const command = ['-u', 'NODE_OPTIONS', 'npm', 'pack', '--json', '--pack-destination', folder]
+  const { stdout } = await run('env', command, { cwd: checkout })
   const [{ filename }] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [{ filename: string }]
   return join(folder, filename)
 }

@@ -100,9 +100,10 @@ function readListeningUrl(child: ChildProcess): Promise<string> {
     function read(chunk: unknown): void {
       if (isSettled) return
       output += String(chunk)
-      const port = /"event":\s?"listening"[^\n]*"port":\s?(\d+)/.exec(output)?.[1]
-      if (port === undefined) return
-      resolve(`http://127.0.0.1:${port}`)
+      // With `--demo` it prints a text for people instead of its log.
+      const port = /"event":\s?"listening"[^\n]*"port":\s?(\d+)|listens on +http:\S+:(\d+)\n/.exec(output)
+      if (port === null) return
+      resolve(`http://127.0.0.1:${port[1] ?? port[2]}`)
       settle()
     }
     child.stdout?.on('data', read)

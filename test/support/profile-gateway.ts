@@ -4,31 +4,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Emulator } from '../../ops/emulator/server.ts'
+import { FEATURE_NAMES } from '../../shared/profile.ts'
 import { type GatewayOptions, type StartedGateway, startGateway } from './gateway.ts'
 import { createTemporaryFolder } from './temporary.ts'
-
-/** All that an alias can declare. */
-export const allFeatures = [
-  'roles',
-  'ordered_content_parts',
-  'text',
-  'image_references',
-  'generation_controls',
-  'function_tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'tool_results',
-  'json_schema_output',
-  'stream_deltas',
-  'stream_terminal_events',
-  'stop_reason',
-  'usage',
-  'model_identity',
-  'request_error_classes',
-  'cancellation',
-  'context_token_limits',
-  'count_tokens'
-] as const
 
 export interface AliasOptions {
   alias: string
@@ -61,7 +39,7 @@ export function writeChatProfile({ id, baseUrl, credentialEnv, aliases, more }: 
     allow_loopback: true,
     network_policy_ref: 'loopback-development',
     tls_policy_ref: 'system-default',
-    models: aliases.map(({ alias, model = 'emulator-large', features = allFeatures, limits, more: members }) => ({
+    models: aliases.map(({ alias, model = 'emulator-large', features = FEATURE_NAMES, limits, more: members }) => ({
       public_alias: alias,
       upstream_model: model,
       capability_profile: 'test-v1',

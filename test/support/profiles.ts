@@ -1,29 +1,9 @@
 // Profile sets made by hand, for tests of routes and admission.
 
-import type { ModelAlias, ProfileSet, ProviderProfile } from '../../shared/profile.ts'
+import { FEATURE_NAMES, type ModelAlias, type ProfileSet, type ProviderProfile } from '../../shared/profile.ts'
 
-/** Every feature that an alias may declare (bridge contract, 4.3). */
-export const ALL_FEATURES = [
-  'roles',
-  'ordered_content_parts',
-  'text',
-  'image_references',
-  'generation_controls',
-  'function_tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'tool_results',
-  'json_schema_output',
-  'stream_deltas',
-  'stream_terminal_events',
-  'stop_reason',
-  'usage',
-  'model_identity',
-  'request_error_classes',
-  'cancellation',
-  'context_token_limits',
-  'count_tokens'
-] as const
+/** Every feature that an alias may declare. */
+export const ALL_FEATURES = FEATURE_NAMES
 
 type Capabilities = NonNullable<ModelAlias['capabilities']>
 

@@ -711,6 +711,7 @@ export const operations: readonly Operation[] = [
       },
       model: plain,
       encoding_format: plain,
+      dimensions: plain,
       extra_headers: headers,
       [UNKNOWN]: folded
     },
@@ -725,6 +726,7 @@ export const operations: readonly Operation[] = [
     smallest: { content: { parts: [{ text: 'a' }] } },
     makers: {
       content: { parts: count => ({ parts: list(count, () => ({ text: 'a' })) }) },
+      outputDimensionality: plain,
       extra_headers: headers,
       [UNKNOWN]: folded
     },

@@ -19,9 +19,10 @@ export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'content-filter' |
 
 export type HostedToolStatus = 'in-progress' | 'searching' | 'generating' | 'interpreting' | 'completed' | 'failed'
 
+/** A provider's own name of a response, in place of the one that the gateway gives. */
 export interface ResponseIdentity {
-  id?: string
-  /** Seconds since the epoch. */
+  id: string
+  /** Seconds since the epoch; absent when the provider does not say. */
   createdAt?: number
 }
 
@@ -29,7 +30,7 @@ export interface StartEvent {
   type: 'start'
   /** The provider's own id of the model: for records, never for the client. */
   providerModel: string | null
-  /** How an external provider identifies the response: the client's response has the same identity. */
+  /** What the provider calls the response, where its clients may see it. */
   identity?: ResponseIdentity
   /** The provider's stored conversation, where it is known from the start. */
   conversationId?: string

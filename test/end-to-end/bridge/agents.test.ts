@@ -28,11 +28,12 @@ const refusable = [
   /^input\[\d+\]\.(type|status)$/,
   /^context_management$/,
   /^generationConfig\.topK$/,
-  // Images and documents inside of a result, and documents anywhere.
-  /^messages\[\d+\]\.content\[\d+\]\.content\[\d+\]$/,
-  /^input\[\d+\]\.output\[\d+\]\.image_url$/,
+  // A document; images are served.
+  /^messages\[\d+\]\.content\[\d+\]\.content\[\d+\]\.type$/,
   /^contents\[\d+\]\.parts\[\d+\]\.inlineData$/
 ]
+/** A result of a tool that is no text: the contract calls it invalid there. */
+const INVALID_RESULT = /^input\[\d+\]\.output$/
 const REFUSALS_MAX = 12
 
 const requests = readRecordedRequests().filter(
@@ -60,13 +61,15 @@ for (const recorded of requests) {
         break
       }
       const { code, param } = family.readFailure(response)
-      t.equal(code, 'unsupported_semantic', response.text)
+      const isInvalid = param !== null && INVALID_RESULT.test(param)
+      t.equal(code, isInvalid ? 'invalid_request' : 'unsupported_semantic', response.text)
       t.strictSame(sent, [], 'a refused request is not sent')
-      const isKnown = param !== null && refusable.some(pattern => pattern.test(param))
+      const isKnown = isInvalid || (param !== null && refusable.some(pattern => pattern.test(param)))
       t.ok(isKnown, `the contract refuses ${param}`)
       if (!isKnown || refused.length > REFUSALS_MAX) break
       refused.push(param)
-      remove(request.body, param)
+      if (isInvalid) writeResultAsText(request.body, param)
+      else remove(request.body, param)
     }
     if (refused.length > 0) t.comment(`refused: ${refused.join(', ')}`)
   })
@@ -89,6 +92,12 @@ function remove(body: Loose, path: string): void {
   const parent = kept.reduce((value, step) => value[step], body)
   if (Array.isArray(parent)) parent.splice(Number(last), 1)
   else delete parent[last]
+}
+
+/** The call of a result must keep one. */
+function writeResultAsText(body: Loose, path: string): void {
+  const item = body.input[Number(/\d+/.exec(path)?.[0])]
+  item.output = JSON.stringify(item.output.filter(({ type }: Loose) => type === 'input_text'))
 }
 
 function checkChat(t: Test, request: RecordedRequest, { body }: ReceivedRequest): void {

@@ -2,6 +2,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
+import { planRuntime } from '../../../supervisor/runtime-plan.ts'
 import { get } from '../../support/client.ts'
 import { readLog } from '../../support/gateway.ts'
 import { readChildPids, waitUntil } from '../../support/processes.ts'
@@ -80,6 +81,12 @@ t.test('bridge 98: a profile that changes on disk changes nothing until the next
     t.equal((await send(gateway.url, family, { model, prompt: 'Hi' })).status, 200)
     t.equal((await send(gateway.url, family, { model: 'changed/name', prompt: 'Hi' })).status, 404)
   }
+  t.equal(await gateway.stop(), 0)
+  const plan = planRuntime({
+    environment: { NATIVE_KEY: nativeCredentials, KEYED_CHAT_KEY: providerKey },
+    options: { variables: {}, configPath: gateway.profileFile, isDemo: false }
+  })
+  t.not(plan.revisions.config, before, 'the next start has another revision')
 })
 
 t.test('no worker has a credential of a profile in its environment, also one that was respawned', async t => {

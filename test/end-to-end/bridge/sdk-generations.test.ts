@@ -4,10 +4,13 @@ import t from 'tap'
 import { refuseOtherHosts } from '../../support/loopback.ts'
 import { type ProviderTraits, scenarios } from '../sdk-generations/scenarios.ts'
 import { createAdapters } from '../sdk-generations/support.ts'
-import { aliases, startBridge } from './support.ts'
+import { aliases, providerKey, startBridge } from './support.ts'
 
 const strangers = refuseOtherHosts(t)
 const bridge = await startBridge(t)
+
+/** This SDK cannot read the calls of chat completions in pieces, so a provider for it sends each whole. */
+const callForms: Record<string, string> = { '@mistralai/mistralai': '[[wholecall]]' }
 
 /** A provider's own refusal of the gateway is no failure of the client's key, and its words are not shown. */
 const traits: ProviderTraits = {
@@ -18,7 +21,9 @@ const traits: ProviderTraits = {
 for (const alias of [aliases.keyed, aliases.keyless]) {
   for (const adapter of createAdapters({ url: bridge.gateway.url, version: 'v1', model: alias })) {
     for (const [name, check] of scenarios) {
-      t.test(`decision 49: ${alias} ${adapter.name}: ${name}`, t => check(t, adapter, traits))
+      t.test(`decision 49: ${alias} ${adapter.name}: ${name}`, t =>
+        check(t, adapter, { ...traits, callForm: callForms[adapter.name] ?? '' })
+      )
     }
   }
 }
@@ -28,7 +33,7 @@ t.test('every connection of these tests stays on this machine', async t => {
 })
 
 t.test('the providers received each only its own credential, and the native upstream nothing', async t => {
-  t.ok(bridge.received('keyed').every(({ status }) => status !== 401))
+  t.ok(bridge.received('keyed').every(({ headers }) => headers.authorization === `Bearer ${providerKey}`))
   t.ok(bridge.received('keyless').every(({ headers }) => headers.authorization === undefined))
   t.strictSame(bridge.received('native'), [])
 })

@@ -8,6 +8,8 @@ import type { Adapter, RunWeather } from './adapter.ts'
 export interface ProviderTraits {
   /** Whether a response of the provider has several calls. */
   hasParallelCalls: boolean
+  /** A directive for the form of the calls. */
+  callForm?: string
   /** The client's status for a status of the provider, and whether the provider's words are shown. */
   readFailure(status: number): { status: number; isTold: boolean }
 }
@@ -54,9 +56,10 @@ export const scenarios: ReadonlyArray<
   ],
   [
     'a loop over two turns runs the tool, whole and streamed',
-    async (t, adapter) => {
+    async (t, adapter, { callForm = '' }) => {
       for (const isStream of [false, true]) {
-        const { inputs, text } = await runCalls(adapter, { prompt: `[[text:a]]${city('Oslo')}`, isStream })
+        const prompt = `[[text:a]]${callForm}${city('Oslo')}`
+        const { inputs, text } = await runCalls(adapter, { prompt, isStream })
         t.strictSame(inputs, [{ city: 'Oslo' }])
         t.match(text, /21/)
       }
@@ -64,10 +67,10 @@ export const scenarios: ReadonlyArray<
   ],
   [
     'decision 38: a loop runs both calls that the upstream returns',
-    async (t, adapter, { hasParallelCalls }) => {
+    async (t, adapter, { hasParallelCalls, callForm = '' }) => {
       for (const isStream of [false, true]) {
         // A provider with one call per response makes the loop one turn longer.
-        const prompt = `${hasParallelCalls ? '[[parallel]]' : ''}${city('Oslo')}${city('Rome')}`
+        const prompt = `${callForm}${hasParallelCalls ? '[[parallel]]' : ''}${city('Oslo')}${city('Rome')}`
         const { inputs, text } = await runCalls(adapter, { prompt, isStream })
         t.strictSame(inputs, [{ city: 'Oslo' }, { city: 'Rome' }])
         t.match(text, /21/)

@@ -29,7 +29,8 @@ function createAdapter(name: string, model: OpenAIChatCompletionsModel | OpenAIR
       name: weather.name,
       description: weather.description,
       parameters: weather.schema as never,
-      strict: true as never,
+      // A bridge route refuses tools whose schema is to be enforced (bridge.md 7.6).
+      strict: false as never,
       execute: async (input: unknown) => JSON.stringify(run(input)),
       // The runner otherwise hands a failure of the tool to the model.
       errorFunction: null

@@ -31,12 +31,15 @@ const apiKey = 'unused'
 /** Without the last option this provider asks for JSON without a schema. */
 const compatible = { name: 'gateway', apiKey, supportsStructuredOutputs: true }
 
+/** This provider takes a name with a slash for a path of its own, unless it begins so. */
+const nameForGoogle = (modelId: string) => (modelId.includes('/') ? `models/${modelId}` : modelId)
+
 const generations: Generation[] = [
   {
     name: 'ai 4',
     ai: ai4 as unknown as Ai,
     createModels: ({ google, modelId }) => ({
-      google: createGoogle1({ baseURL: google, apiKey })(modelId) as unknown as Model
+      google: createGoogle1({ baseURL: google, apiKey })(nameForGoogle(modelId)) as unknown as Model
     })
   },
   {
@@ -46,7 +49,7 @@ const generations: Generation[] = [
       completions: createOpenAI2({ baseURL, apiKey }).chat(modelId) as unknown as Model,
       responses: createOpenAI2({ baseURL, apiKey }).responses(modelId) as unknown as Model,
       anthropic: createAnthropic2({ baseURL, apiKey })(modelId) as unknown as Model,
-      google: createGoogle2({ baseURL: google, apiKey })(modelId) as unknown as Model,
+      google: createGoogle2({ baseURL: google, apiKey })(nameForGoogle(modelId)) as unknown as Model,
       'openai-compatible': createCompatible1({ baseURL, ...compatible })(modelId) as unknown as Model
     })
   },
@@ -57,7 +60,7 @@ const generations: Generation[] = [
       completions: createOpenAI3({ baseURL, apiKey }).chat(modelId) as Model,
       responses: createOpenAI3({ baseURL, apiKey }).responses(modelId) as Model,
       anthropic: createAnthropic3({ baseURL, apiKey })(modelId) as Model,
-      google: createGoogle3({ baseURL: google, apiKey })(modelId) as Model,
+      google: createGoogle3({ baseURL: google, apiKey })(nameForGoogle(modelId)) as Model,
       'openai-compatible': createCompatible2({ baseURL, ...compatible })(modelId) as Model
     })
   },
@@ -68,7 +71,7 @@ const generations: Generation[] = [
       completions: createOpenAI4({ baseURL, apiKey }).chat(modelId),
       responses: createOpenAI4({ baseURL, apiKey }).responses(modelId),
       anthropic: createAnthropic4({ baseURL, apiKey })(modelId),
-      google: createGoogle4({ baseURL: google, apiKey })(modelId),
+      google: createGoogle4({ baseURL: google, apiKey })(nameForGoogle(modelId)),
       'openai-compatible': createCompatible3({ baseURL, ...compatible })(modelId)
     })
   }

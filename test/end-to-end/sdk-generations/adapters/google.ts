@@ -77,7 +77,9 @@ function readText(chunk: GenerateContentResponse): string {
   return (chunk.candidates?.[0]?.content?.parts ?? []).map(part => part.text ?? '').join('')
 }
 
-export function createGenerativeAiAdapter({ url, version, model }: Origin): Adapter {
+export function createGenerativeAiAdapter({ url, version, model: id }: Origin): Adapter {
+  // This SDK takes a name with a slash for a path of its own, unless it begins so.
+  const model = id.includes('/') ? `models/${id}` : id
   const client = new GoogleGenerativeAI('unused')
   const options = { baseUrl: `${url}/${version}` }
   const declaration = { name: weather.name, description: weather.description, parameters: writeSchema(weather.schema) }

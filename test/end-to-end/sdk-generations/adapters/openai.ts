@@ -77,7 +77,8 @@ function createCompletions(client: Client, model: string): Calls {
 
 function createResponses(client: Client, model: string): Calls {
   const { name, description, schema } = weather
-  const tools = [{ type: 'function' as const, name, description, parameters: schema, strict: true }]
+  // A bridge route refuses tools whose schema is to be enforced (bridge.md 7.6).
+  const tools = [{ type: 'function' as const, name, description, parameters: schema, strict: false }]
   // Items of a stored response are referred to by id; the gateway stores none on v1.
   const common = { model, store: false }
   return {

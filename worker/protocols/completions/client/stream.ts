@@ -21,6 +21,7 @@ import {
   mapFinishReason,
   writeAnnotation,
   writeCompletionId,
+  writeCreatedAt,
   writeFingerprint,
   writeMetadata,
   writeUsage
@@ -30,20 +31,11 @@ const DONE = 'data: [DONE]\n\n'
 
 const DELTA_START = '{"index":0,"delta":{'
 
-/** The members that all chunks of a stream have in common. */
-function writeHead(context: ResponseContext, identity: ResponseIdentity | undefined): string {
-  return (
-    `data: {"id":${JSON.stringify(writeCompletionId(context, identity))},"object":"chat.completion.chunk",` +
-    `"created":${identity?.createdAt ?? context.createdAt},"model":${JSON.stringify(context.model)},` +
-    `"system_fingerprint":${JSON.stringify(writeFingerprint(context))},"choices":[`
-  )
-}
-
 /** Creates the writer of one streamed response. Its text branch runs once per token and is kept short. */
 export function createCompletionsStreamWriter(context: ResponseContext): StreamWriter {
   const { usesLegacyFunctions, wantsStreamUsage } = context.request
   let head = writeHead(context, undefined)
-  let beforeDelta = head + DELTA_START
+  let beforeDelta = `${head}${DELTA_START}`
   /** The usage is null only where a separate chunk has it; a client that did not ask for that chunk sees no null (decisions 54). */
   const noUsage = wantsStreamUsage ? ',"usage":null' : ''
   const afterDelta = `},"logprobs":null,"finish_reason":null}]${noUsage}`
@@ -139,7 +131,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
         metadata = event.metadata
         if (event.identity !== undefined) {
           head = writeHead(context, event.identity)
-          beforeDelta = head + DELTA_START
+          beforeDelta = `${head}${DELTA_START}`
         }
         return ''
       case 'text-start':
@@ -180,6 +172,15 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
       return isEnded ? written : written + chunkUnlessEmpty(calls.writePending())
     }
   }
+}
+
+/** The beginning of every chunk. */
+function writeHead(context: ResponseContext, identity: ResponseIdentity | undefined): string {
+  return (
+    `data: {"id":${JSON.stringify(writeCompletionId(context, identity))},"object":"chat.completion.chunk",` +
+    `"created":${writeCreatedAt(context, identity)},"model":${JSON.stringify(context.model)},` +
+    `"system_fingerprint":${JSON.stringify(writeFingerprint(context))},"choices":[`
+  )
 }
 
 function metadataMember(metadata: Record<string, string>): string {

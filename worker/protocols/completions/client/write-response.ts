@@ -40,7 +40,7 @@ export function writeCompletionsResponse(response: NormalizedResponse, context: 
   const written: CompletionsResponse = {
     id: writeCompletionId(context, response.identity),
     object: 'chat.completion',
-    created: response.identity?.createdAt ?? context.createdAt,
+    created: writeCreatedAt(context, response.identity),
     model: context.model,
     choices: [
       {
@@ -57,9 +57,13 @@ export function writeCompletionsResponse(response: NormalizedResponse, context: 
   return written
 }
 
-/** The id of the response: that of an external provider where it sent one. */
+/** The provider's own id of the response where it has one for its clients. */
 export function writeCompletionId(context: ResponseContext, identity: ResponseIdentity | undefined): string {
   return identity?.id ?? `chatcmpl-${context.requestId}`
+}
+
+export function writeCreatedAt(context: ResponseContext, identity: ResponseIdentity | undefined): number {
+  return identity?.createdAt ?? context.createdAt
 }
 
 export function writeFingerprint(context: ResponseContext): string {

@@ -88,8 +88,12 @@ export class ResponseState {
     const { droppedToolCalls } = this.#options.reading
     if (droppedToolCalls > 0) this.report('abandoned_tool_calls_dropped', { count: droppedToolCalls })
     const { model } = payload
-    const providerModel = typeof model === 'string' && model !== '' ? model : null
-    this.assembler.start({ providerModel, ...readIdentity(payload), metadata: {} })
+    const identity = readIdentity(payload)
+    this.assembler.start({
+      providerModel: typeof model === 'string' && model !== '' ? model : null,
+      metadata: {},
+      ...(identity && { identity })
+    })
   }
 
   /** Counts of a later payload replace those of an earlier one: some servers send the counts so far with every chunk. */
@@ -219,16 +223,6 @@ export class ResponseState {
   }
 }
 
-/** Longer ids are not passed on. */
-const ID = /^[\w.:-]{1,128}$/
-
-function readIdentity({ id, created }: Payload): { identity?: ResponseIdentity } {
-  const identity: ResponseIdentity = {}
-  if (typeof id === 'string' && ID.test(id)) identity.id = id
-  if (Number.isSafeInteger(created) && (created as number) > 0) identity.createdAt = created as number
-  return identity.id === undefined && identity.createdAt === undefined ? {} : { identity }
-}
-
 /** @param id the detailed id, for the log. */
 export function protocolError(id: string): GatewayError {
   return new GatewayError('provider_protocol_error', { cause: id })
@@ -255,4 +249,14 @@ export function readLegacyCall(value: unknown, fault: string): JsonObject | unde
   if (value === undefined || value === null) return undefined
   if (!isJsonObject(value)) throw protocolError(fault)
   return value
+}
+
+/** Other ids are not shown: a client repeats the id in URLs and logs. */
+const SHOWN_ID = /^[A-Za-z0-9._:-]{1,256}$/
+
+function readIdentity({ id, created }: Payload): ResponseIdentity | undefined {
+  if (typeof id !== 'string' || !SHOWN_ID.test(id)) return undefined
+  return typeof created === 'number' && Number.isSafeInteger(created) && created > 0
+    ? { id, createdAt: created }
+    : { id }
 }

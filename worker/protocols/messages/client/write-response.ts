@@ -11,7 +11,6 @@ import {
   type OutputItem,
   type ProviderState,
   type ReasoningItem,
-  type ResponseIdentity,
   type ToolCallItem
 } from '../../../normalized/index.ts'
 import type { ResponseContext } from '../../face.ts'
@@ -46,7 +45,8 @@ export function writeMessagesResponse(response: NormalizedResponse, context: Res
     hasRefusal: response.items.some(item => item.type === 'refusal' && item.text !== '')
   })
   return {
-    ...writeMessageStart(context, response.identity),
+    ...writeMessageStart(context),
+    ...(response.identity === undefined ? {} : { id: `msg_${response.identity.id}` }),
     // A response without content has one empty text block.
     content: content.length === 0 ? [{ ...EMPTY_TEXT }] : content,
     ...stop,
@@ -55,9 +55,9 @@ export function writeMessagesResponse(response: NormalizedResponse, context: Res
 }
 
 /** Writes the message at the start of a stream: without content and without a stop reason. */
-export function writeMessageStart(context: ResponseContext, identity: ResponseIdentity | undefined): MessagesResponse {
+export function writeMessageStart(context: ResponseContext): MessagesResponse {
   return {
-    id: `msg_${identity?.id ?? context.requestId}`,
+    id: `msg_${context.requestId}`,
     type: 'message',
     role: 'assistant',
     model: context.model,

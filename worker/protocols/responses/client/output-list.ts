@@ -13,11 +13,11 @@ export class OutputList {
   readonly #finished = new Set<ResponsesOutputItem>()
   /** Absent for a whole response: then no events are created. */
   readonly emit: EmitItemEvent | undefined
-  readonly #requestId: string
+  readonly #responseKey: string
   readonly #counts = new Map<IdPrefix, number>()
 
-  constructor(requestId: string, emit: EmitItemEvent | undefined) {
-    this.#requestId = requestId
+  constructor(responseKey: string, emit: EmitItemEvent | undefined) {
+    this.#responseKey = responseKey
     this.emit = emit
   }
 
@@ -30,11 +30,11 @@ export class OutputList {
     this.#items = this.#items.filter(item => this.#finished.has(item))
   }
 
-  /** Creates a unique item id from the request id, because the upstream's ids arrive too late. */
+  /** Creates a unique item id from the key of the response. */
   createId(prefix: IdPrefix): string {
     const number = this.#counts.get(prefix) ?? 0
     this.#counts.set(prefix, number + 1)
-    const id = `${prefix}_${this.#requestId}`
+    const id = `${prefix}_${this.#responseKey}`
     return number === 0 && prefix !== 'ig' ? id : `${id}_${number}`
   }
 

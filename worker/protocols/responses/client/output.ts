@@ -33,10 +33,16 @@ export class OutputMachine {
   /** Files without an item of their own; a text at the end names them. */
   readonly #files: GeneratedFile[] = []
 
-  /** @param emit receives the events of a stream; absent for a whole response. */
-  constructor(request: NormalizedRequest, emit?: EmitItemEvent) {
+  /**
+   * @param options.emit receives the events of a stream; absent for a whole response.
+   * @param options.responseKey stands in the ids of items; the request's id unless given.
+   */
+  constructor(
+    request: NormalizedRequest,
+    { emit, responseKey = request.requestId }: { emit?: EmitItemEvent; responseKey?: string | undefined } = {}
+  ) {
     this.#request = request
-    this.#list = new OutputList(request.requestId, emit)
+    this.#list = new OutputList(responseKey, emit)
     this.#hosted = new HostedItems(this.#list, request)
     this.#splitName = createNameSplitter(request.tools)
   }

@@ -52,7 +52,7 @@ class ResponsesStream implements StreamWriter {
 
   constructor(context: ResponseContext) {
     this.#context = context
-    this.#output = new OutputMachine(context.request, event => this.#writeItemEvent(event))
+    this.#output = new OutputMachine(context.request, { emit: event => this.#writeItemEvent(event) })
     this.#writeResponse = createResponseTextWriter(context, value => this.#stringify(value))
     if (context.needsFinalId === true && mayGetThreadLate(context)) this.#held = []
   }

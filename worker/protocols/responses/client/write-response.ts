@@ -20,17 +20,20 @@ import type {
 } from './schema.ts'
 import { writeResponseId } from './stored-conversation.ts'
 
-/** Writes a whole response. It equals the response in the last event of a stream of the same events (field lesson F3). */
+/**
+ * Writes a whole response. It equals the response in the last event of a stream of the same events (field lesson F3), but for the ids of
+ * a provider that has ids of its own: a stream shows its first id before the provider has said anything (bridge contract, 8.4 and 8.5).
+ */
 export function writeResponsesResponse(response: NormalizedResponse, context: ResponseContext): ResponsesResponse {
-  const { conversationId, finish, items, metadata, usage } = response
-  const output = new OutputMachine(context.request)
+  const { conversationId, finish, identity, items, metadata, usage } = response
+  const output = new OutputMachine(context.request, { responseKey: identity?.id })
   for (const event of replayItems(items)) output.push(event)
   output.finish(mapStatus(finish.reason))
   return createResponseWriter(
     context,
     readEchoText(context) ?? writeEcho(context.request)
   )({
-    id: writeResponseId(context.request, conversationId),
+    id: writeResponseId(context.request, conversationId ?? identity?.id),
     output: output.items,
     metadata,
     usage,

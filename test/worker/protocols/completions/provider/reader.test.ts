@@ -54,8 +54,8 @@ t.test('a stream gives its events, the usage before the finish', async t => {
     {
       type: 'start',
       providerModel: 'upstream-model',
-      identity: { id: 'chatcmpl-1', createdAt: 1 },
-      metadata: {}
+      metadata: {},
+      identity: { id: 'chatcmpl-1', createdAt: 1 }
     },
     { type: 'text-start' },
     { type: 'text-delta', text: 'Hel' },
