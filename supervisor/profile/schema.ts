@@ -94,7 +94,7 @@ const profileMembers = {
     enum: [LOOPBACK_POLICY, ...Object.values(PUBLIC_POLICIES)],
     description: 'loopback-development with allow_loopback, otherwise the public policy of the kind.'
   }),
-  tls_policy_ref: identifier.meta({ enum: [TLS_POLICY], description: 'Certificates are always verified.' }),
+  tls_policy_ref: identifier.meta({ enum: [TLS_POLICY], description: 'The only TLS policy.' }),
   allow_loopback: flag.default(false).describe('The provider runs on this machine and speaks plain http.')
 }
 

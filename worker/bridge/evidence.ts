@@ -1,8 +1,8 @@
 // The evidence of a decision, for logs and records: which configuration led a request where, and what it was admitted for (bridge
 // contract, 7.7). It holds no content, no destination and no name of a credential.
 
-import { NATIVE_PROVIDER_KIND } from '../../shared/native-profile.ts'
 import { computeProfileRevision, type ModelAlias, type ProviderProfile } from '../../shared/profile.ts'
+import { isExternalKind } from '../../shared/profile-routes.ts'
 import { matrixRevision } from '../../shared/support-matrix.ts'
 
 /** What is known of an alias before any request: made once per alias, and never changed. */
@@ -39,7 +39,7 @@ export function createRouteEvidence(
 ): RouteEvidence {
   return {
     schemaVersion: 'gateway.execution-context.v1',
-    reason: profile.providerKind === NATIVE_PROVIDER_KIND ? 'native_provider_route' : 'cross_provider_route',
+    reason: isExternalKind(profile.providerKind) ? 'cross_provider_route' : 'native_provider_route',
     configRevision,
     profileRevision: computeProfileRevision(profile),
     profileId: profile.profileId,

@@ -1,6 +1,7 @@
 // What a request may use of a route: for each use the rows of the support matrix that must keep it, the features that an alias must declare
 // for it, and the client's field that asks for it (bridge contract, 7.3 and 7.4).
 
+import { BASE_FEATURES } from '../../shared/profile.ts'
 import type { SemanticName } from '../../shared/support-matrix.ts'
 import {
   type ContentPart,
@@ -33,16 +34,7 @@ export interface ContentUses {
 export const uses: readonly Use[] = [
   {
     semantics: ['roles', 'stop_reasons', 'timeout', 'disconnect', 'usage_input_output_tokens'],
-    features: [
-      'roles',
-      'ordered_content_parts',
-      'stop_reason',
-      'usage',
-      'model_identity',
-      'request_error_classes',
-      'cancellation',
-      'context_token_limits'
-    ],
+    features: BASE_FEATURES,
     find: ({ fieldPaths }) => fieldPaths.model
   },
   {

@@ -25,8 +25,8 @@ const inspectFile = createFileInspector(t)
 const FILE_BYTES_MAX = 1_048_576
 /** A document that a machine reads is short, whatever the file is. */
 const DOCUMENT_LENGTH_MAX = 300
-/** Generous, because test machines are shared: without its bounds the parser takes minutes for such files. */
-const HOSTILE_MS_MAX = 20_000
+/** Of the tests with hostile files. Without its bounds the parser takes several minutes for them, even on a machine of its own. */
+const HOSTILE_TIMEOUT_MS = 120_000
 
 const baseYaml = `schema_version: gateway.provider-profiles.v2
 profiles:
@@ -292,18 +292,16 @@ const hostileTexts: Record<string, string> = {
   'a long escape': `"${fillUp('\\')}`
 }
 
-t.test('a hostile YAML file gives a short error document soon', async t => {
+t.test('a hostile YAML file gives a short error document soon', { timeout: HOSTILE_TIMEOUT_MS }, async t => {
   for (const [name, text] of Object.entries(hostileTexts)) {
-    const start = performance.now()
     const result = inspectFile(text.slice(0, FILE_BYTES_MAX))
-    t.ok(performance.now() - start < HOSTILE_MS_MAX, name)
     expectRefusal(t, result, 'invalid_profile_schema')
     t.ok(result.output.length < DOCUMENT_LENGTH_MAX, name)
     t.ok(result.warnings.join().length < DOCUMENT_LENGTH_MAX, name)
   }
 })
 
-t.test('a hostile JSON file gives a short error document soon', async t => {
+t.test('a hostile JSON file gives a short error document soon', { timeout: HOSTILE_TIMEOUT_MS }, async t => {
   const keys = Array.from({ length: 90_000 }, (_, index) => `"k${index}":1`)
   const hostile = {
     'nested lists': '['.repeat(FILE_BYTES_MAX / 2) + ']'.repeat(FILE_BYTES_MAX / 2),
@@ -313,9 +311,7 @@ t.test('a hostile JSON file gives a short error document soon', async t => {
     'many escapes': `"${fillUp('\\n').slice(4)}"`
   }
   for (const [name, text] of Object.entries(hostile)) {
-    const start = performance.now()
     const result = inspectFile(text, { name: 'hostile.json' })
-    t.ok(performance.now() - start < HOSTILE_MS_MAX, name)
     expectRefusal(t, result, 'invalid_profile_schema')
     t.ok(result.output.length < DOCUMENT_LENGTH_MAX, name)
   }

@@ -337,6 +337,17 @@ t.test(
   }
 )
 
+t.test('a credential that no header can hold fails the call, and is in no output', async t => {
+  const stub = await startProvider(t, sendWords)
+  const { executorOf, memory } = startCompatible(t, {
+    p1: { baseUrl: stub.origin, credential: 'sk-line-1\nsk-line-2' }
+  })
+  const error = await rejection(executorOf('p1').chat(compatibleCall(), contextOf(), createSink()))
+  t.match(error, { code: 'provider_failure', status: 502 })
+  t.notMatch(String(error) + memory.text(), /sk-line/)
+  t.equal(stub.requests.length, 0)
+})
+
 t.test('embeddings go through the codec of the face, and may be larger than a chat', async t => {
   const vector = Array.from({ length: 60_000 }, (_, index) => index + 0.123456789)
   const stub = await startProvider(t, (_request, response) => sendJson(response, 200, [vector, vector]))
