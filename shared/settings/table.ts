@@ -122,7 +122,7 @@ function requestRows(add: SectionRows) {
     GATEWAY_MODEL_MAX_CONNECTIONS: add.withDefault(
       kind.countMap,
       '{}',
-      'Concurrency limit per model: upstream calls at the same time, counted over all workers of the host.'
+      'Concurrency limit per model: upstream calls at the same time, counted over all workers of the host. Names are models or aliases; aliases of one model share its limit, and the lowest applies.'
     ),
     GATEWAY_MODEL_MAX_CONNECTIONS_DEFAULT: add.optional(
       positive,

@@ -35,10 +35,8 @@ t.test(
       t.ok((await reader?.read())?.value, family)
       t.equal((await askIn(gateway, family, 'hi', { model: 'bridge/a' })).status, 429, 'the slot is taken')
       const closed = provider.nextAbort()
-      const before = performance.now()
       abort.abort()
       await closed
-      t.ok(performance.now() - before < 1000, family)
       await waitUntil(() => app.activeRequests === 0, 'the request has ended')
       t.equal((await askIn(gateway, family, 'hi', { model: 'bridge/a' })).status, 200, 'the slot is free')
       t.match(

@@ -48,7 +48,7 @@ t.test('bridge 6: a profile whose aliases are all disabled needs no credential',
   t.match(document.profiles[0].models, [{ public_alias: 'bridge/a', enabled: false }])
 })
 
-t.test('bridge 7: the first version has no model inventory, bridge 8: and no capabilities, even null', async t => {
+t.test('bridge 7; bridge 8: the first version has neither a model inventory nor capabilities, even null', async t => {
   const v1 = (profile = {}, alias = {}) => ({ ...v2(profile, alias), schema_version: 'gateway.provider-profiles.v1' })
   t.equal(inspectFile(v1()).exitCode, 0)
   for (const model_inventory of ['static', null]) expectSchemaRefusal(t, v1({ model_inventory }))

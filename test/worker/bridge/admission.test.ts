@@ -246,7 +246,7 @@ check('responses', [
   [{ reasoning_effort: 'none' }, 'ok'],
   [{ reasoning: { effort: 'high' } }, 'ok'],
   [{ reasoning: { summary: 'detailed' } }, 'reasoning.summary'],
-  [{ reasoning: { summary: 'auto' } }, 'ok'],
+  [{ reasoning: { summary: 'auto' } }, 'reasoning.summary'],
   [{ reasoning: { effort: 5 } }, 'invalid:reasoning.effort'],
   [{ reasoning: { effort: 'high' }, reasoning_effort: 'low' }, 'invalid:reasoning_effort'],
   [{ reasoning: { effort: 'high' }, reasoning_effort: 'high' }, 'ok'],

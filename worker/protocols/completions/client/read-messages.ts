@@ -26,6 +26,7 @@ import { readMediaUrl } from '../../shared/media-source.ts'
 import { readPlainMessage } from '../../shared/plain-message.ts'
 import { readToolArguments } from '../../shared/tool-arguments.ts'
 import { readResultText } from '../../shared/tool-result.ts'
+import { readState } from './provider-state.ts'
 import type { CompletionsRequest } from './schema.ts'
 
 /** Reads `messages`. Raises `invalid_request` with the path of the missing or wrong member. */
@@ -90,6 +91,8 @@ function readAssistantMessage(message: JsonObject, path: string): NormalizedMess
   const { content, form } = readContent(message, path)
   const read: NormalizedMessage = { role: 'assistant', content }
   if (form !== undefined) read.form = form
+  const state = readState('reasoningDetails', message.reasoning_details)
+  if (state !== undefined) read.state = state
   const reasoning = message.reasoning_content
   if (typeof reasoning === 'string' && reasoning !== '') read.content.unshift({ type: 'reasoning', text: reasoning })
   const refusal = readOptionalString(message, 'refusal', path)
@@ -197,7 +200,10 @@ function readFile(part: JsonObject, path: string): ContentPart {
 
 function readToolCall(call: JsonValue, path: string): ToolCallPart {
   if (!isJsonObject(call)) throw wrongType(path, 'an object', call)
-  return readFunctionCall(readObject(call, 'function', path), { id: readCallId(call), path: `${path}.function` })
+  const read = readFunctionCall(readObject(call, 'function', path), { id: readCallId(call), path: `${path}.function` })
+  const state = readState('extraContent', call.extra_content)
+  if (state !== undefined) read.state = state
+  return read
 }
 
 /** Reads `{name, arguments}`, whose path in the body is `place.path`. */

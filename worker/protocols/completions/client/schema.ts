@@ -99,7 +99,13 @@ export type CompletionsUsage = {
   completion_tokens_details: { reasoning_tokens: number }
 }
 
-export type CompletionsToolCall = { id: string; type: 'function'; function: CompletionsFunctionCall }
+/** `extra_content` is an extension: what the provider of the call wants back with it. */
+export type CompletionsToolCall = {
+  id: string
+  type: 'function'
+  function: CompletionsFunctionCall
+  extra_content?: JsonObject
+}
 export type CompletionsFunctionCall = { name: string; arguments: string }
 
 /** `start_index` and `end_index` count UTF-16 code units of the whole `content`. */
@@ -127,6 +133,8 @@ export type CompletionsMessage = CompletionsExtensions & {
   tool_calls?: CompletionsToolCall[]
   function_call?: CompletionsFunctionCall
   reasoning_content?: string
+  /** Extension: reasoning that its provider wants back unchanged. */
+  reasoning_details?: JsonValue[]
   annotations?: CompletionsAnnotation[]
 }
 
@@ -147,7 +155,16 @@ export type CompletionsDelta = CompletionsExtensions & {
   content?: string
   refusal?: string
   reasoning_content?: string
-  tool_calls?: [{ index: number; id?: string; type?: 'function'; function: { name?: string; arguments: string } }]
+  reasoning_details?: JsonValue[]
+  tool_calls?: [
+    {
+      index: number
+      id?: string
+      type?: 'function'
+      function: { name?: string; arguments: string }
+      extra_content?: JsonObject
+    }
+  ]
   function_call?: { name?: string; arguments: string }
   annotations?: CompletionsAnnotation[]
 }

@@ -8,6 +8,7 @@ import {
   type ToolCallStartEvent
 } from '../../../normalized/index.ts'
 import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
+import { writeExtraContent } from './provider-state.ts'
 
 /** Every writing method returns an empty text when there is nothing to write. */
 export interface CallDeltas {
@@ -36,7 +37,9 @@ export function createCallDeltas(usesLegacyFunctions: boolean): CallDeltas {
     const name = JSON.stringify(flattenToolName(event))
     if (usesLegacyFunctions) return `"function_call":{"name":${name},"arguments":`
     const id = JSON.stringify(event.id)
-    return `"tool_calls":[{"index":${event.index},"id":${id},"type":"function","function":{"name":${name},"arguments":`
+    const extra = writeExtraContent(event.state)
+    const state = extra === undefined ? '' : `"extra_content":${JSON.stringify(extra)},`
+    return `"tool_calls":[{"index":${event.index},"id":${id},"type":"function",${state}"function":{"name":${name},"arguments":`
   }
 
   function writePiece(index: number, piece: string): string {
@@ -63,7 +66,12 @@ export function createCallDeltas(usesLegacyFunctions: boolean): CallDeltas {
       return isShown(event.index) ? writePiece(event.index, event.arguments) : ''
     },
     writeEnd(event) {
-      return isShown(event.index) && !hasArguments ? writePiece(event.index, NO_ARGUMENTS) : ''
+      if (!isShown(event.index)) return ''
+      if (!hasArguments) return writePiece(event.index, NO_ARGUMENTS)
+      const extra = usesLegacyFunctions ? undefined : writeExtraContent(event.state)
+      return extra === undefined
+        ? ''
+        : `"tool_calls":[{"index":${event.index},"extra_content":${JSON.stringify(extra)},"function":{"arguments":""}}]`
     },
     writePending() {
       return head === undefined ? '' : writePiece(0, '')

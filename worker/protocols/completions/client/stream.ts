@@ -7,11 +7,13 @@ import {
   type GeneratedFile,
   type NormalizedEvent,
   type NormalizedUsage,
+  type ProviderState,
   type ResponseIdentity
 } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { writeCompletionsStreamError } from './errors.ts'
+import { writeDetails } from './provider-state.ts'
 import type { CompletionsAnnotation, CompletionsDelta } from './schema.ts'
 import { createCallDeltas } from './stream-calls.ts'
 import { createExtensionDeltas, type ExtensionDeltas, type ExtensionEvent } from './stream-extensions.ts'
@@ -84,6 +86,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
     // A response without content still needs one chunk with the role and an empty content.
     const opening = hasChunk ? '' : chunk('"content":""')
     const rest = chunkUnlessEmpty(extensions?.writeRest() ?? '')
+    const details = writeReasoningDetails(event.state)
     const lines = writeFileLines(listedFiles, context.request, contentLength > 0)
     const named = lines === '' ? '' : chunkOf({ content: lines })
     const sources = annotations.length === 0 ? '' : chunkOf({ annotations })
@@ -91,7 +94,12 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
       `${beforeDelta}},"logprobs":null,"finish_reason":"${reason}"}]${wantsStreamUsage ? noUsage : usageMember}` +
       `${metadataMember({ ...metadata, ...event.metadata })}}\n\n`
     const usageChunk = wantsStreamUsage && usageMember !== '' ? `${head}]${usageMember}}\n\n` : ''
-    return opening + rest + named + sources + finish + usageChunk + DONE
+    return opening + details + rest + named + sources + finish + usageChunk + DONE
+  }
+
+  function writeReasoningDetails(state: ProviderState | undefined): string {
+    const details = state === undefined ? undefined : writeDetails([state])
+    return details === undefined ? '' : chunkOf({ reasoning_details: details })
   }
 
   function writeEvent(event: NormalizedEvent): string {
@@ -134,7 +142,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
         return ''
       case 'reasoning-end':
         if (hasReasoning) reasoningSeparator = '\n'
-        return ''
+        return writeReasoningDetails(event.state)
       case 'usage':
         usage = event.usage
         return ''

@@ -18,6 +18,7 @@ import type { ResponseContext } from '../../face.ts'
 import { selectMetadata } from '../../shared/completions-family/metadata.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
+import { writeDetails, writeExtraContent } from './provider-state.ts'
 import type {
   CompletionsAnnotation,
   CompletionsExtensions,
@@ -25,6 +26,7 @@ import type {
   CompletionsFinishReason,
   CompletionsMessage,
   CompletionsResponse,
+  CompletionsToolCall,
   CompletionsToolExecution,
   CompletionsUsage
 } from './schema.ts'
@@ -43,7 +45,7 @@ export function writeCompletionsResponse(response: NormalizedResponse, context: 
     choices: [
       {
         index: 0,
-        message: writeMessage(response.items, calls, context.request),
+        message: writeMessage(response, calls, context.request),
         logprobs: null,
         finish_reason: mapFinishReason(response.finish.reason, { callCount: calls.length, usesLegacyFunctions })
       }
@@ -158,7 +160,7 @@ export function writeFile({ fileId, mediaType, target, url, base64 }: GeneratedF
 }
 
 function writeMessage(
-  items: readonly OutputItem[],
+  { items, state }: Pick<NormalizedResponse, 'items' | 'state'>,
   calls: readonly ToolCallItem[],
   request: NormalizedRequest
 ): CompletionsMessage {
@@ -172,12 +174,18 @@ function writeMessage(
     content += item.text
   }
   // Fast path: most responses are a single text.
-  if (items.length === 1 && annotations.length === 0 && items[0]?.type === 'text') {
+  if (
+    items.length === 1 &&
+    annotations.length === 0 &&
+    items[0]?.type === 'text' &&
+    state?.chat_compatible === undefined
+  ) {
     return { role: 'assistant', content, refusal: null }
   }
   content += writeFileLines(listedFiles, request, content !== '')
   const refusal = joinTexts(items, 'refusal', '')
   const reasoning = joinTexts(items, 'reasoning', '\n')
+  const details = writeDetails([...items.map(item => (item.type === 'reasoning' ? item.state : undefined)), state])
   const hasOtherContent = calls.length > 0 || refusal !== ''
   return {
     role: 'assistant',
@@ -185,6 +193,7 @@ function writeMessage(
     refusal: refusal === '' ? null : refusal,
     ...writeCalls(calls, request.usesLegacyFunctions),
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(details === undefined ? {} : { reasoning_details: details }),
     ...(annotations.length === 0 ? {} : { annotations }),
     ...writeExtensions(items)
   }
@@ -198,7 +207,14 @@ function writeCalls(
   if (first === undefined) return {}
   // The legacy form can hold only one call.
   if (usesLegacyFunctions) return { function_call: writeFunctionCall(first) }
-  return { tool_calls: calls.map(call => ({ id: call.id, type: 'function', function: writeFunctionCall(call) })) }
+  return { tool_calls: calls.map(writeToolCall) }
+}
+
+function writeToolCall(call: ToolCallItem): CompletionsToolCall {
+  const written: CompletionsToolCall = { id: call.id, type: 'function', function: writeFunctionCall(call) }
+  const extra = writeExtraContent(call.state)
+  if (extra !== undefined) written.extra_content = extra
+  return written
 }
 
 function writeFunctionCall(call: ToolCallItem): { name: string; arguments: string } {

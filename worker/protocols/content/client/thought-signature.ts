@@ -1,16 +1,11 @@
 // The member `thoughtSignature` carries provider state that a client must send back unchanged. Many clients replay parts completely
 // except the id of a call, so the signature contains the id too (content.md 3).
 
-import { type JsonValue, type ProviderState, readProviderState, readToolCallId } from '../../../normalized/index.ts'
-
-/** Begins a signature with provider state that is not contained in a call id. */
-const STATE_MARK = 'gateway-state:'
+import { type JsonValue, type ProviderState, readToolCallId } from '../../../normalized/index.ts'
+import { readStateSignature, SIGNATURE_CHARACTERS_MAX, writeStateSignature } from '../../shared/state-signature.ts'
 
 /** The text that coding agents send when they have no signature. */
 const NO_SIGNATURE = 'skip_thought_signature_validator'
-
-/** Longer signatures are ignored: the gateway's are far shorter, and those of providers have a few kilobytes. */
-const SIGNATURE_CHARACTERS_MAX = 256 * 1024
 
 export interface ReadSignature {
   /** The id of the call, when the gateway put it into the signature. */
@@ -30,7 +25,7 @@ export function writeThoughtSignature(part: {
   const signature = state?.content_compatible?.thoughtSignature
   if (signature !== undefined) return signature
   if (callId !== undefined && readToolCallId(callId).isOwn) return toBase64(callId)
-  return state === undefined ? undefined : toBase64(STATE_MARK + JSON.stringify(state))
+  return state === undefined ? undefined : writeStateSignature(state)
 }
 
 /**
@@ -42,17 +37,7 @@ export function readThoughtSignature(signature: JsonValue | undefined): ReadSign
   if (signature.length > SIGNATURE_CHARACTERS_MAX) return {}
   const text = Buffer.from(signature, 'base64').toString('utf8')
   if (readToolCallId(text).isOwn) return { callId: text }
-  const state = text.startsWith(STATE_MARK) ? readState(text.slice(STATE_MARK.length)) : undefined
-  return { state: state ?? { content_compatible: { thoughtSignature: signature } } }
-}
-
-/** Reads the state; undefined when it was altered: the signature then counts as a provider's. */
-function readState(text: string): ProviderState | undefined {
-  try {
-    return readProviderState(JSON.parse(text))
-  } catch {
-    return undefined
-  }
+  return { state: readStateSignature(signature) ?? { content_compatible: { thoughtSignature: signature } } }
 }
 
 function toBase64(text: string): string {

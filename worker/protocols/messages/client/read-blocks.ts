@@ -16,6 +16,7 @@ import {
 } from '../../../normalized/index.ts'
 import { readObject, readOptionalBoolean, readOptionalString, readString, wrongType } from '../../shared/field.ts'
 import { readMediaUrl } from '../../shared/media-source.ts'
+import { readStateSignature } from '../../shared/state-signature.ts'
 import { readToolArguments } from '../../shared/tool-arguments.ts'
 import { readResultText } from '../../shared/tool-result.ts'
 import { writeToolReference } from './deferred-tools.ts'
@@ -137,7 +138,7 @@ function readThinking(block: JsonObject): ReasoningPart {
   const { thinking, signature } = block
   const part: ReasoningPart = { type: 'reasoning', text: typeof thinking === 'string' ? thinking : '' }
   if (typeof signature === 'string' && signature !== '' && signature !== GATEWAY_SIGNATURE) {
-    part.state = { messages_compatible: { signature } }
+    part.state = readStateSignature(signature) ?? { messages_compatible: { signature } }
   }
   return part
 }

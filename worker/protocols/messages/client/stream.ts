@@ -16,6 +16,7 @@ import type { MessagesContentBlock, MessagesContentDelta, MessagesStreamEvent } 
 import { GATEWAY_SIGNATURE } from './signature.ts'
 import {
   EMPTY_TEXT,
+  findSignature,
   isReasoningVisible,
   writeDeltaUsage,
   writeMessageStart,
@@ -79,7 +80,8 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
 
   /** Ends a thinking block with a signature, which the SDK's type requires. A provider sends its signature last. */
   function closeThinking(state: ProviderState | undefined): string {
-    const { redacted, signature = GATEWAY_SIGNATURE } = state?.messages_compatible ?? {}
+    const { redacted } = state?.messages_compatible ?? {}
+    const signature = findSignature(state) ?? GATEWAY_SIGNATURE
     if (redacted !== undefined && openBlock === undefined) return writeRedactedThinking(redacted)
     const opening = openThinking()
     const delta = { type: 'signature_delta', signature } as const

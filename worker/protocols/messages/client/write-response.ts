@@ -9,11 +9,13 @@ import {
   type NormalizedResponse,
   type NormalizedUsage,
   type OutputItem,
+  type ProviderState,
   type ReasoningItem,
   type ToolCallItem
 } from '../../../normalized/index.ts'
 import type { ResponseContext } from '../../face.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
+import { writeStateSignature } from '../../shared/state-signature.ts'
 import type {
   MessagesContentBlock,
   MessagesDeltaUsage,
@@ -136,9 +138,16 @@ function writeItem(item: OutputItem, view: { showsReasoning: boolean }): Message
 
 /** In a whole response the signature of an unsigned block is empty. */
 function writeThinking({ text, state }: ReasoningItem, view: { showsReasoning: boolean }): MessagesContentBlock {
-  const { redacted, signature = '' } = state?.messages_compatible ?? {}
+  const { redacted } = state?.messages_compatible ?? {}
+  const signature = findSignature(state) ?? ''
   if (redacted !== undefined && text === '') return { type: 'redacted_thinking', data: redacted }
   return { type: 'thinking', thinking: view.showsReasoning ? text : '', signature }
+}
+
+/** The provider's own signature, or the state of a provider on another wire; undefined for reasoning without either. */
+export function findSignature(state: ProviderState | undefined): string | undefined {
+  if (state === undefined) return undefined
+  return state.messages_compatible?.signature ?? writeStateSignature(state)
 }
 
 /** Arguments that are not a JSON object become an empty object, because a block holds no other value. */

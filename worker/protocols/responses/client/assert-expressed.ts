@@ -18,14 +18,14 @@ import { ADDITIONAL_TOOLS } from './read-input.ts'
 import { responsesParameters } from './schema.ts'
 
 const hasNoEntries = { class: 'accepted_ignored' } as const
-/** A service decides alone what it summarises; a certain form of the summary cannot be asked of another one. */
-const automatic = { class: 'accepted_ignored', harmless: ['auto'] } as const
+/** Any summary is refused, also an automatic one: the wire of another provider has no place for the wish (bridge contract, 7.6). */
+const notExpressed = { class: 'accepted_ignored' } as const
 
 const reasoningParameters = {
   effort: supported,
-  context: automatic,
-  generate_summary: automatic,
-  summary: automatic
+  context: { ...notExpressed, harmless: ['auto'] },
+  generate_summary: notExpressed,
+  summary: notExpressed
 } as const satisfies ParameterTable
 
 const textParameters = { format: supported } as const satisfies ParameterTable
