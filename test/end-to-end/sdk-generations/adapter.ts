@@ -9,6 +9,8 @@ export interface Origin {
   version: Version
   /** The model that every request names. */
   model: string
+  /** False where the functions of the Responses operation cannot be strict. Default: true. */
+  hasStrictTools?: boolean
 }
 
 /** Computes the result of one call of the weather tool. */

@@ -14,13 +14,17 @@ const generations = [
   [7, OpenAI7]
 ] as const
 
-export function createOpenAiAdapters({ url, version, model }: Origin): Adapter[] {
+export function createOpenAiAdapters({ url, version, model, hasStrictTools }: Origin): Adapter[] {
   return generations.flatMap(([generation, Class]) => {
     const client = new Class({ baseURL: `${url}/${version}`, apiKey: 'unused', maxRetries: 0 })
     const readStatus = (error: unknown) => (error instanceof Class.APIError ? error.status : undefined)
     return [
       { name: `openai ${generation} completions`, readStatus, ...createCompletions(client, model) },
-      { name: `openai ${generation} responses`, readStatus, ...createResponses(client, model) }
+      {
+        name: `openai ${generation} responses`,
+        readStatus,
+        ...createResponses(client, { model, isStrict: hasStrictTools !== false })
+      }
     ]
   })
 }
@@ -75,10 +79,9 @@ function createCompletions(client: Client, model: string): Calls {
   }
 }
 
-function createResponses(client: Client, model: string): Calls {
+function createResponses(client: Client, { model, isStrict }: { model: string; isStrict: boolean }): Calls {
   const { name, description, schema } = weather
-  // A bridge route refuses tools whose schema is to be enforced (bridge.md 7.6).
-  const tools = [{ type: 'function' as const, name, description, parameters: schema, strict: false }]
+  const tools = [{ type: 'function' as const, name, description, parameters: schema, strict: isStrict }]
   // Items of a stored response are referred to by id; the gateway stores none on v1.
   const common = { model, store: false }
   return {
