@@ -1,10 +1,10 @@
 // Compares the product with a bare relay and with the upstream alone, side by side in one run, and judges it by its goals. Absolute
 // numbers belong to the machine; the ratios count. `npm run bench`, `npm run bench -- --quick`, and `npm run bench -- --against
-// <checkout>` for a comparison with the product of another checkout.
+// <checkout>` for a comparison with the product of another checkout. `--only <text>` measures what has the text in its name.
 //
 // `npm run bench -- --isolation` measures what small requests and the event loop of a worker feel while one client sends what is dear,
-// eight at a time: a line for each disturbance, a verdict for each goal. `--only <text>` takes the disturbances whose names contain the
-// text, and `--profile` lists the functions in which the event loop was busy for long (the blocks themselves are longer then).
+// eight at a time: a line for each disturbance, a verdict for each goal. `--profile` lists the functions in which the event loop was busy
+// for long (the blocks themselves are longer then).
 
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -34,12 +34,13 @@ if (flags.isolation) {
 const isComparison = flags.against !== undefined
 const starts = flags.quick ? 2 : isComparison ? 8 : 4
 const rounds = flags.quick ? 4 : isComparison ? 8 : 12
-const measured = shorten(scenarios)
+const measured = select(scenarios)
 
-/** For a quick run, shorter ones. */
-function shorten<One extends Omit<Scenario, 'familyRatioMax'>>(all: One[]): One[] {
-  if (!flags.quick) return all
-  return all.map(one => ({
+/** Those that `--only` names, shorter for a quick run. */
+function select<One extends Omit<Scenario, 'familyRatioMax'>>(all: One[]): One[] {
+  const wanted = all.filter(({ name }) => name.includes(flags.only))
+  if (!flags.quick) return wanted
+  return wanted.map(one => ({
     ...one,
     warmUpRequests: Math.ceil(one.warmUpRequests / 8),
     requests: Math.ceil(one.requests / 2)
@@ -84,7 +85,7 @@ async function judgeAgainstRelay(): Promise<boolean> {
   const { all, close } = await start()
   try {
     const isNativeGood = await judgeGoals(measured, all, rounds)
-    return (await judgeBridge(shorten(bridgeScenarios), all, rounds)) && isNativeGood
+    return (await judgeBridge(select(bridgeScenarios), all, rounds)) && isNativeGood
   } finally {
     await close()
   }

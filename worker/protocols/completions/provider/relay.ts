@@ -72,8 +72,17 @@ export function relayResponse(bytes: Uint8Array, payload: JsonObject, publicMode
   if (!hasHead || !Array.isArray(choices) || choices.length !== 1 || !isPlainChoice(choices[0])) return undefined
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (model === publicModel) return buffer
+  if (namesModel(payload)) return undefined
   const { value } = scanJson(buffer, 'model')
   return value === undefined ? undefined : replaceValue(buffer, value, publicModel)
+}
+
+/** True when a member besides `model` and the content names the provider's model, which clients must not see (decisions 15). */
+function namesModel({ model, choices, ...others }: JsonObject): boolean {
+  if (typeof model !== 'string') return true
+  const choice = Array.isArray(choices) && isJsonObject(choices[0]) ? choices[0] : {}
+  const { message: _message, ...beside } = choice
+  return JSON.stringify([others, beside]).includes(JSON.stringify(model).slice(1, -1))
 }
 
 function isPlainChoice(choice: JsonValue | undefined): boolean {

@@ -87,6 +87,7 @@ t.test('the bytes of a plain response are passed on with the model renamed', asy
     answer({ content: 'Hello "model": ä', refusal: null, annotations: [] }, 'stop', { usage, system_fingerprint: 'x' }),
     answer({ content: null, tool_calls: [call], function_call: null }, 'tool_calls'),
     answer({ content: 'a', reasoning_content: 'hm', tool_calls: [] }, 'length'),
+    answer({ content: 'I am upstream-model' }, 'stop', { vendor: { route: ['x'] } }),
     Buffer.from(answer({ content: 'a' }).toString().replaceAll(':', ' : '))
   ]
   for (const bytes of plain) {
@@ -114,6 +115,7 @@ t.test('the bytes of a plain response are passed on with the model renamed', asy
     answer({ content: 'a' }, 'tool_calls'),
     answer({ content: null, function_call: { name: 'f', arguments: '{}' } }, 'function_call'),
     answer({ content: 'a' }, 'stop', { id: null }),
+    answer({ content: 'a' }, 'stop', { vendor: { route: ['x/upstream-model'] } }),
     Buffer.from(answer({ content: 'a' }).toString().replace('{', '{"model":"other",'))
   ]
   for (const bytes of other) {
