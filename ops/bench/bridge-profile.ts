@@ -3,25 +3,11 @@
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { FEATURE_NAMES } from '../../shared/profile.ts'
 import type { BodyShape } from './bodies.ts'
 
 /** The variable with the provider's key. */
 export const PROVIDER_KEY_VARIABLE = 'BENCH_PROVIDER_KEY'
-
-const features = [
-  'roles',
-  'ordered_content_parts',
-  'text',
-  'generation_controls',
-  'stream_deltas',
-  'stream_terminal_events',
-  'stop_reason',
-  'usage',
-  'model_identity',
-  'request_error_classes',
-  'cancellation',
-  'context_token_limits'
-]
 
 /** The name under which a bridge serves a model of the benchmark's upstream. */
 export function nameAlias(model: string): string {
@@ -44,7 +30,7 @@ export function writeBridgeProfile(folder: string, upstreamPort: number, shapes:
       upstream_model: model,
       capability_profile: 'bench-v1',
       support_status: 'technical_preview',
-      capabilities: { features, limits: { context_window: 1_000_000 } }
+      capabilities: { features: FEATURE_NAMES, limits: { context_window: 1_000_000 } }
     }))
   }
   const path = join(folder, 'profiles.json')

@@ -4,7 +4,7 @@
 import type { ServerResponse } from 'node:http'
 import { pino } from 'pino'
 import type { Test } from 'tap'
-import type { ProviderProfile } from '../../../shared/profile.ts'
+import { FEATURE_NAMES, type ProviderProfile } from '../../../shared/profile.ts'
 import { Secret } from '../../../shared/secret.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import type { WorkerApp } from '../../../worker/app.ts'
@@ -15,29 +15,7 @@ import { providerKinds } from '../../../worker/providers/registry.ts'
 import { aliasOf, edgeProfile, fileOf } from '../../support/profile-sets.ts'
 import { startWorker, workerOptions } from '../../support/worker-app.ts'
 
-/** Every feature that a chat can be declared with. */
-const features = [
-  'roles',
-  'ordered_content_parts',
-  'text',
-  'image_references',
-  'generation_controls',
-  'function_tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'tool_results',
-  'json_schema_output',
-  'stream_deltas',
-  'stream_terminal_events',
-  'stop_reason',
-  'usage',
-  'model_identity',
-  'request_error_classes',
-  'cancellation',
-  'context_token_limits'
-]
-
-const declared = { features, limits: { contextWindow: 32_768, maxOutputTokens: 4096 } }
+const declared = { features: FEATURE_NAMES, limits: { contextWindow: 32_768, maxOutputTokens: 4096 } }
 
 /** A profile of the kind `chat_compatible` on loopback, unless `more` says otherwise; its aliases declare everything. */
 export function chatProfile(

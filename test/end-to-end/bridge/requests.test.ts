@@ -238,6 +238,23 @@ t.test('structured output keeps its schema, in every family', async t => {
   }
 })
 
+t.test('a wish for reasoning reaches the provider in every family, and its reasoning comes back', async t => {
+  const wishes: Record<string, object> = {
+    completions: { reasoning_effort: 'high' },
+    responses: { reasoning: { effort: 'high' } },
+    messages: { max_tokens: 4000, thinking: { type: 'enabled', budget_tokens: 2000 } },
+    content: { generationConfig: { thinkingConfig: { thinkingBudget: 5000, includeThoughts: true } } }
+  }
+  for (const family of families) {
+    for (const isStream of [false, true]) {
+      const more = wishes[family.name] ?? {}
+      const { reasoning } = await ask(url, family, { model: aliases.keyed, prompt: 'Hi', isStream, more })
+      t.match(reasoning, /Repeating it is the right thing to do/, family.name)
+      t.match(last('keyed').body.reasoning_effort, /^(low|medium|high)$/)
+    }
+  }
+})
+
 t.test('bridge 71: a disabled alias beside a dynamic catalog is unknown in every family', async t => {
   const other = await startBridge(t, { isDynamic: true })
   const chats = () => other.emulator.requests.filter(({ path }) => /completions|embeddings/.test(path)).length

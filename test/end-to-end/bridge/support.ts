@@ -3,6 +3,7 @@
 
 import t, { type Test } from 'tap'
 import type { Emulator, RecordedRequest } from '../../../ops/emulator/server.ts'
+import { BASE_FEATURES } from '../../../shared/profile.ts'
 import { type GatewayOptions, startEmulator } from '../../support/gateway.ts'
 import {
   type AliasOptions,
@@ -32,17 +33,7 @@ export const providerModel = 'emulator-large'
 export const providerKey = 'key-of-the-keyed-provider-5f1c'
 export const nativeCredentials = Buffer.from('native-client:native-secret').toString('base64')
 
-const plainFeatures = [
-  'roles',
-  'ordered_content_parts',
-  'text',
-  'stop_reason',
-  'usage',
-  'model_identity',
-  'request_error_classes',
-  'cancellation',
-  'context_token_limits'
-]
+const plainFeatures = [...BASE_FEATURES, 'text']
 
 export interface Bridge {
   emulator: Emulator

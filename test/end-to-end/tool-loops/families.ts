@@ -71,15 +71,18 @@ const completions: Family = {
 
 function addUpDeltas(frames: Loose[]): Loose {
   const calls: Loose[] = []
+  const details: Loose[] = []
   let content = ''
   for (const delta of frames.map(frame => frame.choices?.[0]?.delta ?? {})) {
     content += delta.content ?? ''
+    details.push(...(delta.reasoning_details ?? []))
     for (const { index, id, function: piece } of delta.tool_calls ?? []) {
       calls[index] ??= { id, type: 'function', function: { name: piece.name, arguments: '' } }
       calls[index].function.arguments += piece.arguments ?? ''
     }
   }
-  return { role: 'assistant', content: content === '' ? null : content, tool_calls: calls }
+  const reasoning = details.length === 0 ? {} : { reasoning_details: details }
+  return { role: 'assistant', content: content === '' ? null : content, tool_calls: calls, ...reasoning }
 }
 
 const responses: Family = {
@@ -143,6 +146,8 @@ function addUpBlocks(frames: Loose[]): Loose[] {
     if (type === 'content_block_start') blocks[index] = { ...block, json: '' }
     if (type !== 'content_block_delta') continue
     if (delta.text !== undefined) blocks[index].text += delta.text
+    if (delta.thinking !== undefined) blocks[index].thinking += delta.thinking
+    if (delta.signature !== undefined) blocks[index].signature += delta.signature
     blocks[index].json += delta.partial_json ?? ''
   }
   return blocks.map(({ json, ...block }) => (block.type === 'tool_use' ? { ...block, input: JSON.parse(json) } : block))
