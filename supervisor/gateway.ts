@@ -176,6 +176,7 @@ function chooseWorkerArguments(settings: Settings): string[] {
     workerCount: settings.workers,
     memoryLimitBytes: process.constrainedMemory(),
     totalMemoryBytes: totalmem(),
+    engineVersion: process.versions.v8,
     inherited
   })
   return [...process.execArgv, ...planned]

@@ -33,7 +33,11 @@ export interface Targets {
   close(): Promise<void>
 }
 
-const HEAP_FLAGS = ['--max-semi-space-size=32', '--no-allocation-site-pretenuring']
+const HEAP_FLAGS = [
+  '--max-semi-space-size=32',
+  '--no-allocation-site-pretenuring',
+  '--external-memory-accounted-in-global-limit'
+]
 const START_DEADLINE_MS = 30_000
 
 export interface TargetOptions {

@@ -50,9 +50,27 @@ t.test('a process that ran long starts a new count', async t => {
   t.equal(countExitsInRow(policy, 5, policy.stableUptimeMs), 1)
 })
 
-const machine = { workerCount: 4, memoryLimitBytes: undefined, totalMemoryBytes: 16 * 1024 ** 3, inherited: [] }
+const machine = {
+  workerCount: 4,
+  memoryLimitBytes: undefined,
+  totalMemoryBytes: 16 * 1024 ** 3,
+  engineVersion: '13.6.233.17-node.53',
+  inherited: []
+}
 
-const always = ['--max-semi-space-size=32', '--no-allocation-site-pretenuring', '--v8-pool-size=1']
+const ofAnyEngine = ['--max-semi-space-size=32', '--no-allocation-site-pretenuring', '--v8-pool-size=1']
+const buffersInHeapLimit = '--external-memory-accounted-in-global-limit'
+const always = [...ofAnyEngine.slice(0, -1), buffersInHeapLimit, ...ofAnyEngine.slice(-1)]
+
+t.test(
+  'an option that only some engines have is given to those alone, because Node does not start with an unknown one',
+  async t => {
+    t.ok(process.versions.v8.startsWith('13.6.'), 'the project runs on such an engine')
+    for (const engineVersion of ['12.4.254.21-node.33', '14.0.1', '']) {
+      t.same(planWorkerArguments({ ...machine, engineVersion }), ofAnyEngine)
+    }
+  }
+)
 
 t.test('workers get a large young generation, no pretenuring, and one thread of the engine', async t => {
   t.same(planWorkerArguments(machine), always)
@@ -71,7 +89,8 @@ t.test('options of the operator are kept', async t => {
     '--max_old_space_size=999',
     '--max-semi-space-size=8',
     '--allocation_site_pretenuring',
-    '--v8-pool-size=4'
+    '--v8-pool-size=4',
+    '--external_memory_accounted_in_global_limit'
   ]
   t.same(planWorkerArguments({ ...machine, memoryLimitBytes: 2 * 1024 ** 3, inherited }), [])
 })
