@@ -44,48 +44,73 @@ export function admitToAlias(
   cell: SupportCell | undefined
 ): AdmissionEvidence | undefined {
   const content = scanContent(request)
-  const requested = uses.flatMap(use => {
+  const verdicts = findVerdicts(capabilities, cell)
+  const predicates: string[] = []
+  let undeclared: { path: string; feature: string } | undefined
+  for (const [index, use] of uses.entries()) {
     const path = use.find(request, content)
-    return path === undefined ? [] : [{ use, path }]
-  })
-  if (cell !== undefined) for (const { use, path } of requested) assertKept(use, path, cell)
-  for (const { use, path } of requested) assertDeclared(use, path, capabilities)
+    if (path === undefined) continue
+    const { lost, missing, predicates: asked } = verdicts[index] as Verdict
+    if (lost !== undefined) throw unsupportedSemantic(path, lost)
+    if (missing !== undefined) undeclared ??= { path, feature: missing }
+    for (const predicate of asked) if (!predicates.includes(predicate)) predicates.push(predicate)
+  }
+  if (undeclared !== undefined) throw unsupportedSemantic(undeclared.path, `feature_not_declared:${undeclared.feature}`)
   assertImagesUsual(content)
   const { maxOutputTokens } = request.sampling
   if (maxOutputTokens !== undefined && maxOutputTokens > capabilities.outputTokensMax) {
     throw unsupportedSemantic(request.fieldPaths.maxOutputTokens, 'output_limit_exceeded')
   }
-  return cell === undefined ? undefined : createAdmissionEvidence(cell, requested)
-}
-
-function assertKept({ semantics }: Use, path: string, cell: SupportCell): void {
-  for (const semantic of semantics) {
-    const row = findRow(cell, semantic)
-    if (row.disposition === 'unsupported') throw unsupportedSemantic(path, row.reasonId)
-  }
-}
-
-/** This is also what a conditional row of the cell asks for: its predicate is met by the features of the use. */
-function assertDeclared({ features }: Use, path: string, capabilities: DeclaredCapabilities): void {
-  const missing = features.find(feature => !capabilities.features.includes(feature))
-  if (missing !== undefined) throw unsupportedSemantic(path, `feature_not_declared:${missing}`)
-}
-
-function assertImagesUsual({ unusualImage }: ContentUses): void {
-  if (unusualImage !== undefined) throw unsupportedSemantic(pathOfMedia(unusualImage), 'image_not_expressed')
-}
-
-function createAdmissionEvidence(cell: SupportCell, requested: ReadonlyArray<{ use: Use }>): AdmissionEvidence {
-  const predicates = requested.flatMap(({ use }) =>
-    use.semantics.flatMap(semantic => findRow(cell, semantic).capabilityPredicate ?? [])
-  )
+  if (cell === undefined) return undefined
   return {
     schemaVersion: 'gateway.bridge-admission.v1',
     publicProtocol: cell.publicProtocol,
     lossMatrixRevision: matrixRevision,
-    predicates: [...new Set(predicates)],
+    predicates,
     evidenceIds: cell.evidenceIds
   }
+}
+
+/** What a cell and an alias make of one use. */
+interface Verdict {
+  /** The reason of the row that does not keep it. */
+  lost: string | undefined
+  /**
+   * The feature that the alias does not declare. This is also what a conditional row of the cell asks for: its predicate is met by the
+   * features of the use.
+   */
+  missing: string | undefined
+  predicates: readonly string[]
+}
+
+const verdictsByAlias = new WeakMap<DeclaredCapabilities, Map<SupportCell | undefined, readonly Verdict[]>>()
+
+/** The verdicts in the order of `uses`; computed once, because neither cells nor aliases change while the gateway runs. */
+function findVerdicts(capabilities: DeclaredCapabilities, cell: SupportCell | undefined): readonly Verdict[] {
+  const byCell = verdictsByAlias.get(capabilities) ?? new Map<SupportCell | undefined, readonly Verdict[]>()
+  const known = byCell.get(cell)
+  if (known !== undefined) return known
+  const verdicts = uses.map(use => judge(use, capabilities, cell))
+  byCell.set(cell, verdicts)
+  verdictsByAlias.set(capabilities, byCell)
+  return verdicts
+}
+
+function judge(
+  { features, semantics }: Use,
+  capabilities: DeclaredCapabilities,
+  cell: SupportCell | undefined
+): Verdict {
+  const rows = cell === undefined ? [] : semantics.map(semantic => findRow(cell, semantic))
+  return {
+    lost: rows.find(({ disposition }) => disposition === 'unsupported')?.reasonId,
+    missing: features.find(feature => !capabilities.features.includes(feature)),
+    predicates: rows.flatMap(({ capabilityPredicate }) => capabilityPredicate ?? [])
+  }
+}
+
+function assertImagesUsual({ unusualImage }: ContentUses): void {
+  if (unusualImage !== undefined) throw unsupportedSemantic(pathOfMedia(unusualImage), 'image_not_expressed')
 }
 
 /** One shared list: nearly all requests use no feature that their provider ignores. */

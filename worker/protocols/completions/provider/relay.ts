@@ -72,9 +72,15 @@ export function relayResponse(bytes: Uint8Array, payload: JsonObject, publicMode
   if (!hasHead || !Array.isArray(choices) || choices.length !== 1 || !isPlainChoice(choices[0])) return undefined
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (model === publicModel) return buffer
-  if (namesModel(payload)) return undefined
   const { value } = scanJson(buffer, 'model')
-  return value === undefined ? undefined : replaceValue(buffer, value, publicModel)
+  if (value === undefined || (occursOutside(buffer, value) && namesModel(payload))) return undefined
+  return replaceValue(buffer, value, publicModel)
+}
+
+/** Whether the bytes may have the text of this value a second time; an escape may spell any text. */
+function occursOutside(bytes: Buffer, { start, end }: { start: number; end: number }): boolean {
+  const text = bytes.subarray(start + 1, end - 1)
+  return bytes.indexOf(text) !== start + 1 || bytes.indexOf(text, end) >= 0 || bytes.includes('\\u')
 }
 
 /** True when a member besides `model` and the content names the provider's model, which clients must not see (decisions 15). */
