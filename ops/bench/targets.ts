@@ -191,12 +191,28 @@ async function waitUntilReady(port: number): Promise<void> {
   throw new Error('The product did not become ready.')
 }
 
+/** The last figure of every thread, by process: a pool thread that has ended meanwhile has still used its time. */
+const threadSeconds = new Map<number, Map<string, number>>()
+
 /** Reads `/proc`, so the benchmark runs on Linux: nanoseconds of every thread, which `stat` rounds to hundredths of a second. */
 function readCpuSeconds(pid: number | undefined): number {
   if (pid === undefined || !existsSync(`/proc/${pid}/task`)) throw new Error('A target has exited.')
-  const threads = readdirSync(`/proc/${pid}/task`)
-  const nanoseconds = threads.map(id => readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'latin1').split(' ')[0])
-  return nanoseconds.reduce((sum, text) => sum + Number(text), 0) / 1e9
+  const seconds = threadSeconds.get(pid) ?? new Map<string, number>()
+  threadSeconds.set(pid, seconds)
+  for (const id of readdirSync(`/proc/${pid}/task`)) {
+    const nanoseconds = readThreadNanoseconds(pid, id)
+    if (nanoseconds !== undefined) seconds.set(id, nanoseconds / 1e9)
+  }
+  return [...seconds.values()].reduce((sum, one) => sum + one, 0)
+}
+
+/** Undefined for a thread that ended after it was listed. */
+function readThreadNanoseconds(pid: number, id: string): number | undefined {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'latin1').split(' ')[0])
+  } catch {
+    return undefined
+  }
 }
 
 /** The supervisor and its workers together. */
