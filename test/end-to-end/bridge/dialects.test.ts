@@ -99,7 +99,8 @@ for (const family of families) {
         '[[extra]]',
         '[[omit:system_fingerprint,created]]',
         '[[omit:object]]',
-        '[[split:7]]'
+        '[[split:7]]',
+        '[[gzip]]'
       ]) {
         const outcome = await put(`${form}[[chunks:Při|vet, ми|р 🙂]]`, isStream)
         t.equal(outcome.text, 'Přivet, мир 🙂', form)

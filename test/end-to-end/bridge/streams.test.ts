@@ -67,6 +67,27 @@ t.test('bridge 93: a client that leaves after the first delta frees its connecti
   }
 })
 
+t.test('a client that leaves before the first byte ends the work of the provider (H2, H3)', async t => {
+  for (const family of families) {
+    for (const isStream of [false, true]) {
+      const before = emulator.stats.aborted
+      const controller = new AbortController()
+      const question = { model, prompt: '[[hang]]', isStream }
+      const left = fetch(gateway.url + family.path(question), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(family.body(question)),
+        signal: controller.signal
+      }).catch(() => undefined)
+      await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
+      controller.abort()
+      await left
+      await emulator.waitFor(({ stats }) => stats.aborted > before && stats.activeChatRequests === 0)
+      t.pass(family.name)
+    }
+  }
+})
+
 t.test('bridge 94: a second request beyond the limit is refused, whole and streamed', async t => {
   const limited = await startBridge(t, {
     env: {
