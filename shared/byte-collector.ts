@@ -4,8 +4,11 @@
 /** Up to here pieces are kept as they are: joining so few bytes costs next to nothing, and most bodies are one piece. */
 const LISTED_BYTES_MAX = 256 * 1024
 
-/** Each growth leaves the smaller memory behind, so there are few of them. */
+/** Each growth copies what has arrived and leaves the smaller memory behind, so there are few of them, and none of a large body. */
 const GROWTH = 4
+const LARGE_BYTES_MIN = 1024 * 1024
+/** The system gives memory when it is written, so what a large body does not fill costs nothing. */
+const LARGE_GROWTH = 16
 
 export class ByteCollector {
   readonly #bytesMax: number
@@ -44,7 +47,8 @@ export class ByteCollector {
 
   /** Memory grows with what has arrived: a message that announces much and sends little gets little. */
   #grow(needed: number): void {
-    const wanted = Math.max(GROWTH * this.#length, 4 * LISTED_BYTES_MAX)
+    const growth = needed > LARGE_BYTES_MIN ? LARGE_GROWTH : GROWTH
+    const wanted = Math.max(growth * this.#length, LARGE_BYTES_MIN)
     const memory = Buffer.allocUnsafeSlow(Math.max(Math.min(wanted, this.#bytesMax), needed))
     if (this.#memory === undefined) Buffer.concat(this.#pieces, this.#length).copy(memory)
     else this.#memory.copy(memory, 0, 0, this.#length)

@@ -44,6 +44,10 @@ function readErrorMember(body: Readonly<Record<string, unknown>>): GatewayError 
   return mapExternalFailure({ status: stated ?? findStatusOfWord(inner), message: findMessage(body) })
 }
 
+/** Fixed texts: the provider's own may hold prompts, hosts or credentials. */
+const FAILED = 'The provider failed.'
+const REFUSED = 'The provider did not accept the request of the gateway.'
+
 interface ExternalFailure {
   /** Undefined for an error without a status: the provider failed. */
   status: number | undefined
@@ -68,13 +72,13 @@ function mapExternalFailure({ status, message, retryAfter }: ExternalFailure): G
     case 504:
       return new GatewayError('provider_timeout', { cause })
     case 503:
-      return new GatewayError('provider_failure', { cause, status, ...waiting })
+      return new GatewayError('provider_failure', { cause, message: FAILED, status, ...waiting })
     case 502:
     case undefined:
-      return new GatewayError('provider_failure', { cause })
+      return new GatewayError('provider_failure', { cause, message: FAILED })
   }
-  if (status >= 500) return new GatewayError('provider_failure', { cause, status: 500 })
-  if (status >= 400) return new GatewayError('provider_failure', { cause })
+  if (status >= 500) return new GatewayError('provider_failure', { cause, message: FAILED, status: 500 })
+  if (status >= 400) return new GatewayError('provider_failure', { cause, message: REFUSED })
   // Redirects are never followed: the new destination has not been authorized.
   if (status >= 300) return new GatewayError('destination_mismatch', { cause })
   return new GatewayError('provider_protocol_error', { cause })

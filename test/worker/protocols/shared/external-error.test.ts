@@ -179,7 +179,7 @@ t.test('an error in a body of status 200 is found (A16)', async t => {
   t.same(find({ error: { message: 'm', code: 429 } }), ['rate_limited', 429, 'm'])
   t.same(find({ error: { message: 'm', type: 'invalid_request_error' } }), ['upstream_rejected', 400, 'm'])
   t.match(find({ error: { message: 'm', code: '503' } }), ['provider_failure', 503])
-  t.match(find({ error: { message: 'm' } }), ['provider_failure', 502, /^The connection/])
+  t.match(find({ error: { message: 'm' } }), ['provider_failure', 502, /^The provider failed/])
   t.match(find({ error: 'm' }), ['provider_failure', 502])
   t.match(find({ error: true }), ['provider_failure', 502])
   t.match(find({ status: 400, message: 'm' }), ['upstream_rejected', 400, 'm'])
