@@ -69,11 +69,12 @@ export class WholeResponseSink implements ClientSink {
     const { reply } = this.#options
     if (this.#relayed !== undefined) {
       const { head, pieces } = this.#relayed
+      const [only] = pieces
       sendWhole(reply, {
         status: 200,
         contentType: head.contentType,
         headers: head.headers,
-        body: Buffer.concat(pieces)
+        body: only !== undefined && pieces.length === 1 ? only : Buffer.concat(pieces)
       })
     } else if (this.#response !== undefined) {
       this.#noteUsage(this.#response.usage)
