@@ -44,7 +44,7 @@ export function writeContentError(error: GatewayError, _context: { requestId: st
       error: {
         code: status,
         message: error.message,
-        status: mapRpcStatus(status),
+        status: mapRpcStatus(status, error.code),
         ...(details.length === 0 ? {} : { details })
       }
     }
@@ -74,10 +74,9 @@ function writeDetails(error: GatewayError, status: number): JsonObject[] {
   return details
 }
 
-function mapRpcStatus(status: number): string {
+function mapRpcStatus(status: number, code: ErrorCode): string {
   switch (status) {
     case 400:
-    case 409:
     case 413:
     case 415:
     case 422:
@@ -94,6 +93,9 @@ function mapRpcStatus(status: number): string {
     case 408:
     case 504:
       return 'DEADLINE_EXCEEDED'
+    case 409:
+      // A provider of another kind rejected the request; the native upstream's is one of its further statuses (content.md 7).
+      return code === 'upstream_rejected' ? 'INVALID_ARGUMENT' : 'FAILED_PRECONDITION'
     case 429:
       return 'RESOURCE_EXHAUSTED'
     case 499:

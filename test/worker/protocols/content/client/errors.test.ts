@@ -73,6 +73,8 @@ t.test('every code has its status, RPC status and reason, and the body is only t
 t.test('the RPC status follows a status that comes from the upstream', async t => {
   const cases: Array<[code: ErrorCode, status: number, rpcStatus: string]> = [
     ['upstream_rejected', 413, 'INVALID_ARGUMENT'],
+    ['upstream_rejected', 409, 'INVALID_ARGUMENT'],
+    ['provider_failure', 409, 'FAILED_PRECONDITION'],
     ['upstream_rejected', 418, 'FAILED_PRECONDITION'],
     ['upstream_rejected', 422, 'INVALID_ARGUMENT'],
     ['upstream_error', 500, 'INTERNAL'],
