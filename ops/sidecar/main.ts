@@ -27,7 +27,7 @@ if ((flags.config === undefined) !== (flags.model === undefined)) {
 
 const folder = mkdtempSync(join(tmpdir(), 'gateway-sidecar-'))
 try {
-  // The profile and the log of the gateway are nobody else's.
+  // Only this user may read the profile and the log of the gateway.
   const protectedFolder = join(folder, 'protected')
   mkdirSync(protectedFolder, { mode: 0o700 })
   await playSequence({

@@ -1,6 +1,8 @@
 // The profiles that a file describes, and the rules that concern more than one of its members (bridge contract, 4.2, 4.3, 4.6).
 import type { ModelAlias, ProfileSet, ProviderProfile } from '../../shared/profile.ts'
+import { isExternalKind } from '../../shared/profile-routes.ts'
 import { StartupError, type StartupErrorCode } from '../../shared/startup-error.ts'
+import { KINDS_WITH_TOKEN_COUNTING } from './policies.ts'
 import { type FileContent, type IssuePath, type ProfileContent, readFileShape } from './schema.ts'
 
 type AliasContent = ProfileContent['models'][number]
@@ -62,12 +64,12 @@ function refuseBrokenRules({ profiles, schema_version }: FileContent): void {
   let dynamicCount = 0
   for (const [index, profile] of profiles.entries()) {
     const refuse = (...path: IssuePath) => refusal('invalid_profile_schema', ['profiles', index, ...path])
-    const isExternal = profile.provider_kind !== 'native'
+    const isExternal = isExternalKind(profile.provider_kind)
     const isDynamic = readInventory(profile) === 'dynamic'
     if (isDynamic) dynamicCount += 1
     if (isDynamic && (isExternal || dynamicCount > 1)) throw refuse('model_inventory')
     if (!isDynamic && profile.models.length === 0) throw refuse('models')
-    if (readTokenCounting(profile) !== undefined && profile.provider_kind !== 'chat_compatible') {
+    if (readTokenCounting(profile) !== undefined && !KINDS_WITH_TOKEN_COUNTING.has(profile.provider_kind)) {
       throw refuse('token_counting')
     }
     for (const [position, alias] of profile.models.entries()) {

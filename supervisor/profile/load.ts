@@ -1,11 +1,7 @@
 // Loads a profile file: reads it once, validates it, and takes the credentials that it names from the environment (bridge contract,
 // sections 3 and 4).
-import {
-  createCredentials,
-  type ProfileCredentials,
-  type ProfileSet,
-  type ProviderProfile
-} from '../../shared/profile.ts'
+import { createCredentials, type ProfileCredentials, type ProfileSet } from '../../shared/profile.ts'
+import { hasRoute } from '../../shared/profile-routes.ts'
 import { Secret } from '../../shared/secret.ts'
 import { StartupError } from '../../shared/startup-error.ts'
 import { findDestinationProblem } from './destination.ts'
@@ -40,7 +36,8 @@ export function loadProfiles(path: string, lookup: VariableLookup): LoadedProfil
       throw new StartupError('invalid_policy_reference', message, [], place(wrongPolicy))
     }
     const { credentialEnv } = profile
-    if (credentialEnv === undefined || !needsCredential(profile)) continue
+    // A profile without a route makes no call.
+    if (credentialEnv === undefined || !hasRoute(profile)) continue
     const text = lookup(credentialEnv)
     if (text === undefined || text === '') {
       const message = 'Credential reference is unavailable for an enabled profile.'
@@ -54,11 +51,6 @@ export function loadProfiles(path: string, lookup: VariableLookup): LoadedProfil
 /** Returns the value that a file holds. Throws `StartupError` `invalid_profile_schema` for a text that is malformed or too deep. */
 export function parseProfileText({ text, format }: ProfileFile): unknown {
   return format === 'json' ? parseJsonProfile(text) : parseYamlProfile(text)
-}
-
-/** A profile that cannot execute needs no credential. */
-function needsCredential({ modelInventory, models }: ProviderProfile): boolean {
-  return modelInventory === 'dynamic' || models.some(alias => alias.enabled)
 }
 
 function deepFreeze<Value>(value: Value): Value {

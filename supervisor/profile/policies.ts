@@ -1,4 +1,4 @@
-// The reviewed policies that a profile may name (bridge contract, section 4.2).
+// What a profile may say depends on its kind: the reviewed policies, and token counting (bridge contract, section 4.2).
 import type { ProviderProfile } from '../../shared/profile.ts'
 import type { ProviderKind } from '../../shared/support-matrix.ts'
 
@@ -10,6 +10,9 @@ export const PUBLIC_POLICIES: Readonly<Record<ProviderKind, string>> = {
   messages_compatible: 'public-anthropic',
   content_compatible: 'public-gemini'
 }
+
+/** The kinds that cannot count tokens: their profiles say whether the gateway estimates (`token_counting`). */
+export const KINDS_WITH_TOKEN_COUNTING: ReadonlySet<ProviderKind> = new Set(['chat_compatible'])
 
 type PolicyMembers = Pick<ProviderProfile, 'providerKind' | 'allowLoopback' | 'networkPolicyRef' | 'tlsPolicyRef'>
 

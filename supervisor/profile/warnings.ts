@@ -1,5 +1,6 @@
 // What a valid profile file promises and cannot keep.
 import { BASE_FEATURES, type ProfileSet } from '../../shared/profile.ts'
+import { isExternalKind } from '../../shared/profile-routes.ts'
 
 /**
  * Sentences for stderr and the log: an enabled alias that does not declare a feature which every request requires can never execute
@@ -8,7 +9,7 @@ import { BASE_FEATURES, type ProfileSet } from '../../shared/profile.ts'
 export function listProfileWarnings(set: ProfileSet): string[] {
   const warnings: string[] = []
   for (const [index, { providerKind, models }] of set.profiles.entries()) {
-    if (providerKind === 'native') continue
+    if (!isExternalKind(providerKind)) continue
     for (const [position, { enabled, capabilities }] of models.entries()) {
       if (!enabled || capabilities === undefined) continue
       const missing = BASE_FEATURES.filter(feature => !capabilities.features.includes(feature))

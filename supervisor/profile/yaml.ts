@@ -51,7 +51,7 @@ export function parseYamlProfile(text: string): unknown {
     if (problem !== undefined) throw malformed(lineAt(text, problem.pos[0]))
     return createReader(text).read(document.contents, 0).value
   } catch (error) {
-    // Whatever else the parser throws, such as an exhausted stack, is caused by the text.
+    // Every other error of the parser, such as an exhausted stack, is caused by the text.
     throw StartupError.is(error) ? error : malformed()
   } finally {
     Error.stackTraceLimit = stackTraceLimit

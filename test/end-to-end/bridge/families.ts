@@ -12,8 +12,6 @@ export interface Question {
   /** Further members of the body. */
   more?: object
   headers?: Record<string, string>
-  /** Milliseconds after which the client disconnects. */
-  signal?: AbortSignal
 }
 
 export interface Call {
@@ -60,6 +58,16 @@ export interface Family {
 /** Sends a question and reads the whole response, also of a stream that is cut. */
 export function send(url: string, family: Family, question: Question): Promise<HttpResponse & { isCut: boolean }> {
   return postUntilCut(url + family.path(question), family.body(question), question.headers)
+}
+
+/** Sends a question and resolves with the head of the response: that of a stream comes with its first event. */
+export function openStream(url: string, family: Family, question: Question, signal?: AbortSignal): Promise<Response> {
+  return fetch(url + family.path(question), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...question.headers },
+    body: JSON.stringify(family.body(question)),
+    ...(signal === undefined ? {} : { signal })
+  })
 }
 
 /** Sends a question that must succeed. Rejects with the body of any other response. */

@@ -1,4 +1,4 @@
-// Providers that nobody of this project wrote, and a second gateway of this kind: the newest SDK of each family through the bridge to
+// A provider that another project maintains, and a second gateway of this kind: the newest SDK of each family through the bridge to
 // them, whole and streamed.
 
 import { LLMock } from '@copilotkit/aimock'

@@ -3,10 +3,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { planRuntime } from '../../../supervisor/runtime-plan.ts'
-import { get } from '../../support/client.ts'
+import { get, readUntilCut } from '../../support/client.ts'
 import { readLog } from '../../support/gateway.ts'
 import { readChildPids, waitUntil } from '../../support/processes.ts'
-import { families, send } from './families.ts'
+import { families, openStream, send } from './families.ts'
 import { aliases, nativeCredentials, providerKey, startBridge } from './support.ts'
 
 t.test('bridge 95: a drain lets running requests finish and refuses new ones', async t => {
@@ -40,17 +40,15 @@ t.test('bridge 95: a drain lets running requests finish and refuses new ones', a
 })
 
 t.test('bridge 96: at the deadline an endless stream ends with an error, and the gateway exits', async t => {
-  const { gateway, emulator } = await startBridge(t, { env: { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '2' } })
+  const { gateway } = await startBridge(t, { env: { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '2' } })
   const question = { model: aliases.keyless, prompt: '[[tick:100]][[len:5000]]', isStream: true }
-  const running = families.map(family => send(gateway.url, family, question))
-  await emulator.waitFor(({ stats }) => stats.activeChatRequests === families.length)
-  // Every stream has begun.
-  await new Promise(resolve => setTimeout(resolve, 500))
+  // The head of a stream is sent with its first event.
+  const streams = await Promise.all(families.map(family => openStream(gateway.url, family, question)))
   gateway.process.kill('SIGTERM')
-  const responses = await Promise.all(running)
+  const ends = await Promise.all(streams.map(readUntilCut))
   for (const [index, family] of families.entries()) {
-    const { text, status } = responses[index] ?? { text: '', status: 0 }
-    t.equal(status, 200)
+    const text = ends[index]?.text ?? ''
+    t.equal(streams[index]?.status, 200)
     t.ok(family.readStreamFailure(text), `${family.name}: ${text.slice(-500)}`)
     t.match(text, /Gateway routes are not ready/, family.name)
   }

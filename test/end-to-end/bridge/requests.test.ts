@@ -20,7 +20,7 @@ function last(
   return found
 }
 
-/** Runs a request and checks that nobody but this provider received something. */
+/** Runs a request and checks that only this provider received something. */
 async function onlyAt<Result>(
   t: Test,
   provider: 'keyed' | 'keyless' | 'native',

@@ -3,7 +3,7 @@
 import t from 'tap'
 import { waitUntil } from '../../support/processes.ts'
 import { chatBaseUrl, writeChatProfile } from '../../support/profile-gateway.ts'
-import { ask, families, send } from './families.ts'
+import { ask, families, openStream, send } from './families.ts'
 import { aliases, startBridge } from './support.ts'
 
 const bridge = await startBridge(t)
@@ -49,12 +49,7 @@ t.test('bridge 93: a client that leaves after the first delta frees its connecti
     const before = limited.emulator.stats.aborted
     const question = { model: aliases.keyless, prompt: '[[tick:20]][[len:5000]]', isStream: true }
     const controller = new AbortController()
-    const response = await fetch(limited.gateway.url + family.path(question), {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(family.body(question)),
-      signal: controller.signal
-    })
+    const response = await openStream(limited.gateway.url, family, question, controller.signal)
     t.equal(response.status, 200, family.name)
     const reader = response.body?.getReader()
     for (let text = ''; !text.includes('word1'); ) text += Buffer.from((await reader?.read())?.value ?? []).toString()

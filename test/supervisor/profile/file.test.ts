@@ -23,7 +23,7 @@ import {
 const inspectFile = createFileInspector(t)
 
 const FILE_BYTES_MAX = 1_048_576
-/** A document that a machine reads is short, whatever the file is. */
+/** A document that a machine reads is short for every file. */
 const DOCUMENT_LENGTH_MAX = 300
 /** Of the tests with hostile files. Without its bounds the parser takes several minutes for them, even on a machine of its own. */
 const HOSTILE_TIMEOUT_MS = 120_000

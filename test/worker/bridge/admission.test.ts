@@ -3,63 +3,35 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import { BASE_FEATURES } from '../../../shared/profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { createRouteTable } from '../../../worker/bridge/route-table.ts'
-import type { ClientProtocol, JsonObject, ProviderAcceptance } from '../../../worker/normalized/index.ts'
+import type { ClientProtocol, JsonObject } from '../../../worker/normalized/index.ts'
+import { chatCompatibleAcceptance } from '../../../worker/protocols/completions/provider/acceptance.ts'
 import type { ReadContext } from '../../../worker/protocols/face.ts'
-import { nativeV2Acceptance } from '../../../worker/protocols/native/acceptance.ts'
 import { nativeV2Face } from '../../../worker/protocols/native/v2/face.ts'
 import { type ProviderFaces, providerFaces } from '../../../worker/protocols/registry.ts'
 import type { ChatCall } from '../../../worker/providers/types.ts'
 import { translateChat } from '../../../worker/translation/chat.ts'
 import { ALL_FEATURES, makeAlias, makeProfile, makeProfileSet } from '../../support/profiles.ts'
 
-const accepts: ProviderAcceptance = {
-  unexpressed: 'refused',
-  features: {
-    ...nativeV2Acceptance.features,
-    topK: 'refused',
-    seed: 'sent',
-    presencePenalty: 'sent',
-    frequencyPenalty: 'sent',
-    user: 'sent',
-    metadata: 'sent',
-    additionalFields: 'refused',
-    uploadedFiles: 'refused',
-    storedConversation: 'refused',
-    hostedTools: 'refused',
-    files: 'refused'
-  }
-}
-
 /** Admission alone: what is written is tested with the wire. */
 const face = {
   ...nativeV2Face,
-  accepts,
+  accepts: chatCompatibleAcceptance,
   writeChat: () => ({ method: 'POST' as const, path: '/', headers: [], body: {}, attachments: [], reading: undefined })
 }
 const faces: ProviderFaces = { ...providerFaces, chat_compatible: { v1: face, v2: face } }
 
 const without = (...names: string[]) => ALL_FEATURES.filter(name => !names.includes(name))
-const base = [
-  'roles',
-  'ordered_content_parts',
-  'stop_reason',
-  'usage',
-  'model_identity',
-  'request_error_classes',
-  'cancellation',
-  'context_token_limits'
-]
-
 const settings = {
   routes: createRouteTable(
     makeProfileSet([
       makeProfile('p1', [
         makeAlias('all', { limits: { contextWindow: 100, maxOutputTokens: 40 } }),
         makeAlias('window', { limits: { contextWindow: 100 } }),
-        makeAlias('base', { features: base }),
-        makeAlias('text', { features: [...base, 'text'] }),
+        makeAlias('base', { features: BASE_FEATURES }),
+        makeAlias('text', { features: [...BASE_FEATURES, 'text'] }),
         ...ALL_FEATURES.map(name => makeAlias(`no-${name}`, { features: without(name) }))
       ]),
       makeProfile('p2', [makeAlias('blocked')], { providerKind: 'messages_compatible' })
@@ -553,7 +525,8 @@ check('completions', [
 
 for (const protocol of Object.keys(families) as ClientProtocol[]) {
   t.test(`${protocol}: a request without any option needs the base features and text alone`, async t => {
-    const needed = protocol === 'messages' ? [...base, 'text', 'generation_controls'] : [...base, 'text']
+    const needed =
+      protocol === 'messages' ? [...BASE_FEATURES, 'text', 'generation_controls'] : [...BASE_FEATURES, 'text']
     for (const name of ALL_FEATURES) {
       if (needed.includes(name))
         t.throws(() => send(protocol, {}, `no-${name}`), { code: 'unsupported_semantic' }, name)

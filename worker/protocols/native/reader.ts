@@ -2,7 +2,6 @@
 
 import {
   FRAME_CHARACTERS,
-  GatewayError,
   isJsonObject,
   isTextTooDeep,
   type JsonObject,
@@ -11,6 +10,7 @@ import {
 import { RepeatedFrame } from '../../performance/repeated-frame.ts'
 import type { ResponseReader } from '../face.ts'
 import { createSseParser, type SseParser } from '../shared/sse.ts'
+import { takeEvents } from '../shared/take-events.ts'
 import { mapErrorEvent } from './errors.ts'
 import type { NativeReaderOptions } from './reading.ts'
 import { NativeResponseState, type Payload } from './response-state.ts'
@@ -68,11 +68,11 @@ export class NativeReader implements ResponseReader {
   }
 
   push(bytes: Uint8Array): NormalizedEvent[] {
-    return this.#guard(() => this.#parser.push(bytes))
+    return takeEvents(this.#state, () => this.#parser.push(bytes))
   }
 
   end(): NormalizedEvent[] {
-    return this.#guard(() => {
+    return takeEvents(this.#state, () => {
       this.#parser.end()
       if (!this.#state.isOver) this.#end()
     })
@@ -129,18 +129,6 @@ export class NativeReader implements ResponseReader {
     const isComplete = state.hasFinishWord || (this.#isTerminatorSeen && state.assembler.hasStarted)
     if (isComplete) state.finish()
     else state.failProtocol('the stream ended before the answer did')
-  }
-
-  #guard(read: () => void): NormalizedEvent[] {
-    const state = this.#state
-    if (state.isOver) return []
-    try {
-      read()
-    } catch (thrown) {
-      if (!GatewayError.is(thrown)) throw thrown
-      state.fail(thrown)
-    }
-    return state.take()
   }
 }
 

@@ -33,7 +33,7 @@ export function findExternalError(body: Readonly<Record<string, unknown>>): Gate
   return readErrorMember(body)
 }
 
-/** Reads the payload of an event that its name marks as an error, whatever members it has. */
+/** Reads the payload of an event that its name marks as an error. It may have any members. */
 export function readExternalErrorEvent(payload: Readonly<Record<string, unknown>>): GatewayError {
   return readErrorMember(payload.error === undefined ? { error: payload } : payload)
 }

@@ -1,6 +1,6 @@
 // The calls of a kind that is a face and a credential: headers, bounds, causes of failure, and the end of a call.
 
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { GatewayError } from '../../../../worker/normalized/index.ts'
@@ -152,7 +152,8 @@ t.test('a stream has a bound over all of its bytes: the client gets what came be
     response.write('data: BEGIN\n\n')
     for (let sent = 0; sent < 40; sent += 1) {
       response.write(`data: ${'x'.repeat(94)}\n\n`)
-      await setTimeout(1)
+      // Each frame is a read of its own.
+      await setImmediate()
     }
     response.end()
   })
@@ -180,7 +181,7 @@ t.test('each silence is bounded: before the head, and between two pieces', async
     response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' })
     response.write(isStream ? 'data: BEGIN\n\ndata: a\n\n' : '{"words":')
   })
-  const { executorOf, memory } = startCompatible(t, { p1: { baseUrl: stub.origin } }, { limits: { phaseMs: 60 } })
+  const { executorOf, memory } = startCompatible(t, { p1: { baseUrl: stub.origin } }, { limits: { phaseMs: 300 } })
   for (isHeadSent of [false, true]) {
     for (const isStream of [false, true]) {
       const sink = createSink()
@@ -198,23 +199,6 @@ t.test('each silence is bounded: before the head, and between two pieces', async
     }
   }
   t.equal(stub.requests.length, 4, 'one attempt each')
-})
-
-t.test('a stream with pauses below the limit may last longer than it', async t => {
-  const stub = await startProvider(t, async (_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write('data: BEGIN\n\n')
-    for (const word of ['a', 'b', 'c', 'd']) {
-      await setTimeout(60)
-      response.write(`data: ${word}\n\n`)
-    }
-    response.end()
-  })
-  const { executorOf } = startCompatible(t, { p1: { baseUrl: stub.origin } }, { limits: { phaseMs: 150 } })
-  const sink = createSink()
-  await executorOf('p1').chat(compatibleCall({ isStream: true }), contextOf(), sink)
-  t.equal(sink.text(), 'abcd')
-  t.equal(sink.events().at(-1)?.type, 'finish')
 })
 
 t.test('the wait for a connection is bounded, and so is the number of those that wait', async t => {

@@ -44,7 +44,7 @@ function readEmbeddings(body: unknown, count: number): EmbeddingsResult {
 
 const FLOAT_BYTES = 4
 
-/** Numbers, or base64 of little-endian 32-bit floats, which some servers send whatever the encoding is that was asked for. */
+/** Numbers, or base64 of little-endian 32-bit floats: some servers send it even when numbers were asked for. */
 function readVector(embedding: unknown): number[] {
   if (Array.isArray(embedding) && embedding.every(isFiniteNumber)) return embedding
   if (typeof embedding !== 'string') throw unusable('invalid_embeddings')

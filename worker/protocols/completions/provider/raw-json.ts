@@ -59,7 +59,7 @@ export function replaceValue(bytes: Buffer, { start, end }: { start: number; end
   return Buffer.concat([bytes.subarray(0, start), Buffer.from(JSON.stringify(text)), bytes.subarray(end)])
 }
 
-/** True for values that are the same JSON, whatever the order of their members. */
+/** True for values that are the same JSON; the order of members does not count. */
 export function isSameJson(left: JsonValue | undefined, right: JsonValue | undefined): boolean {
   if (left === right) return true
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false

@@ -3,7 +3,6 @@
 
 import {
   FRAME_CHARACTERS,
-  GatewayError,
   isJsonObject,
   isTextTooDeep,
   type JsonObject,
@@ -13,6 +12,7 @@ import { RepeatedFrame } from '../../../performance/repeated-frame.ts'
 import type { ReaderDependencies, RelayedBody, ResponseHead, ResponseReader } from '../../face.ts'
 import { readExternalErrorEvent } from '../../shared/external-error.ts'
 import { createSseParser, type SseParser } from '../../shared/sse.ts'
+import { takeEvents } from '../../shared/take-events.ts'
 import type { ChatCompatibleReading } from './reading.ts'
 import { relayResponse } from './relay.ts'
 import { type Payload, protocolError, ResponseState, readLegacyCall, readList, readPiece } from './response-state.ts'
@@ -72,7 +72,7 @@ class ChatReader implements ResponseReader {
   }
 
   push(bytes: Uint8Array): NormalizedEvent[] {
-    return this.#guard(() => {
+    return takeEvents(this.#state, () => {
       this.#parser.push(bytes)
       // Only now: the read may hold data after the marker, which makes the stream unusable.
       if (this.#isDone) this.#finish()
@@ -80,7 +80,7 @@ class ChatReader implements ResponseReader {
   }
 
   end(): NormalizedEvent[] {
-    return this.#guard(() => {
+    return takeEvents(this.#state, () => {
       this.#parser.end()
       if (!this.#isDone && this.#state.hasFinishWord) this.#state.report('end_marker_missing', {})
       this.#finish()
@@ -204,18 +204,6 @@ class ChatReader implements ResponseReader {
     if (state.isOver) return
     if (state.hasFinishWord) state.finish()
     else throw protocolError('incomplete_stream')
-  }
-
-  #guard(read: () => void): NormalizedEvent[] {
-    const state = this.#state
-    if (state.isOver) return []
-    try {
-      read()
-    } catch (thrown) {
-      if (!GatewayError.is(thrown)) throw thrown
-      state.fail(thrown)
-    }
-    return state.take()
   }
 }
 

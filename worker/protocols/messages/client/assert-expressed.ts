@@ -26,11 +26,11 @@ export function assertExpressed(body: JsonObject, request: NormalizedRequest): v
   refuseUnexpressed(body, messagesParameters)
   if (isJsonObject(body.output_config))
     refuseUnexpressed(body.output_config, outputParameters, { path: 'output_config' })
-  refuseUnnamedTools(body)
+  refuseUnnamedFunctions(body)
   refuseIgnoredBlocks(request)
 }
 
-function refuseUnnamedTools({ tools }: JsonObject): void {
+function refuseUnnamedFunctions({ tools }: JsonObject): void {
   if (!Array.isArray(tools)) return
   for (const [index, tool] of tools.entries()) {
     if (isPlaceholder(tool)) continue
