@@ -2,11 +2,11 @@
 import { setTimeout } from 'node:timers/promises'
 import { systemClock } from '../shared/clock.ts'
 import type { Logger } from '../shared/logging.ts'
-import type { MetricRegistry } from '../shared/metrics/registry.ts'
 import type { ProfileCredentials, ProfileSet } from '../shared/profile.ts'
 import type { Settings } from '../shared/settings.ts'
 import { createRouteTable } from './bridge/route-table.ts'
 import type { ControlChannel } from './control/control-channel.ts'
+import type { WorkerMetrics } from './control/metrics-channel.ts'
 import { createCatalogReader } from './execution/catalog.ts'
 import { createReadinessReader } from './execution/readiness.ts'
 import { createApplication } from './http/application.ts'
@@ -33,8 +33,8 @@ export interface WorkerAppOptions {
   control: ControlChannel
   log: Logger
   version: string
-  /** Where the parts of the worker count; absent while metrics are off. */
-  metrics?: MetricRegistry | undefined
+  /** Where the parts of the worker count; undefined while metrics are off. */
+  metrics?: WorkerMetrics | undefined
 }
 
 export interface WorkerApp {
