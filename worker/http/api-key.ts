@@ -1,4 +1,4 @@
-// The gateway's API keys: where a client may put one, and how it is compared (operations contract, section 4.1).
+// The gateway's API keys: where a client may put one, and how it is compared (operations contract, sections 4.1 and 4.2).
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Settings } from '../../shared/settings.ts'
@@ -69,6 +69,12 @@ export function readBearer(authorization: string | undefined): string | undefine
   if (!authorization.startsWith('Bearer ') && !/^bearer\s/i.test(authorization)) return undefined
   const token = authorization.slice('bearer '.length).trim()
   return token === '' ? undefined : token
+}
+
+/** The key of the header `x-admin-api-key`, else the bearer token: the query never carries an admin key (operations contract, 4.2). */
+export function findAdminKey(headers: IncomingHttpHeaders): PresentedKey | undefined {
+  const key = readHeaderText(headers['x-admin-api-key']) ?? readBearer(headers.authorization)
+  return key === undefined ? undefined : readHeaderBytes(key)
 }
 
 /** Node reads header bytes as Latin-1 text; clients write a key outside ASCII as UTF-8. */

@@ -73,7 +73,7 @@ export interface ClosedFacts {
   readonly facts: RequestFacts
 }
 
-/** Why the gateway key of a request was refused. */
+/** Why the key of a request was refused. */
 export type AuthenticationFailure = 'missing' | 'wrong'
 
 export type AnomalyDetails = Readonly<Record<string, string | number>>
@@ -87,7 +87,7 @@ export interface RequestObserver {
   readonly name: string
   /** The head was read, or could not be read. */
   opened?(request: RequestView): void
-  /** The request has no valid gateway key and is answered with 401 (decision 41). */
+  /** The request has no valid gateway key and gets 401 (decision 41), or no valid admin key and gets 403. */
   authenticationFailed?(request: RequestView, reason: AuthenticationFailure): void
   /** Model and provider are chosen; no provider was called yet. */
   planned?(request: RequestView, facts: PlannedFacts): void
