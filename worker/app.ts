@@ -73,7 +73,14 @@ export async function createWorkerApp(
   const observers = [...(await createObservers(options)), ...(parts.observers ?? [])]
   const runtime = createRuntime(options, parts, createObservation(observers, options.log))
   const { drainGate } = runtime
-  const application = await createApplication(runtime, app => registerRoutes(app, runtime))
+  const { metrics, settings } = options
+  const metricsRoute = metrics === undefined ? undefined : await import('./routes/metrics.ts')
+  const application = await createApplication(runtime, app => {
+    registerRoutes(app, runtime)
+    // A listener of their own keeps scrapes off this port.
+    if (metrics === undefined || settings.metricsPort !== undefined) return
+    metricsRoute?.registerMetricsRoute(app, { metrics, path: settings.metricsPath })
+  })
   return {
     listen: application.listen,
     startDraining: drainGate.startDraining,
