@@ -5,7 +5,7 @@ import type { Logger } from '../../shared/logging.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { Observation } from '../observation/observation.ts'
 import { ObservedRequest, type RequestOutcome, refusedOutcome } from '../observation/observed-request.ts'
-import type { Protocol } from '../observation/observer.ts'
+import type { Protocol, RemoteParent } from '../observation/observer.ts'
 import { CancelSource } from '../performance/cancel-source.ts'
 import type { ApiMode } from '../protocols/face.ts'
 import type { UpstreamAuthorization } from '../providers/types.ts'
@@ -13,7 +13,7 @@ import type { FlatHeaders } from './cors.ts'
 import type { Family, QueryValues } from './families.ts'
 import { type Fingerprint, findCallerKey } from './fingerprint.ts'
 import type { RouteTraits } from './route-traits.ts'
-import { readSpanId, readTraceId } from './trace-context.ts'
+import { readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -135,12 +135,16 @@ export class RequestContext extends ObservedRequest {
   }
 
   get traceId(): string {
-    this.#traceId ??= readTraceId(this.incoming.headers, this.requestId)
+    this.#traceId ??= readTraceId(this.incoming.headers, this)
     return this.#traceId
   }
 
   get spanId(): string | undefined {
     return readSpanId(this.incoming.headers)
+  }
+
+  get remoteParent(): RemoteParent | undefined {
+    return readRemoteParent(this.incoming.headers)
   }
 
   get method(): string {

@@ -12,7 +12,7 @@ import type {
 } from './observer.ts'
 
 /** All observers of a worker as one. No method throws. */
-export type Observation = Required<Omit<RequestObserver, 'name'>>
+export type Observation = Required<Omit<RequestObserver, 'name' | 'close'>>
 
 /** Undefined without observers: the requests then emit nothing, at the cost of one comparison per moment. */
 export function createObservation(observers: readonly RequestObserver[], log: Logger): Observation | undefined {

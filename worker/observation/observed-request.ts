@@ -10,8 +10,10 @@ import type {
   Lifecycle,
   PlannedFacts,
   Protocol,
+  RemoteParent,
   RequestFacts,
-  RequestView
+  RequestView,
+  TraceContext
 } from './observer.ts'
 
 export interface RequestOutcome {
@@ -37,11 +39,13 @@ export abstract class ObservedRequest implements RequestView {
   readonly startedAtMs: number = performance.now()
   abstract readonly traceId: string
   abstract readonly spanId: string | undefined
+  abstract readonly remoteParent: RemoteParent | undefined
   abstract readonly method: string
   abstract readonly route: string
   abstract readonly path: string
   abstract readonly protocol: Protocol
   abstract readonly caller: string | undefined
+  traceContext: TraceContext | undefined
 
   /** Undefined where nothing observes, and after `closed`. */
   #observation: Observation | undefined

@@ -15,14 +15,38 @@ export type Lifecycle =
   | 'request_aborted'
   | 'streaming_aborted'
 
+/** The W3C trace context of a request's own span (operations contract, section 11.6). */
+export interface TraceContext {
+  /** 32 hexadecimal digits. */
+  readonly traceId: string
+  /** 16 hexadecimal digits. */
+  readonly spanId: string
+  /** Decided when the request begins; the span of a failed request is exported even when this is false. */
+  readonly isSampled: boolean
+  /** What the native upstream receives: the span of the call to the provider as the parent. */
+  readonly traceparent: string
+  /** Of the client, next to its valid `traceparent`. */
+  readonly tracestate: string | undefined
+}
+
+/** The span of the client that a request belongs to, from a valid W3C `traceparent`. */
+export interface RemoteParent {
+  readonly traceId: string
+  readonly spanId: string
+  readonly isSampled: boolean
+  readonly tracestate: string | undefined
+}
+
 /** What is known of a request from its start on. Nothing here is content, a key or an address. */
 export interface RequestView {
   /** Fresh for every request; the response carries it as `x-request-id`. */
   readonly requestId: string
-  /** The client's `x-trace-id`, else the trace id of its `traceparent`, else the request id. */
+  /** The client's `x-trace-id`, else that of `traceContext`, else the trace id of its `traceparent`, else the request id. */
   readonly traceId: string
   /** The client's `x-span-id`. */
   readonly spanId: string | undefined
+  /** Computed at each read. */
+  readonly remoteParent: RemoteParent | undefined
   /** As the client wrote it; `OTHER` where the head could not be read. */
   readonly method: string
   /** Template of the route, such as `/v1/models/{model}`, or `unmatched`. */
@@ -36,6 +60,8 @@ export interface RequestView {
   readonly startedAtMs: number
   /** Milliseconds since the epoch. */
   readonly startedAtEpochMs: number
+  /** Set by the tracing observer in `opened`; undefined without tracing. */
+  traceContext?: TraceContext | undefined
 }
 
 /** What was decided before the provider is called. */
@@ -103,4 +129,6 @@ export interface RequestObserver {
   anomaly?(request: RequestView, name: string, details: AnomalyDetails | undefined): void
   /** The response is complete or its connection is closed. */
   closed?(request: RequestView, facts: ClosedFacts): void
+  /** The worker closes and no request is open any more: hand over what is kept. Ends within five seconds and never rejects. */
+  close?(): Promise<void>
 }

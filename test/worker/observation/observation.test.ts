@@ -14,6 +14,7 @@ const silent = pino({ level: 'silent' })
 class TestRequest extends ObservedRequest {
   readonly traceId = 't'
   readonly spanId = undefined
+  readonly remoteParent = undefined
   readonly method = 'GET'
   readonly route = '/x'
   readonly path = '/x'
