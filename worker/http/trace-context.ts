@@ -17,6 +17,14 @@ export function readSpanId(headers: IncomingHttpHeaders): string | undefined {
   return readHeaderText(headers['x-span-id'])
 }
 
+const CLIENT_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
+
+/** The client's `x-request-id`, when its form is safe for a record. */
+export function readClientRequestId(headers: IncomingHttpHeaders): string | undefined {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && CLIENT_REQUEST_ID.test(given) ? given : undefined
+}
+
 /** The trace id of a W3C `traceparent`: 32 hexadecimal digits, or undefined when the header is not valid. */
 export function readTraceparent(header: string | string[] | undefined): string | undefined {
   const match = typeof header === 'string' ? TRACEPARENT.exec(header) : null

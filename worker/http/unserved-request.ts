@@ -1,11 +1,13 @@
 // Requests that never reach the router: malformed heads, and requests whose connection closed before they were handled. They are reported
 // to observers like all other requests.
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Observation } from '../observation/observation.ts'
 import { ObservedRequest, type RequestOutcome, refusedOutcome } from '../observation/observed-request.ts'
+import type { Caller } from '../observation/observer.ts'
+import { classifyCaller } from './caller.ts'
 import { findContext, withoutQuery } from './request-context.ts'
-import { readSpanId, readTraceId } from './trace-context.ts'
+import { readClientRequestId, readSpanId, readTraceId } from './trace-context.ts'
 
 export interface UnservedRequests {
   /**
@@ -48,7 +50,10 @@ class UnservedRequest extends ObservedRequest {
   readonly route = 'unmatched'
   readonly path: string
   readonly protocol = 'system'
-  readonly caller = undefined
+  readonly apiKeyHash = undefined
+  readonly clientIpHash = undefined
+  readonly clientRequestId: string | undefined
+  readonly #headers: IncomingHttpHeaders
   readonly #outcome: RequestOutcome
 
   constructor(
@@ -57,12 +62,18 @@ class UnservedRequest extends ObservedRequest {
   ) {
     super(observation)
     const headers = incoming?.headers ?? {}
+    this.#headers = headers
+    this.clientRequestId = readClientRequestId(headers)
     this.traceId = readTraceId(headers, this.requestId)
     this.spanId = readSpanId(headers)
     this.method = incoming?.method ?? 'OTHER'
     this.path = withoutQuery(incoming?.url ?? '')
     this.#outcome = outcome
     this.opened()
+  }
+
+  get caller(): Caller {
+    return classifyCaller(this.#headers)
   }
 
   outcome(): RequestOutcome {
