@@ -27,6 +27,14 @@ export function readSpanId(headers: IncomingHttpHeaders): string | undefined {
   return readHeaderText(headers['x-span-id'])
 }
 
+const CLIENT_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
+
+/** The client's `x-request-id`, when its form is safe for a record. */
+export function readClientRequestId(headers: IncomingHttpHeaders): string | undefined {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && CLIENT_REQUEST_ID.test(given) ? given : undefined
+}
+
 /** The parent that a W3C `traceparent` names; undefined when the header is absent or not valid. */
 export function readRemoteParent({ traceparent, tracestate }: IncomingHttpHeaders): RemoteParent | undefined {
   const match = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent) : null

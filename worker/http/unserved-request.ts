@@ -4,9 +4,10 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Socket } from 'node:net'
 import type { Observation } from '../observation/observation.ts'
 import { ObservedRequest, type RequestOutcome, refusedOutcome } from '../observation/observed-request.ts'
-import type { RemoteParent } from '../observation/observer.ts'
+import type { Caller, RemoteParent } from '../observation/observer.ts'
+import { classifyCaller } from './caller.ts'
 import { findContext, withoutQuery } from './request-context.ts'
-import { readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
+import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
 
 export interface UnservedRequests {
   /**
@@ -49,7 +50,9 @@ class UnservedRequest extends ObservedRequest {
   readonly route = 'unmatched'
   readonly path: string
   readonly protocol = 'system'
-  readonly caller = undefined
+  readonly apiKeyHash = undefined
+  readonly clientIpHash = undefined
+  readonly clientRequestId: string | undefined
   readonly #headers: IncomingHttpHeaders
   readonly #outcome: RequestOutcome
 
@@ -59,6 +62,7 @@ class UnservedRequest extends ObservedRequest {
   ) {
     super(observation)
     this.#headers = incoming?.headers ?? {}
+    this.clientRequestId = readClientRequestId(this.#headers)
     this.spanId = readSpanId(this.#headers)
     this.remoteParent = readRemoteParent(this.#headers)
     this.method = incoming?.method ?? 'OTHER'
@@ -69,6 +73,10 @@ class UnservedRequest extends ObservedRequest {
 
   get traceId(): string {
     return readTraceId(this.#headers, this)
+  }
+
+  get caller(): Caller {
+    return classifyCaller(this.#headers)
   }
 
   outcome(): RequestOutcome {

@@ -35,7 +35,8 @@ export function createAccessLog({ log, metricsPath }: { log: Logger; metricsPath
           model: facts.model,
           input_tokens: facts.inputTokens,
           output_tokens: facts.outputTokens,
-          caller: request.caller
+          api_key_hash: request.apiKeyHash,
+          caller: request.caller.name
         },
         'Request finished'
       )

@@ -19,7 +19,10 @@ class TestRequest extends ObservedRequest {
   readonly route = '/x'
   readonly path = '/x'
   readonly protocol = 'system'
-  readonly caller = undefined
+  readonly apiKeyHash = undefined
+  readonly clientIpHash = undefined
+  readonly clientRequestId = undefined
+  readonly caller = { name: 'unknown', category: 'unknown' } as const
 
   outcome() {
     return refusedOutcome(404)
