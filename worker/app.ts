@@ -50,7 +50,7 @@ export interface WorkerApp {
   whenIdle(): Promise<void>
   /** Aborts the upstream calls of running requests: each ends with a 503 or with the stream error of its family. */
   cancelActive(): void
-  /** Closes the server, then the translator and the executors. */
+  /** Closes the server, then the observers, the translator and the executors. */
   close(): Promise<void>
 }
 
@@ -92,8 +92,11 @@ export async function createWorkerApp(
     cancelActive: drainGate.cancelActive,
     async close() {
       await application.close()
+      // Together, because each may take its time and the whole close must end within five seconds.
+      const observersClosed = Promise.all(observers.map(observer => observer.close?.()))
       await runtime.translator.close()
       await closeExecutors(runtime.executors)
+      await observersClosed
     }
   }
 }
