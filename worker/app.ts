@@ -70,10 +70,11 @@ export async function createWorkerApp(
   options: WorkerAppOptions,
   parts: WorkerAppParts = { faces: providerFaces, kinds: providerKinds }
 ): Promise<WorkerApp> {
-  const observers = [...(await createObservers(options)), ...(parts.observers ?? [])]
+  const { metrics, settings } = options
+  const counted = metrics && { registry: metrics.registry, profiles: options.profiles, control: options.control }
+  const observers = [...(await createObservers({ ...options, metrics: counted })), ...(parts.observers ?? [])]
   const runtime = createRuntime(options, parts, createObservation(observers, options.log))
   const { drainGate } = runtime
-  const { metrics, settings } = options
   const metricsRoute = metrics === undefined ? undefined : await import('./routes/metrics.ts')
   const application = await createApplication(runtime, app => {
     registerRoutes(app, runtime)
