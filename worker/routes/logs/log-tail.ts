@@ -11,8 +11,8 @@ export interface LogLine {
 }
 
 export interface LogTail {
-  /** The next whole lines, those of one block at most; none when nothing new was written. Rejects with the system's error. */
-  read(): Promise<LogLine[]>
+  /** The lines that end in the next block; undefined when nothing new was written. Rejects with the system's error. */
+  read(): Promise<LogLine[] | undefined>
   close(): Promise<void>
 }
 
@@ -78,9 +78,9 @@ export async function openLogTail(options: LogTailOptions): Promise<LogTail> {
     return true
   }
 
-  async function read(): Promise<LogLine[]> {
+  async function read(): Promise<LogLine[] | undefined> {
     const { bytesRead } = await file.read(block, 0, block.length, position)
-    if (bytesRead === 0) return (await replaceFile()) ? read() : []
+    if (bytesRead === 0) return (await replaceFile()) ? read() : undefined
     const found: LogLine[] = []
     lines.add(block.subarray(0, bytesRead), (line, endsAt) => {
       const text = readValidText(line).trim()

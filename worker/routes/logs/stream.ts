@@ -58,9 +58,12 @@ async function follow(tail: LogTail, { stream, isShown, ending }: Following): Pr
   const ended = new Promise<void>(resolve => ending.addEventListener('abort', () => resolve(), { once: true }))
   while (!ending.aborted && !stream.isClosed) {
     const lines = await tail.read()
+    if (lines === undefined) {
+      await pause(POLL_INTERVAL_MS, undefined, { signal: ending, ref: false }).catch(ignoreEnd)
+      continue
+    }
     const shown = lines.filter(line => isShown(line.text))
     if (!stream.write(shown.map(writeLine).join(''))) await Promise.race([stream.whenDrained(), ended])
-    if (lines.length === 0) await pause(POLL_INTERVAL_MS, undefined, { signal: ending, ref: false }).catch(ignoreEnd)
   }
 }
 
