@@ -91,6 +91,8 @@ export function registerLogRoutes(app: FastifyInstance, runtime: LogRuntime): vo
     config: { traits: systemTraits('/logs/{last_n_lines}', 'api-key') },
     handler: (request, reply) => {
       const values = request.params as Record<string, string>
+      // The router lets a parameter be empty: `/logs/` is no path of its own.
+      if (values.last_n_lines === '') throw new GatewayError('unknown_url')
       return sendLastLines(request, reply, readParameters('path', values, pathParameters).last_n_lines)
     }
   })

@@ -15,24 +15,29 @@ export interface LogStreamOptions {
   readonly level: Level | undefined
   /** The client's `last-event-id`. */
   readonly lastId: string | undefined
+  readonly keepAliveIntervalMs?: number
 }
 
 /** Streams until the client disconnects, the drain starts or the file cannot be read any more. */
 export async function streamLog(
   { reply, drainGate, clock }: { reply: FastifyReply; drainGate: DrainGate; clock: Clock },
-  { path, level, lastId }: LogStreamOptions
+  { path, level, lastId, keepAliveIntervalMs }: LogStreamOptions
 ): Promise<void> {
   const { signal } = reply.request.context
   const ending = new AbortController()
   const end = () => ending.abort()
   signal.addEventListener('abort', end)
   const leave = drainGate.onDraining(end)
+  // Opened before the head is sent: from then on the client counts on every line.
+  const opening = openLogTail({ path, lastId })
+  await opening.catch(ignoreUntilStarted)
   const stream = startEventStream(reply, {
     cacheControl: 'no-store',
-    keepAliveText: () => `: ping - ${writePingTime(clock.nowMs())}\r\n\r\n`
+    keepAliveText: () => `: ping - ${writePingTime(clock.nowMs())}\r\n\r\n`,
+    ...(keepAliveIntervalMs === undefined ? {} : { keepAliveIntervalMs })
   })
   try {
-    const tail = await openLogTail({ path, lastId })
+    const tail = await opening
     try {
       await follow(tail, { stream, isShown: createLevelFilter(level), ending: ending.signal })
     } finally {
@@ -45,6 +50,10 @@ export async function streamLog(
     leave()
     signal.removeEventListener('abort', end)
   }
+}
+
+function ignoreUntilStarted(): void {
+  // The error is an event of the stream.
 }
 
 interface Following {
