@@ -1,18 +1,49 @@
 // The only list of observers. Each is loaded only when the settings ask for it.
 import type { Logger } from '../../shared/logging.ts'
+import type { ProfileSet } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { RequestObserver } from './observer.ts'
 
+export interface ObserverDependencies {
+  readonly settings: Settings
+  readonly profiles: ProfileSet
+  readonly workerId: number
+  readonly version: string
+  readonly log: Logger
+}
+
 /** Resolves with the observers that the settings switch on, in the order in which they are notified. */
-export async function createObservers(dependencies: {
-  settings: Pick<Settings, 'accessLog' | 'metricsPath'>
-  log: Logger
-}): Promise<RequestObserver[]> {
+export async function createObservers(dependencies: ObserverDependencies): Promise<RequestObserver[]> {
   const { settings, log } = dependencies
   const observers: RequestObserver[] = []
+  // First, because it gives a request the trace context that the others name.
+  if (isTraced(settings)) {
+    const tracing = await loadTracing(dependencies)
+    if (tracing !== undefined) observers.push(tracing)
+  }
   if (settings.accessLog) {
     const { createAccessLog } = await import('./access-log.ts')
     observers.push(createAccessLog({ log, metricsPath: settings.metricsPath }))
   }
   return observers
+}
+
+function isTraced({ observabilityEnabled, observabilityBackend, observabilitySampleRate }: Settings): boolean {
+  return observabilityEnabled && observabilityBackend === 'otlp' && observabilitySampleRate > 0
+}
+
+/** Undefined when it cannot start: the gateway serves without it (operations contract, section 11.1). */
+async function loadTracing(dependencies: ObserverDependencies): Promise<RequestObserver | undefined> {
+  try {
+    const { createTracing } = await import('./tracing/create-tracing.ts')
+    return await createTracing({ ...dependencies, counts: { exported: ignore, dropped: ignore } })
+  } catch (error) {
+    const fields = { event: 'tracing_unavailable', err: error }
+    dependencies.log.warn(fields, 'Tracing is off, because its exporter could not be created')
+    return undefined
+  }
+}
+
+function ignore(): void {
+  // Metrics are off.
 }
