@@ -11,6 +11,7 @@ import type {
   ClosedFacts,
   DescriptionOptions,
   Lifecycle,
+  LogIds,
   PlannedFacts,
   Protocol,
   RemoteParent,
@@ -73,6 +74,18 @@ export abstract class ObservedRequest implements RequestView {
 
   get startedAtEpochMs(): number {
     return Math.round(performance.timeOrigin + this.startedAtMs)
+  }
+
+  get logIds(): LogIds {
+    const { requestId: request_id, traceId: trace_id, spanId: span_id, traceContext: own } = this
+    if (own === undefined) return { request_id, trace_id, span_id }
+    return {
+      request_id,
+      trace_id,
+      span_id: span_id ?? own.spanId,
+      otel_trace_id: own.traceId,
+      otel_span_id: own.spanId
+    }
   }
 
   /** The facts that are known so far; never changed in place. */
