@@ -173,6 +173,10 @@ export class RequestContext extends ObservedRequest {
     return readClientRequestId(this.incoming.headers)
   }
 
+  override get failure(): GatewayError | undefined {
+    return this.#failure ?? this.signal.reason
+  }
+
   get isAborted(): boolean {
     return this.signal.aborted
   }

@@ -10,6 +10,7 @@ import type {
   Caller,
   ClosedFacts,
   DescriptionOptions,
+  FailureFacts,
   Lifecycle,
   LogIds,
   PlannedFacts,
@@ -71,6 +72,11 @@ export abstract class ObservedRequest implements RequestView {
 
   /** How the request ended; meaningful once its response is over. */
   abstract outcome(): RequestOutcome
+
+  /** The error that ended the request. */
+  get failure(): FailureFacts | undefined {
+    return undefined
+  }
 
   get startedAtEpochMs(): number {
     return Math.round(performance.timeOrigin + this.startedAtMs)
@@ -180,7 +186,7 @@ export abstract class ObservedRequest implements RequestView {
     if (this.#observation === undefined) return
     const durationMs = performance.now() - this.startedAtMs
     const { status, lifecycle, errorType } = this.outcome()
-    const end = { status, lifecycle, errorType, durationMs, bytesSent }
+    const end = { status, lifecycle, errorType, failure: this.failure, durationMs, bytesSent }
     if (isComplete && this.#runningUpstreamCalls > 0) this.#pendingEnd = end
     else this.#emitClosed(end)
   }

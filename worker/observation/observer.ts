@@ -125,6 +125,12 @@ export interface RequestFacts extends Partial<PlannedFacts> {
   readonly outputTokens?: number
 }
 
+/** The error that ended a request, for records and spans that are allowed to hold content: its message may repeat some. */
+export interface FailureFacts {
+  readonly code: string
+  readonly message: string
+}
+
 export interface ClosedFacts {
   /** The status that was sent, or 499 when the client disconnected or the drain deadline came first. */
   readonly status: number
@@ -134,6 +140,8 @@ export interface ClosedFacts {
    * (section 3.6); else `http_<status>` from 400 on. Undefined for a success.
    */
   readonly errorType: string | undefined
+  /** Absent for a success. */
+  readonly failure?: FailureFacts | undefined
   /** From the request's head to the last byte of the response. */
   readonly durationMs: number
   /** Bytes that the connection sent meanwhile, heads included. */

@@ -5,7 +5,7 @@ import type { JsonValue } from '../normalized/index.ts'
 import type { Captured } from './call-description.ts'
 
 /** Longer than the keys, tokens and private keys that redaction finds. */
-const SECRET_CHARACTERS_MAX = 4096
+export const SECRET_CHARACTERS_MAX = 4096
 
 /** As deep as the redaction looks. */
 const DEPTH_MAX = 32
@@ -41,7 +41,7 @@ class Capture {
     if (typeof value === 'string') return this.#takeText(value)
     if (typeof value !== 'object' || value === null) {
       this.#left -= SMALL_CHARACTERS
-      return (value ?? null) as JsonValue
+      return typeof value === 'number' || typeof value === 'boolean' ? value : null
     }
     if (depth > DEPTH_MAX) return '[too deep]'
     return Array.isArray(value) ? this.takeItems(value, depth + 1) : this.#takeMembers(value, depth + 1)
