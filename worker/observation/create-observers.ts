@@ -1,12 +1,13 @@
 // The only list of observers. Each is loaded only when the settings ask for it.
 import type { Logger } from '../../shared/logging.ts'
-import type { ProfileSet } from '../../shared/profile.ts'
+import type { ProfileCredentials, ProfileSet } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { RequestObserver } from './observer.ts'
 
 export interface ObserverDependencies {
   readonly settings: Settings
   readonly profiles: ProfileSet
+  readonly credentials: ProfileCredentials
   readonly workerId: number
   readonly version: string
   readonly log: Logger

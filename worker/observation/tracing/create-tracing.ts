@@ -1,9 +1,11 @@
 // Assembles tracing: queue, exporter, SDK, and the observer that turns a request into spans (operations contract, section 11). Loaded
 // only when tracing is on; everything of OpenTelemetry is imported from here.
 import type { Logger } from '../../../shared/logging.ts'
-import type { ProfileSet } from '../../../shared/profile.ts'
+import type { ProfileCredentials, ProfileSet } from '../../../shared/profile.ts'
+import { listSecretTexts } from '../../../shared/settings/effective.ts'
 import type { Settings } from '../../../shared/settings.ts'
 import type { RequestObserver } from '../observer.ts'
+import { readCaptureSwitches } from './capture-switches.ts'
 import { createExporter } from './exporter.ts'
 import { createHeadSampler } from './head-sampler.ts'
 import { startProvider } from './provider.ts'
@@ -15,6 +17,7 @@ import { createTracingObserver } from './tracing-observer.ts'
 export interface TracingOptions {
   readonly settings: Settings
   readonly profiles: ProfileSet
+  readonly credentials: ProfileCredentials
   readonly workerId: number
   readonly version: string
   readonly log: Logger
@@ -23,7 +26,8 @@ export interface TracingOptions {
 
 /** Rejects when the exporter cannot be created. */
 export async function createTracing(options: TracingOptions): Promise<RequestObserver> {
-  const { settings, profiles, workerId, version, log, counts } = options
+  const { settings, profiles, credentials, workerId, version, log, counts } = options
+  const knownSecrets = [...listSecretTexts(settings), ...Object.values(credentials).map(secret => secret.reveal())]
   const exporter = await createExporter(settings, version)
   const ids = new DecidedIds()
   const provider = startProvider({
@@ -42,7 +46,7 @@ export async function createTracing(options: TracingOptions): Promise<RequestObs
     })
   })
   const observer = createTracingObserver({
-    settings,
+    capture: readCaptureSwitches(settings, knownSecrets),
     isSampledAtHead: createHeadSampler(settings.observabilitySampleRate),
     writer: new SpanWriter(provider.tracer, ids),
     profiles

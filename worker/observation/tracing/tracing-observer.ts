@@ -99,7 +99,9 @@ function isSuccess({ status }: ProviderExchange): boolean {
 }
 
 /** Host and port of each profile's provider. */
-function listServers({ profiles }: ProfileSet): ReadonlyMap<string, { 'server.address': string; 'server.port': number }> {
+function listServers({
+  profiles
+}: ProfileSet): ReadonlyMap<string, { 'server.address': string; 'server.port': number }> {
   return new Map(
     profiles.map(({ profileId, baseUrl }) => {
       const { hostname, port, protocol } = new URL(baseUrl)
