@@ -6,6 +6,7 @@ import type { ProfileCredentials, ProfileSet } from '../shared/profile.ts'
 import type { Settings } from '../shared/settings.ts'
 import { createRouteTable } from './bridge/route-table.ts'
 import type { ControlChannel } from './control/control-channel.ts'
+import type { WorkerMetrics } from './control/metrics-channel.ts'
 import { createCatalogReader } from './execution/catalog.ts'
 import { createReadinessReader } from './execution/readiness.ts'
 import { createApplication } from './http/application.ts'
@@ -32,6 +33,8 @@ export interface WorkerAppOptions {
   control: ControlChannel
   log: Logger
   version: string
+  /** Where the parts of the worker count; undefined while metrics are off. */
+  metrics?: WorkerMetrics | undefined
 }
 
 export interface WorkerApp {
@@ -67,10 +70,17 @@ export async function createWorkerApp(
   options: WorkerAppOptions,
   parts: WorkerAppParts = { faces: providerFaces, kinds: providerKinds }
 ): Promise<WorkerApp> {
+  const { metrics, settings } = options
   const observers = [...(await createObservers(options)), ...(parts.observers ?? [])]
   const runtime = createRuntime(options, parts, createObservation(observers, options.log))
   const { drainGate } = runtime
-  const application = await createApplication(runtime, app => registerRoutes(app, runtime))
+  const metricsRoute = metrics === undefined ? undefined : await import('./routes/metrics.ts')
+  const application = await createApplication(runtime, app => {
+    registerRoutes(app, runtime)
+    // A listener of their own keeps scrapes off this port.
+    if (metrics === undefined || settings.metricsPort !== undefined) return
+    metricsRoute?.registerMetricsRoute(app, { metrics, path: settings.metricsPath })
+  })
   return {
     listen: application.listen,
     startDraining: drainGate.startDraining,

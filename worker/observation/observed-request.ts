@@ -49,6 +49,7 @@ export abstract class ObservedRequest implements RequestView {
   abstract readonly route: string
   abstract readonly path: string
   abstract readonly protocol: Protocol
+  abstract readonly isStreaming: boolean
   abstract readonly apiKeyHash: string | undefined
   abstract readonly clientIpHash: string | undefined
   abstract readonly caller: Caller
@@ -148,6 +149,11 @@ export abstract class ObservedRequest implements RequestView {
     if (this.#runningUpstreamCalls === 0 && this.#pendingEnd !== undefined) this.#emitClosed(this.#pendingEnd)
   }
 
+  /** A call to the provider finally failed, with this error type of the operations contract, section 7.3. */
+  upstreamFailed(errorType: string): void {
+    this.#observation?.upstreamFailed(this, errorType)
+  }
+
   /** The first byte of the response was handed to the connection; later calls do nothing. */
   firstByte(): void {
     if (this.#hasFirstByte) return
@@ -186,7 +192,7 @@ export abstract class ObservedRequest implements RequestView {
     if (this.#observation === undefined) return
     const durationMs = performance.now() - this.startedAtMs
     const { status, lifecycle, errorType } = this.outcome()
-    const end = { status, lifecycle, errorType, failure: this.failure, durationMs, bytesSent }
+    const end = { status, lifecycle, isComplete, errorType, failure: this.failure, durationMs, bytesSent }
     if (isComplete && this.#runningUpstreamCalls > 0) this.#pendingEnd = end
     else this.#emitClosed(end)
   }
