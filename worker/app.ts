@@ -70,9 +70,7 @@ export async function createWorkerApp(
   options: WorkerAppOptions,
   parts: WorkerAppParts = { faces: providerFaces, kinds: providerKinds }
 ): Promise<WorkerApp> {
-  const { metrics } = options
-  const counted = metrics && { registry: metrics.registry, profiles: options.profiles, control: options.control }
-  const observers = [...(await createObservers({ ...options, metrics: counted })), ...(parts.observers ?? [])]
+  const observers = [...(await createObservers(options)), ...(parts.observers ?? [])]
   const runtime = createRuntime(options, parts, createObservation(observers, options.log))
   const { drainGate } = runtime
   const application = await createApplication(runtime, app => registerRoutes(app, runtime))

@@ -12,6 +12,7 @@ import type {
   DescriptionOptions,
   FailureFacts,
   Lifecycle,
+  LogIds,
   PlannedFacts,
   Protocol,
   RemoteParent,
@@ -80,6 +81,18 @@ export abstract class ObservedRequest implements RequestView {
 
   get startedAtEpochMs(): number {
     return Math.round(performance.timeOrigin + this.startedAtMs)
+  }
+
+  get logIds(): LogIds {
+    const { requestId: request_id, traceId: trace_id, spanId: span_id, traceContext: own } = this
+    if (own === undefined) return { request_id, trace_id, span_id }
+    return {
+      request_id,
+      trace_id,
+      span_id: span_id ?? own.spanId,
+      otel_trace_id: own.traceId,
+      otel_span_id: own.spanId
+    }
   }
 
   /** The facts that are known so far; never changed in place. */

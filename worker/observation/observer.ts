@@ -18,6 +18,17 @@ export type Lifecycle =
   | 'request_aborted'
   | 'streaming_aborted'
 
+/** The ids of a request in its log lines (operations contract, sections 11.6 and 12). */
+export interface LogIds {
+  readonly request_id: string
+  readonly trace_id: string
+  /** The client's `x-span-id`, else that of `traceContext`. */
+  readonly span_id: string | undefined
+  /** Those of `traceContext`, whatever ids the client gave. */
+  readonly otel_trace_id?: string
+  readonly otel_span_id?: string
+}
+
 /** The W3C trace context of a request's own span (operations contract, section 11.6). */
 export interface TraceContext {
   /** 32 hexadecimal digits. */
@@ -91,6 +102,8 @@ export interface RequestView {
   readonly startedAtEpochMs: number
   /** Set by the tracing observer in `opened`; undefined without tracing. */
   traceContext?: TraceContext | undefined
+  /** Computed at each read. */
+  readonly logIds: LogIds
 }
 
 /** What was decided before the provider is called. */
