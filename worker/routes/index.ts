@@ -11,7 +11,7 @@ import { registerSystemRoutes } from './system.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 /** Mounts the system routes, the routes of each protocol family, and the model routes that families share. */
-export function registerRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
+export async function registerRoutes(app: FastifyInstance, runtime: WorkerRuntime): Promise<void> {
   registerSystemRoutes(app, runtime)
   registerBridgeRoutes(app, runtime)
   registerCompletionsRoutes(app, runtime)
@@ -19,4 +19,8 @@ export function registerRoutes(app: FastifyInstance, runtime: WorkerRuntime): vo
   registerMessagesRoutes(app, runtime)
   registerContentRoutes(app, runtime)
   registerModelRoutes(app, runtime)
+  if (runtime.settings.debugTranslateEnabled) {
+    const { registerDebugRoutes } = await import('./debug.ts')
+    registerDebugRoutes(app, runtime)
+  }
 }
