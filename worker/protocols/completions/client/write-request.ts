@@ -66,7 +66,7 @@ function writeResult(part: ToolResultPart, { sentRole, uploadedFiles }: Normaliz
     role: sentRole === 'function' ? sentRole : 'tool',
     tool_call_id: callId ?? part.state?.native?.toolStateId,
     name,
-    content: writeContent({ content, form: content.length === 1 ? 'text' : undefined }),
+    content: content.length === 0 ? '' : writeContent({ content }),
     attachments: uploadedFiles?.fileIds
   })
 }
@@ -93,7 +93,7 @@ function writeSpoken(message: NormalizedMessage): JsonObject {
   })
 }
 
-/** Text where the client wrote text and only text is left; null or nothing where it wrote that. */
+/** One text as text; null or nothing where the client wrote that. */
 function writeContent({
   content,
   form
@@ -101,7 +101,7 @@ function writeContent({
   const parts = content.flatMap<JsonObject>(part => writePart(part) ?? [])
   const texts = content.flatMap(part => (part.type === 'text' ? [part.text] : []))
   const isText = texts.length === parts.length && texts.length > 0
-  if (isText && (form === 'text' || form === 'pieces')) return texts.join('')
+  if (isText && (texts.length === 1 || form === 'pieces')) return texts.join('')
   if (parts.length > 0) return parts
   switch (form) {
     case 'absent':
