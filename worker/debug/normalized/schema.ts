@@ -153,7 +153,10 @@ const sampling = z.strictObject({
   frequency_penalty: z.number().optional()
 })
 
-const limits = z.strictObject({ max_output_tokens: z.int().positive().optional(), stop: z.array(text).optional() })
+/** Client faces take numbers beyond the safe integers as well. */
+const positiveInteger = z.number().positive().refine(Number.isInteger, 'Invalid input: expected int')
+
+const limits = z.strictObject({ max_output_tokens: positiveInteger.optional(), stop: z.array(text).optional() })
 
 const reasoning = z.strictObject({
   effort: text.optional(),
