@@ -27,6 +27,10 @@ export async function registerRoutes(app: FastifyInstance, runtime: WorkerRuntim
     const { registerLogRoutes } = await import('./logs/register.ts')
     registerLogRoutes(app, runtime)
   }
+  if (settings.debugTranslateEnabled) {
+    const { registerDebugRoutes } = await import('./debug.ts')
+    registerDebugRoutes(app, runtime)
+  }
   // A listener of their own keeps scrapes off this port. Last, because the path is the operator's choice.
   if (metrics !== undefined && settings.metricsPort === undefined) {
     const { registerMetricsRoute } = await import('./metrics.ts')
