@@ -12,6 +12,7 @@ const rooms = [
   'translation',
   'observation',
   'http',
+  'docs',
   'execution',
   'routes'
 ]
