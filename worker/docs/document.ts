@@ -24,7 +24,6 @@ export interface OpenApiOptions {
 export interface OpenApiDocument {
   openapi: '3.1.0'
   info: { title: string; version: string; description: string }
-  servers: Array<{ url: string }>
   tags: Array<{ name: string }>
   paths: Record<string, Record<string, JsonSchema>>
   components: {
@@ -56,7 +55,6 @@ export function createOpenApiDocument(options: OpenApiOptions): OpenApiDocument 
   return {
     openapi: '3.1.0',
     info: { title, version, description: DESCRIPTION },
-    servers: [{ url: '/' }],
     tags: TAGS.filter(tag => tags.has(tag)).map(name => ({ name })),
     paths: sortPaths(paths, operations),
     components: {

@@ -1,6 +1,5 @@
 // The HTML pages of the documentation. Neither holds a script or a style of its own, so that a strict policy can forbid both.
-import type { OpenApiDocument } from './document.ts'
-import { listReferences } from './document.ts'
+import { listReferences, type OpenApiDocument } from './document.ts'
 import type { JsonSchema } from './schema.ts'
 
 /** The page with Swagger UI. Addresses are relative, so that it works below the prefix of a proxy. */
@@ -54,19 +53,27 @@ function writeTagLink({ name }: { name: string }): string {
   return `<li><a href="#${anchor(name)}">${escapeHtml(name)}</a></li>`
 }
 
-function writeTag(tag: string, { paths }: OpenApiDocument): string {
+function writeTag(tag: string, { paths, components }: OpenApiDocument): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, operation]) =>
-      (operation.tags as string[]).includes(tag) ? [writeOperation(path, method, operation)] : []
+      (operation.tags as string[]).includes(tag) ? [writeOperation(path, method, { operation, components })] : []
     )
   )
   return `<section><h2 id="${anchor(tag)}">${escapeHtml(tag)}</h2>${operations.join('')}</section>`
 }
 
-function writeOperation(path: string, method: string, operation: JsonSchema): string {
+type Components = OpenApiDocument['components']
+
+function writeOperation(
+  path: string,
+  method: string,
+  { operation, components }: { operation: JsonSchema; components: Components }
+): string {
   const { summary, description, parameters = [], requestBody, responses } = operation
-  const body = requestBody as { content: Record<string, { schema: JsonSchema }> } | undefined
-  const bodies = Object.values(body?.content ?? {}).map(({ schema }) => `<h4>Body</h4>${writeMembers(schema)}`)
+  const bodies = listReferences(requestBody).map(target => `<h4>Body</h4><p>${linkSchema(target)}</p>`)
+  const rows = Object.entries(responses as Record<string, JsonSchema>).map(([status, response]) =>
+    writeResponse(status, findResponse(response, components))
+  )
   return (
     `<details id="${anchor(String(operation.operationId))}"><summary>` +
     `<span class="method ${method}">${method.toUpperCase()}</span> <code>${escapeHtml(path)}</code> ` +
@@ -74,11 +81,13 @@ function writeOperation(path: string, method: string, operation: JsonSchema): st
     (description === undefined ? '' : `<p>${code(String(description))}</p>`) +
     writeParameters(parameters as JsonSchema[]) +
     bodies.join('') +
-    `<h4>Responses</h4><dl>${Object.entries(responses as Record<string, JsonSchema>)
-      .map(writeResponse)
-      .join('')}</dl>` +
-    '</details>'
+    `<h4>Responses</h4><dl>${rows.join('')}</dl></details>`
   )
+}
+
+/** The response itself, or the component that it refers to. */
+function findResponse(response: JsonSchema, { responses }: Components): JsonSchema {
+  return typeof response.$ref === 'string' ? (responses[lastSegment(response.$ref)] ?? response) : response
 }
 
 function writeParameters(parameters: readonly JsonSchema[]): string {
@@ -104,29 +113,37 @@ function writeMembers(schema: JsonSchema): string {
   return `<dl>${rows.join('')}</dl><p>${code(String(schema.description ?? ''))}</p>${shown}`
 }
 
-function writeResponse([status, response]: [string, JsonSchema]): string {
-  const [shared] = listReferences(response.$ref === undefined ? {} : response)
-  if (shared !== undefined) {
-    const name = shared.slice(shared.lastIndexOf('/') + 1)
-    return `<dt><code>${escapeHtml(status)}</code></dt><dd>${escapeHtml(name)}</dd>`
-  }
-  const contents = Object.entries((response.content ?? {}) as Record<string, { schema: JsonSchema }>).map(
+function writeResponse(status: string, { description, content = {} }: JsonSchema): string {
+  const contents = Object.entries(content as Record<string, { schema: JsonSchema }>).map(
     ([type, { schema }]) => `<br><code>${escapeHtml(type)}</code> ${linkSchemas(schema)}`
   )
-  return `<dt><code>${escapeHtml(status)}</code></dt><dd>${escapeHtml(String(response.description))}${contents.join('')}</dd>`
+  return `<dt><code>${escapeHtml(status)}</code></dt><dd>${code(String(description))}${contents.join('')}</dd>`
 }
 
+/** A request body as the list of its parameters with their treatment, any other schema as JSON. */
 function writeSchema(name: string, schema: JsonSchema): string {
+  const isBody = Object.values((schema.properties ?? {}) as Record<string, JsonSchema>).some(
+    member => member['x-compatibility'] !== undefined
+  )
   return (
     `<details id="${anchor(name)}"><summary><code>${escapeHtml(name)}</code></summary>` +
-    `<p>${linkSchemas(schema)}</p><pre>${escapeHtml(JSON.stringify(schema, null, 2))}</pre></details>`
+    (isBody ? writeMembers(schema) : `<p>${linkSchemas(schema)}</p>`) +
+    `<pre>${escapeHtml(JSON.stringify(schema, null, 2))}</pre></details>`
   )
 }
 
 /** Links to the schemas that a schema refers to. */
 function linkSchemas(schema: JsonSchema): string {
-  const names = [...new Set(listReferences(schema).map(target => target.slice(target.lastIndexOf('/') + 1)))]
-  return names.map(name => `<a href="#${anchor(name)}">${escapeHtml(name)}</a>`).join(', ')
+  return [...new Set(listReferences(schema))].map(linkSchema).join(', ')
+}
+
+function linkSchema(target: string): string {
+  const name = lastSegment(target)
+  return `<a href="#${anchor(name)}">${escapeHtml(name)}</a>`
+}
+
+function lastSegment(target: string): string {
+  return target.slice(target.lastIndexOf('/') + 1)
 }
 
 function describeType(schema: JsonSchema): string {

@@ -1,4 +1,9 @@
 // Starts Swagger UI with the document of this gateway. A file of its own, because the page allows no inline script.
+const dark = window.matchMedia('(prefers-color-scheme: dark)')
+const followColors = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', followColors)
+followColors()
+
 window.addEventListener('load', () => {
   window.ui = window.SwaggerUIBundle({
     url: 'openapi.json',
