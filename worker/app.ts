@@ -19,6 +19,7 @@ import { type ProviderFaces, providerFaces } from './protocols/registry.ts'
 import { createExecutors, type ProviderKinds, providerKinds, readProviderOptions } from './providers/registry.ts'
 import type { Executors } from './providers/types.ts'
 import { registerRoutes } from './routes/index.ts'
+import { loadOptionalRoutes } from './routes/optional-routes.ts'
 import type { WorkerRuntime } from './routes/worker-runtime.ts'
 import { createTranslator } from './translation/translator.ts'
 
@@ -70,7 +71,11 @@ export async function createWorkerApp(
   const observers = [...(await createObservers(options)), ...(parts.observers ?? [])]
   const runtime = createRuntime(options, parts, createObservation(observers, options.log))
   const { drainGate } = runtime
-  const application = await createApplication(runtime, app => registerRoutes(app, runtime))
+  const optionalRoutes = await loadOptionalRoutes(options.settings)
+  const application = await createApplication(runtime, app => {
+    registerRoutes(app, runtime)
+    for (const register of optionalRoutes) register(app, runtime)
+  })
   return {
     listen: application.listen,
     startDraining: drainGate.startDraining,
