@@ -73,8 +73,8 @@ export async function createWorkerApp(
   const { drainGate } = runtime
   const optionalRoutes = await loadOptionalRoutes(options.settings)
   const application = await createApplication(runtime, app => {
-    registerRoutes(app, runtime)
     for (const register of optionalRoutes) register(app, runtime)
+    registerRoutes(app, runtime)
   })
   return {
     listen: application.listen,

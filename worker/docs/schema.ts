@@ -64,7 +64,10 @@ export function schemaReference(name: string): string {
   return `#/components/schemas/${name}`
 }
 
-/** Shortens what the conversion writes at length: the bounds of every integer, and null beside a plain type. */
+/**
+ * Shortens what the conversion writes at length: the bounds of every integer, and null beside a plain type. Removes the empty list of an
+ * empty tuple, which JSON Schema forbids.
+ */
 function tidy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(tidy)
   if (typeof value !== 'object' || value === null) return value
@@ -73,6 +76,7 @@ function tidy(value: unknown): unknown {
     if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
     if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
   }
+  if (Array.isArray(schema.prefixItems) && schema.prefixItems.length === 0) delete schema.prefixItems
   return mergeNull(schema)
 }
 

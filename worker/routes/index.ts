@@ -11,12 +11,7 @@ import { registerSystemRoutes } from './system.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 /** Mounts the system routes, the routes of each protocol family, and the model routes that families share. */
-export async function registerRoutes(app: FastifyInstance, runtime: WorkerRuntime): Promise<void> {
-  if (runtime.settings.mode === 'DEV') {
-    // First, because it lists the routes that are mounted after it.
-    const { registerDocsRoutes } = await import('./docs.ts')
-    registerDocsRoutes(app, runtime)
-  }
+export function registerRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
   registerSystemRoutes(app, runtime)
   registerBridgeRoutes(app, runtime)
   registerCompletionsRoutes(app, runtime)

@@ -1,12 +1,17 @@
 // The routes of the documentation, through a complete worker.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { parseSettings } from '../../../shared/settings.ts'
 import { get } from '../../support/client.ts'
+import { createTemporaryFolder } from '../../support/temporary.ts'
 import { startWorker, workerOptions } from '../../support/worker-app.ts'
 
-const key = { GATEWAY_API_KEY: 'k1' }
+const folder = createTemporaryFolder(t)
+const shared = { GATEWAY_API_KEY: 'k1', GATEWAY_LOG_FILENAME: join(folder, 'gateway.log') }
+writeFileSync(shared.GATEWAY_LOG_FILENAME, 'one line\n')
 const [dev, prod] = await Promise.all(
-  [{}, { GATEWAY_MODE: 'PROD' }].map(env => startWorker(t, workerOptions(parseSettings({ ...key, ...env }))))
+  [{}, { GATEWAY_MODE: 'PROD' }].map(env => startWorker(t, workerOptions(parseSettings({ ...shared, ...env }))))
 )
 const urls = { dev: dev?.url ?? '', prod: prod?.url ?? '' }
 
@@ -23,6 +28,20 @@ t.test('operations 4: the root leads to the documentation in DEV and states its 
   t.equal(status.text, '{"status":"ok","mode":"PROD"}')
   for (const alias of ['/v1', '/v2', '/api/hello'])
     t.same((await get(urls.dev + alias)).json, { status: 'ok', mode: 'DEV' })
+})
+
+t.test('operations 5: documentation and log pages are served in DEV and do not exist in PROD', async t => {
+  const pages = ['/docs', '/redoc', '/openapi.json', '/logs', '/logs/5', '/logs/html']
+  // The stream of DEV stays open; its head is enough.
+  for (const path of [...pages, '/logs/stream']) {
+    const response = await fetch(urls.dev + path, { headers: { connection: 'close' } })
+    await response.body?.cancel()
+    t.equal(response.status, 200, path)
+    const absent = await get(urls.prod + path, { 'x-api-key': 'k1' })
+    t.equal(absent.status, 404, path)
+    t.same(absent.json, { error: { code: 'not_found', message: 'Not Found' } }, path)
+  }
+  t.equal((await get(`${urls.prod}/docs/swagger-ui-bundle.js`)).status, 404)
 })
 
 t.test('the pages and the document need no key, and HEAD is like GET', async t => {
