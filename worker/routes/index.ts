@@ -16,6 +16,11 @@ import type { WorkerRuntime } from './worker-runtime.ts'
  */
 export async function registerRoutes(app: FastifyInstance, runtime: WorkerRuntime): Promise<void> {
   const { settings, metrics } = runtime
+  if (settings.mode === 'DEV') {
+    // First, because it lists the routes that are mounted after it.
+    const { registerDocsRoutes } = await import('./docs.ts')
+    registerDocsRoutes(app, runtime)
+  }
   registerSystemRoutes(app, runtime)
   registerBridgeRoutes(app, runtime)
   registerCompletionsRoutes(app, runtime)
