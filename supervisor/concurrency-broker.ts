@@ -1,7 +1,7 @@
 // Grants concurrency slots to the workers: the configured number is the total for the host (operations contract, 3.7).
 import type { MessageSender, WorkerMessageHandlers } from '../shared/ipc/handlers.ts'
 import type { SupervisorMessageContent } from '../shared/ipc/messages.ts'
-import { createSlotPool, type SlotSettings, slotLimitsFrom } from '../shared/model-slots.ts'
+import { createSlotPool, type SlotSettings, type SlotUsage, slotLimitsFrom } from '../shared/model-slots.ts'
 import type { ProviderProfile } from '../shared/profile.ts'
 
 export interface ConcurrencyBroker {
@@ -10,6 +10,8 @@ export interface ConcurrencyBroker {
   /** Takes back the slots of a worker process that has exited. */
   releaseOwner(owner: number): void
   counts(): { held: number; waiting: number }
+  /** The models of which a slot is held or wanted now, or was refused before. */
+  usage(): SlotUsage[]
   close(): void
 }
 
@@ -32,6 +34,7 @@ export function createConcurrencyBroker(
     },
     releaseOwner: pool.releaseOwner,
     counts: pool.counts,
+    usage: pool.usage,
     close: pool.close
   }
 }
