@@ -2,6 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { systemClock } from '../shared/clock.ts'
 import type { Logger } from '../shared/logging.ts'
+import type { MetricRegistry } from '../shared/metrics/registry.ts'
 import type { ProfileCredentials, ProfileSet } from '../shared/profile.ts'
 import type { Settings } from '../shared/settings.ts'
 import { createRouteTable } from './bridge/route-table.ts'
@@ -32,6 +33,8 @@ export interface WorkerAppOptions {
   control: ControlChannel
   log: Logger
   version: string
+  /** Where the parts of the worker count; absent while metrics are off. */
+  metrics?: MetricRegistry | undefined
 }
 
 export interface WorkerApp {
