@@ -82,7 +82,7 @@ export function createSlotKey(profileId: string, upstreamModel: string): string 
 }
 
 /** The model of a slot key, or the key itself where a provider made it, such as that of an assistant. */
-function modelOf(key: string): string {
+export function modelOf(key: string): string {
   return key.slice(key.indexOf(KEY_SEPARATOR) + 1)
 }
 
