@@ -1,11 +1,11 @@
 // The `model` label of concurrency figures: an id of the catalog, an alias, or a name that the operator configured (operations contract,
 // section 7.4). A slot key holds a folded name, and clients may write any.
 
-import type { CatalogSnapshot } from '../shared/catalog.ts'
-import { createModelBound, OTHER_MODEL } from '../shared/metrics/limits.ts'
-import { createSlotKey, foldModelName, modelOf } from '../shared/model-slots.ts'
-import type { ProfileSet } from '../shared/profile.ts'
-import { listAliases } from '../shared/profile-routes.ts'
+import type { CatalogSnapshot } from '../../shared/catalog.ts'
+import { createModelBound, OTHER_MODEL } from '../../shared/metrics/limits.ts'
+import { createSlotKey, foldModelName, modelOf } from '../../shared/model-slots.ts'
+import type { ProfileSet } from '../../shared/profile.ts'
+import { listAliases } from '../../shared/profile-routes.ts'
 
 /** The names as of one catalog. */
 export interface ModelNames {

@@ -1,11 +1,11 @@
 // The series that the supervisor knows: its own memory, the workers, readiness and drain, the catalog, the concurrency limits of models
 // (operations contract, section 7.5). Loaded only when metrics are on.
 
-import type { CatalogSnapshot } from '../shared/catalog.ts'
-import type { MetricRegistry } from '../shared/metrics/registry.ts'
-import type { SlotUsage } from '../shared/model-slots.ts'
-import type { FleetCounts } from './fleet.ts'
-import type { LifecycleState } from './lifecycle.ts'
+import type { CatalogSnapshot } from '../../shared/catalog.ts'
+import type { MetricRegistry } from '../../shared/metrics/registry.ts'
+import type { SlotUsage } from '../../shared/model-slots.ts'
+import type { FleetCounts } from '../fleet.ts'
+import type { LifecycleState } from '../lifecycle.ts'
 import type { ModelNaming } from './model-labels.ts'
 
 /** What the series are read from. */
