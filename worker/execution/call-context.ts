@@ -22,8 +22,13 @@ export function createCallContext(
   context: RequestContext,
   { extraHeaders, wantsFileBytes = false }: CallContextOptions
 ): CallContext {
-  const { requestId, signal, incoming } = context
-  const { headers, droppedCount } = planUpstreamHeaders({ headers: incoming.headers, extraHeaders, requestId })
+  const { requestId, signal, incoming, traceContext } = context
+  const { headers, droppedCount } = planUpstreamHeaders({
+    headers: incoming.headers,
+    extraHeaders,
+    requestId,
+    traceContext
+  })
   if (droppedCount > 0) {
     const fields = { event: 'headers_dropped', request_id: requestId, count: droppedCount }
     log.debug(fields, 'Not all headers of the request were forwarded')

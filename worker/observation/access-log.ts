@@ -18,6 +18,9 @@ export function createAccessLog({ log, metricsPath }: { log: Logger; metricsPath
           event: 'http_access',
           request_id: request.requestId,
           trace_id: request.traceId,
+          span_id: request.spanId ?? request.traceContext?.spanId,
+          otel_trace_id: request.traceContext?.traceId,
+          otel_span_id: request.traceContext?.spanId,
           method: request.method,
           route,
           path: request.path,
@@ -32,7 +35,8 @@ export function createAccessLog({ log, metricsPath }: { log: Logger; metricsPath
           model: facts.model,
           input_tokens: facts.inputTokens,
           output_tokens: facts.outputTokens,
-          caller: request.caller
+          api_key_hash: request.apiKeyHash,
+          caller: request.caller.name
         },
         'Request finished'
       )

@@ -1,18 +1,26 @@
 // Passes the moments of a request to every observer. An error of an observer is logged and does not affect the request.
 import type { Logger } from '../../shared/logging.ts'
-import type { NormalizedUsage } from '../normalized/index.ts'
+import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
 import type { UpstreamCallReport } from '../providers/types.ts'
+import { combineDescriptionOptions, NO_CONTENT } from '../translation/call-description.ts'
 import type {
   AnomalyDetails,
   AuthenticationFailure,
+  CallDescription,
   ClosedFacts,
+  DescriptionOptions,
   PlannedFacts,
   RequestObserver,
   RequestView
 } from './observer.ts'
 
 /** All observers of a worker as one. No method throws. */
-export type Observation = Required<Omit<RequestObserver, 'name'>>
+export interface Observation extends Required<Omit<RequestObserver, 'name' | 'close' | 'descriptionOptions'>> {
+  /** What the observers together want of a description; undefined when none has `described`. */
+  readonly descriptionOptions: DescriptionOptions | undefined
+  /** Whether an observer has `events`. */
+  readonly wantsEvents: boolean
+}
 
 /** Undefined without observers: the requests then emit nothing, at the cost of one comparison per moment. */
 export function createObservation(observers: readonly RequestObserver[], log: Logger): Observation | undefined {
@@ -22,10 +30,27 @@ export function createObservation(observers: readonly RequestObserver[], log: Lo
 class ObserverList implements Observation {
   readonly #observers: readonly RequestObserver[]
   readonly #log: Logger
+  readonly descriptionOptions: DescriptionOptions | undefined
+  readonly wantsEvents: boolean
 
   constructor(observers: readonly RequestObserver[], log: Logger) {
     this.#observers = observers
     this.#log = log
+    const describing = observers.filter(observer => observer.described !== undefined)
+    this.descriptionOptions =
+      describing.length === 0
+        ? undefined
+        : combineDescriptionOptions(describing.map(({ descriptionOptions }) => descriptionOptions ?? NO_CONTENT))
+    this.wantsEvents = observers.some(observer => observer.events !== undefined)
+  }
+
+  follows(request: RequestView): boolean {
+    let isFollowed = false
+    this.#notify(request, observer => {
+      if (observer.described === undefined && observer.events === undefined) return
+      if (observer.follows?.(request) !== false) isFollowed = true
+    })
+    return isFollowed
   }
 
   opened(request: RequestView): void {
@@ -34,6 +59,10 @@ class ObserverList implements Observation {
 
   authenticationFailed(request: RequestView, reason: AuthenticationFailure): void {
     this.#notify(request, observer => observer.authenticationFailed?.(request, reason))
+  }
+
+  described(request: RequestView, description: CallDescription): void {
+    this.#notify(request, observer => observer.described?.(request, description))
   }
 
   planned(request: RequestView, facts: PlannedFacts): void {
@@ -50,6 +79,10 @@ class ObserverList implements Observation {
 
   firstToken(request: RequestView, afterMs: number): void {
     this.#notify(request, observer => observer.firstToken?.(request, afterMs))
+  }
+
+  events(request: RequestView, events: readonly NormalizedEvent[]): void {
+    this.#notify(request, observer => observer.events?.(request, events))
   }
 
   usage(request: RequestView, usage: NormalizedUsage): void {

@@ -1,17 +1,22 @@
 // The part of a request that observers see: it collects the facts and emits each moment in order, nothing after `closed`.
 import { randomUUID } from 'node:crypto'
-import type { NormalizedUsage } from '../normalized/index.ts'
+import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
 import type { UpstreamCallReport } from '../providers/types.ts'
 import type { Observation } from './observation.ts'
 import type {
   AnomalyDetails,
   AuthenticationFailure,
+  CallDescription,
+  Caller,
   ClosedFacts,
+  DescriptionOptions,
   Lifecycle,
   PlannedFacts,
   Protocol,
+  RemoteParent,
   RequestFacts,
-  RequestView
+  RequestView,
+  TraceContext
 } from './observer.ts'
 
 export interface RequestOutcome {
@@ -37,16 +42,23 @@ export abstract class ObservedRequest implements RequestView {
   readonly startedAtMs: number = performance.now()
   abstract readonly traceId: string
   abstract readonly spanId: string | undefined
+  abstract readonly remoteParent: RemoteParent | undefined
   abstract readonly method: string
   abstract readonly route: string
   abstract readonly path: string
   abstract readonly protocol: Protocol
-  abstract readonly caller: string | undefined
+  abstract readonly apiKeyHash: string | undefined
+  abstract readonly clientIpHash: string | undefined
+  abstract readonly caller: Caller
+  abstract readonly clientRequestId: string | undefined
+  traceContext: TraceContext | undefined
 
   /** Undefined where nothing observes, and after `closed`. */
   #observation: Observation | undefined
   #facts: RequestFacts = NO_FACTS
   #runningUpstreamCalls = 0
+  /** Whether an observer wants `described` and `events`; undefined until it was asked. */
+  #isFollowed: boolean | undefined
   #hasFirstByte = false
   #hasFirstToken = false
   /** The facts for `closed`, while it waits for an upstream call to end. */
@@ -81,6 +93,22 @@ export abstract class ObservedRequest implements RequestView {
   /** The request has no valid gateway key. */
   authenticationFailed(reason: AuthenticationFailure): void {
     this.#observation?.authenticationFailed(this, reason)
+  }
+
+  /** What a description of this call must hold; undefined where no observer wants one, and nothing may be computed for it. */
+  get descriptionOptions(): DescriptionOptions | undefined {
+    const options = this.#observation?.descriptionOptions
+    return options !== undefined && this.#checkFollowed() ? options : undefined
+  }
+
+  /** What the request asks for. Call it once, before `planned`. */
+  described(description: CallDescription): void {
+    this.#observation?.described(this, description)
+  }
+
+  /** Events of the response, after they were written for the client. The list is passed on as it is. */
+  events(events: readonly NormalizedEvent[]): void {
+    if (this.#observation?.wantsEvents === true && this.#checkFollowed()) this.#observation.events(this, events)
   }
 
   /** Model and provider are chosen. Call it once, before the provider is called. */
@@ -142,6 +170,11 @@ export abstract class ObservedRequest implements RequestView {
     const end = { status, lifecycle, errorType, durationMs, bytesSent }
     if (isComplete && this.#runningUpstreamCalls > 0) this.#pendingEnd = end
     else this.#emitClosed(end)
+  }
+
+  #checkFollowed(): boolean {
+    this.#isFollowed ??= this.#observation?.follows(this) === true
+    return this.#isFollowed
   }
 
   #emitClosed(end: EndFacts): void {

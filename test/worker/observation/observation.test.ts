@@ -14,11 +14,15 @@ const silent = pino({ level: 'silent' })
 class TestRequest extends ObservedRequest {
   readonly traceId = 't'
   readonly spanId = undefined
+  readonly remoteParent = undefined
   readonly method = 'GET'
   readonly route = '/x'
   readonly path = '/x'
   readonly protocol = 'system'
-  readonly caller = undefined
+  readonly apiKeyHash = undefined
+  readonly clientIpHash = undefined
+  readonly clientRequestId = undefined
+  readonly caller = { name: 'unknown', category: 'unknown' } as const
 
   outcome() {
     return refusedOutcome(404)
