@@ -14,6 +14,7 @@ import { createDrainGate } from './http/drain-gate.ts'
 import { createFingerprint } from './http/fingerprint.ts'
 import type { ListenOptions } from './http/listener.ts'
 import { createObservers } from './observation/create-observers.ts'
+import type { ProcessProbes } from './observation/metrics/probes.ts'
 import { createObservation, type Observation } from './observation/observation.ts'
 import type { RequestObserver } from './observation/observer.ts'
 import { type ProviderFaces, providerFaces } from './protocols/registry.ts'
@@ -71,9 +72,11 @@ export async function createWorkerApp(
   parts: WorkerAppParts = { faces: providerFaces, kinds: providerKinds }
 ): Promise<WorkerApp> {
   const observers = [...(await createObservers(options)), ...(parts.observers ?? [])]
-  const runtime = createRuntime(options, parts, createObservation(observers, options.log))
-  const { drainGate } = runtime
   const { metrics, settings } = options
+  const probes = metrics === undefined ? undefined : await startProbes(metrics)
+  const runtime = createRuntime(options, parts, { observation: createObservation(observers, options.log), probes })
+  probes?.watchPool(runtime.translator)
+  const { drainGate } = runtime
   const metricsRoute = metrics === undefined ? undefined : await import('./routes/metrics.ts')
   const application = await createApplication(runtime, app => {
     registerRoutes(app, runtime)
@@ -97,14 +100,20 @@ export async function createWorkerApp(
       await runtime.translator.close()
       await closeExecutors(runtime.executors)
       await observersClosed
+      probes?.close()
     }
   }
+}
+
+async function startProbes({ registry }: WorkerMetrics): Promise<ProcessProbes> {
+  const { startProcessProbes } = await import('./observation/metrics/probes.ts')
+  return startProcessProbes(registry)
 }
 
 function createRuntime(
   options: WorkerAppOptions,
   { faces, kinds }: WorkerAppParts,
-  observation: Observation | undefined
+  { observation, probes }: { observation: Observation | undefined; probes: ProcessProbes | undefined }
 ): WorkerRuntime {
   const { settings, profiles, credentials, revisions, control, fingerprintKey, log, version } = options
   const routes = createRouteTable(profiles, settings, revisions.config)
@@ -112,7 +121,8 @@ function createRuntime(
     settings: { routes, providerOptions: readProviderOptions({ profiles, kinds, settings }) },
     faces,
     threads: settings.poolThreads,
-    thresholdBytes: settings.poolThresholdBytes
+    thresholdBytes: settings.poolThresholdBytes,
+    onPoolWaited: probes?.listeners.onPoolWaited
   })
   const executors = createExecutors({
     profiles,
@@ -122,7 +132,9 @@ function createRuntime(
     largeAnswers: translator,
     settings,
     log,
-    version
+    version,
+    onTokenFetched: probes?.listeners.onTokenFetched,
+    onConnectionChange: probes?.listeners.onConnectionChange
   })
   const catalog = createCatalogReader({ control, executors, profiles, log })
   control.onRefreshWanted(() => catalog.warmUp())

@@ -4,21 +4,22 @@
 import type { CatalogSnapshot } from '../../shared/catalog.ts'
 import type { MetricRegistry } from '../../shared/metrics/registry.ts'
 import type { SlotUsage } from '../../shared/model-slots.ts'
+import type { ProfileSet } from '../../shared/profile.ts'
+import { hasRoute } from '../../shared/profile-routes.ts'
+import type { Settings } from '../../shared/settings.ts'
 import type { FleetCounts } from '../fleet.ts'
 import type { LifecycleState } from '../lifecycle.ts'
-import type { ModelNaming } from './model-labels.ts'
+import { createModelNaming } from './model-labels.ts'
 
 /** What the series are read from. */
 export interface SupervisorSources {
-  readonly startedAtMs: number
   readonly nowMs: () => number
+  readonly settings: Pick<Settings, 'modelMaxConnections' | 'metricsMaxModels'>
+  readonly profiles: Pick<ProfileSet, 'profiles'>
   readonly lifecycle: () => LifecycleState
   readonly fleet: { counts(): FleetCounts; activeRequests(): number }
   readonly slots: { usage(): SlotUsage[] }
   readonly catalog: { current(): CatalogSnapshot | undefined }
-  /** Whether any profile has a route: readiness needs one. */
-  readonly hasRoutes: boolean
-  readonly models: ModelNaming
 }
 
 /** Registers the probe that sets the series before each delta. */
@@ -27,7 +28,7 @@ export function watchSupervisor(registry: MetricRegistry, sources: SupervisorSou
   registry
     .gauge('gateway_process_start_time_seconds')
     .with({})
-    .set(sources.startedAtMs / 1000)
+    .set(performance.timeOrigin / 1000)
   const rss = registry.gauge('gateway_memory_rss_bytes').with({})
   const heap = registry.gauge('gateway_heap_used_bytes').with({})
   const catalogAge = registry.gauge('gateway_catalog_age_seconds').with({})
@@ -49,7 +50,9 @@ function ageOf(catalog: CatalogSnapshot | undefined, nowMs: number): number {
   return Number.isNaN(discoveredAtMs) ? 0 : Math.max(0, (nowMs - discoveredAtMs) / 1000)
 }
 
-function watchFleet(registry: MetricRegistry, { fleet, lifecycle, hasRoutes }: SupervisorSources): () => void {
+function watchFleet(registry: MetricRegistry, { fleet, lifecycle, profiles }: SupervisorSources): () => void {
+  // Readiness needs a route.
+  const hasRoutes = profiles.profiles.some(hasRoute)
   const workers = registry.gauge('gateway_workers')
   const states = (['starting', 'ready', 'draining'] as const).map(
     state => [state, workers.with({ lifecycle: state })] as const
@@ -80,7 +83,12 @@ interface ModelUsage {
   refused: number
 }
 
-function watchSlots(registry: MetricRegistry, { slots, models, catalog }: SupervisorSources): () => void {
+function watchSlots(registry: MetricRegistry, { slots, settings, profiles, catalog }: SupervisorSources): () => void {
+  const naming = createModelNaming({
+    profiles,
+    configured: settings.modelMaxConnections,
+    namesMax: settings.metricsMaxModels
+  })
   const limit = registry.gauge('gateway_model_concurrency_limit')
   const inUse = registry.gauge('gateway_model_concurrency_in_use')
   const waiting = registry.gauge('gateway_model_concurrency_waiting')
@@ -89,7 +97,7 @@ function watchSlots(registry: MetricRegistry, { slots, models, catalog }: Superv
   const reported = new Map<string, number>()
 
   return () => {
-    const name = models.namesFor(catalog.current())
+    const name = naming.namesFor(catalog.current())
     const byModel = new Map<string, ModelUsage>()
     for (const [model, configured] of name.limits) {
       byModel.set(model, { limit: configured, held: 0, waiting: 0, refused: 0 })
