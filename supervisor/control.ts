@@ -54,7 +54,7 @@ export interface ControlDependencies {
   /** Called once, when every worker listens. */
   readonly onServing: (address: { host: string; port: number }) => void
   /** Undefined while metrics are off. */
-  readonly metrics: SupervisorMetrics | undefined
+  readonly metrics?: SupervisorMetrics | undefined
 }
 
 export interface Control {

@@ -71,9 +71,10 @@ export async function createWorkerApp(
   options: WorkerAppOptions,
   parts: WorkerAppParts = { faces: providerFaces, kinds: providerKinds }
 ): Promise<WorkerApp> {
-  const observers = [...(await createObservers(options)), ...(parts.observers ?? [])]
   const { metrics, settings } = options
-  const probes = metrics === undefined ? undefined : await startProbes(metrics)
+  const counted = metrics && { registry: metrics.registry, profiles: options.profiles, control: options.control }
+  const observers = [...(await createObservers({ ...options, metrics: counted })), ...(parts.observers ?? [])]
+  const probes = metrics && (await startProbes(metrics))
   const runtime = createRuntime(options, parts, { observation: createObservation(observers, options.log), probes })
   probes?.watchPool(runtime.translator)
   const { drainGate } = runtime

@@ -12,8 +12,8 @@ import type { BucketExemplar } from '../../shared/metrics/delta.ts'
 import type { MetricsFormat } from '../../shared/metrics/format.ts'
 import type { MetricsAggregator, Sample } from './aggregator.ts'
 
-/** Lines that are written before other work of the event loop has its turn: about a millisecond. */
-const SLICE_LINES = 1000
+/** Lines that are written before other work of the event loop has its turn: 0.3 ms, 2 ms the first time. */
+const SLICE_LINES = 500
 
 export interface Exposition {
   /** Writes all series in the order of their definitions. */
@@ -42,21 +42,21 @@ export function createExposition(
 
   return {
     async write(format) {
-      const parts: string[] = []
+      const parts: Uint8Array[] = []
       let lines = 0
       for (const source of formats[format]) {
         source.start()
         do {
-          const part = await source.nextSlice()
-          parts.push(part.text)
-          lines += part.lines
+          const slice = await source.nextSlice()
+          parts.push(Buffer.from(`${slice.text}\n`))
+          lines += slice.lines
           if (lines < SLICE_LINES) continue
           lines = 0
           await nextTurn()
         } while (!source.isAtEnd)
       }
-      parts.push(format === 'openmetrics' ? '# EOF\n' : '')
-      return Buffer.from(parts.join('\n'))
+      if (format === 'openmetrics') parts.push(Buffer.from('# EOF\n'))
+      return Buffer.concat(parts)
     }
   }
 }
@@ -96,6 +96,7 @@ class TextSource {
   readonly #bucketLabels = new WeakMap<Sample, ReadonlyArray<Readonly<Record<string, string>>>>()
   #samples: readonly Sample[] = []
   #position = 0
+  #sliceLines = 0
 
   constructor(registry: Registry | Registry<OpenMetricsContentType>, options: TextSourceOptions) {
     const { name, definition, isOpenMetrics } = options
@@ -132,10 +133,8 @@ class TextSource {
 
   async nextSlice(): Promise<{ text: string; lines: number }> {
     const isFirst = this.#position === 0
-    const before = this.#position
     const text = await this.#registry.getSingleMetricAsString(this.#familyName)
-    const lines = (this.#position - before) * Math.max(1, this.#bounds.length)
-    return { text: isFirst ? text : withoutHead(text), lines }
+    return { text: isFirst ? text : withoutHead(text), lines: this.#sliceLines }
   }
 
   #takeLines(): Line[] {
@@ -145,6 +144,7 @@ class TextSource {
       if (sample !== undefined) this.#writeSample(lines, sample)
       this.#position += 1
     }
+    this.#sliceLines = lines.length
     return lines
   }
 

@@ -136,7 +136,8 @@ class HeaderCollector {
     if (traceContext === undefined) return
     const { traceparent, tracestate } = traceContext
     this.#set('traceparent', traceparent)
-    if (tracestate !== undefined && tracestate !== '' && FIELD_VALUE.test(tracestate)) this.#set('tracestate', tracestate)
+    if (tracestate !== undefined && tracestate !== '' && FIELD_VALUE.test(tracestate))
+      this.#set('tracestate', tracestate)
   }
 
   add(name: string, value: string): void {

@@ -194,9 +194,9 @@ export class RequestContext extends ObservedRequest {
     clearTimeout(this.#deadline)
   }
 
-  /** A call to the provider finally failed, with this error type of the operations contract, section 7.3. */
-  upstreamFailed(errorType: string): void {
+  override upstreamFailed(errorType: string): void {
     this.#upstreamErrorType = errorType
+    super.upstreamFailed(errorType)
   }
 
   /** Headers of every response, whichever stage writes it: ids, cross-origin rules, and while draining the end of the connection. */

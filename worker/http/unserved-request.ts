@@ -50,6 +50,7 @@ class UnservedRequest extends ObservedRequest {
   readonly route = 'unmatched'
   readonly path: string
   readonly protocol = 'system'
+  readonly isStreaming = false
   readonly apiKeyHash = undefined
   readonly clientIpHash = undefined
   readonly clientRequestId: string | undefined

@@ -73,6 +73,10 @@ class ObserverList implements Observation {
     this.#notify(request, observer => observer.upstreamCall?.(request, report))
   }
 
+  upstreamFailed(request: RequestView, errorType: string): void {
+    this.#notify(request, observer => observer.upstreamFailed?.(request, errorType))
+  }
+
   firstByte(request: RequestView, afterMs: number): void {
     this.#notify(request, observer => observer.firstByte?.(request, afterMs))
   }

@@ -47,6 +47,7 @@ export abstract class ObservedRequest implements RequestView {
   abstract readonly route: string
   abstract readonly path: string
   abstract readonly protocol: Protocol
+  abstract readonly isStreaming: boolean
   abstract readonly apiKeyHash: string | undefined
   abstract readonly clientIpHash: string | undefined
   abstract readonly caller: Caller
@@ -129,6 +130,11 @@ export abstract class ObservedRequest implements RequestView {
     if (this.#runningUpstreamCalls === 0 && this.#pendingEnd !== undefined) this.#emitClosed(this.#pendingEnd)
   }
 
+  /** A call to the provider finally failed, with this error type of the operations contract, section 7.3. */
+  upstreamFailed(errorType: string): void {
+    this.#observation?.upstreamFailed(this, errorType)
+  }
+
   /** The first byte of the response was handed to the connection; later calls do nothing. */
   firstByte(): void {
     if (this.#hasFirstByte) return
@@ -167,7 +173,7 @@ export abstract class ObservedRequest implements RequestView {
     if (this.#observation === undefined) return
     const durationMs = performance.now() - this.startedAtMs
     const { status, lifecycle, errorType } = this.outcome()
-    const end = { status, lifecycle, errorType, durationMs, bytesSent }
+    const end = { status, lifecycle, isComplete, errorType, durationMs, bytesSent }
     if (isComplete && this.#runningUpstreamCalls > 0) this.#pendingEnd = end
     else this.#emitClosed(end)
   }

@@ -83,6 +83,8 @@ export interface RequestView {
   readonly caller: Caller
   /** The client's own `x-request-id`, when its form is safe for a record. */
   readonly clientRequestId: string | undefined
+  /** The response is a stream and its head has been sent. */
+  readonly isStreaming: boolean
   /** Milliseconds of the monotonic clock, counted from `performance.timeOrigin`. */
   readonly startedAtMs: number
   /** Milliseconds since the epoch. */
@@ -116,6 +118,8 @@ export interface ClosedFacts {
   /** The status that was sent, or 499 when the client disconnected or the drain deadline came first. */
   readonly status: number
   readonly lifecycle: Lifecycle
+  /** False when the connection was closed before the last byte of the response: the client disconnected. */
+  readonly isComplete: boolean
   /**
    * For an upstream failure one of the words of the operations contract, section 7.3; `stream_cancelled` or `request_cancelled`
    * (section 3.6); else `http_<status>` from 400 on. Undefined for a success.
@@ -160,6 +164,8 @@ export interface RequestObserver {
   planned?(request: RequestView, facts: PlannedFacts): void
   /** One exchange with the provider has ended, well or not: one call for each attempt. */
   upstreamCall?(request: RequestView, report: UpstreamCallReport): void
+  /** A call to the provider finally failed, after its last attempt; `errorType` is one of the words of `ClosedFacts`. */
+  upstreamFailed?(request: RequestView, errorType: string): void
   /** The first byte of the response was handed to the connection, `afterMs` after the start. */
   firstByte?(request: RequestView, afterMs: number): void
   /** The first text, reasoning, refusal or tool call of a stream was handed to the connection, `afterMs` after the start. */

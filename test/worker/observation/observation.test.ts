@@ -19,6 +19,7 @@ class TestRequest extends ObservedRequest {
   readonly route = '/x'
   readonly path = '/x'
   readonly protocol = 'system'
+  readonly isStreaming = false
   readonly apiKeyHash = undefined
   readonly clientIpHash = undefined
   readonly clientRequestId = undefined
