@@ -71,7 +71,9 @@ export function decodeSpans(bytes: Uint8Array): ReceivedSpan[] {
     defaults: true
   }) as WireRequest
   return decoded.resourceSpans.flatMap(({ resource, scopeSpans }) =>
-    scopeSpans.flatMap(({ scope, spans }) => spans.map(span => readSpan(span, readAttributes(resource.attributes), scope)))
+    scopeSpans.flatMap(({ scope, spans }) =>
+      spans.map(span => readSpan(span, readAttributes(resource.attributes), scope))
+    )
   )
 }
 
