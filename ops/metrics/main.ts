@@ -4,7 +4,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { renderDashboard } from './dashboard.ts'
-import { replaceSeriesTable } from './guide-table.ts'
+import { replaceTables } from './guide-tables.ts'
 import { renderRules, renderRuleTests, renderScrapeConfig } from './prometheus-files.ts'
 
 const ops = join(import.meta.dirname, '..')
@@ -17,7 +17,7 @@ export function renderFiles(): Array<{ path: string; text: string }> {
     { path: `prometheus/${RULES_FILE}`, text: renderRules() },
     { path: 'prometheus/gateway.rules.test.yml', text: renderRuleTests(RULES_FILE) },
     { path: 'grafana/llm-gateway.json', text: `${JSON.stringify(renderDashboard(), null, 2)}\n` },
-    { path: 'guides/metrics.md', text: replaceSeriesTable(readFileSync(join(ops, 'guides', 'metrics.md'), 'utf8')) }
+    { path: 'guides/metrics.md', text: replaceTables(readFileSync(join(ops, 'guides', 'metrics.md'), 'utf8')) }
   ]
 }
 
