@@ -20,5 +20,5 @@ t.test('OpenMetrics is chosen where it is wanted at least as much as plain text'
       'openmetrics'
     ]
   ]
-  for (const [accept, format] of cases) t.equal(chooseMetricsFormat(accept), format, accept)
+  for (const [accept, format] of cases) t.equal(chooseMetricsFormat(accept), format, String(accept))
 })
