@@ -62,7 +62,8 @@ export function createAttributeFilter(capture: CaptureSwitches): AttributeFilter
   }
 
   function writeText(text: string, isCut = false): string {
-    // A text that is long beyond every secret is shortened first, because redaction looks at all of it.
+    if (text.length <= charactersMax) return cut(redactor?.redactText(text) ?? text, isCut)
+    // Shortened first, because redaction looks at all of it.
     const bounded = captureValue(text, charactersMax)
     const kept = String(bounded.value)
     return cut(redactor?.redactText(kept) ?? kept, isCut || bounded.isCut)
