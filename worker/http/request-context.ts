@@ -5,7 +5,7 @@ import type { Logger } from '../../shared/logging.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { Observation } from '../observation/observation.ts'
 import { ObservedRequest, type RequestOutcome, refusedOutcome } from '../observation/observed-request.ts'
-import type { Caller, Protocol } from '../observation/observer.ts'
+import type { Caller, Protocol, RemoteParent } from '../observation/observer.ts'
 import { CancelSource } from '../performance/cancel-source.ts'
 import type { ApiMode } from '../protocols/face.ts'
 import type { UpstreamAuthorization } from '../providers/types.ts'
@@ -14,7 +14,7 @@ import type { FlatHeaders } from './cors.ts'
 import type { Family, QueryValues } from './families.ts'
 import { type Fingerprint, findCallerKey } from './fingerprint.ts'
 import type { RouteTraits } from './route-traits.ts'
-import { readClientRequestId, readSpanId, readTraceId } from './trace-context.ts'
+import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -135,12 +135,16 @@ export class RequestContext extends ObservedRequest {
   }
 
   get traceId(): string {
-    this.#traceId ??= readTraceId(this.incoming.headers, this.requestId)
+    this.#traceId ??= readTraceId(this.incoming.headers, this)
     return this.#traceId
   }
 
   get spanId(): string | undefined {
     return readSpanId(this.incoming.headers)
+  }
+
+  get remoteParent(): RemoteParent | undefined {
+    return readRemoteParent(this.incoming.headers)
   }
 
   get method(): string {
@@ -194,9 +198,9 @@ export class RequestContext extends ObservedRequest {
     clearTimeout(this.#deadline)
   }
 
-  /** A call to the provider finally failed, with this error type of the operations contract, section 7.3. */
-  upstreamFailed(errorType: string): void {
+  override upstreamFailed(errorType: string): void {
     this.#upstreamErrorType = errorType
+    super.upstreamFailed(errorType)
   }
 
   /** Headers of every response, whichever stage writes it: ids, cross-origin rules, and while draining the end of the connection. */
@@ -215,11 +219,11 @@ export class RequestContext extends ObservedRequest {
   failed(error: GatewayError): void {
     this.#failure = error
     if (REFUSALS.has(error.code) && typeof error.cause === 'string') {
-      const fields = { event: 'request_refused', request_id: this.requestId, code: error.code, reason_id: error.cause }
+      const fields = { event: 'request_refused', ...this.logIds, code: error.code, reason_id: error.cause }
       this.#environment.log.debug(fields, 'The route of a request does not admit it')
     }
     if (error.code !== 'internal_error') return
-    const fields = { err: error.cause ?? error, request_id: this.requestId, event: 'unhandled_fault' }
+    const fields = { err: error.cause ?? error, ...this.logIds, event: 'unhandled_fault' }
     this.#environment.log.error(fields, 'A request failed because of a fault in the gateway')
   }
 

@@ -4,10 +4,10 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Socket } from 'node:net'
 import type { Observation } from '../observation/observation.ts'
 import { ObservedRequest, type RequestOutcome, refusedOutcome } from '../observation/observed-request.ts'
-import type { Caller } from '../observation/observer.ts'
+import type { Caller, RemoteParent } from '../observation/observer.ts'
 import { classifyCaller } from './caller.ts'
 import { findContext, withoutQuery } from './request-context.ts'
-import { readClientRequestId, readSpanId, readTraceId } from './trace-context.ts'
+import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
 
 export interface UnservedRequests {
   /**
@@ -44,12 +44,13 @@ export function createUnservedRequests(observation: Observation | undefined): Un
 }
 
 class UnservedRequest extends ObservedRequest {
-  readonly traceId: string
   readonly spanId: string | undefined
+  readonly remoteParent: RemoteParent | undefined
   readonly method: string
   readonly route = 'unmatched'
   readonly path: string
   readonly protocol = 'system'
+  readonly isStreaming = false
   readonly apiKeyHash = undefined
   readonly clientIpHash = undefined
   readonly clientRequestId: string | undefined
@@ -61,15 +62,18 @@ class UnservedRequest extends ObservedRequest {
     { incoming, outcome }: { incoming: IncomingMessage | undefined; outcome: RequestOutcome }
   ) {
     super(observation)
-    const headers = incoming?.headers ?? {}
-    this.#headers = headers
-    this.clientRequestId = readClientRequestId(headers)
-    this.traceId = readTraceId(headers, this.requestId)
-    this.spanId = readSpanId(headers)
+    this.#headers = incoming?.headers ?? {}
+    this.clientRequestId = readClientRequestId(this.#headers)
+    this.spanId = readSpanId(this.#headers)
+    this.remoteParent = readRemoteParent(this.#headers)
     this.method = incoming?.method ?? 'OTHER'
     this.path = withoutQuery(incoming?.url ?? '')
     this.#outcome = outcome
     this.opened()
+  }
+
+  get traceId(): string {
+    return readTraceId(this.#headers, this)
   }
 
   get caller(): Caller {

@@ -16,8 +16,7 @@ export function createAccessLog({ log, metricsPath }: { log: Logger; metricsPath
       log.info(
         {
           event: 'http_access',
-          request_id: request.requestId,
-          trace_id: request.traceId,
+          ...request.logIds,
           method: request.method,
           route,
           path: request.path,

@@ -15,7 +15,7 @@ import type {
 } from './observer.ts'
 
 /** All observers of a worker as one. No method throws. */
-export interface Observation extends Required<Omit<RequestObserver, 'name' | 'descriptionOptions'>> {
+export interface Observation extends Required<Omit<RequestObserver, 'name' | 'close' | 'descriptionOptions'>> {
   /** What the observers together want of a description; undefined when none has `described`. */
   readonly descriptionOptions: DescriptionOptions | undefined
   /** Whether an observer has `events`. */
@@ -73,6 +73,10 @@ class ObserverList implements Observation {
     this.#notify(request, observer => observer.upstreamCall?.(request, report))
   }
 
+  upstreamFailed(request: RequestView, errorType: string): void {
+    this.#notify(request, observer => observer.upstreamFailed?.(request, errorType))
+  }
+
   firstByte(request: RequestView, afterMs: number): void {
     this.#notify(request, observer => observer.firstByte?.(request, afterMs))
   }
@@ -102,7 +106,7 @@ class ObserverList implements Observation {
       try {
         call(observer)
       } catch (thrown) {
-        const fields = { event: 'observer_failed', observer: observer.name, request_id: request.requestId, err: thrown }
+        const fields = { event: 'observer_failed', observer: observer.name, ...request.logIds, err: thrown }
         this.#log.warn(fields, 'An observer of requests failed')
       }
     }

@@ -12,10 +12,13 @@ import type {
   DescriptionOptions,
   FailureFacts,
   Lifecycle,
+  LogIds,
   PlannedFacts,
   Protocol,
+  RemoteParent,
   RequestFacts,
-  RequestView
+  RequestView,
+  TraceContext
 } from './observer.ts'
 
 export interface RequestOutcome {
@@ -41,14 +44,17 @@ export abstract class ObservedRequest implements RequestView {
   readonly startedAtMs: number = performance.now()
   abstract readonly traceId: string
   abstract readonly spanId: string | undefined
+  abstract readonly remoteParent: RemoteParent | undefined
   abstract readonly method: string
   abstract readonly route: string
   abstract readonly path: string
   abstract readonly protocol: Protocol
+  abstract readonly isStreaming: boolean
   abstract readonly apiKeyHash: string | undefined
   abstract readonly clientIpHash: string | undefined
   abstract readonly caller: Caller
   abstract readonly clientRequestId: string | undefined
+  traceContext: TraceContext | undefined
 
   /** Undefined where nothing observes, and after `closed`. */
   #observation: Observation | undefined
@@ -75,6 +81,18 @@ export abstract class ObservedRequest implements RequestView {
 
   get startedAtEpochMs(): number {
     return Math.round(performance.timeOrigin + this.startedAtMs)
+  }
+
+  get logIds(): LogIds {
+    const { requestId: request_id, traceId: trace_id, spanId: span_id, traceContext: own } = this
+    if (own === undefined) return { request_id, trace_id, span_id }
+    return {
+      request_id,
+      trace_id,
+      span_id: span_id ?? own.spanId,
+      otel_trace_id: own.traceId,
+      otel_span_id: own.spanId
+    }
   }
 
   /** The facts that are known so far; never changed in place. */
@@ -131,6 +149,11 @@ export abstract class ObservedRequest implements RequestView {
     if (this.#runningUpstreamCalls === 0 && this.#pendingEnd !== undefined) this.#emitClosed(this.#pendingEnd)
   }
 
+  /** A call to the provider finally failed, with this error type of the operations contract, section 7.3. */
+  upstreamFailed(errorType: string): void {
+    this.#observation?.upstreamFailed(this, errorType)
+  }
+
   /** The first byte of the response was handed to the connection; later calls do nothing. */
   firstByte(): void {
     if (this.#hasFirstByte) return
@@ -169,7 +192,7 @@ export abstract class ObservedRequest implements RequestView {
     if (this.#observation === undefined) return
     const durationMs = performance.now() - this.startedAtMs
     const { status, lifecycle, errorType } = this.outcome()
-    const end = { status, lifecycle, errorType, failure: this.failure, durationMs, bytesSent }
+    const end = { status, lifecycle, isComplete, errorType, failure: this.failure, durationMs, bytesSent }
     if (isComplete && this.#runningUpstreamCalls > 0) this.#pendingEnd = end
     else this.#emitClosed(end)
   }

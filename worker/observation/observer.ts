@@ -18,6 +18,39 @@ export type Lifecycle =
   | 'request_aborted'
   | 'streaming_aborted'
 
+/** The ids of a request in its log lines (operations contract, sections 11.6 and 12). */
+export interface LogIds {
+  readonly request_id: string
+  readonly trace_id: string
+  /** The client's `x-span-id`, else that of `traceContext`. */
+  readonly span_id: string | undefined
+  /** Those of `traceContext`, whatever ids the client gave. */
+  readonly otel_trace_id?: string
+  readonly otel_span_id?: string
+}
+
+/** The W3C trace context of a request's own span (operations contract, section 11.6). */
+export interface TraceContext {
+  /** 32 hexadecimal digits. */
+  readonly traceId: string
+  /** 16 hexadecimal digits. */
+  readonly spanId: string
+  /** Decided when the request begins; the span of a failed request is exported even when this is false. */
+  readonly isSampled: boolean
+  /** What the native upstream receives: the span of the call to the provider as the parent. */
+  readonly traceparent: string
+  /** Of the client, next to its valid `traceparent`. */
+  readonly tracestate: string | undefined
+}
+
+/** The span of the client that a request belongs to, from a valid W3C `traceparent`. */
+export interface RemoteParent {
+  readonly traceId: string
+  readonly spanId: string
+  readonly isSampled: boolean
+  readonly tracestate: string | undefined
+}
+
 export type CallerCategory = 'ui' | 'sdk' | 'agent' | 'browser' | 'http_client' | 'unknown'
 
 /** What sent a request (operations contract, section 11.5), as it stands in `annotations.caller` of records and spans: without nulls. */
@@ -40,10 +73,12 @@ export interface Caller {
 export interface RequestView {
   /** Fresh for every request; the response carries it as `x-request-id`. */
   readonly requestId: string
-  /** The client's `x-trace-id`, else the trace id of its `traceparent`, else the request id. */
+  /** The client's `x-trace-id`, else that of `traceContext`, else the trace id of its `traceparent`, else the request id. */
   readonly traceId: string
   /** The client's `x-span-id`. */
   readonly spanId: string | undefined
+  /** Computed at each read. */
+  readonly remoteParent: RemoteParent | undefined
   /** As the client wrote it; `OTHER` where the head could not be read. */
   readonly method: string
   /** Template of the route, such as `/v1/models/{model}`, or `unmatched`. */
@@ -59,10 +94,16 @@ export interface RequestView {
   readonly caller: Caller
   /** The client's own `x-request-id`, when its form is safe for a record. */
   readonly clientRequestId: string | undefined
+  /** The response is a stream and its head has been sent. */
+  readonly isStreaming: boolean
   /** Milliseconds of the monotonic clock, counted from `performance.timeOrigin`. */
   readonly startedAtMs: number
   /** Milliseconds since the epoch. */
   readonly startedAtEpochMs: number
+  /** Set by the tracing observer in `opened`; undefined without tracing. */
+  traceContext?: TraceContext | undefined
+  /** Computed at each read. */
+  readonly logIds: LogIds
 }
 
 /** What was decided before the provider is called. */
@@ -96,6 +137,8 @@ export interface ClosedFacts {
   /** The status that was sent, or 499 when the client disconnected or the drain deadline came first. */
   readonly status: number
   readonly lifecycle: Lifecycle
+  /** False when the connection was closed before the last byte of the response: the client disconnected. */
+  readonly isComplete: boolean
   /**
    * For an upstream failure one of the words of the operations contract, section 7.3; `stream_cancelled` or `request_cancelled`
    * (section 3.6); else `http_<status>` from 400 on. Undefined for a success.
@@ -110,7 +153,7 @@ export interface ClosedFacts {
   readonly facts: RequestFacts
 }
 
-/** Why the gateway key of a request was refused. */
+/** Why the key of a request was refused. */
 export type AuthenticationFailure = 'missing' | 'wrong'
 
 export type AnomalyDetails = Readonly<Record<string, string | number>>
@@ -131,7 +174,7 @@ export interface RequestObserver {
   follows?(request: RequestView): boolean
   /** The head was read, or could not be read. */
   opened?(request: RequestView): void
-  /** The request has no valid gateway key and is answered with 401 (decision 41). */
+  /** The request has no valid gateway key and gets 401 (decision 41), or no valid admin key and gets 403. */
   authenticationFailed?(request: RequestView, reason: AuthenticationFailure): void
   /**
    * The body of a chat, an embeddings request or a token count was read and translated; `planned` follows. The description may hold more
@@ -142,6 +185,8 @@ export interface RequestObserver {
   planned?(request: RequestView, facts: PlannedFacts): void
   /** One exchange with the provider has ended, well or not: one call for each attempt. */
   upstreamCall?(request: RequestView, report: UpstreamCallReport): void
+  /** A call to the provider finally failed, after its last attempt; `errorType` is one of the words of `ClosedFacts`. */
+  upstreamFailed?(request: RequestView, errorType: string): void
   /** The first byte of the response was handed to the connection, `afterMs` after the start. */
   firstByte?(request: RequestView, afterMs: number): void
   /** The first text, reasoning, refusal or tool call of a stream was handed to the connection, `afterMs` after the start. */
@@ -158,4 +203,6 @@ export interface RequestObserver {
   anomaly?(request: RequestView, name: string, details: AnomalyDetails | undefined): void
   /** The response is complete or its connection is closed. */
   closed?(request: RequestView, facts: ClosedFacts): void
+  /** The worker closes and no request is open any more: hand over what is kept. Ends within five seconds and never rejects. */
+  close?(): Promise<void>
 }

@@ -31,6 +31,8 @@ export interface UpstreamCallReport {
 /** What an executor needs of the request that it works for. */
 export interface CallContext {
   requestId: string
+  /** The ids of the request for log lines; without it `requestId` is the only one. */
+  readLogIds?: () => object
   /** Aborted at a client disconnect, at the drain deadline and at the request's own deadline. The reason is a `GatewayError`. */
   signal: CancelSignal
   /** Headers for every call of this request, names and values in turn, in the provider's spelling; already filtered. */

@@ -123,6 +123,7 @@ export function endedRequest(options: EndedOptions = {}): EndedRequest {
     closed: {
       status: 200,
       lifecycle: isStream ? 'streaming_completed' : 'request_completed',
+      isComplete: true,
       errorType: undefined,
       failure: undefined,
       durationMs: 12.34567,
