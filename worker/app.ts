@@ -6,6 +6,7 @@ import type { ProfileCredentials, ProfileSet } from '../shared/profile.ts'
 import type { Settings } from '../shared/settings.ts'
 import { createRouteTable } from './bridge/route-table.ts'
 import type { ControlChannel } from './control/control-channel.ts'
+import type { WorkerMetrics } from './control/metrics-channel.ts'
 import { createCatalogReader } from './execution/catalog.ts'
 import { createReadinessReader } from './execution/readiness.ts'
 import { createApplication } from './http/application.ts'
@@ -33,6 +34,8 @@ export interface WorkerAppOptions {
   control: ControlChannel
   log: Logger
   version: string
+  /** Where the parts of the worker count; undefined while metrics are off. */
+  metrics?: WorkerMetrics | undefined
 }
 
 export interface WorkerApp {
@@ -48,7 +51,7 @@ export interface WorkerApp {
   whenIdle(): Promise<void>
   /** Aborts the upstream calls of running requests: each ends with a 503 or with the stream error of its family. */
   cancelActive(): void
-  /** Closes the server, then the translator and the executors. */
+  /** Closes the server, then the observers, the translator and the executors. */
   close(): Promise<void>
 }
 
@@ -68,13 +71,18 @@ export async function createWorkerApp(
   options: WorkerAppOptions,
   parts: WorkerAppParts = { faces: providerFaces, kinds: providerKinds }
 ): Promise<WorkerApp> {
+  const { metrics, settings } = options
   const observers = [...(await createObservers(options)), ...(parts.observers ?? [])]
   const runtime = createRuntime(options, parts, createObservation(observers, options.log))
   const { drainGate } = runtime
   const optionalRoutes = await loadOptionalRoutes(options.settings)
+  const metricsRoute = metrics === undefined ? undefined : await import('./routes/metrics.ts')
   const application = await createApplication(runtime, app => {
     registerRoutes(app, runtime)
     for (const register of optionalRoutes) register(app, runtime)
+    // A listener of their own keeps scrapes off this port.
+    if (metrics === undefined || settings.metricsPort !== undefined) return
+    metricsRoute?.registerMetricsRoute(app, { metrics, path: settings.metricsPath })
   })
   return {
     listen: application.listen,
@@ -87,8 +95,11 @@ export async function createWorkerApp(
     cancelActive: drainGate.cancelActive,
     async close() {
       await application.close()
+      // Together, because each may take its time and the whole close must end within five seconds.
+      const observersClosed = Promise.all(observers.map(observer => observer.close?.()))
       await runtime.translator.close()
       await closeExecutors(runtime.executors)
+      await observersClosed
     }
   }
 }

@@ -327,10 +327,13 @@ function tracingRows(add: SectionRows) {
       'Longest captured text, in characters.'
     ),
     GATEWAY_OBSERVABILITY_REDACTION_ENABLED: add.withDefault(kind.boolean, 'true', 'Mask secrets in captured text.'),
-    OTEL_EXPORTER_OTLP_PROTOCOL: add.optional(kind.name, 'As OpenTelemetry defines it.'),
+    OTEL_EXPORTER_OTLP_PROTOCOL: add.optional(
+      kind.oneOf(['grpc', 'http/protobuf']),
+      'As OpenTelemetry defines it; `grpc` when unset.'
+    ),
     OTEL_EXPORTER_OTLP_HEADERS: add.optional(kind.secret, 'As OpenTelemetry defines it.', { secret: true }),
     OTEL_EXPORTER_OTLP_TIMEOUT: add.optional(kind.integer({ above: 0 }), 'As OpenTelemetry defines it.'),
-    OTEL_EXPORTER_OTLP_COMPRESSION: add.optional(kind.name, 'As OpenTelemetry defines it.'),
+    OTEL_EXPORTER_OTLP_COMPRESSION: add.optional(kind.oneOf(['gzip', 'none']), 'As OpenTelemetry defines it.'),
     OTEL_EXPORTER_OTLP_CERTIFICATE: add.optional(kind.path, 'As OpenTelemetry defines it.')
   }
 }

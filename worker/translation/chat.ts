@@ -8,9 +8,9 @@ import { settleConversation } from '../bridge/settle-conversation.ts'
 import { assertBounded, GatewayError, type JsonObject } from '../normalized/index.ts'
 import type { ChatClientFace } from '../protocols/face.ts'
 import { clientFaces, findProviderFace } from '../protocols/registry.ts'
-import type { ChatCall } from '../providers/types.ts'
+import { describeChat } from './describe-call.ts'
 import { readJsonObject } from './json-body.ts'
-import type { ChatAnswerJob, ChatJob, TaskEnvironment, WrittenAnswer } from './types.ts'
+import type { ChatAnswerJob, ChatJob, TaskEnvironment, TranslatedChat, WrittenAnswer } from './types.ts'
 
 /** The operator's configuration as plain data that may cross a thread boundary. */
 export interface TranslationSettings {
@@ -23,7 +23,7 @@ export interface TranslationSettings {
  * Reads a chat body of a client protocol, resolves its route and writes it on the provider's wire.
  * Raises `GatewayError` with the path of the invalid field, before anything is sent to the provider.
  */
-export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment): ChatCall {
+export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment): TranslatedChat {
   const client = clientFaces[job.protocol]
   const body = readJsonObject(job.bytes)
   const request = client.readRequest(body, job.context)
@@ -44,8 +44,9 @@ export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment
   const { attachments, headers, path, reading } = written
   const relay = face.relay?.protocol === job.protocol ? face.relay : undefined
   const bytes = relay?.reuseBody(job.bytes, body, written.body) ?? writeJsonBody(written.body)
-  const call: ChatCall = { request, plan, path, headers, body: bytes, attachments, reading }
+  const call: TranslatedChat = { request, plan, path, headers, body: bytes, attachments, reading }
   if (relay?.acceptsResponse(request, reading) === true) call.acceptsProviderBytes = true
+  if (job.description !== undefined) call.description = describeChat(request, job.protocol, job.description)
   return call
 }
 
