@@ -13,6 +13,7 @@ const rooms = [
   'translation',
   'observation',
   'http',
+  'docs',
   'execution',
   'routes'
 ]

@@ -70,6 +70,8 @@ export interface Fleet {
   broadcast(message: SupervisorMessageContent): void
   /** A worker that is ready, in turn; undefined when none is. */
   nextReadyOwner(): number | undefined
+  /** All workers that are ready. */
+  readyOwners(): number[]
   /** Admitted requests, as last reported by the workers. */
   activeRequests(): number
   /** From here on no worker is respawned. */
@@ -246,6 +248,7 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
       turn += 1
       return candidates[turn % candidates.length]?.owner
     },
+    readyOwners: () => ready().map(({ owner }) => owner),
     activeRequests: () => running().reduce((sum, member) => sum + member.activeRequests, 0),
     drain() {
       mode = 'draining'

@@ -6,6 +6,7 @@ import type { ProfileCredentials, ProfileSet } from '../shared/profile.ts'
 import type { Settings } from '../shared/settings.ts'
 import { createRouteTable } from './bridge/route-table.ts'
 import type { ControlChannel } from './control/control-channel.ts'
+import type { WorkerMetrics } from './control/metrics-channel.ts'
 import { createCatalogReader } from './execution/catalog.ts'
 import { createReadinessReader } from './execution/readiness.ts'
 import { createApplication } from './http/application.ts'
@@ -32,6 +33,8 @@ export interface WorkerAppOptions {
   control: ControlChannel
   log: Logger
   version: string
+  /** Where the parts of the worker count; undefined while metrics are off. */
+  metrics?: WorkerMetrics | undefined
 }
 
 export interface WorkerApp {
@@ -47,7 +50,7 @@ export interface WorkerApp {
   whenIdle(): Promise<void>
   /** Aborts the upstream calls of running requests: each ends with a 503 or with the stream error of its family. */
   cancelActive(): void
-  /** Closes the server, then the translator and the executors. */
+  /** Closes the server, then the observers, the translator and the executors. */
   close(): Promise<void>
 }
 
@@ -82,8 +85,11 @@ export async function createWorkerApp(
     cancelActive: drainGate.cancelActive,
     async close() {
       await application.close()
+      // Together, because each may take its time and the whole close must end within five seconds.
+      const observersClosed = Promise.all(observers.map(observer => observer.close?.()))
       await runtime.translator.close()
       await closeExecutors(runtime.executors)
+      await observersClosed
     }
   }
 }
@@ -119,6 +125,7 @@ function createRuntime(
     profiles,
     revisions,
     workerId: options.workerId,
+    metrics: options.metrics,
     version,
     log,
     control,

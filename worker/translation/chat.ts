@@ -5,9 +5,9 @@ import { writeJsonBody } from '../../shared/json.ts'
 import { type ChatConfiguration, planChat } from '../bridge/plan-chat.ts'
 import { assertBounded } from '../normalized/index.ts'
 import { clientFaces } from '../protocols/registry.ts'
-import type { ChatCall } from '../providers/types.ts'
+import { describeChat } from './describe-call.ts'
 import { readJsonObject } from './json-body.ts'
-import type { ChatAnswerJob, ChatJob, TaskEnvironment, WrittenAnswer } from './types.ts'
+import type { ChatAnswerJob, ChatJob, TaskEnvironment, TranslatedChat, WrittenAnswer } from './types.ts'
 
 /** The operator's configuration as plain data that may cross a thread boundary. */
 export type TranslationSettings = ChatConfiguration
@@ -16,7 +16,7 @@ export type TranslationSettings = ChatConfiguration
  * Reads a chat body of a client protocol, resolves its route and writes it on the provider's wire.
  * Raises `GatewayError` with the path of the invalid field, before anything is sent to the provider.
  */
-export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment): ChatCall {
+export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment): TranslatedChat {
   const { protocol, apiMode } = job
   const body = readJsonObject(job.bytes)
   const request = clientFaces[protocol].readRequest(body, job.context)
@@ -25,8 +25,9 @@ export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment
   const { attachments, headers, path, reading } = written
   const relay = face.relay?.protocol === protocol ? face.relay : undefined
   const bytes = relay?.reuseBody(job.bytes, body, written.body) ?? writeJsonBody(written.body)
-  const call: ChatCall = { request, plan, path, headers, body: bytes, attachments, reading }
+  const call: TranslatedChat = { request, plan, path, headers, body: bytes, attachments, reading }
   if (relay?.acceptsResponse(request, reading) === true) call.acceptsProviderBytes = true
+  if (job.description !== undefined) call.description = describeChat(request, protocol, job.description)
   return call
 }
 

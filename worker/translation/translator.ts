@@ -5,7 +5,6 @@ import { type CancelSignal, CancelSource } from '../performance/cancel-source.ts
 import { createTurnBudget } from '../performance/turn-budget.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
 import type { LargeAnswers } from '../providers/http/large-answers.ts'
-import type { ChatCall } from '../providers/types.ts'
 import type { TranslationSettings } from './chat.ts'
 import type { DebugJob } from './debug.ts'
 import { type Job, type Result, runTask, type TaskName } from './tasks.ts'
@@ -23,6 +22,7 @@ import type {
   TokenCountJob,
   TokenDecodingJob,
   TokenEstimateJob,
+  TranslatedChat,
   TranslatedEmbeddings,
   TranslatedTokenCount,
   WrittenAnswer
@@ -33,7 +33,7 @@ import { weighJson } from './weight.ts'
 export interface Translator extends LargeAnswers {
   /** Whether writing so many characters would keep the event loop busy for too long. */
   isLarge(characters: number): boolean
-  translateChat(job: ChatJob, signal: CancelSignal): Promise<ChatCall>
+  translateChat(job: ChatJob, signal: CancelSignal): Promise<TranslatedChat>
   /** Writes a response of so many characters that this must not happen on the event loop: `isLarge` tells. */
   writeChatAnswer(job: ChatAnswerJob, characters: number, signal: CancelSignal): Promise<WrittenAnswer>
   translateTokenCount(job: TokenCountJob, signal: CancelSignal): Promise<TranslatedTokenCount>

@@ -7,6 +7,7 @@ import type { ProviderFace, ResponseHead, ResponseReader } from '../../protocols
 import { findProviderFace, type ProviderFaces } from '../../protocols/registry.ts'
 import type { CallContext, ChatCall } from '../types.ts'
 import type { ProviderCall, ProviderClient } from './client.ts'
+import { logIds } from './failure-report.ts'
 import type { ExecutorHooks } from './hooks.ts'
 import type { Anomaly, LargeAnswers } from './large-answers.ts'
 
@@ -54,7 +55,7 @@ export function describeChatCall(
 ): ProviderCall {
   const fallback = dependencies.hooks.bodyFallback
   const body = fallback === undefined ? written : fallback.prepare(written)
-  logPayload(dependencies, body, context)
+  logPayload(dependencies, 'upstream_chat_completion_request', body, context)
   return { operation: 'chat', method: 'POST', path, headers, body, fallback }
 }
 
@@ -81,7 +82,7 @@ export function openChatReader(
 /** Reports an anomaly in a usable response: to its request, and with one line in the log. */
 export function reportAnomaly({ log }: ChatDependencies, context: CallContext, { anomaly, details }: Anomaly): void {
   log.warn(
-    { event: 'upstream_anomaly', request_id: context.requestId, anomaly, ...details },
+    { event: 'upstream_anomaly', ...logIds(context), anomaly, ...details },
     'A response of the upstream has an anomaly'
   )
   context.onAnomaly?.(anomaly, details)
@@ -102,13 +103,16 @@ export function openStopFilter(stops: readonly string[]): StopSequenceFilter | u
 /** Enough of a body to see what was sent, and little enough to keep a debug log small. */
 const LOGGED_BYTES_MAX = 64 * 1024
 
-function logPayload({ log, logsPayloads }: ChatDependencies, body: Uint8Array, context: CallContext): void {
+/** Logs what is sent to a provider, in DEBUG. In PROD the line has no payload (operations contract, section 12). */
+export function logPayload(
+  { log, logsPayloads }: Pick<ChatDependencies, 'log' | 'logsPayloads'>,
+  event: 'upstream_chat_completion_request' | 'upstream_embeddings_request',
+  body: Uint8Array,
+  context: CallContext
+): void {
   if (!log.isLevelEnabled('debug')) return
   const payload = logsPayloads
     ? Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, LOGGED_BYTES_MAX)).toString('utf8')
     : '(payload omitted in PROD)'
-  log.debug(
-    { event: 'upstream_chat_completion_request', request_id: context.requestId, payload },
-    'Upstream chat request'
-  )
+  log.debug({ event, ...logIds(context), payload }, 'Upstream request body')
 }
