@@ -9,6 +9,7 @@ const rooms = [
   'bridge',
   'providers',
   'control',
+  'debug',
   'translation',
   'observation',
   'http',

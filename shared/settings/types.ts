@@ -236,5 +236,6 @@ export const secretMap: SettingType<Readonly<Record<string, Secret>>> = settingT
 /** A URL path. Surrounding blanks and trailing slashes are removed, a missing leading slash is added. */
 export const urlPath: SettingType<string> = settingType('url path', text => {
   const bare = text.trim().replace(/^\/+/, '').replace(/\/+$/, '')
-  return bare === '' ? new Expected('a URL path') : `/${bare}`
+  // Other characters have a meaning in the patterns of routes or in URLs.
+  return /^[\w.~-]+(?:\/[\w.~-]+)*$/.test(bare) ? `/${bare}` : new Expected('a URL path')
 })

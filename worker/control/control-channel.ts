@@ -106,7 +106,7 @@ export function createControlChannel(
   }
 ): RemoteControlChannel {
   const limits = slotLimitsFrom(options.settings, options.profiles)
-  const asker = createWorkerAsker(send)
+  const asker = createWorkerAsker<'slot-acquire' | 'catalog-refresh'>(send)
   const publishedListeners: Array<(snapshot: CatalogSnapshot) => void> = []
   const wantedListeners: Array<() => void> = []
   let { catalog: snapshot, isHostStarted } = options

@@ -1,9 +1,9 @@
 // Checks the admin key of the admin and debugging routes (operations contract, section 4.2). The gateway key is neither needed nor
 // accepted there.
 import type { FastifyRequest } from 'fastify'
+import { createApiKeys, findAdminKey } from '../../shared/api-key.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { GatewayError } from '../normalized/index.ts'
-import { createApiKeys, findAdminKey } from './api-key.ts'
 import type { AuthenticationFailures } from './authentication-failures.ts'
 
 /**

@@ -1,6 +1,7 @@
 // Checks the gateway key of a request, and decides with which credential the upstream is called (operations contract, sections 4.1
 // and 4.4; decision 22).
 import type { FastifyRequest } from 'fastify'
+import { createApiKeys, findApiKey, readBearer } from '../../shared/api-key.ts'
 import type { Logger } from '../../shared/logging.ts'
 import type { ProfileSet } from '../../shared/profile.ts'
 import { isAuthRequired, type Settings } from '../../shared/settings.ts'
@@ -8,7 +9,6 @@ import { GatewayError } from '../normalized/index.ts'
 import { isPassToken, readPassToken } from '../providers/pass-token.ts'
 import type { UpstreamAuthorization } from '../providers/types.ts'
 import { createAdminKeyCheck } from './admin-key.ts'
-import { createApiKeys, findApiKey, readBearer } from './api-key.ts'
 import { createAuthenticationFailures } from './authentication-failures.ts'
 import type { QueryValues } from './families.ts'
 import type { Fingerprint } from './fingerprint.ts'
@@ -50,7 +50,7 @@ export function createCredentialCheck(dependencies: {
     try {
       return readPassToken(token)
     } catch (error) {
-      const fields = { event: 'pass_token_rejected', request_id: request.context.requestId }
+      const fields = { event: 'pass_token_rejected', ...request.context.logIds }
       log.warn(fields, 'Failed to pass token to upstream')
       throw error
     }

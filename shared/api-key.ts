@@ -1,8 +1,7 @@
 // The gateway's API keys: where a client may put one, and how it is compared (operations contract, sections 4.1 and 4.2).
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Settings } from '../../shared/settings.ts'
-import type { QueryValues } from './families.ts'
+import type { Settings } from './settings.ts'
 
 /** A key as a client presented it: text in ASCII, else its bytes. */
 export type PresentedKey = string | Buffer
@@ -48,7 +47,7 @@ function digestOf(key: PresentedKey): Buffer {
  */
 export function findApiKey(
   headers: IncomingHttpHeaders,
-  query: QueryValues,
+  query: Readonly<Record<string, string | string[] | undefined>>,
   { isBearerTaken }: { isBearerTaken: boolean }
 ): PresentedKey | undefined {
   const bearer = isBearerTaken ? undefined : readBearer(headers.authorization)
