@@ -71,20 +71,12 @@ export async function createWorkerApp(
   options: WorkerAppOptions,
   parts: WorkerAppParts = { faces: providerFaces, kinds: providerKinds }
 ): Promise<WorkerApp> {
-  const { metrics, settings } = options
-  const counted = metrics && { registry: metrics.registry, profiles: options.profiles, control: options.control }
-  const observers = [...(await createObservers({ ...options, metrics: counted })), ...(parts.observers ?? [])]
-  const probes = metrics && (await startProbes(metrics))
+  const observers = [...(await createObservers(options)), ...(parts.observers ?? [])]
+  const probes = options.metrics && (await startProbes(options.metrics))
   const runtime = createRuntime(options, parts, { observation: createObservation(observers, options.log), probes })
   probes?.watchPool(runtime.translator)
   const { drainGate } = runtime
-  const metricsRoute = metrics === undefined ? undefined : await import('./routes/metrics.ts')
-  const application = await createApplication(runtime, app => {
-    registerRoutes(app, runtime)
-    // A listener of their own keeps scrapes off this port.
-    if (metrics === undefined || settings.metricsPort !== undefined) return
-    metricsRoute?.registerMetricsRoute(app, { metrics, path: settings.metricsPath })
-  })
+  const application = await createApplication(runtime, app => registerRoutes(app, runtime))
   return {
     listen: application.listen,
     startDraining: drainGate.startDraining,
@@ -145,6 +137,7 @@ function createRuntime(
     profiles,
     revisions,
     workerId: options.workerId,
+    metrics: options.metrics,
     version,
     log,
     control,

@@ -178,6 +178,12 @@ export const metricDefinitions = Object.freeze({
     'max'
   ),
 
+  // Traces.
+  gateway_trace_spans_total: counter('Total number of spans that the trace collector took.'),
+  gateway_trace_spans_dropped_total: counter(
+    'Total number of spans that were dropped or that the collector did not take.'
+  ),
+
   // The metrics themselves.
   gateway_metrics_overflow_total: counter('Total number of samples beyond the limit of label sets.'),
   gateway_metrics_late_workers: gauge('Workers that did not deliver their samples in time for this scrape.', 'sum')

@@ -191,14 +191,15 @@ function runtimeLogRows(add: SectionRows) {
       'Mask keys, tokens and passwords in log lines.'
     ),
     GATEWAY_ACCESS_LOG: add.withDefault(kind.boolean, 'false', 'Write one line per finished request.'),
-    GATEWAY_LOGS_IP_ALLOWLIST: add.withDefault(kind.textList, '[]', 'Addresses that may read the log routes.', {
-      pending: true
-    }),
-    GATEWAY_LOGS_TRUSTED_PROXIES: add.withDefault(
-      kind.textList,
+    GATEWAY_LOGS_IP_ALLOWLIST: add.withDefault(
+      kind.addressList,
       '[]',
-      'Proxies whose forwarded client address the log routes trust.',
-      { pending: true }
+      'Addresses and ranges that may read the log routes; an empty list allows all.'
+    ),
+    GATEWAY_LOGS_TRUSTED_PROXIES: add.withDefault(
+      kind.addressList,
+      '[]',
+      'Addresses and ranges of proxies whose `x-forwarded-for` the log routes trust.'
     )
   }
 }

@@ -30,10 +30,10 @@ export function createCallContext(
     traceContext
   })
   if (droppedCount > 0) {
-    const fields = { event: 'headers_dropped', request_id: requestId, count: droppedCount }
+    const fields = { event: 'headers_dropped', ...context.logIds, count: droppedCount }
     log.debug(fields, 'Not all headers of the request were forwarded')
   }
-  const call = { requestId, signal, headers, wantsFileBytes }
+  const call = { requestId, signal, headers, wantsFileBytes, readLogIds: () => context.logIds }
   if (!context.isObserved) return call
   return {
     ...call,

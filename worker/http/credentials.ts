@@ -50,7 +50,7 @@ export function createCredentialCheck(dependencies: {
     try {
       return readPassToken(token)
     } catch (error) {
-      const fields = { event: 'pass_token_rejected', request_id: request.context.requestId }
+      const fields = { event: 'pass_token_rejected', ...request.context.logIds }
       log.warn(fields, 'Failed to pass token to upstream')
       throw error
     }

@@ -173,6 +173,10 @@ export class RequestContext extends ObservedRequest {
     return readClientRequestId(this.incoming.headers)
   }
 
+  override get failure(): GatewayError | undefined {
+    return this.#failure ?? this.signal.reason
+  }
+
   get isAborted(): boolean {
     return this.signal.aborted
   }
@@ -215,11 +219,11 @@ export class RequestContext extends ObservedRequest {
   failed(error: GatewayError): void {
     this.#failure = error
     if (REFUSALS.has(error.code) && typeof error.cause === 'string') {
-      const fields = { event: 'request_refused', request_id: this.requestId, code: error.code, reason_id: error.cause }
+      const fields = { event: 'request_refused', ...this.logIds, code: error.code, reason_id: error.cause }
       this.#environment.log.debug(fields, 'The route of a request does not admit it')
     }
     if (error.code !== 'internal_error') return
-    const fields = { err: error.cause ?? error, request_id: this.requestId, event: 'unhandled_fault' }
+    const fields = { err: error.cause ?? error, ...this.logIds, event: 'unhandled_fault' }
     this.#environment.log.error(fields, 'A request failed because of a fault in the gateway')
   }
 

@@ -16,11 +16,7 @@ export function createAccessLog({ log, metricsPath }: { log: Logger; metricsPath
       log.info(
         {
           event: 'http_access',
-          request_id: request.requestId,
-          trace_id: request.traceId,
-          span_id: request.spanId ?? request.traceContext?.spanId,
-          otel_trace_id: request.traceContext?.traceId,
-          otel_span_id: request.traceContext?.spanId,
+          ...request.logIds,
           method: request.method,
           route,
           path: request.path,

@@ -106,7 +106,7 @@ class ObserverList implements Observation {
       try {
         call(observer)
       } catch (thrown) {
-        const fields = { event: 'observer_failed', observer: observer.name, request_id: request.requestId, err: thrown }
+        const fields = { event: 'observer_failed', observer: observer.name, ...request.logIds, err: thrown }
         this.#log.warn(fields, 'An observer of requests failed')
       }
     }

@@ -10,7 +10,9 @@ import type {
   Caller,
   ClosedFacts,
   DescriptionOptions,
+  FailureFacts,
   Lifecycle,
+  LogIds,
   PlannedFacts,
   Protocol,
   RemoteParent,
@@ -72,8 +74,25 @@ export abstract class ObservedRequest implements RequestView {
   /** How the request ended; meaningful once its response is over. */
   abstract outcome(): RequestOutcome
 
+  /** The error that ended the request. */
+  get failure(): FailureFacts | undefined {
+    return undefined
+  }
+
   get startedAtEpochMs(): number {
     return Math.round(performance.timeOrigin + this.startedAtMs)
+  }
+
+  get logIds(): LogIds {
+    const { requestId: request_id, traceId: trace_id, spanId: span_id, traceContext: own } = this
+    if (own === undefined) return { request_id, trace_id, span_id }
+    return {
+      request_id,
+      trace_id,
+      span_id: span_id ?? own.spanId,
+      otel_trace_id: own.traceId,
+      otel_span_id: own.spanId
+    }
   }
 
   /** The facts that are known so far; never changed in place. */
@@ -173,7 +192,7 @@ export abstract class ObservedRequest implements RequestView {
     if (this.#observation === undefined) return
     const durationMs = performance.now() - this.startedAtMs
     const { status, lifecycle, errorType } = this.outcome()
-    const end = { status, lifecycle, isComplete, errorType, durationMs, bytesSent }
+    const end = { status, lifecycle, isComplete, errorType, failure: this.failure, durationMs, bytesSent }
     if (isComplete && this.#runningUpstreamCalls > 0) this.#pendingEnd = end
     else this.#emitClosed(end)
   }

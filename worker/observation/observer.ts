@@ -18,6 +18,17 @@ export type Lifecycle =
   | 'request_aborted'
   | 'streaming_aborted'
 
+/** The ids of a request in its log lines (operations contract, sections 11.6 and 12). */
+export interface LogIds {
+  readonly request_id: string
+  readonly trace_id: string
+  /** The client's `x-span-id`, else that of `traceContext`. */
+  readonly span_id: string | undefined
+  /** Those of `traceContext`, whatever ids the client gave. */
+  readonly otel_trace_id?: string
+  readonly otel_span_id?: string
+}
+
 /** The W3C trace context of a request's own span (operations contract, section 11.6). */
 export interface TraceContext {
   /** 32 hexadecimal digits. */
@@ -91,6 +102,8 @@ export interface RequestView {
   readonly startedAtEpochMs: number
   /** Set by the tracing observer in `opened`; undefined without tracing. */
   traceContext?: TraceContext | undefined
+  /** Computed at each read. */
+  readonly logIds: LogIds
 }
 
 /** What was decided before the provider is called. */
@@ -114,6 +127,12 @@ export interface RequestFacts extends Partial<PlannedFacts> {
   readonly outputTokens?: number
 }
 
+/** The error that ended a request, for records and spans that are allowed to hold content: its message may repeat some. */
+export interface FailureFacts {
+  readonly code: string
+  readonly message: string
+}
+
 export interface ClosedFacts {
   /** The status that was sent, or 499 when the client disconnected or the drain deadline came first. */
   readonly status: number
@@ -125,6 +144,8 @@ export interface ClosedFacts {
    * (section 3.6); else `http_<status>` from 400 on. Undefined for a success.
    */
   readonly errorType: string | undefined
+  /** Absent for a success. */
+  readonly failure?: FailureFacts | undefined
   /** From the request's head to the last byte of the response. */
   readonly durationMs: number
   /** Bytes that the connection sent meanwhile, heads included. */

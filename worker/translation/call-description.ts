@@ -46,7 +46,6 @@ export interface ChatDescription extends CommonDescription {
   readonly previousResponseId: string | undefined
   /** The provider's stored conversation that the request continues. */
   readonly threadId: string | undefined
-  readonly user: string | undefined
   readonly messages?: Captured
   readonly tools?: Captured
   readonly extensions?: Captured

@@ -5,8 +5,8 @@ import { type CancelSignal, CancelSource } from '../performance/cancel-source.ts
 import { createTurnBudget } from '../performance/turn-budget.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
 import type { LargeAnswers } from '../providers/http/large-answers.ts'
-import type { ChatCall } from '../providers/types.ts'
 import type { TranslationSettings } from './chat.ts'
+import type { DebugJob } from './debug.ts'
 import { type Job, type Result, runTask, type TaskName } from './tasks.ts'
 import { createThreadPool, type Work } from './thread-pool.ts'
 import { decodeTokens } from './token-decoding.ts'
@@ -22,6 +22,7 @@ import type {
   TokenCountJob,
   TokenDecodingJob,
   TokenEstimateJob,
+  TranslatedChat,
   TranslatedEmbeddings,
   TranslatedTokenCount,
   WrittenAnswer
@@ -32,7 +33,7 @@ import { weighJson } from './weight.ts'
 export interface Translator extends LargeAnswers {
   /** Whether writing so many characters would keep the event loop busy for too long. */
   isLarge(characters: number): boolean
-  translateChat(job: ChatJob, signal: CancelSignal): Promise<ChatCall>
+  translateChat(job: ChatJob, signal: CancelSignal): Promise<TranslatedChat>
   /** Writes a response of so many characters that this must not happen on the event loop: `isLarge` tells. */
   writeChatAnswer(job: ChatAnswerJob, characters: number, signal: CancelSignal): Promise<WrittenAnswer>
   translateTokenCount(job: TokenCountJob, signal: CancelSignal): Promise<TranslatedTokenCount>
@@ -41,6 +42,7 @@ export interface Translator extends LargeAnswers {
   answerEmbeddings(job: EmbeddingsAnswerJob, signal: CancelSignal): Promise<EmbeddingsAnswer>
   /** Tasks that run in a thread or wait for one. */
   readonly poolTasks: number
+  translateDebug(job: DebugJob, signal: CancelSignal): Promise<WrittenAnswer>
   /** Ends the threads. */
   close(): Promise<void>
 }
@@ -103,6 +105,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     get poolTasks() {
       return pool?.tasks ?? 0
     },
+    translateDebug: (job, signal) => run('translate-debug', ofDebugging(job), signal),
     close: async () => pool?.close()
   }
 }
@@ -118,6 +121,14 @@ function ofRequest<Request extends { bytes: Uint8Array }>(job: Request): Work<Re
 
 function ofAnswer<Answer extends { bytes: Uint8Array }>(job: Answer): Work<Answer> {
   return { job, weight: weighJson(job.bytes), bytes: job.bytes.byteLength, lane: 'answers' }
+}
+
+/** An explanation translates its body once for each of its fields. */
+const EXPLAIN_WEIGHT = 64
+
+function ofDebugging(job: DebugJob): Work<DebugJob> {
+  const work = ofRequest(job)
+  return job.context.task.type === 'explain' ? { ...work, weight: work.weight * EXPLAIN_WEIGHT } : work
 }
 
 /** A text is UTF-16 on its way to a thread. */

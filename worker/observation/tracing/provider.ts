@@ -2,7 +2,7 @@
 // sections 11.1 and 11.6). It registers itself for the whole process, so a process has one provider at a time.
 import { randomUUID } from 'node:crypto'
 import { context, type Tracer, trace } from '@opentelemetry/api'
-import { resourceFromAttributes } from '@opentelemetry/resources'
+import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
 import { NodeSDK } from '@opentelemetry/sdk-node'
 import { AlwaysOnSampler, type IdGenerator, type SpanProcessor, StackContextManager } from '@opentelemetry/sdk-trace'
 import { ATTR_SERVICE_INSTANCE_ID, ATTR_SERVICE_NAME, ATTR_SERVICE_VERSION } from '@opentelemetry/semantic-conventions'
@@ -27,16 +27,19 @@ const SPAN_LIMITS = { attributeCountLimit: 256, eventCountLimit: 256 }
 
 export function startProvider(options: ProviderOptions): TraceProvider {
   const sdk = new NodeSDK({
-    resource: resourceFromAttributes({
-      [ATTR_SERVICE_NAME]: SERVICE_NAME,
-      [ATTR_SERVICE_VERSION]: options.version,
-      // OpenTelemetry asks for one instance per worker process.
-      [ATTR_SERVICE_INSTANCE_ID]: randomUUID(),
-      'process.pid': process.pid,
-      'gateway.worker.id': options.workerId,
-      'project.name': options.projectName,
-      'openinference.project.name': options.projectName
-    }),
+    // The default names the SDK.
+    resource: defaultResource().merge(
+      resourceFromAttributes({
+        [ATTR_SERVICE_NAME]: SERVICE_NAME,
+        [ATTR_SERVICE_VERSION]: options.version,
+        // OpenTelemetry asks for one instance per worker process.
+        [ATTR_SERVICE_INSTANCE_ID]: randomUUID(),
+        'process.pid': process.pid,
+        'gateway.worker.id': options.workerId,
+        'project.name': options.projectName,
+        'openinference.project.name': options.projectName
+      })
+    ),
     autoDetectResources: false,
     // Which requests are traced is decided at their head, and again when they fail: what reaches the SDK is exported.
     sampler: new AlwaysOnSampler(),
