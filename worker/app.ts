@@ -71,8 +71,9 @@ export async function createWorkerApp(
   options: WorkerAppOptions,
   parts: WorkerAppParts = { faces: providerFaces, kinds: providerKinds }
 ): Promise<WorkerApp> {
+  const { metrics } = options
   const observers = [...(await createObservers(options)), ...(parts.observers ?? [])]
-  const probes = options.metrics && (await startProbes(options.metrics))
+  const probes = metrics && (await startProbes(metrics))
   const runtime = createRuntime(options, parts, { observation: createObservation(observers, options.log), probes })
   probes?.watchPool(runtime.translator)
   const { drainGate } = runtime

@@ -138,6 +138,12 @@ export const metricDefinitions = Object.freeze({
   ]),
   gateway_upstream_anomalies_total: counter('Total number of unexpected but usable upstream responses.', modelLabels),
 
+  // Traces.
+  gateway_trace_spans_total: counter('Total number of spans that the trace collector took.'),
+  gateway_trace_spans_dropped_total: counter(
+    'Total number of spans that were dropped or that the collector did not take.'
+  ),
+
   // The processes and what they share. Those without a probe in the workers are set by the supervisor.
   gateway_build_info: gauge('Build of the gateway.', 'max'),
   gateway_process_start_time_seconds: gauge('Start of the gateway since the Unix epoch in seconds.', 'max'),
@@ -176,12 +182,6 @@ export const metricDefinitions = Object.freeze({
   gateway_catalog_age_seconds: gauge(
     'Time since the model catalog was discovered in seconds; 0 for a catalog that needs no discovery.',
     'max'
-  ),
-
-  // Traces.
-  gateway_trace_spans_total: counter('Total number of spans that the trace collector took.'),
-  gateway_trace_spans_dropped_total: counter(
-    'Total number of spans that were dropped or that the collector did not take.'
   ),
 
   // The metrics themselves.

@@ -40,9 +40,9 @@ export interface Translator extends LargeAnswers {
   answerTokenCount(job: TokenCountAnswerJob, signal: CancelSignal): Promise<WrittenAnswer>
   translateEmbeddings(job: EmbeddingsJob, signal: CancelSignal): Promise<TranslatedEmbeddings>
   answerEmbeddings(job: EmbeddingsAnswerJob, signal: CancelSignal): Promise<EmbeddingsAnswer>
+  translateDebug(job: DebugJob, signal: CancelSignal): Promise<WrittenAnswer>
   /** Tasks that run in a thread or wait for one. */
   readonly poolTasks: number
-  translateDebug(job: DebugJob, signal: CancelSignal): Promise<WrittenAnswer>
   /** Ends the threads. */
   close(): Promise<void>
 }
@@ -102,10 +102,10 @@ export function createTranslator(options: TranslatorOptions): Translator {
     answerTokenCount: (job, signal) => run('answer-token-count', ofAnswer(job), signal),
     translateEmbeddings: (job, signal) => run('translate-embeddings', ofRequest(job), signal),
     answerEmbeddings: (job, signal) => run('answer-embeddings', ofAnswer(job), signal),
+    translateDebug: (job, signal) => run('translate-debug', ofDebugging(job), signal),
     get poolTasks() {
       return pool?.tasks ?? 0
     },
-    translateDebug: (job, signal) => run('translate-debug', ofDebugging(job), signal),
     close: async () => pool?.close()
   }
 }
