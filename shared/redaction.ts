@@ -93,7 +93,7 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
 }
 
 /** Cheap test before the patterns: most log texts match none of these and need no further work. */
-const MAY_HOLD_SECRET = /[=:]|bearer|upstream-|eyJ|sk-|AIza|-----BEGIN/i
+const MAY_HOLD_SECRET = /=|["']\s*:|:\/\/|data:|bearer|upstream-|eyJ|sk-|AIza|-----BEGIN/i
 
 function createMaskings(keys: readonly string[]): Masking[] {
   const names = keys
