@@ -18,6 +18,12 @@ export interface SlotLimits {
   readonly acquireTimeoutMs: number | undefined
 }
 
+/** The key of a log stream's slot. No model has it: the name of its profile would come first. */
+export const LOG_STREAM_KEY = '\nlog-stream'
+
+/** Log streams of the host at the same time; a further one is refused at once (operations contract, section 2.3). */
+export const logStreamLimits: SlotLimits = { perModel: {}, otherwise: 5, acquireTimeoutMs: 0 }
+
 export type SlotOutcome = 'granted' | 'refused'
 
 /** A claim on a slot: the worker, and the worker's number for the request. */

@@ -70,17 +70,10 @@ export async function createWorkerApp(
   options: WorkerAppOptions,
   parts: WorkerAppParts = { faces: providerFaces, kinds: providerKinds }
 ): Promise<WorkerApp> {
-  const { metrics, settings } = options
   const observers = [...(await createObservers(options)), ...(parts.observers ?? [])]
   const runtime = createRuntime(options, parts, createObservation(observers, options.log))
   const { drainGate } = runtime
-  const metricsRoute = metrics === undefined ? undefined : await import('./routes/metrics.ts')
-  const application = await createApplication(runtime, app => {
-    registerRoutes(app, runtime)
-    // A listener of their own keeps scrapes off this port.
-    if (metrics === undefined || settings.metricsPort !== undefined) return
-    metricsRoute?.registerMetricsRoute(app, { metrics, path: settings.metricsPath })
-  })
+  const application = await createApplication(runtime, app => registerRoutes(app, runtime))
   return {
     listen: application.listen,
     startDraining: drainGate.startDraining,
@@ -132,6 +125,7 @@ function createRuntime(
     profiles,
     revisions,
     workerId: options.workerId,
+    metrics: options.metrics,
     version,
     log,
     control,

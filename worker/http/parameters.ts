@@ -43,6 +43,14 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
 export const boolean: ParameterType<boolean> = text =>
   BOOLEANS.get(text.toLowerCase()) ?? new InvalidValue('Input should be a valid boolean, unable to interpret input')
 
+/** One of the words, in any case. */
+export function oneOf<const Word extends string>(words: readonly Word[]): ParameterType<Word> {
+  const quoted = words.map(word => `'${word}'`)
+  const listed = `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`
+  return text =>
+    words.find(word => word.toLowerCase() === text.toLowerCase()) ?? new InvalidValue(`Input should be ${listed}`)
+}
+
 /** Any text, not changed. */
 export const text: ParameterType<string> = value => value
 

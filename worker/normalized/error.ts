@@ -219,6 +219,11 @@ const systemErrorDefinitions = {
     kind: 'invalid-request',
     text: 'Invalid request parameters.'
   },
+  invalid_normalized_payload: {
+    status: 400,
+    kind: 'invalid-request',
+    text: 'Invalid normalized payload'
+  },
   // Access.
   admin_key_required: {
     status: 403,

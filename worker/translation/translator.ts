@@ -6,6 +6,7 @@ import { createTurnBudget } from '../performance/turn-budget.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
 import type { LargeAnswers } from '../providers/http/large-answers.ts'
 import type { TranslationSettings } from './chat.ts'
+import type { DebugJob } from './debug.ts'
 import { type Job, type Result, runTask, type TaskName } from './tasks.ts'
 import { createThreadPool, type Work } from './thread-pool.ts'
 import { decodeTokens } from './token-decoding.ts'
@@ -39,6 +40,7 @@ export interface Translator extends LargeAnswers {
   answerTokenCount(job: TokenCountAnswerJob, signal: CancelSignal): Promise<WrittenAnswer>
   translateEmbeddings(job: EmbeddingsJob, signal: CancelSignal): Promise<TranslatedEmbeddings>
   answerEmbeddings(job: EmbeddingsAnswerJob, signal: CancelSignal): Promise<EmbeddingsAnswer>
+  translateDebug(job: DebugJob, signal: CancelSignal): Promise<WrittenAnswer>
   /** Ends the threads. */
   close(): Promise<void>
 }
@@ -95,6 +97,7 @@ export function createTranslator({ settings, faces, threads, thresholdBytes }: T
     answerTokenCount: (job, signal) => run('answer-token-count', ofAnswer(job), signal),
     translateEmbeddings: (job, signal) => run('translate-embeddings', ofRequest(job), signal),
     answerEmbeddings: (job, signal) => run('answer-embeddings', ofAnswer(job), signal),
+    translateDebug: (job, signal) => run('translate-debug', ofDebugging(job), signal),
     close: async () => pool?.close()
   }
 }
@@ -110,6 +113,14 @@ function ofRequest<Request extends { bytes: Uint8Array }>(job: Request): Work<Re
 
 function ofAnswer<Answer extends { bytes: Uint8Array }>(job: Answer): Work<Answer> {
   return { job, weight: weighJson(job.bytes), bytes: job.bytes.byteLength, lane: 'answers' }
+}
+
+/** An explanation translates its body once for each of its fields. */
+const EXPLAIN_WEIGHT = 64
+
+function ofDebugging(job: DebugJob): Work<DebugJob> {
+  const work = ofRequest(job)
+  return job.context.task.type === 'explain' ? { ...work, weight: work.weight * EXPLAIN_WEIGHT } : work
 }
 
 /** A text is UTF-16 on its way to a thread. */

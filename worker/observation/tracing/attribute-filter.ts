@@ -7,18 +7,20 @@ import type { CaptureSwitches } from './capture-switches.ts'
 export type AttributeValue = string | number | boolean | string[] | number[] | boolean[]
 export type SpanAttributes = Record<string, AttributeValue>
 
-/** A value that was cut before: its text gets the mark of a cut even where it is short. */
-export class CutValue {
+/** Content that is always one text in an attribute; where it was cut before, that text gets the mark of a cut even if it is short. */
+export class ContentText {
   readonly value: unknown
+  readonly isCut: boolean
 
-  constructor(value: unknown) {
+  constructor(value: unknown, isCut: boolean) {
     this.value = value
+    this.isCut = isCut
   }
 }
 
 /** Captured content as the value of an attribute. */
-export function capturedAttribute(captured: Captured | undefined): unknown {
-  return captured?.isCut === true ? new CutValue(captured.value) : captured?.value
+export function capturedAttribute(captured: Captured | undefined): ContentText | undefined {
+  return captured && new ContentText(captured.value, captured.isCut)
 }
 
 const CONTENT_KEYS: ReadonlySet<string> = new Set([
@@ -60,7 +62,8 @@ export function createAttributeFilter(capture: CaptureSwitches): AttributeFilter
   }
 
   function writeText(text: string, isCut = false): string {
-    // A text that is long beyond every secret is shortened first, because redaction looks at all of it.
+    if (text.length <= charactersMax) return cut(redactor?.redactText(text) ?? text, isCut)
+    // Shortened first, because redaction looks at all of it.
     const bounded = captureValue(text, charactersMax)
     const kept = String(bounded.value)
     return cut(redactor?.redactText(kept) ?? kept, isCut || bounded.isCut)
@@ -73,8 +76,8 @@ export function createAttributeFilter(capture: CaptureSwitches): AttributeFilter
   }
 
   function writeValue(value: unknown): AttributeValue | undefined {
-    if (value instanceof CutValue) {
-      return typeof value.value === 'string' ? writeText(value.value, true) : writeJson(value.value, true)
+    if (value instanceof ContentText) {
+      return typeof value.value === 'string' ? writeText(value.value, value.isCut) : writeJson(value.value, value.isCut)
     }
     switch (typeof value) {
       case 'string':

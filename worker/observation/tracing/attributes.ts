@@ -31,7 +31,7 @@ import type { AdmissionEvidence, RouteEvidence } from '../../bridge/evidence.ts'
 import { isJsonObject, tryParseJson } from '../../normalized/index.ts'
 import type { ChatDescription, EmbeddingsDescription } from '../../translation/call-description.ts'
 import type { ClosedFacts, RequestView } from '../observer.ts'
-import { CutValue, capturedAttribute } from './attribute-filter.ts'
+import { ContentText, capturedAttribute } from './attribute-filter.ts'
 import type { CallRecord } from './call-record.ts'
 import type { CaptureSwitches } from './capture-switches.ts'
 import { findResponseId } from './response-id.ts'
@@ -173,7 +173,7 @@ function capturedResponse({ response }: CallRecord, capture: CaptureSwitches): V
   const shownCalls = clientCalls.map(call => ({ id: call.id, name: call.name, arguments: call.arguments?.toString() }))
   const areCallsCut = clientCalls.some(call => call.arguments?.isCut === true)
   if (capture.toolArguments && shownCalls.length > 0) {
-    values['llm.tool_calls'] = areCallsCut ? new CutValue(shownCalls) : shownCalls
+    values['llm.tool_calls'] = new ContentText(shownCalls, areCallsCut)
   }
   if (text !== undefined && response.hasOutput) {
     const message = {
@@ -183,7 +183,7 @@ function capturedResponse({ response }: CallRecord, capture: CaptureSwitches): V
       ...(shownCalls.length > 0 && { tool_calls: shownCalls })
     }
     const isCut = text.isCut || reasoning?.isCut === true || areCallsCut
-    values['llm.output_messages'] = isCut ? new CutValue([message]) : [message]
+    values['llm.output_messages'] = new ContentText([message], isCut)
     if (!text.isEmpty) values['output.value'] = text.toAttribute()
   }
   return values

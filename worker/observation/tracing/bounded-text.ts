@@ -1,5 +1,5 @@
 import { cutText, SECRET_CHARACTERS_MAX } from '../../translation/capture.ts'
-import { CutValue } from './attribute-filter.ts'
+import { ContentText } from './attribute-filter.ts'
 
 /** Pieces may be slices that keep the whole read in memory from which they were cut, so they are copied together after so many. */
 const BLOCK_CHARACTERS = 1024
@@ -41,7 +41,7 @@ export class BoundedText {
   }
 
   /** The text as the value of an attribute, with the mark of a cut. */
-  toAttribute(): unknown {
-    return this.#isCut ? new CutValue(this.toString()) : this.toString()
+  toAttribute(): ContentText {
+    return new ContentText(this.toString(), this.#isCut)
   }
 }
