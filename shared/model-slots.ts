@@ -32,6 +32,19 @@ export interface SlotTicket {
   readonly requestId: number
 }
 
+/** How a model uses its slots. */
+export interface SlotUsage {
+  readonly key: string
+  readonly limit: number
+  readonly held: number
+  readonly waiting: number
+  /** Requests that got no slot: the queue was full, or the wait too long. */
+  readonly refused: number
+}
+
+/** Keys whose refusals are counted one by one; more exist only where clients invent the names of models. */
+const COUNTED_KEYS_MAX = 1000
+
 export interface SlotPool {
   /** Asks for a slot; `answer` is called once, now or later, unless the ticket is released before. */
   acquire(ticket: SlotTicket, key: string, answer: (outcome: SlotOutcome) => void): void
@@ -41,6 +54,8 @@ export interface SlotPool {
   releaseOwner(owner: number): void
   /** Slots in use and requests in the queue, over all models. */
   counts(): { held: number; waiting: number }
+  /** The models of which a slot is held or wanted now, or was refused before. */
+  usage(): SlotUsage[]
   /** Refuses all waiting tickets. */
   close(): void
 }
@@ -73,7 +88,7 @@ export function createSlotKey(profileId: string, upstreamModel: string): string 
 }
 
 /** The model of a slot key, or the key itself where a provider made it, such as that of an assistant. */
-function modelOf(key: string): string {
+export function modelOf(key: string): string {
   return key.slice(key.indexOf(KEY_SEPARATOR) + 1)
 }
 
@@ -142,6 +157,7 @@ interface Claim {
 export function createSlotPool(limits: SlotLimits): SlotPool {
   const semaphores = new Map<string, Semaphore>()
   const claimsByOwner = new Map<number, Map<number, Claim>>()
+  const refusals = new Map<string, number>()
 
   function semaphoreOf(key: string, slotsMax: number): Semaphore {
     const known = semaphores.get(key)
@@ -167,6 +183,12 @@ export function createSlotPool(limits: SlotLimits): SlotPool {
   function dropIfIdle(key: string): void {
     const semaphore = semaphores.get(key)
     if (semaphore?.held === 0 && semaphore.waiting === 0) semaphores.delete(key)
+  }
+
+  function refuse(key: string, answer: (outcome: SlotOutcome) => void): void {
+    const count = refusals.get(key)
+    if (count !== undefined || refusals.size < COUNTED_KEYS_MAX) refusals.set(key, (count ?? 0) + 1)
+    answer('refused')
   }
 
   function release(ticket: SlotTicket): void {
@@ -202,9 +224,10 @@ export function createSlotPool(limits: SlotLimits): SlotPool {
           forget(ticket)
           dropIfIdle(key)
         }
-        answer(isGranted ? 'granted' : 'refused')
+        if (isGranted) answer('granted')
+        else refuse(key, answer)
       })
-      if (claim.leaveQueue === undefined) answer('refused')
+      if (claim.leaveQueue === undefined) refuse(key, answer)
       else remember(ticket, claim)
     },
     release,
@@ -212,6 +235,14 @@ export function createSlotPool(limits: SlotLimits): SlotPool {
       for (const requestId of [...(claimsByOwner.get(owner)?.keys() ?? [])]) release({ owner, requestId })
     },
     counts: () => ({ held: sum(semaphore => semaphore.held), waiting: sum(semaphore => semaphore.waiting) }),
+    usage: () =>
+      [...new Set([...semaphores.keys(), ...refusals.keys()])].map(key => ({
+        key,
+        limit: limitOf(limits, key) ?? 0,
+        held: semaphores.get(key)?.held ?? 0,
+        waiting: semaphores.get(key)?.waiting ?? 0,
+        refused: refusals.get(key) ?? 0
+      })),
     close() {
       for (const semaphore of [...semaphores.values()]) semaphore.refuseWaiters()
     }

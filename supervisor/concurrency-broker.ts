@@ -7,6 +7,7 @@ import {
   logStreamLimits,
   type SlotSettings,
   type SlotTicket,
+  type SlotUsage,
   slotLimitsFrom
 } from '../shared/model-slots.ts'
 import type { ProviderProfile } from '../shared/profile.ts'
@@ -17,6 +18,8 @@ export interface ConcurrencyBroker {
   /** Takes back the slots of a worker process that has exited. */
   releaseOwner(owner: number): void
   counts(): { held: number; waiting: number }
+  /** The models of which a slot is held or wanted now, or was refused before. */
+  usage(): SlotUsage[]
   close(): void
 }
 
@@ -50,6 +53,7 @@ export function createConcurrencyBroker(
       logStreams.releaseOwner(owner)
     },
     counts: pool.counts,
+    usage: pool.usage,
     close: pool.close
   }
 }

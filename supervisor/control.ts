@@ -144,6 +144,15 @@ export function startControl(dependencies: ControlDependencies, options: Control
     }
   )
   metrics?.connect(fleet)
+  metrics?.watch({
+    nowMs: Date.now,
+    settings,
+    profiles,
+    lifecycle: () => state,
+    fleet,
+    slots: broker,
+    catalog
+  })
   const reopenLogs = () => {
     runtimeLog.reopen()
     fleet.broadcast({ kind: 'reopen-log' })

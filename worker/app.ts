@@ -14,6 +14,7 @@ import { createDrainGate } from './http/drain-gate.ts'
 import { createFingerprint } from './http/fingerprint.ts'
 import type { ListenOptions } from './http/listener.ts'
 import { createObservers } from './observation/create-observers.ts'
+import type { ProcessProbes } from './observation/metrics/probes.ts'
 import { createObservation, type Observation } from './observation/observation.ts'
 import type { RequestObserver } from './observation/observer.ts'
 import { type ProviderFaces, providerFaces } from './protocols/registry.ts'
@@ -70,8 +71,11 @@ export async function createWorkerApp(
   options: WorkerAppOptions,
   parts: WorkerAppParts = { faces: providerFaces, kinds: providerKinds }
 ): Promise<WorkerApp> {
+  const { metrics } = options
   const observers = [...(await createObservers(options)), ...(parts.observers ?? [])]
-  const runtime = createRuntime(options, parts, createObservation(observers, options.log))
+  const probes = metrics && (await startProbes(metrics))
+  const runtime = createRuntime(options, parts, { observation: createObservation(observers, options.log), probes })
+  probes?.watchPool(runtime.translator)
   const { drainGate } = runtime
   const application = await createApplication(runtime, app => registerRoutes(app, runtime))
   return {
@@ -90,14 +94,20 @@ export async function createWorkerApp(
       await runtime.translator.close()
       await closeExecutors(runtime.executors)
       await observersClosed
+      probes?.close()
     }
   }
+}
+
+async function startProbes({ registry }: WorkerMetrics): Promise<ProcessProbes> {
+  const { startProcessProbes } = await import('./observation/metrics/probes.ts')
+  return startProcessProbes(registry)
 }
 
 function createRuntime(
   options: WorkerAppOptions,
   { faces, kinds }: WorkerAppParts,
-  observation: Observation | undefined
+  { observation, probes }: { observation: Observation | undefined; probes: ProcessProbes | undefined }
 ): WorkerRuntime {
   const { settings, profiles, credentials, revisions, control, fingerprintKey, log, version } = options
   const routes = createRouteTable(profiles, settings, revisions.config)
@@ -105,7 +115,8 @@ function createRuntime(
     settings: { routes, providerOptions: readProviderOptions({ profiles, kinds, settings }) },
     faces,
     threads: settings.poolThreads,
-    thresholdBytes: settings.poolThresholdBytes
+    thresholdBytes: settings.poolThresholdBytes,
+    onPoolWaited: probes?.listeners.onPoolWaited
   })
   const executors = createExecutors({
     profiles,
@@ -115,7 +126,9 @@ function createRuntime(
     largeAnswers: translator,
     settings,
     log,
-    version
+    version,
+    onTokenFetched: probes?.listeners.onTokenFetched,
+    onConnectionChange: probes?.listeners.onConnectionChange
   })
   const catalog = createCatalogReader({ control, executors, profiles, log })
   control.onRefreshWanted(() => catalog.warmUp())

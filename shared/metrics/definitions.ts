@@ -144,6 +144,46 @@ export const metricDefinitions = Object.freeze({
     'Total number of spans that were dropped or that the collector did not take.'
   ),
 
+  // The processes and what they share. Those without a probe in the workers are set by the supervisor.
+  gateway_build_info: gauge('Build of the gateway.', 'max'),
+  gateway_process_start_time_seconds: gauge('Start of the gateway since the Unix epoch in seconds.', 'max'),
+  gateway_memory_rss_bytes: gauge('Resident memory of the supervisor and all workers in bytes.', 'sum'),
+  gateway_heap_used_bytes: gauge('JavaScript heap in use by the supervisor and all workers in bytes.', 'sum'),
+  gateway_gc_pause_seconds: histogram('Pauses of the workers for garbage collection in seconds.', SHORT_BUCKETS),
+  gateway_event_loop_lag_p50_seconds: gauge('Median event loop delay of the worst worker in seconds.', 'max'),
+  gateway_event_loop_lag_p99_seconds: gauge(
+    '99th percentile of the event loop delay of the worst worker in seconds.',
+    'max'
+  ),
+  gateway_event_loop_lag_max_seconds: gauge('Longest event loop delay of the worst worker in seconds.', 'max'),
+  gateway_event_loop_utilization: gauge(
+    'Share of time in which the event loop of the busiest worker was busy, from 0 to 1.',
+    'max'
+  ),
+  gateway_workers: gauge('Worker processes by their state: starting, ready or draining.', 'sum', ['lifecycle']),
+  gateway_worker_restarts_total: counter('Total number of worker processes that replaced an exited one.'),
+  gateway_pool_tasks: gauge('Tasks that run in a thread of a worker or wait for one.', 'sum'),
+  gateway_pool_wait_seconds: histogram('Time that a task waited for a thread in seconds.', DURATION_BUCKETS),
+  gateway_upstream_connections: gauge('Open connections to providers, those for tokens included.', 'sum', ['provider']),
+  gateway_upstream_token_refresh_total: counter('Total number of access tokens that were asked for.'),
+  gateway_upstream_token_refresh_failures_total: counter('Total number of access tokens that could not be fetched.'),
+  gateway_model_concurrency_limit: gauge('Concurrent calls that a model may have.', 'max', ['model']),
+  gateway_model_concurrency_in_use: gauge('Concurrent calls that a model has.', 'max', ['model']),
+  gateway_model_concurrency_waiting: gauge('Requests that wait for the concurrency limit of a model.', 'max', [
+    'model'
+  ]),
+  gateway_model_concurrency_rejected_total: counter(
+    'Total number of requests refused by the concurrency limit of a model.',
+    ['model']
+  ),
+  gateway_ready: gauge('Whether the gateway is ready to serve model requests: 1 or 0.', 'max'),
+  gateway_draining: gauge('Whether the gateway is shutting down: 1 or 0.', 'max'),
+  gateway_drain_active_requests: gauge('Model requests that a shutdown waits for.', 'sum'),
+  gateway_catalog_age_seconds: gauge(
+    'Time since the model catalog was discovered in seconds; 0 for a catalog that needs no discovery.',
+    'max'
+  ),
+
   // The metrics themselves.
   gateway_metrics_overflow_total: counter('Total number of samples beyond the limit of label sets.'),
   gateway_metrics_late_workers: gauge('Workers that did not deliver their samples in time for this scrape.', 'sum')

@@ -1,5 +1,6 @@
 // Opens the metrics of a gateway that is about to start, and the listener of their own where one is configured.
 import type { Logger } from '../../shared/logging.ts'
+import { readCommit, readVersion } from '../../shared/version.ts'
 import { writeAddress } from '../address.ts'
 import type { RuntimePlan } from '../runtime-plan.ts'
 import { toListenFailure } from '../start-failure.ts'
@@ -11,9 +12,15 @@ export interface OpenMetrics {
   close(): Promise<void>
 }
 
+/** What no label may say (operations contract, section 7.5). */
+function describeBuild(): string {
+  return `llm-gateway ${readVersion()}, Node ${process.version}, commit ${readCommit() ?? 'unknown'}.`
+}
+
 /** Rejects with `StartFailure` when the port of the metrics cannot be used. */
 export async function openMetrics({ settings }: RuntimePlan, log: Logger): Promise<OpenMetrics> {
-  const metrics = createSupervisorMetrics({ log, nowMs: Date.now }, { modelsMax: settings.metricsMaxModels })
+  const helpTexts = { gateway_build_info: describeBuild() }
+  const metrics = createSupervisorMetrics({ log, nowMs: Date.now }, { modelsMax: settings.metricsMaxModels, helpTexts })
   const { metricsPort: port } = settings
   let listener: MetricsListener | undefined
   if (port !== undefined) {

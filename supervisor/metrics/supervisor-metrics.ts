@@ -8,6 +8,7 @@ import { createMetricRegistry, type MetricRegistry } from '../../shared/metrics/
 import { createMetricsAggregator } from './aggregator.ts'
 import { createExposition } from './exposition.ts'
 import { createScraper } from './scrape.ts'
+import { type SupervisorSources, watchSupervisor } from './supervisor-series.ts'
 
 export type MetricsMessageKind = 'metrics-delta' | 'metrics-collected' | 'metrics-scrape'
 
@@ -25,6 +26,8 @@ export interface SupervisorMetrics {
   readonly handlers: WorkerMessageHandlers<MetricsMessageKind, MessageSender>
   /** Takes the workers that are asked from now on. */
   connect(fleet: MetricsFleet): void
+  /** Reads the series about the processes from now on. */
+  watch(sources: SupervisorSources): void
   /** The text of a scrape of all processes. */
   scrape(format: MetricsFormat): Promise<Uint8Array>
   /** A worker process has exited: its totals stay, its gauges vanish. */
@@ -73,6 +76,7 @@ export function createSupervisorMetrics(
         })
       }
     },
+    watch: sources => watchSupervisor(registry, sources),
     connect(connected) {
       fleet = connected
     },

@@ -41,6 +41,8 @@ export interface Translator extends LargeAnswers {
   translateEmbeddings(job: EmbeddingsJob, signal: CancelSignal): Promise<TranslatedEmbeddings>
   answerEmbeddings(job: EmbeddingsAnswerJob, signal: CancelSignal): Promise<EmbeddingsAnswer>
   translateDebug(job: DebugJob, signal: CancelSignal): Promise<WrittenAnswer>
+  /** Tasks that run in a thread or wait for one. */
+  readonly poolTasks: number
   /** Ends the threads. */
   close(): Promise<void>
 }
@@ -53,13 +55,16 @@ export interface TranslatorOptions {
   threads: number
   /** Tasks that are as dear as a text of so many bytes, or dearer, run in a thread. */
   thresholdBytes: number
+  /** Called with how long a task waited for a thread, for the metrics. */
+  onPoolWaited?: ((ms: number) => void) | undefined
 }
 
 /** An inline task of this weight or more is the only one that begins in its turn of the event loop. */
 const TURN_WEIGHT_MIN = 64 * 1024
 
-export function createTranslator({ settings, faces, threads, thresholdBytes }: TranslatorOptions): Translator {
-  const pool = threads === 0 ? undefined : createThreadPool({ settings, threads })
+export function createTranslator(options: TranslatorOptions): Translator {
+  const { settings, faces, threads, thresholdBytes, onPoolWaited } = options
+  const pool = threads === 0 ? undefined : createThreadPool({ settings, threads, onWaited: onPoolWaited })
   const turns = createTurnBudget(TURN_WEIGHT_MIN)
   const environment: TaskEnvironment = {
     settings,
@@ -98,6 +103,9 @@ export function createTranslator({ settings, faces, threads, thresholdBytes }: T
     translateEmbeddings: (job, signal) => run('translate-embeddings', ofRequest(job), signal),
     answerEmbeddings: (job, signal) => run('answer-embeddings', ofAnswer(job), signal),
     translateDebug: (job, signal) => run('translate-debug', ofDebugging(job), signal),
+    get poolTasks() {
+      return pool?.tasks ?? 0
+    },
     close: async () => pool?.close()
   }
 }
