@@ -3,11 +3,13 @@
 
 import t from 'tap'
 import { lastUpstreamChat, post } from '../../support/client.ts'
-import { readLog } from '../../support/gateway.ts'
+import { emulatorVariables, readLog, startEmulator } from '../../support/gateway.ts'
+import { startOtlpReceiver } from '../../support/otlp/receiver.ts'
 import { waitUntil } from '../../support/processes.ts'
+import { chatBaseUrl, startProfileGateway, writeChatProfile } from '../../support/profile-gateway.ts'
 import { lastReceived } from '../../support/upstream.ts'
 import { askIn, families, openStream } from '../system/support.ts'
-import { startTracedGateway } from './support.ts'
+import { spansOf, startTracedGateway, tracingVariables } from './support.ts'
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const parentSpanId = '00f067aa0ba902b7'
@@ -117,6 +119,29 @@ t.test('calls other than chats have their span of the provider too', async t => 
   t.match(client, { name: 'tokens GigaChat-2', kind: 'CLIENT', attributes: { 'server.address': '127.0.0.1' } })
   const received = lastReceived(emulator, '/tokens/count').headers.traceparent
   t.equal(received, `00-${server?.traceId}-${client?.spanId}-01`)
+})
+
+t.test('an external provider learns nothing of the trace; its call has a span all the same', async t => {
+  const emulator = await startEmulator(t)
+  const receiver = await startOtlpReceiver(t, 'grpc')
+  const profile = writeChatProfile({ id: 'p1', baseUrl: chatBaseUrl(emulator), aliases: [{ alias: 'outside' }] })
+  const gateway = await startProfileGateway(t, {
+    profiles: [profile],
+    env: { ...emulatorVariables(emulator), ...tracingVariables(receiver.url, 'grpc') }
+  })
+  const headers = { traceparent: `00-${traceId}-${parentSpanId}-01`, tracestate: 'vendor=1' }
+  const response = await askIn(gateway, 'completions', 'hi', { model: 'outside', headers })
+  t.equal(response.status, 200)
+  const [server, client] = await spansOf(receiver, response.headers.get('x-request-id'))
+  t.match(server, { name: 'Chat-Completions', traceId, parentSpanId })
+  t.match(client, {
+    name: 'chat emulator-large',
+    kind: 'CLIENT',
+    attributes: { 'gen_ai.request.model': 'emulator-large' }
+  })
+  const received = lastUpstreamChat(emulator).headers
+  t.equal(received.traceparent, undefined)
+  t.equal(received.tracestate, undefined)
 })
 
 t.test('1000 aborted streams have 1000 spans that ended (K8)', async t => {
