@@ -1,6 +1,7 @@
 // Opens the log for reading, and names the errors of the system.
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import type { Logger } from '../../../shared/logging.ts'
 import { GatewayError } from '../../normalized/index.ts'
 
 /** Opens a regular file. Rejects with the system's error, or with one of its own for a device, a pipe or a folder. */
@@ -16,6 +17,11 @@ export async function openRegularFile(path: string): Promise<FileHandle> {
 /** Whether the system's error says that the file does not exist. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
+}
+
+/** Warns of a log that is there but cannot be read: its reader learns no more than that. */
+export function reportUnreadable(log: Logger, error: unknown): void {
+  if (!isMissing(error)) log.warn({ event: 'log_file_unreadable', err: error }, 'The log file cannot be read')
 }
 
 /** `log_file_not_found` or `log_file_unreadable`. */
