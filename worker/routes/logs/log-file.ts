@@ -8,10 +8,14 @@ import { GatewayError } from '../../normalized/index.ts'
 export async function openRegularFile(path: string): Promise<FileHandle> {
   // The log may be a pipe such as /dev/stdout: opening it must not wait, and reading it would take lines from its reader.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  const status = await file.stat()
-  if (status.isFile()) return file
-  await file.close()
-  throw new Error('The log is no regular file.')
+  try {
+    const status = await file.stat()
+    if (!status.isFile()) throw new Error('The log is no regular file.')
+    return file
+  } catch (error) {
+    await file.close()
+    throw error
+  }
 }
 
 /** Whether the system's error says that the file does not exist. */
