@@ -43,7 +43,8 @@ t.test('operations 6: the document lists what is mounted and nothing else', asyn
 })
 
 t.test('the document has the form of OpenAPI 3.1.0', async t => {
-  for (const env of [{}, authentication]) {
+  const debugging = { GATEWAY_DEBUG_TRANSLATE_ENABLED: 'True', GATEWAY_ADMIN_API_KEY: 'adm' }
+  for (const env of [{}, { ...authentication, ...debugging }]) {
     const { document } = await startDocumentedGateway(t, env)
     const { success, error } = openApiStructure.safeParse(document)
     t.ok(success, String(error))
