@@ -194,6 +194,18 @@ t.test('a field that states the default is not called ignored, because another v
   t.match(await verdicts('openai', body), { stream: 'translated', parallel_tool_calls: 'translated' })
 })
 
+t.test('a tool that no provider here runs is ignored as a whole', async t => {
+  const tools = [{ type: 'custom', name: 'x' }, { type: 'function', function: { name: 'f' } }, { type: 'web_search' }]
+  const body = { model: 'm', messages: [user], tools }
+  t.match(await verdicts('openai', body), {
+    'tools[0]': 'ignored',
+    'tools[1].function.name': 'exact',
+    'tools[2]': 'ignored'
+  })
+  t.match(await verdicts('openai', body, undefined, 'v2'), { 'tools[0]': 'ignored', 'tools[2].type': 'translated' })
+  t.match(await verdicts('openai', { ...body, model: EDGE }), { 'tools[0]': 'refused', 'tools[2]': 'refused' })
+})
+
 t.test('a model without a route explains nothing but itself', async t => {
   const { accepted, error, fields, complete } = await explain('openai', { messages: [user], temperature: 1 })
   t.notOk(accepted)

@@ -46,6 +46,7 @@ const PROBES_MIN = 64
 const PROBED_BYTES_MAX = 96 * 1024 * 1024
 const REFUSALS_MAX = 100
 const OTHER_FORM = 'Sent in another form.'
+const NO_EFFECT = 'Has no effect on this route.'
 /** Between turns of the event loop. */
 const TURN_BYTES = 512 * 1024
 
@@ -85,6 +86,8 @@ class Explainer {
   readonly #options: ExplainOptions
   readonly #refusals = new Map<string, ExplainedField>()
   #edits = new Edits()
+  /** The same, and every field without effect. */
+  #ignored = new Edits()
   #probesLeft: number
   #bytesOfTurn = 0
 
@@ -204,6 +207,7 @@ class Explainer {
 
   /** Level by level, so that a bound leaves out details before it leaves out members. */
   async #judgeAll(roots: readonly Node[], base: Accepted): Promise<void> {
+    this.#ignored = this.#edits
     let level = [...roots]
     while (level.length > 0) {
       const next: Node[] = []
@@ -277,24 +281,29 @@ class Explainer {
 
   async #judgeNoEffect(node: Node, base: Accepted, without: Accepted, value: JsonValue): Promise<void> {
     const declared = this.#findDeclaredReason(node, base, without)
-    if (declared !== undefined) {
-      node.field = this.#write(node, 'ignored', declared)
+    // A member may state a default; an element of a list that changes nothing is not used.
+    if (declared !== undefined || typeof node.place.at(-1) === 'number') {
+      await this.#judgeIgnored(node, base, declared ?? NO_EFFECT)
       return
     }
     node.inner = this.#createInner(node)
     if (node.inner.length > 0) return
-    let hasEffect = false
     for (const other of listOtherValues(value)) {
       const changed = await this.#probe(this.#edits.with(node.place, other))
-      hasEffect ||=
-        !changed.isAccepted ||
-        !isDeepStrictEqual(changed.upstream, base.upstream) ||
-        !isDeepStrictEqual(changed.ownWork, base.ownWork)
-      if (hasEffect) break
+      if (isSameWork(changed, base)) continue
+      node.field = this.#write(node, 'translated', 'Says what also holds without it; another value has an effect.')
+      return
     }
-    node.field = hasEffect
-      ? this.#write(node, 'translated', 'Says what also holds without it; another value has an effect.')
-      : this.#write(node, 'ignored', 'Has no effect on this route.')
+    await this.#judgeIgnored(node, base, NO_EFFECT)
+  }
+
+  /** Of two fields that say the same only one is without effect: all ignored fields can be left out together. */
+  async #judgeIgnored(node: Node, base: Accepted, reason: string): Promise<void> {
+    const ignored = this.#ignored.with(node.place)
+    if (isSameWork(await this.#probe(ignored), base)) {
+      this.#ignored = ignored
+      node.field = this.#write(node, 'ignored', reason)
+    } else node.field = this.#write(node, 'translated', 'Another field of the request says the same.')
   }
 
   /** Why a field has no effect, where the client face or the provider face says so. */
@@ -317,6 +326,14 @@ class Explainer {
     const note = findParameter(this.#options.family, place)?.note
     return { path: writePlace(place), verdict, reason: note === undefined ? reason : `${reason} ${note}` }
   }
+}
+
+function isSameWork(outcome: Accepted | Refused, base: Accepted): boolean {
+  return (
+    outcome.isAccepted &&
+    isDeepStrictEqual(outcome.upstream, base.upstream) &&
+    isDeepStrictEqual(outcome.ownWork, base.ownWork)
+  )
 }
 
 function isSameRefusal(outcome: Accepted | Refused, { param, message }: GatewayError): boolean {
