@@ -18,6 +18,8 @@ import { brokenIn, valuesOf } from '../../support/schema-arbitrary.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 
 const numRuns = Number(process.env.DOCS_RUNS ?? 4)
+// A longer run takes as long as it takes.
+if (process.env.DOCS_RUNS !== undefined) t.setTimeout(0)
 const seed = Number(process.env.DOCS_SEED ?? 20_261_123)
 
 /** What the emulator is told to do: responses of every form, and failures of every kind. */
