@@ -126,3 +126,25 @@ t.test(
     }
   }
 )
+
+t.test(
+  'pages of DEV are not loaded in PROD, and the generator of the documentation only when it is asked for',
+  async t => {
+    const emulator = await startEmulator(t)
+    const ofPages = (urls: readonly string[]) =>
+      urls.filter(url => /\/worker\/(?:docs|routes\/(?:docs|logs))/.test(url))
+    async function listLoaded(env: Record<string, string>, path: string): Promise<string[]> {
+      const probe = createProbe(t)
+      const gateway = await startGateway(t, {
+        env: { ...emulatorVariables(emulator), GATEWAY_API_KEY: 'k1', NODE_OPTIONS: probe.option, ...env }
+      })
+      await get(gateway.url + path)
+      await gateway.stop()
+      return ofPages(probe.readWorkerModules())
+    }
+    t.same(await listLoaded({ GATEWAY_MODE: 'PROD' }, '/openapi.json'), [])
+    const generator = /\/worker\/docs\/document\.ts$/
+    t.notOk((await listLoaded({}, '/health')).some(url => generator.test(url)))
+    t.ok((await listLoaded({}, '/openapi.json')).some(url => generator.test(url)))
+  }
+)
