@@ -200,13 +200,14 @@ function readParameters(parameters: readonly unknown[]): { fields: Record<string
   if (typeof first === 'string') return { fields: undefined, text: rest.length === 0 ? first : format(first, ...rest) }
   const text = rest.length === 0 ? '' : rest.length === 1 ? String(rest[0]) : format(...rest)
   if (first instanceof Error) return { fields: { err: first }, text: text === '' ? first.message : text }
-  return { fields: typeof first === 'object' && first !== null ? { ...first } : {}, text }
+  return { fields: typeof first === 'object' && first !== null ? (first as Record<string, unknown>) : {}, text }
 }
 
 function writeFields(fields: Record<string, unknown>, redactor: Redactor | undefined): object {
+  // Most lines have no error: one copy of their fields is enough, which the redaction makes.
+  if (fields.err === undefined) return redactor === undefined ? fields : (redactor.redactValue(fields) as object)
   const { err, ...others } = fields
   const written = redactor === undefined ? others : (redactor.redactValue(others) as object)
-  if (err === undefined) return written
   const error = writeError(err)
   return { ...written, err: redactor === undefined ? error : redactor.redactValue(error) }
 }

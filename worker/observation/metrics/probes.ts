@@ -20,7 +20,7 @@ export interface ProcessProbes {
 }
 
 /** How exactly the delay is measured; the timer of the measurement itself waits for so long. */
-const LOOP_RESOLUTION_MS = 10
+const LOOP_RESOLUTION_MS = 20
 /**
  * Figures of the event loop cover the current and the previous window, so that a scrape at a common interval sees every block once at
  * least.
