@@ -71,8 +71,9 @@ export function createDescribedResponses(document: OpenApiDocument) {
     const type = headers.get('content-type') ?? ''
     const media = content[type] ?? content[type.split(';')[0] ?? '']
     if (media === undefined) return [`The content type ${type} is not described.`]
-    if (type.startsWith('text/event-stream')) return checkEvents(media.schema, text)
-    if (type.startsWith('text/')) return validate(media.schema, text)
+    const isText = media.schema.type === 'string'
+    if (type.startsWith('text/event-stream') && !isText) return checkEvents(media.schema, text)
+    if (isText) return validate(media.schema, text)
     // An array of chunks whose stream failed is complete as well; only its connection is not.
     const value = parse(text)
     if (value === undefined) return [`The ${isCut ? 'cut ' : ''}body is no JSON: ${text.slice(0, 200)}`]

@@ -100,10 +100,19 @@ function writeErrorResponse(form: ErrorForm, status: string): JsonSchema {
   }
 }
 
+const COMMON_HEADERS = ['X-Request-Id', 'Server-Timing']
+
+/** Headers of every response of a family; where the client selects the family, some have them. */
+const FAMILY_HEADERS: Readonly<Partial<Record<ErrorForm, readonly string[]>>> = {
+  completions: ['OpenAI-Processing-Ms'],
+  messages: ['Request-Id'],
+  'by-client': ['OpenAI-Processing-Ms', 'Request-Id']
+}
+
 /** References to the headers that every response of the form has, and to those of `names`. */
 export function writeHeaders(form: ErrorForm, names: readonly string[]): Record<string, JsonSchema> {
-  const family = form === 'messages' ? ['X-Request-Id', 'Request-Id'] : ['X-Request-Id']
-  return Object.fromEntries([...family, ...names].map(name => [name, { $ref: `#/components/headers/${name}` }]))
+  const all = [...COMMON_HEADERS, ...(FAMILY_HEADERS[form] ?? []), ...names]
+  return Object.fromEntries(all.map(name => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
 /** The headers of responses. */
@@ -113,9 +122,17 @@ export const headers: Readonly<Record<string, JsonSchema>> = {
     required: true,
     schema: { type: 'string', format: 'uuid' }
   },
-  'Request-Id': {
-    description: 'The same id, under the name that SDKs of this family read.',
+  'Server-Timing': {
+    description: 'Milliseconds until the response began.',
     required: true,
+    schema: { type: 'string' }
+  },
+  'OpenAI-Processing-Ms': {
+    description: 'The same in whole milliseconds, under the name that SDKs of the completions family read.',
+    schema: { type: 'string', pattern: '^\\d+$' }
+  },
+  'Request-Id': {
+    description: 'The id of the request, under the name that SDKs of the messages family read.',
     schema: { type: 'string', format: 'uuid' }
   },
   'Retry-After': {

@@ -5,7 +5,9 @@ import { listReferences, type OpenApiDocument } from '../../../worker/docs/docum
 import { TAGS } from '../../../worker/docs/operation.ts'
 import { chatParameters } from '../../../worker/protocols/completions/client/schema.ts'
 import type { Parameter } from '../../../worker/protocols/shared/parameters.ts'
+import { get } from '../../support/client.ts'
 import { startDocumentedGateway } from '../../support/docs-gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
 import { openApiStructure } from '../../support/openapi-structure.ts'
 
 const authentication = { GATEWAY_ENABLE_API_KEY_AUTH: 'True', GATEWAY_API_KEY: 'k1' }
@@ -18,17 +20,23 @@ function listOperations({ paths }: OpenApiDocument): Array<[string, any]> {
 }
 
 t.test('operations 6: the document lists what is mounted and nothing else', async t => {
-  const { url, document } = await startDocumentedGateway(t, { GATEWAY_METRICS_PATH: '/figures' })
+  const emulator = await startEmulator(t)
+  const metrics = { GATEWAY_METRICS_ENABLED: 'True', GATEWAY_METRICS_PATH: '/figures' }
+  const { url } = await startGateway(t, { env: { ...emulatorVariables(emulator), ...metrics } })
+  const answer = await get(`${url}/openapi.json`)
+  t.equal(answer.status, 200)
+  const document: OpenApiDocument = answer.json
   t.equal(document.openapi, '3.1.0')
   const paths = Object.keys(document.paths)
   for (const path of paths) t.notMatch(path, /files|batches|figures|metrics|^\/$|^\/docs|^\/redoc|^\/openapi/)
+  t.equal((await get(`${url}/figures`)).status, 200, 'the metrics are mounted and not listed')
   const logs = ['/logs', '/logs/{last_n_lines}', '/logs/stream', '/logs/html']
   for (const path of [...logs, '/v1/chat/completions', '/v1beta/models/{model}:generateContent', '/model/info']) {
     t.ok(paths.includes(path), path)
   }
   t.notOk(paths.some(path => path.startsWith('/_admin') || path.startsWith('/_debug')))
   for (const path of ['/v1/files', '/v1/batches', '/_admin/logs']) {
-    t.equal((await fetch(url + path)).status, 404, path)
+    t.equal((await get(url + path)).status, 404, path)
   }
   // Every listed operation is served: a wrong method would be 405, an unknown path 404 with these words.
   for (const [name] of listOperations(document)) {
@@ -43,7 +51,8 @@ t.test('operations 6: the document lists what is mounted and nothing else', asyn
 })
 
 t.test('the document has the form of OpenAPI 3.1.0', async t => {
-  for (const env of [{}, authentication]) {
+  const debugging = { GATEWAY_DEBUG_TRANSLATE_ENABLED: 'True', GATEWAY_ADMIN_API_KEY: 'adm' }
+  for (const env of [{}, { ...authentication, ...debugging }]) {
     const { document } = await startDocumentedGateway(t, env)
     const { success, error } = openApiStructure.safeParse(document)
     t.ok(success, String(error))

@@ -1,0 +1,59 @@
+import Fastify from 'fastify'
+import t from 'tap'
+import { createNativeProfileSet } from '../../../shared/native-profile.ts'
+import { parseSettings } from '../../../shared/settings.ts'
+import { findUndescribed } from '../../../worker/docs/document.ts'
+import { type MountedRoute, readMountedRoute } from '../../../worker/docs/mounted-routes.ts'
+import { systemTraits } from '../../../worker/http/route-traits.ts'
+import { providerFaces } from '../../../worker/protocols/registry.ts'
+import { describeGateway } from '../../../worker/routes/docs.ts'
+import { registerRoutes } from '../../../worker/routes/index.ts'
+import type { WorkerRuntime } from '../../../worker/routes/worker-runtime.ts'
+
+const options = { metricsPath: '/metrics' }
+
+t.test('every route that any setting mounts has a description', async t => {
+  const settings = parseSettings({ GATEWAY_DEBUG_TRANSLATE_ENABLED: 'True', GATEWAY_METRICS_ENABLED: 'True' })
+  const revision = `sha256:${'c'.repeat(64)}`
+  // Routes are only mounted here, so the parts that their handlers use are not needed.
+  const runtime = {
+    settings,
+    faces: providerFaces,
+    profiles: createNativeProfileSet(settings),
+    revisions: { config: revision, matrix: revision },
+    version: '0.0.0',
+    metrics: {}
+  } as unknown as WorkerRuntime
+  const app = Fastify({ exposeHeadRoutes: false })
+  t.teardown(() => app.close())
+  const routes: MountedRoute[] = []
+  app.addHook('onRoute', route => {
+    routes.push(...readMountedRoute(route, settings))
+  })
+  await registerRoutes(app, runtime)
+  t.ok(routes.length > 60, `${routes.length} routes`)
+  t.ok(routes.some(({ template }) => template === '/_debug/translate'))
+  t.same(findUndescribed({ ...describeGateway(runtime), routes }), [])
+})
+
+t.test('a mounted route is read with its prefix apart, once for each method', async t => {
+  const traits = { ...systemTraits('/v2/v1beta/models/{model}'), family: 'content' as const }
+  const read = readMountedRoute({ method: ['GET', 'HEAD', 'POST'], config: { traits } }, options)
+  t.same(
+    read.map(({ method }) => method),
+    ['get', 'post']
+  )
+  t.match(read[0], { prefix: '/v2/v1beta', path: '/models/{model}', template: '/v2/v1beta/models/{model}' })
+  for (const template of ['/v1', '/v1betas/x', '/api/v1/x', '/messages']) {
+    t.match(readMountedRoute({ method: 'GET', config: { traits: systemTraits(template) } }, options), [
+      { prefix: '', path: template }
+    ])
+  }
+})
+
+t.test('the root, the metrics, the documentation itself and routes without traits are not listed', async t => {
+  for (const template of ['/', '/metrics', '/docs', '/docs/start.js', '/redoc', '/openapi.json']) {
+    t.same(readMountedRoute({ method: 'GET', config: { traits: systemTraits(template) } }, options), [], template)
+  }
+  t.same(readMountedRoute({ method: 'GET' }, options), [])
+})
