@@ -83,8 +83,9 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
     if (Array.isArray(value)) return value.map(item => redactAt(item, depth + 1))
     if (hasOwnJson(value)) return redactAt(value.toJSON(), depth + 1)
     const copy: Record<string, unknown> = {}
-    for (const [key, member] of Object.entries(value)) {
-      copy[key] = isSensitive(key) ? REDACTED : redactAt(member, depth + 1)
+    const members = value as Readonly<Record<string, unknown>>
+    for (const key of Object.keys(value)) {
+      copy[key] = isSensitive(key) ? REDACTED : redactAt(members[key], depth + 1)
     }
     return copy
   }

@@ -18,6 +18,8 @@ export function writeDemoBanner(facts: DemoFacts): string {
     `  The gateway listens on  ${baseUrl}`,
     '  Its upstream is embedded: no account, no network, scripted answers.',
     ...(facts.controlUrl === undefined ? [] : [`  Upstream control        ${facts.controlUrl}`]),
+    // A demo never runs in PROD, so the documentation is served.
+    `  Documentation           ${baseUrl}/docs`,
     `  Log file                ${facts.logFile}`,
     '',
     ...listExamples(facts).flatMap(({ title, path, body }) => [

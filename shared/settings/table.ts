@@ -299,7 +299,7 @@ function tracingRows(add: SectionRows) {
     GATEWAY_TRACE_COLLECTOR_ENDPOINT: add.withDefault(kind.url, 'http://localhost:4317', 'Address of the collector.', {
       aliases: ['TRACE_COLLECTOR_ENDPOINT']
     }),
-    GATEWAY_TRACE_PROJECT_NAME: add.withDefault(kind.name, 'gateway', 'Service name in traces.', {
+    GATEWAY_TRACE_PROJECT_NAME: add.withDefault(kind.name, 'gateway', 'Project name in traces.', {
       aliases: ['TRACE_PROJECT_NAME']
     }),
     GATEWAY_TRACE_API_KEY: add.optional(kind.secret, 'Key for the collector.', {
@@ -307,11 +307,15 @@ function tracingRows(add: SectionRows) {
       aliases: ['TRACE_API_KEY']
     }),
     GATEWAY_OBSERVABILITY_SAMPLE_RATE: add.withDefault(share, '1', 'Share of requests that is traced.'),
-    GATEWAY_OBSERVABILITY_QUEUE_SIZE: add.withDefault(positive, '10000', 'Spans that may wait for the collector.'),
+    GATEWAY_OBSERVABILITY_QUEUE_SIZE: add.withDefault(
+      positive,
+      '10000',
+      'Spans that may wait for the collector, in each worker.'
+    ),
     GATEWAY_OBSERVABILITY_DROP_ON_BACKPRESSURE: add.withDefault(
       kind.boolean,
       'true',
-      'Drop spans instead of slowing requests down.'
+      'Drop spans that a full queue cannot hold; off: send a full queue at once and hold twice as many.'
     ),
     GATEWAY_OBSERVABILITY_CAPTURE_CONTENT: add.withDefault(
       kind.boolean,
@@ -332,7 +336,10 @@ function tracingRows(add: SectionRows) {
       'As OpenTelemetry defines it; `grpc` when unset.'
     ),
     OTEL_EXPORTER_OTLP_HEADERS: add.optional(kind.secret, 'As OpenTelemetry defines it.', { secret: true }),
-    OTEL_EXPORTER_OTLP_TIMEOUT: add.optional(kind.integer({ above: 0 }), 'As OpenTelemetry defines it.'),
+    OTEL_EXPORTER_OTLP_TIMEOUT: add.optional(
+      kind.integer({ above: 0 }),
+      'As OpenTelemetry defines it, in milliseconds; at most 5000 are waited for.'
+    ),
     OTEL_EXPORTER_OTLP_COMPRESSION: add.optional(kind.oneOf(['gzip', 'none']), 'As OpenTelemetry defines it.'),
     OTEL_EXPORTER_OTLP_CERTIFICATE: add.optional(kind.path, 'As OpenTelemetry defines it.')
   }

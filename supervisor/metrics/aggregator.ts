@@ -66,14 +66,13 @@ export function createMetricsAggregator(
 
   /** Whether all of the delta is about known series and cells, so that it can be added without a further check. */
   function fits(known: readonly Cell[], delta: MetricsDelta): boolean {
-    if (!delta.labelSets.every(fitsSeries)) return false
-    const widths = [
-      ...known.map(({ totals }) => totals.width),
-      ...delta.labelSets.map(([index]) => series[index]?.width ?? 0)
-    ]
+    const { labelSets, cells, values, exemplars } = delta
+    if (!labelSets.every(fitsSeries)) return false
+    const widthOf = (id: number) =>
+      known[id]?.totals.width ?? series[labelSets[id - known.length]?.[0] ?? -1]?.width ?? Number.NaN
     let length = 0
-    for (const id of delta.cells) length += widths[id] ?? Number.NaN
-    return length === delta.values.length && delta.exemplars.every(({ cell }) => widths[cell] !== undefined)
+    for (const id of cells) length += widthOf(id)
+    return length === values.length && exemplars.every(({ cell }) => !Number.isNaN(widthOf(cell)))
   }
 
   return {

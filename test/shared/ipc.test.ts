@@ -60,7 +60,8 @@ const supervisorMessages: SupervisorMessageContent[] = [
   { kind: 'catalog-unavailable', requestId: 1, failure },
   { kind: 'catalog-published', snapshot },
   { kind: 'slot-granted', requestId: 1 },
-  { kind: 'slot-refused', requestId: 1 }
+  { kind: 'slot-refused', requestId: 1 },
+  { kind: 'metrics-collect', requestId: 1 }
 ]
 
 const workerMessages: WorkerMessageContent[] = [
@@ -78,8 +79,22 @@ const workerMessages: WorkerMessageContent[] = [
   { kind: 'catalog-failed', requestId: 1, failure },
   { kind: 'slot-acquire', requestId: 1, key: 'one' },
   { kind: 'slot-cancel', requestId: 1 },
-  { kind: 'slot-release', requestId: 1 }
+  { kind: 'slot-release', requestId: 1 },
+  { kind: 'metrics-collected', requestId: 1 },
+  { kind: 'metrics-scrape', requestId: 1, format: 'openmetrics' }
 ]
+
+/** Only structured clones carry typed arrays. */
+const metricsText: SupervisorMessageContent = { kind: 'metrics-text', requestId: 1, body: Uint8Array.of(1, 2) }
+const metricsDelta: WorkerMessageContent = {
+  kind: 'metrics-delta',
+  delta: {
+    labelSets: [[0, ['request_completed', null]]],
+    cells: Uint32Array.of(0),
+    values: Float64Array.of(0.5),
+    exemplars: [{ cell: 0, bucket: 1, traceId: 'a', value: 2, timestampMs: 3 }]
+  }
+}
 
 t.test('every message is read at the other end as it was written, and only there', async t => {
   for (const [channel, carry] of channels) {
@@ -93,6 +108,21 @@ t.test('every message is read at the other end as it was written, and only there
       t.strictSame(readWorkerMessage(carry(message)), carry(message), `${content.kind} as ${channel}`)
       t.equal(readSupervisorMessage(carry(message)), undefined, `the supervisor does not send ${content.kind}`)
     }
+  }
+})
+
+t.test('typed arrays are read at the other end as they were written', async t => {
+  const carry = (value: unknown): unknown => deserialize(serialize(value))
+  t.strictSame(readSupervisorMessage(carry(createMessage(metricsText))), createMessage(metricsText))
+  t.strictSame(readWorkerMessage(carry(createMessage(metricsDelta))), createMessage(metricsDelta))
+  for (const [field, value] of [
+    ['cells', [0]],
+    ['values', Uint32Array.of(0)],
+    ['labelSets', 1],
+    ['exemplars', null]
+  ]) {
+    const delta = { ...metricsDelta.delta, [String(field)]: value }
+    t.equal(readWorkerMessage({ ...createMessage(metricsDelta), delta }), undefined, String(field))
   }
 })
 
@@ -110,8 +140,8 @@ t.test('the configuration that arrives is the one that was sent: settings, secre
 t.test('a wrong field drops the message, whether its kind is checked by hand or by a schema (J7)', async t => {
   /** Every message with one field missing, and with one field of another type. */
   for (const [messages, read] of [
-    [supervisorMessages, readSupervisorMessage],
-    [workerMessages, readWorkerMessage]
+    [[...supervisorMessages, metricsText], readSupervisorMessage],
+    [[...workerMessages, metricsDelta], readWorkerMessage]
   ] as const) {
     for (const content of messages) {
       const message: Record<string, unknown> = createMessage(content)

@@ -182,3 +182,12 @@ t.test('decision 59: at most ten equal warnings are written in one second, but e
   t.equal(lines.filter(line => line.level === 'ERROR').length, 1)
   t.equal(lines.filter(line => line.event === 'upstream_call_failed').length, 25)
 })
+
+t.test('a line tells how many equal warnings were suppressed', async t => {
+  const calls = Array.from({ length: 25 }, () => ['warn', 'again'])
+  const { text } = await writeLog({ calls: [...calls, ['wait', 'log_lines_suppressed']] })
+  t.match(
+    readLines(text).filter(line => line.event === 'log_lines_suppressed'),
+    [{ level: 'INFO', count: 15, msg: 'Suppressed 15 equal lines: again' }]
+  )
+})

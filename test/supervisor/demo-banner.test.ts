@@ -14,6 +14,7 @@ t.test('the banner shows the base URL, the control URL and a request per family 
   const banner = writeDemoBanner(facts)
   t.match(banner, 'http://127.0.0.1:8090\n')
   t.match(banner, 'http://127.0.0.1:9/__control')
+  t.match(banner, 'http://127.0.0.1:8090/docs\n')
   const requests = [...banner.matchAll(/curl (\S+) .*?-d '(.*?)'\n/gs)].map(([, url, body]) => [
     url,
     JSON.parse(String(body))

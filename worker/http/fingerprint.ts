@@ -8,11 +8,23 @@ import type { QueryValues } from './families.ts'
 /** Computes the fingerprint of a value: `hmac-sha256:` and 16 hexadecimal digits. */
 export type Fingerprint = (value: string) => string
 
+/** Values whose fingerprints are remembered: callers send the same key with every request. */
+const REMEMBERED_MAX = 256
+
 /** `key` is the same in all workers. Unless it is configured it is random at each start, and fingerprints change with it. */
 export function createFingerprint(key: Buffer): Fingerprint {
   // With the bytes of the key each call would make a key object of its own, which costs ten times as much as the digest.
   const secret = createSecretKey(key)
-  return value => `hmac-sha256:${createHmac('sha256', secret).update(value).digest('hex').slice(0, 16)}`
+  const remembered = new Map<string, string>()
+  return value => {
+    const known = remembered.get(value)
+    if (known !== undefined) return known
+    const fingerprint = `hmac-sha256:${createHmac('sha256', secret).update(value).digest('hex').slice(0, 16)}`
+    const [oldest] = remembered.keys()
+    if (remembered.size >= REMEMBERED_MAX && oldest !== undefined) remembered.delete(oldest)
+    remembered.set(value, fingerprint)
+    return fingerprint
+  }
 }
 
 /** What identifies a caller: the bearer token or the whole authorization, else a key from a header or the query. */

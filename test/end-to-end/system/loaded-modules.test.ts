@@ -70,6 +70,30 @@ t.test('a worker with everything off loads nothing of tracing, metrics, threads 
   t.notOk(urls.some(url => /\/worker\/(debug|routes\/debug)|\/client\/write-request/.test(url)))
 })
 
+t.test('the pages for developers are loaded in DEV only, and payloads are logged only at the level DEBUG', async t => {
+  const PAGES = /\/worker\/(routes\/(logs\/|docs)|docs\/)/
+  const PAYLOADS = /\/worker\/http\/payload-log/
+  for (const [variables, hasPages, hasPayloads] of [
+    [{}, true, false],
+    [{ GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'a-key-of-production' }, false, false],
+    [{ GATEWAY_LOG_LEVEL: 'DEBUG' }, true, true]
+  ] as const) {
+    const probe = createProbe(t)
+    const gateway = await startGateway(t, { env: { ...variables, NODE_OPTIONS: probe.option } })
+    await gateway.stop()
+    const urls = probe.readWorkerModules()
+    t.equal(
+      urls.some(url => PAGES.test(url)),
+      hasPages,
+      JSON.stringify(variables)
+    )
+    t.equal(
+      urls.some(url => PAYLOADS.test(url)),
+      hasPayloads
+    )
+  }
+})
+
 t.test(
   'the same probe sees OpenTelemetry when tracing is on, and nothing of it at the sample rate 0 or without a backend',
   async t => {

@@ -76,6 +76,26 @@ t.test('tasks of threads, connections, tokens and pauses for garbage collection 
   await scrapeUntil(gateway, 'garbage is collected', at => at.sum('gateway_gc_pause_seconds_count') > 0)
 })
 
+t.test('tasks that run or wait for a thread are counted while they do', async t => {
+  const emulator = await startEmulator(t)
+  const env = {
+    ...emulatorVariables(emulator),
+    ...METRICS,
+    GATEWAY_POOL_THREADS: '1',
+    GATEWAY_POOL_THRESHOLD_BYTES: '1'
+  }
+  const gateway = await startGateway(t, { env })
+  let isDone = false
+  async function keepBusy(): Promise<void> {
+    while (!isDone) await askIn(gateway, 'completions', `[[text:short]] ${'a large prompt '.repeat(100_000)}`)
+  }
+  const busy = Promise.all([1, 2, 3, 4].map(keepBusy))
+  await scrapeUntil(gateway, 'more than one task is counted', at => at.sum('gateway_pool_tasks') > 1)
+  isDone = true
+  await busy
+  t.equal((await scrape(gateway)).sum('gateway_pool_tasks'), 0)
+})
+
 t.test('a token that cannot be fetched is counted', async t => {
   const emulator = await startEmulator(t, { credentials: 'b3RoZXI6b3RoZXI=' })
   const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), ...METRICS } })
@@ -114,6 +134,26 @@ t.test('the use of a concurrency limit is shown under the name of the model', as
   t.equal(used.sum('gateway_model_concurrency_rejected_total', { model }), 1)
   controller.abort()
   await scrapeUntil(gateway, 'the slots are free', at => at.sum('gateway_model_concurrency_in_use') === 0)
+})
+
+t.test('requests that wait for a concurrency limit are counted while they do', async t => {
+  const emulator = await startEmulator(t)
+  const env = { ...emulatorVariables(emulator), ...METRICS, GATEWAY_MODEL_MAX_CONNECTIONS_DEFAULT: '1' }
+  const gateway = await startGateway(t, { env })
+  await scrapeUntil(gateway, 'the gateway is ready', at => at.sum('gateway_ready') === 1)
+  const controller = new AbortController()
+  await openStream(gateway, 'messages', '[[tick:50]][[len:5000]]', { signal: controller.signal })
+  const waiting = askIn(gateway, 'completions', 'hi')
+  const used = await scrapeUntil(
+    gateway,
+    'it waits',
+    at => at.sum('gateway_model_concurrency_waiting', { model }) === 1
+  )
+  t.equal(used.sum('gateway_model_concurrency_in_use', { model }), 1)
+  t.equal(used.sum('gateway_model_concurrency_limit', { model }), 1)
+  controller.abort()
+  t.equal((await waiting).status, 200)
+  await scrapeUntil(gateway, 'none waits', at => at.sum('gateway_model_concurrency_waiting') === 0)
 })
 
 t.test('a gateway that drains says so and counts what it waits for', async t => {

@@ -2,7 +2,7 @@
 // field lesson K8).
 
 import t from 'tap'
-import { lastUpstreamChat, post } from '../../support/client.ts'
+import { get, lastUpstreamChat, post } from '../../support/client.ts'
 import { emulatorVariables, readLog, startEmulator } from '../../support/gateway.ts'
 import { startOtlpReceiver } from '../../support/otlp/receiver.ts'
 import { waitUntil } from '../../support/processes.ts'
@@ -142,6 +142,31 @@ t.test('an external provider learns nothing of the trace; its call has a span al
   const received = lastUpstreamChat(emulator).headers
   t.equal(received.traceparent, undefined)
   t.equal(received.tracestate, undefined)
+})
+
+t.test('exported and dropped spans are counted in the metrics', async t => {
+  const gateway = await startTracedGateway(t, { transport: 'http', env: { GATEWAY_METRICS_ENABLED: 'true' } })
+  const { receiver } = gateway
+  const count = async (series: string): Promise<number> => {
+    const { text } = await get(`${gateway.url}/metrics`)
+    return Number(new RegExp(`^${series} (\\d+)$`, 'm').exec(text)?.[1] ?? Number.NaN)
+  }
+  await gateway.spansOf(await askIn(gateway, 'completions', 'hi'))
+  await waitUntil(async () => (await count('gateway_trace_spans_total')) >= 2, 'the spans of the chat are counted')
+  receiver.behaviour = 401
+  t.equal((await askIn(gateway, 'completions', 'hi')).status, 200)
+  await waitUntil(async () => (await count('gateway_trace_spans_dropped_total')) >= 2, 'what is refused is counted')
+})
+
+t.test('without a usable exporter the gateway serves untraced and says so', async t => {
+  const gateway = await startTracedGateway(t, { env: { OTEL_EXPORTER_OTLP_CERTIFICATE: '/nowhere/ca.pem' } })
+  t.equal((await askIn(gateway, 'completions', 'hi')).status, 200)
+  t.match(
+    readLog(gateway).filter(({ event }) => event === 'tracing_unavailable'),
+    [{ level: 'WARNING', msg: 'Tracing is off, because its exporter could not be created' }]
+  )
+  t.equal(await gateway.stop(), 0)
+  t.same(gateway.receiver.exports, [])
 })
 
 t.test('1000 aborted streams have 1000 spans that ended (K8)', async t => {

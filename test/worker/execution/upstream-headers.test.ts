@@ -191,3 +191,23 @@ t.test('an extra header with a name longer than 256 characters is dropped', asyn
   t.notOk(name in forward({}, { [name]: 'a', 'x-short': 'b' }))
   t.equal(forward({}, { [name]: 'a', 'x-short': 'b' })['x-short'], 'b')
 })
+
+t.test('a traced request carries the context of its own span, whatever its client sent', async t => {
+  const traceparent = '00-7c4bbb91635f45199b1b2854e9794170-7c4bbb91635f4519-01'
+  const headers = {
+    traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+    tracestate: 'client=1',
+    'x-foo': 'a'
+  }
+  const extraHeaders = { Traceparent: 'mine', tracestate: 'mine=1' }
+  const plan = (tracestate: string | undefined) =>
+    Object.fromEntries(
+      pairsOf(
+        planUpstreamHeaders({ headers, extraHeaders, requestId, traceContext: { traceparent, tracestate } }).headers
+      )
+    )
+  t.same(plan('vendor=1'), { traceparent, tracestate: 'vendor=1', 'x-foo': 'a', 'X-Request-ID': requestId })
+  t.same(plan(undefined), { traceparent, 'x-foo': 'a', 'X-Request-ID': requestId })
+  t.same(plan('line\r\nbreak'), { traceparent, 'x-foo': 'a', 'X-Request-ID': requestId }, 'HTTP cannot carry it')
+  t.same(Object.keys(plan('a'.repeat(9000))), ['traceparent', 'x-foo', 'X-Request-ID'], 'longer than a header may be')
+})

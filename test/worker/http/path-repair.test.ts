@@ -21,6 +21,8 @@ const table: Array<[target: string, repaired: string]> = [
   ['/docs', '/docs'],
   ['/metrics', '/metrics'],
   ['/_debug/translate', '/_debug/translate'],
+  ['/debug/explain/responses', '/debug/explain/responses'],
+  ['/debug/v1/responses', '/v1/responses'],
   ['/_admin/logs/models', '/_admin/logs/models'],
   // completions contract, section 1.1
   ['/foo/bar/chat/completions', '/chat/completions'],

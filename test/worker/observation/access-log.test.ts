@@ -7,7 +7,9 @@ import { type Handler, openConnection, signalled, startApplication } from '../ht
 
 const noUsage = { cacheReadTokens: null, cacheWriteTokens: null, reasoningTokens: null, totalTokens: null }
 
-const on = { GATEWAY_ACCESS_LOG: 'true' }
+/** Payloads have lines of their own at the level DEBUG. */
+const off = { GATEWAY_LOG_LEVEL: 'INFO' }
+const on = { ...off, GATEWAY_ACCESS_LOG: 'true' }
 
 async function start(t: Parameters<typeof startApplication>[0], handler: Handler, env: Record<string, string> = on) {
   const started = await startApplication(t, {
@@ -74,9 +76,9 @@ t.test('probes have no line, and nothing has one unless it is switched on', asyn
   const { url, logged } = await start(t, (_request, reply) => sendJson(reply, 200, {}, '{}'))
   for (const path of ['/health', '/ping', '/livez', '/ready', '/readyz', '/a/health']) await get(url + path)
   t.same(logged, [])
-  const off = await start(t, (_request, reply) => sendJson(reply, 200, {}, '{}'), {})
-  await post(`${off.url}/v1/messages`, '{}')
-  t.same(off.logged, [])
+  const silent = await start(t, (_request, reply) => sendJson(reply, 200, {}, '{}'), off)
+  await post(`${silent.url}/v1/messages`, '{}')
+  t.same(silent.logged, [])
 })
 
 t.test('a client disconnect within a stream is 499', async t => {

@@ -90,6 +90,7 @@ class Explainer {
   #ignored = new Edits()
   #probesLeft: number
   #bytesOfTurn = 0
+  #isCut = false
 
   constructor(body: JsonObject, options: ExplainOptions) {
     this.#body = body
@@ -110,7 +111,7 @@ class Explainer {
       ...error,
       ...(base === undefined ? {} : { base }),
       fields: [...roots.flatMap(flatten), ...added],
-      isComplete: base !== undefined && this.#probesLeft > 0
+      isComplete: base !== undefined && this.#probesLeft > 0 && !this.#isCut
     }
   }
 
@@ -197,12 +198,33 @@ class Explainer {
   #markRefused(node: Node): void {
     const refusal = this.#refusals.get(writePlace(node.place))
     if (refusal !== undefined) node.field = refusal
-    else node.inner = this.#createInner(node)
+    else if (this.#hasRefusalInside(node.place)) node.inner = this.#createInner(node)
     for (const inner of node.inner) this.#markRefused(inner)
+  }
+
+  #hasRefusalInside(place: Place): boolean {
+    const path = writePlace(place)
+    return [...this.#refusals.keys()].some(key => key.startsWith(`${path}.`) || key.startsWith(`${path}[`))
   }
 
   #createInner({ place, value }: Node): Node[] {
     return listInner(value).map(({ step, value: inner }) => ({ place: [...place, step], value: inner, inner: [] }))
+  }
+
+  /** Gives a node its inner nodes; false where it has none, or more than the bounds allow. */
+  #open(node: Node): boolean {
+    const inner = this.#createInner(node)
+    if (inner.length > this.#probesLeft) this.#isCut = true
+    else node.inner = inner
+    return node.inner.length > 0
+  }
+
+  /** The inner nodes of one that holds refused fields: of a very long list only those. */
+  #openRefused(node: Node): void {
+    const inner = this.#createInner(node)
+    const isLong = inner.length > this.#probesLeft
+    if (isLong) this.#isCut = true
+    node.inner = isLong ? inner.filter(({ place }) => this.#edits.has(place) || this.#edits.hasInside(place)) : inner
   }
 
   /** Level by level, so that a bound leaves out details before it leaves out members. */
@@ -229,7 +251,7 @@ class Explainer {
       return
     }
     if (this.#edits.hasInside(place)) {
-      node.inner = this.#createInner(node)
+      this.#openRefused(node)
       return
     }
     if (this.#probesLeft <= 0) {
@@ -269,8 +291,7 @@ class Explainer {
       node.field = { ...this.#write(node, 'exact', 'Sent unchanged.'), upstream: writePlace(found) }
       return
     }
-    node.inner = this.#createInner(node)
-    if (node.inner.length > 0) return
+    if (this.#open(node)) return
     const isAlias = value === base.plan.publicModel && value !== base.plan.upstreamModel
     node.field = this.#write(
       node,
@@ -286,8 +307,7 @@ class Explainer {
       await this.#judgeIgnored(node, base, declared ?? NO_EFFECT)
       return
     }
-    node.inner = this.#createInner(node)
-    if (node.inner.length > 0) return
+    if (this.#open(node)) return
     for (const other of listOtherValues(value)) {
       const changed = await this.#probe(this.#edits.with(node.place, other))
       if (isSameWork(changed, base)) continue

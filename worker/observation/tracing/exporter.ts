@@ -10,6 +10,7 @@ export type ExporterSettings = Pick<Settings, 'traceCollectorEndpoint' | 'traceA
 /** The default of the setting; over HTTP collectors listen on the next port. */
 const GRPC_DEFAULT = 'http://localhost:4317'
 const HTTP_DEFAULT = 'http://localhost:4318'
+const HTTP_CONNECTIONS_MAX = 8
 const TRACES_PATH = '/v1/traces'
 
 /** Loads one of the two exporters. Rejects when its package is missing or the certificate cannot be read. */
@@ -22,7 +23,9 @@ export async function createExporter(settings: ExporterSettings, version: string
     timeoutMillis: Math.min(otel.exporterOtlpTimeout ?? EXPORT_TIMEOUT_MS, EXPORT_TIMEOUT_MS),
     // The type of the option is an enumeration of a package that only the exporters depend on; its members are these words.
     compression: (otel.exporterOtlpCompression ?? 'none') as never,
-    userAgent: `llm-gateway/${version}`
+    userAgent: `llm-gateway/${version}`,
+    // The queue bounds what is on its way; at the end of a worker all that it holds leaves at once.
+    concurrencyLimit: Number.MAX_SAFE_INTEGER
   }
   if (otel.exporterOtlpProtocol === 'http/protobuf') {
     const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto')
@@ -30,7 +33,7 @@ export async function createExporter(settings: ExporterSettings, version: string
       ...common,
       url: httpTracesUrl(traceCollectorEndpoint),
       headers,
-      httpAgentOptions: { keepAlive: true, ...(certificate && { ca: certificate }) }
+      httpAgentOptions: { keepAlive: true, maxSockets: HTTP_CONNECTIONS_MAX, ...(certificate && { ca: certificate }) }
     })
   }
   const [{ OTLPTraceExporter }, { credentials, Metadata }] = await Promise.all([

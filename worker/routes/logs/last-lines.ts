@@ -1,6 +1,5 @@
 // Finds and reads the last lines of a file, in blocks: the size of the file costs neither memory nor time.
 import type { FileHandle } from 'node:fs/promises'
-import { openRegularFile, toLogError } from './log-file.ts'
 import { dropInvalidUtf8 } from './text.ts'
 
 /** What is read at most, however long the lines are, and what of it is in memory at once. */
@@ -12,31 +11,14 @@ export interface FileRange {
   readonly end: number
 }
 
-/** Opens the log for reading. Raises `log_file_not_found` and `log_file_unreadable`. */
-export async function openLog(path: string): Promise<FileHandle> {
-  try {
-    return await openRegularFile(path)
-  } catch (error) {
-    throw toLogError(error)
-  }
-}
-
 /**
  * The range of the last lines as the file is now; a last line without a newline counts. It covers at most 8 MiB and starts with a line
- * unless a single one is longer. Raises `log_file_unreadable`.
+ * unless a single one is longer. Rejects with the system's error.
  */
-export async function findLastLines(file: FileHandle, lines: number, reading = READING): Promise<FileRange> {
-  try {
-    return await searchBackwards(file, lines, reading)
-  } catch (error) {
-    throw toLogError(error)
-  }
-}
-
-async function searchBackwards(
+export async function findLastLines(
   file: FileHandle,
   lines: number,
-  { readBytesMax, blockBytes }: typeof READING
+  { readBytesMax, blockBytes } = READING
 ): Promise<FileRange> {
   const { size: end } = await file.stat()
   const bound = Math.max(0, end - readBytesMax)

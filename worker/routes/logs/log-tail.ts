@@ -47,13 +47,15 @@ export async function openLogTail(options: LogTailOptions): Promise<LogTail> {
   let emptyReads = 0
   let readsAfterRotation = 0
 
-  /** Reads from the start of what the path names now. */
-  async function reopen(): Promise<void> {
-    const fresh = await openRegularFile(path)
+  /** Reads from the start of what the path names now. Returns whether it names anything. */
+  async function reopen(): Promise<boolean> {
+    const fresh = await openRegularFile(path).catch(ignoreMissing)
+    if (fresh === undefined) return false
     await file.close()
     file = fresh
     identity = (await describe(file)).identity
     startOver()
+    return true
   }
 
   function startOver(): void {
@@ -73,9 +75,7 @@ export async function openLogTail(options: LogTailOptions): Promise<LogTail> {
     // Until the new file is there, the renamed one stays.
     if (current === undefined || writeIdentity(current) === identity) return false
     emptyReads += 1
-    if (emptyReads <= READS_AFTER_ROTATION) return false
-    await reopen()
-    return true
+    return emptyReads > READS_AFTER_ROTATION && reopen()
   }
 
   async function read(): Promise<LogLine[] | undefined> {

@@ -1,5 +1,4 @@
 // The log pages: the last lines, a stream of new lines, and a viewer of that stream (operations contract, sections 2.2 to 2.5).
-import type { FileHandle } from 'node:fs/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { shuttingDown } from '../../http/drain-gate.ts'
 import { whenDrained } from '../../http/event-stream.ts'
@@ -17,8 +16,9 @@ import { systemTraits } from '../../http/route-traits.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { WorkerRuntime } from '../worker-runtime.ts'
 import { createAllowlist } from './allowlist.ts'
-import { findLastLines, openLog, readText } from './last-lines.ts'
+import { findLastLines, readText } from './last-lines.ts'
 import { LEVELS } from './level-filter.ts'
+import { openRegularFile, reportUnreadable, toLogError } from './log-file.ts'
 import { streamLog } from './stream.ts'
 import { createViewerPage } from './viewer-page.ts'
 
@@ -28,20 +28,20 @@ const pathParameters = { last_n_lines: required(lineCount) }
 const streamParameters = { level: optional(oneOf(LEVELS)) }
 
 /** The parts of a worker that the log pages use. */
-export type LogRuntime = Pick<WorkerRuntime, 'settings' | 'control' | 'drainGate' | 'clock'>
+export type LogRuntime = Pick<WorkerRuntime, 'settings' | 'control' | 'drainGate' | 'clock' | 'log'>
 
 /** Mounts `/logs`, `/logs/{last_n_lines}`, `/logs/stream` and `/logs/html`. */
 export function registerLogRoutes(app: FastifyInstance, runtime: LogRuntime): void {
-  const { settings, control, drainGate, clock } = runtime
+  const { settings, control, drainGate, clock, log } = runtime
   const assertAllowed = createAllowlist(settings)
 
   async function sendLastLines(request: FastifyRequest, reply: FastifyReply, lines: number): Promise<void> {
     assertAllowed(request.raw)
-    const file = await openLog(settings.logFilename)
     try {
-      await sendText(reply, file, lines)
-    } finally {
-      await file.close()
+      await sendText(reply, settings.logFilename, lines)
+    } catch (error) {
+      reportUnreadable(log, error)
+      throw toLogError(error)
     }
   }
 
@@ -55,7 +55,7 @@ export function registerLogRoutes(app: FastifyInstance, runtime: LogRuntime): vo
       if (drainGate.isDraining) throw shuttingDown()
       const lastId = request.headers['last-event-id']
       const options = { path: settings.logFilename, level, lastId: typeof lastId === 'string' ? lastId : undefined }
-      await streamLog({ reply, drainGate, clock }, options)
+      await streamLog({ reply, drainGate, clock, log }, options)
     } finally {
       release()
     }
@@ -102,13 +102,26 @@ function refuseHead(): never {
   throw new GatewayError('method_not_allowed', { allow: 'GET' })
 }
 
-/** Sends the last lines block by block, so that a client that does not read keeps no more than a block in memory. */
-async function sendText(reply: FastifyReply, file: FileHandle, lines: number): Promise<void> {
-  const range = await findLastLines(file, lines)
+/**
+ * Sends the last lines block by block, so that a client that does not read keeps no more than a block in memory. Rejects with the system's
+ * error as long as nothing is sent.
+ */
+async function sendText(reply: FastifyReply, path: string, lines: number): Promise<void> {
+  const file = await openRegularFile(path)
+  try {
+    const range = await findLastLines(file, lines)
+    reply.hijack()
+    if (startText(reply)) await sendBlocks(reply, readText(file, range))
+  } finally {
+    await file.close()
+  }
+}
+
+/** Sends the head. Returns whether a body follows. */
+function startText(reply: FastifyReply): boolean {
   const response = reply.raw
   const { context } = reply.request
-  reply.hijack()
-  if (response.destroyed) return
+  if (response.destroyed) return false
   response.writeHead(200, [
     ...context.responseHeaders(),
     'content-type',
@@ -117,12 +130,16 @@ async function sendText(reply: FastifyReply, file: FileHandle, lines: number): P
     'no-store'
   ])
   context.firstByte()
-  if (reply.request.method === 'HEAD') {
-    response.end()
-    return
-  }
+  const hasBody = reply.request.method !== 'HEAD'
+  if (!hasBody) response.end()
+  return hasBody
+}
+
+async function sendBlocks(reply: FastifyReply, blocks: AsyncIterable<Buffer>): Promise<void> {
+  const response = reply.raw
+  const { context } = reply.request
   try {
-    for await (const block of readText(file, range)) {
+    for await (const block of blocks) {
       if (!response.write(block)) await whenDrained(response)
       if (response.destroyed) return
     }

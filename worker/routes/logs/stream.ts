@@ -2,10 +2,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
 import type { Clock } from '../../../shared/clock.ts'
+import type { Logger } from '../../../shared/logging.ts'
 import type { DrainGate } from '../../http/drain-gate.ts'
 import { type EventStreamWriter, startEventStream } from '../../http/event-stream.ts'
 import { createLevelFilter, type Level } from './level-filter.ts'
-import { isMissing } from './log-file.ts'
+import { isMissing, reportUnreadable } from './log-file.ts'
 import { type LogLine, type LogTail, openLogTail } from './log-tail.ts'
 
 const POLL_INTERVAL_MS = 500
@@ -20,7 +21,7 @@ export interface LogStreamOptions {
 
 /** Streams until the client disconnects, the drain starts or the file cannot be read any more. */
 export async function streamLog(
-  { reply, drainGate, clock }: { reply: FastifyReply; drainGate: DrainGate; clock: Clock },
+  { reply, drainGate, clock, log }: { reply: FastifyReply; drainGate: DrainGate; clock: Clock; log: Logger },
   { path, level, lastId, keepAliveIntervalMs }: LogStreamOptions
 ): Promise<void> {
   const { signal } = reply.request.context
@@ -45,6 +46,7 @@ export async function streamLog(
     }
     stream.end()
   } catch (error) {
+    reportUnreadable(log, error)
     stream.end(writeEvent('error', isMissing(error) ? 'Log file not found.' : 'Error accessing log file.'))
   } finally {
     leave()

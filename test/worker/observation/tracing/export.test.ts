@@ -13,15 +13,15 @@ import { type OtlpReceiver, startOtlpReceiver } from '../../../support/otlp/rece
 const fixture = (name: string) => join(import.meta.dirname, '../../../ops/emulator/fixtures', name)
 const tls = { cert: readFileSync(fixture('server.pem')), key: readFileSync(fixture('server.key')) }
 
-/** Exports one span and closes. Resolves with what was counted. */
-async function exportOne(receiver: OtlpReceiver, variables: Record<string, string>) {
+/** Exports spans and closes. Resolves with what was counted. */
+async function exportSpans(receiver: OtlpReceiver, variables: Record<string, string>, total = 1) {
   const settings = parseSettings({ TRACE_COLLECTOR_ENDPOINT: receiver.url, ...variables })
   const counted = { exported: 0, dropped: 0 }
   const queue = new SpanQueue({
     exporter: await createExporter(settings, '1.2.3'),
-    size: 100,
+    size: 1000,
     dropsWhenFull: true,
-    batchSize: 10,
+    batchSize: 2,
     counts: {
       exported: count => {
         counted.exported += count
@@ -35,7 +35,8 @@ async function exportOne(receiver: OtlpReceiver, variables: Record<string, strin
   })
   const idGenerator = new RandomIdGenerator()
   const provider = startProvider({ projectName: 'p', version: '1.2.3', workerId: 7, idGenerator, queue })
-  provider.tracer.startSpan('one', { attributes: { text: 'x', number: 1.5, list: ['a'] } }).end()
+  const attributes = { text: 'x', number: 1.5, list: ['a'] }
+  for (let index = 0; index < total; index += 1) provider.tracer.startSpan('one', { attributes }).end()
   await provider.close()
   return counted
 }
@@ -63,7 +64,7 @@ for (const transport of ['http', 'grpc'] as const) {
   t.test(`over ${transport}: headers, the key and compression`, async t => {
     for (const compression of ['none', 'gzip']) {
       const receiver = await startOtlpReceiver(t, transport)
-      const counted = await exportOne(receiver, {
+      const counted = await exportSpans(receiver, {
         OTEL_EXPORTER_OTLP_PROTOCOL,
         OTEL_EXPORTER_OTLP_COMPRESSION: compression,
         OTEL_EXPORTER_OTLP_HEADERS: 'x-team=a%20b',
@@ -82,17 +83,26 @@ for (const transport of ['http', 'grpc'] as const) {
   t.test(`over ${transport} and TLS: only a collector that the certificate proves`, async t => {
     const receiver = await startOtlpReceiver(t, transport, tls)
     const trusting = { OTEL_EXPORTER_OTLP_PROTOCOL, OTEL_EXPORTER_OTLP_CERTIFICATE: fixture('ca.pem') }
-    t.same(await exportOne(receiver, trusting), { exported: 1, dropped: 0 })
+    t.same(await exportSpans(receiver, trusting), { exported: 1, dropped: 0 })
     expectSpan(t, receiver)
-    t.same(await exportOne(receiver, { OTEL_EXPORTER_OTLP_PROTOCOL }), { exported: 0, dropped: 1 })
+    t.same(await exportSpans(receiver, { OTEL_EXPORTER_OTLP_PROTOCOL }), { exported: 0, dropped: 1 })
     t.equal(receiver.spans.length, 1)
   })
 }
 
+t.test('everything that is held leaves at the end, in however many exports', async t => {
+  for (const transport of ['http', 'grpc'] as const) {
+    const receiver = await startOtlpReceiver(t, transport)
+    const OTEL_EXPORTER_OTLP_PROTOCOL = transport === 'grpc' ? 'grpc' : 'http/protobuf'
+    t.same(await exportSpans(receiver, { OTEL_EXPORTER_OTLP_PROTOCOL }, 200), { exported: 200, dropped: 0 }, transport)
+    t.ok(receiver.exports.length >= 100)
+  }
+})
+
 t.test('an endpoint in a folder is taken over HTTP', async t => {
   const receiver = await startOtlpReceiver(t, 'http')
   const url = `${receiver.url}/v1/traces`
-  const counted = await exportOne({ ...receiver, url }, { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' })
+  const counted = await exportSpans({ ...receiver, url }, { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' })
   t.equal(counted.exported, 1)
   t.equal(receiver.exports[0]?.[':path'], '/v1/traces')
 })

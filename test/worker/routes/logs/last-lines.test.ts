@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
-import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { findLastLines, openLog, readText } from '../../../../worker/routes/logs/last-lines.ts'
+import { findLastLines, readText } from '../../../../worker/routes/logs/last-lines.ts'
+import { isMissing, openRegularFile, toLogError } from '../../../../worker/routes/logs/log-file.ts'
 import { createTemporaryFolder } from '../../../support/temporary.ts'
 
 type Reading = Parameters<typeof findLastLines>[2]
@@ -11,7 +11,7 @@ type Reading = Parameters<typeof findLastLines>[2]
 async function readLast(t: Test, content: Buffer, lines: number, reading?: Reading): Promise<Buffer> {
   const path = join(createTemporaryFolder(t), 'a.log')
   writeFileSync(path, content)
-  const file = await openLog(path)
+  const file = await openRegularFile(path)
   try {
     const blocks: Buffer[] = []
     for await (const block of readText(file, await findLastLines(file, lines, reading), reading)) blocks.push(block)
@@ -81,16 +81,14 @@ t.test('without other settings the bound is 8 MiB', async t => {
   t.equal((await readLast(t, Buffer.from(wide.repeat(3000)), 5000)).length, 8 * 1024 * 1024 - 4096)
 })
 
-t.test('a missing and an unreadable file are errors of their own', async t => {
+t.test('a missing file and one that is no regular file are errors of their own', async t => {
   const folder = createTemporaryFolder(t)
-  await t.rejects(openLog(join(folder, 'no.log')), { code: 'log_file_not_found', status: 404 })
-  await t.rejects(openLog(join(folder, 'no', 'no.log')), { code: 'log_file_not_found' })
-  const directory = await open(folder, 'r')
-  t.teardown(() => directory.close())
-  await t.rejects(
-    (async () => {
-      for await (const _ of readText(directory, { start: 0, end: 9 })) t.fail('a folder has no text')
-    })(),
-    { code: 'EISDIR' }
-  )
+  for (const path of [join(folder, 'no.log'), join(folder, 'no', 'no.log')]) {
+    const error = await openRegularFile(path).catch(thrown => thrown)
+    t.ok(isMissing(error), path)
+    t.match(toLogError(error), { code: 'log_file_not_found', status: 404 })
+  }
+  const error = await openRegularFile(folder).catch(thrown => thrown)
+  t.notOk(isMissing(error))
+  t.match(toLogError(error), { code: 'log_file_unreadable', status: 500, cause: error })
 })

@@ -1,5 +1,6 @@
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { systemTraits } from '../../../../worker/http/route-traits.ts'
 import { type LogStreamOptions, streamLog } from '../../../../worker/routes/logs/stream.ts'
@@ -15,7 +16,10 @@ async function start(t: Test, options: Partial<LogStreamOptions> = {}) {
       app.get('/tail', { config: { traits: systemTraits('/tail') } }, async (_request, reply) => {
         const clock = { nowMs: () => Date.UTC(2026, 0, 5, 10, 0, 15, 123), monotonicMs: () => 0 }
         const { drainGate } = started
-        await streamLog({ reply, drainGate, clock }, { path, level: undefined, lastId: undefined, ...options })
+        await streamLog(
+          { reply, drainGate, clock, log: pino({ level: 'silent' }) },
+          { path, level: undefined, lastId: undefined, ...options }
+        )
         done.resolve()
       })
     }
