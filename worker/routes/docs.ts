@@ -51,9 +51,9 @@ export function registerDocsRoutes(app: FastifyInstance, facts: DocsFacts): void
     return { document, text: JSON.stringify(document), writeInteractivePage, writeReferencePage }
   })
 
-  function mount(path: string, handler: (reply: FastifyReply) => Promise<void>): void {
+  function mount(url: string, handler: (reply: FastifyReply) => Promise<void>, template = url): void {
     const handle = (_request: FastifyRequest, reply: FastifyReply) => handler(reply)
-    app.route({ method: ['GET', 'HEAD'], url: path, config: { traits: systemTraits(path) }, handler: handle })
+    app.route({ method: ['GET', 'HEAD'], url, config: { traits: systemTraits(template) }, handler: handle })
   }
 
   async function sendReference(reply: FastifyReply): Promise<void> {
@@ -73,11 +73,13 @@ export function registerDocsRoutes(app: FastifyInstance, facts: DocsFacts): void
   })
   mount('/redoc', sendReference)
   for (const [name, contentType] of Object.entries(ASSET_TYPES)) {
-    mount(`/docs/${name}`, async reply => {
+    const sendAsset = async (reply: FastifyReply): Promise<void> => {
       const body = await readAsset(name as AssetName)
       if (body === undefined) throw new GatewayError('unknown_url')
       sendWhole(reply, { status: 200, contentType, headers: ASSET_HEADERS, body })
-    })
+    }
+    // One name for all files in metrics and logs.
+    mount(`/docs/${name}`, sendAsset, '/docs/{asset}')
   }
 }
 

@@ -4,6 +4,7 @@ import t from 'tap'
 import { listReferences, type OpenApiDocument } from '../../../worker/docs/document.ts'
 import { TAGS } from '../../../worker/docs/operation.ts'
 import { chatParameters } from '../../../worker/protocols/completions/client/schema.ts'
+import { nativeFields } from '../../../worker/protocols/shared/common-parameters.ts'
 import type { Parameter } from '../../../worker/protocols/shared/parameters.ts'
 import { get } from '../../support/client.ts'
 import { startDocumentedGateway } from '../../support/docs-gateway.ts'
@@ -117,4 +118,19 @@ t.test('each parameter of a body says what the gateway does with it', async t =>
   }
   t.match(properties.logit_bias.description, /^Accepted and ignored\./)
   t.match(properties.base_url.description, /never sent/)
+})
+
+t.test('what a supported parameter accepts is described, but for the options of one provider', async t => {
+  const { document } = await startDocumentedGateway(t)
+  const open = new Set<string>(Object.keys(nativeFields))
+  for (const [name, { properties }] of Object.entries(document.components.schemas)) {
+    if (!name.endsWith('Request')) continue
+    for (const [member, schema] of Object.entries((properties ?? {}) as Record<string, Record<string, unknown>>)) {
+      if (schema['x-compatibility'] !== 'supported' || open.has(member)) continue
+      t.ok(
+        ['type', 'anyOf', 'enum', 'const'].some(keyword => keyword in schema),
+        `${name}.${member}`
+      )
+    }
+  }
 })
