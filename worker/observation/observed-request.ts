@@ -55,6 +55,7 @@ export abstract class ObservedRequest implements RequestView {
   abstract readonly caller: Caller
   abstract readonly clientRequestId: string | undefined
   traceContext: TraceContext | undefined
+  metricsState: object | undefined
 
   /** Undefined where nothing observes, and after `closed`. */
   #observation: Observation | undefined

@@ -105,6 +105,8 @@ export interface RequestView {
   readonly startedAtEpochMs: number
   /** Set by the tracing observer in `opened`; undefined without tracing. */
   traceContext?: TraceContext | undefined
+  /** What the metrics keep of the request while it runs; no other observer reads it. */
+  metricsState?: object | undefined
   /** Computed at each read. */
   readonly logIds: LogIds
 }

@@ -24,6 +24,11 @@ interface Life {
   lastErrorStatus: string | undefined
 }
 
+/** On the request itself: a map would keep every request alive in its earlier tables until a full garbage collection. */
+function lifeOf(request: RequestView): Life | undefined {
+  return request.metricsState as Life | undefined
+}
+
 /** Creates the observer that counts into the registry. */
 export function createMetricsObserver(dependencies: {
   registry: MetricRegistry
@@ -36,8 +41,6 @@ class MetricsObserver implements RequestObserver {
   readonly name = 'metrics'
   readonly #labelModel: ModelLabel
   readonly #series: ReturnType<typeof openSeries>
-  /** Every request that is opened is closed. */
-  readonly #lives = new Map<RequestView, Life>()
 
   constructor({ registry, labelModel }: { registry: MetricRegistry; labelModel: ModelLabel }) {
     this.#labelModel = labelModel
@@ -45,7 +48,7 @@ class MetricsObserver implements RequestObserver {
   }
 
   opened(request: RequestView): void {
-    this.#lives.set(request, {
+    const life: Life = {
       provider: undefined,
       model: undefined,
       isAuthenticationFailed: false,
@@ -54,24 +57,25 @@ class MetricsObserver implements RequestObserver {
       hasUpstreamCall: false,
       upstreamMs: 0,
       lastErrorStatus: undefined
-    })
+    }
+    request.metricsState = life
     this.#series.requestsInFlight.at(request.protocol).add(1)
   }
 
   authenticationFailed(request: RequestView): void {
-    const life = this.#lives.get(request)
+    const life = lifeOf(request)
     if (life !== undefined) life.isAuthenticationFailed = true
   }
 
   planned(request: RequestView, { model, providerKind }: PlannedFacts): void {
-    const life = this.#lives.get(request)
+    const life = lifeOf(request)
     if (life === undefined) return
     life.provider = providerKind
     life.model = this.#labelModel(model)
   }
 
   upstreamCall(request: RequestView, { status, durationMs, attempt }: UpstreamCallReport): void {
-    const life = this.#lives.get(request)
+    const life = lifeOf(request)
     if (life === undefined) return
     const { provider } = life
     const { protocol, route } = request
@@ -87,7 +91,7 @@ class MetricsObserver implements RequestObserver {
 
   /** Counts what no exchange has shown: an error or something unusable in the content of a response with status 200. */
   upstreamFailed(request: RequestView, errorType: string): void {
-    const life = this.#lives.get(request)
+    const life = lifeOf(request)
     const status = errorType.replace(/^http_/, '')
     if (life === undefined || life.lastErrorStatus === status || !isError(status)) return
     const { protocol, route } = request
@@ -95,7 +99,7 @@ class MetricsObserver implements RequestObserver {
   }
 
   firstByte(request: RequestView, afterMs: number): void {
-    const life = this.#lives.get(request)
+    const life = lifeOf(request)
     if (life === undefined || !request.isStreaming) return
     const { protocol } = request
     const { firstBytes, streamsInFlight } = this.#series
@@ -107,7 +111,7 @@ class MetricsObserver implements RequestObserver {
   }
 
   firstToken(request: RequestView, afterMs: number): void {
-    const life = this.#lives.get(request)
+    const life = lifeOf(request)
     if (life?.model === undefined) return
     life.firstTokenMs = afterMs
     const tokens = this.#series.firstTokens.at(life.model, request.protocol, life.provider)
@@ -115,14 +119,14 @@ class MetricsObserver implements RequestObserver {
   }
 
   anomaly(request: RequestView): void {
-    const life = this.#lives.get(request)
+    const life = lifeOf(request)
     if (life?.model !== undefined) this.#series.anomalies.at(life.model, request.protocol, life.provider).add(1)
   }
 
   closed(request: RequestView, closed: ClosedFacts): void {
-    const life = this.#lives.get(request)
+    const life = lifeOf(request)
     if (life === undefined) return
-    this.#lives.delete(request)
+    request.metricsState = undefined
     const { provider } = life
     const { protocol, route } = request
     const { lifecycle, durationMs } = closed
