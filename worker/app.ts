@@ -1,7 +1,7 @@
 // Assembles a worker: creates its parts, puts the HTTP application in front of them, and closes everything in the right order.
 import { setTimeout } from 'node:timers/promises'
 import { systemClock } from '../shared/clock.ts'
-import type { Logger } from '../shared/logging.ts'
+import type { Logger, WritePlainLine } from '../shared/logging.ts'
 import type { ProfileCredentials, ProfileSet } from '../shared/profile.ts'
 import type { Settings } from '../shared/settings.ts'
 import { createRouteTable } from './bridge/route-table.ts'
@@ -33,6 +33,9 @@ export interface WorkerAppOptions {
   fingerprintKey: Buffer
   control: ControlChannel
   log: Logger
+  /** As the runtime log has them. */
+  writePlainLine: WritePlainLine
+  redactText: (text: string) => string
   version: string
   /** Where the parts of the worker count; undefined while metrics are off. */
   metrics?: WorkerMetrics | undefined

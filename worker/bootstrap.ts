@@ -107,7 +107,7 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
       const credentials = readTransferredCredentials(message.credentials)
       const knownSecrets = [...listSecretTexts(settings), ...Object.values(credentials).map(secret => secret.reveal())]
       runtimeLog = createRuntimeLog({ settings, worker: workerId, isQuiet, knownSecrets })
-      const { log } = runtimeLog
+      const { log, writePlainLine, redactText } = runtimeLog
       // Computed from the received profiles: the supervisor compares it, so that no worker serves with another configuration.
       const revisions = { config: computeConfigRevision(message.profiles), matrix: matrixRevision }
       const { isHostStarted } = message
@@ -129,6 +129,8 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
         fingerprintKey,
         control,
         log,
+        writePlainLine,
+        redactText,
         version,
         metrics
       })

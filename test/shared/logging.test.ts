@@ -51,6 +51,28 @@ t.test(
   }
 )
 
+t.test('a plain line has the form of every other line', async t => {
+  const { text } = await writeLog({
+    worker: 2,
+    calls: [
+      ['info', { event: 'one', status: 200 }, 'Said "so"'],
+      ['plain', '"event":"one","status":200', 'Said "so"']
+    ]
+  })
+  const [line, plain] = readLines(text)
+  t.same({ ...plain, time: '' }, { ...line, time: '' })
+  t.same(Object.keys(plain ?? {}), Object.keys(line ?? {}))
+  t.match(plain?.time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+})
+
+t.test('a plain line is not written above its level', async t => {
+  const { text } = await writeLog({
+    environment: { GATEWAY_LOG_LEVEL: 'WARNING' },
+    calls: [['plain', '"event":"one"', 'One']]
+  })
+  t.equal(text, '')
+})
+
 t.test('operations 106: the text format has local time, padded level, request id, message and extras', async t => {
   const { text } = await writeLog({
     environment: { GATEWAY_LOG_FORMAT: 'text' },

@@ -26,6 +26,8 @@ export function workerOptions(
     fingerprintKey: Buffer.alloc(32, 1),
     control: createLocalControlChannel(settings, { composition, profiles: profiles.profiles }),
     log: pino({ level: 'silent' }),
+    writePlainLine: () => undefined,
+    redactText: text => text,
     version: '0.0.0'
   }
 }

@@ -1,7 +1,9 @@
 // The lines with what a client sent and what it got, in DEBUG (operations contract, section 12). Loaded only then: they cost more than the
 // request itself. In PROD the log leaves the payloads out.
 import type { Logger } from '../../shared/logging.ts'
+import { createRedactor } from '../../shared/redaction.ts'
 import type { Settings } from '../../shared/settings.ts'
+import { listAuthorizationTexts } from '../providers/pass-token.ts'
 import type { RequestContext } from './request-context.ts'
 
 export interface PayloadLog {
@@ -19,22 +21,23 @@ const LOGGED_BYTES_MAX = 64 * 1024
 /** Creates the log; undefined unless the level is DEBUG. */
 export function createPayloadLog({ log, settings }: { log: Logger; settings: Pick<Settings, 'mode'> }): PayloadLog {
   const isShown = settings.mode === 'DEV'
-  const describe = (content: string | Uint8Array) => (isShown ? readPayload(content) : '')
+  const describe = (context: RequestContext, content: string | Uint8Array) =>
+    isShown ? readPayload(content, maskAuthorization(context)) : ''
   return {
     request(context) {
       if (!context.isModelRequest) return
       const fields = { event: 'client_request_payload', ...context.logIds, route: context.route }
-      log.debug({ ...fields, payload: describe(context.body) }, 'Client request')
+      log.debug({ ...fields, payload: describe(context, context.body) }, 'Client request')
     },
     response(context, body) {
       if (!context.isModelRequest) return
       const fields = { event: nameResponse(context), ...context.logIds, status: context.outgoing.statusCode }
-      log.debug({ ...fields, response: describe(body) }, 'Client response')
+      log.debug({ ...fields, response: describe(context, body) }, 'Client response')
     },
     chunk(context, piece) {
       if (!context.isModelRequest) return
       const event = isResponses(context) ? 'responses_stream_chunk' : 'stream_chunk'
-      log.debug({ event, ...context.logIds, response: describe(piece) }, 'Client stream')
+      log.debug({ event, ...context.logIds, response: describe(context, piece) }, 'Client stream')
     }
   }
 }
@@ -56,10 +59,16 @@ function nameResponse(context: RequestContext): string {
   }
 }
 
+/** Masks what the client brought for the upstream, wherever it repeats it; the log itself knows only the gateway's own secrets. */
+function maskAuthorization({ authorization }: RequestContext): (text: string) => string {
+  const knownSecrets = listAuthorizationTexts(authorization)
+  return knownSecrets.length === 0 ? text => text : createRedactor({ knownSecrets }).redactText
+}
+
 /** JSON as a value, because the log masks secret members by their names; anything else, and what is too long, as text. */
-function readPayload(content: string | Uint8Array): unknown {
-  if (content.length > LOGGED_BYTES_MAX) return readText(content.slice(0, LOGGED_BYTES_MAX))
-  const text = readText(content)
+function readPayload(content: string | Uint8Array, mask: (text: string) => string): unknown {
+  if (content.length > LOGGED_BYTES_MAX) return mask(readText(content.slice(0, LOGGED_BYTES_MAX)))
+  const text = mask(readText(content))
   try {
     return JSON.parse(text)
   } catch {

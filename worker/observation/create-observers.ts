@@ -1,5 +1,5 @@
 // The only list of observers. Each is loaded only when the settings ask for it.
-import type { Logger } from '../../shared/logging.ts'
+import type { Logger, WritePlainLine } from '../../shared/logging.ts'
 import type { MetricRegistry } from '../../shared/metrics/registry.ts'
 import type { ProfileCredentials, ProfileSet } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
@@ -15,13 +15,16 @@ export interface ObserverDependencies {
   readonly workerId: number
   readonly version: string
   readonly log: Logger
+  /** As the runtime log has them. */
+  readonly writePlainLine: WritePlainLine
+  readonly redactText: (text: string) => string
   /** Where the observers count; undefined while metrics are off. */
   readonly metrics?: { readonly registry: MetricRegistry } | undefined
 }
 
 /** Resolves with the observers that the settings switch on, in the order in which they are notified. */
 export async function createObservers(dependencies: ObserverDependencies): Promise<RequestObserver[]> {
-  const { settings, profiles, control, log, metrics } = dependencies
+  const { settings, profiles, control, metrics } = dependencies
   const observers: RequestObserver[] = []
   // First, because it gives a request the trace context that the others name.
   if (isTraced(settings)) {
@@ -30,7 +33,8 @@ export async function createObservers(dependencies: ObserverDependencies): Promi
   }
   if (settings.accessLog) {
     const { createAccessLog } = await import('./access-log.ts')
-    observers.push(createAccessLog({ log, metricsPath: settings.metricsPath }))
+    const { writePlainLine, redactText } = dependencies
+    observers.push(createAccessLog({ writePlainLine, redactText, metricsPath: settings.metricsPath }))
   }
   if (metrics !== undefined) {
     const { createMetricsObserver } = await import('./metrics/observer.ts')

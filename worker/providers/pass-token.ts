@@ -49,3 +49,37 @@ function nonBlank(text: string | undefined): string {
 function malformed(): GatewayError {
   return new GatewayError('invalid_upstream_authorization')
 }
+
+/** The texts of an authorization that no output may show: as it was given, and the forms in which it is sent. */
+export function listAuthorizationTexts(authorization: UpstreamAuthorization): string[] {
+  switch (authorization.type) {
+    case 'server':
+      return []
+    case 'access-token':
+      return [authorization.accessToken.reveal()]
+    case 'credentials': {
+      const credentials = authorization.credentials.reveal()
+      return [credentials, ...decodePair(credentials)]
+    }
+    case 'user': {
+      const password = authorization.password.reveal()
+      return [password, writePair(authorization.user, password)]
+    }
+  }
+}
+
+/** A user and a password as HTTP's basic authorization has them. */
+export function writePair(user: string, password: string): string {
+  return Buffer.from(`${user}:${password}`).toString('base64')
+}
+
+/** A shorter secret may be a word that occurs in any text. */
+const CLIENT_SECRET_LENGTH_MIN = 8
+
+/** The decoded `client_id:client_secret` and the secret alone; nothing for credentials of another form. */
+export function decodePair(credentials: string): string[] {
+  const pair = Buffer.from(credentials, 'base64').toString('latin1')
+  const secret = /^[\x20-\x7e]+?:([\x20-\x7e]+)$/.exec(pair)?.[1]
+  if (secret === undefined) return []
+  return secret.length < CLIENT_SECRET_LENGTH_MIN ? [pair] : [pair, secret]
+}

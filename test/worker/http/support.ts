@@ -23,6 +23,8 @@ import type { UpstreamAuthorization } from '../../../worker/providers/types.ts'
 import { registerSystemRoutes } from '../../../worker/routes/system.ts'
 import { workerOptions } from '../../support/worker-app.ts'
 
+const INFO_LEVEL = 30
+
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>
 
 export interface StartOptions {
@@ -50,7 +52,11 @@ export async function startApplication(t: Test, options: StartOptions = {}): Pro
   const settings = parseSettings({ GATEWAY_LOG_LEVEL: 'DEBUG', ...options.env })
   const logged: Array<Record<string, unknown>> = []
   const log = pino({ level: 'debug' }, { write: line => logged.push(JSON.parse(line)) })
-  const observers = [...(await createObservers({ ...workerOptions(settings), log })), ...(options.observers ?? [])]
+  const writePlainLine = (members: string, msg: string) => {
+    logged.push({ level: INFO_LEVEL, ...(JSON.parse(`{${members}}`) as object), msg })
+  }
+  const observing = { ...workerOptions(settings), log, writePlainLine }
+  const observers = [...(await createObservers(observing)), ...(options.observers ?? [])]
   const drainGate = createDrainGate()
   const runtime = {
     settings,

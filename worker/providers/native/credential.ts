@@ -2,6 +2,7 @@
 
 import type { Secret } from '../../../shared/secret.ts'
 import { assertNever } from '../../normalized/assert.ts'
+import { decodePair, writePair } from '../pass-token.ts'
 
 /** How calls are authorized. A given token is used first where another one can be fetched. */
 export type NativeCredential =
@@ -42,25 +43,13 @@ function listTexts(credential: NativeCredential): string[] {
     }
     case 'password': {
       const password = credential.password.reveal()
-      const pair = Buffer.from(`${credential.user}:${password}`).toString('base64')
-      return [password, pair, ...reveal(credential.givenToken)]
+      return [password, writePair(credential.user, password), ...reveal(credential.givenToken)]
     }
     case 'fixed':
       return reveal(credential.accessToken ?? undefined)
     default:
       return assertNever(credential)
   }
-}
-
-/** A shorter secret may be a word that occurs in any text. */
-const CLIENT_SECRET_LENGTH_MIN = 8
-
-/** The decoded `client_id:client_secret` and the secret alone; nothing for credentials of another form. */
-function decodePair(credentials: string): string[] {
-  const pair = Buffer.from(credentials, 'base64').toString('latin1')
-  const secret = /^[\x20-\x7e]+?:([\x20-\x7e]+)$/.exec(pair)?.[1]
-  if (secret === undefined) return []
-  return secret.length < CLIENT_SECRET_LENGTH_MIN ? [pair] : [pair, secret]
 }
 
 function reveal(secret: Secret | undefined): string[] {
