@@ -203,7 +203,7 @@ t.test('a tool that no provider here runs is ignored as a whole', async t => {
     'tools[2]': 'ignored'
   })
   t.match(await verdicts('openai', body, undefined, 'v2'), { 'tools[0]': 'ignored', 'tools[2].type': 'translated' })
-  t.match(await verdicts('openai', { ...body, model: EDGE }), { 'tools[0]': 'refused', 'tools[2]': 'refused' })
+  t.match(await verdicts('openai', { ...body, model: EDGE }), { 'tools[0].type': 'refused', 'tools[2]': 'refused' })
 })
 
 t.test('a model without a route explains nothing but itself', async t => {
@@ -259,7 +259,7 @@ t.test('a body of very many values has a short report', async t => {
   const refused = await explain('openai', { model: EDGE, messages: [...messages, { role: 'x', content: '' }], foo: 2 })
   t.strictSame(
     refused.fields.filter(({ verdict }) => verdict === 'refused').map(({ path }) => path),
-    ['messages[4000].role', 'foo']
+    ['messages[4000]', 'foo']
   )
   t.ok(refused.fields.length < 20)
 })
