@@ -19,9 +19,9 @@ export class LineSplitter {
     this.#bytesMax = bytesMax
   }
 
-  /** Returns the lines that `chunk` completes, without their line feeds. Raises `LineTooLongError`. */
-  push(chunk: Buffer): string[] {
-    const lines: string[] = []
+  /** Returns the lines that `chunk` completes, without their line feeds; a line may share the memory of `chunk`. Raises `LineTooLongError`. */
+  push(chunk: Buffer): Buffer[] {
+    const lines: Buffer[] = []
     let start = 0
     for (;;) {
       const end = chunk.indexOf(NEWLINE, start)
@@ -33,10 +33,10 @@ export class LineSplitter {
     return lines
   }
 
-  #take(last: Buffer): string {
+  #take(last: Buffer): Buffer {
     if (this.#length + last.length > this.#bytesMax) throw new LineTooLongError(this.#bytesMax)
-    if (this.#length === 0) return last.toString('utf8')
-    const line = Buffer.concat([...this.#pieces, last], this.#length + last.length).toString('utf8')
+    if (this.#length === 0) return last
+    const line = Buffer.concat([...this.#pieces, last], this.#length + last.length)
     this.#pieces = []
     this.#length = 0
     return line
