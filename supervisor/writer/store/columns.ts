@@ -33,7 +33,7 @@ export const MEMBER_COLUMNS = [
 export const FLAG_COLUMNS = ['has_request_body', 'has_response_body'] as const
 
 /** The columns of the bodies' table. */
-export const PAYLOAD_COLUMNS = ['id', 'request_headers', 'request_body', 'response_body'] as const
+export const PAYLOAD_COLUMNS = ['id', 'created_at', 'request_headers', 'request_body', 'response_body'] as const
 
 export type ColumnValue = string | number | null
 
@@ -71,6 +71,11 @@ export const LATENCY_BOUNDS_MS: readonly number[] = Object.freeze(
   Array.from({ length: 64 }, (_, index) => Math.ceil(1.25 ** index))
 )
 
+/** The columns that count the records of each latency class; the last is for longer ones. */
+export const LATENCY_COLUMNS: readonly string[] = Object.freeze(
+  [...LATENCY_BOUNDS_MS, Number.POSITIVE_INFINITY].map((_, latencyClass) => `latency_${latencyClass}`)
+)
+
 /** The class of a latency: an index into `LATENCY_BOUNDS_MS`, or its length for a longer one. */
 export function classifyLatency(latencyMs: number): number {
   let low = 0
@@ -99,6 +104,28 @@ export interface Sums extends SumKey {
   output_tokens: number
   /** Records by latency class. */
   readonly latencies: Map<number, number>
+}
+
+/** The columns of the sums: what they are kept by, and what is added up. */
+export const SUM_KEY_COLUMNS = ['hour', 'protocol', 'model', 'api_key_hash'] as const satisfies ReadonlyArray<
+  keyof SumKey
+>
+export const SUM_COLUMNS: readonly string[] = Object.freeze([
+  'requests',
+  'errors',
+  'input_tokens',
+  'output_tokens',
+  ...LATENCY_COLUMNS
+])
+
+/** The values of the key columns and of `SUM_COLUMNS`. */
+export function writeSumColumns(sum: Sums): ColumnValue[] {
+  const { requests, errors, input_tokens, output_tokens, latencies } = sum
+  return [
+    ...SUM_KEY_COLUMNS.map(name => sum[name]),
+    ...[requests, errors, input_tokens, output_tokens],
+    ...LATENCY_COLUMNS.map((_, latencyClass) => latencies.get(latencyClass) ?? 0)
+  ]
 }
 
 /** Adds the records up by hour, protocol, model and key: a batch becomes a few rows. */

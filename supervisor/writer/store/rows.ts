@@ -1,7 +1,7 @@
 // Reads the rows that the statements of `statements.ts` select, from either store.
 import type { JsonValue } from '../../../shared/json.ts'
 import type { SumsRow, TrafficPayload, TrafficSummary } from '../../../shared/traffic/query.ts'
-import { LATENCY_BOUNDS_MS, MEMBER_COLUMNS } from './columns.ts'
+import { LATENCY_BOUNDS_MS, LATENCY_COLUMNS, MEMBER_COLUMNS } from './columns.ts'
 
 export type Row = Readonly<Record<string, unknown>>
 
@@ -25,9 +25,7 @@ export function readPayload(row: Row): TrafficPayload {
 }
 
 export function readSums(row: Row): SumsRow {
-  const counts = Array.from({ length: LATENCY_BOUNDS_MS.length + 1 }, (_, index) =>
-    Number(row[`latency_${index}`] ?? 0)
-  )
+  const counts = LATENCY_COLUMNS.map(column => Number(row[column] ?? 0))
   const text = (name: string) => (typeof row[name] === 'string' ? row[name] : null)
   const count = (name: string) => Number(row[name] ?? 0)
   return {

@@ -1,7 +1,7 @@
 // The SELECT statements of both relational stores. A dialect has only what differs between them, so that the same question gets the same
 // answer from either (operations contract, section 9.1).
 import type { PageRequest, SumsRequest, TrafficFilter } from '../../../shared/traffic/query.ts'
-import { FLAG_COLUMNS, LATENCY_BOUNDS_MS, MEMBER_COLUMNS } from './columns.ts'
+import { FLAG_COLUMNS, MEMBER_COLUMNS, SUM_COLUMNS } from './columns.ts'
 
 export interface Dialect {
   /** Placeholder of the value with this number, counted from 1. */
@@ -65,6 +65,10 @@ class StatementWriter {
   }
 }
 
+/** The time is part of the join because it says in which partition the row is. */
+const JOIN_PAYLOADS =
+  'LEFT JOIN gateway_traffic_payloads AS payload ON payload.id = log.id AND payload.created_at = log.created_at'
+
 const ORDER = 'ORDER BY created_at DESC, id DESC'
 const where = (conditions: readonly string[]) => (conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`)
 
@@ -79,9 +83,9 @@ export function selectPage(page: PageRequest, dialect: Dialect, { withPayloads =
       : selectIdsOfModel(page, writer, model, offset)
   // The page is found in the indexes first; only its own rows are read whole.
   const columns = [...summaryColumns(dialect), ...(withPayloads ? payloadColumns(dialect) : [])]
-  const payloads = withPayloads ? 'LEFT JOIN gateway_traffic_payloads AS payload ON payload.id = log.id' : ''
+  const payloads = withPayloads ? JOIN_PAYLOADS : ''
   const sql = `SELECT ${columns.join(', ')} FROM (${ids}) AS page
-    JOIN gateway_traffic_logs AS log ON log.id = page.id ${payloads}
+    JOIN gateway_traffic_logs AS log ON log.id = page.id AND log.created_at = page.created_at ${payloads}
     ORDER BY log.created_at DESC, log.id DESC`
   return { sql, values: writer.values }
 }
@@ -111,7 +115,7 @@ export function selectRecord(id: string, dialect: Dialect): Statement {
 export function selectPayload(id: string, dialect: Dialect): Statement {
   const writer = new StatementWriter(dialect)
   const sql = `SELECT ${payloadColumns(dialect).join(', ')} FROM gateway_traffic_logs AS log
-    LEFT JOIN gateway_traffic_payloads AS payload ON payload.id = log.id WHERE log.id = ${writer.value(id)}`
+    ${JOIN_PAYLOADS} WHERE log.id = ${writer.value(id)}`
   return { sql, values: writer.values }
 }
 
@@ -127,10 +131,8 @@ export function countBefore(time: string, dialect: Dialect): Statement {
 /** Adds the kept sums up; the percentiles are made of the latency classes. */
 export function selectSums({ from, to, by }: SumsRequest, dialect: Dialect): Statement {
   const writer = new StatementWriter(dialect)
-  const classes = Array.from({ length: LATENCY_BOUNDS_MS.length + 1 }, (_, index) => `latency_${index}`)
-  const added = ['requests', 'errors', 'input_tokens', 'output_tokens', ...classes]
   const keys = by.map(name => (name === 'hour' ? `${dialect.selectTime('hour')} AS hour` : name))
-  const columns = [...keys, ...added.map(name => `sum(${name}) AS ${name}`)]
+  const columns = [...keys, ...SUM_COLUMNS.map(name => `sum(${name}) AS ${name}`)]
   const group = by.length === 0 ? '' : `GROUP BY ${by.join(', ')} ORDER BY ${by.join(', ')}`
   const sql = `SELECT ${columns.join(', ')} FROM gateway_traffic_sums
     WHERE hour >= ${writer.value(from)} AND hour <= ${writer.value(to)} ${group}`

@@ -1,14 +1,7 @@
 // The schema of the SQLite store, as the steps that lead to it (operations contract, section 8.4). A step that was released is never
 // changed; a new one is added.
 import type { Database } from 'better-sqlite3'
-import { LATENCY_BOUNDS_MS } from '../columns.ts'
-
-const LATENCY_COLUMNS = [...LATENCY_BOUNDS_MS, 'more'].map((_, index) => latencyColumn(index))
-
-/** The column of `gateway_traffic_sums` that counts a latency class. */
-export function latencyColumn(latencyClass: number): string {
-  return `latency_${latencyClass}`
-}
+import { LATENCY_COLUMNS } from '../columns.ts'
 
 /** Each index ends with the time, because every list is ordered by it and shows the newest records first. */
 const INDEXES: Readonly<Record<string, string>> = {
@@ -55,6 +48,7 @@ const STEPS: readonly string[] = [
    ) STRICT;
    CREATE TABLE gateway_traffic_payloads (
      id TEXT PRIMARY KEY REFERENCES gateway_traffic_logs (id) ON DELETE CASCADE,
+     created_at TEXT NOT NULL,
      request_headers TEXT,
      request_body TEXT,
      response_body TEXT

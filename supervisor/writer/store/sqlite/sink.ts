@@ -6,15 +6,16 @@ import type { TrafficRecord } from '../../../../shared/traffic/record.ts'
 import { RecordsRefusedError, type Sink } from '../../sink.ts'
 import {
   FLAG_COLUMNS,
-  LATENCY_BOUNDS_MS,
   MEMBER_COLUMNS,
   PAYLOAD_COLUMNS,
-  type Sums,
+  SUM_COLUMNS,
+  SUM_KEY_COLUMNS,
   sumRecords,
   writeMemberColumns,
-  writePayloadColumns
+  writePayloadColumns,
+  writeSumColumns
 } from '../columns.ts'
-import { latencyColumn, migrate } from './schema.ts'
+import { migrate } from './schema.ts'
 
 const PRIVATE = 0o600
 const BUSY_TIMEOUT_MS = 5000
@@ -30,7 +31,7 @@ export function openSqliteSink(path: string): Sink {
      VALUES (${[...MEMBER_COLUMNS, ...FLAG_COLUMNS].map(() => '?').join(', ')})`
   )
   const insertPayload = database.prepare(
-    `INSERT INTO gateway_traffic_payloads (${PAYLOAD_COLUMNS.join(', ')}) VALUES (?, ?, ?, ?)`
+    `INSERT INTO gateway_traffic_payloads (${PAYLOAD_COLUMNS.join(', ')}) VALUES (?, ?, ?, ?, ?)`
   )
   const addSums = database.prepare(writeSumsStatement())
 
@@ -41,12 +42,13 @@ export function openSqliteSink(path: string): Sink {
       const { changes } = insertLog.run(...writeMemberColumns(record), ...flags)
       if (changes === 0) return false
       if (payload !== undefined) {
-        insertPayload.run(record.id, payload.requestHeaders, payload.requestBody, payload.responseBody)
+        const { requestHeaders, requestBody, responseBody } = payload
+        insertPayload.run(record.id, record.created_at, requestHeaders, requestBody, responseBody)
       }
       return true
     })
     // Only of records that are new: one that is sent again counts once.
-    for (const sum of sumRecords(inserted)) addSums.run(listSums(sum))
+    for (const sum of sumRecords(inserted)) addSums.run(...writeSumColumns(sum))
   })
 
   return {
@@ -81,21 +83,9 @@ function openForWriting(path: string): Database.Database {
   return database
 }
 
-const COUNTED = ['requests', 'errors', 'input_tokens', 'output_tokens'] as const
-const KEYS = ['hour', 'protocol', 'model', 'api_key_hash'] as const
-const LATENCY_CLASSES = Array.from({ length: LATENCY_BOUNDS_MS.length + 1 }, (_, index) => index)
-
 function writeSumsStatement(): string {
-  const added = [...COUNTED, ...LATENCY_CLASSES.map(latencyColumn)]
-  const columns = [...KEYS, ...added]
+  const columns = [...SUM_KEY_COLUMNS, ...SUM_COLUMNS]
   return `INSERT INTO gateway_traffic_sums (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})
-    ON CONFLICT (${KEYS.join(', ')}) DO UPDATE SET ${added.map(name => `${name} = ${name} + excluded.${name}`).join(', ')}`
-}
-
-function listSums(sum: Sums): Array<string | number> {
-  return [
-    ...KEYS.map(name => sum[name]),
-    ...COUNTED.map(name => sum[name]),
-    ...LATENCY_CLASSES.map(latencyClass => sum.latencies.get(latencyClass) ?? 0)
-  ]
+    ON CONFLICT (${SUM_KEY_COLUMNS.join(', ')})
+    DO UPDATE SET ${SUM_COLUMNS.map(name => `${name} = ${name} + excluded.${name}`).join(', ')}`
 }
