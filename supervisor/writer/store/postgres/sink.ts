@@ -72,7 +72,7 @@ export async function openPostgresSink(pool: Pool, { mayMigrate }: { mayMigrate:
       await connection.query(named(INSERT_PAYLOADS), listColumns(payloads, PAYLOAD_COLUMNS))
     }
     // Only of records that are new: one that is sent again counts once.
-    const sums = sumRecords(inserted).map(writeSumColumns)
+    const sums = sumRecords(inserted).map(sum => writeSumColumns(sum).map(cleanValue))
     if (sums.length > 0) await connection.query(named(ADD_SUMS), listColumns(sums, ALL_SUM_COLUMNS))
     await connection.query('COMMIT')
     for (const month of newMonths) months.add(month)

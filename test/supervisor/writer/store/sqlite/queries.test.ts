@@ -1,113 +1,27 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { PageRequest, TrafficFilter } from '../../../../../shared/traffic/query.ts'
-import type { TrafficRecord } from '../../../../../shared/traffic/record.ts'
-import { writeRecordTime } from '../../../../../shared/traffic/record.ts'
+import type { TrafficFilter } from '../../../../../shared/traffic/query.ts'
 import { openSqliteQueries, sqliteDialect } from '../../../../../supervisor/writer/store/sqlite/queries.ts'
 import { openSqliteSink } from '../../../../../supervisor/writer/store/sqlite/sink.ts'
 import { selectPage } from '../../../../../supervisor/writer/store/statements.ts'
 import { createTemporaryFolder } from '../../../../support/temporary.ts'
-import { createRecord } from '../../records.ts'
+import { pageOf, testStore } from '../store.cases.ts'
 
-const START = Date.UTC(2026, 0, 5)
-
-/** A store with these records, each one second later than the one before. */
-async function createStore(t: Test, members: ReadonlyArray<Partial<TrafficRecord>>) {
+function openStore(t: Test) {
   const path = join(createTemporaryFolder(t), 'traffic.sqlite')
   const sink = openSqliteSink(path)
-  const records = members.map((one, index) =>
-    createRecord({ created_at: writeRecordTime(START + index * 1000), ...one })
-  )
-  await sink.write(records)
   const queries = openSqliteQueries(path)
   t.teardown(async () => {
     queries.close()
     await sink.close()
   })
-  return { sink, queries, records }
+  return { sink, queries }
 }
 
-function pageOf(filter: TrafficFilter = {}, more: Partial<PageRequest> = {}): PageRequest {
-  return { filter, start: { kind: 'offset', offset: 0 }, limit: 100, ...more }
-}
-
-t.test('a stored record comes back as its summary, its content by itself', async t => {
-  const { queries, records } = await createStore(t, [
-    {
-      trace_id: 'trace',
-      latency_ms: 12.6,
-      input_tokens: 3,
-      request_headers_redacted: { accept: 'x' },
-      request_body_redacted: { model: 'm' }
-    }
-  ])
-  const [record] = records
-  const summary = await queries.find(record?.id ?? '')
-  t.match(summary, {
-    id: record?.id,
-    created_at: record?.created_at,
-    trace_id: 'trace',
-    span_id: null,
-    latency_ms: 13,
-    input_tokens: 3,
-    output_tokens: null,
-    metadata: { lifecycle: 'request_completed' },
-    has_request_body: true,
-    has_response_body: false
-  })
-  t.same(await queries.findPayload(record?.id ?? ''), {
-    request_headers: { accept: 'x' },
-    request_body: { model: 'm' },
-    response_body: null
-  })
-  t.equal(await queries.find('unknown'), undefined)
-  t.equal(await queries.findPayload('unknown'), undefined)
-  t.match((await queries.listWhole(pageOf()))[0], { id: record?.id, request_body: { model: 'm' } })
-})
-
-t.test('pages follow each other by offset and by record, newest first', async t => {
-  const { queries, records } = await createStore(t, [{}, {}, {}, { created_at: writeRecordTime(START) }, {}])
-  const newestFirst = [...records].sort((one, other) =>
-    other.created_at === one.created_at
-      ? other.id.localeCompare(one.id)
-      : other.created_at.localeCompare(one.created_at)
-  )
-  const ids = newestFirst.map(({ id }) => id)
-  const idsOf = async (page: PageRequest) => (await queries.list(page)).map(({ id }) => id)
-  t.same(await idsOf(pageOf()), ids)
-  t.same(await idsOf(pageOf({}, { limit: 2, start: { kind: 'offset', offset: 2 } })), ids.slice(2, 4))
-  for (const [index, { id, created_at }] of newestFirst.entries()) {
-    t.same(
-      await idsOf(pageOf({}, { limit: 2, start: { kind: 'after', created_at, id } })),
-      ids.slice(index + 1, index + 3)
-    )
-  }
-})
-
-t.test('each filter selects its records', async t => {
-  const { queries } = await createStore(t, [
-    { request_id: '0', model_requested: 'a', model_effective: 'b', latency_ms: 10 },
-    { request_id: '1', model_requested: 'b', model_effective: 'b', status_code: 500, error_type: 'http_500' },
-    { request_id: '2', model_effective: 'b', error_type: 'timeout', method: 'GET' },
-    { request_id: '3', protocol: 'gemini', route: '/x', provider: 'native', trace_id: 't', api_key_hash: 'k' }
-  ])
-  const select = async (filter: TrafficFilter) =>
-    (await queries.list(pageOf(filter))).map(({ request_id }) => request_id)
-  t.same(await select({ model: 'b' }), ['2', '1', '0'])
-  t.same(await select({ model: 'a' }), ['0'])
-  t.same(await select({ model: 'b', has_error: true }), ['2', '1'])
-  t.same(await select({ has_error: true }), ['2', '1'])
-  t.same(await select({ has_error: false }), ['3', '0'])
-  t.same(await select({ status_code: 500 }), ['1'])
-  t.same(await select({ error_type: 'timeout', method: 'GET' }), ['2'])
-  t.same(await select({ protocol: 'gemini', route: '/x', provider: 'native', trace_id: 't', api_key_hash: 'k' }), ['3'])
-  t.same(await select({ min_latency_ms: 10 }), ['0'])
-  t.same(await select({ from: writeRecordTime(START + 1000), to: writeRecordTime(START + 2000) }), ['2', '1'])
-  t.equal(await queries.countBefore(writeRecordTime(START + 2000)), 2)
-})
+testStore(t, async t => openStore(t))
 
 t.test('each documented filter uses an index, and no list is sorted as a whole', async t => {
-  const { queries } = await createStore(t, [{}])
+  const { queries } = openStore(t)
   const filters: TrafficFilter[] = [
     {},
     { from: '2026', to: '2027' },
@@ -134,30 +48,4 @@ t.test('each documented filter uses an index, and no list is sorted as a whole',
       `${name} is in order`
     )
   }
-})
-
-t.test('a record that is sent again changes nothing, sums included', async t => {
-  const { sink, queries, records } = await createStore(t, [
-    { model_requested: 'm', input_tokens: 1, output_tokens: 2, latency_ms: 100 },
-    { model_requested: 'm', status_code: 500, latency_ms: 900 }
-  ])
-  await sink.write(records)
-  t.equal((await queries.list(pageOf())).length, 2)
-  const [row, ...others] = await queries.sums({
-    from: writeRecordTime(START),
-    to: writeRecordTime(START),
-    by: ['hour', 'model']
-  })
-  t.same(others, [])
-  t.match(row, {
-    hour: writeRecordTime(START),
-    model: 'm',
-    protocol: null,
-    requests: 2,
-    errors: 1,
-    input_tokens: 1,
-    output_tokens: 2
-  })
-  t.ok((row?.latency_p50_ms ?? 0) >= 100 && (row?.latency_p50_ms ?? 0) <= 125)
-  t.ok((row?.latency_p99_ms ?? 0) >= 900 && (row?.latency_p99_ms ?? 0) <= 1125)
 })
