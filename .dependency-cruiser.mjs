@@ -9,9 +9,11 @@ const rooms = [
   'bridge',
   'providers',
   'control',
+  'debug',
   'translation',
   'observation',
   'http',
+  'docs',
   'execution',
   'routes'
 ]

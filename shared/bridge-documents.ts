@@ -28,7 +28,7 @@ export interface Revisions {
   readonly matrix: string
 }
 
-const bridgeModelsDocument = z.strictObject({
+export const bridgeModelsDocument = z.strictObject({
   schema_version: z.literal('gateway.bridge-models.v2'),
   source: z.literal('shared_model_catalog'),
   deprecated_endpoint: z.literal(true),
@@ -102,7 +102,7 @@ function assertOneInventory({ models, inventoryRevision, providerProfileId }: Ca
   if (!isOneProfile && providerProfileId !== REGISTRY_PROFILE_ID) throw new Error('The catalog mixes profiles.')
 }
 
-const supportMatrixDocument = z.strictObject({
+export const supportMatrixDocument = z.strictObject({
   schema_version: z.literal('gateway.route-support-matrix.v1'),
   contract_kind: z.literal('route_support_matrix'),
   scope: z.literal('protocol_provider_route'),
@@ -156,7 +156,7 @@ export function createSupportMatrixDocument(
   })
 }
 
-const effectiveCapabilitiesDocument = z.strictObject({
+export const effectiveCapabilitiesDocument = z.strictObject({
   schema_version: z.literal('gateway.effective-capabilities.v1'),
   model: machineText,
   provider_kind: machineText,

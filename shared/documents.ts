@@ -35,7 +35,7 @@ const inspectDocument = z.strictObject({
   )
 })
 
-const errorDocument = z.strictObject({
+export const errorDocument = z.strictObject({
   schema_version: z.literal('gateway.error.v1'),
   error: z.strictObject({
     code: machineText,
@@ -46,7 +46,7 @@ const errorDocument = z.strictObject({
 
 const reasonList = z.array(z.strictObject({ reason_id: machineText }))
 
-const readinessDocument = z.strictObject({
+export const readinessDocument = z.strictObject({
   schema_version: z.literal('gateway.readiness.v1'),
   ready: z.boolean(),
   process_alive: z.literal(true),

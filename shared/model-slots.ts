@@ -18,6 +18,12 @@ export interface SlotLimits {
   readonly acquireTimeoutMs: number | undefined
 }
 
+/** The key of a log stream's slot. No model has it: the name of its profile would come first. */
+export const LOG_STREAM_KEY = '\nlog-stream'
+
+/** Log streams of the host at the same time; a further one is refused at once (operations contract, section 2.3). */
+export const logStreamLimits: SlotLimits = { perModel: {}, otherwise: 5, acquireTimeoutMs: 0 }
+
 export type SlotOutcome = 'granted' | 'refused'
 
 /** A claim on a slot: the worker, and the worker's number for the request. */
@@ -25,6 +31,19 @@ export interface SlotTicket {
   readonly owner: number
   readonly requestId: number
 }
+
+/** How a model uses its slots. */
+export interface SlotUsage {
+  readonly key: string
+  readonly limit: number
+  readonly held: number
+  readonly waiting: number
+  /** Requests that got no slot: the queue was full, or the wait too long. */
+  readonly refused: number
+}
+
+/** Keys whose refusals are counted one by one; more exist only where clients invent the names of models. */
+const COUNTED_KEYS_MAX = 1000
 
 export interface SlotPool {
   /** Asks for a slot; `answer` is called once, now or later, unless the ticket is released before. */
@@ -35,6 +54,8 @@ export interface SlotPool {
   releaseOwner(owner: number): void
   /** Slots in use and requests in the queue, over all models. */
   counts(): { held: number; waiting: number }
+  /** The models of which a slot is held or wanted now, or was refused before. */
+  usage(): SlotUsage[]
   /** Refuses all waiting tickets. */
   close(): void
 }
@@ -67,7 +88,7 @@ export function createSlotKey(profileId: string, upstreamModel: string): string 
 }
 
 /** The model of a slot key, or the key itself where a provider made it, such as that of an assistant. */
-function modelOf(key: string): string {
+export function modelOf(key: string): string {
   return key.slice(key.indexOf(KEY_SEPARATOR) + 1)
 }
 
@@ -136,6 +157,7 @@ interface Claim {
 export function createSlotPool(limits: SlotLimits): SlotPool {
   const semaphores = new Map<string, Semaphore>()
   const claimsByOwner = new Map<number, Map<number, Claim>>()
+  const refusals = new Map<string, number>()
 
   function semaphoreOf(key: string, slotsMax: number): Semaphore {
     const known = semaphores.get(key)
@@ -161,6 +183,12 @@ export function createSlotPool(limits: SlotLimits): SlotPool {
   function dropIfIdle(key: string): void {
     const semaphore = semaphores.get(key)
     if (semaphore?.held === 0 && semaphore.waiting === 0) semaphores.delete(key)
+  }
+
+  function refuse(key: string, answer: (outcome: SlotOutcome) => void): void {
+    const count = refusals.get(key)
+    if (count !== undefined || refusals.size < COUNTED_KEYS_MAX) refusals.set(key, (count ?? 0) + 1)
+    answer('refused')
   }
 
   function release(ticket: SlotTicket): void {
@@ -196,9 +224,10 @@ export function createSlotPool(limits: SlotLimits): SlotPool {
           forget(ticket)
           dropIfIdle(key)
         }
-        answer(isGranted ? 'granted' : 'refused')
+        if (isGranted) answer('granted')
+        else refuse(key, answer)
       })
-      if (claim.leaveQueue === undefined) answer('refused')
+      if (claim.leaveQueue === undefined) refuse(key, answer)
       else remember(ticket, claim)
     },
     release,
@@ -206,6 +235,14 @@ export function createSlotPool(limits: SlotLimits): SlotPool {
       for (const requestId of [...(claimsByOwner.get(owner)?.keys() ?? [])]) release({ owner, requestId })
     },
     counts: () => ({ held: sum(semaphore => semaphore.held), waiting: sum(semaphore => semaphore.waiting) }),
+    usage: () =>
+      [...new Set([...semaphores.keys(), ...refusals.keys()])].map(key => ({
+        key,
+        limit: limitOf(limits, key) ?? 0,
+        held: semaphores.get(key)?.held ?? 0,
+        waiting: semaphores.get(key)?.waiting ?? 0,
+        refused: refusals.get(key) ?? 0
+      })),
     close() {
       for (const semaphore of [...semaphores.values()]) semaphore.refuseWaiters()
     }

@@ -1,7 +1,15 @@
 // Grants concurrency slots to the workers: the configured number is the total for the host (operations contract, 3.7).
 import type { MessageSender, WorkerMessageHandlers } from '../shared/ipc/handlers.ts'
 import type { SupervisorMessageContent } from '../shared/ipc/messages.ts'
-import { createSlotPool, type SlotSettings, slotLimitsFrom } from '../shared/model-slots.ts'
+import {
+  createSlotPool,
+  LOG_STREAM_KEY,
+  logStreamLimits,
+  type SlotSettings,
+  type SlotTicket,
+  type SlotUsage,
+  slotLimitsFrom
+} from '../shared/model-slots.ts'
 import type { ProviderProfile } from '../shared/profile.ts'
 
 export interface ConcurrencyBroker {
@@ -10,6 +18,8 @@ export interface ConcurrencyBroker {
   /** Takes back the slots of a worker process that has exited. */
   releaseOwner(owner: number): void
   counts(): { held: number; waiting: number }
+  /** The models of which a slot is held or wanted now, or was refused before. */
+  usage(): SlotUsage[]
   close(): void
 }
 
@@ -20,18 +30,30 @@ export function createConcurrencyBroker(
   profiles: readonly ProviderProfile[]
 ): ConcurrencyBroker {
   const pool = createSlotPool(slotLimitsFrom(settings, profiles))
+  const logStreams = createSlotPool(logStreamLimits)
+
+  /** A pool ignores the tickets of the other one. */
+  function release(ticket: SlotTicket): void {
+    pool.release(ticket)
+    logStreams.release(ticket)
+  }
+
   return {
     handlers: {
       'slot-acquire': ({ requestId, key }, { owner }) =>
-        pool.acquire({ owner, requestId }, key, outcome =>
+        (key === LOG_STREAM_KEY ? logStreams : pool).acquire({ owner, requestId }, key, outcome =>
           send(owner, { kind: outcome === 'granted' ? 'slot-granted' : 'slot-refused', requestId })
         ),
       // A cancel may cross a grant, so it releases the slot as well as the place in the queue.
-      'slot-cancel': ({ requestId }, { owner }) => pool.release({ owner, requestId }),
-      'slot-release': ({ requestId }, { owner }) => pool.release({ owner, requestId })
+      'slot-cancel': ({ requestId }, { owner }) => release({ owner, requestId }),
+      'slot-release': ({ requestId }, { owner }) => release({ owner, requestId })
     },
-    releaseOwner: pool.releaseOwner,
+    releaseOwner(owner) {
+      pool.releaseOwner(owner)
+      logStreams.releaseOwner(owner)
+    },
     counts: pool.counts,
+    usage: pool.usage,
     close: pool.close
   }
 }

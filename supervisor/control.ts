@@ -1,5 +1,6 @@
 // Feeds the lifecycle with the events of the fleet, the timers and the operator, and applies the effects that it returns.
 import { createCatalogComposition } from '../shared/catalog-composition.ts'
+import type { MessageSender, WorkerMessageHandlers } from '../shared/ipc/handlers.ts'
 import type { ListenOptions } from '../shared/ipc/messages.ts'
 import type { RuntimeLog } from '../shared/logging.ts'
 import { writeTransferredCredentials, writeTransferredSettings } from '../shared/settings/transfer.ts'
@@ -15,6 +16,7 @@ import {
   type TimerName
 } from './lifecycle.ts'
 import { createLogRotation } from './log-rotation.ts'
+import type { MetricsMessageKind, SupervisorMetrics } from './metrics/supervisor-metrics.ts'
 import type { HealthPolicy } from './process-keeper.ts'
 import type { RestartPolicy } from './restart-policy.ts'
 import type { RuntimePlan } from './runtime-plan.ts'
@@ -51,6 +53,8 @@ export interface ControlDependencies {
   readonly writeError: (line: string) => void
   /** Called once, when every worker listens. */
   readonly onServing: (address: { host: string; port: number }) => void
+  /** Undefined while metrics are off. */
+  readonly metrics?: SupervisorMetrics | undefined
 }
 
 export interface Control {
@@ -60,9 +64,16 @@ export interface Control {
   readonly ended: Promise<ExitCode>
 }
 
+/** No worker sends these while metrics are off. */
+const ignoreMetrics: WorkerMessageHandlers<MetricsMessageKind, MessageSender> = {
+  'metrics-delta': () => undefined,
+  'metrics-collected': () => undefined,
+  'metrics-scrape': () => undefined
+}
+
 /** Starts the workers and everything that the supervisor owns while they run. */
 export function startControl(dependencies: ControlDependencies, options: ControlOptions): Control {
-  const { runtimeLog } = dependencies
+  const { runtimeLog, metrics } = dependencies
   const { log } = runtimeLog
   const { settings, profiles, credentials, revisions } = options.plan
   const { promise: ended, resolve: end } = Promise.withResolvers<ExitCode>()
@@ -108,7 +119,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
         sharesPort: options.listen.reusePort,
         environment: hideVariables(process.env, credentialNames)
       }),
-      services: { ...broker.handlers, ...catalog.handlers },
+      services: { ...broker.handlers, ...catalog.handlers, ...(metrics?.handlers ?? ignoreMetrics) },
       onEvent: receive
     },
     {
@@ -132,6 +143,16 @@ export function startControl(dependencies: ControlDependencies, options: Control
       })
     }
   )
+  metrics?.connect(fleet)
+  metrics?.watch({
+    nowMs: Date.now,
+    settings,
+    profiles,
+    lifecycle: () => state,
+    fleet,
+    slots: broker,
+    catalog
+  })
   const reopenLogs = () => {
     runtimeLog.reopen()
     fleet.broadcast({ kind: 'reopen-log' })
@@ -168,6 +189,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
       case 'worker-exited':
         broker.releaseOwner(event.owner)
         catalog.releaseOwner(event.owner)
+        metrics?.releaseOwner(event.owner)
         break
       case 'all-exited':
         dispatch({ kind: 'workers-exited' })

@@ -63,6 +63,13 @@ export interface FleetDependencies {
   readonly onEvent: (event: FleetEvent) => void
 }
 
+export interface FleetCounts {
+  readonly starting: number
+  readonly ready: number
+  readonly draining: number
+  readonly restarts: number
+}
+
 export interface Fleet {
   start(): void
   send(owner: number, message: SupervisorMessageContent): void
@@ -70,8 +77,12 @@ export interface Fleet {
   broadcast(message: SupervisorMessageContent): void
   /** A worker that is ready, in turn; undefined when none is. */
   nextReadyOwner(): number | undefined
+  /** All workers that are ready. */
+  readyOwners(): number[]
   /** Admitted requests, as last reported by the workers. */
   activeRequests(): number
+  /** How many processes are in each state, and how many were started in place of another one. */
+  counts(): FleetCounts
   /** From here on no worker is respawned. */
   drain(): void
   close(): void
@@ -95,6 +106,7 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
   let mode: 'running' | 'draining' | 'closing' = 'running'
   let hasStarted = false
   let lastOwner = 0
+  let restartCount = 0
   let turn = 0
   let droppedMessages = 0
 
@@ -125,6 +137,8 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
     logKeeperEvent(log, event, { workerId: member.workerId, isClosing: mode === 'closing' })
     switch (event.kind) {
       case 'forking':
+        // A member without an owner has never had a process.
+        if (member.owner !== 0) restartCount += 1
         lastOwner += 1
         Object.assign(member, {
           owner: lastOwner,
@@ -246,7 +260,19 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
       turn += 1
       return candidates[turn % candidates.length]?.owner
     },
+    readyOwners: () => ready().map(({ owner }) => owner),
     activeRequests: () => running().reduce((sum, member) => sum + member.activeRequests, 0),
+    counts() {
+      const all = running().length
+      const served = ready().length
+      const isRunning = mode === 'running'
+      return {
+        starting: all - served,
+        ready: isRunning ? served : 0,
+        draining: isRunning ? 0 : served,
+        restarts: restartCount
+      }
+    },
     drain() {
       mode = 'draining'
       for (const member of members) {

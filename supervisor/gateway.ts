@@ -13,6 +13,7 @@ import { writeDemoBanner } from './demo-banner.ts'
 import { chooseDemoPort, type DemoUpstream, startDemoUpstream } from './demo-upstream.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
 import { exitCodeBeforeStart } from './lifecycle.ts'
+import type { OpenMetrics } from './metrics/open.ts'
 import { canSharePort, type PortReservation, reservePort } from './port-reservation.ts'
 import { DEFAULT_HEALTH_POLICY } from './process-keeper.ts'
 import { createRestartPolicy } from './restart-policy.ts'
@@ -34,6 +35,7 @@ interface Owned {
   demo: DemoUpstream | undefined
   runtimeLog: RuntimeLog | undefined
   reservation: PortReservation | undefined
+  metrics: OpenMetrics | undefined
 }
 
 /** Runs until the gateway has stopped; returns the exit code. A stop signal at any step ends it cleanly. */
@@ -41,7 +43,7 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
   const stopping = new AbortController()
   let stop = () => stopping.abort()
   context.signals.listen(() => stop())
-  const owned: Owned = { demo: undefined, runtimeLog: undefined, reservation: undefined }
+  const owned: Owned = { demo: undefined, runtimeLog: undefined, reservation: undefined, metrics: undefined }
   process.on('uncaughtException', error => crash(error, owned, context))
   try {
     const plan = await preparePlan(sources, owned, stopping.signal)
@@ -51,12 +53,17 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
     describeStart(log, plan, context.version)
     watchDemo(owned, log)
     const listen = await prepareListening(plan, owned, log)
+    if (plan.settings.metricsEnabled) {
+      const { openMetrics } = await import('./metrics/open.ts')
+      owned.metrics = await openMetrics(plan, log)
+    }
     stopping.signal.throwIfAborted()
     const control = startControl(
       {
         runtimeLog,
         writeError: context.writeError,
-        onServing: address => announce(address, { plan, owned, context })
+        onServing: address => announce(address, { plan, owned, context }),
+        metrics: owned.metrics?.metrics
       },
       {
         plan,
@@ -75,6 +82,7 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
   } catch (error) {
     return explainFailure(error, { owned, context, isStopping: stopping.signal.aborted })
   } finally {
+    await owned.metrics?.close()
     await owned.reservation?.release()
     await owned.demo?.close()
     await owned.runtimeLog?.drained()

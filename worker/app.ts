@@ -6,6 +6,7 @@ import type { ProfileCredentials, ProfileSet } from '../shared/profile.ts'
 import type { Settings } from '../shared/settings.ts'
 import { createRouteTable } from './bridge/route-table.ts'
 import type { ControlChannel } from './control/control-channel.ts'
+import type { WorkerMetrics } from './control/metrics-channel.ts'
 import { createCatalogReader } from './execution/catalog.ts'
 import { createReadinessReader } from './execution/readiness.ts'
 import { createApplication } from './http/application.ts'
@@ -13,6 +14,7 @@ import { createDrainGate } from './http/drain-gate.ts'
 import { createFingerprint } from './http/fingerprint.ts'
 import type { ListenOptions } from './http/listener.ts'
 import { createObservers } from './observation/create-observers.ts'
+import type { ProcessProbes } from './observation/metrics/probes.ts'
 import { createObservation, type Observation } from './observation/observation.ts'
 import type { RequestObserver } from './observation/observer.ts'
 import { type ProviderFaces, providerFaces } from './protocols/registry.ts'
@@ -32,6 +34,8 @@ export interface WorkerAppOptions {
   control: ControlChannel
   log: Logger
   version: string
+  /** Where the parts of the worker count; undefined while metrics are off. */
+  metrics?: WorkerMetrics | undefined
 }
 
 export interface WorkerApp {
@@ -47,7 +51,7 @@ export interface WorkerApp {
   whenIdle(): Promise<void>
   /** Aborts the upstream calls of running requests: each ends with a 503 or with the stream error of its family. */
   cancelActive(): void
-  /** Closes the server, then the translator and the executors. */
+  /** Closes the server, then the observers, the translator and the executors. */
   close(): Promise<void>
 }
 
@@ -67,8 +71,11 @@ export async function createWorkerApp(
   options: WorkerAppOptions,
   parts: WorkerAppParts = { faces: providerFaces, kinds: providerKinds }
 ): Promise<WorkerApp> {
+  const { metrics } = options
   const observers = [...(await createObservers(options)), ...(parts.observers ?? [])]
-  const runtime = createRuntime(options, parts, createObservation(observers, options.log))
+  const probes = metrics && (await startProbes(metrics))
+  const runtime = createRuntime(options, parts, { observation: createObservation(observers, options.log), probes })
+  probes?.watchPool(runtime.translator)
   const { drainGate } = runtime
   const application = await createApplication(runtime, app => registerRoutes(app, runtime))
   return {
@@ -82,16 +89,25 @@ export async function createWorkerApp(
     cancelActive: drainGate.cancelActive,
     async close() {
       await application.close()
+      // Together, because each may take its time and the whole close must end within five seconds.
+      const observersClosed = Promise.all(observers.map(observer => observer.close?.()))
       await runtime.translator.close()
       await closeExecutors(runtime.executors)
+      await observersClosed
+      probes?.close()
     }
   }
+}
+
+async function startProbes({ registry }: WorkerMetrics): Promise<ProcessProbes> {
+  const { startProcessProbes } = await import('./observation/metrics/probes.ts')
+  return startProcessProbes(registry)
 }
 
 function createRuntime(
   options: WorkerAppOptions,
   { faces, kinds }: WorkerAppParts,
-  observation: Observation | undefined
+  { observation, probes }: { observation: Observation | undefined; probes: ProcessProbes | undefined }
 ): WorkerRuntime {
   const { settings, profiles, credentials, revisions, control, fingerprintKey, log, version } = options
   const routes = createRouteTable(profiles, settings, revisions.config)
@@ -99,7 +115,8 @@ function createRuntime(
     settings: { routes, providerOptions: readProviderOptions({ profiles, kinds, settings }) },
     faces,
     threads: settings.poolThreads,
-    thresholdBytes: settings.poolThresholdBytes
+    thresholdBytes: settings.poolThresholdBytes,
+    onPoolWaited: probes?.listeners.onPoolWaited
   })
   const executors = createExecutors({
     profiles,
@@ -109,7 +126,9 @@ function createRuntime(
     largeAnswers: translator,
     settings,
     log,
-    version
+    version,
+    onTokenFetched: probes?.listeners.onTokenFetched,
+    onConnectionChange: probes?.listeners.onConnectionChange
   })
   const catalog = createCatalogReader({ control, executors, profiles, log })
   control.onRefreshWanted(() => catalog.warmUp())
@@ -119,6 +138,7 @@ function createRuntime(
     profiles,
     revisions,
     workerId: options.workerId,
+    metrics: options.metrics,
     version,
     log,
     control,

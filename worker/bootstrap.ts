@@ -17,6 +17,7 @@ import { SettingsError } from '../shared/settings.ts'
 import { matrixRevision } from '../shared/support-matrix.ts'
 import type { WorkerApp, WorkerAppOptions } from './app.ts'
 import { type ChannelMessage, createControlChannel, type RemoteControlChannel } from './control/control-channel.ts'
+import type { MetricsChannel, MetricsMessage } from './control/metrics-channel.ts'
 
 const PROGRESS_INTERVAL_MS = 1_000
 const EXIT_CLEAN = 0
@@ -41,11 +42,14 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
   let runtimeLog: RuntimeLog | undefined
   /** Exists from the configuration on: what the supervisor publishes while the application loads must not be lost. */
   let control: RemoteControlChannel | undefined
+  /** Undefined while metrics are off. */
+  let metrics: MetricsChannel | undefined
   let app: WorkerApp | undefined
   let isConfigured = false
   let droppedMessages = 0
 
   const toChannel = (message: ChannelMessage) => control?.receive(message)
+  const toMetrics = (message: MetricsMessage) => metrics?.receive(message)
   const handlers: SupervisorMessageHandlers = {
     configure(message) {
       if (!isConfigured) void start(message)
@@ -66,7 +70,9 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
     'catalog-result': toChannel,
     'catalog-unavailable': toChannel,
     'catalog-published': toChannel,
-    'catalog-refresh-wanted': toChannel
+    'catalog-refresh-wanted': toChannel,
+    'metrics-collect': toMetrics,
+    'metrics-text': toMetrics
   }
 
   // A terminal sends SIGINT and SIGHUP to every process of the group; the supervisor decides what follows.
@@ -108,6 +114,10 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
       const catalog = message.catalog ?? undefined
       const { profiles } = message.profiles
       control = createControlChannel({ send }, { settings, profiles, catalog, isHostStarted })
+      if (settings.metricsEnabled) {
+        const { createMetricsChannel } = await import('./control/metrics-channel.ts')
+        metrics = createMetricsChannel({ send })
+      }
       const { createWorkerApp } = await options.loadApp()
       const fingerprintKey = Buffer.from(message.fingerprintKey, 'base64')
       const created = await createWorkerApp({
@@ -119,7 +129,8 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
         fingerprintKey,
         control,
         log,
-        version
+        version,
+        metrics
       })
       app = created
       const address = await created.listen(message.listen)
@@ -138,6 +149,7 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
     }, PROGRESS_INTERVAL_MS)
     void draining.whenIdle().then(() => {
       clearInterval(progress)
+      metrics?.report()
       send({ kind: 'drained' })
     })
   }
@@ -150,6 +162,7 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
   async function close(): Promise<void> {
     await app?.close()
     control?.close()
+    metrics?.close()
     await runtimeLog?.drained()
     send({ kind: 'closed' }, () => process.exit(EXIT_CLEAN))
   }

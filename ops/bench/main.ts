@@ -5,6 +5,8 @@
 // `npm run bench -- --isolation` measures what small requests and the event loop of a worker feel while one client sends what is dear,
 // eight at a time: a line for each disturbance, a verdict for each goal. `--profile` lists the functions in which the event loop was busy
 // for long (the blocks themselves are longer then).
+//
+// `npm run bench -- --scrape` measures how long a scrape of the metrics blocks the processes of a gateway with many series.
 
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -12,6 +14,7 @@ import { type ComparedTargets, compareBuilds } from './builds.ts'
 import { judgeBridge, judgeGoals } from './goals.ts'
 import { measureIsolation } from './isolation.ts'
 import { bridgeScenarios, type Scenario, scenarios } from './scenarios.ts'
+import { measureScrapes } from './scrape.ts'
 import { startTargets, type Target, type Targets } from './targets.ts'
 
 const { values: flags } = parseArgs({
@@ -19,6 +22,7 @@ const { values: flags } = parseArgs({
     quick: { type: 'boolean', default: false },
     against: { type: 'string' },
     isolation: { type: 'boolean', default: false },
+    scrape: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
     profile: { type: 'boolean', default: false }
   }
@@ -28,6 +32,7 @@ if (flags.isolation) {
   const { quick: isQuick, profile: hasProfile, only } = flags
   process.exit((await measureIsolation({ checkout: root, isQuick, hasProfile, only })) ? 0 : 1)
 }
+if (flags.scrape) process.exit((await measureScrapes({ isQuick: flags.quick })) ? 0 : 1)
 // A start of a program is up to a tenth dearer or cheaper than the next for its whole life, and other work on the machine makes single
 // rounds half as dear again: several starts of each are compared, each by many short rounds in turn.
 // Between two builds a few per cent count, so more starts are needed than for the goals.

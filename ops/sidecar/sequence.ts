@@ -209,6 +209,8 @@ async function serve({ options, artifact, plan, revisions, step, running }: Serv
       () => sendTraffic(url, plan.model),
       count => `${count} requests`
     )
+  // The gateway of an operator may run in PROD, where these pages do not exist.
+  if (options.own === undefined) await step('docs', () => checkDocs(url))
   await step('stop', () => stop(gateway))
   await step('secrets', async () => {
     refuseSecrets(gateway.output() + readFileSync(logFile, 'utf8'), plan.secrets)
@@ -250,6 +252,22 @@ async function poll(deadlineMs: number, check: () => Promise<string | undefined>
 async function fetchDocument(url: string): Promise<Document> {
   const response = await fetch(url, { signal: AbortSignal.timeout(READY_DEADLINE_MS) })
   return parse(await response.text())
+}
+
+/** The pages of the API documentation and all files that they load come from the artifact. */
+async function checkDocs(url: string): Promise<void> {
+  for (const path of ['/docs', '/redoc']) {
+    const page = await fetchPresent(url + path)
+    for (const [, file] of page.matchAll(/ (?:src|href)="(docs\/[^"]+)"/g)) await fetchPresent(`${url}/${file}`)
+    if (path === '/docs' && !page.includes('swagger-ui-bundle.js')) throw new StepFailure('/docs is not interactive')
+  }
+  if (parse(await fetchPresent(`${url}/openapi.json`)).openapi !== '3.1.0') throw new StepFailure('no OpenAPI 3.1.0')
+}
+
+async function fetchPresent(url: string): Promise<string> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(READY_DEADLINE_MS) })
+  if (response.status !== 200) throw new StepFailure(`${new URL(url).pathname}: status ${response.status}`)
+  return await response.text()
 }
 
 async function stop({ child, exited }: Started): Promise<void> {

@@ -1,6 +1,8 @@
 // The messages between the supervisor and its workers: one table per direction, every kind with the check of its fields.
 // Frequent kinds have hand-written checks; rare ones are checked by a schema.
 import { z } from 'zod'
+import { isMetricsDelta, type MetricsDelta } from '../metrics/delta.ts'
+import { METRICS_FORMATS, type MetricsFormat } from '../metrics/format.ts'
 import {
   catalogFailure,
   catalogModels,
@@ -42,6 +44,15 @@ const hasSlotKey = (message: object): message is { readonly requestId: number; r
 
 const hasNonce = (message: object): message is { readonly nonce: number } =>
   'nonce' in message && isCount(message.nonce)
+
+const hasMetricsDelta = (message: object): message is { readonly delta: MetricsDelta } =>
+  'delta' in message && isMetricsDelta(message.delta)
+
+const hasMetricsFormat = (message: object): message is { readonly requestId: number; readonly format: MetricsFormat } =>
+  hasRequestId(message) && 'format' in message && METRICS_FORMATS.some(format => format === message.format)
+
+const hasMetricsText = (message: object): message is { readonly requestId: number; readonly body: Uint8Array } =>
+  hasRequestId(message) && 'body' in message && message.body instanceof Uint8Array
 
 const hasActiveRequests = (message: object): message is { readonly activeRequests: number } =>
   'activeRequests' in message && isCount(message.activeRequests)
@@ -91,7 +102,11 @@ const supervisorChecks = {
   'catalog-unavailable': hasFields({ requestId: count, failure: catalogFailure }),
   'catalog-published': hasFields({ snapshot: catalogSnapshot }),
   'slot-granted': hasRequestId,
-  'slot-refused': hasRequestId
+  'slot-refused': hasRequestId,
+  /** Asks for what changed in the worker's metrics; acknowledged by `metrics-collected`, after the `metrics-delta`. */
+  'metrics-collect': hasRequestId,
+  /** The text of a scrape, as bytes. */
+  'metrics-text': hasMetricsText
 }
 
 const workerChecks = {
@@ -118,7 +133,12 @@ const workerChecks = {
   'slot-acquire': hasSlotKey,
   /** The caller ended its wait; a grant that is already on its way is given back. */
   'slot-cancel': hasRequestId,
-  'slot-release': hasRequestId
+  'slot-release': hasRequestId,
+  /** What changed in the worker's metrics; only while metrics are on. */
+  'metrics-delta': hasMetricsDelta,
+  'metrics-collected': hasRequestId,
+  /** Asks for the metrics of all workers, for a scrape. */
+  'metrics-scrape': hasMetricsFormat
 }
 
 type FieldsOf<Checks> = { [Kind in keyof Checks]: Checks[Kind] extends Check<infer Fields> ? Fields : never }

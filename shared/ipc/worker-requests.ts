@@ -6,15 +6,23 @@ import type { SupervisorMessage, WorkerMessageContent } from './messages.ts'
 const workerRequests = {
   'slot-acquire': ['slot-granted', 'slot-refused'],
   /** The interim message `catalog-lease` makes this worker the one that fetches. */
-  'catalog-refresh': ['catalog-result', 'catalog-unavailable']
+  'catalog-refresh': ['catalog-result', 'catalog-unavailable'],
+  'metrics-scrape': ['metrics-text']
 } as const
 
-type WorkerRequest = Extract<WorkerMessageContent, { kind: keyof typeof workerRequests }>
+type RequestKind = keyof typeof workerRequests
+type WorkerRequest<Kind extends RequestKind> = Extract<WorkerMessageContent, { kind: Kind }>
 type SupervisorReply = Extract<SupervisorMessage, { requestId: number }>
 
-export type WorkerAsker = Asker<WorkerRequest, SupervisorReply, typeof workerRequests>
+export type WorkerAsker<Kind extends RequestKind> = Asker<
+  WorkerRequest<Kind>,
+  SupervisorReply,
+  Pick<typeof workerRequests, Kind>
+>
 
-/** The asker of a worker. `send` is called with each request. */
-export function createWorkerAsker(send: (request: WorkerRequest) => void): WorkerAsker {
-  return createAsker<WorkerRequest, SupervisorReply, typeof workerRequests>(workerRequests, send)
+/** The asker of a worker for some kinds of request. `send` is called with each request. */
+export function createWorkerAsker<Kind extends RequestKind>(
+  send: (request: WorkerRequest<Kind>) => void
+): WorkerAsker<Kind> {
+  return createAsker<WorkerRequest<Kind>, SupervisorReply, Pick<typeof workerRequests, Kind>>(workerRequests, send)
 }

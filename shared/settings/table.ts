@@ -191,14 +191,15 @@ function runtimeLogRows(add: SectionRows) {
       'Mask keys, tokens and passwords in log lines.'
     ),
     GATEWAY_ACCESS_LOG: add.withDefault(kind.boolean, 'false', 'Write one line per finished request.'),
-    GATEWAY_LOGS_IP_ALLOWLIST: add.withDefault(kind.textList, '[]', 'Addresses that may read the log routes.', {
-      pending: true
-    }),
-    GATEWAY_LOGS_TRUSTED_PROXIES: add.withDefault(
-      kind.textList,
+    GATEWAY_LOGS_IP_ALLOWLIST: add.withDefault(
+      kind.addressList,
       '[]',
-      'Proxies whose forwarded client address the log routes trust.',
-      { pending: true }
+      'Addresses and ranges that may read the log routes; an empty list allows all.'
+    ),
+    GATEWAY_LOGS_TRUSTED_PROXIES: add.withDefault(
+      kind.addressList,
+      '[]',
+      'Addresses and ranges of proxies whose `x-forwarded-for` the log routes trust.'
     )
   }
 }
@@ -326,19 +327,33 @@ function tracingRows(add: SectionRows) {
       'Longest captured text, in characters.'
     ),
     GATEWAY_OBSERVABILITY_REDACTION_ENABLED: add.withDefault(kind.boolean, 'true', 'Mask secrets in captured text.'),
-    OTEL_EXPORTER_OTLP_PROTOCOL: add.optional(kind.name, 'As OpenTelemetry defines it.'),
+    OTEL_EXPORTER_OTLP_PROTOCOL: add.optional(
+      kind.oneOf(['grpc', 'http/protobuf']),
+      'As OpenTelemetry defines it; `grpc` when unset.'
+    ),
     OTEL_EXPORTER_OTLP_HEADERS: add.optional(kind.secret, 'As OpenTelemetry defines it.', { secret: true }),
     OTEL_EXPORTER_OTLP_TIMEOUT: add.optional(kind.integer({ above: 0 }), 'As OpenTelemetry defines it.'),
-    OTEL_EXPORTER_OTLP_COMPRESSION: add.optional(kind.name, 'As OpenTelemetry defines it.'),
+    OTEL_EXPORTER_OTLP_COMPRESSION: add.optional(kind.oneOf(['gzip', 'none']), 'As OpenTelemetry defines it.'),
     OTEL_EXPORTER_OTLP_CERTIFICATE: add.optional(kind.path, 'As OpenTelemetry defines it.')
   }
 }
 
 function metricsRows(add: SectionRows) {
   return {
-    GATEWAY_METRICS_ENABLED: add.withDefault(kind.boolean, 'false', 'Serve metrics.'),
-    GATEWAY_METRICS_PATH: add.withDefault(kind.urlPath, '/metrics', 'Path of the metrics.'),
-    GATEWAY_METRICS_PORT: add.optional(port, 'Serve metrics on a separate loopback port.'),
+    GATEWAY_METRICS_ENABLED: add.withDefault(
+      kind.boolean,
+      'false',
+      'Count requests and serve the metrics of all processes.'
+    ),
+    GATEWAY_METRICS_PATH: add.withDefault(
+      kind.urlPath,
+      '/metrics',
+      'Path of the metrics. It needs an API key while authentication is on.'
+    ),
+    GATEWAY_METRICS_PORT: add.optional(
+      port,
+      'Serve the metrics on this port of 127.0.0.1, with the same path and key, and no longer on `GATEWAY_PORT`.'
+    ),
     GATEWAY_METRICS_MAX_MODELS: add.withDefault(
       positive,
       '200',
@@ -363,7 +378,7 @@ export const settingsTable = Object.freeze({
   ...runtimeLogRows(section('Runtime log')),
   ...trafficLogRows(section('Traffic log', { pending: true })),
   ...tracingRows(section('Tracing', { pending: true })),
-  ...metricsRows(section('Metrics', { pending: true })),
+  ...metricsRows(section('Metrics')),
   ...adminRows(section('Admin and debug', { pending: true })),
   ...upstreamRows(section('Native upstream')),
   ...proxyRows(section('Proxy'))

@@ -1,6 +1,7 @@
 // The types of settings: how each is parsed from the text of a variable, and its name in the reference table.
 import { isIPv6 } from 'node:net'
 import { z } from 'zod'
+import { readAddressRange } from '../addresses.ts'
 import { canonicalDestination } from '../destination.ts'
 import { Secret } from '../secret.ts'
 
@@ -151,6 +152,15 @@ export const textList: SettingType<readonly string[]> = settingType('JSON list o
   return isTextList(value) ? Object.freeze(value) : new Expected('a JSON list of texts, such as ["a"]')
 })
 
+/** A JSON list of addresses and CIDR ranges. */
+export const addressList: SettingType<readonly string[]> = settingType('JSON list of addresses and ranges', text => {
+  const value = readJson(text)
+  const isValid = isTextList(value) && value.every(item => readAddressRange(item) !== undefined)
+  return isValid
+    ? Object.freeze(value)
+    : new Expected('a JSON list of addresses and CIDR ranges, such as ["10.0.0.1", "10.1.0.0/16"]')
+})
+
 /** Texts separated by commas, the usual form of the proxy variables. */
 export const commaList: SettingType<readonly string[]> = settingType('comma list', text =>
   Object.freeze(splitCommas(text))
@@ -226,5 +236,6 @@ export const secretMap: SettingType<Readonly<Record<string, Secret>>> = settingT
 /** A URL path. Surrounding blanks and trailing slashes are removed, a missing leading slash is added. */
 export const urlPath: SettingType<string> = settingType('url path', text => {
   const bare = text.trim().replace(/^\/+/, '').replace(/\/+$/, '')
-  return bare === '' ? new Expected('a URL path') : `/${bare}`
+  // Other characters have a meaning in the patterns of routes or in URLs.
+  return /^[\w.~-]+(?:\/[\w.~-]+)*$/.test(bare) ? `/${bare}` : new Expected('a URL path')
 })

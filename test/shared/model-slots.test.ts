@@ -195,3 +195,18 @@ t.test('of several limits of one model the lowest counts', async t => {
   const limits = slotLimitsFrom(settings, [profileOf('p1', { 'bridge/a': 'mini', 'bridge/b': 'mini' })])
   t.equal(limitOf(limits, createSlotKey('p1', 'mini')), 3)
 })
+
+t.test('the usage names every model of which a slot is held, wanted or was refused', async t => {
+  const { pool, ask } = createAsker({ acquireTimeoutMs: 0 })
+  t.same(pool.usage(), [])
+  const first = ask(1, 'one')
+  ask(2, 'one')
+  ask(2, 'two')
+  t.same(pool.usage(), [
+    { key: 'one', limit: 1, held: 1, waiting: 0, refused: 1 },
+    { key: 'two', limit: 2, held: 1, waiting: 0, refused: 0 }
+  ])
+  pool.releaseOwner(2)
+  pool.release(first.ticket)
+  t.same(pool.usage(), [{ key: 'one', limit: 1, held: 0, waiting: 0, refused: 1 }])
+})

@@ -20,7 +20,20 @@ const texts = [
     'DEBUG',
     'json'
   ],
-  ...['v1', 'v2', 'noop', 'jsonl,sqlite', 'relational', 'otlp', '/metrics', 'explicit', 'any_object']
+  ...[
+    'v1',
+    'v2',
+    'noop',
+    'jsonl,sqlite',
+    'relational',
+    'otlp',
+    '/metrics',
+    'explicit',
+    'any_object',
+    'grpc',
+    'gzip',
+    '10.0.0.0/8'
+  ]
 ]
 
 const variables = fc.record(

@@ -136,19 +136,43 @@ t.test('unsafe PROD combinations are refused, or warned about where the override
     t.equal(allowed.exitCode, 0)
     t.match(allowed.warnings.join(), setting)
   }
-  t.equal(inspect({ GATEWAY_ADMIN_API_KEY: 'k', GATEWAY_API_KEY: 'k' }).exitCode, 0, 'DEV only warns')
+  for (const keys of [{ GATEWAY_API_KEY: 'k' }, { GATEWAY_API_KEYS: '{"one":"k"}' }]) {
+    const { exitCode, warnings } = inspect({ GATEWAY_ADMIN_API_KEY: 'k', ...keys })
+    t.equal(exitCode, 0, 'DEV only warns')
+    t.match(warnings.join(), 'GATEWAY_ADMIN_API_KEY must differ')
+  }
+  for (const variable of ['GATEWAY_ADMIN_API_ENABLED', 'GATEWAY_DEBUG_TRANSLATE_ENABLED']) {
+    t.equal(inspect({ [variable]: 'true' }).exitCode, 0, 'DEV starts, and refuses every call')
+  }
+})
+
+t.test('a wrong entry of an address list is refused by the name of the setting', async t => {
+  for (const setting of ['GATEWAY_LOGS_IP_ALLOWLIST', 'GATEWAY_LOGS_TRUSTED_PROXIES']) {
+    for (const list of ['["10.0.0.1","hunter2"]', '["10.0.0.0/33"]', '[""]', '10.0.0.1', '{}', '[1]']) {
+      const { document, exitCode, output } = inspect({ [setting]: list })
+      t.equal(exitCode, 2, list)
+      t.same(reasonsOf(document), [`invalid_settings ${setting}`])
+      t.notMatch(output, /hunter2/)
+    }
+    const { exitCode, warnings } = inspect({ [setting]: '["10.0.0.1","10.0.0.0/8","::1","2001:db8::/32"]' })
+    t.equal(exitCode, 0)
+    t.same(warnings, [])
+  }
 })
 
 t.test('weak PROD settings are warned about', async t => {
   const { warnings } = inspect({
     GATEWAY_MODE: 'PROD',
     GATEWAY_API_KEY: 'hunter2',
+    GATEWAY_API_KEYS: '{"one":"hunter2 again"}',
+    GATEWAY_ADMIN_API_KEY: 'hunter2 too',
     GATEWAY_LOG_LEVEL: 'DEBUG'
   })
   const text = warnings.join('\n')
-  for (const name of ['GATEWAY_API_KEY', 'GATEWAY_LOG_LEVEL', 'GATEWAY_CORS_ALLOW_ORIGINS']) {
-    t.match(text, name)
+  for (const name of ['GATEWAY_API_KEY', 'GATEWAY_API_KEYS', 'GATEWAY_ADMIN_API_KEY']) {
+    t.match(text, `${name} holds a key of less than 16 characters`)
   }
+  for (const name of ['GATEWAY_LOG_LEVEL', 'GATEWAY_CORS_ALLOW_ORIGINS']) t.match(text, name)
   t.notMatch(text, /hunter2/)
 })
 

@@ -12,7 +12,14 @@ import {
   type WorkerMessageFields
 } from '../../shared/ipc/messages.ts'
 import { createWorkerAsker } from '../../shared/ipc/worker-requests.ts'
-import { createSlotPool, limitOf, type SlotSettings, slotLimitsFrom } from '../../shared/model-slots.ts'
+import {
+  createSlotPool,
+  LOG_STREAM_KEY,
+  limitOf,
+  logStreamLimits,
+  type SlotSettings,
+  slotLimitsFrom
+} from '../../shared/model-slots.ts'
 import { NATIVE_PROFILE_ID, NATIVE_PROVIDER_KIND } from '../../shared/native-profile.ts'
 import type { ProviderProfile } from '../../shared/profile.ts'
 import { GatewayError } from '../normalized/index.ts'
@@ -39,6 +46,8 @@ export interface ControlChannel {
    * (timeout, full queue, or `signal`). For a model without a limit no message is sent.
    */
   acquireSlot(key: string, signal: CancelSignal): Promise<SlotGrant>
+  /** Takes one of the host's few slots for log streams. Resolves like `acquireSlot`, and never waits for a free one. */
+  acquireLogStream(signal: CancelSignal): Promise<SlotGrant>
   /** The catalog that all workers show now, or undefined before the first discovery. */
   catalogSnapshot(): CatalogSnapshot | undefined
   /** Calls the listener for each snapshot that replaces the current one. */
@@ -97,7 +106,7 @@ export function createControlChannel(
   }
 ): RemoteControlChannel {
   const limits = slotLimitsFrom(options.settings, options.profiles)
-  const asker = createWorkerAsker(send)
+  const asker = createWorkerAsker<'slot-acquire' | 'catalog-refresh'>(send)
   const publishedListeners: Array<(snapshot: CatalogSnapshot) => void> = []
   const wantedListeners: Array<() => void> = []
   let { catalog: snapshot, isHostStarted } = options
@@ -176,6 +185,7 @@ export function createControlChannel(
       if (slotLimit(key) === undefined) return releaseNothing
       return signal.aborted ? null : waitForSlot(key, signal)
     },
+    acquireLogStream: async signal => (signal.aborted ? null : waitForSlot(LOG_STREAM_KEY, signal)),
     catalogSnapshot: () => snapshot,
     onCatalogPublished(listener) {
       publishedListeners.push(listener)
@@ -210,19 +220,25 @@ export function createLocalControlChannel(
   }: { nowMs?: () => number; composition?: CatalogComposition; profiles?: readonly ProviderProfile[] } = {}
 ): ControlChannel {
   const slots = createSlotPool(slotLimitsFrom(settings, profiles))
+  const logStreams = createSlotPool(logStreamLimits)
   const record = createCatalogRecord({
     composition,
     nowMs,
     publish: snapshot => reply({ kind: 'catalog-published', snapshot })
   })
   const ticket = ({ requestId }: { requestId: number }) => ({ owner: 0, requestId })
+  /** A pool ignores the tickets of the other one. */
+  function releaseSlot(message: { requestId: number }): void {
+    slots.release(ticket(message))
+    logStreams.release(ticket(message))
+  }
   const handlers: WorkerMessageHandlers<ChannelRequestKind> = {
     'slot-acquire': message =>
-      slots.acquire(ticket(message), message.key, outcome =>
+      (message.key === LOG_STREAM_KEY ? logStreams : slots).acquire(ticket(message), message.key, outcome =>
         reply({ kind: outcome === 'granted' ? 'slot-granted' : 'slot-refused', requestId: message.requestId })
       ),
-    'slot-cancel': message => slots.release(ticket(message)),
-    'slot-release': message => slots.release(ticket(message)),
+    'slot-cancel': releaseSlot,
+    'slot-release': releaseSlot,
     'catalog-refresh': ({ requestId, force }) =>
       record.request(ticket({ requestId }), { force }, result => reply(writeCatalogReply(requestId, result))),
     'catalog-fetched': message => record.complete(ticket(message), message.models),

@@ -22,13 +22,18 @@ export function createCallContext(
   context: RequestContext,
   { extraHeaders, wantsFileBytes = false }: CallContextOptions
 ): CallContext {
-  const { requestId, signal, incoming } = context
-  const { headers, droppedCount } = planUpstreamHeaders({ headers: incoming.headers, extraHeaders, requestId })
+  const { requestId, signal, incoming, traceContext } = context
+  const { headers, droppedCount } = planUpstreamHeaders({
+    headers: incoming.headers,
+    extraHeaders,
+    requestId,
+    traceContext
+  })
   if (droppedCount > 0) {
-    const fields = { event: 'headers_dropped', request_id: requestId, count: droppedCount }
+    const fields = { event: 'headers_dropped', ...context.logIds, count: droppedCount }
     log.debug(fields, 'Not all headers of the request were forwarded')
   }
-  const call = { requestId, signal, headers, wantsFileBytes }
+  const call = { requestId, signal, headers, wantsFileBytes, readLogIds: () => context.logIds }
   if (!context.isObserved) return call
   return {
     ...call,

@@ -45,9 +45,10 @@ export async function execute<Result>(
 
 /** Reports the facts of a plan to all observers of the request. */
 export function notePlan(context: RequestContext, plan: ExecutionPlan, isStream = false): void {
-  const { providerKind, profileId, publicModel, evidence, admission } = plan
+  const { providerKind, profileId, publicModel, upstreamModel, evidence, admission } = plan
   context.planned({
     model: publicModel,
+    upstreamModel,
     providerKind,
     profileId,
     isStream,

@@ -21,9 +21,6 @@ export async function acquireModelSlot(
   const limit = runtime.control.slotLimit(slotKey)
   const model = upstreamModel ?? slotKey
   const fields = { event: 'model_concurrency_timeout', provider: providerKind, model, limit }
-  runtime.log.warn(
-    { ...fields, request_id: context.requestId },
-    `Concurrency limit reached for model ${model}: ${limit}`
-  )
+  runtime.log.warn({ ...fields, ...context.logIds }, `Concurrency limit reached for model ${model}: ${limit}`)
   throw new GatewayError('model_concurrency_limit', { param: 'model', retryAfter: '1' })
 }

@@ -1,6 +1,7 @@
 // Chooses which of a client's headers are forwarded to the upstream (operations contract, section 6; completions contract, 9.3).
 // Headers that are not chosen here never reach the upstream, because its request is built from this list alone.
 import type { IncomingHttpHeaders } from 'node:http'
+import type { TraceContext } from '../observation/observer.ts'
 
 export interface UpstreamHeadersPlan {
   /** Names and values in turn, each name once. */
@@ -15,6 +16,8 @@ export interface UpstreamHeadersInput {
   extraHeaders?: unknown
   /** Sent as `X-Request-ID` when the client sent none, and the source of the ids when `traceparent` is missing. */
   requestId: string
+  /** Of a traced request: it replaces the `traceparent` and `tracestate` of the client, whose trace it continues. */
+  traceContext?: Pick<TraceContext, 'traceparent' | 'tracestate'> | undefined
 }
 
 /** Enough for any tracing set-up. */
@@ -89,6 +92,9 @@ const DENIED_PREFIXES = [
   'x-stainless-'
 ]
 
+/** Headers that the gateway writes itself for a traced request. */
+const TRACE_CONTEXT_HEADERS = new Set(['traceparent', 'tracestate'])
+
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 /** A header value that HTTP can carry: no line break, no NUL, no character above one byte. */
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
@@ -98,10 +104,10 @@ const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
  * are in lower case. A header that is too long, or for which no room is left beside those before it, is dropped and counted.
  */
 export function planUpstreamHeaders(input: UpstreamHeadersInput): UpstreamHeadersPlan {
-  const { headers, requestId } = input
+  const { headers, requestId, traceContext } = input
   const extra = readExtraHeaders(input.extraHeaders)
   const hopByHop = readConnectionNames(headers.connection)
-  const collector = new HeaderCollector()
+  const collector = new HeaderCollector(traceContext)
   for (const name in headers) {
     const value = headers[name]
     if (typeof value !== 'string' || !isForwarded(name, value, hopByHop)) continue
@@ -123,8 +129,23 @@ class HeaderCollector {
   #bytes = 0
   #hasRequestId = false
   #hasTraceparent = false
+  readonly #isTraced: boolean
+
+  constructor(traceContext: UpstreamHeadersInput['traceContext']) {
+    this.#isTraced = traceContext !== undefined
+    if (traceContext === undefined) return
+    const { traceparent, tracestate } = traceContext
+    this.#set('traceparent', traceparent)
+    if (tracestate !== undefined && tracestate !== '' && FIELD_VALUE.test(tracestate))
+      this.#set('tracestate', tracestate)
+  }
 
   add(name: string, value: string): void {
+    if (this.#isTraced && TRACE_CONTEXT_HEADERS.has(name)) return
+    this.#set(name, value)
+  }
+
+  #set(name: string, value: string): void {
     const contextName = CONTEXT_HEADERS.get(name)
     // Each character is one byte: `isForwarded` has checked both texts.
     const bytes = name.length + value.length + SEPARATOR_BYTES

@@ -24,7 +24,7 @@ import { createUnservedRequests } from './unserved-request.ts'
  */
 export async function createApplication(
   runtime: HttpRuntime,
-  mountRoutes: (app: FastifyInstance) => void
+  mountRoutes: (app: FastifyInstance) => void | Promise<void>
 ): Promise<Listener> {
   const { settings } = runtime
   const cors = createCorsPolicy(settings)
@@ -54,7 +54,7 @@ export async function createApplication(
     acceptCredentials(runtime)
   ])
   acceptBodies(app, runtime)
-  mountRoutes(app)
+  await mountRoutes(app)
   await app.ready()
 
   const listener = createListener(

@@ -43,7 +43,7 @@ export function createAuthenticationFailures({
       log.warn(
         {
           event: 'authentication_failed',
-          request_id: context.requestId,
+          ...context.logIds,
           reason,
           route: context.route,
           client_ip_hash: fingerprint(address),

@@ -1,13 +1,14 @@
 // Checks the gateway key of a request, and decides with which credential the upstream is called (operations contract, sections 4.1
 // and 4.4; decision 22).
 import type { FastifyRequest } from 'fastify'
+import { createApiKeys, findApiKey, readBearer } from '../../shared/api-key.ts'
 import type { Logger } from '../../shared/logging.ts'
 import type { ProfileSet } from '../../shared/profile.ts'
 import { isAuthRequired, type Settings } from '../../shared/settings.ts'
 import { GatewayError } from '../normalized/index.ts'
 import { isPassToken, readPassToken } from '../providers/pass-token.ts'
 import type { UpstreamAuthorization } from '../providers/types.ts'
-import { createApiKeys, findApiKey, readBearer } from './api-key.ts'
+import { createAdminKeyCheck } from './admin-key.ts'
 import { createAuthenticationFailures } from './authentication-failures.ts'
 import type { QueryValues } from './families.ts'
 import type { Fingerprint } from './fingerprint.ts'
@@ -15,7 +16,10 @@ import type { RouteTraits } from './route-traits.ts'
 
 const SERVER_AUTHORIZATION: UpstreamAuthorization = { type: 'server' }
 
-/** Checks a request against its route and returns the upstream's credential. Raises `invalid_api_key` or `invalid_upstream_authorization`. */
+/**
+ * Checks a request against its route and returns the upstream's credential. Raises `invalid_api_key`, `admin_key_required`,
+ * `invalid_admin_key` or `invalid_upstream_authorization`.
+ */
 export type CredentialCheck = (request: FastifyRequest, traits: RouteTraits) => UpstreamAuthorization
 
 export function createCredentialCheck(dependencies: {
@@ -29,6 +33,7 @@ export function createCredentialCheck(dependencies: {
   const isKeyNeeded = isAuthRequired(settings)
   const keys = createApiKeys(settings)
   const failures = createAuthenticationFailures(dependencies)
+  const checkAdminKey = createAdminKeyCheck(settings, failures)
 
   function checkKey(request: FastifyRequest, isBearerTaken: boolean): void {
     const presented = findApiKey(request.headers, request.query as QueryValues, { isBearerTaken })
@@ -45,7 +50,7 @@ export function createCredentialCheck(dependencies: {
     try {
       return readPassToken(token)
     } catch (error) {
-      const fields = { event: 'pass_token_rejected', request_id: request.context.requestId }
+      const fields = { event: 'pass_token_rejected', ...request.context.logIds }
       log.warn(fields, 'Failed to pass token to upstream')
       throw error
     }
@@ -53,6 +58,10 @@ export function createCredentialCheck(dependencies: {
 
   return (request, traits) => {
     if (traits.access === 'open') return SERVER_AUTHORIZATION
+    if (traits.access === 'admin-key') {
+      checkAdminKey(request)
+      return SERVER_AUTHORIZATION
+    }
     const bearer =
       settings.passToken && traits.takesUpstreamAuthorization ? readBearer(request.headers.authorization) : undefined
     const isBearerTaken = bearer !== undefined && isPassToken(bearer)

@@ -13,6 +13,8 @@ export interface DrainGate {
   release(context: RequestContext): void
   /** Model requests are refused from now on. */
   startDraining(): void
+  /** Calls the listener once, when the drain starts. Returns the function that takes it back. */
+  onDraining(listener: () => void): () => void
   /** Resolves when no admitted request runs any more. */
   whenIdle(): Promise<void>
   /** At the drain deadline: ends the upstream work of every admitted request, so that each gets an error response. */
@@ -24,6 +26,7 @@ export function createDrainGate(): DrainGate {
   // generation would keep the next one alive, with all requests in it, until a full garbage collection.
   const active: RequestContext[] = []
   let idleWaiters: Array<() => void> = []
+  const drainListeners = new Set<() => void>()
   let isDraining = false
 
   return {
@@ -52,6 +55,12 @@ export function createDrainGate(): DrainGate {
     },
     startDraining() {
       isDraining = true
+      for (const listener of drainListeners) listener()
+      drainListeners.clear()
+    },
+    onDraining(listener) {
+      drainListeners.add(listener)
+      return () => drainListeners.delete(listener)
     },
     whenIdle() {
       if (active.length === 0) return Promise.resolve()
@@ -64,7 +73,7 @@ export function createDrainGate(): DrainGate {
 }
 
 /** Refusal and cancellation look the same to a client: it retries after a second and reaches another instance. */
-function shuttingDown(): GatewayError {
+export function shuttingDown(): GatewayError {
   return new GatewayError('gateway_not_ready', { reason: 'gateway_shutting_down' })
 }
 

@@ -17,13 +17,20 @@ const SYSTEM_WORDS: Partial<Record<string, { code: string; message: string }>> =
   unknown_url: { code: 'not_found', message: 'Not Found' }
 }
 
-/** Writes an error for a route that belongs to no client protocol: `{"error":{"code","message"}}`. */
+/** Writes an error for a route that belongs to no client protocol: `{"error":{"code","message"}}`, with `errors` where it has several. */
 export const writeSystemError: WriteError = error => {
   const words = SYSTEM_WORDS[error.code]
+  const { errors } = error
   return {
     status: error.status,
     headers: writeErrorHeaders(error),
-    body: { error: { code: words?.code ?? error.code, message: words?.message ?? error.message } }
+    body: {
+      error: {
+        code: words?.code ?? error.code,
+        message: words?.message ?? error.message,
+        ...(errors === undefined ? {} : { errors: errors.map(({ path, message }) => ({ path, message })) })
+      }
+    }
   }
 }
 

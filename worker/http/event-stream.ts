@@ -20,10 +20,11 @@ export interface EventStreamWriter {
 
 export interface EventStreamOptions {
   contentType?: string | undefined
+  cacheControl?: 'no-cache' | 'no-store'
   /** Header names and values in turn, besides those that every response and every stream has. */
   headers?: readonly string[] | undefined
   /** A comment or `ping` frame, written when nothing else was for a while, so that proxies keep the connection. */
-  keepAliveText?: string | null
+  keepAliveText?: string | (() => string) | null
   keepAliveIntervalMs?: number
   /** How long a client may read nothing while data is ready for it. */
   stallTimeoutMs?: number
@@ -53,7 +54,7 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
     'content-type',
     options.contentType ?? 'text/event-stream; charset=utf-8',
     'cache-control',
-    'no-cache',
+    options.cacheControl ?? 'no-cache',
     'x-accel-buffering',
     'no',
     ...(options.headers ?? [])
@@ -83,21 +84,7 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
       keepAlive?.refresh()
       return response.write(toBytesIfLong(piece))
     },
-    whenDrained() {
-      if (response.destroyed || !response.writableNeedDrain) return Promise.resolve()
-      return new Promise(resolve => {
-        // `drain` alone never comes after a client disconnect (field lesson H7), or while the client reads nothing.
-        const timer = setTimeout(() => response.destroy(), options.stallTimeoutMs ?? UNREAD_TIMEOUT_MS)
-        function finish(): void {
-          clearTimeout(timer)
-          response.removeListener('drain', finish)
-          response.removeListener('close', finish)
-          resolve()
-        }
-        response.once('drain', finish)
-        response.once('close', finish)
-      })
-    },
+    whenDrained: () => whenDrained(response, options.stallTimeoutMs),
     end(text = '') {
       clearTimeout(keepAlive)
       if (isClosed()) return
@@ -110,6 +97,26 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
       void cutWithPauses(response, text)
     }
   }
+}
+
+/**
+ * Resolves when more can be written to the response, or when it was closed: by the client, or here after the client has read nothing for
+ * this long.
+ */
+export function whenDrained(response: ServerResponse, stallTimeoutMs = UNREAD_TIMEOUT_MS): Promise<void> {
+  if (response.destroyed || !response.writableNeedDrain) return Promise.resolve()
+  return new Promise(resolve => {
+    // `drain` alone never comes after a client disconnect (field lesson H7), or while the client reads nothing.
+    const timer = setTimeout(() => response.destroy(), stallTimeoutMs)
+    function finish(): void {
+      clearTimeout(timer)
+      response.removeListener('drain', finish)
+      response.removeListener('close', finish)
+      resolve()
+    }
+    response.once('drain', finish)
+    response.once('close', finish)
+  })
 }
 
 /** For a string the system call needs three bytes of memory per character, and most of a long one is waste. */
@@ -138,7 +145,7 @@ function startKeepAlive(options: EventStreamOptions, write: (text: string) => vo
   const { keepAliveText } = options
   if (keepAliveText === undefined || keepAliveText === null) return undefined
   const timer = setTimeout(() => {
-    write(keepAliveText)
+    write(typeof keepAliveText === 'string' ? keepAliveText : keepAliveText())
     timer.refresh()
   }, options.keepAliveIntervalMs ?? KEEP_ALIVE_INTERVAL_MS)
   return timer

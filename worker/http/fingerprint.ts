@@ -2,7 +2,7 @@
 // section 3.1).
 import { createHmac } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { readBearer } from './api-key.ts'
+import { readBearer } from '../../shared/api-key.ts'
 import type { QueryValues } from './families.ts'
 
 /** Computes the fingerprint of a value: `hmac-sha256:` and 16 hexadecimal digits. */

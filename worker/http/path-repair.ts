@@ -27,6 +27,9 @@ const FAMILY_ROOTS = new Set(['v1', 'v2', 'v1beta', 'chat', 'models', 'embedding
 /** Paths that start with these are never changed: `/_admin/logs/models` names a log record, not a model list. */
 const FIXED_ROOTS = new Set(['_admin', '_debug', 'logs', 'docs', 'redoc', 'openapi.json'])
 
+/** The paths of explanations end in the name of a family, which may be that of a route. */
+const EXPLAIN_PATH = /^\/debug\/explain\//
+
 export interface PathRepairOptions {
   /** The path of the metrics, such as `/metrics`; it is never rewritten. */
   metricsPath: string
@@ -69,7 +72,7 @@ function repairKnown(path: string): string {
 function repairSegments(path: string): string {
   const segments = path.split('/').filter(segment => segment !== '')
   const first = segments[0]
-  if (first === undefined || FIXED_ROOTS.has(first)) return path
+  if (first === undefined || FIXED_ROOTS.has(first) || EXPLAIN_PATH.test(path)) return path
   const rootIndex = segments.findIndex(segment => ROOTS.has(segment))
   if (rootIndex === -1) return path
   const known = segments.slice(rootIndex)

@@ -5,15 +5,16 @@ import type { Logger } from '../../shared/logging.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { Observation } from '../observation/observation.ts'
 import { ObservedRequest, type RequestOutcome, refusedOutcome } from '../observation/observed-request.ts'
-import type { Protocol } from '../observation/observer.ts'
+import type { Caller, Protocol, RemoteParent } from '../observation/observer.ts'
 import { CancelSource } from '../performance/cancel-source.ts'
 import type { ApiMode } from '../protocols/face.ts'
 import type { UpstreamAuthorization } from '../providers/types.ts'
+import { classifyCaller } from './caller.ts'
 import type { FlatHeaders } from './cors.ts'
 import type { Family, QueryValues } from './families.ts'
 import { type Fingerprint, findCallerKey } from './fingerprint.ts'
 import type { RouteTraits } from './route-traits.ts'
-import { readSpanId, readTraceId } from './trace-context.ts'
+import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -61,7 +62,6 @@ export function findContext(outgoing: ServerResponse): RequestContext | undefine
 
 const SERVER_AUTHORIZATION: UpstreamAuthorization = { type: 'server' }
 const EMPTY_BODY = Buffer.alloc(0)
-const CLIENT_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
 
 export class RequestContext extends ObservedRequest {
   readonly incoming: IncomingMessage
@@ -135,12 +135,16 @@ export class RequestContext extends ObservedRequest {
   }
 
   get traceId(): string {
-    this.#traceId ??= readTraceId(this.incoming.headers, this.requestId)
+    this.#traceId ??= readTraceId(this.incoming.headers, this)
     return this.#traceId
   }
 
   get spanId(): string | undefined {
     return readSpanId(this.incoming.headers)
+  }
+
+  get remoteParent(): RemoteParent | undefined {
+    return readRemoteParent(this.incoming.headers)
   }
 
   get method(): string {
@@ -151,15 +155,26 @@ export class RequestContext extends ObservedRequest {
     return withoutQuery(this.incoming.url ?? '/')
   }
 
-  get caller(): string | undefined {
+  get apiKeyHash(): string | undefined {
     const key = findCallerKey(this.incoming.headers, this.query)
     return key === undefined ? undefined : this.#environment.fingerprint(key)
   }
 
-  /** The client's `x-request-id`, when its form is safe for a record. */
+  get clientIpHash(): string | undefined {
+    const { remoteAddress } = this.incoming.socket
+    return remoteAddress === undefined ? undefined : this.#environment.fingerprint(remoteAddress)
+  }
+
+  get caller(): Caller {
+    return classifyCaller(this.incoming.headers)
+  }
+
   get clientRequestId(): string | undefined {
-    const given = this.incoming.headers['x-request-id']
-    return typeof given === 'string' && CLIENT_REQUEST_ID.test(given) ? given : undefined
+    return readClientRequestId(this.incoming.headers)
+  }
+
+  override get failure(): GatewayError | undefined {
+    return this.#failure ?? this.signal.reason
   }
 
   get isAborted(): boolean {
@@ -183,9 +198,9 @@ export class RequestContext extends ObservedRequest {
     clearTimeout(this.#deadline)
   }
 
-  /** A call to the provider finally failed, with this error type of the operations contract, section 7.3. */
-  upstreamFailed(errorType: string): void {
+  override upstreamFailed(errorType: string): void {
     this.#upstreamErrorType = errorType
+    super.upstreamFailed(errorType)
   }
 
   /** Headers of every response, whichever stage writes it: ids, cross-origin rules, and while draining the end of the connection. */
@@ -204,11 +219,11 @@ export class RequestContext extends ObservedRequest {
   failed(error: GatewayError): void {
     this.#failure = error
     if (REFUSALS.has(error.code) && typeof error.cause === 'string') {
-      const fields = { event: 'request_refused', request_id: this.requestId, code: error.code, reason_id: error.cause }
+      const fields = { event: 'request_refused', ...this.logIds, code: error.code, reason_id: error.cause }
       this.#environment.log.debug(fields, 'The route of a request does not admit it')
     }
     if (error.code !== 'internal_error') return
-    const fields = { err: error.cause ?? error, request_id: this.requestId, event: 'unhandled_fault' }
+    const fields = { err: error.cause ?? error, ...this.logIds, event: 'unhandled_fault' }
     this.#environment.log.error(fields, 'A request failed because of a fault in the gateway')
   }
 

@@ -22,8 +22,8 @@ export interface RouteTraits {
   family: Family | 'by-client'
   /** For logs and metrics where it is not the family's. */
   protocol?: Protocol | undefined
-  /** `api-key`: the gateway key is needed while authentication is on. */
-  access: 'open' | 'api-key'
+  /** `api-key`: the gateway key is needed while authentication is on. `admin-key`: the admin key, always and instead of the gateway key. */
+  access: 'open' | 'api-key' | 'admin-key'
   /** The bearer token may carry upstream authorization instead of the gateway key. */
   takesUpstreamAuthorization: boolean
   /** Starts model work: refused while draining, and a drain waits for it. */
@@ -72,12 +72,12 @@ export function mountOperation(app: FastifyInstance, route: OperationRoute): voi
   }
 }
 
-/** Traits of a system route: no key is needed, and errors have the system form. */
-export function systemTraits(template: string): RouteTraits {
+/** Traits of a system route: errors have the system form, and no key is needed unless `access` says so. */
+export function systemTraits(template: string, access: RouteTraits['access'] = 'open'): RouteTraits {
   return {
     template,
     family: 'system',
-    access: 'open',
+    access,
     takesUpstreamAuthorization: false,
     isModelRequest: false
   }

@@ -83,6 +83,8 @@ export function acceptCredentials(runtime: HttpRuntime): Stage {
     try {
       context.authorization = check(request, context.traits)
     } catch (error) {
+      // Nothing of a request without the admin key is read.
+      if (context.traits.access === 'admin-key') throw error
       // 413 goes before 401: where the head does not tell the body's size, the body is counted first. None of it is kept.
       if (!isBodyMethod(request.method) || isSizeKnown(request.raw) || !GatewayError.is(error)) throw error
       context.refusal = error

@@ -1,11 +1,13 @@
 // Requests that never reach the router: malformed heads, and requests whose connection closed before they were handled. They are reported
 // to observers like all other requests.
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Observation } from '../observation/observation.ts'
 import { ObservedRequest, type RequestOutcome, refusedOutcome } from '../observation/observed-request.ts'
+import type { Caller, RemoteParent } from '../observation/observer.ts'
+import { classifyCaller } from './caller.ts'
 import { findContext, withoutQuery } from './request-context.ts'
-import { readSpanId, readTraceId } from './trace-context.ts'
+import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
 
 export interface UnservedRequests {
   /**
@@ -42,13 +44,17 @@ export function createUnservedRequests(observation: Observation | undefined): Un
 }
 
 class UnservedRequest extends ObservedRequest {
-  readonly traceId: string
   readonly spanId: string | undefined
+  readonly remoteParent: RemoteParent | undefined
   readonly method: string
   readonly route = 'unmatched'
   readonly path: string
   readonly protocol = 'system'
-  readonly caller = undefined
+  readonly isStreaming = false
+  readonly apiKeyHash = undefined
+  readonly clientIpHash = undefined
+  readonly clientRequestId: string | undefined
+  readonly #headers: IncomingHttpHeaders
   readonly #outcome: RequestOutcome
 
   constructor(
@@ -56,13 +62,22 @@ class UnservedRequest extends ObservedRequest {
     { incoming, outcome }: { incoming: IncomingMessage | undefined; outcome: RequestOutcome }
   ) {
     super(observation)
-    const headers = incoming?.headers ?? {}
-    this.traceId = readTraceId(headers, this.requestId)
-    this.spanId = readSpanId(headers)
+    this.#headers = incoming?.headers ?? {}
+    this.clientRequestId = readClientRequestId(this.#headers)
+    this.spanId = readSpanId(this.#headers)
+    this.remoteParent = readRemoteParent(this.#headers)
     this.method = incoming?.method ?? 'OTHER'
     this.path = withoutQuery(incoming?.url ?? '')
     this.#outcome = outcome
     this.opened()
+  }
+
+  get traceId(): string {
+    return readTraceId(this.#headers, this)
+  }
+
+  get caller(): Caller {
+    return classifyCaller(this.#headers)
   }
 
   outcome(): RequestOutcome {

@@ -21,8 +21,8 @@ interface ErrorDefinition {
   text: string
 }
 
-/** Every code with its status. Codes are stable: they are documented in `ops/guides/errors.md`. */
-export const errorDefinitions = {
+/** Codes that a route of a client protocol can raise; each family has a form of its own for every one of them. */
+export const familyErrorDefinitions = {
   // The request itself.
   invalid_json: {
     status: 400,
@@ -212,7 +212,60 @@ export const errorDefinitions = {
   }
 } as const satisfies Record<string, ErrorDefinition>
 
+/** Codes that only system, log, admin and debugging routes raise: their one form is `writeSystemError`. */
+const systemErrorDefinitions = {
+  invalid_parameter: {
+    status: 422,
+    kind: 'invalid-request',
+    text: 'Invalid request parameters.'
+  },
+  invalid_normalized_payload: {
+    status: 400,
+    kind: 'invalid-request',
+    text: 'Invalid normalized payload'
+  },
+  // Access.
+  admin_key_required: {
+    status: 403,
+    kind: 'permission',
+    text: 'Admin API key is required'
+  },
+  invalid_admin_key: {
+    status: 403,
+    kind: 'permission',
+    text: 'Invalid admin API key'
+  },
+  ip_not_allowed: {
+    status: 403,
+    kind: 'permission',
+    text: 'Access denied: IP not in logs allowlist'
+  },
+  // The log pages.
+  log_file_not_found: { status: 404, kind: 'not-found', text: 'Log file not found.' },
+  log_file_unreadable: {
+    status: 500,
+    kind: 'internal',
+    text: 'Log file cannot be read.'
+  },
+  too_many_streams: {
+    status: 429,
+    kind: 'rate-limit',
+    text: 'Too many log streams are open.'
+  }
+} as const satisfies Record<string, ErrorDefinition>
+
+/** Every code with its status. Codes are stable: they are documented in `ops/guides/errors.md`. */
+export const errorDefinitions = { ...familyErrorDefinitions, ...systemErrorDefinitions }
+
+export type FamilyErrorCode = keyof typeof familyErrorDefinitions
 export type ErrorCode = keyof typeof errorDefinitions
+
+/** One wrong place of a request with several. */
+export interface ErrorPlace {
+  /** Such as `query.lines`. */
+  readonly path: string
+  readonly message: string
+}
 
 export interface GatewayErrorOptions {
   /** Sentence for the client: it has passed redaction and names no URL, header or body of the upstream. */
@@ -229,6 +282,8 @@ export interface GatewayErrorOptions {
   reason?: string | undefined
   /** Methods that the path has, for `method_not_allowed`. */
   allow?: string | undefined
+  /** Every wrong place, for the system form (operations contract, section 1.1). */
+  errors?: readonly ErrorPlace[] | undefined
   /** The internal cause. For the log only: it never reaches a client. */
   cause?: unknown
 }
@@ -245,6 +300,7 @@ export class GatewayError extends Error {
   readonly retryAfter: string | undefined
   readonly reason: string | undefined
   readonly allow: string | undefined
+  readonly errors: readonly ErrorPlace[] | undefined
 
   constructor(code: ErrorCode, options: GatewayErrorOptions = {}) {
     const definition = errorDefinitions[code]
@@ -261,6 +317,7 @@ export class GatewayError extends Error {
     this.retryAfter = options.retryAfter
     this.reason = options.reason
     this.allow = options.allow
+    this.errors = options.errors
   }
 
   /** The same error with other details. */

@@ -7,9 +7,10 @@ export type { CallCollectorOptions, CallIdentity, CallPiece } from './call-colle
 export { CallCollector, WAITING_CHARACTERS_MAX } from './call-collector.ts'
 export type * from './content.ts'
 export type * from './embeddings.ts'
-export type { ErrorCode, ErrorKind, GatewayErrorOptions } from './error.ts'
+export type { ErrorCode, ErrorKind, ErrorPlace, FamilyErrorCode, GatewayErrorOptions } from './error.ts'
 export {
   errorDefinitions,
+  familyErrorDefinitions,
   GatewayError,
   invalidRequest,
   toGatewayError,

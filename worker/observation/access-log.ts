@@ -16,8 +16,7 @@ export function createAccessLog({ log, metricsPath }: { log: Logger; metricsPath
       log.info(
         {
           event: 'http_access',
-          request_id: request.requestId,
-          trace_id: request.traceId,
+          ...request.logIds,
           method: request.method,
           route,
           path: request.path,
@@ -32,7 +31,8 @@ export function createAccessLog({ log, metricsPath }: { log: Logger; metricsPath
           model: facts.model,
           input_tokens: facts.inputTokens,
           output_tokens: facts.outputTokens,
-          caller: request.caller
+          api_key_hash: request.apiKeyHash,
+          caller: request.caller.name
         },
         'Request finished'
       )

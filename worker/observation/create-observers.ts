@@ -1,18 +1,65 @@
 // The only list of observers. Each is loaded only when the settings ask for it.
 import type { Logger } from '../../shared/logging.ts'
+import type { MetricRegistry } from '../../shared/metrics/registry.ts'
+import type { ProfileCredentials, ProfileSet } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
+import type { ControlChannel } from '../control/control-channel.ts'
 import type { RequestObserver } from './observer.ts'
+import type { SpanCounts } from './tracing/span-queue.ts'
+
+export interface ObserverDependencies {
+  readonly settings: Settings
+  readonly profiles: ProfileSet
+  readonly credentials: ProfileCredentials
+  readonly control: Pick<ControlChannel, 'catalogSnapshot'>
+  readonly workerId: number
+  readonly version: string
+  readonly log: Logger
+  /** Where the observers count; undefined while metrics are off. */
+  readonly metrics?: { readonly registry: MetricRegistry } | undefined
+}
 
 /** Resolves with the observers that the settings switch on, in the order in which they are notified. */
-export async function createObservers(dependencies: {
-  settings: Pick<Settings, 'accessLog' | 'metricsPath'>
-  log: Logger
-}): Promise<RequestObserver[]> {
-  const { settings, log } = dependencies
+export async function createObservers(dependencies: ObserverDependencies): Promise<RequestObserver[]> {
+  const { settings, profiles, control, log, metrics } = dependencies
   const observers: RequestObserver[] = []
+  // First, because it gives a request the trace context that the others name.
+  if (isTraced(settings)) {
+    const tracing = await loadTracing(dependencies)
+    if (tracing !== undefined) observers.push(tracing)
+  }
   if (settings.accessLog) {
     const { createAccessLog } = await import('./access-log.ts')
     observers.push(createAccessLog({ log, metricsPath: settings.metricsPath }))
   }
+  if (metrics !== undefined) {
+    const { createMetricsObserver } = await import('./metrics/observer.ts')
+    const { createModelLabel } = await import('./metrics/model-label.ts')
+    const labelModel = createModelLabel({ profiles, control }, { namesMax: settings.metricsMaxModels })
+    observers.push(createMetricsObserver({ registry: metrics.registry, labelModel }))
+  }
   return observers
+}
+
+function isTraced({ observabilityEnabled, observabilityBackend, observabilitySampleRate }: Settings): boolean {
+  return observabilityEnabled && observabilityBackend === 'otlp' && observabilitySampleRate > 0
+}
+
+/** Undefined when it cannot start: the gateway serves without it (operations contract, section 11.1). */
+async function loadTracing(dependencies: ObserverDependencies): Promise<RequestObserver | undefined> {
+  try {
+    const { createTracing } = await import('./tracing/create-tracing.ts')
+    return await createTracing({ ...dependencies, counts: countSpans(dependencies.metrics?.registry) })
+  } catch (error) {
+    const fields = { event: 'tracing_unavailable', err: error }
+    dependencies.log.warn(fields, 'Tracing is off, because its exporter could not be created')
+    return undefined
+  }
+}
+
+/** Counts into the metrics, if there are any. */
+function countSpans(registry: MetricRegistry | undefined): SpanCounts {
+  const exported = registry?.counter('gateway_trace_spans_total').with({})
+  const dropped = registry?.counter('gateway_trace_spans_dropped_total').with({})
+  return { exported: count => exported?.add(count), dropped: count => dropped?.add(count) }
 }

@@ -1,18 +1,26 @@
 // Passes the moments of a request to every observer. An error of an observer is logged and does not affect the request.
 import type { Logger } from '../../shared/logging.ts'
-import type { NormalizedUsage } from '../normalized/index.ts'
+import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
 import type { UpstreamCallReport } from '../providers/types.ts'
+import { combineDescriptionOptions, NO_CONTENT } from '../translation/call-description.ts'
 import type {
   AnomalyDetails,
   AuthenticationFailure,
+  CallDescription,
   ClosedFacts,
+  DescriptionOptions,
   PlannedFacts,
   RequestObserver,
   RequestView
 } from './observer.ts'
 
 /** All observers of a worker as one. No method throws. */
-export type Observation = Required<Omit<RequestObserver, 'name'>>
+export interface Observation extends Required<Omit<RequestObserver, 'name' | 'close' | 'descriptionOptions'>> {
+  /** What the observers together want of a description; undefined when none has `described`. */
+  readonly descriptionOptions: DescriptionOptions | undefined
+  /** Whether an observer has `events`. */
+  readonly wantsEvents: boolean
+}
 
 /** Undefined without observers: the requests then emit nothing, at the cost of one comparison per moment. */
 export function createObservation(observers: readonly RequestObserver[], log: Logger): Observation | undefined {
@@ -22,10 +30,27 @@ export function createObservation(observers: readonly RequestObserver[], log: Lo
 class ObserverList implements Observation {
   readonly #observers: readonly RequestObserver[]
   readonly #log: Logger
+  readonly descriptionOptions: DescriptionOptions | undefined
+  readonly wantsEvents: boolean
 
   constructor(observers: readonly RequestObserver[], log: Logger) {
     this.#observers = observers
     this.#log = log
+    const describing = observers.filter(observer => observer.described !== undefined)
+    this.descriptionOptions =
+      describing.length === 0
+        ? undefined
+        : combineDescriptionOptions(describing.map(({ descriptionOptions }) => descriptionOptions ?? NO_CONTENT))
+    this.wantsEvents = observers.some(observer => observer.events !== undefined)
+  }
+
+  follows(request: RequestView): boolean {
+    let isFollowed = false
+    this.#notify(request, observer => {
+      if (observer.described === undefined && observer.events === undefined) return
+      if (observer.follows?.(request) !== false) isFollowed = true
+    })
+    return isFollowed
   }
 
   opened(request: RequestView): void {
@@ -36,6 +61,10 @@ class ObserverList implements Observation {
     this.#notify(request, observer => observer.authenticationFailed?.(request, reason))
   }
 
+  described(request: RequestView, description: CallDescription): void {
+    this.#notify(request, observer => observer.described?.(request, description))
+  }
+
   planned(request: RequestView, facts: PlannedFacts): void {
     this.#notify(request, observer => observer.planned?.(request, facts))
   }
@@ -44,12 +73,20 @@ class ObserverList implements Observation {
     this.#notify(request, observer => observer.upstreamCall?.(request, report))
   }
 
+  upstreamFailed(request: RequestView, errorType: string): void {
+    this.#notify(request, observer => observer.upstreamFailed?.(request, errorType))
+  }
+
   firstByte(request: RequestView, afterMs: number): void {
     this.#notify(request, observer => observer.firstByte?.(request, afterMs))
   }
 
   firstToken(request: RequestView, afterMs: number): void {
     this.#notify(request, observer => observer.firstToken?.(request, afterMs))
+  }
+
+  events(request: RequestView, events: readonly NormalizedEvent[]): void {
+    this.#notify(request, observer => observer.events?.(request, events))
   }
 
   usage(request: RequestView, usage: NormalizedUsage): void {
@@ -69,7 +106,7 @@ class ObserverList implements Observation {
       try {
         call(observer)
       } catch (thrown) {
-        const fields = { event: 'observer_failed', observer: observer.name, request_id: request.requestId, err: thrown }
+        const fields = { event: 'observer_failed', observer: observer.name, ...request.logIds, err: thrown }
         this.#log.warn(fields, 'An observer of requests failed')
       }
     }

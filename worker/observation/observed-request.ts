@@ -1,17 +1,24 @@
 // The part of a request that observers see: it collects the facts and emits each moment in order, nothing after `closed`.
 import { randomUUID } from 'node:crypto'
-import type { NormalizedUsage } from '../normalized/index.ts'
+import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
 import type { UpstreamCallReport } from '../providers/types.ts'
 import type { Observation } from './observation.ts'
 import type {
   AnomalyDetails,
   AuthenticationFailure,
+  CallDescription,
+  Caller,
   ClosedFacts,
+  DescriptionOptions,
+  FailureFacts,
   Lifecycle,
+  LogIds,
   PlannedFacts,
   Protocol,
+  RemoteParent,
   RequestFacts,
-  RequestView
+  RequestView,
+  TraceContext
 } from './observer.ts'
 
 export interface RequestOutcome {
@@ -37,16 +44,24 @@ export abstract class ObservedRequest implements RequestView {
   readonly startedAtMs: number = performance.now()
   abstract readonly traceId: string
   abstract readonly spanId: string | undefined
+  abstract readonly remoteParent: RemoteParent | undefined
   abstract readonly method: string
   abstract readonly route: string
   abstract readonly path: string
   abstract readonly protocol: Protocol
-  abstract readonly caller: string | undefined
+  abstract readonly isStreaming: boolean
+  abstract readonly apiKeyHash: string | undefined
+  abstract readonly clientIpHash: string | undefined
+  abstract readonly caller: Caller
+  abstract readonly clientRequestId: string | undefined
+  traceContext: TraceContext | undefined
 
   /** Undefined where nothing observes, and after `closed`. */
   #observation: Observation | undefined
   #facts: RequestFacts = NO_FACTS
   #runningUpstreamCalls = 0
+  /** Whether an observer wants `described` and `events`; undefined until it was asked. */
+  #isFollowed: boolean | undefined
   #hasFirstByte = false
   #hasFirstToken = false
   /** The facts for `closed`, while it waits for an upstream call to end. */
@@ -59,8 +74,25 @@ export abstract class ObservedRequest implements RequestView {
   /** How the request ended; meaningful once its response is over. */
   abstract outcome(): RequestOutcome
 
+  /** The error that ended the request. */
+  get failure(): FailureFacts | undefined {
+    return undefined
+  }
+
   get startedAtEpochMs(): number {
     return Math.round(performance.timeOrigin + this.startedAtMs)
+  }
+
+  get logIds(): LogIds {
+    const { requestId: request_id, traceId: trace_id, spanId: span_id, traceContext: own } = this
+    if (own === undefined) return { request_id, trace_id, span_id }
+    return {
+      request_id,
+      trace_id,
+      span_id: span_id ?? own.spanId,
+      otel_trace_id: own.traceId,
+      otel_span_id: own.spanId
+    }
   }
 
   /** The facts that are known so far; never changed in place. */
@@ -83,6 +115,22 @@ export abstract class ObservedRequest implements RequestView {
     this.#observation?.authenticationFailed(this, reason)
   }
 
+  /** What a description of this call must hold; undefined where no observer wants one, and nothing may be computed for it. */
+  get descriptionOptions(): DescriptionOptions | undefined {
+    const options = this.#observation?.descriptionOptions
+    return options !== undefined && this.#checkFollowed() ? options : undefined
+  }
+
+  /** What the request asks for. Call it once, before `planned`. */
+  described(description: CallDescription): void {
+    this.#observation?.described(this, description)
+  }
+
+  /** Events of the response, after they were written for the client. The list is passed on as it is. */
+  events(events: readonly NormalizedEvent[]): void {
+    if (this.#observation?.wantsEvents === true && this.#checkFollowed()) this.#observation.events(this, events)
+  }
+
   /** Model and provider are chosen. Call it once, before the provider is called. */
   planned(facts: PlannedFacts): void {
     this.#facts = this.#facts === NO_FACTS ? facts : { ...this.#facts, ...facts }
@@ -99,6 +147,11 @@ export abstract class ObservedRequest implements RequestView {
     this.#runningUpstreamCalls = Math.max(0, this.#runningUpstreamCalls - 1)
     this.#observation?.upstreamCall(this, report)
     if (this.#runningUpstreamCalls === 0 && this.#pendingEnd !== undefined) this.#emitClosed(this.#pendingEnd)
+  }
+
+  /** A call to the provider finally failed, with this error type of the operations contract, section 7.3. */
+  upstreamFailed(errorType: string): void {
+    this.#observation?.upstreamFailed(this, errorType)
   }
 
   /** The first byte of the response was handed to the connection; later calls do nothing. */
@@ -139,9 +192,14 @@ export abstract class ObservedRequest implements RequestView {
     if (this.#observation === undefined) return
     const durationMs = performance.now() - this.startedAtMs
     const { status, lifecycle, errorType } = this.outcome()
-    const end = { status, lifecycle, errorType, durationMs, bytesSent }
+    const end = { status, lifecycle, isComplete, errorType, failure: this.failure, durationMs, bytesSent }
     if (isComplete && this.#runningUpstreamCalls > 0) this.#pendingEnd = end
     else this.#emitClosed(end)
+  }
+
+  #checkFollowed(): boolean {
+    this.#isFollowed ??= this.#observation?.follows(this) === true
+    return this.#isFollowed
   }
 
   #emitClosed(end: EndFacts): void {

@@ -1,8 +1,11 @@
 // What an observer of requests may implement, and the plain facts that it is given. The access log is one; metrics, traffic records
 // and spans are others. Observers run inside the request: they must be synchronous and quick.
 import type { AdmissionEvidence, RouteEvidence } from '../bridge/evidence.ts'
-import type { NormalizedUsage } from '../normalized/index.ts'
+import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
 import type { UpstreamCallReport } from '../providers/types.ts'
+import type { CallDescription, DescriptionOptions } from '../translation/call-description.ts'
+
+export type { CallDescription, DescriptionOptions } from '../translation/call-description.ts'
 
 /** Client protocol of a route in the words of metrics and records (operations contract, section 7.4). */
 export type Protocol = 'openai' | 'anthropic' | 'gemini' | 'litellm' | 'system'
@@ -15,14 +18,67 @@ export type Lifecycle =
   | 'request_aborted'
   | 'streaming_aborted'
 
+/** The ids of a request in its log lines (operations contract, sections 11.6 and 12). */
+export interface LogIds {
+  readonly request_id: string
+  readonly trace_id: string
+  /** The client's `x-span-id`, else that of `traceContext`. */
+  readonly span_id: string | undefined
+  /** Those of `traceContext`, whatever ids the client gave. */
+  readonly otel_trace_id?: string
+  readonly otel_span_id?: string
+}
+
+/** The W3C trace context of a request's own span (operations contract, section 11.6). */
+export interface TraceContext {
+  /** 32 hexadecimal digits. */
+  readonly traceId: string
+  /** 16 hexadecimal digits. */
+  readonly spanId: string
+  /** Decided when the request begins; the span of a failed request is exported even when this is false. */
+  readonly isSampled: boolean
+  /** What the native upstream receives: the span of the call to the provider as the parent. */
+  readonly traceparent: string
+  /** Of the client, next to its valid `traceparent`. */
+  readonly tracestate: string | undefined
+}
+
+/** The span of the client that a request belongs to, from a valid W3C `traceparent`. */
+export interface RemoteParent {
+  readonly traceId: string
+  readonly spanId: string
+  readonly isSampled: boolean
+  readonly tracestate: string | undefined
+}
+
+export type CallerCategory = 'ui' | 'sdk' | 'agent' | 'browser' | 'http_client' | 'unknown'
+
+/** What sent a request (operations contract, section 11.5), as it stands in `annotations.caller` of records and spans: without nulls. */
+export interface Caller {
+  readonly name: string
+  readonly category: CallerCategory
+  /** The SDK family that its headers or its user agent name. */
+  readonly client_family?: 'openai' | 'anthropic' | 'gemini'
+  /** The name again, of a caller of this category. */
+  readonly sdk?: string
+  readonly agent?: string
+  readonly ui?: 'swagger' | 'redoc'
+  /** At most 256 characters. */
+  readonly user_agent?: string
+  /** The client's `x-agent-id`, at most 256 characters. */
+  readonly agent_id?: string
+}
+
 /** What is known of a request from its start on. Nothing here is content, a key or an address. */
 export interface RequestView {
   /** Fresh for every request; the response carries it as `x-request-id`. */
   readonly requestId: string
-  /** The client's `x-trace-id`, else the trace id of its `traceparent`, else the request id. */
+  /** The client's `x-trace-id`, else that of `traceContext`, else the trace id of its `traceparent`, else the request id. */
   readonly traceId: string
   /** The client's `x-span-id`. */
   readonly spanId: string | undefined
+  /** Computed at each read. */
+  readonly remoteParent: RemoteParent | undefined
   /** As the client wrote it; `OTHER` where the head could not be read. */
   readonly method: string
   /** Template of the route, such as `/v1/models/{model}`, or `unmatched`. */
@@ -31,17 +87,31 @@ export interface RequestView {
   readonly path: string
   readonly protocol: Protocol
   /** Fingerprint of the key that the caller presented (operations contract, section 3.1). Computed at each read. */
-  readonly caller: string | undefined
+  readonly apiKeyHash: string | undefined
+  /** Fingerprint of the address of the connection's peer. Computed at each read; undefined once the connection is closed. */
+  readonly clientIpHash: string | undefined
+  /** What the client's headers say about it. Read at each call from a bounded cache. */
+  readonly caller: Caller
+  /** The client's own `x-request-id`, when its form is safe for a record. */
+  readonly clientRequestId: string | undefined
+  /** The response is a stream and its head has been sent. */
+  readonly isStreaming: boolean
   /** Milliseconds of the monotonic clock, counted from `performance.timeOrigin`. */
   readonly startedAtMs: number
   /** Milliseconds since the epoch. */
   readonly startedAtEpochMs: number
+  /** Set by the tracing observer in `opened`; undefined without tracing. */
+  traceContext?: TraceContext | undefined
+  /** Computed at each read. */
+  readonly logIds: LogIds
 }
 
 /** What was decided before the provider is called. */
 export interface PlannedFacts {
   /** As the client names it. */
   readonly model: string
+  /** As the provider names it: for records and spans only (decisions 15). Absent where an assistant or a thread implies it. */
+  readonly upstreamModel?: string | undefined
   readonly providerKind: string
   readonly profileId: string
   readonly isStream: boolean
@@ -57,15 +127,25 @@ export interface RequestFacts extends Partial<PlannedFacts> {
   readonly outputTokens?: number
 }
 
+/** The error that ended a request, for records and spans that are allowed to hold content: its message may repeat some. */
+export interface FailureFacts {
+  readonly code: string
+  readonly message: string
+}
+
 export interface ClosedFacts {
   /** The status that was sent, or 499 when the client disconnected or the drain deadline came first. */
   readonly status: number
   readonly lifecycle: Lifecycle
+  /** False when the connection was closed before the last byte of the response: the client disconnected. */
+  readonly isComplete: boolean
   /**
    * For an upstream failure one of the words of the operations contract, section 7.3; `stream_cancelled` or `request_cancelled`
    * (section 3.6); else `http_<status>` from 400 on. Undefined for a success.
    */
   readonly errorType: string | undefined
+  /** Absent for a success. */
+  readonly failure?: FailureFacts | undefined
   /** From the request's head to the last byte of the response. */
   readonly durationMs: number
   /** Bytes that the connection sent meanwhile, heads included. */
@@ -73,34 +153,56 @@ export interface ClosedFacts {
   readonly facts: RequestFacts
 }
 
-/** Why the gateway key of a request was refused. */
+/** Why the key of a request was refused. */
 export type AuthenticationFailure = 'missing' | 'wrong'
 
 export type AnomalyDetails = Readonly<Record<string, string | number>>
 
 /**
  * The moments of a request. `opened` is the first and `closed` the last, each exactly once for every request, whether it succeeds or
- * fails. The others occur at most once, except `upstreamCall` and `anomaly`, and `usage` when a provider reports its counts in parts.
+ * fails. The others occur at most once, except `upstreamCall`, `anomaly` and `events`, and `usage` when a provider reports its counts in parts.
  */
 export interface RequestObserver {
   /** For the log line of an observer that throws. */
   readonly name: string
+  /** What `described` shall hold besides names, counts and settings. Absent: no content. */
+  readonly descriptionOptions?: DescriptionOptions
+  /**
+   * Whether `described` and `events` are wanted for this request; absent: for every request. Asked at most once per request, after `opened`.
+   * An observer that answers false may be notified all the same, because of another one.
+   */
+  follows?(request: RequestView): boolean
   /** The head was read, or could not be read. */
   opened?(request: RequestView): void
-  /** The request has no valid gateway key and is answered with 401 (decision 41). */
+  /** The request has no valid gateway key and gets 401 (decision 41), or no valid admin key and gets 403. */
   authenticationFailed?(request: RequestView, reason: AuthenticationFailure): void
+  /**
+   * The body of a chat, an embeddings request or a token count was read and translated; `planned` follows. The description may hold more
+   * than this observer asked for: content that another one asked for.
+   */
+  described?(request: RequestView, description: CallDescription): void
   /** Model and provider are chosen; no provider was called yet. */
   planned?(request: RequestView, facts: PlannedFacts): void
   /** One exchange with the provider has ended, well or not: one call for each attempt. */
   upstreamCall?(request: RequestView, report: UpstreamCallReport): void
+  /** A call to the provider finally failed, after its last attempt; `errorType` is one of the words of `ClosedFacts`. */
+  upstreamFailed?(request: RequestView, errorType: string): void
   /** The first byte of the response was handed to the connection, `afterMs` after the start. */
   firstByte?(request: RequestView, afterMs: number): void
   /** The first text, reasoning, refusal or tool call of a stream was handed to the connection, `afterMs` after the start. */
   firstToken?(request: RequestView, afterMs: number): void
+  /**
+   * Events of the response to a chat, right after they were written in the client's form: all of them at once for a whole response, those
+   * of one upstream read for a stream, those that were read in a body that is passed on as bytes. An error that ends a started stream is an
+   * event too. The events are not copied and must not be changed.
+   */
+  events?(request: RequestView, events: readonly NormalizedEvent[]): void
   /** Token counts of the provider; later ones replace earlier ones. */
   usage?(request: RequestView, usage: NormalizedUsage): void
   /** The provider's response was unexpected but usable. `name` is a stable id. */
   anomaly?(request: RequestView, name: string, details: AnomalyDetails | undefined): void
   /** The response is complete or its connection is closed. */
   closed?(request: RequestView, facts: ClosedFacts): void
+  /** The worker closes and no request is open any more: hand over what is kept. Ends within five seconds and never rejects. */
+  close?(): Promise<void>
 }

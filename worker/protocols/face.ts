@@ -66,8 +66,14 @@ export interface WrittenError {
 
 export type WriteError = (error: GatewayError, context: { requestId: string }) => WrittenError
 
+/** What all requests of a protocol have in common. */
+export type ProtocolTraits = Readonly<
+  Pick<NormalizedRequest, 'fieldPaths' | 'carriesFileBytes' | 'carriesParsedArguments'>
+>
+
 /** The client's side of a chat-like protocol. */
 export interface ChatClientFace {
+  readonly traits: ProtocolTraits
   /** Reads a parsed body. Raises `GatewayError` with the path of the field at fault. */
   readRequest(body: JsonObject, context: ReadContext): NormalizedRequest
   /**

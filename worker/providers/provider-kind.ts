@@ -5,6 +5,7 @@ import type { ProfileSet, ProviderProfile } from '../../shared/profile.ts'
 import type { Secret } from '../../shared/secret.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
+import type { ConnectionListener } from './http/connections.ts'
 import type { LargeAnswers } from './http/large-answers.ts'
 import type { ExecutorPool } from './types.ts'
 
@@ -28,6 +29,8 @@ export interface ExecutorDependencies {
   random: () => number
   /** Called after each token call, for the metrics. */
   onTokenFetched?: ((hasFailed: boolean) => void) | undefined
+  /** Called for each connection to the provider that opens or closes, for the metrics. */
+  onConnectionChange?: ConnectionListener | undefined
 }
 
 export interface ProviderKindRegistration {

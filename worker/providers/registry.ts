@@ -17,7 +17,8 @@ export const providerKinds: ProviderKinds = {
   chat_compatible: chatCompatibleKind
 }
 
-export interface ExecutorsOptions extends Omit<ExecutorDependencies, 'now' | 'random' | 'origin' | 'credential'> {
+export interface ExecutorsOptions
+  extends Omit<ExecutorDependencies, 'now' | 'random' | 'origin' | 'credential' | 'onConnectionChange'> {
   profiles: ProfileSet
   /** Those of a profile file. */
   credentials: ProfileCredentials
@@ -26,6 +27,8 @@ export interface ExecutorsOptions extends Omit<ExecutorDependencies, 'now' | 'ra
   now?: () => number
   /** `Math.random` unless given. */
   random?: () => number
+  /** Called for each connection to a provider that opens (1) or closes (-1), for the metrics. */
+  onConnectionChange?: ((providerKind: string, change: 1 | -1) => void) | undefined
 }
 
 /**
@@ -39,6 +42,7 @@ export function createExecutors(options: ExecutorsOptions): Executors {
     kinds = providerKinds,
     now = Date.now,
     random = Math.random,
+    onConnectionChange,
     ...dependencies
   } = options
   const pools = new Map<string, ExecutorPool>()
@@ -52,7 +56,8 @@ export function createExecutors(options: ExecutorsOptions): Executors {
         origin: profiles.origin,
         credential: credentials[profile.profileId],
         now,
-        random
+        random,
+        onConnectionChange: onConnectionChange && (change => onConnectionChange(profile.providerKind, change))
       })
     )
   }

@@ -3,7 +3,7 @@
 import type { CatalogModels } from '../../shared/catalog.ts'
 import type { Secret } from '../../shared/secret.ts'
 import type { ExecutionPlan } from '../bridge/resolve-route.ts'
-import type { NormalizedEvent, NormalizedRequest, NormalizedUsage } from '../normalized/index.ts'
+import type { NormalizedEvent, NormalizedRequest } from '../normalized/index.ts'
 import type { CancelSignal } from '../performance/cancel-source.ts'
 import type { PendingAttachment, ResponseHead, WrittenCall } from '../protocols/face.ts'
 
@@ -31,6 +31,8 @@ export interface UpstreamCallReport {
 /** What an executor needs of the request that it works for. */
 export interface CallContext {
   requestId: string
+  /** The ids of the request for log lines; without it `requestId` is the only one. */
+  readLogIds?: () => object
   /** Aborted at a client disconnect, at the drain deadline and at the request's own deadline. The reason is a `GatewayError`. */
   signal: CancelSignal
   /** Headers for every call of this request, names and values in turn, in the provider's spelling; already filtered. */
@@ -100,8 +102,8 @@ export interface RelayHead {
 export interface ByteSink {
   /** Takes bytes of the response's body. False: send no more until the `whenDrained` of its `ResponseSink` resolves. */
   write(bytes: Uint8Array): boolean
-  /** Ends the body. `usage` is what was seen of it in the bytes. */
-  end(usage?: NormalizedUsage): void
+  /** Ends the body. `events` are what was read of the response in the bytes. */
+  end(events?: readonly NormalizedEvent[]): void
 }
 
 /** One provider profile for one credential. Every method raises `GatewayError`. */

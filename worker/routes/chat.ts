@@ -68,9 +68,11 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     reply: FastifyReply,
     outside: OutsideBody = {}
   ): Promise<void> {
-    const { requestId, apiMode, body, signal } = request.context
-    const job = { protocol, apiMode, bytes: body, context: { requestId, ...outside } }
+    const { context } = request
+    const { requestId, apiMode, body, signal, descriptionOptions: description } = context
+    const job = { protocol, apiMode, bytes: body, context: { requestId, ...outside }, description }
     const call = await runtime.translator.translateChat(job, signal)
+    if (call.description !== undefined) context.described(call.description)
     try {
       await deliver(call, reply)
     } catch (thrown) {

@@ -14,9 +14,10 @@ export function createEmbeddingsHandler(runtime: WorkerRuntime, operation: Embed
     reply: FastifyReply,
     outside: OutsideBody = {}
   ): Promise<void> {
-    const { requestId, apiMode, body: bytes, signal } = context
-    const job = { operation, apiMode, bytes, context: { requestId, ...outside } }
+    const { requestId, apiMode, body: bytes, signal, descriptionOptions: description } = context
+    const job = { operation, apiMode, bytes, context: { requestId, ...outside }, description }
     const translated = await runtime.translator.translateEmbeddings(job, signal)
+    if (translated.description !== undefined) context.described(translated.description)
     const { body } = await embedTexts(runtime, context, { operation, translated })
     sendJson(reply, 200, {}, body)
   }

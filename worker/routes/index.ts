@@ -1,4 +1,4 @@
-// Every route of a worker, mounted in one list.
+// Every route of a worker, mounted in one list. Routes that depend on the settings are loaded only when the settings ask for them.
 
 import type { FastifyInstance } from 'fastify'
 import { registerBridgeRoutes } from './bridge.ts'
@@ -10,8 +10,17 @@ import { registerResponsesRoutes } from './responses.ts'
 import { registerSystemRoutes } from './system.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
-/** Mounts the system routes, the routes of each protocol family, and the model routes that families share. */
-export function registerRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
+/**
+ * Mounts the system routes, the routes of each protocol family, the model routes that families share, and the routes of each feature that
+ * the settings switch on. Rejects with `SettingsError` where a configured path is the path of another route.
+ */
+export async function registerRoutes(app: FastifyInstance, runtime: WorkerRuntime): Promise<void> {
+  const { settings, metrics } = runtime
+  if (settings.mode === 'DEV') {
+    // First, because it lists the routes that are mounted after it.
+    const { registerDocsRoutes } = await import('./docs.ts')
+    registerDocsRoutes(app, runtime)
+  }
   registerSystemRoutes(app, runtime)
   registerBridgeRoutes(app, runtime)
   registerCompletionsRoutes(app, runtime)
@@ -19,4 +28,17 @@ export function registerRoutes(app: FastifyInstance, runtime: WorkerRuntime): vo
   registerMessagesRoutes(app, runtime)
   registerContentRoutes(app, runtime)
   registerModelRoutes(app, runtime)
+  if (settings.mode === 'DEV') {
+    const { registerLogRoutes } = await import('./logs/register.ts')
+    registerLogRoutes(app, runtime)
+  }
+  if (settings.debugTranslateEnabled) {
+    const { registerDebugRoutes } = await import('./debug.ts')
+    registerDebugRoutes(app, runtime)
+  }
+  // A listener of their own keeps scrapes off this port. Last, because the path is the operator's choice.
+  if (metrics !== undefined && settings.metricsPort === undefined) {
+    const { registerMetricsRoute } = await import('./metrics.ts')
+    registerMetricsRoute(app, { metrics, path: settings.metricsPath })
+  }
 }

@@ -10,8 +10,7 @@ import {
   countCharacters,
   type GatewayError,
   type NormalizedEvent,
-  type NormalizedResponse,
-  type NormalizedUsage
+  type NormalizedResponse
 } from '../normalized/index.ts'
 import type { ChatClientFace, ResponseContext, StreamWriter } from '../protocols/face.ts'
 import type { ByteSink, RelayHead, ResponseSink } from '../providers/types.ts'
@@ -52,13 +51,17 @@ export class WholeResponseSink implements ClientSink {
 
   push(events: readonly NormalizedEvent[]): boolean {
     this.#response = accumulateEvents(events)
+    this.#options.reply.request.context.events(events)
     return true
   }
 
   relay(head: RelayHead): ByteSink {
     const pieces: Uint8Array[] = []
     this.#relayed = { head, pieces }
-    return { write: bytes => pieces.push(bytes) > 0, end: usage => this.#noteUsage(usage) }
+    return {
+      write: bytes => pieces.push(bytes) > 0,
+      end: events => noteRelayed(this.#options.reply.request.context, events)
+    }
   }
 
   whenDrained(): Promise<void> {
@@ -77,17 +80,14 @@ export class WholeResponseSink implements ClientSink {
         body: only !== undefined && pieces.length === 1 ? only : Buffer.concat(pieces)
       })
     } else if (this.#response !== undefined) {
-      this.#noteUsage(this.#response.usage)
+      const { usage } = this.#response
+      if (usage !== null) reply.request.context.usage(usage)
       sendJson(reply, 200, {}, await this.#write(this.#response))
     }
   }
 
   fail(): boolean {
     return false
-  }
-
-  #noteUsage(usage: NormalizedUsage | null | undefined): void {
-    if (usage !== undefined && usage !== null) this.#options.reply.request.context.usage(usage)
   }
 
   async #write(response: NormalizedResponse): Promise<string | Uint8Array> {
@@ -119,6 +119,7 @@ export class StreamSink implements ClientSink {
   push(events: readonly NormalizedEvent[]): boolean {
     this.#stream ??= startEventStream(this.#reply, this.#options)
     const hasRoom = this.#stream.write(this.#writer.write(events))
+    this.#context.events(events)
     for (const event of events) this.#observe(event)
     const { brokenEnd } = this.#writer
     if (brokenEnd !== undefined) this.#stream.cut(brokenEnd)
@@ -130,9 +131,7 @@ export class StreamSink implements ClientSink {
     this.#stream = stream
     return {
       write: bytes => stream.write(bytes),
-      end: usage => {
-        if (usage !== undefined) this.#context.usage(usage)
-      }
+      end: events => noteRelayed(this.#context, events)
     }
   }
 
@@ -149,7 +148,9 @@ export class StreamSink implements ClientSink {
   fail(error: GatewayError): boolean {
     if (this.#stream === undefined) return false
     try {
-      const text = this.#writer.write([{ type: 'error', error }])
+      const events: NormalizedEvent[] = [{ type: 'error', error }]
+      const text = this.#writer.write(events)
+      this.#context.events(events)
       const { brokenEnd } = this.#writer
       if (brokenEnd === undefined) this.#stream.end(text)
       else {
@@ -178,4 +179,12 @@ export class StreamSink implements ClientSink {
         break
     }
   }
+}
+
+/** Reports what was read in bytes that were passed on. */
+function noteRelayed(context: RequestContext, events: readonly NormalizedEvent[] | undefined): void {
+  if (events === undefined) return
+  context.events(events)
+  const usage = events.find(event => event.type === 'usage')?.usage
+  if (usage !== undefined) context.usage(usage)
 }

@@ -32,9 +32,16 @@ export function registerSystemRoutes(app: FastifyInstance, facts: SystemFacts): 
     sendJson(reply, document.ready ? 200 : 503, {}, JSON.stringify(document))
   }
 
-  for (const path of ['/', ...ROOT_ALIASES]) {
-    mount(path, ['GET', 'HEAD'], (_request, reply) => sendJson(reply, 200, {}, rootBody))
+  function sendStatus(_request: FastifyRequest, reply: FastifyReply): void {
+    sendJson(reply, 200, {}, rootBody)
   }
+
+  function leadToDocs(_request: FastifyRequest, reply: FastifyReply): void {
+    sendWhole(reply, { status: 307, headers: ['location', '/docs'], body: '' })
+  }
+
+  mount('/', ['GET', 'HEAD'], settings.mode === 'DEV' ? leadToDocs : sendStatus)
+  for (const path of ROOT_ALIASES) mount(path, ['GET', 'HEAD'], sendStatus)
   mount('/health', ['GET', 'HEAD'], sendLiveness)
   mount('/livez', ['GET', 'HEAD'], sendLiveness)
   mount('/ping', ['GET', 'HEAD', 'POST'], sendLiveness)

@@ -14,9 +14,10 @@ export function createTokenCountHandler(runtime: WorkerRuntime, protocol: TokenC
     reply: FastifyReply,
     outside: OutsideBody = {}
   ): Promise<void> {
-    const { requestId, apiMode, body: bytes, signal } = context
-    const job = { protocol, apiMode, bytes, context: { requestId, ...outside } }
+    const { requestId, apiMode, body: bytes, signal, descriptionOptions: description } = context
+    const job = { protocol, apiMode, bytes, context: { requestId, ...outside }, description }
     const counted = await runtime.translator.translateTokenCount(job, signal)
+    if (counted.description !== undefined) context.described(counted.description)
     const { body, headers = {} } = await countTokens(runtime, context, { protocol, counted })
     sendJson(reply, 200, headers, body)
   }

@@ -1,6 +1,7 @@
 // The parts of a worker that its routes use; each is created once, when the worker starts.
 
 import type { ProfileSet } from '../../shared/profile.ts'
+import type { WorkerMetrics } from '../control/metrics-channel.ts'
 import type { CatalogReader } from '../execution/catalog.ts'
 import type { ExecutionRuntime } from '../execution/execution-runtime.ts'
 import type { ReadReadiness } from '../execution/readiness.ts'
@@ -10,6 +11,8 @@ export interface WorkerRuntime extends ExecutionRuntime {
   readonly revisions: { readonly config: string; readonly matrix: string }
   readonly workerId: number
   readonly version: string
+  /** Undefined while metrics are off. */
+  readonly metrics: WorkerMetrics | undefined
   readonly catalog: CatalogReader
   readonly readReadiness: ReadReadiness
 }

@@ -6,6 +6,7 @@ import { resolveEmbeddingsRoute } from '../bridge/resolve-route.ts'
 import { type ClientProtocol, GatewayError } from '../normalized/index.ts'
 import type { EmbeddingsInput } from '../protocols/face.ts'
 import { type EmbeddingsOperation, embeddingsFaces, findProviderFace } from '../protocols/registry.ts'
+import { describeEmbeddings } from './describe-call.ts'
 import { readJsonObject, readResponseJson } from './json-body.ts'
 import type {
   EmbeddingsAnswer,
@@ -31,7 +32,8 @@ export async function translateEmbeddings(
   environment: TaskEnvironment
 ): Promise<TranslatedEmbeddings> {
   const { settings, faces } = environment
-  const read = embeddingsFaces[job.operation].read(readJsonObject(job.bytes), job.context)
+  const received = readJsonObject(job.bytes)
+  const read = embeddingsFaces[job.operation].read(received, job.context)
   const { input, model, requestedModel, encoding, dimensions, extraHeaders } = read
   const plan = resolveEmbeddingsRoute({ model, requestedModel }, job.apiMode, settings.routes)
   admitRoute(plan, PROTOCOLS[job.operation])
@@ -47,7 +49,10 @@ export async function translateEmbeddings(
     call: { plan, operation: 'embeddings', method, path, headers, body: writeJsonBody(body) },
     count: texts.length,
     extraHeaders,
-    answer: { model: requestedModel ?? plan.upstreamModel, encoding }
+    answer: { model: requestedModel ?? plan.upstreamModel, encoding },
+    ...(job.description && {
+      description: describeEmbeddings(read, texts, { user: received.user, options: job.description })
+    })
   }
 }
 

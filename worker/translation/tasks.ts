@@ -3,6 +3,7 @@
 import { findProviderFace } from '../protocols/registry.ts'
 import { type ChatAnswer, type ReadChatAnswer, readChatAnswer } from '../providers/http/large-answers.ts'
 import { translateChat, writeChatAnswer } from './chat.ts'
+import { translateDebug } from './debug.ts'
 import { answerEmbeddings, translateEmbeddings } from './embeddings.ts'
 import { answerTokenCount, translateTokenCount } from './token-count.ts'
 import { decodeTokens } from './token-decoding.ts'
@@ -19,7 +20,8 @@ export const tasks = {
   'translate-embeddings': translateEmbeddings,
   'answer-embeddings': answerEmbeddings,
   'decode-tokens': decodeTokens,
-  'estimate-tokens': estimateTokens
+  'estimate-tokens': estimateTokens,
+  'translate-debug': translateDebug
 } satisfies Record<string, (job: never, environment: TaskEnvironment) => unknown>
 
 export type TaskName = keyof typeof tasks

@@ -45,18 +45,21 @@ export interface ThreadPool {
    * the task, `gateway_overloaded` when no thread became free in time, and the signal's; a task that has begun runs to its end.
    */
   run<Name extends TaskName>(name: Name, work: Work<Job<Name>>, signal: CancelSignal): Promise<Result<Name>>
+  /** Tasks that run or wait. */
+  readonly tasks: number
   /** Ends the threads. */
   close(): Promise<void>
 }
 
-/** Creates a pool without threads; the first task starts one. */
-export function createThreadPool({
-  settings,
-  threads
-}: {
+export interface ThreadPoolOptions {
   settings: TranslationSettings
   threads: number
-}): ThreadPool {
+  /** Called with how long a task waited for a thread, when it gets one, for the metrics. */
+  onWaited?: ((ms: number) => void) | undefined
+}
+
+/** Creates a pool without threads; the first task starts one. */
+export function createThreadPool({ settings, threads, onWaited }: ThreadPoolOptions): ThreadPool {
   let opening: Promise<Piscina> | undefined
   const gates: Record<Lane, Gate> = { requests: openGate('requests', threads), answers: openGate('answers', threads) }
 
@@ -79,13 +82,18 @@ export function createThreadPool({
     signal: CancelSignal
   ): Promise<Result<Name>> {
     const gate = gates[lane]
+    const startedMs = performance.now()
     const release = gate.tryEnter() ?? (await gate.enter(signal, Math.min(bytes, QUEUES[lane].bytesMax)))
+    onWaited?.(performance.now() - startedMs)
     // The slot is free when the thread is, also after a client disconnect.
     return raceAbort<Result<Name>>(runInThread(name, job).finally(release), signal)
   }
 
   return {
     run,
+    get tasks() {
+      return Object.values(gates).reduce((sum, gate) => sum + gate.active + gate.waiting, 0)
+    },
     async close() {
       const pool = await opening
       await pool?.destroy()

@@ -6,6 +6,7 @@ import { admitRoute } from '../bridge/admit.ts'
 import { resolveRoute } from '../bridge/resolve-route.ts'
 import { unsupportedSemantic } from '../normalized/index.ts'
 import { findProviderFace, tokenCountFaces } from '../protocols/registry.ts'
+import { describeTokenCount } from './describe-call.ts'
 import { readJsonObject, readResponseJson } from './json-body.ts'
 import type {
   TaskEnvironment,
@@ -31,19 +32,20 @@ export async function translateTokenCount(
   admitRoute(plan, job.protocol)
   if (plan.isTokenCountOff) throw unsupportedSemantic('model', 'token_counting_off')
   const count = texts.length
+  const described = job.description && { description: describeTokenCount(request, job.protocol, texts) }
   const { countTokens } = findProviderFace(faces, plan)
   if (countTokens === undefined) {
     const estimate = await estimateTokens({ model: plan.upstreamModel, texts })
-    return { plan, count, estimate, extraHeaders }
+    return { plan, count, estimate, extraHeaders, ...described }
   }
-  if (count === 0) return { plan, count, extraHeaders }
+  if (count === 0) return { plan, count, extraHeaders, ...described }
   const written = countTokens.write(
     { model: plan.upstreamModel, input: texts },
     settings.providerOptions[plan.profileId]
   )
   const { method, path, headers, body } = written
   const call = { plan, operation: 'tokens', method, path, headers, body: writeJsonBody(body) } as const
-  return { plan, call, count, extraHeaders }
+  return { plan, call, count, extraHeaders, ...described }
 }
 
 /** Reads the provider's counts and writes their sum. Raises `provider_protocol_error` for an answer that cannot be used. */

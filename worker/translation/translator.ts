@@ -5,8 +5,8 @@ import { type CancelSignal, CancelSource } from '../performance/cancel-source.ts
 import { createTurnBudget } from '../performance/turn-budget.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
 import type { LargeAnswers } from '../providers/http/large-answers.ts'
-import type { ChatCall } from '../providers/types.ts'
 import type { TranslationSettings } from './chat.ts'
+import type { DebugJob } from './debug.ts'
 import { type Job, type Result, runTask, type TaskName } from './tasks.ts'
 import { createThreadPool, type Work } from './thread-pool.ts'
 import { decodeTokens } from './token-decoding.ts'
@@ -22,6 +22,7 @@ import type {
   TokenCountJob,
   TokenDecodingJob,
   TokenEstimateJob,
+  TranslatedChat,
   TranslatedEmbeddings,
   TranslatedTokenCount,
   WrittenAnswer
@@ -32,13 +33,16 @@ import { weighJson } from './weight.ts'
 export interface Translator extends LargeAnswers {
   /** Whether writing so many characters would keep the event loop busy for too long. */
   isLarge(characters: number): boolean
-  translateChat(job: ChatJob, signal: CancelSignal): Promise<ChatCall>
+  translateChat(job: ChatJob, signal: CancelSignal): Promise<TranslatedChat>
   /** Writes a response of so many characters that this must not happen on the event loop: `isLarge` tells. */
   writeChatAnswer(job: ChatAnswerJob, characters: number, signal: CancelSignal): Promise<WrittenAnswer>
   translateTokenCount(job: TokenCountJob, signal: CancelSignal): Promise<TranslatedTokenCount>
   answerTokenCount(job: TokenCountAnswerJob, signal: CancelSignal): Promise<WrittenAnswer>
   translateEmbeddings(job: EmbeddingsJob, signal: CancelSignal): Promise<TranslatedEmbeddings>
   answerEmbeddings(job: EmbeddingsAnswerJob, signal: CancelSignal): Promise<EmbeddingsAnswer>
+  translateDebug(job: DebugJob, signal: CancelSignal): Promise<WrittenAnswer>
+  /** Tasks that run in a thread or wait for one. */
+  readonly poolTasks: number
   /** Ends the threads. */
   close(): Promise<void>
 }
@@ -51,13 +55,16 @@ export interface TranslatorOptions {
   threads: number
   /** Tasks that are as dear as a text of so many bytes, or dearer, run in a thread. */
   thresholdBytes: number
+  /** Called with how long a task waited for a thread, for the metrics. */
+  onPoolWaited?: ((ms: number) => void) | undefined
 }
 
 /** An inline task of this weight or more is the only one that begins in its turn of the event loop. */
 const TURN_WEIGHT_MIN = 64 * 1024
 
-export function createTranslator({ settings, faces, threads, thresholdBytes }: TranslatorOptions): Translator {
-  const pool = threads === 0 ? undefined : createThreadPool({ settings, threads })
+export function createTranslator(options: TranslatorOptions): Translator {
+  const { settings, faces, threads, thresholdBytes, onPoolWaited } = options
+  const pool = threads === 0 ? undefined : createThreadPool({ settings, threads, onWaited: onPoolWaited })
   const turns = createTurnBudget(TURN_WEIGHT_MIN)
   const environment: TaskEnvironment = {
     settings,
@@ -95,6 +102,10 @@ export function createTranslator({ settings, faces, threads, thresholdBytes }: T
     answerTokenCount: (job, signal) => run('answer-token-count', ofAnswer(job), signal),
     translateEmbeddings: (job, signal) => run('translate-embeddings', ofRequest(job), signal),
     answerEmbeddings: (job, signal) => run('answer-embeddings', ofAnswer(job), signal),
+    translateDebug: (job, signal) => run('translate-debug', ofDebugging(job), signal),
+    get poolTasks() {
+      return pool?.tasks ?? 0
+    },
     close: async () => pool?.close()
   }
 }
@@ -110,6 +121,14 @@ function ofRequest<Request extends { bytes: Uint8Array }>(job: Request): Work<Re
 
 function ofAnswer<Answer extends { bytes: Uint8Array }>(job: Answer): Work<Answer> {
   return { job, weight: weighJson(job.bytes), bytes: job.bytes.byteLength, lane: 'answers' }
+}
+
+/** An explanation translates its body once for each of its fields. */
+const EXPLAIN_WEIGHT = 64
+
+function ofDebugging(job: DebugJob): Work<DebugJob> {
+  const work = ofRequest(job)
+  return job.context.task.type === 'explain' ? { ...work, weight: work.weight * EXPLAIN_WEIGHT } : work
 }
 
 /** A text is UTF-16 on its way to a thread. */

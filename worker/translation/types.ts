@@ -9,7 +9,8 @@ import type {
 } from '../normalized/index.ts'
 import type { ApiMode, EmbeddingsEncoding, ReadContext, ResponseContext, ResponseHead } from '../protocols/face.ts'
 import type { EmbeddingsOperation, ProviderFaces, TokenCountProtocol } from '../protocols/registry.ts'
-import type { ResourceCall } from '../providers/types.ts'
+import type { ChatCall, ResourceCall } from '../providers/types.ts'
+import type { CallDescription, DescriptionOptions } from './call-description.ts'
 import type { TranslationSettings } from './chat.ts'
 
 /** What every job that begins with a client's body has. */
@@ -19,11 +20,20 @@ interface RequestJob {
   bytes: Uint8Array
   /** The facts of the request that are not in its body. */
   context: ReadContext
+  /** Describe the request for observers. */
+  description?: DescriptionOptions | undefined
 }
 
 export interface ChatJob extends RequestJob {
   protocol: ClientProtocol
 }
+
+/** What observers are told of a request, where its job asks for it. */
+interface Described {
+  description?: CallDescription
+}
+
+export interface TranslatedChat extends ChatCall, Described {}
 
 /** A whole response to write in the client's form. */
 export interface ChatAnswerJob {
@@ -42,7 +52,7 @@ export interface EmbeddingsJob extends RequestJob {
   operation: EmbeddingsOperation
 }
 
-interface TranslatedTexts {
+interface TranslatedTexts extends Described {
   /** How many texts the call has. */
   count: number
   extraHeaders: JsonObject | undefined

@@ -227,8 +227,17 @@ t.test(
   }
 )
 
-t.test('operations 36: PROD without a key does not start', async t => {
-  t.equal((await runToEnd(t, [], { GATEWAY_MODE: 'prod' })).code, 2)
+t.test('operations 36: PROD, or authentication, without a key does not start', async t => {
+  for (const variables of [{ GATEWAY_MODE: 'prod' }, { GATEWAY_ENABLE_API_KEY_AUTH: 'true' }]) {
+    const { code, output, errors, hasLog } = await runToEnd(t, [], variables)
+    t.equal(code, 2)
+    t.match(errors, /^llm-gateway: [^\n]*GATEWAY_API_KEY[^\n]*\n$/)
+    t.equal(output, '')
+    t.notOk(hasLog, 'it ends before anything is opened')
+    const preflight = await runToEnd(t, ['--inspect-config'], variables)
+    t.equal(preflight.code, 2)
+    t.match(JSON.parse(preflight.output), { error: { details: [{ reason_id: 'api_key_required' }] } })
+  }
 })
 
 t.test('a port in use ends the start with 1 and one line, and is logged as an error', async t => {

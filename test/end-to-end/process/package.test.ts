@@ -92,7 +92,7 @@ t.test('the start-up sequence of a supervisor holds against the packed artifact'
   const steps = String(stdout)
     .split('\n')
     .map(line => line.split(/\s+/).slice(0, 2).join(' '))
-  const names = ['install', 'profile', 'preflight', 'health', 'ready', 'models', 'capabilities', 'traffic']
+  const names = ['install', 'profile', 'preflight', 'health', 'ready', 'models', 'capabilities', 'traffic', 'docs']
   t.strictSame(
     steps,
     [...names, 'stop', 'secrets'].map(name => `ok ${name}`)

@@ -21,6 +21,7 @@ import { createObservation } from '../../../worker/observation/observation.ts'
 import type { RequestObserver } from '../../../worker/observation/observer.ts'
 import type { UpstreamAuthorization } from '../../../worker/providers/types.ts'
 import { registerSystemRoutes } from '../../../worker/routes/system.ts'
+import { workerOptions } from '../../support/worker-app.ts'
 
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>
 
@@ -49,7 +50,7 @@ export async function startApplication(t: Test, options: StartOptions = {}): Pro
   const settings = parseSettings({ GATEWAY_LOG_LEVEL: 'DEBUG', ...options.env })
   const logged: Array<Record<string, unknown>> = []
   const log = pino({ level: 'debug' }, { write: line => logged.push(JSON.parse(line)) })
-  const observers = [...(await createObservers({ settings, log })), ...(options.observers ?? [])]
+  const observers = [...(await createObservers({ ...workerOptions(settings), log })), ...(options.observers ?? [])]
   const drainGate = createDrainGate()
   const runtime = {
     settings,

@@ -47,7 +47,8 @@ t.test('every finished request is one line of named facts, without query, header
     model: 'm1',
     input_tokens: 3,
     output_tokens: 2,
-    caller: /^hmac-sha256:[0-9a-f]{16}$/
+    api_key_hash: /^hmac-sha256:[0-9a-f]{16}$/,
+    caller: 'node'
   })
   t.ok(Number(line?.bytes) > 15)
   t.notMatch(JSON.stringify(logged), /hush/)
@@ -100,7 +101,7 @@ t.test('equal callers have equal fingerprints, and different callers different o
   }
   await post(`${url}/v1/messages?x-api-key=a`, '{}')
   await post(`${url}/v1/messages`, '{}')
-  const callers = lines().map(line => line.caller)
+  const callers = lines().map(line => line.api_key_hash)
   t.equal(callers[0], callers[1])
   t.equal(callers[0], callers[4])
   t.equal(new Set(callers).size, 4)

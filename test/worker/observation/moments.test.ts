@@ -152,7 +152,7 @@ const cases: Case[] = [
     run: ({ url }) => post(`${url}/v1/nope?key=k`, '{}'),
     moments: refusedMoments,
     ended: failed(404),
-    view: { ...system, path: '/v1/nope', method: 'POST', caller: /^hmac-sha256:/ }
+    view: { ...system, path: '/v1/nope', method: 'POST', apiKeyHash: /^hmac-sha256:/ }
   },
   {
     name: '405',

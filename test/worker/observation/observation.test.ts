@@ -6,6 +6,7 @@ import { createObservation } from '../../../worker/observation/observation.ts'
 import { ObservedRequest, refusedOutcome } from '../../../worker/observation/observed-request.ts'
 import type { RequestObserver } from '../../../worker/observation/observer.ts'
 import { post } from '../../support/client.ts'
+import { workerOptions } from '../../support/worker-app.ts'
 import { sendJson } from '../providers/support/stub-upstream.ts'
 import { createRecorder, startObservedWorker } from './recorder.ts'
 
@@ -14,11 +15,16 @@ const silent = pino({ level: 'silent' })
 class TestRequest extends ObservedRequest {
   readonly traceId = 't'
   readonly spanId = undefined
+  readonly remoteParent = undefined
   readonly method = 'GET'
   readonly route = '/x'
   readonly path = '/x'
   readonly protocol = 'system'
-  readonly caller = undefined
+  readonly isStreaming = false
+  readonly apiKeyHash = undefined
+  readonly clientIpHash = undefined
+  readonly clientRequestId = undefined
+  readonly caller = { name: 'unknown', category: 'unknown' } as const
 
   outcome() {
     return refusedOutcome(404)
@@ -52,11 +58,11 @@ const usage = {
 
 t.test('nothing observes unless a setting asks for it', async t => {
   const settings = parseSettings({})
-  t.same(await createObservers({ settings, log: silent }), [])
+  t.same(await createObservers(workerOptions(settings)), [])
   t.equal(createObservation([], silent), undefined)
   const on = parseSettings({ GATEWAY_ACCESS_LOG: 'true' })
   t.same(
-    (await createObservers({ settings: on, log: silent })).map(({ name }) => name),
+    (await createObservers(workerOptions(on))).map(({ name }) => name),
     ['access-log']
   )
 })

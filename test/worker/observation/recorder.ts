@@ -2,6 +2,7 @@
 
 import { pino } from 'pino'
 import type { Test } from 'tap'
+import type { ProfileSet } from '../../../shared/profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { createWorkerApp, type WorkerApp } from '../../../worker/app.ts'
 import type { ClosedFacts, RequestObserver, RequestView } from '../../../worker/observation/observer.ts'
@@ -83,19 +84,28 @@ export interface ObservedWorker {
   logged: Array<Record<string, unknown>>
 }
 
+export interface ObservedWorkerOptions {
+  env?: Record<string, string>
+  /** In addition to the recorder. */
+  observers?: RequestObserver[]
+  /** Profiles for the origin of the upstream; absent: the native one. */
+  profiles?: (origin: string) => ProfileSet
+}
+
 /** A worker on a free port whose upstream is `handler`; both end with the test. */
 export async function startObservedWorker(
   t: Test,
   handler: StubHandler,
-  options: { env?: Record<string, string>; observers?: RequestObserver[] } = {}
+  options: ObservedWorkerOptions = {}
 ): Promise<ObservedWorker> {
   const upstream = await startStub(handler)
   const settings = parseSettings({ UPSTREAM_BASE_URL: upstream.origin, ...options.env })
+  const profiles = options.profiles?.(upstream.origin)
   const logged: Array<Record<string, unknown>> = []
   const log = pino({ level: 'debug' }, { write: line => logged.push(JSON.parse(line)) })
   const recorder = createRecorder()
   const app = await createWorkerApp(
-    { ...workerOptions(settings), log },
+    { ...workerOptions(settings, profiles), log },
     {
       faces: providerFaces,
       kinds: providerKinds,

@@ -64,7 +64,10 @@ function createExecutor(
   const redaction = createErrorRedaction(() => secrets)
   const log = redaction.protect(dependencies.log)
   const lifetime = new AbortController()
-  const connections = openConnections(profile, limits, options)
+  const connections = openConnections(profile, limits, {
+    ...options,
+    onConnectionChange: dependencies.onConnectionChange
+  })
   // These kinds have one contract in both API modes.
   const face = findProviderFace(faces, { providerKind, apiMode: 'v1' })
   const client = new ProviderClient({
@@ -98,7 +101,7 @@ function createExecutor(
 function openConnections(
   { baseUrl, allowLoopback }: ProviderProfile,
   { connectionsMax, waitersMax, phaseMs }: CompatibleLimits,
-  { resolve, ca }: CompatibleKindOptions
+  { resolve, ca, onConnectionChange }: CompatibleKindOptions & Pick<ExecutorDependencies, 'onConnectionChange'>
 ): ProviderOrigin {
   return openOrigin({
     origin: new URL(baseUrl).origin,
@@ -108,6 +111,7 @@ function openConnections(
     timeouts: { callMs: phaseMs, chatHeadMs: phaseMs, streamIdleMs: phaseMs },
     // Explicit, so that no environment variable switches verification off. There is no proxy: none of these calls may take one.
     tls: { rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) },
-    guard: createDestinationGuard(allowLoopback ? 'loopback' : 'public', resolve)
+    guard: createDestinationGuard(allowLoopback ? 'loopback' : 'public', resolve),
+    onConnectionChange
   })
 }

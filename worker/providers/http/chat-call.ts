@@ -7,6 +7,7 @@ import type { ProviderFace, ResponseHead, ResponseReader } from '../../protocols
 import { findProviderFace, type ProviderFaces } from '../../protocols/registry.ts'
 import type { CallContext, ChatCall } from '../types.ts'
 import type { ProviderCall, ProviderClient } from './client.ts'
+import { logIds } from './failure-report.ts'
 import type { ExecutorHooks } from './hooks.ts'
 import type { Anomaly, LargeAnswers } from './large-answers.ts'
 
@@ -81,7 +82,7 @@ export function openChatReader(
 /** Reports an anomaly in a usable response: to its request, and with one line in the log. */
 export function reportAnomaly({ log }: ChatDependencies, context: CallContext, { anomaly, details }: Anomaly): void {
   log.warn(
-    { event: 'upstream_anomaly', request_id: context.requestId, anomaly, ...details },
+    { event: 'upstream_anomaly', ...logIds(context), anomaly, ...details },
     'A response of the upstream has an anomaly'
   )
   context.onAnomaly?.(anomaly, details)
@@ -107,8 +108,5 @@ function logPayload({ log, logsPayloads }: ChatDependencies, body: Uint8Array, c
   const payload = logsPayloads
     ? Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, LOGGED_BYTES_MAX)).toString('utf8')
     : '(payload omitted in PROD)'
-  log.debug(
-    { event: 'upstream_chat_completion_request', request_id: context.requestId, payload },
-    'Upstream chat request'
-  )
+  log.debug({ event: 'upstream_chat_completion_request', ...logIds(context), payload }, 'Upstream chat request')
 }

@@ -62,11 +62,11 @@ async function readResponse(
   }
 }
 
-/** Passes the provider's own bytes on; of their events only the usage is needed. */
+/** Passes the provider's own bytes on; their events are for observers. */
 function passOn(bytes: Uint8Array, events: readonly NormalizedEvent[], sink: ResponseSink): void {
   const body = sink.relay({ contentType: 'application/json' })
   body.write(bytes)
-  body.end(events.find(event => event.type === 'usage')?.usage)
+  body.end(events)
 }
 
 async function readInThread(

@@ -49,7 +49,11 @@ export interface OriginOptions {
   proxy?: ProxyOptions
   /** Checks the addresses of the host where only some are allowed. It has no effect behind a proxy, which resolves by itself. */
   guard?: DestinationGuard | undefined
+  /** Called with 1 when a connection is open and with -1 when it is closed, for the metrics. */
+  onConnectionChange?: ConnectionListener | undefined
 }
+
+export type ConnectionListener = (change: 1 | -1) => void
 
 /** A set of connections to one origin. Its creator closes it. */
 export interface ProviderOrigin {
@@ -115,7 +119,18 @@ function createGuardedConnector(
   }
 }
 
-function openPool({ origin, tls = {}, connectionsMax, timeouts, proxy = {}, guard }: OriginOptions): Dispatcher {
+/** Creates the pools of a dispatcher; with a listener it is called for each connection of each pool. */
+function createPoolFactory(listener: ConnectionListener | undefined) {
+  return (origin: string | URL, options: object): Pool => {
+    const pool = new Pool(origin, options)
+    if (listener === undefined) return pool
+    return pool.on('connect', () => listener(1)).on('disconnect', () => listener(-1))
+  }
+}
+
+function openPool(origination: OriginOptions): Dispatcher {
+  const { origin, tls = {}, connectionsMax, timeouts, proxy = {}, guard } = origination
+  const createPool = createPoolFactory(origination.onConnectionChange)
   const timeoutMs = timeouts.callMs
   const connect = { ...tls, timeout: timeoutMs }
   const options = {
@@ -128,9 +143,10 @@ function openPool({ origin, tls = {}, connectionsMax, timeouts, proxy = {}, guar
     connect: guard === undefined ? connect : createGuardedConnector(connect, guard)
   }
   const proxyUrl = origin.startsWith('https:') ? proxy.httpsProxy : proxy.httpProxy
-  if (proxyUrl === undefined) return new Pool(origin, options)
+  if (proxyUrl === undefined) return createPool(origin, options)
   return new EnvHttpProxyAgent({
     ...options,
+    factory: createPool,
     // One origin has one scheme: the same URL in both places keeps undici from reading the environment for the other scheme.
     httpProxy: proxyUrl,
     httpsProxy: proxyUrl,

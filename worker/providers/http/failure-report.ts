@@ -15,7 +15,7 @@ const CLIENT_FAULT_STATUSES: readonly number[] = [400, 404, 413, 422]
 export function reportCallFailure(
   log: Logger,
   failure: CallFailure,
-  context: Pick<CallContext, 'requestId' | 'onUpstreamFailure'>,
+  context: Pick<CallContext, 'requestId' | 'readLogIds' | 'onUpstreamFailure'>,
   operation: UpstreamOperation
 ): void {
   const { status, errorType, error } = failure
@@ -23,7 +23,7 @@ export function reportCallFailure(
   log[isFaultOfClient(failure, operation) ? 'info' : 'warn'](
     {
       event: 'upstream_call_failed',
-      request_id: context.requestId,
+      ...logIds(context),
       operation,
       status: status ?? undefined,
       error_type: errorType,
@@ -39,13 +39,18 @@ export function reportCallFailure(
 /** Writes the line `upstream_call_cancelled`: the exchange ended because its request did, for the reason that the line names. */
 export function reportCancelledCall(
   log: Logger,
-  { requestId, signal }: Pick<CallContext, 'requestId' | 'signal'>,
+  context: Pick<CallContext, 'requestId' | 'readLogIds' | 'signal'>,
   operation: UpstreamOperation
 ): void {
   log.info(
-    { event: 'upstream_call_cancelled', request_id: requestId, operation, reason_id: abortError(signal).code },
+    { event: 'upstream_call_cancelled', ...logIds(context), operation, reason_id: abortError(context.signal).code },
     'The upstream call was cancelled'
   )
+}
+
+/** The ids of a call's request in log lines (operations contract, section 12). */
+export function logIds({ requestId, readLogIds }: Pick<CallContext, 'requestId' | 'readLogIds'>): object {
+  return readLogIds?.() ?? { request_id: requestId }
 }
 
 /** Some causes are sentences: those stand in the line as its `cause` only. */

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import type { Settings } from '../../../shared/settings.ts'
 import type { DestinationGuard } from '../egress/checked-lookup.ts'
-import { openOrigin, type ProviderOrigin, type TlsOptions } from '../http/connections.ts'
+import { type ConnectionListener, openOrigin, type ProviderOrigin, type TlsOptions } from '../http/connections.ts'
 import { type NativeEndpoints, resolveEndpoints } from './endpoints.ts'
 
 export interface NativeConnections {
@@ -50,15 +50,18 @@ export interface NativeConnectionsOptions {
   baseUrl: string
   /** Checks the addresses of the API; absent where private hosts are legitimate. A proxy resolves by itself. */
   guard?: DestinationGuard | undefined
+  onConnectionChange?: ConnectionListener | undefined
 }
 
 /** Prepares the connections; none is opened before the first call. Raises `TransportConfigurationError` for unreadable TLS files. */
-export function openNativeConnections({ settings, baseUrl, guard }: NativeConnectionsOptions): NativeConnections {
+export function openNativeConnections(options: NativeConnectionsOptions): NativeConnections {
+  const { settings, baseUrl, guard, onConnectionChange } = options
   const { upstream, proxy } = settings
   const endpoints = resolveEndpoints(baseUrl, upstream.authUrl)
   const trust = readTrust(upstream)
   const common = {
     proxy,
+    onConnectionChange,
     timeouts: {
       callMs: Math.ceil(upstream.timeout * 1000),
       chatHeadMs: Math.ceil(upstream.firstByteTimeout * 1000),

@@ -138,10 +138,11 @@ function createCredentials(
     now: shared.now,
     random: shared.random,
     onFetched(failure) {
+      // A fetch that ended because the executor closes is no failure.
+      if (failure !== undefined && lifetime.aborted) return
       shared.onTokenFetched?.(failure !== undefined)
       if (failure === undefined) log.debug({ event: 'upstream_token_fetched' }, 'Got an upstream access token')
-      // A fetch that ended because the executor closes is no failure.
-      else if (!lifetime.aborted) logTokenFailure(log, failure)
+      else logTokenFailure(log, failure)
     }
   })
 }

@@ -8,6 +8,7 @@ import {
   IMAGE_BYTES_MAX,
   type NormalizedEvent
 } from '../../normalized/index.ts'
+import { logIds } from '../http/failure-report.ts'
 import type { EventCompleter } from '../http/hooks.ts'
 import type { CallContext } from '../types.ts'
 import type { FileCalls } from './files.ts'
@@ -43,7 +44,7 @@ export function createImageCompleter(dependencies: { download: FileCalls['downlo
     } catch (thrown) {
       if (context.signal.aborted) throw thrown
       dependencies.log.warn(
-        { event: 'generated_image_failed', request_id: context.requestId },
+        { event: 'generated_image_failed', ...logIds(context) },
         'A generated image could not be fetched'
       )
       return undefined

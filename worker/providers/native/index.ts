@@ -61,10 +61,10 @@ function createPool(
   options: NativeKindOptions
 ): ExecutorPool {
   const { baseUrl } = profile
-  const { settings, log, now, origin } = dependencies
+  const { settings, log, now, origin, onConnectionChange } = dependencies
   const shared = createShared(baseUrl, dependencies, options)
   const guard = createGuard(profile, origin, options)
-  const open = () => openNativeConnections({ settings, baseUrl, guard })
+  const open = () => openNativeConnections({ settings, baseUrl, guard, onConnectionChange })
   if (origin === 'file') {
     // No client brings a credential for a profile of a file (bridge contract, section 7.2).
     return createSingleExecutorPool(

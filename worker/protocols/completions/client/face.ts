@@ -28,15 +28,6 @@ import { type CompletionsRequest, chatParameters } from './schema.ts'
 import { createCompletionsStreamWriter } from './stream.ts'
 import { writeCompletionsResponse } from './write-response.ts'
 
-export const completionsFace: ChatClientFace = {
-  readRequest: readCompletionsRequest,
-  assertExpressed,
-  spellField,
-  writeResponse: writeCompletionsResponse,
-  createStreamWriter: createCompletionsStreamWriter,
-  writeError: writeCompletionsError
-}
-
 const fieldPaths: FieldPaths = Object.freeze({
   model: 'model',
   stream: 'stream',
@@ -59,6 +50,18 @@ const fieldPaths: FieldPaths = Object.freeze({
   frequencyPenalty: 'frequency_penalty'
 })
 
+const traits = { fieldPaths, carriesFileBytes: true }
+
+export const completionsFace: ChatClientFace = {
+  traits,
+  readRequest: readCompletionsRequest,
+  assertExpressed,
+  spellField,
+  writeResponse: writeCompletionsResponse,
+  createStreamWriter: createCompletionsStreamWriter,
+  writeError: writeCompletionsError
+}
+
 /**
  * Reads the parsed body of a chat completion (completions.md 2 to 5 and 7).
  * Raises `GatewayError` with the path of the invalid member: `invalid_request`, `unsupported_parameter`,
@@ -75,7 +78,7 @@ export function readCompletionsRequest(body: CompletionsRequest, context: { requ
     fieldPaths,
     isStream: readOptionalBoolean(body, 'stream') ?? false,
     wantsStreamUsage: readStreamUsage(body),
-    carriesFileBytes: true,
+    carriesFileBytes: traits.carriesFileBytes,
     messages: readMessages(body),
     ...toolUse,
     sampling: readSampling(body),

@@ -1,6 +1,12 @@
 // State that a provider on the same wire issued, in the members that such providers have for it: the client sends them back.
 
-import { isJsonObject, type JsonObject, type JsonValue, type ProviderState } from '../../../normalized/index.ts'
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type ProviderState,
+  tryParseJson
+} from '../../../normalized/index.ts'
 
 /** What a provider wants back with a message: the entries of `reasoning_details`; undefined when there are none. */
 export function writeDetails(states: ReadonlyArray<ProviderState | undefined>): JsonValue[] | undefined {
@@ -27,7 +33,7 @@ export function readState(
   return isState ? { chat_compatible: { [member]: JSON.stringify(value) } } : undefined
 }
 
-/** State of a response is JSON that a provider face wrote. */
+/** The JSON of a state; undefined when a client altered it. */
 function parse(text: string | undefined): JsonValue | undefined {
-  return text === undefined ? undefined : (JSON.parse(text) as JsonValue)
+  return text === undefined ? undefined : tryParseJson(text)
 }

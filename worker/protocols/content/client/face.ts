@@ -16,18 +16,6 @@ import { foldNames, spell } from './spelling.ts'
 import { createContentArrayWriter, createContentStreamWriter } from './stream.ts'
 import { writeContentResponse } from './write-response.ts'
 
-export const contentFace: ChatClientFace = {
-  readRequest: readContentRequest,
-  assertExpressed,
-  spellField,
-  writeResponse: writeContentResponse,
-  createStreamWriter: createContentStreamWriter,
-  writeError: writeContentError
-}
-
-/** The same face for a stream that the client requests as a JSON array (`alt=json`). */
-export const contentArrayFace: ChatClientFace = { ...contentFace, createStreamWriter: createContentArrayWriter }
-
 const fieldPaths: FieldPaths = Object.freeze({
   model: 'model',
   messages: 'contents',
@@ -45,6 +33,21 @@ const fieldPaths: FieldPaths = Object.freeze({
   presencePenalty: 'generationConfig.presencePenalty',
   frequencyPenalty: 'generationConfig.frequencyPenalty'
 })
+
+const traits = { fieldPaths, carriesFileBytes: true }
+
+export const contentFace: ChatClientFace = {
+  traits,
+  readRequest: readContentRequest,
+  assertExpressed,
+  spellField,
+  writeResponse: writeContentResponse,
+  createStreamWriter: createContentStreamWriter,
+  writeError: writeContentError
+}
+
+/** The same face for a stream that the client requests as a JSON array (`alt=json`). */
+export const contentArrayFace: ChatClientFace = { ...contentFace, createStreamWriter: createContentArrayWriter }
 
 /**
  * Reads the parsed body of generateContent or streamGenerateContent (content.md 2 to 4 and 6). Model and operation come from
@@ -68,7 +71,7 @@ export function readContentRequest(body: ContentRequest, context: ReadContext): 
     fieldPaths,
     isStream: context.path?.isStream ?? false,
     wantsStreamUsage: false,
-    carriesFileBytes: true,
+    carriesFileBytes: traits.carriesFileBytes,
     messages: readConversation(body),
     ...readToolUse(body, ignored),
     usesLegacyFunctions: false,

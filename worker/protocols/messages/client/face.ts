@@ -36,7 +36,10 @@ import { type MessagesRequest, messagesParameters } from './schema.ts'
 import { createMessagesStreamWriter } from './stream.ts'
 import { writeMessagesResponse } from './write-response.ts'
 
+const traits = { fieldPaths: messagesFieldPaths, carriesFileBytes: false, carriesParsedArguments: true } as const
+
 export const messagesFace: ChatClientFace = {
+  traits,
   readRequest: readMessagesRequest,
   assertExpressed,
   spellField,
@@ -64,8 +67,8 @@ export function readMessagesRequest(body: MessagesRequest, context: { requestId:
     fieldPaths: messagesFieldPaths,
     isStream: readOptionalBoolean(body, 'stream') ?? false,
     wantsStreamUsage: false,
-    carriesFileBytes: false,
-    carriesParsedArguments: true,
+    carriesFileBytes: traits.carriesFileBytes,
+    carriesParsedArguments: traits.carriesParsedArguments,
     messages: [...readSystem(body, ignored), ...messages],
     ...readToolUse(body),
     sampling: readSampling(body),

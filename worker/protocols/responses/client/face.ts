@@ -39,17 +39,6 @@ import { readResponseId } from './stored-conversation.ts'
 import { createResponsesStreamWriter } from './stream.ts'
 import { writeResponsesResponse } from './write-response.ts'
 
-export const responsesFace: ChatClientFace = {
-  readRequest: readResponsesRequest,
-  assertExpressed,
-  spellField,
-  writeEchoText,
-  writeResponse: writeResponsesResponse,
-  createStreamWriter: createResponsesStreamWriter,
-  writeError: writeResponsesError,
-  refineError: refineResponsesError
-}
-
 const fieldPaths: FieldPaths = Object.freeze({
   model: 'model',
   stream: 'stream',
@@ -78,6 +67,20 @@ const fieldPaths: FieldPaths = Object.freeze({
   frequencyPenalty: 'frequency_penalty'
 })
 
+const traits = { fieldPaths, carriesFileBytes: true }
+
+export const responsesFace: ChatClientFace = {
+  traits,
+  readRequest: readResponsesRequest,
+  assertExpressed,
+  spellField,
+  writeEchoText,
+  writeResponse: writeResponsesResponse,
+  createStreamWriter: createResponsesStreamWriter,
+  writeError: writeResponsesError,
+  refineError: refineResponsesError
+}
+
 /**
  * Reads the parsed body of the Responses operation (responses.md 2, 3 and 6).
  * Raises `GatewayError` with the path of the wrong member: `invalid_request`, `unsupported_parameter`,
@@ -98,7 +101,7 @@ export function readResponsesRequest(body: ResponsesRequest, context: ReadContex
     isStream: readOptionalBoolean(body, 'stream') ?? false,
     // The last event of every stream has the usage, so no separate event is needed.
     wantsStreamUsage: false,
-    carriesFileBytes: true,
+    carriesFileBytes: traits.carriesFileBytes,
     messages,
     ...toolUse,
     sampling: readSampling(body),

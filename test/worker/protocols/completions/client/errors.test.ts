@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type ErrorCode, errorDefinitions, GatewayError } from '../../../../../worker/normalized/index.ts'
+import { type FamilyErrorCode, familyErrorDefinitions, GatewayError } from '../../../../../worker/normalized/index.ts'
 import {
   writeCompletionsError,
   writeCompletionsStreamError
@@ -9,7 +9,7 @@ import {
 type Row = [status: number, type: string, param: string | null, code: string | null]
 
 const invalid = 'invalid_request_error'
-const table: Record<ErrorCode, Row> = {
+const table: Record<FamilyErrorCode, Row> = {
   invalid_json: [400, invalid, null, 'invalid_json'],
   invalid_request: [400, invalid, null, 'invalid_request'],
   unsupported_parameter: [400, invalid, null, 'unsupported_parameter'],
@@ -49,7 +49,7 @@ const table: Record<ErrorCode, Row> = {
   credential_unavailable: [502, 'server_error', null, 'credential_unavailable']
 }
 
-const codes = Object.keys(errorDefinitions) as ErrorCode[]
+const codes = Object.keys(familyErrorDefinitions) as FamilyErrorCode[]
 
 t.test('every error has the status, type, param and code of the family (A15)', async t => {
   for (const code of codes) {
@@ -85,7 +85,7 @@ t.test('every error of an attachment has attachments as its param', async t => {
 })
 
 t.test('an upstream status that the family defines gets no code, any other gets provider_failure', async t => {
-  const writtenFor = (code: ErrorCode, status: number) => {
+  const writtenFor = (code: FamilyErrorCode, status: number) => {
     const { status: written, body } = writeCompletionsError(new GatewayError(code, { status }))
     return [written, body.error]
   }
@@ -106,7 +106,7 @@ t.test('an upstream status that the family defines gets no code, any other gets 
 })
 
 t.test('retry-after is sent only with 429 and 503, and with every refusal of the gateway itself', async t => {
-  const retryAfter = (code: ErrorCode, options = {}) =>
+  const retryAfter = (code: FamilyErrorCode, options = {}) =>
     writeCompletionsError(new GatewayError(code, options)).headers['retry-after']
   t.equal(retryAfter('rate_limited', { retryAfter: '7' }), '7')
   t.equal(retryAfter('rate_limited'), undefined)
@@ -151,8 +151,9 @@ t.test('the response during a drain is the machine document and the envelope in 
 })
 
 t.test("in a stream the upstream's failures share one code and every other error keeps its own (A14)", async t => {
-  const streamCode = (code: ErrorCode) => writeCompletionsStreamError(new GatewayError(code, { message: 'm' })).error
-  const failures: ErrorCode[] = [
+  const streamCode = (code: FamilyErrorCode) =>
+    writeCompletionsStreamError(new GatewayError(code, { message: 'm' })).error
+  const failures: FamilyErrorCode[] = [
     'upstream_rejected',
     'upstream_unauthorized',
     'upstream_forbidden',
@@ -166,7 +167,7 @@ t.test("in a stream the upstream's failures share one code and every other error
     t.strictSame(streamCode(code), { message: 'm', type: 'server_error', param: null, code: 'stream_error' })
   }
   t.match(streamCode('rate_limited'), { type: 'rate_limit_error', code: 'stream_error' })
-  const own: ErrorCode[] = [
+  const own: FamilyErrorCode[] = [
     'internal_error',
     'provider_timeout',
     'provider_protocol_error',

@@ -1,16 +1,16 @@
 import t from 'tap'
 import {
-  type ErrorCode,
-  errorDefinitions,
+  type FamilyErrorCode,
+  familyErrorDefinitions,
   GatewayError,
   invalidRequest
 } from '../../../../../worker/normalized/index.ts'
 import { writeContentError } from '../../../../../worker/protocols/content/client/errors.ts'
 
 const context = { requestId: 'r1' }
-const codes = Object.keys(errorDefinitions) as ErrorCode[]
+const codes = Object.keys(familyErrorDefinitions) as FamilyErrorCode[]
 
-function write(code: ErrorCode, options: ConstructorParameters<typeof GatewayError>[1] = {}) {
+function write(code: FamilyErrorCode, options: ConstructorParameters<typeof GatewayError>[1] = {}) {
   return writeContentError(new GatewayError(code, options), context)
 }
 
@@ -19,7 +19,7 @@ function errorInfo(reason: string) {
 }
 
 /** The contract's table (section 7) per code: status, RPC status, and the reason if there is one. */
-const expected: Record<ErrorCode, [status: number, rpcStatus: string, reason?: string]> = {
+const expected: Record<FamilyErrorCode, [status: number, rpcStatus: string, reason?: string]> = {
   invalid_json: [400, 'INVALID_ARGUMENT', 'invalid_json'],
   invalid_request: [400, 'INVALID_ARGUMENT'],
   unsupported_parameter: [400, 'INVALID_ARGUMENT'],
@@ -62,7 +62,7 @@ const expected: Record<ErrorCode, [status: number, rpcStatus: string, reason?: s
 t.test('every code has its status, RPC status and reason, and the body is only the envelope', async t => {
   for (const code of codes) {
     const [status, rpcStatus, reason] = expected[code]
-    const message = errorDefinitions[code].text
+    const message = familyErrorDefinitions[code].text
     const details = reason === undefined ? {} : { details: [errorInfo(reason)] }
     const written = write(code)
     t.equal(written.status, status, code)
@@ -71,7 +71,7 @@ t.test('every code has its status, RPC status and reason, and the body is only t
 })
 
 t.test('the RPC status follows a status that comes from the upstream', async t => {
-  const cases: Array<[code: ErrorCode, status: number, rpcStatus: string]> = [
+  const cases: Array<[code: FamilyErrorCode, status: number, rpcStatus: string]> = [
     ['upstream_rejected', 413, 'INVALID_ARGUMENT'],
     ['upstream_rejected', 409, 'INVALID_ARGUMENT'],
     ['provider_failure', 409, 'FAILED_PRECONDITION'],

@@ -1,7 +1,7 @@
 import t from 'tap'
 import {
-  type ErrorCode,
-  errorDefinitions,
+  type FamilyErrorCode,
+  familyErrorDefinitions,
   GatewayError,
   invalidRequest
 } from '../../../../../worker/normalized/index.ts'
@@ -9,14 +9,14 @@ import { writeMessagesError } from '../../../../../worker/protocols/messages/cli
 import { readResponseError } from '../../../../../worker/protocols/native/errors.ts'
 
 const context = { requestId: 'r1' }
-const codes = Object.keys(errorDefinitions) as ErrorCode[]
+const codes = Object.keys(familyErrorDefinitions) as FamilyErrorCode[]
 
-function write(code: ErrorCode, options: ConstructorParameters<typeof GatewayError>[1] = {}) {
+function write(code: FamilyErrorCode, options: ConstructorParameters<typeof GatewayError>[1] = {}) {
   return writeMessagesError(new GatewayError(code, options), context)
 }
 
 /** Status and type of each code in the contract (section 8), and whether the body has the code itself. */
-const expected: Record<ErrorCode, [status: number, type: string, isNamed?: true]> = {
+const expected: Record<FamilyErrorCode, [status: number, type: string, isNamed?: true]> = {
   invalid_json: [400, 'invalid_request_error'],
   invalid_request: [400, 'invalid_request_error'],
   unsupported_parameter: [400, 'invalid_request_error'],
@@ -59,7 +59,7 @@ const expected: Record<ErrorCode, [status: number, type: string, isNamed?: true]
 t.test('every code has its status and type, and the body has no other members', async t => {
   for (const code of codes) {
     const [status, type, isNamed] = expected[code]
-    const message = errorDefinitions[code].text
+    const message = familyErrorDefinitions[code].text
     const named = isNamed === true ? { code, details: { error_code: code } } : {}
     const written = write(code)
     t.equal(written.status, status, code)
@@ -68,7 +68,7 @@ t.test('every code has its status and type, and the body has no other members', 
 })
 
 t.test('the type follows the status of the upstream where that is kept', async t => {
-  const cases: Array<[code: ErrorCode, status: number, type: string]> = [
+  const cases: Array<[code: FamilyErrorCode, status: number, type: string]> = [
     ['upstream_rejected', 402, 'invalid_request_error'],
     ['upstream_rejected', 413, 'request_too_large'],
     ['upstream_rejected', 418, 'invalid_request_error'],

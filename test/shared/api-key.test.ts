@@ -1,6 +1,6 @@
 import t from 'tap'
-import { parseSettings } from '../../../shared/settings.ts'
-import { createApiKeys, findApiKey, readBearer } from '../../../worker/http/api-key.ts'
+import { createApiKeys, findApiKey, readBearer } from '../../shared/api-key.ts'
+import { parseSettings } from '../../shared/settings.ts'
 
 const keys = createApiKeys(parseSettings({ GATEWAY_API_KEY: 'k1', GATEWAY_API_KEYS: '{"next":"k2","unicode":"ключ"}' }))
 

@@ -1,8 +1,7 @@
-// The gateway's API keys: where a client may put one, and how it is compared (operations contract, section 4.1).
+// The gateway's API keys: where a client may put one, and how it is compared (operations contract, sections 4.1 and 4.2).
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Settings } from '../../shared/settings.ts'
-import type { QueryValues } from './families.ts'
+import type { Settings } from './settings.ts'
 
 /** A key as a client presented it: text in ASCII, else its bytes. */
 export type PresentedKey = string | Buffer
@@ -48,7 +47,7 @@ function digestOf(key: PresentedKey): Buffer {
  */
 export function findApiKey(
   headers: IncomingHttpHeaders,
-  query: QueryValues,
+  query: Readonly<Record<string, string | string[] | undefined>>,
   { isBearerTaken }: { isBearerTaken: boolean }
 ): PresentedKey | undefined {
   const bearer = isBearerTaken ? undefined : readBearer(headers.authorization)
@@ -69,6 +68,12 @@ export function readBearer(authorization: string | undefined): string | undefine
   if (!authorization.startsWith('Bearer ') && !/^bearer\s/i.test(authorization)) return undefined
   const token = authorization.slice('bearer '.length).trim()
   return token === '' ? undefined : token
+}
+
+/** The key of the header `x-admin-api-key`, else the bearer token: the query never carries an admin key (operations contract, 4.2). */
+export function findAdminKey(headers: IncomingHttpHeaders): PresentedKey | undefined {
+  const key = readHeaderText(headers['x-admin-api-key']) ?? readBearer(headers.authorization)
+  return key === undefined ? undefined : readHeaderBytes(key)
 }
 
 /** Node reads header bytes as Latin-1 text; clients write a key outside ASCII as UTF-8. */

@@ -1,0 +1,43 @@
+// Opens the metrics of a gateway that is about to start, and the listener of their own where one is configured.
+import type { Logger } from '../../shared/logging.ts'
+import { readCommit, readVersion } from '../../shared/version.ts'
+import { writeAddress } from '../address.ts'
+import type { RuntimePlan } from '../runtime-plan.ts'
+import { toListenFailure } from '../start-failure.ts'
+import { listenForScrapes, METRICS_HOST, type MetricsListener } from './listener.ts'
+import { createSupervisorMetrics, type SupervisorMetrics } from './supervisor-metrics.ts'
+
+export interface OpenMetrics {
+  readonly metrics: SupervisorMetrics
+  close(): Promise<void>
+}
+
+/** What no label may say (operations contract, section 7.5). */
+function describeBuild(): string {
+  return `llm-gateway ${readVersion()}, Node ${process.version}, commit ${readCommit() ?? 'unknown'}.`
+}
+
+/** Rejects with `StartFailure` when the port of the metrics cannot be used. */
+export async function openMetrics({ settings }: RuntimePlan, log: Logger): Promise<OpenMetrics> {
+  const helpTexts = { gateway_build_info: describeBuild() }
+  const metrics = createSupervisorMetrics({ log, nowMs: Date.now }, { modelsMax: settings.metricsMaxModels, helpTexts })
+  const { metricsPort: port } = settings
+  let listener: MetricsListener | undefined
+  if (port !== undefined) {
+    listener = await listenForScrapes({ log, scrape: metrics.scrape }, { port, settings }).catch(error => {
+      throw toListenFailure(error, { host: METRICS_HOST, port })
+    })
+    const address = { host: METRICS_HOST, port: listener.port }
+    log.info(
+      { event: 'metrics_listening', ...address },
+      `Metrics at http://${writeAddress(address)}${settings.metricsPath}`
+    )
+  }
+  return {
+    metrics,
+    async close() {
+      await listener?.close()
+      metrics.close()
+    }
+  }
+}

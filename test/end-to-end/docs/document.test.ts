@@ -1,0 +1,111 @@
+// The OpenAPI document: its form, and that it lists what is mounted and nothing else.
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import t from 'tap'
+import { listReferences, type OpenApiDocument } from '../../../worker/docs/document.ts'
+import { TAGS } from '../../../worker/docs/operation.ts'
+import { chatParameters } from '../../../worker/protocols/completions/client/schema.ts'
+import type { Parameter } from '../../../worker/protocols/shared/parameters.ts'
+import { startDocumentedGateway } from '../../support/docs-gateway.ts'
+import { openApiStructure } from '../../support/openapi-structure.ts'
+
+const authentication = { GATEWAY_ENABLE_API_KEY_AUTH: 'True', GATEWAY_API_KEY: 'k1' }
+
+// biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are absent.
+function listOperations({ paths }: OpenApiDocument): Array<[string, any]> {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => [`${method} ${path}`, operation] as [string, object])
+  )
+}
+
+t.test('operations 6: the document lists what is mounted and nothing else', async t => {
+  const { url, document } = await startDocumentedGateway(t, { GATEWAY_METRICS_PATH: '/figures' })
+  t.equal(document.openapi, '3.1.0')
+  const paths = Object.keys(document.paths)
+  for (const path of paths) t.notMatch(path, /files|batches|figures|metrics|^\/$|^\/docs|^\/redoc|^\/openapi/)
+  const logs = ['/logs', '/logs/{last_n_lines}', '/logs/stream', '/logs/html']
+  for (const path of [...logs, '/v1/chat/completions', '/v1beta/models/{model}:generateContent', '/model/info']) {
+    t.ok(paths.includes(path), path)
+  }
+  t.notOk(paths.some(path => path.startsWith('/_admin') || path.startsWith('/_debug')))
+  for (const path of ['/v1/files', '/v1/batches', '/_admin/logs']) {
+    t.equal((await fetch(url + path)).status, 404, path)
+  }
+  // Every listed operation is served: a wrong method would be 405, an unknown path 404 with these words.
+  for (const [name] of listOperations(document)) {
+    const [method = '', path = ''] = name.split(' ')
+    if (path === '/logs/stream') continue
+    const target = url + path.replaceAll('{model}', 'GigaChat').replaceAll('{last_n_lines}', '1')
+    const response = await fetch(target, { method: method.toUpperCase() })
+    const text = await response.text()
+    t.not(response.status, 405, name)
+    t.notMatch(text, /Not Found|Unknown request URL/, name)
+  }
+})
+
+t.test('the document has the form of OpenAPI 3.1.0', async t => {
+  for (const env of [{}, authentication]) {
+    const { document } = await startDocumentedGateway(t, env)
+    const { success, error } = openApiStructure.safeParse(document)
+    t.ok(success, String(error))
+    const ajv = new Ajv2020({ strict: false })
+    for (const [name, schema] of Object.entries(document.components.schemas)) {
+      t.ok(ajv.validateSchema(schema), `${name} is a JSON Schema`)
+    }
+    const targets = new Set(listReferences(document))
+    for (const target of targets) t.ok(resolve(document, target) !== undefined, target)
+    const { schemas, responses, headers } = document.components
+    for (const [kind, names] of Object.entries({ schemas, responses })) {
+      for (const name of Object.keys(names)) t.ok(targets.has(`#/components/${kind}/${name}`), `${name} is used`)
+    }
+    t.ok(Object.keys(headers).length > 0)
+    const ids = listOperations(document).map(([, { operationId }]) => operationId)
+    t.equal(new Set(ids).size, ids.length, 'operation ids are unique')
+  }
+})
+
+function resolve(document: OpenApiDocument, target: string): unknown {
+  return target
+    .replace('#/', '')
+    .split('/')
+    .reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], document)
+}
+
+t.test('tags are in the order of the contract, and each operation has one of them', async t => {
+  const { document } = await startDocumentedGateway(t)
+  const names = document.tags.map(({ name }) => name)
+  t.same(
+    names,
+    [...TAGS].filter(tag => !tag.startsWith('Admin /'))
+  )
+  for (const [name, { tags }] of listOperations(document)) t.ok(names.includes(tags[0]), name)
+})
+
+t.test('security schemes are listed when authentication is on', async t => {
+  const open = await startDocumentedGateway(t)
+  t.equal(open.document.components.securitySchemes, undefined)
+  t.ok(listOperations(open.document).every(([, { security }]) => security === undefined))
+  const { document } = await startDocumentedGateway(t, authentication)
+  const schemes = Object.values(document.components.securitySchemes ?? {})
+  t.same(schemes.map(({ scheme, in: place, name }) => scheme ?? `${place} ${name}`).sort(), [
+    'bearer',
+    'header x-api-key',
+    'header x-goog-api-key',
+    'query key',
+    'query x-api-key'
+  ])
+  for (const [name, { security, tags }] of listOperations(document)) {
+    t.equal(security.length, tags[0] === 'System / Health' ? 0 : schemes.length, name)
+  }
+})
+
+t.test('each parameter of a body says what the gateway does with it', async t => {
+  const { document } = await startDocumentedGateway(t)
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  const { properties } = document.components.schemas.ChatCompletionRequest as any
+  t.same(Object.keys(properties).sort(), Object.keys(chatParameters).sort())
+  for (const [name, { class: treatment }] of Object.entries<Parameter>(chatParameters)) {
+    t.equal(properties[name]['x-compatibility'], treatment, name)
+  }
+  t.match(properties.logit_bias.description, /^Accepted and ignored\./)
+  t.match(properties.base_url.description, /never sent/)
+})

@@ -1,0 +1,103 @@
+// What is switched off is not loaded (design, "What is disabled costs nothing"): the modules of a worker are recorded as its loader is
+// asked for them, in the process of the worker itself.
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t, { type Test } from 'tap'
+import { get } from '../../support/client.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { startOtlpReceiver } from '../../support/otlp/receiver.ts'
+import { createTemporaryFolder } from '../../support/temporary.ts'
+import { askIn, families } from './support.ts'
+
+/** Packages of features that are off by default. */
+const OPTIONAL = ['@opentelemetry', '@grpc', 'prom-client', 'piscina', 'better-sqlite3', 'protobufjs']
+
+/** A module for `--import` that writes the URL of each module that its process resolves into a file, with the process before it. */
+function createProbe(t: Test): { option: string; readWorkerModules: () => string[] } {
+  const folder = createTemporaryFolder(t)
+  const list = join(folder, 'modules.txt')
+  const probe = join(folder, 'probe.mjs')
+  writeFileSync(list, '')
+  writeFileSync(
+    probe,
+    `import { appendFileSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+const list = ${JSON.stringify(list)}
+registerHooks({
+  resolve(specifier, context, nextResolve) {
+    const resolved = nextResolve(specifier, context)
+    appendFileSync(list, process.pid + ' ' + resolved.url + '\\n')
+    return resolved
+  }
+})
+`
+  )
+  return {
+    option: `--import=${pathToFileURL(probe).href}`,
+    readWorkerModules() {
+      const lines = readFileSync(list, 'utf8').trim().split('\n')
+      const loaded = lines.map(line => line.split(' ') as [pid: string, url: string])
+      // The entry file of a worker tells its process from that of the supervisor.
+      const workers = new Set(loaded.filter(([, url]) => url.endsWith('/worker/main.ts')).map(([pid]) => pid))
+      return loaded.filter(([pid]) => workers.has(pid)).map(([, url]) => url)
+    }
+  }
+}
+
+function optionalPackages(urls: readonly string[]): string[] {
+  return OPTIONAL.filter(name => urls.some(url => url.includes(`/node_modules/${name}/`)))
+}
+
+t.test('a worker with everything off loads nothing of tracing, metrics, threads and databases', async t => {
+  const emulator = await startEmulator(t)
+  const probe = createProbe(t)
+  const gateway = await startGateway(t, {
+    env: { ...emulatorVariables(emulator), NODE_OPTIONS: probe.option }
+  })
+  for (const family of families) t.equal((await askIn(gateway, family, 'hi')).status, 200)
+  t.equal((await get(`${gateway.url}/metrics`)).status, 404)
+  await gateway.stop()
+  const urls = probe.readWorkerModules()
+  t.ok(
+    urls.some(url => url.includes('/node_modules/fastify/')),
+    'the probe sees what is loaded'
+  )
+  t.ok(urls.some(url => url.endsWith('/worker/observation/create-observers.ts')))
+  t.same(optionalPackages(urls), [])
+  t.notOk(urls.some(url => /\/worker\/observation\/(tracing|metrics)/.test(url)))
+})
+
+t.test(
+  'the same probe sees OpenTelemetry when tracing is on, and nothing of it at the sample rate 0 or without a backend',
+  async t => {
+    const emulator = await startEmulator(t)
+    const receiver = await startOtlpReceiver(t, 'grpc')
+    for (const [variables, expected] of [
+      [{}, ['@opentelemetry', '@grpc']],
+      [{ GATEWAY_OBSERVABILITY_SAMPLE_RATE: '0' }, []],
+      [{ GATEWAY_OBSERVABILITY_BACKEND: 'noop' }, []]
+    ] as const) {
+      const probe = createProbe(t)
+      const gateway = await startGateway(t, {
+        env: {
+          ...emulatorVariables(emulator),
+          NODE_OPTIONS: probe.option,
+          GATEWAY_OBSERVABILITY_ENABLED: 'true',
+          TRACE_COLLECTOR_ENDPOINT: receiver.url,
+          ...variables
+        }
+      })
+      await gateway.stop()
+      const found = optionalPackages(probe.readWorkerModules())
+      for (const name of ['@opentelemetry', '@grpc'] as const) {
+        t.equal(
+          found.includes(name),
+          expected.some(one => one === name),
+          `${name} with ${JSON.stringify(variables)}`
+        )
+      }
+    }
+  }
+)

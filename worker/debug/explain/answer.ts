@@ -1,0 +1,51 @@
+// The document of an explanation.
+
+import { setImmediate } from 'node:timers/promises'
+import type { ExecutionPlan } from '../../bridge/resolve-route.ts'
+import type { JsonObject } from '../../normalized/index.ts'
+import { readModelMember } from '../formats.ts'
+import type { DebugContext, DebugTask } from '../job.ts'
+import { toSnakeCase } from '../normalized/names.ts'
+import { clean } from '../normalized/write-request.ts'
+import type { DebugEnvironment } from '../selected-route.ts'
+import { explainBody } from './explain.ts'
+import { type Accepted, createChatProbe, createEmbeddingsProbe } from './probe.ts'
+
+/** Explains a body of a family on the route that its model selects. Makes no call to a provider. */
+export async function answerExplain(
+  task: Extract<DebugTask, { type: 'explain' }>,
+  { body, bytes }: { body: JsonObject; bytes: number },
+  context: DebugContext,
+  environment: DebugEnvironment
+): Promise<JsonObject> {
+  const { family, isStream } = task
+  const model = task.model ?? (family === 'gemini' ? readModelMember(body) : undefined)
+  const probe =
+    family === 'embeddings'
+      ? createEmbeddingsProbe(context, environment)
+      : createChatProbe(family, { model: family === 'gemini' ? model : undefined, isStream }, context, environment)
+  const explained = await explainBody(body, { family, probe, bytes, pause: () => setImmediate() })
+  const { base, error, fields, isComplete } = explained
+  return clean({
+    family,
+    accepted: error === undefined,
+    error: error && clean({ code: error.code, status: error.status, param: error.param, message: error.message }),
+    route: base && writeRoute(base.plan, base),
+    fields: fields.map(field => ({ ...field })),
+    complete: isComplete
+  })
+}
+
+function writeRoute(plan: ExecutionPlan, { path }: Accepted): JsonObject {
+  const { profileId, providerKind, apiMode, publicModel, upstreamModel, evidence, admission } = plan
+  return clean({
+    profile_id: profileId,
+    provider_kind: providerKind,
+    api_mode: apiMode,
+    public_model: publicModel,
+    upstream_model: upstreamModel,
+    path,
+    evidence: evidence && toSnakeCase(evidence),
+    admission: admission && toSnakeCase(admission)
+  })
+}

@@ -1,0 +1,143 @@
+// The error responses of every family, as components: their bodies, and the headers of each status (operations contract, section 1.1).
+import { type JsonSchema, schemaReference } from './schema.ts'
+
+/** The form of an error body. `by-client`: the client's headers select one of three. */
+export type ErrorForm = 'completions' | 'messages' | 'content' | 'by-client' | 'system' | 'machine'
+
+const SCHEMAS: Readonly<Record<ErrorForm, JsonSchema>> = {
+  completions: reference('CompletionsError'),
+  messages: reference('MessagesError'),
+  content: reference('ContentError'),
+  'by-client': { anyOf: [reference('CompletionsError'), reference('MessagesError'), reference('ContentError')] },
+  system: reference('SystemError'),
+  machine: reference('MachineError')
+}
+
+const NAMES: Readonly<Record<ErrorForm, string>> = {
+  completions: 'Completions',
+  messages: 'Messages',
+  content: 'Content',
+  'by-client': 'Models',
+  system: 'System',
+  machine: 'Machine'
+}
+
+interface ErrorStatus {
+  text: string
+  headers?: readonly string[]
+}
+
+const RETRY = ['Retry-After']
+
+/** What each status means. */
+const STATUSES: Readonly<Record<string, ErrorStatus>> = {
+  400: { text: 'The request is invalid, or the upstream rejected it.' },
+  401: {
+    text: 'The gateway key is missing or wrong, or the upstream did not accept the credentials.',
+    headers: ['WWW-Authenticate']
+  },
+  403: { text: 'Access is denied, by the gateway or by the upstream.' },
+  404: { text: 'Nothing of this name exists.' },
+  405: { text: 'The path is served with other methods.', headers: ['Allow'] },
+  408: { text: 'The request body did not arrive in time.' },
+  413: { text: 'The request body or an attachment is too large.' },
+  415: { text: 'The content encoding or a media type is not supported.' },
+  422: { text: 'The upstream could not process the request.' },
+  429: { text: 'A concurrency limit is reached, or the upstream limits requests.', headers: RETRY },
+  '4XX': { text: 'The head of the request is invalid, or another refusal of the upstream with its status.' },
+  500: { text: 'The upstream failed, or the gateway has a fault.', headers: ['X-Should-Retry'] },
+  501: { text: 'The transfer coding is not supported.' },
+  502: { text: 'The upstream could not be reached, or sent a response that cannot be used.' },
+  503: { text: 'The gateway is not ready or has no capacity left, or the upstream is unavailable.', headers: RETRY },
+  504: { text: 'The upstream did not respond in time.' }
+}
+
+/** What the status means on system routes, where no upstream is called. */
+const SYSTEM_TEXTS: Readonly<Record<string, string>> = {
+  400: 'The request is invalid.',
+  401: 'The gateway key is missing or wrong.',
+  403: 'Access is denied.',
+  422: 'A query or path parameter is invalid.',
+  429: 'Too many requests of this kind are open.',
+  '4XX': 'The head of the request is invalid.',
+  500: 'The gateway has a fault.',
+  502: 'The upstream could not be reached.',
+  503: 'The gateway is not ready.'
+}
+
+/** Statuses that the stages before every handler can answer. */
+const STATUSES_OF_STAGES = ['4XX', 500, 501]
+/** Those of operations that call the upstream. */
+export const UPSTREAM_STATUSES = [400, 401, 403, 404, 408, 413, 415, 422, 429, 502, 503, 504]
+/** Those of model lists, which have no body and read the catalog. */
+export const CATALOG_STATUSES = [400, 401, 403, 404, 408, 429, 502, 503, 504]
+
+/** References to the error responses of an operation, by status. */
+export function referToErrors(form: ErrorForm, statuses: readonly number[]): Record<string, JsonSchema> {
+  const all = [...new Set([...statuses, ...STATUSES_OF_STAGES])].map(String).sort()
+  return Object.fromEntries(all.map(status => [status, { $ref: `#/components/responses/${nameOf(form, status)}` }]))
+}
+
+/** The responses that `references` name, as components. */
+export function writeErrorResponses(used: ReadonlySet<string>): Record<string, JsonSchema> {
+  const responses: Record<string, JsonSchema> = {}
+  for (const form of Object.keys(SCHEMAS) as ErrorForm[]) {
+    for (const status of Object.keys(STATUSES)) {
+      const name = nameOf(form, status)
+      if (used.has(`#/components/responses/${name}`)) responses[name] = writeErrorResponse(form, status)
+    }
+  }
+  return responses
+}
+
+function writeErrorResponse(form: ErrorForm, status: string): JsonSchema {
+  const { text, headers = [] } = STATUSES[status] ?? { text: 'An error.' }
+  const isSystem = form === 'system' || form === 'machine'
+  return {
+    description: (isSystem ? SYSTEM_TEXTS[status] : undefined) ?? text,
+    headers: writeHeaders(form, headers),
+    content: { 'application/json': { schema: SCHEMAS[form] } }
+  }
+}
+
+/** References to the headers that every response of the form has, and to those of `names`. */
+export function writeHeaders(form: ErrorForm, names: readonly string[]): Record<string, JsonSchema> {
+  const family = form === 'messages' ? ['X-Request-Id', 'Request-Id'] : ['X-Request-Id']
+  return Object.fromEntries([...family, ...names].map(name => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+/** The headers of responses. */
+export const headers: Readonly<Record<string, JsonSchema>> = {
+  'X-Request-Id': {
+    description: 'The id that the gateway gave the request.',
+    required: true,
+    schema: { type: 'string', format: 'uuid' }
+  },
+  'Request-Id': {
+    description: 'The same id, under the name that SDKs of this family read.',
+    required: true,
+    schema: { type: 'string', format: 'uuid' }
+  },
+  'Retry-After': {
+    description: 'Seconds to wait before another attempt, or a date.',
+    schema: { type: 'string' }
+  },
+  'WWW-Authenticate': { description: 'Sent when the gateway key is missing or wrong.', schema: { const: 'Bearer' } },
+  Allow: { description: 'The methods that the path is served with.', schema: { type: 'string' } },
+  'X-Should-Retry': {
+    description: '`false` where another attempt with the same request would fail again.',
+    schema: { const: 'false' }
+  },
+  'X-Gateway-Token-Count': {
+    description: '`estimate` where the gateway counted the tokens itself, because the provider cannot.',
+    schema: { const: 'estimate' }
+  }
+}
+
+function nameOf(form: ErrorForm, status: string): string {
+  return `${NAMES[form]}${status}`
+}
+
+function reference(name: string): JsonSchema {
+  return { $ref: schemaReference(name) }
+}

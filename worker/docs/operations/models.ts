@@ -1,0 +1,165 @@
+// The model lists of all families (bridge contract, section 6.3), and LiteLLM-style model info.
+import { publicProtocols } from '../../../shared/support-matrix.ts'
+import { CATALOG_STATUSES } from '../error-responses.ts'
+import { modelInPath, type Operation, type Parameter } from '../operation.ts'
+import { reference } from './references.ts'
+
+const query = (name: string, description: string, schema = {}): Parameter => ({
+  name,
+  in: 'query',
+  description,
+  schema: { type: 'string', ...schema }
+})
+
+const refresh = query('refresh', '`1`, `true` or `yes` asks the provider again.')
+
+const messagesPaging = [
+  query('limit', 'Messages form: models of a page, from 1 to 1000.'),
+  query('after_id', 'Messages form: the id behind which the page begins.'),
+  query('before_id', 'Messages form: the id before which the page ends.'),
+  query('lifecycle', 'Messages form: `active` or `deprecated`.')
+]
+
+const contentPaging = [
+  query('pageSize', 'Content form: models of a page, from 1 to 1000.'),
+  query('pageToken', 'Content form: `nextPageToken` of the page before.')
+]
+
+const BY_CLIENT =
+  'The headers of the client select the form: `anthropic-version` or `anthropic-beta` the messages form, `x-goog-api-key` or ' +
+  '`x-goog-api-client` the content form, anything else the completions form.'
+
+export const modelOperations: readonly Operation[] = [
+  {
+    id: 'listModels',
+    method: 'get',
+    path: '/models',
+    tag: 'OpenAI / Models',
+    summary: 'List models',
+    description: BY_CLIENT,
+    parameters: [refresh, ...messagesPaging, ...contentPaging],
+    responses: {
+      200: {
+        description: 'The models, in the form of the client.',
+        content: {
+          'application/json': {
+            anyOf: [reference('CompletionsModelList'), reference('MessagesModelPage'), reference('ContentModelList')]
+          }
+        }
+      }
+    },
+    errors: { form: 'by-client', statuses: CATALOG_STATUSES }
+  },
+  {
+    id: 'getModel',
+    method: 'get',
+    path: '/models/{model}',
+    tag: 'OpenAI / Models',
+    summary: 'Get a model',
+    description: BY_CLIENT,
+    parameters: [modelInPath, refresh],
+    responses: {
+      200: {
+        description: 'The model, in the form of the client.',
+        content: {
+          'application/json': {
+            anyOf: [reference('CompletionsModel'), reference('MessagesModel'), reference('ContentModel')]
+          }
+        }
+      }
+    },
+    errors: { form: 'by-client', statuses: CATALOG_STATUSES }
+  },
+  {
+    id: 'listContentModels',
+    method: 'get',
+    path: '/models',
+    family: 'content',
+    tag: 'Gemini / Models',
+    summary: 'List models',
+    parameters: [refresh, ...contentPaging],
+    responses: {
+      200: { description: 'One page of the models.', content: { 'application/json': reference('ContentModelList') } }
+    },
+    errors: { form: 'content', statuses: CATALOG_STATUSES }
+  },
+  {
+    id: 'getContentModel',
+    method: 'get',
+    path: '/models/{model}',
+    family: 'content',
+    tag: 'Gemini / Models',
+    summary: 'Get a model',
+    parameters: [modelInPath, refresh],
+    responses: {
+      200: { description: 'The model.', content: { 'application/json': reference('ContentModel') } }
+    },
+    errors: { form: 'content', statuses: CATALOG_STATUSES }
+  },
+  {
+    id: 'listTunedModels',
+    method: 'get',
+    path: '/tunedModels',
+    family: 'content',
+    tag: 'Gemini / Models',
+    summary: 'List tuned models',
+    description: 'Always empty: the gateway has no tuned models.',
+    responses: {
+      200: { description: 'An empty list.', content: { 'application/json': reference('TunedModelList') } }
+    },
+    errors: { form: 'content', statuses: [400, 401] }
+  },
+  {
+    id: 'getModelInfo',
+    method: 'get',
+    path: '/model/info',
+    tag: 'LiteLLM / Model Info',
+    summary: 'Models in the form of LiteLLM',
+    parameters: [refresh, query('model', 'Only the model of this id.')],
+    responses: {
+      200: {
+        description: 'All models, or the one of the query.',
+        content: { 'application/json': { anyOf: [reference('ModelInfoList'), reference('ModelInfo')] } }
+      }
+    },
+    errors: { form: 'completions', statuses: CATALOG_STATUSES }
+  }
+]
+
+const oneOf = (name: string, description: string, words: readonly string[]): Parameter =>
+  query(name, description, { enum: words })
+
+export const bridgeOperations: readonly Operation[] = [
+  {
+    id: 'listBridgeModels',
+    method: 'get',
+    path: '/bridge/models',
+    tag: 'System / Health',
+    summary: 'Models of all routes',
+    description: 'A machine document for supervisors that plan routes. It holds no secrets and needs no key.',
+    responses: {
+      200: { description: 'The models.', content: { 'application/json': reference('BridgeModels') } }
+    },
+    errors: { form: 'machine', statuses: [503] }
+  },
+  {
+    id: 'getBridgeCapabilities',
+    method: 'get',
+    path: '/bridge/capabilities',
+    tag: 'System / Health',
+    summary: 'Support matrix, or the effective capabilities of a model',
+    description: 'Without a query the support matrix of this build; with `model` and `protocol` what that route keeps.',
+    parameters: [
+      query('model', 'Id of the model or alias.'),
+      oneOf('protocol', 'The protocol of the client.', publicProtocols),
+      oneOf('api_mode', 'The contract of the native upstream.', ['v1', 'v2'])
+    ],
+    responses: {
+      200: {
+        description: 'One of the two documents.',
+        content: { 'application/json': { anyOf: [reference('SupportMatrix'), reference('EffectiveCapabilities')] } }
+      }
+    },
+    errors: { form: 'machine', statuses: [400, 404, 503] }
+  }
+]

@@ -1,0 +1,35 @@
+// What stands in the events of a stream besides the chunks: the error of a failed stream. And the responses that a provider of the same
+// protocol wrote itself.
+import { z } from 'zod'
+import type { CompletionsChunk } from '../../protocols/completions/client/schema.ts'
+import type { ContentResponse } from '../../protocols/content/client/schema.ts'
+import type { ErrorEnvelope } from '../../protocols/shared/completions-family/error-envelope.ts'
+import { count, describe } from '../schema.ts'
+import { chatCompletionChunk } from './completions.ts'
+import { generateContentResponse } from './content.ts'
+import { completionsError, contentError } from './errors.ts'
+
+describe<CompletionsChunk | ErrorEnvelope>()(
+  'ChatCompletionChunkOrError',
+  z.union([chatCompletionChunk, completionsError]),
+  'The data of one event. The last event of a stream has the data `[DONE]` in place of JSON.'
+)
+
+describe<ContentResponse | z.output<typeof contentError>>()(
+  'ContentChunkOrError',
+  z.union([generateContentResponse, contentError])
+)
+
+describe<{ id: string; object: 'chat.completion'; created: number; model: string; choices: unknown[] }>()(
+  'RelayedChatCompletion',
+  z
+    .object({
+      id: z.string(),
+      object: z.literal('chat.completion'),
+      created: count,
+      model: z.string(),
+      choices: z.array(z.unknown()).length(1)
+    })
+    .meta({ additionalProperties: true }),
+  'The response of a provider that speaks the same protocol, with any further members of its own.'
+)

@@ -1,0 +1,196 @@
+// Counts the requests of a worker (operations contract, sections 7.2 to 7.5). Labels are the route's template, fixed words and names that
+// the gateway knows: nothing that a client can choose freely.
+import type { LabelsOf } from '../../../shared/metrics/definitions.ts'
+import type { MetricRegistry } from '../../../shared/metrics/registry.ts'
+import type { UpstreamCallReport } from '../../providers/types.ts'
+import type { ClosedFacts, PlannedFacts, RequestObserver, RequestView } from '../observer.ts'
+import type { ModelLabel } from './model-label.ts'
+
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+const OTHER_METHOD = 'OTHER'
+
+/** What has to be remembered of a request until it is closed. */
+interface Life {
+  /** Undefined until the provider is chosen, like the labels. */
+  provider: string | undefined
+  modelLabels: LabelsOf<'gateway_time_to_first_token_seconds'> | undefined
+  isAuthenticationFailed: boolean
+  /** Counted among the streams in flight. */
+  isStreamCounted: boolean
+  firstTokenMs: number | undefined
+  hasUpstreamCall: boolean
+  upstreamMs: number
+  /** The status of the last exchange with the provider, when it was counted as an error. */
+  lastErrorStatus: string | undefined
+}
+
+/** Creates the observer that counts into the registry. */
+export function createMetricsObserver(dependencies: {
+  registry: MetricRegistry
+  labelModel: ModelLabel
+}): RequestObserver {
+  return new MetricsObserver(dependencies)
+}
+
+class MetricsObserver implements RequestObserver {
+  readonly name = 'metrics'
+  readonly #labelModel: ModelLabel
+  readonly #series: ReturnType<typeof openSeries>
+  /** Every request that is opened is closed. */
+  readonly #lives = new Map<RequestView, Life>()
+
+  constructor({ registry, labelModel }: { registry: MetricRegistry; labelModel: ModelLabel }) {
+    this.#labelModel = labelModel
+    this.#series = openSeries(registry)
+  }
+
+  opened(request: RequestView): void {
+    this.#lives.set(request, {
+      provider: undefined,
+      modelLabels: undefined,
+      isAuthenticationFailed: false,
+      isStreamCounted: false,
+      firstTokenMs: undefined,
+      hasUpstreamCall: false,
+      upstreamMs: 0,
+      lastErrorStatus: undefined
+    })
+    this.#series.requestsInFlight.with({ protocol: request.protocol }).add(1)
+  }
+
+  authenticationFailed(request: RequestView): void {
+    const life = this.#lives.get(request)
+    if (life !== undefined) life.isAuthenticationFailed = true
+  }
+
+  planned(request: RequestView, { model, providerKind }: PlannedFacts): void {
+    const life = this.#lives.get(request)
+    if (life === undefined) return
+    life.provider = providerKind
+    life.modelLabels = { model: this.#labelModel(model), protocol: request.protocol, provider: providerKind }
+  }
+
+  upstreamCall(request: RequestView, { status, durationMs, attempt }: UpstreamCallReport): void {
+    const life = this.#lives.get(request)
+    if (life === undefined) return
+    const { provider } = life
+    const { protocol, route } = request
+    const labels = { protocol, provider, route, status }
+    life.hasUpstreamCall = true
+    life.upstreamMs += durationMs
+    life.lastErrorStatus = isError(status) ? status : undefined
+    this.#series.upstreamDurations.with(labels).observe(durationMs / 1000, findTrace(request))
+    if (isError(status)) this.#series.upstreamErrors.with(labels).add(1)
+    this.#series.upstreamRequests.with({ provider, status }).add(1)
+    if (attempt > 0) this.#series.upstreamRetries.with({ provider }).add(1)
+  }
+
+  /** Counts what no exchange has shown: an error or something unusable in the content of a response with status 200. */
+  upstreamFailed(request: RequestView, errorType: string): void {
+    const life = this.#lives.get(request)
+    const status = errorType.replace(/^http_/, '')
+    if (life === undefined || life.lastErrorStatus === status || !isError(status)) return
+    const { protocol, route } = request
+    this.#series.upstreamErrors.with({ protocol, provider: life.provider, route, status }).add(1)
+  }
+
+  firstByte(request: RequestView, afterMs: number): void {
+    const life = this.#lives.get(request)
+    if (life === undefined || !request.isStreaming) return
+    life.isStreamCounted = true
+    this.#series.streamsInFlight.with({ protocol: request.protocol }).add(1)
+    if (life.modelLabels === undefined) return
+    this.#series.firstBytes.with(life.modelLabels).observe(afterMs / 1000, findTrace(request))
+  }
+
+  firstToken(request: RequestView, afterMs: number): void {
+    const life = this.#lives.get(request)
+    if (life?.modelLabels === undefined) return
+    life.firstTokenMs = afterMs
+    this.#series.firstTokens.with(life.modelLabels).observe(afterMs / 1000, findTrace(request))
+  }
+
+  anomaly(request: RequestView): void {
+    const labels = this.#lives.get(request)?.modelLabels
+    if (labels !== undefined) this.#series.anomalies.with(labels).add(1)
+  }
+
+  closed(request: RequestView, closed: ClosedFacts): void {
+    const life = this.#lives.get(request)
+    if (life === undefined) return
+    this.#lives.delete(request)
+    const { provider } = life
+    const { protocol, route } = request
+    const { lifecycle, durationMs } = closed
+    const status = String(closed.status)
+    const method = METHODS.has(request.method) ? request.method : OTHER_METHOD
+    const labels = { lifecycle, method, protocol, provider, route, status }
+    this.#series.requests.with(labels).add(1)
+    this.#series.durations.with(labels).observe(durationMs / 1000, findTrace(request))
+    this.#series.requestsInFlight.with({ protocol }).add(-1)
+    if (life.isStreamCounted) this.#series.streamsInFlight.with({ protocol }).add(-1)
+    if (life.isAuthenticationFailed) this.#series.authenticationFailures.with({ protocol, route, status }).add(1)
+    if (lifecycle === 'streaming_aborted' && !closed.isComplete) {
+      this.#series.streamDisconnects.with({ protocol, provider, route }).add(1)
+    }
+    if (life.hasUpstreamCall) {
+      // Uploads of one request run at the same time, so their sum may exceed the duration.
+      const overheadMs = Math.max(0, durationMs - life.upstreamMs)
+      this.#series.overheads.with({ protocol, provider }).observe(overheadMs / 1000, findTrace(request))
+    }
+    this.#countTokens(request, life, closed)
+  }
+
+  #countTokens(request: RequestView, life: Life, { facts, lifecycle, durationMs }: ClosedFacts): void {
+    const { modelLabels, firstTokenMs } = life
+    const { inputTokens, outputTokens } = facts
+    if (modelLabels === undefined) return
+    const labels = { ...modelLabels, route: request.route }
+    if (inputTokens !== undefined) this.#series.inputTokens.with(labels).add(inputTokens)
+    if (outputTokens === undefined) return
+    this.#series.outputTokens.with(labels).add(outputTokens)
+    if (lifecycle === 'request_completed' && outputTokens > 0) {
+      this.#series.tokenRates.with(modelLabels).observe((outputTokens * 1000) / durationMs, findTrace(request))
+    }
+    if (lifecycle !== 'streaming_completed' || firstTokenMs === undefined || outputTokens < 2) return
+    // The time starts with the first token.
+    const perTokenMs = (durationMs - firstTokenMs) / (outputTokens - 1)
+    this.#series.interTokens.with(modelLabels).observe(perTokenMs / 1000, findTrace(request))
+    if (perTokenMs > 0) this.#series.tokenRates.with(modelLabels).observe(1000 / perTokenMs, findTrace(request))
+  }
+}
+
+function openSeries(registry: MetricRegistry) {
+  return {
+    requests: registry.counter('gateway_requests_total'),
+    durations: registry.histogram('gateway_request_duration_seconds'),
+    upstreamDurations: registry.histogram('gateway_upstream_duration_seconds'),
+    upstreamErrors: registry.counter('gateway_upstream_errors_total'),
+    inputTokens: registry.counter('gateway_tokens_input_total'),
+    outputTokens: registry.counter('gateway_tokens_output_total'),
+    streamDisconnects: registry.counter('gateway_stream_disconnects_total'),
+    requestsInFlight: registry.gauge('gateway_requests_in_flight'),
+    streamsInFlight: registry.gauge('gateway_streams_in_flight'),
+    firstBytes: registry.histogram('gateway_time_to_first_byte_seconds'),
+    firstTokens: registry.histogram('gateway_time_to_first_token_seconds'),
+    interTokens: registry.histogram('gateway_inter_token_seconds'),
+    tokenRates: registry.histogram('gateway_output_tokens_per_second'),
+    overheads: registry.histogram('gateway_overhead_seconds'),
+    authenticationFailures: registry.counter('gateway_auth_failures_total'),
+    upstreamRequests: registry.counter('gateway_upstream_requests_total'),
+    upstreamRetries: registry.counter('gateway_upstream_retries_total'),
+    anomalies: registry.counter('gateway_upstream_anomalies_total')
+  }
+}
+
+/** Whether the status of an upstream call is a failure of the provider; a cancelled call is not. */
+function isError(status: string): boolean {
+  if (status === 'cancelled') return false
+  const code = Number(status)
+  return Number.isNaN(code) || code >= 400
+}
+
+/** The trace of a request whose span is exported; others would lead nowhere. */
+function findTrace({ traceContext }: RequestView): string | undefined {
+  return traceContext?.isSampled === true ? traceContext.traceId : undefined
+}

@@ -1,0 +1,74 @@
+// The debugging routes: translations between formats, and the explanation of a request (operations contract, section 10). They call no
+// provider and change nothing. Loaded only where `GATEWAY_DEBUG_TRANSLATE_ENABLED` is on.
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type DebugTask, explainedFamilies, translationEndpoints } from '../debug/job.ts'
+import { sendJson } from '../http/respond.ts'
+import { systemTraits } from '../http/route-traits.ts'
+import { GatewayError } from '../normalized/index.ts'
+import type { ApiMode } from '../protocols/face.ts'
+import { ATTACHMENT_IDS_HEADER } from '../protocols/responses/client/attachment-ids.ts'
+import type { WorkerRuntime } from './worker-runtime.ts'
+
+/** Both spellings of the explanation lead to one handler. */
+const EXPLAIN_PATHS = ['/_debug/explain', '/debug/explain']
+
+/** Mounts every debugging route; all of them need the admin key. */
+export function registerDebugRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
+  const { translator, settings, clock } = runtime
+
+  async function answer(request: FastifyRequest, reply: FastifyReply, task: DebugTask): Promise<void> {
+    const { requestId, apiMode, body: bytes, signal } = request.context
+    const context = {
+      task,
+      apiMode: readApiMode(request) ?? apiMode,
+      requestId,
+      attachmentIds: readAttachmentIds(request),
+      storesByDefault: settings.responsesStoreDefault,
+      nowSeconds: Math.floor(clock.nowMs() / 1000)
+    }
+    const { body } = await translator.translateDebug({ bytes, context }, signal)
+    sendJson(reply, 200, {}, body)
+  }
+
+  function mount(path: string, readTask: (request: FastifyRequest) => DebugTask): void {
+    app.route({
+      method: 'POST',
+      url: path,
+      config: { traits: systemTraits(path, 'admin-key') },
+      handler: (request, reply) => answer(request, reply, readTask(request))
+    })
+  }
+
+  for (const type of translationEndpoints) {
+    mount(type === 'translate' ? '/_debug/translate' : `/_debug/translate/${type}`, () => ({ type }))
+  }
+  for (const path of EXPLAIN_PATHS) {
+    for (const family of explainedFamilies) {
+      mount(`${path}/${family}`, request => ({ type: 'explain', family, ...readOutside(request) }))
+    }
+  }
+}
+
+/** Raises `invalid_parameter`. */
+function readApiMode({ context }: FastifyRequest): ApiMode | undefined {
+  const { api_mode: mode } = context.query
+  if (mode === undefined || mode === 'v1' || mode === 'v2') return mode
+  throw new GatewayError('invalid_parameter', {
+    errors: [{ path: 'query.api_mode', message: "Input should be 'v1' or 'v2'" }]
+  })
+}
+
+/** What the content protocol has in its path. */
+function readOutside({ context }: FastifyRequest): { model?: string; isStream?: boolean } {
+  const { model, stream } = context.query
+  return {
+    ...(typeof model === 'string' && model !== '' ? { model } : {}),
+    ...(stream === 'true' ? { isStream: true } : {})
+  }
+}
+
+function readAttachmentIds({ headers }: FastifyRequest): string | undefined {
+  const header = headers[ATTACHMENT_IDS_HEADER]
+  return Array.isArray(header) ? header.join(',') : header
+}

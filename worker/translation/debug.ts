@@ -1,0 +1,32 @@
+// Works on a debugging request, inline or in a thread. The room with the translations is loaded with the first of them.
+
+import type { DebugContext } from '../debug/job.ts'
+import { GatewayError, type JsonObject } from '../normalized/index.ts'
+import { readJsonObject } from './json-body.ts'
+import type { TaskEnvironment, WrittenAnswer } from './types.ts'
+
+export interface DebugJob {
+  bytes: Uint8Array
+  context: DebugContext
+}
+
+/** Answers a debugging request. Rejects with `GatewayError`: `invalid_json` and the errors of the translations. */
+export async function translateDebug(
+  { bytes, context }: DebugJob,
+  environment: TaskEnvironment
+): Promise<WrittenAnswer> {
+  const { byteLength } = bytes
+  const body = readDebugBody(bytes)
+  const { answerDebug } = await import('../debug/answer.ts')
+  return { body: JSON.stringify(await answerDebug({ body, bytes: byteLength }, context, environment)) }
+}
+
+/** The text is that of the operations contract, section 10. */
+function readDebugBody(bytes: Uint8Array): JsonObject {
+  try {
+    return readJsonObject(bytes)
+  } catch (thrown) {
+    if (!GatewayError.is(thrown) || thrown.code !== 'invalid_json') throw thrown
+    throw new GatewayError('invalid_json', { message: 'Expected a JSON object', cause: thrown })
+  }
+}
