@@ -1,7 +1,8 @@
 // What the writer needs of a place where traffic records are stored (operations contract, section 8.3).
+import type { AuditEntry, PurgeResult } from '../../shared/traffic/messages.ts'
+import type { PayloadField, TrafficQueries } from '../../shared/traffic/query.ts'
 import type { TrafficRecord } from '../../shared/traffic/record.ts'
-
-export type SinkName = 'jsonl' | 'sqlite' | 'postgres' | 'opensearch'
+import type { SinkName } from '../../shared/traffic/sinks.ts'
 
 /**
  * The sink is there and refuses some of the records themselves: sending them again cannot succeed, and the others have to be sent
@@ -23,4 +24,21 @@ export interface Sink {
   write(records: readonly TrafficRecord[]): Promise<void>
   /** Closes files and connections; nothing is written afterwards. */
   close(): Promise<void>
+}
+
+/** A sink that can change what it has stored. */
+export interface RedactableSink extends Sink {
+  /**
+   * Empties the chosen content of a record, and its error message with any body, and merges `metadata` into its metadata. False for an
+   * unknown record.
+   */
+  redact(id: string, fields: readonly PayloadField[], metadata: object): Promise<boolean>
+}
+
+/** A relational sink: it also answers questions and deletes. */
+export interface RelationalStore extends RedactableSink {
+  readonly queries: TrafficQueries
+  /** Deletes records before the time, oldest first, in batches. */
+  purge(before: string, bounds: { readonly batchSize: number; readonly batchesMax: number }): Promise<PurgeResult>
+  audit(entry: AuditEntry): Promise<void>
 }

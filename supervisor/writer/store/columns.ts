@@ -1,5 +1,7 @@
 // The columns of a stored record, in the order of the operations contract, section 8.4, and how a record fills them. Both relational
 // stores use them.
+import type { AuditEntry } from '../../../shared/traffic/messages.ts'
+import type { PayloadField } from '../../../shared/traffic/query.ts'
 import { hasError, type TrafficRecord } from '../../../shared/traffic/record.ts'
 
 /** Columns with the value of the record's member of the same name. */
@@ -34,6 +36,28 @@ export const FLAG_COLUMNS = ['has_request_body', 'has_response_body'] as const
 
 /** The columns of the bodies' table. */
 export const PAYLOAD_COLUMNS = ['id', 'created_at', 'request_headers', 'request_body', 'response_body'] as const
+
+export const AUDIT_COLUMNS = [
+  'created_at',
+  'request_id',
+  'action',
+  'target',
+  'outcome',
+  'row_count',
+  'admin_key_hash',
+  'client_ip_hash'
+] as const satisfies ReadonlyArray<keyof AuditEntry>
+
+const FALSE = { sqlite: '0', postgres: 'false' } as const
+
+/** What a redaction sets besides the metadata: the flags of emptied bodies, and the error message, which may quote a body. */
+export function listRedactedColumns(fields: readonly PayloadField[], dialect: keyof typeof FALSE = 'sqlite'): string[] {
+  const bodies = fields.filter(field => field !== 'request_headers')
+  return [
+    ...bodies.map(body => `has_${body} = ${FALSE[dialect]}`),
+    ...(bodies.length > 0 ? ['error_message = NULL'] : ['error_message = error_message'])
+  ]
+}
 
 export type ColumnValue = string | number | null
 

@@ -154,3 +154,17 @@ export async function createPartitions(client: PoolClient, month: string): Promi
     )
   }
 }
+
+/** Drops the partitions of all months before this one; their records are deleted already. */
+export async function dropPartitionsBefore(client: PoolClient, month: string): Promise<void> {
+  await client.query('SELECT pg_advisory_xact_lock($1)', [SCHEMA_LOCK])
+  const limit = month.replace(/^(\d+)-(\d+)$/, 'y$1m$2')
+  for (const table of PARTITIONED) {
+    const { rows } = await client.query<{ name: string }>(
+      'SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = $1::regclass',
+      [table]
+    )
+    const old = rows.filter(({ name }) => name.slice(table.length + 1) < limit && name.startsWith(`${table}_y`))
+    for (const { name } of old) await client.query(`DROP TABLE ${name}`)
+  }
+}

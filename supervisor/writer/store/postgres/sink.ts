@@ -1,10 +1,12 @@
-// The sink that inserts records into Postgres, a batch in one transaction (operations contract, section 8.4).
+// The store that keeps records in Postgres, a batch in one transaction (operations contract, section 8.4).
 import type { Pool, PoolClient } from 'pg'
 import type { TrafficRecord } from '../../../../shared/traffic/record.ts'
-import { RecordsRefusedError, type Sink } from '../../sink.ts'
+import { RecordsRefusedError, type RelationalStore } from '../../sink.ts'
 import {
+  AUDIT_COLUMNS,
   type ColumnValue,
   FLAG_COLUMNS,
+  listRedactedColumns,
   MEMBER_COLUMNS,
   PAYLOAD_COLUMNS,
   SUM_COLUMNS,
@@ -14,7 +16,8 @@ import {
   writePayloadColumns,
   writeSumColumns
 } from '../columns.ts'
-import { createPartitions, monthOf, prepareSchema } from './schema.ts'
+import { createPostgresQueries } from './queries.ts'
+import { createPartitions, dropPartitionsBefore, monthOf, prepareSchema } from './schema.ts'
 
 /** Types of the columns that are not text, for the arrays of a batch. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -48,10 +51,10 @@ const ADD_SUMS = `${writeInsert('gateway_traffic_sums', ALL_SUM_COLUMNS)} ON CON
 const REFUSED_CLASSES = new Set(['22', '23'])
 
 /**
- * Checks or migrates the schema and returns the sink. Rejects with `SchemaMissingError`, `NewerSchemaError` and the driver's errors; the
+ * Checks or migrates the schema and returns the store. Rejects with `SchemaMissingError`, `NewerSchemaError` and the driver's errors; the
  * pool stays the caller's.
  */
-export async function openPostgresSink(pool: Pool, { mayMigrate }: { mayMigrate: boolean }): Promise<Sink> {
+export async function openPostgresStore(pool: Pool, { mayMigrate }: { mayMigrate: boolean }): Promise<RelationalStore> {
   const client = await pool.connect()
   try {
     await prepareSchema(client, { mayMigrate })
@@ -60,9 +63,9 @@ export async function openPostgresSink(pool: Pool, { mayMigrate }: { mayMigrate:
   }
   const months = new Set<string>()
 
-  async function write(connection: PoolClient, records: readonly TrafficRecord[]): Promise<void> {
+  /** Returns the months whose partitions exist from now on. */
+  async function insert(connection: PoolClient, records: readonly TrafficRecord[]): Promise<ReadonlySet<string>> {
     const newMonths = new Set(records.map(({ created_at }) => monthOf(created_at)).filter(month => !months.has(month)))
-    await connection.query('BEGIN')
     for (const month of newMonths) await createPartitions(connection, month)
     const { rows } = await connection.query(named(INSERT_LOGS), listColumns(records.map(writeLogColumns), LOG_COLUMNS))
     const insertedIds = new Set(rows.map(({ id }) => id))
@@ -74,28 +77,90 @@ export async function openPostgresSink(pool: Pool, { mayMigrate }: { mayMigrate:
     // Only of records that are new: one that is sent again counts once.
     const sums = sumRecords(inserted).map(sum => writeSumColumns(sum).map(cleanValue))
     if (sums.length > 0) await connection.query(named(ADD_SUMS), listColumns(sums, ALL_SUM_COLUMNS))
-    await connection.query('COMMIT')
-    for (const month of newMonths) months.add(month)
+    return newMonths
+  }
+
+  async function inTransaction<Result>(work: (connection: PoolClient) => Promise<Result>): Promise<Result> {
+    const connection = await pool.connect()
+    let isBroken = false
+    try {
+      await connection.query('BEGIN')
+      const result = await work(connection)
+      await connection.query('COMMIT')
+      return result
+    } catch (error) {
+      isBroken = !isRefusal(error)
+      await connection.query('ROLLBACK').catch(() => undefined)
+      throw error
+    } finally {
+      // A connection that failed for another reason than the values is closed and not used again.
+      connection.release(isBroken)
+    }
   }
 
   return {
     name: 'postgres',
+    queries: createPostgresQueries(pool),
+    redact: (id, fields, metadata) =>
+      inTransaction(async connection => {
+        const { rowCount } = await connection.query(
+          `UPDATE gateway_traffic_logs SET metadata = metadata || $2::jsonb,
+             ${listRedactedColumns(fields, 'postgres').join(', ')} WHERE id = $1`,
+          [id, JSON.stringify(metadata)]
+        )
+        const emptied = fields.map(field => `${field} = NULL`)
+        await connection.query(`UPDATE gateway_traffic_payloads SET ${emptied.join(', ')} WHERE id = $1`, [id])
+        return (rowCount ?? 0) > 0
+      }),
+    async purge(before, { batchSize, batchesMax }) {
+      let deleted = 0
+      let batches = 0
+      let isComplete = false
+      while (batches < batchesMax && !isComplete) {
+        const count = await inTransaction(connection => deleteOldest(connection, before, batchSize))
+        deleted += count
+        batches += 1
+        isComplete = count < batchSize
+      }
+      if (isComplete) {
+        await pool.query('DELETE FROM gateway_traffic_sums WHERE hour < $1', [before])
+        await inTransaction(connection => dropPartitionsBefore(connection, monthOf(before)))
+        months.clear()
+      }
+      return { deleted, batches, isComplete }
+    },
+    async audit(entry) {
+      const placeholders = AUDIT_COLUMNS.map((_, index) => `$${index + 1}`)
+      await pool.query(
+        `INSERT INTO gateway_admin_audit (${AUDIT_COLUMNS.join(', ')}) VALUES (${placeholders.join(', ')})`,
+        AUDIT_COLUMNS.map(column => entry[column])
+      )
+    },
     async write(records) {
-      const connection = await pool.connect()
-      let failure: Error | undefined
       try {
-        await write(connection, records)
+        const created = await inTransaction(connection => insert(connection, records))
+        for (const month of created) months.add(month)
       } catch (error) {
-        failure = error as Error
-        await connection.query('ROLLBACK').catch(() => undefined)
         throw isRefusal(error) ? new RecordsRefusedError(error) : error
-      } finally {
-        // A connection that failed for another reason may be broken: it is closed and not used again.
-        connection.release(failure !== undefined && !isRefusal(failure))
       }
     },
     close: async () => undefined
   }
+}
+
+async function deleteOldest(connection: PoolClient, before: string, limit: number): Promise<number> {
+  const { rowCount } = await connection.query(
+    `WITH oldest AS (
+       SELECT id, created_at FROM gateway_traffic_logs WHERE created_at < $1 ORDER BY created_at, id LIMIT $2
+     ), payloads AS (
+       DELETE FROM gateway_traffic_payloads AS payload USING oldest
+       WHERE payload.id = oldest.id AND payload.created_at = oldest.created_at
+     )
+     DELETE FROM gateway_traffic_logs AS log USING oldest
+     WHERE log.id = oldest.id AND log.created_at = oldest.created_at`,
+    [before, limit]
+  )
+  return rowCount ?? 0
 }
 
 function isRefusal(error: unknown): boolean {

@@ -1,11 +1,15 @@
-// The sink that inserts records into a SQLite file (operations contract, section 8.4). It is the only connection that writes; the
+// The store that keeps records in a SQLite file (operations contract, section 8.4). It is the only connection that writes; the
 // driver is synchronous, which is why it runs in the writer process.
 import { chmodSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
 import Database from 'better-sqlite3'
+import type { PayloadField, TrafficQueries } from '../../../../shared/traffic/query.ts'
 import type { TrafficRecord } from '../../../../shared/traffic/record.ts'
-import { RecordsRefusedError, type Sink } from '../../sink.ts'
+import { RecordsRefusedError, type RelationalStore } from '../../sink.ts'
 import {
+  AUDIT_COLUMNS,
   FLAG_COLUMNS,
+  listRedactedColumns,
   MEMBER_COLUMNS,
   PAYLOAD_COLUMNS,
   SUM_COLUMNS,
@@ -20,12 +24,21 @@ import { migrate } from './schema.ts'
 const PRIVATE = 0o600
 const BUSY_TIMEOUT_MS = 5000
 
+/** Questions with the connection that answers them. */
+export interface ClosableQueries extends TrafficQueries {
+  close(): void | Promise<void>
+}
+
 /** SQLite's primary result codes for values that it does not take; others, such as a full disk or a lock, pass. */
 const REFUSALS = /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/
 
-/** Opens or creates the file and brings it to the current schema. Raises the driver's errors and `NewerSchemaError`. */
-export function openSqliteSink(path: string): Sink {
+/**
+ * Opens or creates the file and brings it to the current schema. `openQueries` is called once the file exists. Raises the driver's errors
+ * and `NewerSchemaError`.
+ */
+export function openSqliteStore(path: string, openQueries: (path: string) => ClosableQueries): RelationalStore {
   const database = openForWriting(path)
+  const queries = openQueries(path)
   const insertLog = database.prepare(
     `INSERT OR IGNORE INTO gateway_traffic_logs (${[...MEMBER_COLUMNS, ...FLAG_COLUMNS].join(', ')})
      VALUES (${[...MEMBER_COLUMNS, ...FLAG_COLUMNS].map(() => '?').join(', ')})`
@@ -51,8 +64,50 @@ export function openSqliteSink(path: string): Sink {
     for (const sum of sumRecords(inserted)) addSums.run(...writeSumColumns(sum))
   })
 
+  const deleteOldest = database.prepare(
+    `DELETE FROM gateway_traffic_logs WHERE id IN (
+       SELECT id FROM gateway_traffic_logs WHERE created_at < ? ORDER BY created_at, id LIMIT ?)`
+  )
+  const deleteSums = database.prepare('DELETE FROM gateway_traffic_sums WHERE hour < ?')
+  const insertAudit = database.prepare(
+    `INSERT INTO gateway_admin_audit (${AUDIT_COLUMNS.join(', ')}) VALUES (${AUDIT_COLUMNS.map(() => '?').join(', ')})`
+  )
+
+  const redactRecord = database.transaction((id: string, fields: readonly PayloadField[], metadata: object) => {
+    const { changes } = database
+      .prepare(
+        `UPDATE gateway_traffic_logs SET metadata = json_patch(metadata, ?), ${listRedactedColumns(fields).join(', ')} WHERE id = ?`
+      )
+      .run(JSON.stringify(metadata), id)
+    const emptied = fields.map(field => `${field} = NULL`)
+    database.prepare(`UPDATE gateway_traffic_payloads SET ${emptied.join(', ')} WHERE id = ?`).run(id)
+    return changes > 0
+  })
+
   return {
     name: 'sqlite',
+    queries,
+    redact: async (id, fields, metadata) => redactRecord.immediate(id, fields, metadata),
+    async purge(before, { batchSize, batchesMax }) {
+      let deleted = 0
+      let batches = 0
+      let isComplete = false
+      while (batches < batchesMax && !isComplete) {
+        const { changes } = deleteOldest.run(before, batchSize)
+        deleted += changes
+        batches += 1
+        isComplete = changes < batchSize
+        // Records that wait to be stored come in between.
+        await setImmediate()
+      }
+      if (isComplete) deleteSums.run(before)
+      database.pragma('incremental_vacuum')
+      database.pragma('wal_checkpoint(PASSIVE)')
+      return { deleted, batches, isComplete }
+    },
+    async audit(entry) {
+      insertAudit.run(...AUDIT_COLUMNS.map(column => entry[column]))
+    },
     async write(records) {
       try {
         writeBatch.immediate(records)
@@ -62,6 +117,7 @@ export function openSqliteSink(path: string): Sink {
       }
     },
     async close() {
+      await queries.close()
       // The file then stands alone, without its write-ahead log.
       database.pragma('wal_checkpoint(TRUNCATE)')
       database.close()

@@ -1,14 +1,9 @@
 // What both relational stores must answer alike.
 import type { Test } from 'tap'
-import type { PageRequest, TrafficFilter, TrafficQueries } from '../../../../shared/traffic/query.ts'
+import type { PageRequest, TrafficFilter } from '../../../../shared/traffic/query.ts'
 import { type TrafficRecord, writeRecordTime } from '../../../../shared/traffic/record.ts'
-import type { Sink } from '../../../../supervisor/writer/sink.ts'
+import type { RelationalStore } from '../../../../supervisor/writer/sink.ts'
 import { createRecord } from '../records.ts'
-
-export interface TestedStore {
-  readonly sink: Sink
-  readonly queries: TrafficQueries
-}
 
 const UNKNOWN_ID = '00000000-0000-7000-8000-000000000000'
 
@@ -19,15 +14,15 @@ export function pageOf(filter: TrafficFilter = {}, more: Partial<PageRequest> = 
 }
 
 /** Runs the questions against empty stores that `open` makes, one for each test. */
-export function testStore(t: Test, open: (t: Test) => Promise<TestedStore>): void {
+export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>): void {
   /** A store with these records, each one second later than the one before. */
   async function createStore(t: Test, members: ReadonlyArray<Partial<TrafficRecord>>) {
     const store = await open(t)
     const records = members.map((one, index) =>
       createRecord({ created_at: writeRecordTime(START + index * 1000), ...one })
     )
-    await store.sink.write(records)
-    return { ...store, records }
+    await store.write(records)
+    return { store, queries: store.queries, records }
   }
 
   t.test('a stored record comes back as its summary, its content by itself', async t => {
@@ -108,11 +103,11 @@ export function testStore(t: Test, open: (t: Test) => Promise<TestedStore>): voi
   })
 
   t.test('a record that is sent again changes nothing, sums included', async t => {
-    const { sink, queries, records } = await createStore(t, [
+    const { store, queries, records } = await createStore(t, [
       { model_requested: 'm', input_tokens: 1, output_tokens: 2, latency_ms: 100 },
       { model_requested: 'm', status_code: 500, latency_ms: 900 }
     ])
-    await sink.write(records)
+    await store.write(records)
     t.equal((await queries.list(pageOf())).length, 2)
     const [row, ...others] = await queries.sums({
       from: writeRecordTime(START),
@@ -155,6 +150,67 @@ export function testStore(t: Test, open: (t: Test) => Promise<TestedStore>): voi
     t.same(
       (await queries.list(pageOf())).map(({ created_at }) => created_at),
       times.reverse()
+    )
+  })
+
+  t.test('a redaction empties what it names, and the error message with a body', async t => {
+    const { store, queries, records } = await createStore(t, [
+      {
+        error_message: 'quoted',
+        request_headers_redacted: { accept: 'x' },
+        request_body_redacted: { model: 'm' },
+        response_body_redacted: 'text'
+      }
+    ])
+    const id = records[0]?.id ?? ''
+    const mark = (fields: string[]) => ({ manual_redaction: { fields, redacted_at: '2026-01-05T10:00:00.000000Z' } })
+    t.equal(await store.redact(id, ['request_headers'], mark(['request_headers'])), true)
+    t.match(await queries.find(id), { error_message: 'quoted', has_request_body: true, has_response_body: true })
+    t.equal(await store.redact(id, ['request_body'], mark(['request_body'])), true)
+    t.match(await queries.find(id), {
+      error_message: null,
+      has_request_body: false,
+      has_response_body: true,
+      metadata: { lifecycle: 'request_completed', ...mark(['request_body']) }
+    })
+    t.same(await queries.findPayload(id), { request_headers: null, request_body: null, response_body: 'text' })
+    t.equal(await store.redact(UNKNOWN_ID, ['request_body'], mark([])), false)
+  })
+
+  t.test('a purge deletes the oldest records in batches, with their content', async t => {
+    const { store, queries } = await createStore(t, [
+      { request_id: '0', created_at: '2025-11-05T10:00:00.000000Z', request_body_redacted: {} },
+      ...['1', '2', '3', '4'].map(request_id => ({ request_id, request_body_redacted: {} }))
+    ])
+    const before = writeRecordTime(START + 4000)
+    t.same(await store.purge(before, { batchSize: 2, batchesMax: 1 }), { deleted: 2, batches: 1, isComplete: false })
+    t.same(
+      (await queries.list(pageOf())).map(({ request_id }) => request_id),
+      ['4', '3', '2']
+    )
+    t.same(await store.purge(before, { batchSize: 2, batchesMax: 9 }), { deleted: 2, batches: 2, isComplete: true })
+    t.same(
+      (await queries.list(pageOf())).map(({ request_id }) => request_id),
+      ['4']
+    )
+    t.same(await store.purge(before, { batchSize: 2, batchesMax: 9 }), { deleted: 0, batches: 1, isComplete: true })
+    await store.write([createRecord({ created_at: '2025-11-05T10:00:00.000000Z' })])
+    t.equal((await queries.list(pageOf())).length, 2, 'a record of a month that was deleted can still come')
+  })
+
+  t.test('the audit takes its entries', async t => {
+    const { store } = await createStore(t, [])
+    await t.resolves(
+      store.audit({
+        created_at: writeRecordTime(START),
+        request_id: 'r',
+        action: 'list',
+        target: null,
+        outcome: 'ok',
+        row_count: 3,
+        admin_key_hash: 'h',
+        client_ip_hash: null
+      })
     )
   })
 }

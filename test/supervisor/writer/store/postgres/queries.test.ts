@@ -1,9 +1,8 @@
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { RecordsRefusedError } from '../../../../../supervisor/writer/sink.ts'
-import { createPostgresQueries } from '../../../../../supervisor/writer/store/postgres/queries.ts'
 import { NewerSchemaError, SchemaMissingError } from '../../../../../supervisor/writer/store/postgres/schema.ts'
-import { openPostgresSink } from '../../../../../supervisor/writer/store/postgres/sink.ts'
+import { openPostgresStore } from '../../../../../supervisor/writer/store/postgres/sink.ts'
 import { startPostgres } from '../../../../support/postgres.ts'
 import { createRecord } from '../../records.ts'
 import { testStore } from '../store.cases.ts'
@@ -30,22 +29,21 @@ t.test('Postgres', async t => {
   }
 
   testStore(t, async t => {
-    const pool = await createDatabase(t)
-    return { sink: await openPostgresSink(pool, { mayMigrate: true }), queries: createPostgresQueries(pool) }
+    return openPostgresStore(await createDatabase(t), { mayMigrate: true })
   })
 
   t.test('tables are made only where that is allowed, once however many processes start', async t => {
     const pool = await createDatabase(t)
-    await t.rejects(openPostgresSink(pool, { mayMigrate: false }), SchemaMissingError)
-    await Promise.all([1, 2, 3].map(() => openPostgresSink(pool, { mayMigrate: true })))
-    await t.resolves(openPostgresSink(pool, { mayMigrate: false }))
+    await t.rejects(openPostgresStore(pool, { mayMigrate: false }), SchemaMissingError)
+    await Promise.all([1, 2, 3].map(() => openPostgresStore(pool, { mayMigrate: true })))
+    await t.resolves(openPostgresStore(pool, { mayMigrate: false }))
     await pool.query('UPDATE gateway_schema_version SET version = 1000')
-    await t.rejects(openPostgresSink(pool, { mayMigrate: true }), NewerSchemaError)
+    await t.rejects(openPostgresStore(pool, { mayMigrate: true }), NewerSchemaError)
   })
 
   t.test('a record that the tables do not take is refused, and the connection stays of use', async t => {
     const pool = await createDatabase(t)
-    const sink = await openPostgresSink(pool, { mayMigrate: true })
+    const sink = await openPostgresStore(pool, { mayMigrate: true })
     await t.rejects(sink.write([createRecord({ status_code: 2 ** 40 })]), RecordsRefusedError)
     await sink.write([createRecord()])
     t.equal((await pool.query('SELECT count(*) FROM gateway_traffic_logs')).rows[0]?.count, '1')

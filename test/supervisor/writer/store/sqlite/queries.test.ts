@@ -2,26 +2,26 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { TrafficFilter } from '../../../../../shared/traffic/query.ts'
 import { openSqliteQueries, sqliteDialect } from '../../../../../supervisor/writer/store/sqlite/queries.ts'
-import { openSqliteSink } from '../../../../../supervisor/writer/store/sqlite/sink.ts'
+import { openSqliteStore } from '../../../../../supervisor/writer/store/sqlite/sink.ts'
 import { selectPage } from '../../../../../supervisor/writer/store/statements.ts'
 import { createTemporaryFolder } from '../../../../support/temporary.ts'
 import { pageOf, testStore } from '../store.cases.ts'
 
 function openStore(t: Test) {
   const path = join(createTemporaryFolder(t), 'traffic.sqlite')
-  const sink = openSqliteSink(path)
-  const queries = openSqliteQueries(path)
-  t.teardown(async () => {
-    queries.close()
-    await sink.close()
-  })
-  return { sink, queries }
+  const store = openSqliteStore(path, openSqliteQueries)
+  t.teardown(() => store.close())
+  return store
 }
 
 testStore(t, async t => openStore(t))
 
 t.test('each documented filter uses an index, and no list is sorted as a whole', async t => {
-  const { queries } = openStore(t)
+  const path = join(createTemporaryFolder(t), 'traffic.sqlite')
+  const store = openSqliteStore(path, openSqliteQueries)
+  t.teardown(() => store.close())
+  const queries = openSqliteQueries(path)
+  t.teardown(() => queries.close())
   const filters: TrafficFilter[] = [
     {},
     { from: '2026', to: '2027' },
