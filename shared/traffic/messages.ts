@@ -78,7 +78,11 @@ export type Question<Name extends QuestionName = QuestionName> = TrafficQuestion
 export type Answer<Name extends QuestionName = QuestionName> = TrafficQuestions[Name]['answer']
 
 /** Why a question has no answer. */
-export type QuestionFailure = 'query_store_not_configured' | 'query_store_unavailable' | 'too_many_questions'
+export type QuestionFailure =
+  | 'query_store_not_configured'
+  | 'query_store_unavailable'
+  | 'too_many_questions'
+  | 'unknown_question'
 
 export type WorkerLine =
   | { readonly kind: 'hello'; readonly version: number; readonly workerId: number }

@@ -1,6 +1,6 @@
 // What the admin API asks of the stored records (operations contract, section 9). Workers send these to the writer, which owns the stores.
 import type { JsonValue } from '../json.ts'
-import type { TrafficRecord } from './record.ts'
+import { SUMMARY_MEMBERS, type TrafficRecord } from './record.ts'
 
 /** All conditions hold at once; an absent one does not restrict. Times are written like those of records. */
 export interface TrafficFilter {
@@ -88,4 +88,17 @@ export interface TrafficQueries {
   /** Records older than the time. */
   countBefore(time: string): Promise<number>
   sums(request: SumsRequest): Promise<SumsRow[]>
+}
+
+/** What the admin API shows of a record before it is read back from a store. */
+export function summarize(record: TrafficRecord): TrafficSummary {
+  const members = Object.fromEntries(SUMMARY_MEMBERS.map(name => [name, record[name] ?? null]))
+  const whole = (milliseconds: number | undefined) => (milliseconds === undefined ? null : Math.round(milliseconds))
+  return {
+    ...members,
+    latency_ms: whole(record.latency_ms),
+    upstream_latency_ms: whole(record.upstream_latency_ms),
+    has_request_body: record.request_body_redacted !== undefined,
+    has_response_body: record.response_body_redacted !== undefined
+  } as TrafficSummary
 }

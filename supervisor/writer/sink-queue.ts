@@ -2,6 +2,7 @@
 // not available (operations contract, section 8.3). Each sink has its own, so a failing sink never delays another.
 import type { Logger } from '../../shared/logging.ts'
 import type { TrafficRecord } from '../../shared/traffic/record.ts'
+import type { SinkName } from '../../shared/traffic/sinks.ts'
 import { RecordsRefusedError, type Sink } from './sink.ts'
 import type { Spill } from './spill.ts'
 
@@ -45,6 +46,7 @@ export class SinkQueue {
   readonly #sink: Sink
   readonly #options: SinkQueueOptions
   readonly #dependencies: SinkQueueDependencies
+  readonly #counts = { written: 0, dropped: 0 }
   #entries: Entry[] = []
   /** Undefined while the sink is available. */
   #outage: { failures: number } | undefined
@@ -62,9 +64,26 @@ export class SinkQueue {
     if (options.spill?.isEmpty === false) void this.#write()
   }
 
+  get name(): SinkName {
+    return this.#sink.name
+  }
+
+  get isAvailable(): boolean {
+    return this.#outage === undefined
+  }
+
   /** Records in memory. */
   get depth(): number {
     return this.#entries.length
+  }
+
+  get spillBytes(): number {
+    return this.#options.spill?.bytes ?? 0
+  }
+
+  /** Since the start of this process. */
+  get counts(): { readonly written: number; readonly dropped: number } {
+    return this.#counts
   }
 
   /** Takes records; resolves when each of them is stored, spilled, or dropped and counted. */
@@ -73,7 +92,7 @@ export class SinkQueue {
     const room = this.#isClosed ? 0 : dropsWhenFull ? Math.max(0, recordsMax - this.#entries.length) : records.length
     const taken = room >= records.length ? records : records.slice(0, room)
     const lost = records.length - taken.length
-    if (lost > 0) this.#dependencies.onDropped(this.#isClosed ? 'closed' : 'queue_full', lost)
+    if (lost > 0) this.#countDropped(this.#isClosed ? 'closed' : 'queue_full', lost)
     if (taken.length === 0) return Promise.resolve()
     const { promise, resolve } = Promise.withResolvers<void>()
     const arrival: Arrival = { unsettled: taken.length, settled: resolve }
@@ -203,6 +222,7 @@ export class SinkQueue {
       return
     }
     this.#outage = undefined
+    this.#counts.written += batch.length
     this.#dependencies.onWritten(batch.length)
     settle(batch)
   }
@@ -234,8 +254,13 @@ export class SinkQueue {
     this.#schedule(delayMs / 2 + (delayMs / 2) * random())
   }
 
+  #countDropped(reason: SinkDropReason, count: number): void {
+    this.#counts.dropped += count
+    this.#dependencies.onDropped(reason, count)
+  }
+
   #drop(reason: SinkDropReason, batch: readonly Entry[]): void {
-    this.#dependencies.onDropped(reason, batch.length)
+    this.#countDropped(reason, batch.length)
     settle(batch)
   }
 }
