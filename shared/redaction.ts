@@ -33,6 +33,9 @@ const DEPTH_MAX = 32
 /** A known secret of at most this length is masked only as a separate word; otherwise parts of ordinary words would be masked. */
 const SHORT_SECRET_LENGTH_MAX = 5
 
+/** The names of log fields are few and occur in every line; further names are looked at each time. */
+const REMEMBERED_KEYS_MAX = 1000
+
 export interface Redactor {
   redactText(text: string): string
   /** Returns a copy: sensitive members are replaced whole, every other text is redacted; numbers, booleans and null stay. */
@@ -53,6 +56,7 @@ type Masking = (text: string) => string
 export function createRedactor(options: RedactorOptions = {}): Redactor {
   const extraKeys = (options.extraKeys ?? []).map(foldKey)
   const keys = new Set<string>([...SENSITIVE_KEYS, ...SENSITIVE_HEADER_KEYS, ...extraKeys])
+  const sensitivity = new Map<string, boolean>()
   const maskings = createMaskings([...SENSITIVE_KEYS, ...extraKeys])
   const knownSecrets = createKnownSecretPattern(options.knownSecrets ?? [])
 
@@ -61,6 +65,14 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
     if (!MAY_HOLD_SECRET.test(result)) return result
     for (const mask of maskings) result = mask(result)
     return result
+  }
+
+  function isSensitive(key: string): boolean {
+    const known = sensitivity.get(key)
+    if (known !== undefined) return known
+    const found = keys.has(foldKey(key))
+    if (sensitivity.size < REMEMBERED_KEYS_MAX) sensitivity.set(key, found)
+    return found
   }
 
   function redactAt(value: unknown, depth: number): unknown {
@@ -72,7 +84,7 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
     if (hasOwnJson(value)) return redactAt(value.toJSON(), depth + 1)
     const copy: Record<string, unknown> = {}
     for (const [key, member] of Object.entries(value)) {
-      copy[key] = keys.has(foldKey(key)) ? REDACTED : redactAt(member, depth + 1)
+      copy[key] = isSensitive(key) ? REDACTED : redactAt(member, depth + 1)
     }
     return copy
   }
@@ -81,7 +93,7 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
 }
 
 /** Cheap test before the patterns: most log texts match none of these and need no further work. */
-const MAY_HOLD_SECRET = /[=:]|bearer|upstream-|eyJ|sk-|AIza|-----BEGIN/i
+const MAY_HOLD_SECRET = /=|["']\s*:|:\/\/|data:|bearer|upstream-|eyJ|sk-|AIza|-----BEGIN/i
 
 function createMaskings(keys: readonly string[]): Masking[] {
   const names = keys

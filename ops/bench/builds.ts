@@ -1,13 +1,11 @@
-// Compares this build with another one: both products, started several times each, are measured in turn in one run. What a program costs
+// Compares this build with another one, or with itself under other settings: both products, started several times each, are measured in
+// turn in one run. What a program costs
 // differs from start to start, so a figure that is still noisy is measured on with further starts, also a good one.
 
 import { type Family, writeRequest } from './bodies.ts'
 import { mean, ratiosByStart, sample, standardError, valuesOf } from './samples.ts'
 import { otherFamilies, type Scenario } from './scenarios.ts'
 import type { Target } from './targets.ts'
-
-/** A figure may be this much of the other build's. */
-const RATIO_MAX = 1.05
 
 /** The standard error over the starts at which a figure is known well enough. */
 const NOISE_MAX = 0.015
@@ -19,6 +17,10 @@ export interface ComparedTargets {
 }
 
 export interface ComparisonOptions {
+  /** What the figures of the two products are called. */
+  names: { old: string; new: string }
+  /** A figure of the new one may be this much of the old one's. */
+  ratioMax: number
   scenarios: Scenario[]
   /** Starts both products several times. */
   start(): Promise<ComparedTargets>
@@ -36,8 +38,9 @@ interface Figure {
   ratios: number[]
 }
 
-/** Prints every figure as new / old with its noise, the standard error over the starts; false when one is more than 5 % worse. */
-export async function compareBuilds({ scenarios, start, rounds, batchesMax }: ComparisonOptions): Promise<boolean> {
+/** Prints every figure as new / old with its noise, the standard error over the starts; false when one is over `ratioMax`. */
+export async function compareBuilds(options: ComparisonOptions): Promise<boolean> {
+  const { scenarios, start, rounds, batchesMax, names } = options
   const figures = scenarios.flatMap(listFigures)
   for (let batch = 0; batch < batchesMax; batch++) {
     const noisy = figures.filter(isNoisy)
@@ -45,13 +48,16 @@ export async function compareBuilds({ scenarios, start, rounds, batchesMax }: Co
     const targets = await start()
     try {
       if (batch > 0) console.log(`${noisy.length} figures are noisy and are measured on with further starts\n`)
-      for (const figure of noisy) await measure(figure, targets, rounds)
+      for (const figure of noisy) {
+        await measure(figure, targets, rounds)
+        console.log(describe(figure, options))
+      }
     } finally {
       await targets.close()
     }
   }
-  console.log('new / old over all starts')
-  return figures.map(judge).every(isWithin => isWithin)
+  console.log(`${names.new} / ${names.old} over all starts`)
+  return figures.map(figure => judge(figure, options)).every(isWithin => isWithin)
 }
 
 function listFigures(scenario: Scenario): Figure[] {
@@ -71,19 +77,20 @@ async function measure(figure: Figure, targets: ComparedTargets, rounds: number)
   figure.old.push(...valuesOf(samples, 'old'))
   figure.new.push(...valuesOf(samples, 'new'))
   figure.ratios.push(...ratiosByStart(samples, 'new', 'old'))
-  console.log(describe(figure))
 }
 
-function judge(figure: Figure): boolean {
-  const isWithin = mean(figure.ratios) <= RATIO_MAX
-  console.log(`${describe(figure)}: ${isWithin ? 'within' : `WORSE than ${RATIO_MAX}`}`)
+function judge(figure: Figure, options: ComparisonOptions): boolean {
+  const { ratioMax } = options
+  const isWithin = mean(figure.ratios) <= ratioMax
+  console.log(`${describe(figure, options)}: ${isWithin ? `within ${ratioMax}` : `WORSE than ${ratioMax}`}`)
   return isWithin
 }
 
-function describe({ scenario, family, old, new: fresh, ratios }: Figure): string {
+function describe({ scenario, family, ...values }: Figure, { names }: ComparisonOptions): string {
+  const { old, new: fresh, ratios } = values
   const noise = (standardError(ratios) * 100).toFixed(1)
   return (
-    `  ${scenario.name} (${scenario.unit}), ${family}: old ${mean(old).toFixed(2)}   new ${mean(fresh).toFixed(2)}   ` +
-    `new / old ${mean(ratios).toFixed(3)} (noise ± ${noise} %, ${ratios.length} starts)`
+    `  ${scenario.name} (${scenario.unit}), ${family}: ${names.old} ${mean(old).toFixed(2)}   ` +
+    `${names.new} ${mean(fresh).toFixed(2)}   ${names.new} / ${names.old} ${mean(ratios).toFixed(3)} (noise ± ${noise} %, ${ratios.length} starts)`
   )
 }

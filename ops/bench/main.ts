@@ -6,6 +6,8 @@
 // eight at a time: a line for each disturbance, a verdict for each goal. `--profile` lists the functions in which the event loop was busy
 // for long (the blocks themselves are longer then).
 //
+// `npm run bench -- --observation` compares the product with metrics, access log and traces of 1 % of the requests to the product without.
+//
 // `npm run bench -- --scrape` measures how long a scrape of the metrics blocks the processes of a gateway with many series.
 
 import { join, resolve } from 'node:path'
@@ -13,6 +15,7 @@ import { parseArgs } from 'node:util'
 import { type ComparedTargets, compareBuilds } from './builds.ts'
 import { judgeBridge, judgeGoals } from './goals.ts'
 import { measureIsolation } from './isolation.ts'
+import { OBSERVATION_RATIO_MAX, startObservation } from './observation.ts'
 import { bridgeScenarios, type Scenario, scenarios } from './scenarios.ts'
 import { measureScrapes } from './scrape.ts'
 import { startTargets, type Target, type Targets } from './targets.ts'
@@ -22,11 +25,14 @@ const { values: flags } = parseArgs({
     quick: { type: 'boolean', default: false },
     against: { type: 'string' },
     isolation: { type: 'boolean', default: false },
+    observation: { type: 'boolean', default: false },
     scrape: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
     profile: { type: 'boolean', default: false }
   }
 })
+/** A figure of this build may be this much of the other build's. */
+const BUILD_RATIO_MAX = 1.05
 const root = join(import.meta.dirname, '..', '..')
 if (flags.isolation) {
   const { quick: isQuick, profile: hasProfile, only } = flags
@@ -36,7 +42,9 @@ if (flags.scrape) process.exit((await measureScrapes({ isQuick: flags.quick })) 
 // A start of a program is up to a tenth dearer or cheaper than the next for its whole life, and other work on the machine makes single
 // rounds half as dear again: several starts of each are compared, each by many short rounds in turn.
 // Between two builds a few per cent count, so more starts are needed than for the goals.
-const isComparison = flags.against !== undefined
+const observation = flags.observation ? await startObservation() : undefined
+const comparison = planComparison()
+const isComparison = comparison !== undefined
 const starts = flags.quick ? 2 : isComparison ? 8 : 4
 const rounds = flags.quick ? 4 : isComparison ? 8 : 12
 const measured = select(scenarios)
@@ -52,7 +60,18 @@ function select<One extends Omit<Scenario, 'familyRatioMax'>>(all: One[]): One[]
   }))
 }
 
-const products = flags.against === undefined ? { product: root } : { old: resolve(flags.against), new: root }
+/** The two products that are compared with each other; undefined for the goals against a relay. */
+function planComparison() {
+  if (observation !== undefined) {
+    const products = { off: root, on: root }
+    const variables = { on: observation.variables }
+    return { names: { old: 'off', new: 'on' }, products, variables, ratioMax: OBSERVATION_RATIO_MAX }
+  }
+  if (flags.against === undefined) return undefined
+  const products = { old: resolve(flags.against), new: root }
+  return { names: { old: 'old', new: 'new' }, products, variables: {}, ratioMax: BUILD_RATIO_MAX }
+}
+
 /** How often the products are started anew for figures that are still noisy. */
 const batchesMax = flags.quick ? 1 : 3
 
@@ -65,7 +84,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 async function start(): Promise<Targets> {
   targets = await startTargets({
     starts,
-    products,
+    products: comparison?.products ?? { product: root },
+    variables: comparison?.variables ?? {},
     hasRelay: !isComparison,
     ...(isComparison ? {} : { bridgeShapes: bridgeScenarios.map(({ shape }) => shape) })
   })
@@ -76,14 +96,14 @@ async function start(): Promise<Targets> {
   return targets
 }
 
-async function startBuilds(): Promise<ComparedTargets> {
+async function startBuilds(names: { old: string; new: string }): Promise<ComparedTargets> {
   const { all, close } = await start()
   const find = (name: string): Target => {
     const target = all.find(one => one.name === name)
     if (target === undefined) throw new Error(`The target ${name} was not started.`)
     return target
   }
-  return { old: find('old'), new: find('new'), close }
+  return { old: find(names.old), new: find(names.new), close }
 }
 
 async function judgeAgainstRelay(): Promise<boolean> {
@@ -96,7 +116,15 @@ async function judgeAgainstRelay(): Promise<boolean> {
   }
 }
 
-const isGood = isComparison
-  ? await compareBuilds({ scenarios: measured, start: startBuilds, rounds, batchesMax })
-  : await judgeAgainstRelay()
+const isGood =
+  comparison === undefined
+    ? await judgeAgainstRelay()
+    : await compareBuilds({
+        ...comparison,
+        scenarios: measured,
+        start: () => startBuilds(comparison.names),
+        rounds,
+        batchesMax
+      })
+await observation?.close()
 if (!isGood) process.exitCode = 1

@@ -45,6 +45,8 @@ export interface TargetOptions {
   starts: number
   /** Names of products, each with the checkout whose gateway it is. */
   products: Record<string, string>
+  /** Further variables of products, by name. */
+  variables?: Record<string, Record<string, string>>
   /** Whether the upstream alone and a bare relay are targets as well. */
   hasRelay: boolean
   /** The requests of a bridge, when the first product is to be started as one as well, with a profile file. */
@@ -76,7 +78,8 @@ export async function startTargets(options: TargetOptions): Promise<Targets> {
     variables: {
       UPSTREAM_BASE_URL: `http://127.0.0.1:${upstreamPort}/api/v1`,
       UPSTREAM_ACCESS_TOKEN: 'bench',
-      UPSTREAM_MODEL: 'bench'
+      UPSTREAM_MODEL: 'bench',
+      ...options.variables?.[name]
     },
     instances: []
   }))

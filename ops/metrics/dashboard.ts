@@ -247,6 +247,10 @@ export const rows: Row[] = [
       graph('Dropped traffic records', 'ops', 8, [
         { expr: rate('gateway_traffic_log_dropped_total', WINDOW, { where: where() }), legend: 'dropped' }
       ]),
+      graph('Trace spans', 'ops', 8, [
+        { expr: rate('gateway_trace_spans_total', WINDOW, { where: where() }), legend: 'taken by the collector' },
+        { expr: rate('gateway_trace_spans_dropped_total', WINDOW, { where: where() }), legend: 'dropped' }
+      ]),
       stat(
         'Start',
         'dateTimeFromNow',

@@ -208,6 +208,11 @@ export type LabelsOf<Name extends MetricName> = {
   readonly [Label in MetricDefinitions[Name]['labels'][number]]?: string | undefined
 }
 
+/** The same as a list, in the order of the series' labels. */
+export type LabelValuesOf<Name extends MetricName> = ValueList<MetricDefinitions[Name]['labels']>
+
+type ValueList<Labels extends readonly LabelName[]> = { readonly [Index in keyof Labels]: string | undefined }
+
 /** How many numbers a sample of this series has: for a histogram the count of each bucket, `+Inf` included, and the sum. */
 export function slotCount(definition: MetricDefinition): number {
   return definition.type === 'histogram' ? definition.buckets.length + 2 : 1

@@ -6,6 +6,7 @@ import {
   type GaugeName,
   type HistogramName,
   type LabelsOf,
+  type LabelValuesOf,
   type MetricDefinition,
   type MetricName,
   metricDefinitions,
@@ -30,9 +31,11 @@ export interface HistogramCell {
   observe(value: number, traceId?: string): void
 }
 
-/** A series; `with` finds or creates the sample of a label set. Callers may keep the sample. */
+/** A series, which finds or creates the sample of a label set. Callers may keep the sample. */
 export interface Series<Name extends MetricName, Cell> {
   with(labels: LabelsOf<Name>): Cell
+  /** The same with the values in the order of the series' labels: half the time, for what is counted with every request. */
+  at(...values: LabelValuesOf<Name>): Cell
 }
 
 export interface MetricRegistry {
@@ -189,7 +192,6 @@ class Cell implements CounterCell, GaugeCell, HistogramCell {
   }
 }
 
-type LabelValues = Readonly<Record<string, string | undefined>>
 /** Cells by the values of the labels in turn: a lookup builds no key. */
 type Branch = Map<string | undefined, Branch | Cell>
 
@@ -197,8 +199,8 @@ class Family {
   readonly #series: number
   readonly #labels: readonly string[]
   readonly #limits: { readonly store: CellStore; readonly labelSetsMax: number; readonly onOverflow: () => void }
-  readonly #root: Branch = new Map()
-  #unlabelled: Cell | undefined
+  /** A series without labels has one cell. */
+  #root: Branch | Cell = new Map()
   #overflow: Cell | undefined
 
   constructor(name: MetricName, limits: { store: CellStore; labelSetsMax: number; onOverflow: () => void }) {
@@ -207,39 +209,30 @@ class Family {
     this.#limits = limits
   }
 
-  with(labels: LabelValues): Cell {
-    let node: Branch | Cell | undefined = this.#labels.length === 0 ? this.#unlabelled : this.#root
-    for (const label of this.#labels) {
-      if (!(node instanceof Map)) break
-      node = node.get(labels[label])
-    }
-    return node instanceof Cell ? node : this.#create(labels)
+  with(labels: Readonly<Record<string, string | undefined>>): Cell {
+    return this.at(...this.#labels.map(label => labels[label]))
   }
 
-  #create(labels: LabelValues): Cell {
+  at(...values: ReadonlyArray<string | undefined>): Cell {
+    let node: Branch | Cell | undefined = this.#root
+    for (let index = 0; node instanceof Map; index += 1) node = node.get(values[index])
+    return node ?? this.#create(values)
+  }
+
+  #create(values: ReadonlyArray<string | undefined>): Cell {
     const { store, labelSetsMax } = this.#limits
-    const values = this.#labels.map(label => labels[label] || null)
-    if (this.#labels.length === 0) {
-      this.#unlabelled = store.create(this.#series, values)
-      return this.#unlabelled
-    }
-    if (store.cellCount >= labelSetsMax) return this.#overflowCell()
-    const cell = store.create(this.#series, values)
+    const last = this.#labels.length - 1
+    if (last >= 0 && store.cellCount >= labelSetsMax) return this.#overflowCell()
+    const cell = store.create(
+      this.#series,
+      this.#labels.map((_, index) => values[index] || null)
+    )
     let branch = this.#root
-    for (const [index, label] of this.#labels.entries()) {
-      const value = labels[label]
-      if (index === this.#labels.length - 1) {
-        branch.set(value, cell)
-        break
-      }
-      const next = branch.get(value)
-      if (next instanceof Map) {
-        branch = next
-        continue
-      }
-      const created: Branch = new Map()
-      branch.set(value, created)
-      branch = created
+    if (last < 0) this.#root = cell
+    for (let index = 0; index <= last && branch instanceof Map; index += 1) {
+      const next: Branch | Cell = index === last ? cell : (branch.get(values[index]) ?? new Map())
+      branch.set(values[index], next)
+      branch = next
     }
     return cell
   }

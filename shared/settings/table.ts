@@ -18,7 +18,7 @@ function processRows(add: SectionRows) {
     GATEWAY_MODE: add.withDefault(
       kind.oneOf(['DEV', 'PROD']),
       'DEV',
-      'PROD requires an API key, drops the CORS wildcard and refuses unsafe combinations of settings.'
+      'PROD requires an API key, drops the CORS wildcard, refuses unsafe combinations of settings and has no documentation and no log pages.'
     ),
     GATEWAY_HOST: add.withDefault(kind.host, 'localhost', 'Address to listen on.'),
     GATEWAY_PORT: add.withDefault(port, '8090', 'Port to listen on; 0 picks a free port.'),
@@ -364,8 +364,12 @@ function metricsRows(add: SectionRows) {
 
 function adminRows(add: SectionRows) {
   return {
-    GATEWAY_ADMIN_API_ENABLED: add.withDefault(kind.boolean, 'false', 'Serve the admin API over stored records.'),
-    GATEWAY_REPLAY_ENABLED: add.withDefault(kind.boolean, 'false', 'Let the admin API send a stored request again.'),
+    GATEWAY_ADMIN_API_ENABLED: add.withDefault(kind.boolean, 'false', 'Serve the admin API over stored records.', {
+      pending: true
+    }),
+    GATEWAY_REPLAY_ENABLED: add.withDefault(kind.boolean, 'false', 'Let the admin API send a stored request again.', {
+      pending: true
+    }),
     GATEWAY_DEBUG_TRANSLATE_ENABLED: add.withDefault(kind.boolean, 'false', 'Serve the translation debugging routes.'),
     GATEWAY_ADMIN_API_KEY: add.optional(kind.secret, 'Key of the admin and debugging routes.', { secret: true })
   }
@@ -377,9 +381,9 @@ export const settingsTable = Object.freeze({
   ...accessRows(section('Access')),
   ...runtimeLogRows(section('Runtime log')),
   ...trafficLogRows(section('Traffic log', { pending: true })),
-  ...tracingRows(section('Tracing', { pending: true })),
+  ...tracingRows(section('Tracing')),
   ...metricsRows(section('Metrics')),
-  ...adminRows(section('Admin and debug', { pending: true })),
+  ...adminRows(section('Admin and debug')),
   ...upstreamRows(section('Native upstream')),
   ...proxyRows(section('Proxy'))
 })

@@ -88,7 +88,7 @@ export function createMetricsAggregator(
       for (const id of delta.cells) {
         const cell = cells[id] as Cell
         const { width } = cell.totals
-        cell.totals.take(cell, delta.values.subarray(position, position + width))
+        cell.totals.take(cell, delta.values, position)
         if (cell.isOverflow) overflowSeries.addOne()
         position += width
       }
@@ -207,12 +207,13 @@ class SeriesTotals {
     return this.join(this.find(labels) ?? this.create(labels), true)
   }
 
-  take(cell: Cell, numbers: Float64Array): void {
+  /** Takes the numbers of a cell that stand in a delta from a position on. */
+  take(cell: Cell, numbers: Float64Array, position: number): void {
     const { values } = cell.sample
-    if (this.definition.type === 'gauge') cell.value = numbers[0] ?? 0
+    if (this.definition.type === 'gauge') cell.value = numbers[position] ?? 0
     else
       for (let index = 0; index < values.length; index += 1)
-        values[index] = (values[index] ?? 0) + (numbers[index] ?? 0)
+        values[index] = (values[index] ?? 0) + (numbers[position + index] ?? 0)
   }
 
   addOne(): void {

@@ -177,8 +177,12 @@ t.test('the IPv6 address to listen on may be written in brackets', async t => {
   for (const text of ['[localhost]', '[127.0.0.1]', '[]']) t.same(issuesOf({ GATEWAY_HOST: text }), ['GATEWAY_HOST'])
 })
 
-t.test('operations 60: the metrics path is trimmed and gets exactly one leading slash', async t => {
+t.test('the metrics path is trimmed, gets exactly one leading slash and is no pattern', async t => {
   t.equal(parseSettings({ GATEWAY_METRICS_PATH: ' m/ ' }).metricsPath, '/m')
+  t.equal(parseSettings({ GATEWAY_METRICS_PATH: '//internal/~m-1.0_a//' }).metricsPath, '/internal/~m-1.0_a')
+  for (const text of ['/:m', '/*', '/a//b', '/m?x=1', '/a b', '/m(x)']) {
+    t.same(issuesOf({ GATEWAY_METRICS_PATH: text }), ['GATEWAY_METRICS_PATH'], text)
+  }
 })
 
 t.test('the error names all invalid settings at once and repeats no value', async t => {

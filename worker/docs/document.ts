@@ -5,6 +5,7 @@ import { headers, referToErrors, writeErrorResponses, writeHeaders } from './err
 import type { KeyCarrier, MountedRoute } from './mounted-routes.ts'
 import { type Operation, type SuccessResponse, TAGS } from './operation.ts'
 import { type ExampleModels, writeModelOperations } from './operations/chat.ts'
+import { debugOperations } from './operations/debug.ts'
 import { bridgeOperations, modelOperations } from './operations/models.ts'
 import { systemOperations } from './operations/system.ts'
 import './responses/all.ts'
@@ -83,7 +84,8 @@ function listOperations({ exampleModels, hasRelay }: OpenApiOptions): Operation[
     ...writeModelOperations(exampleModels, { hasRelay }),
     ...modelOperations,
     ...systemOperations,
-    ...bridgeOperations
+    ...bridgeOperations,
+    ...debugOperations
   ]
 }
 

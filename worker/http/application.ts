@@ -8,6 +8,7 @@ import { acceptBodies, collectMethods, expectContexts, runStages } from './hooks
 import type { HttpRuntime } from './http-runtime.ts'
 import { createListener, type Listener } from './listener.ts'
 import { repairPath } from './path-repair.ts'
+import type { PayloadLog } from './payload-log.ts'
 import {
   acceptCredentials,
   acceptLengths,
@@ -40,7 +41,8 @@ export async function createApplication(
     }
   })
   const methods = collectMethods(app)
-  const openContext = createContextOpener(runtime, cors, methods)
+  const payloadLog = await loadPayloadLog(runtime)
+  const openContext = createContextOpener(runtime, { cors, methods, payloadLog })
 
   expectContexts(app)
   app.setErrorHandler(createErrorResponder())
@@ -68,4 +70,10 @@ export async function createApplication(
       await app.close()
     }
   }
+}
+
+async function loadPayloadLog(runtime: HttpRuntime): Promise<PayloadLog | undefined> {
+  if (runtime.settings.logLevel !== 'DEBUG') return undefined
+  const { createPayloadLog } = await import('./payload-log.ts')
+  return createPayloadLog(runtime)
 }

@@ -57,9 +57,31 @@ const CONTENT_SDK = 'google-genai-sdk'
 
 /** Classifies the sender of a request with these headers. Never throws, and every text of the result is bounded. */
 export function classifyCaller(headers: IncomingHttpHeaders): Caller {
-  const userAgent = readText(headers['user-agent'])
-  const agentId = readText(headers['x-agent-id'])
-  const { name, category, client_family, ui } = classify(headers, userAgent)
+  const agent = findAgent(headers['user-agent'])
+  const family = findHeaderFamily(headers)
+  const { referer, 'x-agent-id': agentId, 'x-goog-api-client': contentClient } = headers
+  if (referer !== undefined || agentId !== undefined || contentClient !== undefined) {
+    return describeCaller(agent, family, { referer, agentId, contentClient })
+  }
+  const key = family ?? 'none'
+  let caller = agent.callers[key]
+  if (caller === undefined) {
+    caller = describeCaller(agent, family, {})
+    agent.callers[key] = caller
+  }
+  return caller
+}
+
+/** Headers that few requests have. */
+interface RareHeaders {
+  referer?: string | undefined
+  agentId?: string | string[] | undefined
+  contentClient?: string | string[] | undefined
+}
+
+function describeCaller(agent: UserAgent, headerFamily: ClientFamily | undefined, rare: RareHeaders): Caller {
+  const agentId = readText(rare.agentId)
+  const { name, category, client_family, ui } = classify(agent, headerFamily, rare)
   return {
     name,
     category,
@@ -67,31 +89,29 @@ export function classifyCaller(headers: IncomingHttpHeaders): Caller {
     ...(category === 'sdk' && { sdk: name }),
     ...(category === 'agent' && { agent: name }),
     ...(ui !== undefined && { ui }),
-    ...(userAgent !== undefined && { user_agent: userAgent }),
+    ...(agent.text !== undefined && { user_agent: agent.text }),
     ...(agentId !== undefined && { agent_id: agentId })
   }
 }
 
-function classify(headers: IncomingHttpHeaders, userAgent: string | undefined): Classification {
-  const agent = userAgent?.toLowerCase() ?? ''
-  const headerFamily = findHeaderFamily(headers)
-  const family = headerFamily ?? findAgentFamily(agent)
-  const ui = findDocsPage(readText(headers.referer))
+function classify(agent: UserAgent, headerFamily: ClientFamily | undefined, rare: RareHeaders): Classification {
+  const { folded, row, text } = agent
+  const family = headerFamily ?? agent.family
+  const ui = findDocsPage(readText(rare.referer))
   if (ui !== undefined) return { name: `${ui}-ui`, category: 'ui', client_family: family, ui }
-  const row = findRow(agent)
   if (row !== undefined) {
     const { name, category } = row
     const stated = row.family === 'of-headers' ? headerFamily : (row.family ?? family)
     return { name, category, client_family: stated }
   }
-  const contentSdk = findContentSdk(agent, readText(headers['x-goog-api-client']))
+  const contentSdk = findContentSdk(folded, readText(rare.contentClient))
   if (contentSdk !== undefined) return { name: contentSdk, category: 'sdk', client_family: 'gemini' }
   if (headerFamily !== undefined) {
     return { name: `${headerFamily}-compatible`, category: 'sdk', client_family: headerFamily }
   }
-  if (BROWSER(agent)) return { name: 'browser', category: 'browser', client_family: family }
-  if (userAgent === undefined) return { name: 'unknown', category: 'unknown', client_family: family }
-  return { name: nameOfClient(agent), category: 'http_client', client_family: family }
+  if (BROWSER(folded)) return { name: 'browser', category: 'browser', client_family: family }
+  if (text === undefined) return { name: 'unknown', category: 'unknown', client_family: family }
+  return { name: nameOfClient(folded), category: 'http_client', client_family: family }
 }
 
 function findHeaderFamily(headers: IncomingHttpHeaders): ClientFamily | undefined {
@@ -132,17 +152,42 @@ function nameOfClient(agent: string): string {
   return name === '' ? 'http-client' : name
 }
 
-/** Rows by user agent. Clients are few; when one sends ever new user agents, the cache begins anew. */
-const CACHED_AGENTS_MAX = 256
-const rowsByAgent = new Map<string, Row | undefined>()
+/** What a user agent tells. */
+interface UserAgent {
+  /** As the header has it, shortened; undefined for none. */
+  text: string | undefined
+  /** In lower case. */
+  folded: string
+  row: Row | undefined
+  family: ClientFamily | undefined
+  /** The callers that have this user agent and none of the rare headers, by the family that their headers name. */
+  callers: { [Name in ClientFamily | 'none']?: Caller }
+}
 
-function findRow(agent: string): Row | undefined {
-  const known = rowsByAgent.get(agent)
-  if (known !== undefined || rowsByAgent.has(agent)) return known
-  const row = ROWS.find(({ matches }) => matches(agent))
-  if (rowsByAgent.size >= CACHED_AGENTS_MAX) rowsByAgent.clear()
-  rowsByAgent.set(agent, row)
-  return row
+/** Clients are few; when one sends ever new user agents, the cache begins anew. */
+const CACHED_AGENTS_MAX = 256
+const agents = new Map<string, UserAgent>()
+
+function findAgent(header = ''): UserAgent {
+  const known = agents.get(header)
+  if (known !== undefined) return known
+  const agent = readAgent(header)
+  if (header.length > TEXT_CHARACTERS_MAX) return agent
+  if (agents.size >= CACHED_AGENTS_MAX) agents.clear()
+  agents.set(header, agent)
+  return agent
+}
+
+function readAgent(header: string): UserAgent {
+  const text = readText(header)
+  const folded = text?.toLowerCase() ?? ''
+  return {
+    text,
+    folded,
+    row: ROWS.find(({ matches }) => matches(folded)),
+    family: findAgentFamily(folded),
+    callers: {}
+  }
 }
 
 /** The text of a header with its white space collapsed; undefined for none. */

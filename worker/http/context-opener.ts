@@ -6,6 +6,7 @@ import type { CorsPolicy } from './cors.ts'
 import { familyOfPath, type QueryValues } from './families.ts'
 import type { HttpRuntime } from './http-runtime.ts'
 import type { MethodTable } from './method-table.ts'
+import type { PayloadLog } from './payload-log.ts'
 import { RequestContext, type RequestEnvironment, withoutQuery } from './request-context.ts'
 import { describeRoute, familyOfRoute, type RouteTraits } from './route-traits.ts'
 import type { Stage } from './stages.ts'
@@ -13,13 +14,17 @@ import type { Stage } from './stages.ts'
 const UNMATCHED = { route: 'unmatched', protocol: 'system' } as const
 
 /** The stage that gives a request its context; from then on a client disconnect aborts the request. */
-export function createContextOpener(runtime: HttpRuntime, cors: CorsPolicy, methods: MethodTable): Stage {
+export function createContextOpener(
+  runtime: HttpRuntime,
+  { cors, methods, payloadLog }: { cors: CorsPolicy; methods: MethodTable; payloadLog: PayloadLog | undefined }
+): Stage {
   const { settings, drainGate } = runtime
   const environment: RequestEnvironment = {
     drain: drainGate,
     log: runtime.log,
     fingerprint: runtime.fingerprint,
     observation: runtime.observation,
+    payloadLog,
     onClosed: drainGate.release
   }
 

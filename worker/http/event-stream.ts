@@ -82,17 +82,20 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
     write(piece) {
       if (piece.length === 0 || isClosed()) return true
       keepAlive?.refresh()
+      context.payloadLog?.chunk(context, piece)
       return response.write(toBytesIfLong(piece))
     },
     whenDrained: () => whenDrained(response, options.stallTimeoutMs),
     end(text = '') {
       clearTimeout(keepAlive)
       if (isClosed()) return
+      if (text !== '') context.payloadLog?.chunk(context, text)
       response.end(toBytesIfLong(text))
     },
     cut(text) {
       clearTimeout(keepAlive)
       if (isClosed()) return
+      context.payloadLog?.chunk(context, text)
       context.isCut = true
       void cutWithPauses(response, text)
     }

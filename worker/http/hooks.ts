@@ -69,6 +69,7 @@ export function acceptBodies(app: FastifyInstance, runtime: HttpRuntime): void {
     context.cancelBody = readBody(request.raw, reading, (error, body) => {
       context.cancelBody = undefined
       context.body = body
+      context.payloadLog?.request(context)
       const proceed = () => done(error ?? context.refusal)
       if (isWaiting) continueInTurn(proceed)
       else proceed()

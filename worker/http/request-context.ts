@@ -13,6 +13,7 @@ import { classifyCaller } from './caller.ts'
 import type { FlatHeaders } from './cors.ts'
 import type { Family, QueryValues } from './families.ts'
 import { type Fingerprint, findCallerKey } from './fingerprint.ts'
+import type { PayloadLog } from './payload-log.ts'
 import type { RouteTraits } from './route-traits.ts'
 import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
 
@@ -44,6 +45,8 @@ export interface RequestEnvironment {
   readonly log: Logger
   readonly fingerprint: Fingerprint
   readonly observation: Observation | undefined
+  /** Undefined unless the log has payloads. */
+  readonly payloadLog: PayloadLog | undefined
   /** Called once, when the response is complete or its connection is closed. */
   readonly onClosed: (context: RequestContext) => void
 }
@@ -177,6 +180,16 @@ export class RequestContext extends ObservedRequest {
     return this.#failure ?? this.signal.reason
   }
 
+  /** Starts model work, and is no request for anything else. */
+  get isModelRequest(): boolean {
+    return this.traits?.isModelRequest === true
+  }
+
+  /** Undefined unless the log has payloads. */
+  get payloadLog(): PayloadLog | undefined {
+    return this.#environment.payloadLog
+  }
+
   get isAborted(): boolean {
     return this.signal.aborted
   }
@@ -203,11 +216,17 @@ export class RequestContext extends ObservedRequest {
     super.upstreamFailed(errorType)
   }
 
-  /** Headers of every response, whichever stage writes it: ids, cross-origin rules, and while draining the end of the connection. */
+  /**
+   * Headers of every response, whichever stage writes it: ids, cross-origin rules, the time until now, and while draining the end of the
+   * connection.
+   */
   responseHeaders(): string[] {
     const headers = ['x-request-id', this.requestId, ...this.corsHeaders]
     // The SDK of this family reads only this name.
     if (this.family === 'messages') headers.push('request-id', this.requestId)
+    const elapsedMs = performance.now() - this.startedAtMs
+    if (this.family === 'completions') headers.push('openai-processing-ms', String(Math.round(elapsedMs)))
+    headers.push('server-timing', `total;dur=${elapsedMs.toFixed(1)}`)
     if (this.#environment.drain.isDraining) headers.push('connection', 'close')
     return headers
   }

@@ -41,6 +41,7 @@ export function sendWhole(reply: FastifyReply, whole: WholeResponse): void {
   if (!isPossible) return
   if (whole.isLast === true) endAfterRequest(context, response, whole.body)
   else endWhole(response, whole.body)
+  context.payloadLog?.response(context, whole.body)
   context.firstByte()
 }
 

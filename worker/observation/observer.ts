@@ -88,7 +88,10 @@ export interface RequestView {
   readonly protocol: Protocol
   /** Fingerprint of the key that the caller presented (operations contract, section 3.1). Computed at each read. */
   readonly apiKeyHash: string | undefined
-  /** Fingerprint of the address of the connection's peer. Computed at each read; undefined once the connection is closed. */
+  /**
+   * Fingerprint of the address of the connection's peer. Computed at each read. Read it in `opened`: a connection that is closed has no
+   * address any more.
+   */
   readonly clientIpHash: string | undefined
   /** What the client's headers say about it. Read at each call from a bounded cache. */
   readonly caller: Caller

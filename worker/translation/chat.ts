@@ -5,7 +5,7 @@ import { writeJsonBody } from '../../shared/json.ts'
 import { type ChatConfiguration, planChat } from '../bridge/plan-chat.ts'
 import { assertBounded } from '../normalized/index.ts'
 import { clientFaces } from '../protocols/registry.ts'
-import { describeChat } from './describe-call.ts'
+import type { DescriptionOptions } from './call-description.ts'
 import { readJsonObject } from './json-body.ts'
 import type { ChatAnswerJob, ChatJob, TaskEnvironment, TranslatedChat, WrittenAnswer } from './types.ts'
 
@@ -27,7 +27,27 @@ export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment
   const bytes = relay?.reuseBody(job.bytes, body, written.body) ?? writeJsonBody(written.body)
   const call: TranslatedChat = { request, plan, path, headers, body: bytes, attachments, reading }
   if (relay?.acceptsResponse(request, reading) === true) call.acceptsProviderBytes = true
-  if (job.description !== undefined) call.description = describeChat(request, protocol, job.description)
+  return call
+}
+
+/** Like `translateChat`; where the job asks for it, the call is also described for observers. */
+export function translateObservedChat(
+  job: ChatJob,
+  environment: TaskEnvironment
+): TranslatedChat | Promise<TranslatedChat> {
+  const { description } = job
+  return description === undefined
+    ? translateChat(job, environment)
+    : addDescription(translateChat(job, environment), job.protocol, description)
+}
+
+async function addDescription(
+  call: TranslatedChat,
+  protocol: ChatJob['protocol'],
+  options: DescriptionOptions
+): Promise<TranslatedChat> {
+  const { describeChat } = await import('./describe-call.ts')
+  call.description = describeChat(call.request, protocol, options)
   return call
 }
 

@@ -6,7 +6,6 @@ import { resolveEmbeddingsRoute } from '../bridge/resolve-route.ts'
 import { type ClientProtocol, GatewayError } from '../normalized/index.ts'
 import type { EmbeddingsInput } from '../protocols/face.ts'
 import { type EmbeddingsOperation, embeddingsFaces, findProviderFace } from '../protocols/registry.ts'
-import { describeEmbeddings } from './describe-call.ts'
 import { readJsonObject, readResponseJson } from './json-body.ts'
 import type {
   EmbeddingsAnswer,
@@ -45,15 +44,17 @@ export async function translateEmbeddings(
     settings.providerOptions[plan.profileId]
   )
   const { method, path, headers, body } = written
-  return {
+  const translated: TranslatedEmbeddings = {
     call: { plan, operation: 'embeddings', method, path, headers, body: writeJsonBody(body) },
     count: texts.length,
     extraHeaders,
-    answer: { model: requestedModel ?? plan.upstreamModel, encoding },
-    ...(job.description && {
-      description: describeEmbeddings(read, texts, { user: received.user, options: job.description })
-    })
+    answer: { model: requestedModel ?? plan.upstreamModel, encoding }
   }
+  if (job.description !== undefined) {
+    const { describeEmbeddings } = await import('./describe-call.ts')
+    translated.description = describeEmbeddings(read, texts, { user: received.user, options: job.description })
+  }
+  return translated
 }
 
 /** Reads the provider's vectors and writes them for the client. Raises `provider_protocol_error` for an answer that cannot be used. */

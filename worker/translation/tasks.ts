@@ -2,7 +2,7 @@
 
 import { findProviderFace } from '../protocols/registry.ts'
 import { type ChatAnswer, type ReadChatAnswer, readChatAnswer } from '../providers/http/large-answers.ts'
-import { translateChat, writeChatAnswer } from './chat.ts'
+import { translateObservedChat, writeChatAnswer } from './chat.ts'
 import { translateDebug } from './debug.ts'
 import { answerEmbeddings, translateEmbeddings } from './embeddings.ts'
 import { answerTokenCount, translateTokenCount } from './token-count.ts'
@@ -11,7 +11,7 @@ import { estimateTokens } from './token-estimate.ts'
 import type { TaskEnvironment } from './types.ts'
 
 export const tasks = {
-  'translate-chat': translateChat,
+  'translate-chat': translateObservedChat,
   'read-chat-answer': (answer: ChatAnswer, { faces }: TaskEnvironment): ReadChatAnswer =>
     readChatAnswer(findProviderFace(faces, answer.plan), answer),
   'write-chat-answer': writeChatAnswer,

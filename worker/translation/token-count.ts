@@ -5,8 +5,8 @@ import { writeJsonBody } from '../../shared/json.ts'
 import { admitRoute } from '../bridge/admit.ts'
 import { resolveRoute } from '../bridge/resolve-route.ts'
 import { unsupportedSemantic } from '../normalized/index.ts'
+import type { ModelRequest } from '../protocols/face.ts'
 import { findProviderFace, tokenCountFaces } from '../protocols/registry.ts'
-import { describeTokenCount } from './describe-call.ts'
 import { readJsonObject, readResponseJson } from './json-body.ts'
 import type {
   TaskEnvironment,
@@ -32,7 +32,7 @@ export async function translateTokenCount(
   admitRoute(plan, job.protocol)
   if (plan.isTokenCountOff) throw unsupportedSemantic('model', 'token_counting_off')
   const count = texts.length
-  const described = job.description && { description: describeTokenCount(request, job.protocol, texts) }
+  const described = job.description && (await describe(request, job.protocol, texts))
   const { countTokens } = findProviderFace(faces, plan)
   if (countTokens === undefined) {
     const estimate = await estimateTokens({ model: plan.upstreamModel, texts })
@@ -46,6 +46,15 @@ export async function translateTokenCount(
   const { method, path, headers, body } = written
   const call = { plan, operation: 'tokens', method, path, headers, body: writeJsonBody(body) } as const
   return { plan, call, count, extraHeaders, ...described }
+}
+
+async function describe(
+  request: ModelRequest,
+  protocol: TokenCountJob['protocol'],
+  texts: readonly string[]
+): Promise<Pick<TranslatedTokenCount, 'description'>> {
+  const { describeTokenCount } = await import('./describe-call.ts')
+  return { description: describeTokenCount(request, protocol, texts) }
 }
 
 /** Reads the provider's counts and writes their sum. Raises `provider_protocol_error` for an answer that cannot be used. */

@@ -7,6 +7,7 @@ import { get, post } from '../../support/client.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
 import { fetchMetrics, scrape, scrapeUntil } from '../../support/metrics.ts'
 import type { MetricsText } from '../../support/metrics-text.ts'
+import { chatBaseUrl, startProfileGateway, writeChatProfile } from '../../support/profile-gateway.ts'
 import { askIn, families, openStream } from '../system/support.ts'
 
 const emulator = await startEmulator(t)
@@ -22,8 +23,11 @@ const chat = (text: string, more: object = {}) => ({
 const requestsOf = (metrics: MetricsText, labels: Record<string, string>) =>
   metrics.sum('gateway_requests_total', labels)
 
+/** For the cases that need no settings of their own; their labels differ. */
+const shared = await startGateway(t, { env: variables })
+
 t.test('operations 62: a chat is counted once with all its labels', async t => {
-  const gateway = await startGateway(t, { env: variables })
+  const gateway = shared
   const { status } = await post(`${gateway.url}/v1/chat/completions`, chat('hi'))
   t.equal(status, 200)
   await scrapeUntil(gateway, metrics => requestsOf(metrics, { provider: 'native' }) === 1, 'the chat is counted')
@@ -115,7 +119,6 @@ t.test('operations 64: upstream failures are counted by status or kind', async t
     t.ok(metrics.sum('gateway_upstream_errors_total', { ...labels, status }) >= 1, `${text} ${status}`)
   }
 
-  const port = emulator.port
   const lost = await startGateway(t, {
     env: {
       ...variables,
@@ -124,14 +127,13 @@ t.test('operations 64: upstream failures are counted by status or kind', async t
       UPSTREAM_BASE_URL: 'http://127.0.0.1:9/api/v1'
     }
   })
-  t.not(port, 9)
   t.equal((await post(`${lost.url}/v1/chat/completions`, chat('hi'))).status, 502)
   const metrics = await scrapeUntil(lost, metrics => requestsOf(metrics, labels) === 1, 'the failed chat is counted')
   t.equal(metrics.sum('gateway_upstream_errors_total', { ...labels, status: 'connect_error' }), 1)
 })
 
 t.test('operations 65: random paths mint no series', async t => {
-  const gateway = await startGateway(t, { env: variables })
+  const gateway = shared
   const before = await scrape(gateway)
   for (let index = 0; index < 1000; index += 50) {
     const paths = Array.from({ length: 50 }, (_, offset) => `/${(index + offset) * 7919}/${Math.random()}`)
@@ -211,7 +213,7 @@ t.test('every request is counted, also those that no route or no handler sees', 
 })
 
 t.test('requests and streams in flight are counted, and a client disconnect of a stream', async t => {
-  const gateway = await startGateway(t, { env: variables })
+  const gateway = shared
   const abort = new AbortController()
   const stream = await openStream(gateway, 'messages', '[[hang:2]]', { ...askModel, signal: abort.signal })
   await stream.body?.getReader().read()
@@ -273,4 +275,40 @@ t.test('operations 68: a scrape holds no content, key, id or address', async t =
       t.notOk(text.includes(secret), secret)
     }
   }
+})
+
+t.test('the aliases of a profile file are counted by their names, and their provider by its kind', async t => {
+  const alias = { alias: 'house-model', model: 'emulator-large' }
+  const gateway = await startProfileGateway(t, {
+    profiles: [writeChatProfile({ id: 'secret-profile', baseUrl: chatBaseUrl(emulator), aliases: [alias] })],
+    env: { GATEWAY_METRICS_ENABLED: 'True' }
+  })
+  for (const family of families) {
+    for (const stream of [false, true]) {
+      const query = family === 'content' && stream ? '?alt=sse' : ''
+      const { status } = await askIn(gateway, family, '[[usage:3,2,0]]', { model: 'house-model', stream, query })
+      t.equal(status, 200, `${family} ${stream}`)
+    }
+  }
+  const labels = { provider: 'chat_compatible' }
+  const metrics = await scrapeUntil(gateway, text => requestsOf(text, labels) === 8, 'all are counted')
+  for (const [name, tokens] of [
+    ['input', 3],
+    ['output', 2]
+  ] as const) {
+    t.equal(metrics.sum(`gateway_tokens_${name}_total`, { ...labels, model: 'house-model' }), 8 * tokens)
+  }
+  t.equal(metrics.sum('gateway_time_to_first_token_seconds_count', { ...labels, model: 'house-model' }), 4)
+  t.equal(metrics.sum('gateway_upstream_requests_total', { ...labels, status: '200' }), 8)
+  const { text } = await fetchMetrics(`${gateway.url}/metrics`)
+  for (const inner of ['secret-profile', 'emulator-large', String(emulator.port)]) t.notOk(text.includes(inner), inner)
+})
+
+t.test('an unexpected but usable response of the provider is counted', async t => {
+  t.equal((await post(`${shared.url}/v1/chat/completions`, chat('[[finish:odd]]'))).status, 200)
+  await scrapeUntil(
+    shared,
+    text => text.sum('gateway_upstream_anomalies_total', { protocol: 'openai' }) === 1,
+    'counted'
+  )
 })

@@ -8,9 +8,11 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { LABEL_NAMES } from '../../../shared/metrics/definitions.ts'
 import { get, post } from '../../support/client.ts'
+import { LONG_GRACE, startDraining } from '../../support/drain.ts'
 import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/gateway.ts'
-import { fetchMetrics, scrape } from '../../support/metrics.ts'
+import { fetchMetrics, scrape, scrapeUntil } from '../../support/metrics.ts'
 import { readMetricsText } from '../../support/metrics-text.ts'
+import { absentCollector } from '../../support/otlp/receiver.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 
 const specified = [
@@ -173,4 +175,48 @@ t.test('a port that is taken and a path that another route has end the start', a
   const pattern = await failToStart(t, { GATEWAY_METRICS_ENABLED: 'True', GATEWAY_METRICS_PATH: '/:any' })
   t.equal(pattern.code, 2)
   t.match(pattern.errors, 'GATEWAY_METRICS_PATH')
+})
+
+t.test('the observations of a sampled trace carry its id as an exemplar, and only its id', async t => {
+  const emulator = await startEmulator(t)
+  const gateway = await startGateway(t, {
+    env: {
+      ...emulatorVariables(emulator),
+      GATEWAY_METRICS_ENABLED: 'True',
+      GATEWAY_OBSERVABILITY_ENABLED: 'True',
+      GATEWAY_TRACE_COLLECTOR_ENDPOINT: await absentCollector()
+    }
+  })
+  const traceId = '0af7651916cd43dd8448eb211c80319c'
+  const body = { model: 'GigaChat', messages: [{ role: 'user', content: 'hi' }] }
+  const traceparent = `00-${traceId}-b7ad6b7169203331-01`
+  t.equal((await post(`${gateway.url}/v1/chat/completions`, body, { traceparent })).status, 200)
+  await scrapeUntil(gateway, text => text.sum('gateway_requests_total', { provider: 'native' }) === 1, 'it is counted')
+  const { text } = await fetchMetrics(`${gateway.url}/metrics`, { accept: 'application/openmetrics-text' })
+  const metrics = readMetricsText(text, 'openmetrics')
+  for (const name of ['gateway_request_duration_seconds', 'gateway_upstream_duration_seconds']) {
+    const buckets = metrics.samples(`${name}_bucket`, { provider: 'native' })
+    const exemplars = buckets.flatMap(({ exemplar }) => exemplar ?? [])
+    t.equal(exemplars.length, 1, name)
+    t.match(exemplars[0], new RegExp(`^\\{trace_id="${traceId}"\\} [0-9.]+ [0-9.]+$`))
+  }
+  t.notOk((await fetchMetrics(`${gateway.url}/metrics`)).text.includes(traceId), 'the plain text has no exemplars')
+})
+
+t.test('the port of the metrics serves until the end of a drain, and refused requests are counted', async t => {
+  const emulator = await startEmulator(t)
+  const gateway = await startGateway(t, {
+    env: { ...emulatorVariables(emulator), ...LONG_GRACE, GATEWAY_METRICS_ENABLED: 'True', GATEWAY_METRICS_PORT: '0' }
+  })
+  const port = readLog(gateway).find(({ event }) => event === 'metrics_listening')?.port
+  const url = `http://127.0.0.1:${port}`
+  await startDraining(gateway)
+  const refused = await post(`${gateway.url}/v1/messages`, {})
+  t.equal(refused.status, 503)
+  const labels = { protocol: 'anthropic', route: '/v1/messages', status: '503', lifecycle: 'request_error' }
+  const metrics = await scrapeUntil({ url }, text => text.sum('gateway_requests_total', labels) === 1, 'it is counted')
+  t.equal(metrics.sum('gateway_draining'), 1)
+  gateway.process.kill('SIGTERM')
+  t.equal(await gateway.stop(), 0)
+  await t.rejects(fetchMetrics(`${url}/metrics`))
 })

@@ -240,6 +240,16 @@ t.test('operations 36: PROD, or authentication, without a key does not start', a
   }
 })
 
+t.test('operations 80: an unknown traffic sink is refused by the name of its setting', async t => {
+  for (const variables of [{ GATEWAY_TRAFFIC_LOG_SINK: 'kafka' }, { GATEWAY_TRAFFIC_LOG_SINKS: 'sqlite,kafka' }]) {
+    const { code, errors, hasLog } = await runToEnd(t, [], { ...variables, GATEWAY_TRAFFIC_LOG_ENABLED: 'true' })
+    t.equal(code, 2)
+    t.match(errors, new RegExp(`^llm-gateway: [^\\n]*${Object.keys(variables)[0]}[^\\n]*\\n$`))
+    t.notMatch(errors, 'kafka')
+    t.notOk(hasLog)
+  }
+})
+
 t.test('a port in use ends the start with 1 and one line, and is logged as an error', async t => {
   const other = createServer()
   other.listen(0, '127.0.0.1')

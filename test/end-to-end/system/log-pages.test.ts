@@ -1,5 +1,6 @@
 // The log pages of a started gateway and of a complete worker (operations contract, sections 2.2 to 2.5).
 
+import { execFileSync } from 'node:child_process'
 import { appendFileSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
@@ -131,17 +132,18 @@ t.test('operations 14: a missing file is 404, and one event of the stream', asyn
   t.equal(await response.text(), 'event: error\r\ndata: Log file not found.\r\n\r\n')
 })
 
-t.test('a log that cannot be read is 500, and one event of the stream', async t => {
-  const { file, url } = await startPages(t, {})
-  unlinkSync(file)
-  // A folder can be opened but not read.
+t.test('a log that is no regular file is 500, and one event of the stream', async t => {
   const folder = createTemporaryFolder(t)
-  const { url: other } = await startWorker(t, workerOptions(parseSettings({ GATEWAY_LOG_FILENAME: folder })))
-  const { status, json } = await get(`${other}/logs/5`)
-  t.equal(status, 500)
-  t.same(json, { error: { code: 'log_file_unreadable', message: 'Log file cannot be read.' } })
-  t.equal(await (await fetch(`${other}/logs/stream`)).text(), 'event: error\r\ndata: Error accessing log file.\r\n\r\n')
-  t.equal((await get(`${url}/logs/5`)).status, 404)
+  const pipe = join(folder, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  for (const path of [folder, pipe, '/dev/null']) {
+    const { url } = await startWorker(t, workerOptions(parseSettings({ GATEWAY_LOG_FILENAME: path })))
+    const { status, json } = await get(`${url}/logs/5`)
+    t.equal(status, 500, path)
+    t.same(json, { error: { code: 'log_file_unreadable', message: 'Log file cannot be read.' } })
+    const response = await fetch(`${url}/logs/stream`)
+    t.equal(await response.text(), 'event: error\r\ndata: Error accessing log file.\r\n\r\n')
+  }
 })
 
 t.test('operations 15: a stream brings each new line as one event, and no older line', async t => {

@@ -156,7 +156,7 @@ t.test(
   }
 )
 
-t.test('operations 109: a debug log has upstream requests in DEV and not in PROD', async t => {
+t.test('operations 109: a debug log has payloads in DEV and not in PROD', async t => {
   for (const [env, isShown] of [
     [{}, true],
     [{ GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'a-key-of-production' }, false]
@@ -176,6 +176,50 @@ t.test('operations 109: a debug log has upstream requests in DEV and not in PROD
     t.equal(text.includes('a very particular prompt'), isShown)
     if (!isShown) t.match(text, /\(payload omitted in PROD\)/)
   }
+})
+
+t.test('a debug log in DEV has what clients sent and got, and what the upstream was sent, masked', async t => {
+  const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_LOG_LEVEL: 'DEBUG' } })
+  const whole = new Map<string, string>()
+  for (const family of families) {
+    const more = { more: { metadata: { password: 'hunter2' } } }
+    const response = await askIn(gateway, family, 'hi', family === 'content' ? {} : more)
+    whole.set(family, response.headers.get('x-request-id') ?? '')
+    await askIn(gateway, family, 'hi', { stream: true })
+  }
+  const embeddings = await post(`${gateway.url}/v1/embeddings`, { model: 'Embeddings', input: 'particular' })
+  t.equal(await gateway.stop(), 0)
+  const log = readLog(gateway)
+  const eventsOf = (id: string | undefined) => log.filter(line => line.request_id === id).map(line => line.event)
+  const ends = {
+    completions: 'chat_completion_response',
+    responses: 'responses_api_response',
+    messages: 'anthropic_message_response',
+    content: 'gemini_response'
+  }
+  for (const family of families) {
+    t.same(
+      eventsOf(whole.get(family)).filter(event => event !== 'upstream_token_fetched'),
+      ['client_request_payload', 'upstream_chat_completion_request', 'upstream_request', ends[family]],
+      family
+    )
+  }
+  const embeddingsEvents = eventsOf(embeddings.headers.get('x-request-id') ?? '')
+  for (const event of [
+    'client_request_payload',
+    'upstream_embeddings_request',
+    'upstream_request',
+    'embeddings_response'
+  ])
+    t.ok(embeddingsEvents.includes(event), event)
+  for (const event of ['stream_chunk', 'responses_stream_chunk'])
+    t.ok(
+      log.some(line => line.event === event),
+      event
+    )
+  const [sent] = log.filter(line => line.event === 'client_request_payload')
+  t.match(sent, { level: 'DEBUG', route: '/v1/chat/completions', payload: { metadata: { password: '***' } } })
+  t.notMatch(JSON.stringify(log), /hunter2/)
 })
 
 t.test('a line of .env that is no assignment is a warning that names the line and not its text', async t => {

@@ -71,3 +71,11 @@ t.test('ids are numbered by their first appearance', async t => {
   t.equal(normalize(`${second} ${first}`), '<id 1> <id 2>')
   t.equal(normalize(first.replaceAll('-', '').toUpperCase()), '<id 2>')
 })
+
+t.test('how long a response took is no difference', async t => {
+  const normalize = createNormalizer({ nowMs, ports: {} })
+  t.equal(
+    normalize('200 ended\nopenai-processing-ms: 12\nserver-timing: total;dur=12.3\ncontent-length: 12\n\n'),
+    '200 ended\nopenai-processing-ms: <duration>\nserver-timing: total;dur=<duration>\ncontent-length: 12\n\n'
+  )
+})

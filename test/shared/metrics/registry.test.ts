@@ -40,6 +40,18 @@ t.test('a delta holds each label set once and what was added since the last one'
   t.same(plain(registry.takeDelta()), { labelSets: [], cells: [0], values: [5], exemplars: [] })
 })
 
+t.test('values in the order of the labels find the same sample as labels by name', async t => {
+  const registry = createMetricRegistry()
+  const errors = registry.counter('gateway_upstream_errors_total')
+  t.equal(
+    errors.at('openai', 'native', '/a', '500'),
+    errors.with({ protocol: 'openai', provider: 'native', route: '/a', status: '500' })
+  )
+  t.equal(errors.at(undefined, undefined, '/a', undefined), errors.with({ route: '/a' }))
+  const overflow = registry.counter('gateway_metrics_overflow_total')
+  t.equal(overflow.at(), overflow.with({}))
+})
+
 t.test('a histogram travels as the counts of its buckets and its sum, with the last exemplar of a bucket', async t => {
   const registry = createMetricRegistry()
   const cell = registry.histogram('gateway_overhead_seconds').with({ protocol: 'openai' })

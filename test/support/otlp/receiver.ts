@@ -1,6 +1,7 @@
 // A collector in the test's process: it takes OTLP traces over HTTP or gRPC and keeps the spans, or fails in a chosen way.
 import { EventEmitter, once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer as createSocketServer } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
@@ -28,9 +29,15 @@ export interface OtlpReceiver {
   close(): Promise<void>
 }
 
+/** In PEM form. */
+export interface ReceiverTls {
+  cert: Buffer
+  key: Buffer
+}
+
 /** Starts a collector on a free port; it closes with the test. */
-export async function startOtlpReceiver(t: Test, transport: OtlpTransport): Promise<OtlpReceiver> {
-  const receiver = transport === 'http' ? await startHttp() : await startGrpc()
+export async function startOtlpReceiver(t: Test, transport: OtlpTransport, tls?: ReceiverTls): Promise<OtlpReceiver> {
+  const receiver = transport === 'http' ? await startHttp(tls) : await startGrpc(tls)
   t.teardown(() => receiver.close())
   return receiver
 }
@@ -67,7 +74,7 @@ class Collected extends EventEmitter implements Omit<OtlpReceiver, 'url' | 'clos
   }
 }
 
-async function startHttp(): Promise<OtlpReceiver> {
+async function startHttp(tls: ReceiverTls | undefined): Promise<OtlpReceiver> {
   const collected = new Collected()
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await buffer(request)
@@ -81,14 +88,15 @@ async function startHttp(): Promise<OtlpReceiver> {
     else response.writeHead(200, { 'content-type': 'application/x-protobuf' })
     response.end()
   }
-  const server = createServer((request, response) => {
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
     answer(request, response).catch(() => response.destroy())
-  })
+  }
+  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return Object.assign(collected, {
-    url: `http://127.0.0.1:${port}`,
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
     async close() {
       const closed = server.listening ? once(server, 'close') : undefined
       server.close()
@@ -110,7 +118,7 @@ const EXPORT = {
 
 const GRPC_STATUS = { 401: status.UNAUTHENTICATED, 429: status.RESOURCE_EXHAUSTED, 503: status.UNAVAILABLE }
 
-async function startGrpc(): Promise<OtlpReceiver> {
+async function startGrpc(tls: ReceiverTls | undefined): Promise<OtlpReceiver> {
   const collected = new Collected()
   const server = new Server()
   server.addService(
@@ -126,12 +134,14 @@ async function startGrpc(): Promise<OtlpReceiver> {
     }
   )
   const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-      error === null ? resolve(bound) : reject(error)
-    )
+    const credentials =
+      tls === undefined
+        ? ServerCredentials.createInsecure()
+        : ServerCredentials.createSsl(null, [{ cert_chain: tls.cert, private_key: tls.key }])
+    server.bindAsync('127.0.0.1:0', credentials, (error, bound) => (error === null ? resolve(bound) : reject(error)))
   })
   return Object.assign(collected, {
-    url: `http://127.0.0.1:${port}`,
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
     async close() {
       server.forceShutdown()
     }

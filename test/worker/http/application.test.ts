@@ -163,6 +163,31 @@ t.test(
   }
 )
 
+t.test(
+  'every response has the time until its head, and those of the completions family in the form of their SDK',
+  async t => {
+    const { url } = await startApplication(t, {
+      routes(app) {
+        const shared = { isModelRequest: true, handler: echo } as const
+        mountOperation(app, { ...shared, method: 'POST', path: '/chat/completions', family: 'completions' })
+        mountOperation(app, { ...shared, method: 'POST', path: '/messages', family: 'messages' })
+      }
+    })
+    for (const [path, isCompletions] of [
+      ['/v1/chat/completions', true],
+      ['/v1/messages', false],
+      ['/health', false],
+      ['/v1/nope', true],
+      ['/nope', false]
+    ] as const) {
+      const { headers } = await fetch(url + path, path.endsWith('s') ? { method: 'POST', body: '{}' } : {})
+      t.match(headers.get('server-timing'), /^total;dur=\d+\.\d$/, path)
+      if (isCompletions) t.match(headers.get('openai-processing-ms'), /^\d+$/, path)
+      else t.equal(headers.get('openai-processing-ms'), null, path)
+    }
+  }
+)
+
 t.test('an exception in a handler is a fixed 500 in the form of the family, and a log line with the id', async t => {
   const { url, logged } = await startApplication(t, {
     routes: mountFamilies(async () => {
@@ -178,8 +203,9 @@ t.test('an exception in a handler is a fixed 500 in the form of the family, and 
   t.match(await messages.json(), { type: 'error', error: { type: 'api_error', message: 'Internal server error' } })
   const content = await fetch(`${url}/v1beta/models/x:generateContent`, { method: 'POST', body: '{}' })
   t.same(await content.json(), { error: { code: 500, message: 'Internal server error', status: 'INTERNAL' } })
-  const line = logged.find(entry => entry.request_id === chat.headers.get('x-request-id'))
-  t.match(line, { event: 'unhandled_fault', level: 50, err: { type: 'TypeError' } })
+  const id = chat.headers.get('x-request-id')
+  const line = logged.find(entry => entry.request_id === id && entry.event === 'unhandled_fault')
+  t.match(line, { level: 50, err: { type: 'TypeError' } })
 })
 
 t.test('an exception after the response began closes the connection, and is no client disconnect', async t => {

@@ -52,7 +52,7 @@ interface Case {
   run: (worker: ObservedWorker, t: Test) => Promise<unknown>
   moments: string[]
   /** Facts of `closed`. */
-  ended: { status: number; lifecycle: string; errorType: string | undefined; facts?: object }
+  ended: { status: number; lifecycle: string; errorType: string | undefined; failure?: object; facts?: object }
   /** What the view says. */
   view?: object
   /** Facts of other moments, by name; of those that come more than once, the first. */
@@ -252,7 +252,7 @@ const cases: Case[] = [
     upstream: (_request, response) => sendJson(response, 403, { status: 403, message: 'm' }),
     run: ({ url }) => post(url + CHAT, streamBody),
     moments: ['opened', 'planned', 'upstreamCall', 'firstByte', 'closed'],
-    ended: failed(403),
+    ended: { ...failed(403), failure: { code: 'upstream_forbidden', message: 'm' } },
     facts: { upstreamCall: { status: '403' } }
   },
   {

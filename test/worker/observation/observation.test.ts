@@ -119,9 +119,6 @@ t.test('a request whose client disconnected closes at once, and nothing follows'
 })
 
 t.test('an observer that throws harms neither the request nor other observers, and leaves a warning', async t => {
-  const fail = (): never => {
-    throw new Error('broken observer')
-  }
   const broken: RequestObserver = {
     name: 'broken',
     opened: fail,
@@ -149,3 +146,31 @@ t.test('an observer that throws harms neither the request nor other observers, a
   t.equal(warnings.length, moments.length, 'one per moment')
   t.match(warnings[0], { level: 40, observer: 'broken', request_id: headers.get('x-request-id') })
 })
+
+t.test(
+  'a description holds what any observer of it asks for, and is wanted while one of them follows the request',
+  async t => {
+    const none = { messages: false, tools: false, extensions: false, charactersMax: 10 }
+    const observers: RequestObserver[] = [
+      { name: 'no description', descriptionOptions: { ...none, extensions: true }, events: () => undefined },
+      { name: 'names', described: () => undefined },
+      { name: 'tools', described: () => undefined, descriptionOptions: { ...none, tools: true }, follows: () => false },
+      {
+        name: 'messages',
+        described: () => undefined,
+        descriptionOptions: { ...none, messages: true, charactersMax: 50 }
+      }
+    ]
+    const observation = createObservation(observers, silent)
+    t.same(observation?.descriptionOptions, { messages: true, tools: true, extensions: false, charactersMax: 50 })
+    t.ok(new TestRequest(observation).descriptionOptions)
+    const [, , tools] = observers as [RequestObserver, RequestObserver, RequestObserver]
+    t.equal(new TestRequest(createObservation([tools], silent)).descriptionOptions, undefined)
+    const failing = { ...tools, follows: () => fail() }
+    t.equal(new TestRequest(createObservation([failing], silent)).descriptionOptions, undefined)
+  }
+)
+
+function fail(): never {
+  throw new Error('broken observer')
+}

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject, type JsonValue } from '../../normalized/index.ts'
-import { listInner, type Place, type Step } from './paths.ts'
+import { findAt, listInner, type Place, type Step } from './paths.ts'
 
 export interface Found {
   place: Place
@@ -28,19 +28,35 @@ export function listDifferences(base: JsonValue, other: JsonValue | undefined, p
   return base.slice(start, base.length - end).map((value, index) => ({ place: [...place, start + index], value }))
 }
 
-/** Values that occur anywhere by chance count only in a member of the same name. */
+/** Values of this kind occur anywhere by chance, so they count only in a member of the same name. */
 const COMMON_CHARACTERS_MAX = 1
 
-/** Where a value stands unchanged in one of the places; the member of the same name is preferred. */
-export function findUnchanged(wanted: JsonValue, places: readonly Found[], name: Step | undefined): Place | undefined {
+/**
+ * Where a value stands unchanged: in one of the places, or as a whole that one of the places is a part of. The member of the same name is
+ * preferred.
+ */
+export function findUnchanged(
+  wanted: JsonValue,
+  { places, whole }: { places: readonly Found[]; whole: JsonValue },
+  name: Step | undefined
+): Place | undefined {
   let found: Place | undefined
   for (const { place, value } of places) {
-    for (const candidate of findEqual(wanted, value, place)) {
+    for (const candidate of listCandidates(wanted, { place, value }, whole)) {
       if (candidate.at(-1) === name) return candidate
       found ??= candidate
     }
   }
   return isCommon(wanted) ? undefined : found
+}
+
+function* listCandidates(wanted: JsonValue, { place, value }: Found, whole: JsonValue): Generator<Place> {
+  yield* findEqual(wanted, value, place)
+  if (typeof wanted !== 'object') return
+  for (let length = place.length - 1; length > 0; length--) {
+    const holder = place.slice(0, length)
+    if (isDeepStrictEqual(wanted, findAt(whole, holder))) yield holder
+  }
 }
 
 function isCommon(value: JsonValue): boolean {

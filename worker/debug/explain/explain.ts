@@ -41,8 +41,12 @@ export interface Explanation {
 
 /** Every probe costs as much as a translation of the body. */
 const PROBES_MAX = 3000
+/** Enough for every member of a body itself. */
+const PROBES_MIN = 64
 const PROBED_BYTES_MAX = 96 * 1024 * 1024
 const REFUSALS_MAX = 100
+const OTHER_FORM = 'Sent in another form.'
+const NO_EFFECT = 'Has no effect on this route.'
 /** Between turns of the event loop. */
 const TURN_BYTES = 512 * 1024
 
@@ -82,13 +86,16 @@ class Explainer {
   readonly #options: ExplainOptions
   readonly #refusals = new Map<string, ExplainedField>()
   #edits = new Edits()
+  /** The same, and every field without effect. */
+  #ignored = new Edits()
   #probesLeft: number
   #bytesOfTurn = 0
 
   constructor(body: JsonObject, options: ExplainOptions) {
     this.#body = body
     this.#options = options
-    this.#probesLeft = Math.min(PROBES_MAX, Math.ceil(PROBED_BYTES_MAX / Math.max(options.bytes, 1)))
+    const affordable = Math.ceil(PROBED_BYTES_MAX / Math.max(options.bytes, 1))
+    this.#probesLeft = Math.max(PROBES_MIN, Math.min(PROBES_MAX, affordable))
   }
 
   async run(): Promise<Explanation> {
@@ -135,24 +142,48 @@ class Explainer {
 
   /** Takes out as little as makes this refusal go away; undefined when nothing does. */
   async #takeOut(error: GatewayError): Promise<Accepted | Refused | undefined> {
-    const named = readPlace(error.param ?? '')
-    const place = this.#edits.toOriginal(this.#body, named)
-    const [member] = named
-    const smallest = typeof member === 'string' ? SMALLEST[this.#options.family][member] : undefined
-    const tries = [
-      ...listEnclosing(place).map(at => ({ at, edits: this.#edits.with(at) })),
-      ...(smallest === undefined || member === undefined
-        ? []
-        : [{ at: [member], edits: this.#edits.with([member], smallest) }])
-    ]
-    for (const { at, edits } of tries) {
-      if (this.#edits.has(at)) continue
-      const outcome = await this.#probe(edits)
-      if (!outcome.isAccepted && outcome.error.param === error.param && outcome.error.message === error.message)
-        continue
-      this.#edits = edits
-      this.#note(at, error)
-      return outcome
+    const [member] = readPlace(error.param ?? '')
+    const smallest = SMALLEST[this.#options.family]
+    const named = this.#edits.toOriginal(this.#body, readPlace(error.param ?? ''))
+    for (const place of listEnclosing(named)) {
+      const outcome = await this.#tryWithout(place, error)
+      if (outcome !== undefined) return outcome
+    }
+    if (typeof member === 'string' && smallest[member] !== undefined) {
+      const outcome = await this.#tryWithout([member], error, smallest[member])
+      if (outcome !== undefined) return outcome
+    }
+    // The error names no field of the body, such as all attachments together.
+    const blamed = named.length > 0 ? undefined : await this.#findBlamed([], this.#body, error)
+    if (blamed !== undefined) return this.#tryWithout(blamed, error)
+    for (const [name, value] of Object.entries(smallest)) {
+      const outcome = await this.#tryWithout([name], error, value)
+      if (outcome !== undefined) return outcome
+    }
+    return undefined
+  }
+
+  /** Takes a place out, or puts a value there; undefined, and nothing is changed, where the error stays. */
+  async #tryWithout(place: Place, error: GatewayError, value?: JsonValue): Promise<Accepted | Refused | undefined> {
+    if (this.#edits.has(place)) return undefined
+    const edits = this.#edits.with(place, value)
+    const outcome = await this.#probe(edits)
+    if (isSameRefusal(outcome, error)) return undefined
+    this.#edits = edits
+    this.#note(place, error)
+    return outcome
+  }
+
+  /** The smallest field without which the body is accepted. */
+  async #findBlamed(holder: Place, value: JsonValue, error: GatewayError): Promise<Place | undefined> {
+    for (const { step, value: inner } of listInner(value)) {
+      const place = [...holder, step]
+      if (this.#edits.has(place) || this.#probesLeft <= 0) continue
+      const without = await this.#probe(this.#edits.with(place))
+      if (isSameRefusal(without, error)) continue
+      // Another error may be about the missing field itself, so that only its inner fields can tell.
+      const blamed = (await this.#findBlamed(place, inner, error)) ?? (without.isAccepted ? place : undefined)
+      if (blamed !== undefined) return blamed
     }
     return undefined
   }
@@ -176,6 +207,7 @@ class Explainer {
 
   /** Level by level, so that a bound leaves out details before it leaves out members. */
   async #judgeAll(roots: readonly Node[], base: Accepted): Promise<void> {
+    this.#ignored = this.#edits
     let level = [...roots]
     while (level.length > 0) {
       const next: Node[] = []
@@ -209,44 +241,69 @@ class Explainer {
       return
     }
     const without = await this.#probe(this.#edits.with(place))
-    if (!without.isAccepted) {
-      // The rest of the request cannot be read or sent without it.
-      this.#judgeChange(node, [{ place: [], value: base.upstream }], 'The rest of the request needs it.')
-    } else if (!isDeepStrictEqual(without.upstream, base.upstream)) {
-      this.#judgeChange(node, listDifferences(base.upstream, without.upstream), 'Sent in another form.')
+    if (!without.isAccepted) await this.#judgeNeeded(node, base)
+    else if (!isDeepStrictEqual(without.upstream, base.upstream)) {
+      this.#judgeChange(node, base, listDifferences(base.upstream, without.upstream), OTHER_FORM)
     } else if (!isDeepStrictEqual(without.ownWork, base.ownWork)) {
       node.field = this.#write(node, 'translated', 'The gateway applies it itself.')
     } else await this.#judgeNoEffect(node, base, without, value)
   }
 
-  #judgeChange(node: Node, places: readonly Found[], reason: string): void {
+  /** The rest of the request cannot be read or sent without the field: another value shows what becomes of it. */
+  async #judgeNeeded(node: Node, base: Accepted): Promise<void> {
     const { place, value } = node
-    const found = findUnchanged(value, places, place.at(-1))
-    if (found !== undefined) {
+    const [other] = listOtherValues(value)
+    const changed = other === undefined ? undefined : await this.#probe(this.#edits.with(place, other))
+    const whole = [{ place: [], value: base.upstream }]
+    const places = changed?.isAccepted === true ? listDifferences(base.upstream, changed.upstream) : whole
+    const isCertain = changed === undefined || changed.isAccepted
+    const isSeen = changed?.isAccepted === true && places.length > 0
+    this.#judgeChange(node, base, places, isSeen ? OTHER_FORM : 'The rest of the request needs it.', isCertain)
+  }
+
+  /** @param isCertain false where any value of the upstream body may be meant: then only one of the same name counts. */
+  #judgeChange(node: Node, base: Accepted, places: readonly Found[], reason: string, isCertain = true): void {
+    const { place, value } = node
+    const found = findUnchanged(value, { places, whole: base.upstream }, place.at(-1))
+    if (found !== undefined && (isCertain || found.at(-1) === place.at(-1))) {
       node.field = { ...this.#write(node, 'exact', 'Sent unchanged.'), upstream: writePlace(found) }
       return
     }
     node.inner = this.#createInner(node)
-    if (node.inner.length === 0) node.field = this.#write(node, 'translated', reason)
+    if (node.inner.length > 0) return
+    const isAlias = value === base.plan.publicModel && value !== base.plan.upstreamModel
+    node.field = this.#write(
+      node,
+      'translated',
+      isAlias ? `Selects the route, whose model is ${base.plan.upstreamModel}.` : reason
+    )
   }
 
   async #judgeNoEffect(node: Node, base: Accepted, without: Accepted, value: JsonValue): Promise<void> {
     const declared = this.#findDeclaredReason(node, base, without)
-    if (declared !== undefined) {
-      node.field = this.#write(node, 'ignored', declared)
+    // A member may state a default; an element of a list that changes nothing is not used.
+    if (declared !== undefined || typeof node.place.at(-1) === 'number') {
+      await this.#judgeIgnored(node, base, declared ?? NO_EFFECT)
       return
     }
     node.inner = this.#createInner(node)
     if (node.inner.length > 0) return
-    const other = changeScalar(value)
-    const changed = other === undefined ? without : await this.#probe(this.#edits.with(node.place, other))
-    const isDefault =
-      !changed.isAccepted ||
-      !isDeepStrictEqual(changed.upstream, base.upstream) ||
-      !isDeepStrictEqual(changed.ownWork, base.ownWork)
-    node.field = isDefault
-      ? this.#write(node, 'translated', 'Says what also holds without it; another value has an effect.')
-      : this.#write(node, 'ignored', 'Has no effect on this route.')
+    for (const other of listOtherValues(value)) {
+      const changed = await this.#probe(this.#edits.with(node.place, other))
+      if (isSameWork(changed, base)) continue
+      node.field = this.#write(node, 'translated', 'Says what also holds without it; another value has an effect.')
+      return
+    }
+    await this.#judgeIgnored(node, base, NO_EFFECT)
+  }
+
+  /** Of two fields that say the same only one is without effect: all ignored fields can be left out together. */
+  async #judgeIgnored(node: Node, base: Accepted, reason: string): Promise<void> {
+    const ignored = this.#ignored.with(node.place)
+    if (isSameWork(await this.#probe(ignored), base)) {
+      this.#ignored = ignored
+      node.field = this.#write(node, 'ignored', reason)
+    } else node.field = this.#write(node, 'translated', 'Another field of the request says the same.')
   }
 
   /** Why a field has no effect, where the client face or the provider face says so. */
@@ -271,6 +328,18 @@ class Explainer {
   }
 }
 
+function isSameWork(outcome: Accepted | Refused, base: Accepted): boolean {
+  return (
+    outcome.isAccepted &&
+    isDeepStrictEqual(outcome.upstream, base.upstream) &&
+    isDeepStrictEqual(outcome.ownWork, base.ownWork)
+  )
+}
+
+function isSameRefusal(outcome: Accepted | Refused, { param, message }: GatewayError): boolean {
+  return !outcome.isAccepted && outcome.error.param === param && outcome.error.message === message
+}
+
 /** The place itself, then the elements of lists that hold it, then its member of the body. */
 function listEnclosing(place: Place): Place[] {
   const places: Place[] = []
@@ -282,17 +351,17 @@ function listEnclosing(place: Place): Place[] {
   return places
 }
 
-/** Another value of the same type; undefined for null. */
-function changeScalar(value: JsonValue): JsonValue | undefined {
+/** Other values of the same type, the nearest first; none for null. */
+function listOtherValues(value: JsonValue): JsonValue[] {
   switch (typeof value) {
     case 'boolean':
-      return !value
+      return [!value]
     case 'number':
-      return value + 1
+      return [value + 1, 1, 0]
     case 'string':
-      return `${value}x`
+      return [`${value}x`]
     default:
-      return undefined
+      return []
   }
 }
 

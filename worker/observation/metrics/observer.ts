@@ -1,6 +1,5 @@
 // Counts the requests of a worker (operations contract, sections 7.2 to 7.5). Labels are the route's template, fixed words and names that
 // the gateway knows: nothing that a client can choose freely.
-import type { LabelsOf } from '../../../shared/metrics/definitions.ts'
 import type { MetricRegistry } from '../../../shared/metrics/registry.ts'
 import type { UpstreamCallReport } from '../../providers/types.ts'
 import type { ClosedFacts, PlannedFacts, RequestObserver, RequestView } from '../observer.ts'
@@ -11,9 +10,10 @@ const OTHER_METHOD = 'OTHER'
 
 /** What has to be remembered of a request until it is closed. */
 interface Life {
-  /** Undefined until the provider is chosen, like the labels. */
+  /** Undefined until the model and its provider are chosen. */
   provider: string | undefined
-  modelLabels: LabelsOf<'gateway_time_to_first_token_seconds'> | undefined
+  /** The label of the model. */
+  model: string | undefined
   isAuthenticationFailed: boolean
   /** Counted among the streams in flight. */
   isStreamCounted: boolean
@@ -47,7 +47,7 @@ class MetricsObserver implements RequestObserver {
   opened(request: RequestView): void {
     this.#lives.set(request, {
       provider: undefined,
-      modelLabels: undefined,
+      model: undefined,
       isAuthenticationFailed: false,
       isStreamCounted: false,
       firstTokenMs: undefined,
@@ -55,7 +55,7 @@ class MetricsObserver implements RequestObserver {
       upstreamMs: 0,
       lastErrorStatus: undefined
     })
-    this.#series.requestsInFlight.with({ protocol: request.protocol }).add(1)
+    this.#series.requestsInFlight.at(request.protocol).add(1)
   }
 
   authenticationFailed(request: RequestView): void {
@@ -67,7 +67,7 @@ class MetricsObserver implements RequestObserver {
     const life = this.#lives.get(request)
     if (life === undefined) return
     life.provider = providerKind
-    life.modelLabels = { model: this.#labelModel(model), protocol: request.protocol, provider: providerKind }
+    life.model = this.#labelModel(model)
   }
 
   upstreamCall(request: RequestView, { status, durationMs, attempt }: UpstreamCallReport): void {
@@ -75,14 +75,14 @@ class MetricsObserver implements RequestObserver {
     if (life === undefined) return
     const { provider } = life
     const { protocol, route } = request
-    const labels = { protocol, provider, route, status }
+    const { upstreamDurations, upstreamErrors, upstreamRequests, upstreamRetries } = this.#series
     life.hasUpstreamCall = true
     life.upstreamMs += durationMs
     life.lastErrorStatus = isError(status) ? status : undefined
-    this.#series.upstreamDurations.with(labels).observe(durationMs / 1000, findTrace(request))
-    if (isError(status)) this.#series.upstreamErrors.with(labels).add(1)
-    this.#series.upstreamRequests.with({ provider, status }).add(1)
-    if (attempt > 0) this.#series.upstreamRetries.with({ provider }).add(1)
+    upstreamDurations.at(protocol, provider, route, status).observe(durationMs / 1000, findTrace(request))
+    if (isError(status)) upstreamErrors.at(protocol, provider, route, status).add(1)
+    upstreamRequests.at(provider, status).add(1)
+    if (attempt > 0) upstreamRetries.at(provider).add(1)
   }
 
   /** Counts what no exchange has shown: an error or something unusable in the content of a response with status 200. */
@@ -91,28 +91,32 @@ class MetricsObserver implements RequestObserver {
     const status = errorType.replace(/^http_/, '')
     if (life === undefined || life.lastErrorStatus === status || !isError(status)) return
     const { protocol, route } = request
-    this.#series.upstreamErrors.with({ protocol, provider: life.provider, route, status }).add(1)
+    this.#series.upstreamErrors.at(protocol, life.provider, route, status).add(1)
   }
 
   firstByte(request: RequestView, afterMs: number): void {
     const life = this.#lives.get(request)
     if (life === undefined || !request.isStreaming) return
+    const { protocol } = request
+    const { firstBytes, streamsInFlight } = this.#series
     life.isStreamCounted = true
-    this.#series.streamsInFlight.with({ protocol: request.protocol }).add(1)
-    if (life.modelLabels === undefined) return
-    this.#series.firstBytes.with(life.modelLabels).observe(afterMs / 1000, findTrace(request))
+    streamsInFlight.at(protocol).add(1)
+    if (life.model !== undefined) {
+      firstBytes.at(life.model, protocol, life.provider).observe(afterMs / 1000, findTrace(request))
+    }
   }
 
   firstToken(request: RequestView, afterMs: number): void {
     const life = this.#lives.get(request)
-    if (life?.modelLabels === undefined) return
+    if (life?.model === undefined) return
     life.firstTokenMs = afterMs
-    this.#series.firstTokens.with(life.modelLabels).observe(afterMs / 1000, findTrace(request))
+    const tokens = this.#series.firstTokens.at(life.model, request.protocol, life.provider)
+    tokens.observe(afterMs / 1000, findTrace(request))
   }
 
   anomaly(request: RequestView): void {
-    const labels = this.#lives.get(request)?.modelLabels
-    if (labels !== undefined) this.#series.anomalies.with(labels).add(1)
+    const life = this.#lives.get(request)
+    if (life?.model !== undefined) this.#series.anomalies.at(life.model, request.protocol, life.provider).add(1)
   }
 
   closed(request: RequestView, closed: ClosedFacts): void {
@@ -122,41 +126,47 @@ class MetricsObserver implements RequestObserver {
     const { provider } = life
     const { protocol, route } = request
     const { lifecycle, durationMs } = closed
+    const series = this.#series
+    const traceId = findTrace(request)
     const status = String(closed.status)
     const method = METHODS.has(request.method) ? request.method : OTHER_METHOD
-    const labels = { lifecycle, method, protocol, provider, route, status }
-    this.#series.requests.with(labels).add(1)
-    this.#series.durations.with(labels).observe(durationMs / 1000, findTrace(request))
-    this.#series.requestsInFlight.with({ protocol }).add(-1)
-    if (life.isStreamCounted) this.#series.streamsInFlight.with({ protocol }).add(-1)
-    if (life.isAuthenticationFailed) this.#series.authenticationFailures.with({ protocol, route, status }).add(1)
+    series.requests.at(lifecycle, method, protocol, provider, route, status).add(1)
+    series.durations.at(lifecycle, method, protocol, provider, route, status).observe(durationMs / 1000, traceId)
+    series.requestsInFlight.at(protocol).add(-1)
+    if (life.isStreamCounted) series.streamsInFlight.at(protocol).add(-1)
+    if (life.isAuthenticationFailed) series.authenticationFailures.at(protocol, route, status).add(1)
     if (lifecycle === 'streaming_aborted' && !closed.isComplete) {
-      this.#series.streamDisconnects.with({ protocol, provider, route }).add(1)
+      series.streamDisconnects.at(protocol, provider, route).add(1)
     }
     if (life.hasUpstreamCall) {
       // Uploads of one request run at the same time, so their sum may exceed the duration.
       const overheadMs = Math.max(0, durationMs - life.upstreamMs)
-      this.#series.overheads.with({ protocol, provider }).observe(overheadMs / 1000, findTrace(request))
+      series.overheads.at(protocol, provider).observe(overheadMs / 1000, traceId)
     }
     this.#countTokens(request, life, closed)
   }
 
-  #countTokens(request: RequestView, life: Life, { facts, lifecycle, durationMs }: ClosedFacts): void {
-    const { modelLabels, firstTokenMs } = life
+  #countTokens(
+    request: RequestView,
+    { model, provider, firstTokenMs }: Life,
+    { facts, lifecycle, durationMs }: ClosedFacts
+  ): void {
     const { inputTokens, outputTokens } = facts
-    if (modelLabels === undefined) return
-    const labels = { ...modelLabels, route: request.route }
-    if (inputTokens !== undefined) this.#series.inputTokens.with(labels).add(inputTokens)
+    const { protocol, route } = request
+    const { interTokens, tokenRates } = this.#series
+    if (model === undefined) return
+    if (inputTokens !== undefined) this.#series.inputTokens.at(model, protocol, provider, route).add(inputTokens)
     if (outputTokens === undefined) return
-    this.#series.outputTokens.with(labels).add(outputTokens)
+    this.#series.outputTokens.at(model, protocol, provider, route).add(outputTokens)
+    const traceId = findTrace(request)
     if (lifecycle === 'request_completed' && outputTokens > 0) {
-      this.#series.tokenRates.with(modelLabels).observe((outputTokens * 1000) / durationMs, findTrace(request))
+      tokenRates.at(model, protocol, provider).observe((outputTokens * 1000) / durationMs, traceId)
     }
     if (lifecycle !== 'streaming_completed' || firstTokenMs === undefined || outputTokens < 2) return
     // The time starts with the first token.
     const perTokenMs = (durationMs - firstTokenMs) / (outputTokens - 1)
-    this.#series.interTokens.with(modelLabels).observe(perTokenMs / 1000, findTrace(request))
-    if (perTokenMs > 0) this.#series.tokenRates.with(modelLabels).observe(1000 / perTokenMs, findTrace(request))
+    interTokens.at(model, protocol, provider).observe(perTokenMs / 1000, traceId)
+    if (perTokenMs > 0) tokenRates.at(model, protocol, provider).observe(1000 / perTokenMs, traceId)
   }
 }
 

@@ -110,9 +110,9 @@ export class CallRecord {
     }
     switch (event.type) {
       case 'start':
-        response.providerModel = event.providerModel ?? undefined
-        response.identityId = event.identity?.id
-        response.conversationId = event.conversationId ?? response.conversationId
+        response.providerModel = event.providerModel?.slice(0, NAME_CHARACTERS_MAX)
+        response.identityId = event.identity?.id.slice(0, NAME_CHARACTERS_MAX)
+        this.#noteConversation(event.conversationId)
         response.metadata = event.metadata
         return
       case 'text-delta':
@@ -160,7 +160,7 @@ export class CallRecord {
         return
       case 'finish':
         response.finishReason = event.reason
-        response.conversationId = event.conversationId ?? response.conversationId
+        this.#noteConversation(event.conversationId)
         response.metadata = { ...response.metadata, ...event.metadata }
         this.#finish(atMs)
         return
@@ -169,6 +169,10 @@ export class CallRecord {
           this.#mark('stream.error', atMs, { error_code: event.error.code, 'error.message': event.error.message })
         return
     }
+  }
+
+  #noteConversation(id: string | undefined): void {
+    if (id !== undefined) this.response.conversationId = id.slice(0, NAME_CHARACTERS_MAX)
   }
 
   #takeFirstToken(type: NormalizedEvent['type'], text: string, atMs: number): void {

@@ -7,16 +7,18 @@ import type { CaptureSwitches } from './capture-switches.ts'
 import type { HeadSampler } from './head-sampler.ts'
 import { makeRequestIds, type RequestIds, writeTraceparent } from './trace-ids.ts'
 
-/** All exchanges of a request with its provider: the first attempt and what was repeated. Times as in `RequestView.startedAtMs`. */
+/** All exchanges of a request with its provider. Times as in `RequestView.startedAtMs`. */
 export interface ProviderExchange {
-  readonly operation: UpstreamOperation
+  operation: UpstreamOperation
   startMs: number
   endMs: number
-  /** Exchanges so far. */
+  /** How often the call itself was sent; files that are moved for it do not count. */
   attempts: number
-  /** That of the last exchange, in the words of its report. */
+  /** That of the last attempt, in the words of its report. */
   status: string
 }
+
+const TRANSFERS: ReadonlySet<UpstreamOperation> = new Set(['upload', 'download'])
 
 export class RequestTrace implements TraceContext {
   readonly ids: RequestIds
@@ -60,14 +62,17 @@ export class RequestTrace implements TraceContext {
     this.lastCall = report
     const { operation, status } = report
     const startMs = endMs - report.durationMs
+    const isTransfer = TRANSFERS.has(operation)
     const { exchange } = this
     if (exchange === undefined) {
-      this.exchange = { operation, startMs, endMs, attempts: 1, status }
+      this.exchange = { operation, startMs, endMs, attempts: isTransfer ? 0 : 1, status }
       return
     }
     exchange.startMs = Math.min(exchange.startMs, startMs)
     exchange.endMs = Math.max(exchange.endMs, endMs)
-    exchange.attempts += 1
+    if (isTransfer && exchange.attempts > 0) return
+    exchange.operation = operation
     exchange.status = status
+    if (!isTransfer) exchange.attempts += 1
   }
 }

@@ -29,9 +29,12 @@ const PROCESSOR_TIMEOUT_MS = EXPORT_TIMEOUT_MS + 1_000
 /** Captured messages make spans large, so the texts of the held spans are bounded as well. */
 const HELD_CHARACTERS_MAX = 32 * 1024 * 1024
 const WARNING_INTERVAL_MS = 10_000
-/** How long the last spans may take, and how long when the collector did not take those before. */
-const CLOSE_TIMEOUT_MS = 4_000
-const CLOSE_TIMEOUT_AFTER_FAILURE_MS = 1_000
+/**
+ * How long the last spans may take, and how long when the collector did not take those before. The supervisor allows a worker five seconds
+ * for everything that it closes.
+ */
+const CLOSE_TIMEOUT_MS = 2_000
+const CLOSE_TIMEOUT_AFTER_FAILURE_MS = 500
 
 export class SpanQueue implements SpanProcessor {
   readonly #options: SpanQueueOptions

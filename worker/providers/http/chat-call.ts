@@ -55,7 +55,7 @@ export function describeChatCall(
 ): ProviderCall {
   const fallback = dependencies.hooks.bodyFallback
   const body = fallback === undefined ? written : fallback.prepare(written)
-  logPayload(dependencies, body, context)
+  logPayload(dependencies, 'upstream_chat_completion_request', body, context)
   return { operation: 'chat', method: 'POST', path, headers, body, fallback }
 }
 
@@ -103,10 +103,16 @@ export function openStopFilter(stops: readonly string[]): StopSequenceFilter | u
 /** Enough of a body to see what was sent, and little enough to keep a debug log small. */
 const LOGGED_BYTES_MAX = 64 * 1024
 
-function logPayload({ log, logsPayloads }: ChatDependencies, body: Uint8Array, context: CallContext): void {
+/** Logs what is sent to a provider, in DEBUG. In PROD the line has no payload (operations contract, section 12). */
+export function logPayload(
+  { log, logsPayloads }: Pick<ChatDependencies, 'log' | 'logsPayloads'>,
+  event: 'upstream_chat_completion_request' | 'upstream_embeddings_request',
+  body: Uint8Array,
+  context: CallContext
+): void {
   if (!log.isLevelEnabled('debug')) return
   const payload = logsPayloads
     ? Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, LOGGED_BYTES_MAX)).toString('utf8')
     : '(payload omitted in PROD)'
-  log.debug({ event: 'upstream_chat_completion_request', ...logIds(context), payload }, 'Upstream chat request')
+  log.debug({ event, ...logIds(context), payload }, 'Upstream request body')
 }

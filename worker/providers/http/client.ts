@@ -9,7 +9,7 @@ import { CallFailure, contentFailure } from './call-failure.ts'
 import type { ProviderOrigin } from './connections.ts'
 import type { Credential } from './credential.ts'
 import { type ExchangeReceiver, type ExchangeRequest, type ExchangeTimeouts, runExchange } from './exchange.ts'
-import { reportCallFailure, reportCancelledCall } from './failure-report.ts'
+import { logIds, reportCallFailure, reportCancelledCall } from './failure-report.ts'
 import type { BodyFallback } from './hooks.ts'
 import { type ReadError, requireSuccess } from './response-head.ts'
 import { ACCEPTED_ENCODINGS, type BufferedResponse, ResponseCollector, readJson } from './whole-response.ts'
@@ -102,6 +102,11 @@ export class ProviderClient {
       headers: this.#writeHeaders(headers, attempt.credential, context)
     }
     if (call.body !== undefined) request.body = call.body
+    if (log.isLevelEnabled('debug')) {
+      const { operation, method, path } = call
+      const fields = { event: 'upstream_request', ...logIds(context), operation, method, path, attempt: attempt.number }
+      log.debug(fields, 'Upstream request')
+    }
     context.onUpstreamCallStarted?.()
     return runExchange({
       dispatcher,

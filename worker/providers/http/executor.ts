@@ -6,7 +6,7 @@ import { GatewayError } from '../../normalized/index.ts'
 import type { WrittenCall } from '../../protocols/face.ts'
 import { findProviderFace } from '../../protocols/registry.ts'
 import type { Executor, UpstreamOperation } from '../types.ts'
-import type { ChatDependencies } from './chat-call.ts'
+import { type ChatDependencies, logPayload } from './chat-call.ts'
 import { streamChat } from './chat-stream.ts'
 import { completeChat } from './chat-whole.ts'
 import type { ProviderCall } from './client.ts'
@@ -44,7 +44,10 @@ export function createHttpExecutor(options: HttpExecutorOptions): Executor {
       const shown = call.request.parallelToolCalls === 'refused' ? keepFirstCall(sink) : sink
       return run(options, call, context, around(shown)).catch(rethrow)
     },
-    request: (call, context, read) => client.fetchAndRead(call, context, read).catch(rethrow),
+    request(call, context, read) {
+      if (call.operation === 'embeddings') logPayload(options, 'upstream_embeddings_request', call.body, context)
+      return client.fetchAndRead(call, context, read).catch(rethrow)
+    },
     async close() {
       endLifetime()
       await connections?.close()

@@ -1,6 +1,6 @@
 // Finds and reads the last lines of a file, in blocks: the size of the file costs neither memory nor time.
-import { type FileHandle, open } from 'node:fs/promises'
-import { toLogError } from './log-error.ts'
+import type { FileHandle } from 'node:fs/promises'
+import { openRegularFile, toLogError } from './log-file.ts'
 import { dropInvalidUtf8 } from './text.ts'
 
 /** What is read at most, however long the lines are, and what of it is in memory at once. */
@@ -15,7 +15,7 @@ export interface FileRange {
 /** Opens the log for reading. Raises `log_file_not_found` and `log_file_unreadable`. */
 export async function openLog(path: string): Promise<FileHandle> {
   try {
-    return await open(path, 'r')
+    return await openRegularFile(path)
   } catch (error) {
     throw toLogError(error)
   }

@@ -1,6 +1,6 @@
 // Follows a log file: hands out the lines that are appended to it, also after it was rotated or cut off.
-import { type FileHandle, open, stat } from 'node:fs/promises'
-import { isMissing } from './log-error.ts'
+import { type FileHandle, stat } from 'node:fs/promises'
+import { isMissing, openRegularFile } from './log-file.ts'
 import { readValidText } from './text.ts'
 
 export interface LogLine {
@@ -40,7 +40,7 @@ const READS_AFTER_ROTATION_MAX = 16
 export async function openLogTail(options: LogTailOptions): Promise<LogTail> {
   const { path, lastId, blockBytes = BLOCK_BYTES, lineBytesMax = LINE_BYTES_MAX } = options
   const block = Buffer.allocUnsafe(blockBytes)
-  let file = await open(path, 'r')
+  let file = await openRegularFile(path)
   let { identity, size } = await describe(file)
   let position = readStart(lastId, { identity, size })
   let lines = createLineCollector(lineBytesMax)
@@ -49,7 +49,7 @@ export async function openLogTail(options: LogTailOptions): Promise<LogTail> {
 
   /** Reads from the start of what the path names now. */
   async function reopen(): Promise<void> {
-    const fresh = await open(path, 'r')
+    const fresh = await openRegularFile(path)
     await file.close()
     file = fresh
     identity = (await describe(file)).identity

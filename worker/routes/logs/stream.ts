@@ -5,7 +5,7 @@ import type { Clock } from '../../../shared/clock.ts'
 import type { DrainGate } from '../../http/drain-gate.ts'
 import { type EventStreamWriter, startEventStream } from '../../http/event-stream.ts'
 import { createLevelFilter, type Level } from './level-filter.ts'
-import { isMissing } from './log-error.ts'
+import { isMissing } from './log-file.ts'
 import { type LogLine, type LogTail, openLogTail } from './log-tail.ts'
 
 const POLL_INTERVAL_MS = 500

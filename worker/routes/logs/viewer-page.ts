@@ -26,74 +26,93 @@ export function createViewerPage(): { headers: string[]; body: string } {
   return { headers, body: page.replace('NONCE', nonce) }
 }
 
-/** A browser keeps this many pieces of the log; older ones leave the page. */
-const PIECES_MAX = 2000
+/** A browser keeps this many lines of the log; older ones leave the page. */
+const LINES_MAX = 2000
 
 const page = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Gateway log</title>
 <style>
+:root { color-scheme: light dark; }
 body { font: 14px system-ui, sans-serif; margin: 1rem; }
 .warning { background: #b00020; color: #fff; padding: .75rem 1rem; font-weight: 600; }
-form { margin: 1rem 0; }
+form { display: flex; flex-wrap: wrap; gap: .75rem; align-items: center; margin: 1rem 0; }
 #log { border: 1px solid #888; height: 75vh; overflow: auto; padding: .5rem; font: 12px ui-monospace, monospace;
   white-space: pre-wrap; overflow-wrap: anywhere; }
 </style>
 </head>
 <body>
-<p class="warning" role="alert">Logs may hold sensitive data. This viewer is for development only and is off in PROD.</p>
+<p class="warning" role="alert">Logs may hold sensitive data. This viewer is for development and is off in PROD.</p>
 <form id="connection">
 <label>API key <input id="key" type="password" autocomplete="off"></label>
-<button id="connect">Connect</button>
-<span id="state"></span>
+<label>Level <select id="level"><option value="">all</option><option>INFO</option><option>WARNING</option>
+<option>ERROR</option></select></label>
+<button>Connect</button>
+<span id="state" role="status"></span>
 </form>
-<div id="log" tabindex="0"></div>
+<div id="log" tabindex="0" aria-label="Log"></div>
 <script nonce="NONCE">
-const log = document.getElementById('log')
-const state = document.getElementById('state')
+const find = id => document.getElementById(id)
+const log = find('log')
 let connection = new AbortController()
 
+function showState(text) {
+  find('state').textContent = text
+}
+
 function append(text) {
-  const piece = document.createElement('div')
-  piece.textContent = text
+  const line = document.createElement('div')
+  line.textContent = text
   const isAtEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 40
-  log.append(piece)
-  while (log.childElementCount > ${PIECES_MAX}) log.firstElementChild.remove()
+  log.append(line)
+  while (log.childElementCount > ${LINES_MAX}) log.firstElementChild.remove()
   if (isAtEnd) log.scrollTop = log.scrollHeight
 }
 
-async function connect(key) {
+/** Shows the events of a text, and returns what follows the last whole one. */
+function showEvents(text) {
+  const frames = text.split('\\r\\n\\r\\n')
+  const rest = frames.pop()
+  for (const frame of frames) {
+    const data = frame.split('\\r\\n').filter(field => field.startsWith('data: ')).map(field => field.slice(6))
+    if (data.length > 0) append(data.join('\\n'))
+  }
+  return rest
+}
+
+async function connect(key, level) {
   connection.abort()
   const own = new AbortController()
   connection = own
-  state.textContent = 'Connecting'
+  showState('Connecting')
   try {
     const headers = key === '' ? {} : { 'x-api-key': key }
-    const response = await fetch('/logs/stream', { headers, signal: own.signal })
+    const query = level === '' ? '' : '?level=' + level
+    const response = await fetch('/logs/stream' + query, { headers, signal: own.signal })
     if (!response.ok) {
-      state.textContent = 'Refused with status ' + response.status
-      append(await response.text())
+      showState('Refused with status ' + response.status)
       return
     }
-    state.textContent = 'Connected'
+    showState('Connected')
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+    let rest = ''
     for (;;) {
       const { value, done } = await reader.read()
       if (done) break
-      append(value)
+      rest = showEvents(rest + value)
     }
-    state.textContent = 'Ended'
-  } catch (error) {
-    if (connection === own) state.textContent = 'Connection lost'
+    showState('Ended')
+  } catch {
+    if (connection === own) showState('Connection lost')
   }
 }
 
-document.getElementById('connection').addEventListener('submit', event => {
+find('connection').addEventListener('submit', event => {
   event.preventDefault()
-  connect(document.getElementById('key').value)
+  connect(find('key').value, find('level').value)
 })
 </script>
 </body>

@@ -74,6 +74,7 @@ t.test('with the main switch every one of these keys passes', async t => {
 })
 
 t.test('any value becomes one that spans can have, bounded', async () => {
+  const max = 1024
   const filter = createAttributeFilter({ ...NOTHING, charactersMax: 20 })
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.anything()), values => {
@@ -81,9 +82,9 @@ t.test('any value becomes one that spans can have, bounded', async () => {
         if (Array.isArray(value)) {
           const kinds = new Set(value.map(item => typeof item))
           const text = value.filter(item => typeof item === 'string').join('')
-          return kinds.size <= 1 && text.length <= 20
+          return kinds.size <= 1 && text.length <= max
         }
-        return typeof value === 'string' ? value.length <= 20 : ['number', 'boolean'].includes(typeof value)
+        return typeof value === 'string' ? value.length <= max : ['number', 'boolean'].includes(typeof value)
       })
     })
   )
@@ -112,28 +113,32 @@ t.test('every attribute is redacted, in texts, lists and values', async t => {
 t.test('a text that is cut ends with the mark, inside of the limit', async t => {
   const filter = createAttributeFilter({ ...EVERYTHING, charactersMax: 30 })
   const written = filter({
-    exact: 'a'.repeat(30),
-    long: 'b '.repeat(40_000),
-    json: { a: 'c'.repeat(50) },
-    marked: new ContentText('short', true),
-    list: ['d'.repeat(20), 'e'.repeat(20)]
+    content: 'a'.repeat(30),
+    input: 'b '.repeat(40_000),
+    output: { a: 'c'.repeat(50) },
+    'output.value': new ContentText('short', true),
+    messages: ['d'.repeat(20), 'e'.repeat(20)],
+    request_id: 'f'.repeat(40),
+    'caller.user_agent': 'g '.repeat(40_000)
   })
   t.same(written, {
-    exact: 'a'.repeat(30),
-    long: `${'b '.repeat(8)}${MARK}`,
-    json: `{"a":"${'c'.repeat(10)}${MARK}`,
-    marked: `short${MARK}`,
-    list: ['d'.repeat(20)]
+    content: 'a'.repeat(30),
+    input: `${'b '.repeat(8)}${MARK}`,
+    output: `{"a":"${'c'.repeat(10)}${MARK}`,
+    'output.value': `short${MARK}`,
+    messages: ['d'.repeat(20)],
+    request_id: 'f'.repeat(40),
+    'caller.user_agent': `${'g '.repeat(505)}${MARK}`
   })
-  t.equal(createAttributeFilter({ ...EVERYTHING, charactersMax: 5 })({ a: 'abcdefgh' }).a, '...[t')
-  const halved = createAttributeFilter({ ...EVERYTHING, charactersMax: 16 })({ a: `a${'😀'.repeat(20)}` }).a
+  t.equal(createAttributeFilter({ ...EVERYTHING, charactersMax: 5 })({ input: 'abcdefgh' }).input, '...[t')
+  const halved = createAttributeFilter({ ...EVERYTHING, charactersMax: 16 })({ input: `a${'😀'.repeat(20)}` }).input
   t.ok(String(halved).isWellFormed())
 })
 
 t.test('no part of a secret is left at the end of a text that was cut', async t => {
   const filter = createAttributeFilter({ ...EVERYTHING, charactersMax: 100 })
   for (let at = 60; at < 4300; at += 7) {
-    const written = String(filter({ a: `${'x '.repeat(at / 2)}${SECRET} ${'y '.repeat(3000)}` }).a)
+    const written = String(filter({ input: `${'x '.repeat(at / 2)}${SECRET} ${'y '.repeat(3000)}` }).input)
     t.notMatch(written, /sk-/)
   }
 })

@@ -1,0 +1,252 @@
+// Explanations of the recorded requests of real agents and of bodies with nearly every member, on three routes.
+
+import { isDeepStrictEqual } from 'node:util'
+import t from 'tap'
+import { readRequestBases } from '../../../ops/fuzz/request-bases.ts'
+import { planChat } from '../../../worker/bridge/plan-chat.ts'
+import { answerDebug } from '../../../worker/debug/answer.ts'
+import { Edits, findAt, listInner, type Place, readPlace, writePlace } from '../../../worker/debug/explain/paths.ts'
+import { readClientRequest } from '../../../worker/debug/formats.ts'
+import type { ExplainedFamily } from '../../../worker/debug/job.ts'
+import { showUpstreamBody } from '../../../worker/debug/selected-route.ts'
+import { GatewayError, isJsonObject, type JsonObject, type JsonValue } from '../../../worker/normalized/index.ts'
+import type { ApiMode } from '../../../worker/protocols/face.ts'
+import { createContext, EDGE, environment, formats, PLAIN_EDGE } from './support.ts'
+
+interface Field {
+  path: string
+  verdict: 'exact' | 'translated' | 'ignored' | 'refused'
+  reason: string
+  upstream?: string
+  code?: string
+  param?: string
+}
+
+interface Explained {
+  accepted: boolean
+  error?: { code: string; status: number; param?: string; message: string }
+  route?: JsonObject
+  fields: Field[]
+  complete: boolean
+}
+
+async function explain(family: ExplainedFamily, body: JsonObject, model?: string, apiMode: ApiMode = 'v1') {
+  const task = { type: 'explain', family, ...(model === undefined ? {} : { model }) } as const
+  const source = { body, bytes: JSON.stringify(body).length }
+  return (await answerDebug(source, createContext(task, apiMode), environment)) as unknown as Explained
+}
+
+async function verdicts(family: ExplainedFamily, body: JsonObject, model?: string, apiMode: ApiMode = 'v1') {
+  const { fields } = await explain(family, body, model, apiMode)
+  return Object.fromEntries(fields.map(({ path, verdict }) => [path, verdict]))
+}
+
+/** What the route makes of a body. */
+function translate(family: keyof typeof formats, body: JsonObject, model: string, apiMode: ApiMode): JsonObject {
+  const context = createContext({ type: 'translate' }, apiMode)
+  const request = readClientRequest(formats[family], body, context, { model })
+  const { settings, faces } = environment
+  return showUpstreamBody(planChat({ protocol: family, apiMode, request, body }, settings, faces))
+}
+
+function attempt<Result>(work: () => Result): Result | GatewayError {
+  try {
+    return work()
+  } catch (thrown) {
+    if (GatewayError.is(thrown)) return thrown
+    throw thrown
+  }
+}
+
+const { bases } = readRequestBases()
+const chats = bases.filter(({ path }) => /(?:chat\/completions|responses|messages|enerateContent)$/.test(path))
+const ROUTES = [
+  ['GigaChat-2-Max', 'v1'],
+  ['GigaChat-2-Max', 'v2'],
+  [EDGE, 'v1']
+] as const
+
+t.test('every field of a body has one verdict, and the verdicts hold', async t => {
+  for (const base of chats) {
+    if (!isJsonObject(base.body)) continue
+    const family = base.family as keyof typeof formats
+    for (const [model, apiMode] of ROUTES) {
+      const isContent = family === 'content'
+      const body = isContent ? base.body : { ...base.body, model }
+      const explained = await explain(formats[family], body, isContent ? model : undefined, apiMode)
+      const { fields } = explained
+      const name = `${base.name} to ${model} ${apiMode}`
+      t.ok(explained.complete, name)
+      const direct = attempt(() => translate(family, body, model, apiMode))
+      if (direct instanceof GatewayError) {
+        const { code, status, param, message } = direct
+        t.strictSame(explained.error, { code, status, ...(param === undefined ? {} : { param }), message }, name)
+        t.ok(
+          fields.some(({ verdict, reason }) => verdict === 'refused' && reason === message),
+          name
+        )
+      } else {
+        t.notOk(explained.error, name)
+        t.notOk(
+          fields.some(({ verdict }) => verdict === 'refused'),
+          name
+        )
+      }
+      t.strictSame(findUncovered(body, fields), [], name)
+      const refused = fields.filter(({ verdict }) => verdict === 'refused')
+      const accepted = refused.some(({ path }) => findAt(body, readPlace(path)) === undefined)
+        ? undefined
+        : refused.reduce((edits, { path }) => edits.with(readPlace(path)), new Edits())
+      if (accepted === undefined) continue
+      const upstream = attempt(() => translate(family, accepted.apply(body), model, apiMode))
+      // A member that no request can do without was replaced, not taken out.
+      if (upstream instanceof GatewayError) continue
+      for (const { path, verdict } of fields) {
+        if (verdict !== 'ignored') continue
+        const without = attempt(() => translate(family, accepted.with(readPlace(path)).apply(body), model, apiMode))
+        t.ok(isDeepStrictEqual(without, upstream), `${name}: ${path} is ignored`)
+      }
+      for (const { path, verdict, upstream: place } of fields) {
+        if (verdict !== 'exact') continue
+        const value = findAt(body, readPlace(path))
+        t.ok(isDeepStrictEqual(findAt(upstream, readPlace(place ?? '')), value), `${name}: ${path} is sent as it is`)
+      }
+    }
+  }
+})
+
+/** The leaves of a body that no field stands for, or more than one. Names that a path cannot spell are left out. */
+function findUncovered(body: JsonObject, fields: readonly Field[]): string[] {
+  const counts = new Map<string, number>()
+  for (const { path } of fields) counts.set(path, (counts.get(path) ?? 0) + 1)
+  const uncovered: string[] = []
+  const visit = (value: JsonValue, place: Place): void => {
+    const inner = listInner(value)
+    for (const one of inner) visit(one.value, [...place, one.step])
+    if (inner.length > 0) return
+    let count = 0
+    for (let length = 1; length <= place.length; length++) count += counts.get(writePlace(place.slice(0, length))) ?? 0
+    if (count !== 1) uncovered.push(`${writePlace(place)}: ${count}`)
+  }
+  visit(body, [])
+  return uncovered
+}
+
+const user = { role: 'user', content: 'Hi' }
+
+t.test('each verdict has its reason', async t => {
+  const body = {
+    model: 'm',
+    messages: [user],
+    temperature: 0.5,
+    top_p: 1,
+    seed: 7,
+    n: 2,
+    stop: 'x',
+    foo: 1,
+    api_key: 'k'
+  }
+  const { fields, route, accepted } = await explain('openai', body)
+  t.ok(accepted)
+  t.match(route, { provider_kind: 'native', api_mode: 'v1', upstream_model: 'm', profile_id: 'main' })
+  const by = Object.fromEntries(fields.map(field => [field.path, field]))
+  t.match(by.temperature, { verdict: 'exact', upstream: 'temperature', reason: /^Sent unchanged\./ })
+  t.match(by.seed, { verdict: 'ignored', reason: /^The provider kind native has no place for it\./ })
+  t.match(by.n, {
+    verdict: 'ignored',
+    reason: /^Accepted without effect\. The response always has exactly one choice\./
+  })
+  t.match(by.stop, { verdict: 'translated', reason: /^The gateway applies it itself\./ })
+  t.match(by.foo, { verdict: 'exact', upstream: 'foo' })
+  t.match(by.api_key, { verdict: 'ignored', reason: /^Not used\./ })
+  t.strictSame(
+    fields.map(({ path }) => path),
+    ['model', 'messages', 'temperature', 'top_p', 'seed', 'n', 'stop', 'foo', 'api_key'],
+    'in the order of the body'
+  )
+  const v2 = await explain('openai', body, undefined, 'v2')
+  t.match(
+    v2.fields.find(({ path }) => path === 'temperature'),
+    { verdict: 'exact', upstream: 'model_options.temperature' }
+  )
+})
+
+t.test('the same field is another one on another route', async t => {
+  const body = { messages: [user], top_k: 5, max_tokens: 9, thinking: { type: 'enabled', budget_tokens: 9000 } }
+  t.match(await verdicts('anthropic', { ...body, model: 'm' }), {
+    top_k: 'ignored',
+    max_tokens: 'exact',
+    'thinking.type': 'translated',
+    'thinking.budget_tokens': 'translated'
+  })
+  const onEdge = await explain('anthropic', { ...body, model: EDGE })
+  t.notOk(onEdge.accepted)
+  t.match(onEdge.error, { code: 'unsupported_semantic', status: 400 })
+  const refused = onEdge.fields.filter(({ verdict }) => verdict === 'refused')
+  t.ok(refused.some(({ path }) => path === 'top_k'))
+  t.match(onEdge.route, { provider_kind: 'chat_compatible', upstream_model: 'edge-large' })
+  const plain = await verdicts('openai', { model: PLAIN_EDGE, messages: [user], temperature: 1, seed: 1, stream: true })
+  t.match(plain, { temperature: 'refused', seed: 'refused', stream: 'refused', model: 'translated' })
+})
+
+t.test('a field that states the default is not called ignored, because another value has an effect', async t => {
+  const body = { model: 'm', messages: [user], stream: false, parallel_tool_calls: true, tool_choice: 'auto' }
+  t.match(await verdicts('openai', body), { stream: 'translated', parallel_tool_calls: 'translated' })
+})
+
+t.test('a tool that no provider here runs is ignored as a whole', async t => {
+  const tools = [{ type: 'custom', name: 'x' }, { type: 'function', function: { name: 'f' } }, { type: 'web_search' }]
+  const body = { model: 'm', messages: [user], tools }
+  t.match(await verdicts('openai', body), {
+    'tools[0]': 'ignored',
+    'tools[1].function.name': 'exact',
+    'tools[2]': 'ignored'
+  })
+  t.match(await verdicts('openai', body, undefined, 'v2'), { 'tools[0]': 'ignored', 'tools[2].type': 'translated' })
+  t.match(await verdicts('openai', { ...body, model: EDGE }), { 'tools[0]': 'refused', 'tools[2]': 'refused' })
+})
+
+t.test('a model without a route explains nothing but itself', async t => {
+  const { accepted, error, fields, complete } = await explain('openai', { messages: [user], temperature: 1 })
+  t.notOk(accepted)
+  t.notOk(complete)
+  t.match(error, { code: 'model_required', param: 'model' })
+  t.match(fields, [{ path: 'model', verdict: 'refused' }])
+})
+
+t.test('a body with nothing in it is refused for what it lacks, and one with a wrong type for that', async t => {
+  const empty = await explain('anthropic', { model: EDGE })
+  t.match(
+    empty.fields.map(({ path, verdict }) => [path, verdict]),
+    [
+      ['model', 'translated'],
+      ['messages', 'refused'],
+      ['max_tokens', 'refused']
+    ]
+  )
+  const wrong = await verdicts('openai', { model: 'm', messages: [user, { role: 5 }], temperature: 'warm', seed: 1 })
+  t.match(wrong, { temperature: 'refused', 'messages[1]': 'refused', seed: 'ignored', 'messages[0]': 'exact' })
+})
+
+t.test('embeddings are explained too', async t => {
+  const body = { model: 'EmbeddingsGigaR', input: ['a'], dimensions: 5, encoding_format: 'base64', user: 'u', other: 1 }
+  t.match(await verdicts('embeddings', body), {
+    model: 'exact',
+    input: 'exact',
+    dimensions: 'ignored',
+    encoding_format: 'translated',
+    user: 'ignored',
+    other: 'ignored'
+  })
+  t.match(await verdicts('embeddings', { ...body, model: EDGE }), { model: 'translated', dimensions: 'exact' })
+})
+
+t.test('a very large body has a report within the bounds', async t => {
+  const messages = Array.from({ length: 4000 }, (_, index) => ({
+    role: index % 2 ? 'assistant' : 'user',
+    content: `${index}`
+  }))
+  const { complete, fields } = await explain('openai', { model: EDGE, messages, temperature: 1, foo: 2 })
+  t.ok(fields.some(({ path, verdict }) => path === 'foo' && verdict === 'refused'))
+  t.type(complete, 'boolean')
+})
