@@ -130,7 +130,8 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
         control,
         log,
         version,
-        metrics
+        metrics,
+        writerSocket: message.writerSocket ?? undefined
       })
       app = created
       const address = await created.listen(message.listen)

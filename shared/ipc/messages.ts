@@ -65,7 +65,9 @@ const supervisorChecks = {
     isQuiet: z.boolean(),
     catalog: catalogSnapshot.nullable(),
     /** Every worker of the host has listened once: true for a respawned worker. */
-    isHostStarted: z.boolean()
+    isHostStarted: z.boolean(),
+    /** Where the writer of traffic records listens; null where there is none. */
+    writerSocket: z.string().nullable()
   }),
   /** Every worker of the host listens: readiness waits for it no more. */
   'host-started': hasNoFields,
