@@ -9,6 +9,7 @@ const rooms = [
   'bridge',
   'providers',
   'control',
+  'traffic',
   'debug',
   'translation',
   'observation',

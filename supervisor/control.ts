@@ -18,12 +18,13 @@ import {
 import { createLogRotation } from './log-rotation.ts'
 import type { MetricsMessageKind, SupervisorMetrics } from './metrics/supervisor-metrics.ts'
 import type { HealthPolicy } from './process-keeper.ts'
-import type { RestartPolicy } from './restart-policy.ts'
+import { createRestartPolicy, type RestartPolicy } from './restart-policy.ts'
 import type { RuntimePlan } from './runtime-plan.ts'
 import { reopenSignals } from './signals.ts'
 import { workerFailure } from './start-failure.ts'
 import { hideVariables } from './worker-environment.ts'
 import { createWorkerFork } from './worker-fork.ts'
+import { createWriterFork, createWriterKeeper, type WriterEvent, type WriterKeeper } from './writer-keeper.ts'
 
 /** How long cancelled requests have for their last response. */
 const SETTLE_MS = 1_000
@@ -38,6 +39,8 @@ export interface ControlOptions {
   readonly workerEntry: string
   /** Node options of the workers. */
   readonly workerArguments: readonly string[]
+  /** Path of the entry file of the writer of traffic records. */
+  readonly writerEntry: string
   readonly listen: ListenOptions
   readonly restartPolicy: RestartPolicy
   readonly healthPolicy: HealthPolicy
@@ -55,6 +58,8 @@ export interface ControlDependencies {
   readonly onServing: (address: { host: string; port: number }) => void
   /** Undefined while metrics are off. */
   readonly metrics?: SupervisorMetrics | undefined
+  /** Where the writer of traffic records listens; undefined where none is needed. */
+  readonly writerSocketPath?: string | undefined
 }
 
 export interface Control {
@@ -73,7 +78,7 @@ const ignoreMetrics: WorkerMessageHandlers<MetricsMessageKind, MessageSender> = 
 
 /** Starts the workers and everything that the supervisor owns while they run. */
 export function startControl(dependencies: ControlDependencies, options: ControlOptions): Control {
-  const { runtimeLog, metrics } = dependencies
+  const { runtimeLog, metrics, writerSocketPath } = dependencies
   const { log } = runtimeLog
   const { settings, profiles, credentials, revisions } = options.plan
   const { promise: ended, resolve: end } = Promise.withResolvers<ExitCode>()
@@ -139,10 +144,15 @@ export function startControl(dependencies: ControlDependencies, options: Control
         listen: options.listen,
         isQuiet: options.isQuiet,
         catalog: catalog.current() ?? null,
-        isHostStarted: state.phase === 'live'
+        isHostStarted: state.phase === 'live',
+        writerSocket: writerSocketPath ?? null
       })
     }
   )
+  const writer = writerSocketPath === undefined ? undefined : createWriter(writerSocketPath)
+  /** Reported once both the workers and the writer have started. */
+  let servedAddress: { host: string; port: number } | undefined
+  let isWriterStarted = writer === undefined
   metrics?.connect(fleet)
   metrics?.watch({
     nowMs: Date.now,
@@ -156,6 +166,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
   const reopenLogs = () => {
     runtimeLog.reopen()
     fleet.broadcast({ kind: 'reopen-log' })
+    writer?.reopenLog()
   }
   const rotation = createLogRotation(
     { log, nowMs: Date.now, reopen: reopenLogs },
@@ -166,9 +177,8 @@ export function startControl(dependencies: ControlDependencies, options: Control
   function receive(event: FleetEvent): void {
     switch (event.kind) {
       case 'startup-completed':
-        dispatch({ kind: 'startup-completed' })
-        dependencies.onServing(event.address)
-        catalog.startWarmUp()
+        servedAddress = event.address
+        completeStartup()
         break
       case 'startup-failed': {
         dependencies.writeError(workerFailure(event.reason, event.detail, options.listen).summary)
@@ -197,6 +207,61 @@ export function startControl(dependencies: ControlDependencies, options: Control
     }
   }
 
+  function completeStartup(): void {
+    if (servedAddress === undefined || !isWriterStarted) return
+    dispatch({ kind: 'startup-completed' })
+    dependencies.onServing(servedAddress)
+    catalog.startWarmUp()
+  }
+
+  function createWriter(socketPath: string): WriterKeeper {
+    return createWriterKeeper(
+      {
+        log,
+        nowMs: () => performance.now(),
+        random: Math.random,
+        fork: createWriterFork({
+          entry: options.writerEntry,
+          execArgv: process.execArgv,
+          environment: hideVariables(process.env, credentialNames)
+        }),
+        onEvent: receiveWriter,
+        onMetrics: () => undefined
+      },
+      {
+        configure: {
+          settings: transferredSettings,
+          socketPath,
+          isQuiet: options.isQuiet,
+          hasMetrics: settings.metricsEnabled
+        },
+        startupTimeoutMs: settings.startupTimeoutSeconds * 1000,
+        restartPolicy: createRestartPolicy(1),
+        healthPolicy: options.healthPolicy
+      }
+    )
+  }
+
+  function receiveWriter(event: WriterEvent): void {
+    switch (event.kind) {
+      case 'writer-started':
+        isWriterStarted = true
+        completeStartup()
+        break
+      case 'writer-start-failed': {
+        const { reason, detail } = event
+        dependencies.writeError(`${reason}: ${detail}`)
+        const isConfiguration = reason === 'configuration'
+        const exitCode = isConfiguration ? EXIT_CODES.wrongConfiguration : EXIT_CODES.startupFailed
+        dispatch({ kind: 'startup-failed', exitCode })
+        break
+      }
+      case 'writer-closed':
+        dispatch({ kind: 'writer-closed' })
+        break
+    }
+  }
+
   /** An effect may cause the next event at once; that one waits until all effects of this one are applied. */
   function dispatch(event: LifecycleEvent): void {
     events.push(event)
@@ -213,6 +278,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
   function apply(effect: LifecycleEffect): void {
     switch (effect.kind) {
       case 'start-workers':
+        writer?.start()
         fleet.start()
         break
       case 'announce-startup':
@@ -237,12 +303,13 @@ export function startControl(dependencies: ControlDependencies, options: Control
         fleet.close()
         break
       case 'close-writer':
-        // This build has no writer process.
-        dispatch({ kind: 'writer-closed' })
+        if (writer === undefined) dispatch({ kind: 'writer-closed' })
+        else writer.close()
         break
       case 'kill-processes':
         log.error({ event: 'cleanup_exceeded' }, 'Cleanup took too long; processes that still run are killed')
         fleet.kill()
+        writer?.kill()
         break
       case 'start-timer':
         startTimer(effect.timer)

@@ -1,39 +1,45 @@
-// The lines of the runtime log about worker processes.
+// The lines of the runtime log about child processes.
 import type { Logger } from '../shared/logging.ts'
 import type { KeeperEvent } from './process-keeper.ts'
 
-/** Writes the line of a keeper's event. `isClosing` says that the exit of a worker is expected. */
-export function logKeeperEvent(
-  log: Logger,
-  event: KeeperEvent,
-  { workerId, isClosing }: { workerId: number; isClosing: boolean }
-): void {
-  const worker = { worker_id: workerId }
+export interface KeptProcess {
+  /** For the ids of the events and for their texts. */
+  readonly name: 'worker' | 'writer'
+  /** Undefined where there is one such process only. */
+  readonly workerId?: number
+  /** Its exit is expected. */
+  readonly isClosing: boolean
+}
+
+/** Writes the line of a keeper's event. */
+export function logKeeperEvent(log: Logger, event: KeeperEvent, { name, workerId, isClosing }: KeptProcess): void {
+  const ids = workerId === undefined ? {} : { worker_id: workerId }
+  const title = name === 'worker' ? 'Worker' : 'Writer'
   switch (event.kind) {
     case 'exited': {
       const { pid, code, signal } = event
-      const exit = { event: 'worker_exited', ...worker, worker_pid: pid, exit_code: code, signal }
-      if (isClosing) log.info(exit, 'Worker exited')
-      else log.error(exit, 'Worker exited unexpectedly')
+      const exit = { event: `${name}_exited`, ...ids, [`${name}_pid`]: pid, exit_code: code, signal }
+      if (isClosing) log.info(exit, `${title} exited`)
+      else log.error(exit, `${title} exited unexpectedly`)
       break
     }
     case 'restart-planned':
-      log.info({ event: 'worker_restart', ...worker, delay_ms: event.delayMs }, 'Worker will be respawned')
+      log.info({ event: `${name}_restart`, ...ids, delay_ms: event.delayMs }, `${title} will be respawned`)
       break
     case 'fork-failed':
       log.error(
-        { event: 'worker_start_failed', ...worker, reason: 'fork', err: event.error },
-        'A worker could not be forked'
+        { event: `${name}_start_failed`, ...ids, reason: 'fork', err: event.error },
+        `A ${name} could not be forked`
       )
       break
     case 'unresponsive':
       log.error(
-        { event: 'worker_stuck', ...worker, worker_pid: event.pid },
-        'A worker does not acknowledge pings and is killed'
+        { event: `${name}_stuck`, ...ids, [`${name}_pid`]: event.pid },
+        `A ${name} does not acknowledge pings and is killed`
       )
       break
     case 'channel-error':
-      log.warn({ event: 'worker_channel_error', ...worker, err: event.error }, 'A message to a worker was lost')
+      log.warn({ event: `${name}_channel_error`, ...ids, err: event.error }, `A message to a ${name} was lost`)
       break
     case 'forking':
     case 'message':

@@ -134,7 +134,7 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
   }
 
   function react(member: Member, event: KeeperEvent): void {
-    logKeeperEvent(log, event, { workerId: member.workerId, isClosing: mode === 'closing' })
+    logKeeperEvent(log, event, { name: 'worker', workerId: member.workerId, isClosing: mode === 'closing' })
     switch (event.kind) {
       case 'forking':
         // A member without an owner has never had a process.

@@ -8,6 +8,7 @@ import { createRuntimeLog, type Logger, type RuntimeLog } from '../shared/loggin
 import { describeEffectiveSettings, describeSecurityPosture, listSecretTexts } from '../shared/settings/effective.ts'
 import { isAuthRequired, type Settings } from '../shared/settings.ts'
 import { StartupError } from '../shared/startup-error.ts'
+import { planSinks } from '../shared/traffic/sinks.ts'
 import { startControl } from './control.ts'
 import { writeDemoBanner } from './demo-banner.ts'
 import { chooseDemoPort, type DemoUpstream, startDemoUpstream } from './demo-upstream.ts'
@@ -21,6 +22,7 @@ import { type PlanSources, planRuntime, type RuntimePlan } from './runtime-plan.
 import type { StopSignals } from './signals.ts'
 import { StartFailure, toListenFailure, toStartFailure } from './start-failure.ts'
 import { planWorkerArguments } from './worker-arguments.ts'
+import { createWriterSocket, type WriterSocket } from './writer-socket.ts'
 
 export interface GatewayContext {
   readonly version: string
@@ -36,6 +38,7 @@ interface Owned {
   runtimeLog: RuntimeLog | undefined
   reservation: PortReservation | undefined
   metrics: OpenMetrics | undefined
+  writerSocket: WriterSocket | undefined
 }
 
 /** Runs until the gateway has stopped; returns the exit code. A stop signal at any step ends it cleanly. */
@@ -43,7 +46,13 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
   const stopping = new AbortController()
   let stop = () => stopping.abort()
   context.signals.listen(() => stop())
-  const owned: Owned = { demo: undefined, runtimeLog: undefined, reservation: undefined, metrics: undefined }
+  const owned: Owned = {
+    demo: undefined,
+    runtimeLog: undefined,
+    reservation: undefined,
+    metrics: undefined,
+    writerSocket: undefined
+  }
   process.on('uncaughtException', error => crash(error, owned, context))
   try {
     const plan = await preparePlan(sources, owned, stopping.signal)
@@ -57,19 +66,22 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
       const { openMetrics } = await import('./metrics/open.ts')
       owned.metrics = await openMetrics(plan, log)
     }
+    if (needsWriter(plan.settings)) owned.writerSocket = createWriterSocket(process.platform)
     stopping.signal.throwIfAborted()
     const control = startControl(
       {
         runtimeLog,
         writeError: context.writeError,
         onServing: address => announce(address, { plan, owned, context }),
-        metrics: owned.metrics?.metrics
+        metrics: owned.metrics?.metrics,
+        writerSocketPath: owned.writerSocket?.path
       },
       {
         plan,
         version: context.version,
         workerEntry: join(import.meta.dirname, `../worker/main${extname(import.meta.filename)}`),
         workerArguments: chooseWorkerArguments(plan.settings),
+        writerEntry: join(import.meta.dirname, `writer/main${extname(import.meta.filename)}`),
         listen,
         restartPolicy: createRestartPolicy(plan.settings.workers),
         healthPolicy: DEFAULT_HEALTH_POLICY,
@@ -82,11 +94,18 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
   } catch (error) {
     return explainFailure(error, { owned, context, isStopping: stopping.signal.aborted })
   } finally {
+    owned.writerSocket?.remove()
     await owned.metrics?.close()
     await owned.reservation?.release()
     await owned.demo?.close()
     await owned.runtimeLog?.drained()
   }
+}
+
+/** Records have to be stored, or the admin API asks for stored ones. */
+function needsWriter(settings: Settings): boolean {
+  const { sinks, relational } = planSinks(settings)
+  return sinks.length > 0 || (settings.adminApiEnabled && relational !== undefined)
 }
 
 /** An unexpected error: one line instead of a trace, which may hold secrets. Workers and upstream exit with this process. */

@@ -22,6 +22,7 @@ import { createExecutors, type ProviderKinds, providerKinds, readProviderOptions
 import type { Executors } from './providers/types.ts'
 import { registerRoutes } from './routes/index.ts'
 import type { WorkerRuntime } from './routes/worker-runtime.ts'
+import type { TrafficLink } from './traffic/traffic-link.ts'
 import { createTranslator } from './translation/translator.ts'
 
 export interface WorkerAppOptions {
@@ -39,6 +40,8 @@ export interface WorkerAppOptions {
   version: string
   /** Where the parts of the worker count; undefined while metrics are off. */
   metrics?: WorkerMetrics | undefined
+  /** Where the writer of traffic records listens; undefined where there is none. */
+  writerSocket?: string | undefined
 }
 
 export interface WorkerApp {
@@ -75,7 +78,8 @@ export async function createWorkerApp(
   parts: WorkerAppParts = { faces: providerFaces, kinds: providerKinds }
 ): Promise<WorkerApp> {
   const { metrics } = options
-  const observers = [...(await createObservers(options)), ...(parts.observers ?? [])]
+  const traffic = await openTraffic(options)
+  const observers = [...(await createObservers({ ...options, outbox: traffic?.outbox })), ...(parts.observers ?? [])]
   const probes = metrics && (await startProbes(metrics))
   const runtime = createRuntime(options, parts, { observation: createObservation(observers, options.log), probes })
   probes?.watchPool(runtime.translator)
@@ -97,9 +101,20 @@ export async function createWorkerApp(
       await runtime.translator.close()
       await closeExecutors(runtime.executors)
       await observersClosed
+      // Last, because every request that ended has its record now.
+      await traffic?.close()
       probes?.close()
     }
   }
+}
+
+/** The link to the writer of traffic records, where there is one. */
+async function openTraffic(options: WorkerAppOptions): Promise<TrafficLink | undefined> {
+  const { writerSocket, metrics, settings, workerId, log } = options
+  if (writerSocket === undefined) return undefined
+  const { openTrafficLink } = await import('./traffic/traffic-link.ts')
+  const dropped = metrics?.registry.counter('gateway_traffic_log_dropped_total').with({})
+  return openTrafficLink(writerSocket, { settings, workerId, log, onDropped: () => dropped?.add(1) })
 }
 
 async function startProbes({ registry }: WorkerMetrics): Promise<ProcessProbes> {

@@ -132,7 +132,8 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
         writePlainLine,
         redactText,
         version,
-        metrics
+        metrics,
+        writerSocket: message.writerSocket ?? undefined
       })
       app = created
       const address = await created.listen(message.listen)

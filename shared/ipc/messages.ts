@@ -1,8 +1,18 @@
 // The messages between the supervisor and its workers: one table per direction, every kind with the check of its fields.
 // Frequent kinds have hand-written checks; rare ones are checked by a schema.
 import { z } from 'zod'
-import { isMetricsDelta, type MetricsDelta } from '../metrics/delta.ts'
 import { METRICS_FORMATS, type MetricsFormat } from '../metrics/format.ts'
+import {
+  type ContentOf,
+  type FieldsOf,
+  hasFields,
+  hasMetricsDelta,
+  hasNoFields,
+  hasNonce,
+  isCount,
+  type MessageOf,
+  readMessage
+} from './checks.ts'
 import {
   catalogFailure,
   catalogModels,
@@ -14,39 +24,17 @@ import {
   revisions
 } from './schemas.ts'
 
+export { type ContentOf, createMessage, IPC_VERSION, type MessageOf } from './checks.ts'
 export type { ListenOptions } from './schemas.ts'
-
-/** Raised when a message changes its meaning. Both ends come from one build, so a difference is a mistake, not a negotiation. */
-export const IPC_VERSION = 1
 
 /** Longest detail of a failed start, in characters: one line for the operator. */
 export const FAILURE_DETAIL_MAX = 512
-
-type Check<Fields extends object> = (message: object) => message is Fields
-
-function hasFields<Fields extends z.ZodRawShape>(fields: Fields): Check<z.infer<z.ZodObject<Fields>>> {
-  const schema = z.object(fields)
-  return (message): message is z.infer<typeof schema> => schema.safeParse(message).success
-}
-
-/** For kinds without fields. */
-const hasNoFields: Check<object> = (message): message is object => typeof message === 'object'
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
-}
 
 const hasRequestId = (message: object): message is { readonly requestId: number } =>
   'requestId' in message && isCount(message.requestId)
 
 const hasSlotKey = (message: object): message is { readonly requestId: number; readonly key: string } =>
   hasRequestId(message) && 'key' in message && typeof message.key === 'string'
-
-const hasNonce = (message: object): message is { readonly nonce: number } =>
-  'nonce' in message && isCount(message.nonce)
-
-const hasMetricsDelta = (message: object): message is { readonly delta: MetricsDelta } =>
-  'delta' in message && isMetricsDelta(message.delta)
 
 const hasMetricsFormat = (message: object): message is { readonly requestId: number; readonly format: MetricsFormat } =>
   hasRequestId(message) && 'format' in message && METRICS_FORMATS.some(format => format === message.format)
@@ -77,7 +65,9 @@ const supervisorChecks = {
     isQuiet: z.boolean(),
     catalog: catalogSnapshot.nullable(),
     /** Every worker of the host has listened once: true for a respawned worker. */
-    isHostStarted: z.boolean()
+    isHostStarted: z.boolean(),
+    /** Where the writer of traffic records listens; null where there is none. */
+    writerSocket: z.string().nullable()
   }),
   /** Every worker of the host listens: readiness waits for it no more. */
   'host-started': hasNoFields,
@@ -141,48 +131,23 @@ const workerChecks = {
   'metrics-scrape': hasMetricsFormat
 }
 
-type FieldsOf<Checks> = { [Kind in keyof Checks]: Checks[Kind] extends Check<infer Fields> ? Fields : never }
-
 /** Fields by kind. */
 export type SupervisorMessageFields = FieldsOf<typeof supervisorChecks>
 export type WorkerMessageFields = FieldsOf<typeof workerChecks>
 
-/** A message as the sender writes it; `createMessage` adds the version. */
-export type ContentOf<FieldsByKind, Kind extends keyof FieldsByKind = keyof FieldsByKind> = {
-  [One in Kind]: { readonly kind: One } & FieldsByKind[One]
-}[Kind]
 export type SupervisorMessageContent = ContentOf<SupervisorMessageFields>
 export type WorkerMessageContent = ContentOf<WorkerMessageFields>
 
-export type MessageOf<FieldsByKind, Kind extends keyof FieldsByKind = keyof FieldsByKind> = {
-  [One in Kind]: { readonly v: typeof IPC_VERSION; readonly kind: One } & FieldsByKind[One]
-}[Kind]
 export type SupervisorMessage = MessageOf<SupervisorMessageFields>
 export type WorkerMessage = MessageOf<WorkerMessageFields>
 export type ConfigureMessage = MessageOf<SupervisorMessageFields, 'configure'>
 
-/** Puts the version on a message. */
-export function createMessage<Content extends { readonly kind: string }>(
-  content: Content
-): Content & { readonly v: typeof IPC_VERSION } {
-  return { v: IPC_VERSION, ...content }
-}
-
 /** A message from the supervisor, or undefined when the value is of no known kind or a field does not fit its kind. */
 export function readSupervisorMessage(value: unknown): SupervisorMessage | undefined {
-  return isMessage(value, supervisorChecks) ? value : undefined
+  return readMessage(value, supervisorChecks)
 }
 
 /** A message from a worker, or undefined when the value is of no known kind or a field does not fit its kind. */
 export function readWorkerMessage(value: unknown): WorkerMessage | undefined {
-  return isMessage(value, workerChecks) ? value : undefined
-}
-
-function isMessage<Checks extends Readonly<Record<string, Check<object>>>>(
-  value: unknown,
-  checks: Checks
-): value is MessageOf<FieldsOf<Checks>> {
-  if (typeof value !== 'object' || value === null) return false
-  if (!('v' in value) || value.v !== IPC_VERSION || !('kind' in value) || typeof value.kind !== 'string') return false
-  return Object.hasOwn(checks, value.kind) && checks[value.kind]?.(value) === true
+  return readMessage(value, workerChecks)
 }

@@ -42,7 +42,8 @@ const configure: SupervisorMessageContent = {
   listen: { host: '127.0.0.1', port: 0, reusePort: true },
   isQuiet: false,
   catalog: snapshot,
-  isHostStarted: true
+  isHostStarted: true,
+  writerSocket: null
 }
 
 const supervisorMessages: SupervisorMessageContent[] = [

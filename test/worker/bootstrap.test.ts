@@ -27,7 +27,8 @@ const configure: Configure = {
   listen: { host: '127.0.0.1', port: 0, reusePort: false },
   isQuiet: true,
   catalog: null,
-  isHostStarted: false
+  isHostStarted: false,
+  writerSocket: null
 }
 
 /** A forked worker; `next` resolves with its next message of a kind. */

@@ -4,6 +4,7 @@ import type { MetricRegistry } from '../../shared/metrics/registry.ts'
 import type { ProfileCredentials, ProfileSet } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { ControlChannel } from '../control/control-channel.ts'
+import type { Outbox } from '../traffic/outbox.ts'
 import type { RequestObserver } from './observer.ts'
 import type { SpanCounts } from './tracing/span-queue.ts'
 
@@ -20,11 +21,13 @@ export interface ObserverDependencies {
   readonly redactText: (text: string) => string
   /** Where the observers count; undefined while metrics are off. */
   readonly metrics?: { readonly registry: MetricRegistry } | undefined
+  /** Where traffic records go; undefined while the traffic log is off. */
+  readonly outbox?: Pick<Outbox, 'add'> | undefined
 }
 
 /** Resolves with the observers that the settings switch on, in the order in which they are notified. */
 export async function createObservers(dependencies: ObserverDependencies): Promise<RequestObserver[]> {
-  const { settings, profiles, control, metrics } = dependencies
+  const { settings, profiles, control, metrics, outbox } = dependencies
   const observers: RequestObserver[] = []
   // First, because it gives a request the trace context that the others name.
   if (isTraced(settings)) {
@@ -41,6 +44,12 @@ export async function createObservers(dependencies: ObserverDependencies): Promi
     const { createModelLabel } = await import('./metrics/model-label.ts')
     const labelModel = createModelLabel({ profiles, control }, { namesMax: settings.metricsMaxModels })
     observers.push(createMetricsObserver({ registry: metrics.registry, labelModel }))
+  }
+  if (outbox !== undefined) {
+    const { createTrafficObserver } = await import('./traffic/observer.ts')
+    const excludedRoutes = new Set(settings.trafficLogExcludeRoutes)
+    const sampling = { sampleRate: settings.trafficLogSampleRate, excludedRoutes }
+    observers.push(createTrafficObserver({ outbox, random: Math.random }, sampling))
   }
   return observers
 }

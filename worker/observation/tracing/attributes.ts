@@ -27,10 +27,10 @@ import {
   ATTR_GEN_AI_USAGE_OUTPUT_TOKENS,
   ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS
 } from '@opentelemetry/semantic-conventions/incubating'
-import type { AdmissionEvidence, RouteEvidence } from '../../bridge/evidence.ts'
 import { isJsonObject, tryParseJson } from '../../normalized/index.ts'
 import type { ChatDescription, EmbeddingsDescription } from '../../translation/call-description.ts'
 import type { ClosedFacts, RequestView } from '../observer.ts'
+import { describeMetadata } from '../request-metadata.ts'
 import { ContentText, capturedAttribute } from './attribute-filter.ts'
 import type { CallRecord } from './call-record.ts'
 import type { CaptureSwitches } from './capture-switches.ts'
@@ -76,7 +76,7 @@ export function commonAttributes(ended: EndedRequest): Values {
     'caller.user_agent': caller.user_agent,
     'caller.agent_id': caller.agent_id,
     annotations: { caller },
-    metadata: describeRequestMetadata(ended),
+    metadata: describeMetadata(ended.request, ended.closed, ended.record.description),
     latency_ms: roundMs(closed.durationMs),
     status,
     'otel.status_code': status,
@@ -290,47 +290,6 @@ function findConversation({ description, response }: CallRecord): string | undef
     response.conversationId ??
     description.previousResponseId?.replace(/^resp_/, '')
   )
-}
-
-/** As in the metadata of a traffic record (operations contract, section 8.1). */
-function describeRequestMetadata({ request, closed, record }: EndedRequest): Values {
-  const { evidence, admission } = closed.facts
-  return {
-    lifecycle: closed.lifecycle,
-    path: request.path,
-    client_request_id: request.clientRequestId,
-    model_source: findModelSource(closed, record),
-    ...(evidence && describeRoute(evidence)),
-    ...(admission && describeAdmission(admission))
-  }
-}
-
-function findModelSource({ facts }: ClosedFacts, { description }: CallRecord): string | undefined {
-  if (facts.evidence !== undefined) return 'provider_profile'
-  if (description === undefined || facts.model === undefined) return undefined
-  return description.requestedModel === undefined ? 'default' : 'payload'
-}
-
-function describeRoute(evidence: RouteEvidence): Values {
-  return {
-    execution_context_schema_version: evidence.schemaVersion,
-    route_reason: evidence.reason,
-    config_revision: evidence.configRevision,
-    profile_revision: evidence.profileRevision,
-    profile_id: evidence.profileId,
-    selected_model_id: evidence.publicAlias,
-    capability_profile: evidence.capabilityProfile,
-    loss_matrix_revision: evidence.lossMatrixRevision
-  }
-}
-
-function describeAdmission(admission: AdmissionEvidence): Values {
-  return {
-    admission_schema_version: admission.schemaVersion,
-    admission_loss_matrix_revision: admission.lossMatrixRevision,
-    admission_predicates: admission.predicates,
-    admission_evidence_ids: admission.evidenceIds
-  }
 }
 
 /** Members that hold what a tool was given and what it returned. */

@@ -1,0 +1,132 @@
+// The lines between a worker and the writer: records with their acknowledgements, and questions with their answers. Both ends come from
+// one build, so lines are checked only as far as a broken connection or a foreign program could harm.
+import type { PageRequest, PayloadField, SumsRequest, SumsRow, TrafficPayload, TrafficSummary } from './query.ts'
+import type { TrafficRecord } from './record.ts'
+
+/** Raised when a line changes its meaning. */
+export const TRAFFIC_PROTOCOL_VERSION = 1
+
+/** Longest line in bytes: a batch of records with captured bodies. */
+export const LINE_BYTES_MAX = 64 * 1024 * 1024
+
+export interface PurgeRequest {
+  /** Records before this time are deleted. */
+  readonly before: string
+  readonly batchSize: number
+  readonly batchesMax: number
+}
+
+export interface PurgeResult {
+  readonly deleted: number
+  readonly batches: number
+  /** The last batch found fewer records than it may delete. */
+  readonly isComplete: boolean
+}
+
+export interface RedactRequest {
+  readonly id: string
+  readonly fields: readonly PayloadField[]
+  /** As records write times. */
+  readonly redactedAt: string
+}
+
+export interface RedactResult {
+  readonly summary: TrafficSummary
+  /** Which columns are empty now. */
+  readonly emptied: Readonly<Record<PayloadField, boolean>>
+  /** The outcome at each further sink that can be changed. */
+  readonly mirrors: Readonly<Record<string, 'redacted' | 'failed'>>
+}
+
+/** One line of the audit (operations contract, section 9.7). */
+export interface AuditEntry {
+  readonly created_at: string
+  readonly request_id: string
+  readonly action: string
+  readonly target: string | null
+  readonly outcome: string
+  readonly row_count: number | null
+  readonly admin_key_hash: string | null
+  readonly client_ip_hash: string | null
+}
+
+export interface SinkHealth {
+  readonly name: string
+  readonly isAvailable: boolean
+  readonly queueDepth: number
+  readonly spillBytes: number
+  readonly written: number
+  readonly dropped: number
+}
+
+/** Every question with its answer. */
+export interface TrafficQuestions {
+  list: { readonly question: PageRequest; readonly answer: TrafficSummary[] }
+  'list-whole': { readonly question: PageRequest; readonly answer: Array<TrafficSummary & TrafficPayload> }
+  find: { readonly question: { readonly id: string }; readonly answer: TrafficSummary | null }
+  'find-payload': { readonly question: { readonly id: string }; readonly answer: TrafficPayload | null }
+  'count-before': { readonly question: { readonly time: string }; readonly answer: number }
+  sums: { readonly question: SumsRequest; readonly answer: SumsRow[] }
+  purge: { readonly question: PurgeRequest; readonly answer: PurgeResult }
+  redact: { readonly question: RedactRequest; readonly answer: RedactResult | null }
+  audit: { readonly question: AuditEntry; readonly answer: null }
+  health: { readonly question: Readonly<Record<string, never>>; readonly answer: { readonly sinks: SinkHealth[] } }
+}
+
+export type QuestionName = keyof TrafficQuestions
+export type Question<Name extends QuestionName = QuestionName> = TrafficQuestions[Name]['question']
+export type Answer<Name extends QuestionName = QuestionName> = TrafficQuestions[Name]['answer']
+
+/** Why a question has no answer. */
+export type QuestionFailure =
+  | 'query_store_not_configured'
+  | 'query_store_unavailable'
+  | 'too_many_questions'
+  | 'unknown_question'
+
+export type WorkerLine =
+  | { readonly kind: 'hello'; readonly version: number; readonly workerId: number }
+  | { readonly kind: 'batch'; readonly sequence: number; readonly records: readonly TrafficRecord[] }
+  | {
+      readonly kind: 'ask'
+      readonly requestId: number
+      readonly name: QuestionName
+      readonly question: Question
+    }
+  /** From now on this worker gets the summary of every new record. */
+  | { readonly kind: 'follow' }
+  | { readonly kind: 'unfollow' }
+
+export type WriterLine =
+  | { readonly kind: 'acknowledged'; readonly sequence: number }
+  | { readonly kind: 'answer'; readonly requestId: number; readonly answer: Answer }
+  | { readonly kind: 'failed'; readonly requestId: number; readonly failure: QuestionFailure }
+  /** New records for a worker that follows. `skipped` more were left out because the worker reads too slowly. */
+  | { readonly kind: 'stored'; readonly summaries: readonly TrafficSummary[]; readonly skipped: number }
+
+/** Writes a line, line feed included. */
+export function writeLine(line: WorkerLine | WriterLine): string {
+  return `${JSON.stringify(line)}\n`
+}
+
+const WORKER_KINDS: ReadonlySet<unknown> = new Set<WorkerLine['kind']>(['ask', 'batch', 'follow', 'hello', 'unfollow'])
+const WRITER_KINDS: ReadonlySet<unknown> = new Set<WriterLine['kind']>(['acknowledged', 'answer', 'failed', 'stored'])
+
+/** Reads a line of a worker; undefined for anything else. */
+export function readWorkerLine(line: Buffer): WorkerLine | undefined {
+  return readKind(line, WORKER_KINDS) as WorkerLine | undefined
+}
+
+/** Reads a line of the writer; undefined for anything else. */
+export function readWriterLine(line: Buffer): WriterLine | undefined {
+  return readKind(line, WRITER_KINDS) as WriterLine | undefined
+}
+
+function readKind(line: Buffer, kinds: ReadonlySet<unknown>): object | undefined {
+  try {
+    const value: unknown = JSON.parse(line.toString('utf8'))
+    return typeof value === 'object' && value !== null && 'kind' in value && kinds.has(value.kind) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

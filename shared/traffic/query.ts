@@ -1,0 +1,104 @@
+// What the admin API asks of the stored records (operations contract, section 9). Workers send these to the writer, which owns the stores.
+import type { JsonValue } from '../json.ts'
+import { SUMMARY_MEMBERS, type TrafficRecord } from './record.ts'
+
+/** All conditions hold at once; an absent one does not restrict. Times are written like those of records. */
+export interface TrafficFilter {
+  readonly from?: string
+  /** Inclusive. */
+  readonly to?: string
+  readonly protocol?: string
+  readonly route?: string
+  readonly method?: string
+  readonly provider?: string
+  readonly request_id?: string
+  readonly trace_id?: string
+  readonly api_key_hash?: string
+  readonly error_type?: string
+  /** Requested or effective. */
+  readonly model?: string
+  readonly status_code?: number
+  readonly has_error?: boolean
+  readonly min_latency_ms?: number
+}
+
+/** Where a page begins; records are in descending order of time and id. */
+export type PageStart =
+  | { readonly kind: 'offset'; readonly offset: number }
+  /** Behind this record: stable while new records arrive. */
+  | { readonly kind: 'after'; readonly created_at: string; readonly id: string }
+
+export interface PageRequest {
+  readonly filter: TrafficFilter
+  readonly start: PageStart
+  readonly limit: number
+}
+
+/** A record without its content; null for what is unknown (section 9.2). */
+export type TrafficSummary = {
+  readonly [Member in Exclude<
+    keyof TrafficRecord,
+    'request_headers_redacted' | 'request_body_redacted' | 'response_body_redacted' | 'metadata'
+  >]-?: Exclude<TrafficRecord[Member], undefined> | (undefined extends TrafficRecord[Member] ? null : never)
+} & {
+  readonly metadata: JsonValue
+  readonly has_request_body: boolean
+  readonly has_response_body: boolean
+}
+
+/** The captured content of a record; null for what was not captured or was redacted. */
+export interface TrafficPayload {
+  readonly request_headers: JsonValue
+  readonly request_body: JsonValue
+  readonly response_body: JsonValue
+}
+
+export const PAYLOAD_FIELDS = ['request_body', 'request_headers', 'response_body'] as const
+export type PayloadField = (typeof PAYLOAD_FIELDS)[number]
+
+/** Sums over hours, models, protocols and keys. */
+export interface SumsRequest {
+  /** Start of an hour, as records write times. */
+  readonly from: string
+  readonly to: string
+  readonly by: ReadonlyArray<'hour' | 'protocol' | 'model' | 'api_key_hash'>
+}
+
+export interface SumsRow {
+  readonly hour: string | null
+  readonly protocol: string | null
+  readonly model: string | null
+  readonly api_key_hash: string | null
+  readonly requests: number
+  readonly errors: number
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly latency_p50_ms: number
+  readonly latency_p95_ms: number
+  readonly latency_p99_ms: number
+}
+
+/** Questions about the stored records. Every method rejects with the driver's error while the store is not available. */
+export interface TrafficQueries {
+  list(page: PageRequest): Promise<TrafficSummary[]>
+  /** Like `list`, with the content of each record. */
+  listWhole(page: PageRequest): Promise<Array<TrafficSummary & TrafficPayload>>
+  find(id: string): Promise<TrafficSummary | undefined>
+  findPayload(id: string): Promise<TrafficPayload | undefined>
+  /** Records older than the time. */
+  countBefore(time: string): Promise<number>
+  sums(request: SumsRequest): Promise<SumsRow[]>
+}
+
+/** What the admin API shows of a record before it is read back from a store. */
+export function summarize(record: TrafficRecord): TrafficSummary {
+  const members = Object.fromEntries(SUMMARY_MEMBERS.map(name => [name, record[name] ?? null]))
+  const whole = (milliseconds: number | undefined) => (milliseconds === undefined ? null : Math.round(milliseconds))
+  return {
+    ...members,
+    latency_ms: whole(record.latency_ms),
+    upstream_latency_ms: whole(record.upstream_latency_ms),
+    has_request_body: record.request_body_redacted !== undefined,
+    has_response_body: record.response_body_redacted !== undefined
+  } as TrafficSummary
+}

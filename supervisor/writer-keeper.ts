@@ -1,0 +1,156 @@
+// Keeps the writer of the traffic log running: configures it, starts it again after an exit, and closes it after the last worker.
+import { fork } from 'node:child_process'
+import { createMessage } from '../shared/ipc/checks.ts'
+import type { FromWriterFields, ToWriterContent, ToWriterFields } from '../shared/ipc/writer-messages.ts'
+import { readFromWriterMessage } from '../shared/ipc/writer-messages.ts'
+import type { Logger } from '../shared/logging.ts'
+import type { MetricsDelta } from '../shared/metrics/delta.ts'
+import { attachChild, type ForkChild } from './child-process.ts'
+import { logKeeperEvent } from './fleet-log.ts'
+import { createProcessKeeper, type HealthPolicy, type KeeperEvent } from './process-keeper.ts'
+import { createRestartBudget, type RestartPolicy } from './restart-policy.ts'
+
+export type WriterEvent =
+  /** It listens, for the first time. */
+  | { readonly kind: 'writer-started' }
+  | { readonly kind: 'writer-start-failed'; readonly reason: WriterFailure; readonly detail: string }
+  /** It has exited after it was told to close. */
+  | { readonly kind: 'writer-closed' }
+
+export type WriterFailure = FromWriterFields['writer-failed']['reason'] | 'not_ready_in_time'
+
+export interface WriterKeeperOptions {
+  readonly configure: Omit<ToWriterFields['configure-writer'], 'kind'>
+  readonly startupTimeoutMs: number
+  readonly restartPolicy: RestartPolicy
+  readonly healthPolicy: HealthPolicy
+}
+
+export interface WriterKeeperDependencies {
+  readonly log: Logger
+  readonly nowMs: () => number
+  readonly random: () => number
+  readonly fork: ForkChild
+  readonly onEvent: (event: WriterEvent) => void
+  /** Called with what the writer counted. */
+  readonly onMetrics: (delta: MetricsDelta) => void
+}
+
+export interface WriterKeeper {
+  start(): void
+  reopenLog(): void
+  /** Tells the writer to store everything and to exit; `writer-closed` follows. */
+  close(): void
+  kill(): void
+}
+
+export interface WriterForkOptions {
+  /** Path of the writer's entry file. */
+  readonly entry: string
+  readonly execArgv: readonly string[]
+  /** Variables of this process that the writer must not get, as undefined. */
+  readonly environment: Readonly<Record<string, undefined>>
+}
+
+/** Returns the fork of the writer process. */
+export function createWriterFork({ entry, execArgv, environment }: WriterForkOptions): ForkChild {
+  return listeners => {
+    const env = { ...process.env, ...environment }
+    return attachChild(fork(entry, [], { execArgv: [...execArgv], env, serialization: 'advanced' }), listeners)
+  }
+}
+
+/** Creates the keeper of a writer that is not started yet. */
+export function createWriterKeeper(dependencies: WriterKeeperDependencies, options: WriterKeeperOptions): WriterKeeper {
+  const { log, nowMs, random, onEvent } = dependencies
+  let hasStarted = false
+  let isClosing = false
+  const keeper = createProcessKeeper(
+    {
+      nowMs,
+      fork: dependencies.fork,
+      restarts: createRestartBudget({ nowMs, random }, options.restartPolicy),
+      onEvent: react
+    },
+    {
+      startupTimeoutMs: options.startupTimeoutMs,
+      healthPolicy: options.healthPolicy,
+      createPing: nonce => createMessage({ kind: 'ping', nonce })
+    }
+  )
+
+  function post(content: ToWriterContent): void {
+    keeper.send(createMessage(content))
+  }
+
+  function react(event: KeeperEvent): void {
+    logKeeperEvent(log, event, { name: 'writer', isClosing })
+    switch (event.kind) {
+      case 'message':
+        receive(event.value)
+        break
+      case 'not-ready-in-time':
+        fail('not_ready_in_time', 'the writer of the traffic log was not ready in time')
+        break
+      case 'exited':
+      case 'fork-failed':
+        if (isClosing) onEvent({ kind: 'writer-closed' })
+        break
+      case 'gave-up':
+        // Requests are served without it; what they report is dropped and counted.
+        log.fatal({ event: 'writer_given_up' }, 'The writer of the traffic log exits too fast and is not started again')
+        break
+      case 'forking':
+      case 'unresponsive':
+      case 'channel-error':
+      case 'restart-planned':
+        break
+    }
+  }
+
+  function receive(value: unknown): void {
+    const message = readFromWriterMessage(value)
+    switch (message?.kind) {
+      case 'writer-online':
+        post(isClosing ? { kind: 'close-writer' } : { kind: 'configure-writer', ...options.configure })
+        break
+      case 'writer-ready':
+        keeper.reportReady()
+        log.info({ event: 'writer_ready', writer_pid: keeper.pid }, 'The writer of the traffic log is ready')
+        if (!hasStarted) onEvent({ kind: 'writer-started' })
+        hasStarted = true
+        break
+      case 'writer-failed':
+        fail(message.reason, message.detail)
+        break
+      case 'pong':
+        keeper.reportPong()
+        break
+      case 'metrics-delta':
+        dependencies.onMetrics(message.delta)
+        break
+      case undefined:
+        log.warn({ event: 'ipc_message_dropped' }, 'A message of the writer was malformed and dropped')
+        break
+    }
+  }
+
+  /** A failure of the first start ends the gateway; later the writer is started again. */
+  function fail(reason: WriterFailure, detail: string): void {
+    log.error({ event: 'writer_start_failed', reason }, `The writer of the traffic log did not start: ${detail}`)
+    if (!hasStarted && !isClosing) onEvent({ kind: 'writer-start-failed', reason, detail })
+  }
+
+  return {
+    start: keeper.start,
+    reopenLog: () => post({ kind: 'reopen-log' }),
+    close() {
+      isClosing = true
+      keeper.stopRestarting()
+      keeper.stopWatching()
+      if (keeper.isRunning) post({ kind: 'close-writer' })
+      else onEvent({ kind: 'writer-closed' })
+    },
+    kill: keeper.kill
+  }
+}

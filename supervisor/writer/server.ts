@@ -1,0 +1,161 @@
+// The socket of the writer: takes records and questions of workers, and sends acknowledgements and answers. What happens to them is the
+// `TrafficService`'s.
+import { createServer, type Server, type Socket } from 'node:net'
+import type { Logger } from '../../shared/logging.ts'
+import { LineSplitter } from '../../shared/traffic/lines.ts'
+import {
+  type Answer,
+  LINE_BYTES_MAX,
+  type Question,
+  type QuestionFailure,
+  type QuestionName,
+  readWorkerLine,
+  type WorkerLine,
+  type WriterLine,
+  writeLine
+} from '../../shared/traffic/messages.ts'
+import type { TrafficSummary } from '../../shared/traffic/query.ts'
+import type { TrafficRecord } from '../../shared/traffic/record.ts'
+
+/** A question that has no answer. */
+export class QuestionFailedError extends Error {
+  readonly failure: QuestionFailure
+
+  constructor(failure: QuestionFailure, cause?: unknown) {
+    super(failure, { cause })
+    this.name = 'QuestionFailedError'
+    this.failure = failure
+  }
+}
+
+export interface TrafficService {
+  /** Resolves when every sink has settled each record. */
+  store(records: readonly TrafficRecord[]): Promise<void>
+  /** Rejects with `QuestionFailedError`; every other error counts as `query_store_unavailable`. */
+  answer(name: QuestionName, question: Question): Promise<Answer>
+  /** Calls the listener with records that were stored; returns the function that ends it. */
+  follow(listener: (summaries: readonly TrafficSummary[]) => void): () => void
+}
+
+/** Questions of one worker at a time: an admin API that is called too often must not fill the writer's memory. */
+const QUESTIONS_MAX = 64
+/** A worker that does not read so many bytes gets no further records of a tail. */
+const UNREAD_BYTES_MAX = 4 * 1024 * 1024
+
+export interface TrafficServer {
+  /** Rejects with the system's error. */
+  listen(path: string): Promise<void>
+  /** Closes the socket and every connection. */
+  close(): Promise<void>
+}
+
+export function createTrafficServer(service: TrafficService, log: Logger): TrafficServer {
+  const connections = new Set<Socket>()
+  const server: Server = createServer(socket => {
+    connections.add(socket)
+    socket.once('close', () => connections.delete(socket))
+    serve(socket, service, log)
+  })
+  return {
+    listen: path =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject)
+        server.listen(path, () => resolve())
+      }),
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        for (const socket of connections) socket.destroy()
+      })
+  }
+}
+
+function serve(socket: Socket, service: TrafficService, log: Logger): void {
+  const splitter = new LineSplitter(LINE_BYTES_MAX)
+  let runningQuestions = 0
+  let skipped = 0
+  let unfollow: (() => void) | undefined
+  const send = (line: WriterLine) => {
+    if (socket.writable) socket.write(writeLine(line))
+  }
+
+  async function store(sequence: number, records: readonly TrafficRecord[]): Promise<void> {
+    await service.store(records)
+    acknowledge(sequence)
+  }
+
+  /** Batches may be settled in another order than they came; a worker expects the acknowledgements in order. */
+  const settled = new Set<number>()
+  const waiting: number[] = []
+  function acknowledge(sequence: number): void {
+    settled.add(sequence)
+    let last: number | undefined
+    while (waiting[0] !== undefined && settled.delete(waiting[0])) last = waiting.shift()
+    if (last !== undefined) send({ kind: 'acknowledged', sequence: last })
+  }
+
+  async function answer(requestId: number, name: QuestionName, question: Question): Promise<void> {
+    if (runningQuestions >= QUESTIONS_MAX) {
+      send({ kind: 'failed', requestId, failure: 'too_many_questions' })
+      return
+    }
+    runningQuestions += 1
+    try {
+      send({ kind: 'answer', requestId, answer: await service.answer(name, question) })
+    } catch (error) {
+      const failure = error instanceof QuestionFailedError ? error.failure : 'query_store_unavailable'
+      if (failure === 'query_store_unavailable') {
+        log.warn({ event: 'traffic_query_failed', question: name, err: error }, 'The traffic log could not be asked')
+      }
+      send({ kind: 'failed', requestId, failure })
+    } finally {
+      runningQuestions -= 1
+    }
+  }
+
+  function passOn(summaries: readonly TrafficSummary[]): void {
+    if (socket.writableLength > UNREAD_BYTES_MAX) {
+      skipped += summaries.length
+      return
+    }
+    send({ kind: 'stored', summaries, skipped })
+    skipped = 0
+  }
+
+  function take(line: WorkerLine): void {
+    switch (line.kind) {
+      case 'hello':
+        break
+      case 'batch':
+        waiting.push(line.sequence)
+        void store(line.sequence, line.records)
+        break
+      case 'ask':
+        void answer(line.requestId, line.name, line.question)
+        break
+      case 'follow':
+        unfollow ??= service.follow(passOn)
+        break
+      case 'unfollow':
+        unfollow?.()
+        unfollow = undefined
+        break
+    }
+  }
+
+  socket.on('data', chunk => {
+    try {
+      for (const bytes of splitter.push(chunk)) {
+        const line = readWorkerLine(bytes)
+        if (line !== undefined) take(line)
+        else log.warn({ event: 'traffic_line_dropped' }, 'A line of a worker was malformed and dropped')
+      }
+    } catch (error) {
+      log.warn({ event: 'traffic_connection_refused', err: error }, 'A worker does not follow the protocol')
+      socket.destroy()
+    }
+  })
+  // A worker that exits breaks its connection; it sends what was not acknowledged to the next writer or never.
+  socket.on('error', () => undefined)
+  socket.on('close', () => unfollow?.())
+}

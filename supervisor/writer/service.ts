@@ -1,0 +1,106 @@
+// What the writer does with records and questions: every sink has its queue, and the relational store answers.
+import type { Logger } from '../../shared/logging.ts'
+import type { Answer, Question, QuestionName, SinkHealth, TrafficQuestions } from '../../shared/traffic/messages.ts'
+import { summarize, type TrafficSummary } from '../../shared/traffic/query.ts'
+import type { TrafficRecord } from '../../shared/traffic/record.ts'
+import type { ReopeningSink } from './reopening-sink.ts'
+import { QuestionFailedError, type TrafficService } from './server.ts'
+import type { RedactableSink, RelationalStore } from './sink.ts'
+import type { SinkQueue } from './sink-queue.ts'
+
+export interface ServiceParts {
+  readonly log: Logger
+  readonly queues: readonly SinkQueue[]
+  /** Undefined where no relational sink is configured. */
+  readonly store: ReopeningSink<RelationalStore> | undefined
+  /** Further sinks in which a redaction has to be repeated. */
+  readonly mirrors: ReadonlyArray<ReopeningSink<RedactableSink>>
+}
+
+type Answers = { readonly [Name in QuestionName]: (question: Question<Name>) => Promise<Answer<Name>> }
+
+/** Creates the service of open sinks; its owner closes the queues. */
+export function createTrafficService({ log, queues, store, mirrors }: ServiceParts): TrafficService {
+  const followers = new Set<(summaries: readonly TrafficSummary[]) => void>()
+
+  async function useStore(): Promise<RelationalStore> {
+    if (store === undefined) throw new QuestionFailedError('query_store_not_configured')
+    return store.use()
+  }
+
+  const answers: Answers = {
+    list: async page => (await useStore()).queries.list(page),
+    'list-whole': async page => (await useStore()).queries.listWhole(page),
+    find: async ({ id }) => (await (await useStore()).queries.find(id)) ?? null,
+    'find-payload': async ({ id }) => (await (await useStore()).queries.findPayload(id)) ?? null,
+    'count-before': async ({ time }) => (await useStore()).queries.countBefore(time),
+    sums: async request => (await useStore()).queries.sums(request),
+    purge: async ({ before, ...bounds }) => (await useStore()).purge(before, bounds),
+    redact,
+    async audit(entry) {
+      await (await useStore()).audit(entry)
+      return null
+    },
+    health: async () => ({ sinks: queues.map(readHealth) })
+  }
+
+  async function redact({ id, fields, redactedAt }: TrafficQuestions['redact']['question']): Promise<Answer<'redact'>> {
+    const { queries, redact: redactRecord } = await useStore()
+    const metadata = { manual_redaction: { fields: [...fields].sort(), redacted_at: redactedAt } }
+    if (!(await redactRecord(id, fields, metadata))) return null
+    const outcomes: Record<string, 'redacted' | 'failed'> = {}
+    for (const mirror of mirrors) {
+      try {
+        await (await mirror.use()).redact(id, fields, metadata)
+        outcomes[mirror.name] = 'redacted'
+      } catch (error) {
+        log.warn({ event: 'traffic_redaction_failed', sink: mirror.name, err: error }, 'A mirror kept redacted content')
+        outcomes[mirror.name] = 'failed'
+      }
+    }
+    const [summary, payload] = await Promise.all([queries.find(id), queries.findPayload(id)])
+    if (summary === undefined || payload === undefined) return null
+    return {
+      summary,
+      emptied: {
+        request_headers: payload.request_headers === null,
+        request_body: payload.request_body === null,
+        response_body: payload.response_body === null
+      },
+      mirrors: outcomes
+    }
+  }
+
+  return {
+    async store(records) {
+      if (followers.size > 0) passOn(records)
+      await Promise.all(queues.map(queue => queue.accept(records)))
+    },
+    answer: (name, question) => {
+      // Each function of the table takes the question of its own name.
+      const answer = answers[name] as ((question: Question) => Promise<Answer>) | undefined
+      return answer === undefined ? Promise.reject(new QuestionFailedError('unknown_question')) : answer(question)
+    },
+    follow(listener) {
+      followers.add(listener)
+      return () => followers.delete(listener)
+    }
+  }
+
+  function passOn(records: readonly TrafficRecord[]): void {
+    const summaries = records.map(summarize)
+    for (const follower of followers) follower(summaries)
+  }
+}
+
+function readHealth(queue: SinkQueue): SinkHealth {
+  const { written, dropped } = queue.counts
+  return {
+    name: queue.name,
+    isAvailable: queue.isAvailable,
+    queueDepth: queue.depth,
+    spillBytes: queue.spillBytes,
+    written,
+    dropped
+  }
+}

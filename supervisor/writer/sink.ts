@@ -1,0 +1,44 @@
+// What the writer needs of a place where traffic records are stored (operations contract, section 8.3).
+import type { AuditEntry, PurgeResult } from '../../shared/traffic/messages.ts'
+import type { PayloadField, TrafficQueries } from '../../shared/traffic/query.ts'
+import type { TrafficRecord } from '../../shared/traffic/record.ts'
+import type { SinkName } from '../../shared/traffic/sinks.ts'
+
+/**
+ * The sink is there and refuses some of the records themselves: sending them again cannot succeed, and the others have to be sent
+ * without them. Every other error of a sink means that it is not available now.
+ */
+export class RecordsRefusedError extends Error {
+  constructor(cause: unknown) {
+    super('The sink refuses one or more records.', { cause })
+    this.name = 'RecordsRefusedError'
+  }
+}
+
+export interface Sink {
+  readonly name: SinkName
+  /**
+   * Stores all records; one whose id is stored already is ignored, so that a batch can be sent again. Rejects with
+   * `RecordsRefusedError`, or with any other error while the sink is not available.
+   */
+  write(records: readonly TrafficRecord[]): Promise<void>
+  /** Closes files and connections; nothing is written afterwards. */
+  close(): Promise<void>
+}
+
+/** A sink that can change what it has stored. */
+export interface RedactableSink extends Sink {
+  /**
+   * Empties the chosen content of a record, and its error message with any body, and merges `metadata` into its metadata. False for an
+   * unknown record.
+   */
+  redact(id: string, fields: readonly PayloadField[], metadata: object): Promise<boolean>
+}
+
+/** A relational sink: it also answers questions and deletes. */
+export interface RelationalStore extends RedactableSink {
+  readonly queries: TrafficQueries
+  /** Deletes records before the time, oldest first, in batches. */
+  purge(before: string, bounds: { readonly batchSize: number; readonly batchesMax: number }): Promise<PurgeResult>
+  audit(entry: AuditEntry): Promise<void>
+}

@@ -1,0 +1,179 @@
+// The columns of a stored record, in the order of the operations contract, section 8.4, and how a record fills them. Both relational
+// stores use them.
+import type { AuditEntry } from '../../../shared/traffic/messages.ts'
+import type { PayloadField } from '../../../shared/traffic/query.ts'
+import { hasError, type TrafficRecord } from '../../../shared/traffic/record.ts'
+
+/** Columns with the value of the record's member of the same name. */
+export const MEMBER_COLUMNS = [
+  'id',
+  'created_at',
+  'request_id',
+  'trace_id',
+  'span_id',
+  'protocol',
+  'route',
+  'method',
+  'status_code',
+  'model_requested',
+  'model_effective',
+  'provider',
+  'upstream_status_code',
+  'latency_ms',
+  'upstream_latency_ms',
+  'input_tokens',
+  'output_tokens',
+  'total_tokens',
+  'error_type',
+  'error_message',
+  'api_key_hash',
+  'client_ip_hash',
+  'metadata'
+] as const satisfies ReadonlyArray<keyof TrafficRecord>
+
+/** Known without reading the bodies, which are in a table of their own so that lists never load them (field lesson L6). */
+export const FLAG_COLUMNS = ['has_request_body', 'has_response_body'] as const
+
+/** The columns of the bodies' table. */
+export const PAYLOAD_COLUMNS = ['id', 'created_at', 'request_headers', 'request_body', 'response_body'] as const
+
+export const AUDIT_COLUMNS = [
+  'created_at',
+  'request_id',
+  'action',
+  'target',
+  'outcome',
+  'row_count',
+  'admin_key_hash',
+  'client_ip_hash'
+] as const satisfies ReadonlyArray<keyof AuditEntry>
+
+const FALSE = { sqlite: '0', postgres: 'false' } as const
+
+/** What a redaction sets besides the metadata: the flags of emptied bodies, and the error message, which may quote a body. */
+export function listRedactedColumns(fields: readonly PayloadField[], dialect: keyof typeof FALSE = 'sqlite'): string[] {
+  const bodies = fields.filter(field => field !== 'request_headers')
+  return [
+    ...bodies.map(body => `has_${body} = ${FALSE[dialect]}`),
+    ...(bodies.length > 0 ? ['error_message = NULL'] : ['error_message = error_message'])
+  ]
+}
+
+export type ColumnValue = string | number | null
+
+/** The values of `MEMBER_COLUMNS`: whole milliseconds, JSON as text, null for an absent member. */
+export function writeMemberColumns(record: TrafficRecord): ColumnValue[] {
+  return MEMBER_COLUMNS.map(column => {
+    const value = record[column]
+    if (value === undefined) return null
+    if (typeof value === 'object') return JSON.stringify(value)
+    return column === 'latency_ms' || column === 'upstream_latency_ms' ? Math.round(Number(value)) : value
+  })
+}
+
+export interface PayloadColumns {
+  readonly requestHeaders: string | null
+  readonly requestBody: string | null
+  readonly responseBody: string | null
+}
+
+/** The captured content as JSON texts; undefined for a record without any. */
+export function writePayloadColumns(record: TrafficRecord): PayloadColumns | undefined {
+  const requestHeaders = writeJson(record.request_headers_redacted)
+  const requestBody = writeJson(record.request_body_redacted)
+  const responseBody = writeJson(record.response_body_redacted)
+  if (requestHeaders === null && requestBody === null && responseBody === null) return undefined
+  return { requestHeaders, requestBody, responseBody }
+}
+
+function writeJson(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value)
+}
+
+/** Upper bounds of the latency classes that sums keep, in milliseconds: each is 1.25 times the one before, so a percentile is that exact. */
+export const LATENCY_BOUNDS_MS: readonly number[] = Object.freeze(
+  Array.from({ length: 64 }, (_, index) => Math.ceil(1.25 ** index))
+)
+
+/** The columns that count the records of each latency class; the last is for longer ones. */
+export const LATENCY_COLUMNS: readonly string[] = Object.freeze(
+  [...LATENCY_BOUNDS_MS, Number.POSITIVE_INFINITY].map((_, latencyClass) => `latency_${latencyClass}`)
+)
+
+/** The class of a latency: an index into `LATENCY_BOUNDS_MS`, or its length for a longer one. */
+export function classifyLatency(latencyMs: number): number {
+  let low = 0
+  let high = LATENCY_BOUNDS_MS.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (latencyMs <= (LATENCY_BOUNDS_MS[middle] as number)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** What the sums of one hour are kept by. */
+export interface SumKey {
+  /** Start of the hour, as records write times. */
+  readonly hour: string
+  readonly protocol: string
+  readonly model: string
+  readonly api_key_hash: string
+}
+
+export interface Sums extends SumKey {
+  requests: number
+  errors: number
+  input_tokens: number
+  output_tokens: number
+  /** Records by latency class. */
+  readonly latencies: Map<number, number>
+}
+
+/** The columns of the sums: what they are kept by, and what is added up. */
+export const SUM_KEY_COLUMNS = ['hour', 'protocol', 'model', 'api_key_hash'] as const satisfies ReadonlyArray<
+  keyof SumKey
+>
+export const SUM_COLUMNS: readonly string[] = Object.freeze([
+  'requests',
+  'errors',
+  'input_tokens',
+  'output_tokens',
+  ...LATENCY_COLUMNS
+])
+
+/** The values of the key columns and of `SUM_COLUMNS`. */
+export function writeSumColumns(sum: Sums): ColumnValue[] {
+  const { requests, errors, input_tokens, output_tokens, latencies } = sum
+  return [
+    ...SUM_KEY_COLUMNS.map(name => sum[name]),
+    ...[requests, errors, input_tokens, output_tokens],
+    ...LATENCY_COLUMNS.map((_, latencyClass) => latencies.get(latencyClass) ?? 0)
+  ]
+}
+
+/** Adds the records up by hour, protocol, model and key: a batch becomes a few rows. */
+export function sumRecords(records: readonly TrafficRecord[]): Sums[] {
+  const sums = new Map<string, Sums>()
+  for (const record of records) {
+    const key: SumKey = {
+      hour: `${record.created_at.slice(0, 13)}:00:00.000000Z`,
+      protocol: record.protocol,
+      model: record.model_requested ?? record.model_effective ?? '',
+      api_key_hash: record.api_key_hash ?? ''
+    }
+    const name = JSON.stringify([key.hour, key.protocol, key.model, key.api_key_hash])
+    let sum = sums.get(name)
+    if (sum === undefined) {
+      sum = { ...key, requests: 0, errors: 0, input_tokens: 0, output_tokens: 0, latencies: new Map() }
+      sums.set(name, sum)
+    }
+    sum.requests += 1
+    if (hasError(record)) sum.errors += 1
+    sum.input_tokens += record.input_tokens ?? 0
+    sum.output_tokens += record.output_tokens ?? 0
+    const latencyClass = classifyLatency(record.latency_ms ?? 0)
+    sum.latencies.set(latencyClass, (sum.latencies.get(latencyClass) ?? 0) + 1)
+  }
+  return [...sums.values()]
+}

@@ -1,0 +1,44 @@
+// Answers questions from Postgres, with the statements that SQLite gets.
+import type { Pool } from 'pg'
+import type { TrafficQueries } from '../../../../shared/traffic/query.ts'
+import { type Row, readPayload, readSummary, readSums } from '../rows.ts'
+import {
+  countBefore,
+  type Dialect,
+  type Statement,
+  selectPage,
+  selectPayload,
+  selectRecord,
+  selectSums
+} from '../statements.ts'
+
+export const postgresDialect: Dialect = {
+  placeholder: number => `$${number}`,
+  selectTime: column => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`,
+  selectJson: column => `${column}::text`
+}
+
+/** Questions for the database of this pool. */
+export function createPostgresQueries(pool: Pool): TrafficQueries {
+  const all = async ({ sql, values }: Statement) => (await pool.query<Row>(sql, [...values])).rows
+  const first = async (statement: Statement) => (await all(statement))[0]
+
+  return {
+    list: async page => (await all(selectPage(page, postgresDialect))).map(readSummary),
+    listWhole: async page =>
+      (await all(selectPage(page, postgresDialect, { withPayloads: true }))).map(row => ({
+        ...readSummary(row),
+        ...readPayload(row)
+      })),
+    async find(id) {
+      const row = await first(selectRecord(id, postgresDialect))
+      return row === undefined ? undefined : readSummary(row)
+    },
+    async findPayload(id) {
+      const row = await first(selectPayload(id, postgresDialect))
+      return row === undefined ? undefined : readPayload(row)
+    },
+    countBefore: async time => Number((await first(countBefore(time, postgresDialect)))?.count),
+    sums: async request => (await all(selectSums(request, postgresDialect))).map(readSums)
+  }
+}

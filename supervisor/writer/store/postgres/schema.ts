@@ -1,0 +1,170 @@
+// The schema of the Postgres store, as the steps that lead to it (operations contract, section 8.4). Records and their content are
+// partitioned by month, so that old ones are deleted by dropping a table.
+import type { PoolClient } from 'pg'
+import { LATENCY_COLUMNS } from '../columns.ts'
+
+const INDEXES: Readonly<Record<string, string>> = {
+  created_at: '(created_at DESC, id DESC)',
+  request_id: '(request_id)',
+  trace_id: '(trace_id)',
+  protocol: '(protocol, created_at DESC, id DESC)',
+  route: '(route, created_at DESC, id DESC)',
+  status_code: '(status_code, created_at DESC, id DESC)',
+  model_requested: '(model_requested, created_at DESC, id DESC)',
+  model_effective: '(model_effective, created_at DESC, id DESC)',
+  provider: '(provider, created_at DESC, id DESC)',
+  api_key_hash: '(api_key_hash, created_at DESC, id DESC)',
+  errors: '(created_at DESC, id DESC) WHERE error_type IS NOT NULL OR status_code >= 400',
+  metadata_gin: 'USING gin (metadata)'
+}
+
+const STEPS: readonly string[] = [
+  `CREATE TABLE gateway_traffic_logs (
+     id uuid NOT NULL,
+     created_at timestamptz NOT NULL,
+     request_id text NOT NULL,
+     trace_id text,
+     span_id text,
+     protocol text NOT NULL,
+     route text NOT NULL,
+     method text NOT NULL,
+     status_code integer,
+     model_requested text,
+     model_effective text,
+     provider text,
+     upstream_status_code integer,
+     latency_ms integer,
+     upstream_latency_ms integer,
+     input_tokens integer,
+     output_tokens integer,
+     total_tokens integer,
+     error_type text,
+     error_message text,
+     api_key_hash text,
+     client_ip_hash text,
+     metadata jsonb NOT NULL DEFAULT '{}',
+     has_request_body boolean NOT NULL DEFAULT false,
+     has_response_body boolean NOT NULL DEFAULT false,
+     PRIMARY KEY (id, created_at)
+   ) PARTITION BY RANGE (created_at);
+   CREATE TABLE gateway_traffic_payloads (
+     id uuid NOT NULL,
+     created_at timestamptz NOT NULL,
+     request_headers jsonb,
+     request_body jsonb,
+     response_body jsonb,
+     PRIMARY KEY (id, created_at)
+   ) PARTITION BY RANGE (created_at);
+   CREATE TABLE gateway_traffic_sums (
+     hour timestamptz NOT NULL,
+     protocol text NOT NULL,
+     model text NOT NULL,
+     api_key_hash text NOT NULL,
+     requests bigint NOT NULL,
+     errors bigint NOT NULL,
+     input_tokens bigint NOT NULL,
+     output_tokens bigint NOT NULL,
+     ${LATENCY_COLUMNS.map(column => `${column} bigint NOT NULL DEFAULT 0`).join(',\n     ')},
+     PRIMARY KEY (hour, protocol, model, api_key_hash)
+   );
+   CREATE TABLE gateway_admin_audit (
+     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+     created_at timestamptz NOT NULL,
+     request_id text NOT NULL,
+     action text NOT NULL,
+     target text,
+     outcome text NOT NULL,
+     row_count bigint,
+     admin_key_hash text,
+     client_ip_hash text
+   );
+   ${Object.entries(INDEXES)
+     .map(([name, columns]) => `CREATE INDEX ix_gateway_traffic_logs_${name} ON gateway_traffic_logs ${columns};`)
+     .join('\n   ')}`
+]
+
+/** Key of the advisory lock under which one process at a time changes the schema: "gateway" as bytes. */
+const SCHEMA_LOCK = '29099043906544761'
+
+/** Raised where the schema is not the current one and may not be changed. The message says what the operator can do. */
+export class SchemaMissingError extends Error {
+  constructor() {
+    super(
+      'The tables of the traffic log are missing or older than this version. Set GATEWAY_TRAFFIC_LOG_AUTO_MIGRATE=True, or let a user who may create tables start the gateway once with it.'
+    )
+    this.name = 'SchemaMissingError'
+  }
+}
+
+/** Raised for a database that a newer version of the gateway has migrated. */
+export class NewerSchemaError extends Error {
+  constructor(version: number) {
+    super(`The traffic log has schema version ${version}; this version of the gateway knows ${STEPS.length}.`)
+    this.name = 'NewerSchemaError'
+  }
+}
+
+/**
+ * Checks the schema and, where `mayMigrate`, brings it to the current version in one transaction. Rejects with `SchemaMissingError`,
+ * `NewerSchemaError` and the driver's errors.
+ */
+export async function prepareSchema(client: PoolClient, { mayMigrate }: { mayMigrate: boolean }): Promise<void> {
+  const version = await readVersion(client)
+  if (version > STEPS.length) throw new NewerSchemaError(version)
+  if (version === STEPS.length) return
+  if (!mayMigrate) throw new SchemaMissingError()
+  await client.query('BEGIN')
+  try {
+    await client.query('SELECT pg_advisory_xact_lock($1)', [SCHEMA_LOCK])
+    await client.query('CREATE TABLE IF NOT EXISTS gateway_schema_version (version integer NOT NULL)')
+    // Another process may have been quicker.
+    for (const step of STEPS.slice(await readVersion(client))) await client.query(step)
+    await client.query('DELETE FROM gateway_schema_version')
+    await client.query('INSERT INTO gateway_schema_version (version) VALUES ($1)', [STEPS.length])
+    await client.query('COMMIT')
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined)
+    throw error
+  }
+}
+
+async function readVersion(client: PoolClient): Promise<number> {
+  const { rows } = await client.query("SELECT to_regclass('gateway_schema_version') IS NOT NULL AS exists")
+  if (rows[0]?.exists !== true) return 0
+  const { rows: versions } = await client.query('SELECT version FROM gateway_schema_version')
+  return Number(versions[0]?.version ?? 0)
+}
+
+const PARTITIONED = ['gateway_traffic_logs', 'gateway_traffic_payloads'] as const
+
+/** The month of a record's time, such as `2026-01`. */
+export function monthOf(time: string): string {
+  return time.slice(0, 7)
+}
+
+/** Creates the partitions of a month where they do not exist yet. */
+export async function createPartitions(client: PoolClient, month: string): Promise<void> {
+  const [year, number] = month.split('-').map(Number) as [number, number]
+  const next = number === 12 ? `${year + 1}-01` : `${year}-${String(number + 1).padStart(2, '0')}`
+  await client.query('SELECT pg_advisory_xact_lock($1)', [SCHEMA_LOCK])
+  for (const table of PARTITIONED) {
+    await client.query(
+      `CREATE TABLE IF NOT EXISTS ${table}_y${String(year).padStart(4, '0')}m${String(number).padStart(2, '0')}
+       PARTITION OF ${table} FOR VALUES FROM ('${month}-01T00:00:00Z') TO ('${next}-01T00:00:00Z')`
+    )
+  }
+}
+
+/** Drops the partitions of all months before this one; their records are deleted already. */
+export async function dropPartitionsBefore(client: PoolClient, month: string): Promise<void> {
+  await client.query('SELECT pg_advisory_xact_lock($1)', [SCHEMA_LOCK])
+  const limit = month.replace(/^(\d+)-(\d+)$/, 'y$1m$2')
+  for (const table of PARTITIONED) {
+    const { rows } = await client.query<{ name: string }>(
+      'SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = $1::regclass',
+      [table]
+    )
+    const old = rows.filter(({ name }) => name.slice(table.length + 1) < limit && name.startsWith(`${table}_y`))
+    for (const { name } of old) await client.query(`DROP TABLE ${name}`)
+  }
+}

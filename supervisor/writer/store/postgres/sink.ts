@@ -1,0 +1,206 @@
+// The store that keeps records in Postgres, a batch in one transaction (operations contract, section 8.4).
+import type { Pool, PoolClient } from 'pg'
+import type { TrafficRecord } from '../../../../shared/traffic/record.ts'
+import { RecordsRefusedError, type RelationalStore } from '../../sink.ts'
+import {
+  AUDIT_COLUMNS,
+  type ColumnValue,
+  FLAG_COLUMNS,
+  listRedactedColumns,
+  MEMBER_COLUMNS,
+  PAYLOAD_COLUMNS,
+  SUM_COLUMNS,
+  SUM_KEY_COLUMNS,
+  sumRecords,
+  writeMemberColumns,
+  writePayloadColumns,
+  writeSumColumns
+} from '../columns.ts'
+import { createPostgresQueries } from './queries.ts'
+import { createPartitions, dropPartitionsBefore, monthOf, prepareSchema } from './schema.ts'
+
+/** Types of the columns that are not text, for the arrays of a batch. */
+const TYPES: Readonly<Record<string, string>> = {
+  id: 'uuid',
+  created_at: 'timestamptz',
+  hour: 'timestamptz',
+  status_code: 'integer',
+  upstream_status_code: 'integer',
+  latency_ms: 'integer',
+  upstream_latency_ms: 'integer',
+  input_tokens: 'integer',
+  output_tokens: 'integer',
+  total_tokens: 'integer',
+  metadata: 'jsonb',
+  has_request_body: 'boolean',
+  has_response_body: 'boolean',
+  request_headers: 'jsonb',
+  request_body: 'jsonb',
+  response_body: 'jsonb',
+  ...Object.fromEntries(SUM_COLUMNS.map(column => [column, 'bigint']))
+}
+
+const LOG_COLUMNS = [...MEMBER_COLUMNS, ...FLAG_COLUMNS]
+const INSERT_LOGS = `${writeInsert('gateway_traffic_logs', LOG_COLUMNS)} ON CONFLICT DO NOTHING RETURNING id`
+const INSERT_PAYLOADS = `${writeInsert('gateway_traffic_payloads', PAYLOAD_COLUMNS)} ON CONFLICT DO NOTHING`
+const ALL_SUM_COLUMNS = [...SUM_KEY_COLUMNS, ...SUM_COLUMNS]
+const ADD_SUMS = `${writeInsert('gateway_traffic_sums', ALL_SUM_COLUMNS)} ON CONFLICT (${SUM_KEY_COLUMNS.join(', ')})
+  DO UPDATE SET ${SUM_COLUMNS.map(name => `${name} = gateway_traffic_sums.${name} + excluded.${name}`).join(', ')}`
+
+/** Classes of SQLSTATE for values that the tables do not take. */
+const REFUSED_CLASSES = new Set(['22', '23'])
+
+/**
+ * Checks or migrates the schema and returns the store. Rejects with `SchemaMissingError`, `NewerSchemaError` and the driver's errors; the
+ * pool stays the caller's.
+ */
+export async function openPostgresStore(pool: Pool, { mayMigrate }: { mayMigrate: boolean }): Promise<RelationalStore> {
+  const client = await pool.connect()
+  try {
+    await prepareSchema(client, { mayMigrate })
+  } finally {
+    client.release()
+  }
+  const months = new Set<string>()
+
+  /** Returns the months whose partitions exist from now on. */
+  async function insert(connection: PoolClient, records: readonly TrafficRecord[]): Promise<ReadonlySet<string>> {
+    const newMonths = new Set(records.map(({ created_at }) => monthOf(created_at)).filter(month => !months.has(month)))
+    for (const month of newMonths) await createPartitions(connection, month)
+    const { rows } = await connection.query(named(INSERT_LOGS), listColumns(records.map(writeLogColumns), LOG_COLUMNS))
+    const insertedIds = new Set(rows.map(({ id }) => id))
+    const inserted = records.filter(({ id }) => insertedIds.has(id))
+    const payloads = inserted.flatMap(listPayload)
+    if (payloads.length > 0) {
+      await connection.query(named(INSERT_PAYLOADS), listColumns(payloads, PAYLOAD_COLUMNS))
+    }
+    // Only of records that are new: one that is sent again counts once.
+    const sums = sumRecords(inserted).map(sum => writeSumColumns(sum).map(cleanValue))
+    if (sums.length > 0) await connection.query(named(ADD_SUMS), listColumns(sums, ALL_SUM_COLUMNS))
+    return newMonths
+  }
+
+  async function inTransaction<Result>(work: (connection: PoolClient) => Promise<Result>): Promise<Result> {
+    const connection = await pool.connect()
+    let isBroken = false
+    try {
+      await connection.query('BEGIN')
+      const result = await work(connection)
+      await connection.query('COMMIT')
+      return result
+    } catch (error) {
+      isBroken = !isRefusal(error)
+      await connection.query('ROLLBACK').catch(() => undefined)
+      throw error
+    } finally {
+      // A connection that failed for another reason than the values is closed and not used again.
+      connection.release(isBroken)
+    }
+  }
+
+  return {
+    name: 'postgres',
+    queries: createPostgresQueries(pool),
+    redact: (id, fields, metadata) =>
+      inTransaction(async connection => {
+        const { rowCount } = await connection.query(
+          `UPDATE gateway_traffic_logs SET metadata = metadata || $2::jsonb,
+             ${listRedactedColumns(fields, 'postgres').join(', ')} WHERE id = $1`,
+          [id, JSON.stringify(metadata)]
+        )
+        const emptied = fields.map(field => `${field} = NULL`)
+        await connection.query(`UPDATE gateway_traffic_payloads SET ${emptied.join(', ')} WHERE id = $1`, [id])
+        return (rowCount ?? 0) > 0
+      }),
+    async purge(before, { batchSize, batchesMax }) {
+      let deleted = 0
+      let batches = 0
+      let isComplete = false
+      while (batches < batchesMax && !isComplete) {
+        const count = await inTransaction(connection => deleteOldest(connection, before, batchSize))
+        deleted += count
+        batches += 1
+        isComplete = count < batchSize
+      }
+      if (isComplete) {
+        await pool.query('DELETE FROM gateway_traffic_sums WHERE hour < $1', [before])
+        await inTransaction(connection => dropPartitionsBefore(connection, monthOf(before)))
+        months.clear()
+      }
+      return { deleted, batches, isComplete }
+    },
+    async audit(entry) {
+      const placeholders = AUDIT_COLUMNS.map((_, index) => `$${index + 1}`)
+      await pool.query(
+        `INSERT INTO gateway_admin_audit (${AUDIT_COLUMNS.join(', ')}) VALUES (${placeholders.join(', ')})`,
+        AUDIT_COLUMNS.map(column => entry[column])
+      )
+    },
+    async write(records) {
+      try {
+        const created = await inTransaction(connection => insert(connection, records))
+        for (const month of created) months.add(month)
+      } catch (error) {
+        throw isRefusal(error) ? new RecordsRefusedError(error) : error
+      }
+    },
+    close: async () => undefined
+  }
+}
+
+async function deleteOldest(connection: PoolClient, before: string, limit: number): Promise<number> {
+  const { rowCount } = await connection.query(
+    `WITH oldest AS (
+       SELECT id, created_at FROM gateway_traffic_logs WHERE created_at < $1 ORDER BY created_at, id LIMIT $2
+     ), payloads AS (
+       DELETE FROM gateway_traffic_payloads AS payload USING oldest
+       WHERE payload.id = oldest.id AND payload.created_at = oldest.created_at
+     )
+     DELETE FROM gateway_traffic_logs AS log USING oldest
+     WHERE log.id = oldest.id AND log.created_at = oldest.created_at`,
+    [before, limit]
+  )
+  return rowCount ?? 0
+}
+
+function isRefusal(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return REFUSED_CLASSES.has(code.slice(0, 2))
+}
+
+/** A batch as one array for each column: the statement is the same for every size, so the server plans it once. */
+function writeInsert(table: string, columns: readonly string[]): string {
+  const arrays = columns.map((column, index) => `$${index + 1}::${TYPES[column] ?? 'text'}[]`)
+  return `INSERT INTO ${table} (${columns.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})`
+}
+
+function named(text: string): { name: string; text: string } {
+  return { name: text.slice(0, 40), text }
+}
+
+function listColumns(rows: ReadonlyArray<readonly ColumnValue[]>, columns: readonly string[]): ColumnValue[][] {
+  return columns.map((_, column) => rows.map(row => row[column] ?? null))
+}
+
+function writeLogColumns(record: TrafficRecord): ColumnValue[] {
+  const payload = writePayloadColumns(record)
+  const flags = [payload?.requestBody == null ? 'false' : 'true', payload?.responseBody == null ? 'false' : 'true']
+  return [...writeMemberColumns(record).map(cleanValue), ...flags]
+}
+
+function listPayload(record: TrafficRecord): ColumnValue[][] {
+  const payload = writePayloadColumns(record)
+  if (payload === undefined) return []
+  const { requestHeaders, requestBody, responseBody } = payload
+  return [[record.id, record.created_at, ...[requestHeaders, requestBody, responseBody].map(cleanValue)]]
+}
+
+/** An escaped backslash, so that what follows it is no escape; NUL and halves of a surrogate pair, which Postgres refuses. */
+const JSON_ESCAPES = /\\\\|\\u0000|\\ud[89a-f][0-9a-f]{2}/g
+
+/** Replaces what a text or a JSON text may hold and Postgres cannot store. */
+function cleanValue(value: ColumnValue): ColumnValue {
+  if (typeof value !== 'string') return value
+  const text = value.includes('\u0000') ? value.replaceAll('\u0000', '\ufffd') : value
+  return text.includes('\\u') ? text.replace(JSON_ESCAPES, match => (match === '\\\\' ? match : '\\ufffd')) : text
+}

@@ -1,0 +1,61 @@
+// Reads the rows that the statements of `statements.ts` select, from either store.
+import type { JsonValue } from '../../../shared/json.ts'
+import type { SumsRow, TrafficPayload, TrafficSummary } from '../../../shared/traffic/query.ts'
+import { LATENCY_BOUNDS_MS, LATENCY_COLUMNS, MEMBER_COLUMNS } from './columns.ts'
+
+export type Row = Readonly<Record<string, unknown>>
+
+/** A record as the admin API shows it. Both stores select times as texts and JSON as texts. */
+export function readSummary(row: Row): TrafficSummary {
+  const members = Object.fromEntries(MEMBER_COLUMNS.map(column => [column, row[column] ?? null]))
+  return {
+    ...members,
+    metadata: readJson(row.metadata),
+    has_request_body: Boolean(row.has_request_body),
+    has_response_body: Boolean(row.has_response_body)
+  } as TrafficSummary
+}
+
+export function readPayload(row: Row): TrafficPayload {
+  return {
+    request_headers: readJson(row.request_headers),
+    request_body: readJson(row.request_body),
+    response_body: readJson(row.response_body)
+  }
+}
+
+export function readSums(row: Row): SumsRow {
+  const counts = LATENCY_COLUMNS.map(column => Number(row[column] ?? 0))
+  const text = (name: string) => (typeof row[name] === 'string' ? row[name] : null)
+  const count = (name: string) => Number(row[name] ?? 0)
+  return {
+    hour: text('hour'),
+    protocol: text('protocol'),
+    model: text('model'),
+    api_key_hash: text('api_key_hash'),
+    requests: count('requests'),
+    errors: count('errors'),
+    input_tokens: count('input_tokens'),
+    output_tokens: count('output_tokens'),
+    latency_p50_ms: percentile(counts, 0.5),
+    latency_p95_ms: percentile(counts, 0.95),
+    latency_p99_ms: percentile(counts, 0.99)
+  }
+}
+
+/** The upper bound of the class in which the share of all records is reached. */
+function percentile(counts: readonly number[], share: number): number {
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  if (total === 0) return 0
+  const wanted = share * total
+  let reached = 0
+  for (const [index, count] of counts.entries()) {
+    reached += count
+    if (reached >= wanted) return LATENCY_BOUNDS_MS[index] ?? (LATENCY_BOUNDS_MS.at(-1) as number)
+  }
+  return 0
+}
+
+function readJson(text: unknown): JsonValue {
+  return typeof text === 'string' ? (JSON.parse(text) as JsonValue) : null
+}

@@ -1,0 +1,60 @@
+// Answers questions from a SQLite file through a connection that cannot write. The driver is synchronous: it belongs into a thread of
+// its own, beside the one that writes.
+import Database from 'better-sqlite3'
+import type { TrafficQueries } from '../../../../shared/traffic/query.ts'
+import { type Row, readPayload, readSummary, readSums } from '../rows.ts'
+import {
+  countBefore,
+  type Dialect,
+  type Statement,
+  selectPage,
+  selectPayload,
+  selectRecord,
+  selectSums
+} from '../statements.ts'
+
+export const sqliteDialect: Dialect = {
+  placeholder: () => '?',
+  selectTime: column => column,
+  selectJson: column => column
+}
+
+const BUSY_TIMEOUT_MS = 5000
+
+export interface SqliteQueries extends TrafficQueries {
+  /** The plan of a statement, for tests: one line per step. */
+  explain(statement: Statement): string[]
+  close(): void
+}
+
+/** Opens the file for reading. Raises the driver's error, also where there is no such file. */
+export function openSqliteQueries(path: string): SqliteQueries {
+  const database = new Database(path, { readonly: true, fileMustExist: true })
+  database.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  const all = ({ sql, values }: Statement) => database.prepare(sql).all(...values) as Row[]
+  const first = ({ sql, values }: Statement) => database.prepare(sql).get(...values) as Row | undefined
+
+  return {
+    list: async page => all(selectPage(page, sqliteDialect)).map(readSummary),
+    listWhole: async page =>
+      all(selectPage(page, sqliteDialect, { withPayloads: true })).map(row => ({
+        ...readSummary(row),
+        ...readPayload(row)
+      })),
+    async find(id) {
+      const row = first(selectRecord(id, sqliteDialect))
+      return row === undefined ? undefined : readSummary(row)
+    },
+    async findPayload(id) {
+      const row = first(selectPayload(id, sqliteDialect))
+      return row === undefined ? undefined : readPayload(row)
+    },
+    countBefore: async time => Number(first(countBefore(time, sqliteDialect))?.count),
+    sums: async request => all(selectSums(request, sqliteDialect)).map(readSums),
+    explain({ sql, values }) {
+      const steps = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as Array<{ detail: string }>
+      return steps.map(({ detail }) => detail)
+    },
+    close: () => void database.close()
+  }
+}

@@ -1,0 +1,101 @@
+// The schema of the SQLite store, as the steps that lead to it (operations contract, section 8.4). A step that was released is never
+// changed; a new one is added.
+import type { Database } from 'better-sqlite3'
+import { LATENCY_COLUMNS } from '../columns.ts'
+
+/** Each index ends with the time, because every list is ordered by it and shows the newest records first. */
+const INDEXES: Readonly<Record<string, string>> = {
+  created_at: '(created_at)',
+  request_id: '(request_id)',
+  trace_id: '(trace_id)',
+  protocol: '(protocol, created_at)',
+  route: '(route, created_at)',
+  status_code: '(status_code, created_at)',
+  model_requested: '(model_requested, created_at)',
+  model_effective: '(model_effective, created_at)',
+  provider: '(provider, created_at)',
+  api_key_hash: '(api_key_hash, created_at)',
+  errors: '(created_at) WHERE error_type IS NOT NULL OR status_code >= 400'
+}
+
+const STEPS: readonly string[] = [
+  `CREATE TABLE gateway_traffic_logs (
+     id TEXT PRIMARY KEY,
+     created_at TEXT NOT NULL,
+     request_id TEXT NOT NULL,
+     trace_id TEXT,
+     span_id TEXT,
+     protocol TEXT NOT NULL,
+     route TEXT NOT NULL,
+     method TEXT NOT NULL,
+     status_code INTEGER,
+     model_requested TEXT,
+     model_effective TEXT,
+     provider TEXT,
+     upstream_status_code INTEGER,
+     latency_ms INTEGER,
+     upstream_latency_ms INTEGER,
+     input_tokens INTEGER,
+     output_tokens INTEGER,
+     total_tokens INTEGER,
+     error_type TEXT,
+     error_message TEXT,
+     api_key_hash TEXT,
+     client_ip_hash TEXT,
+     metadata TEXT NOT NULL DEFAULT '{}',
+     has_request_body INTEGER NOT NULL DEFAULT 0,
+     has_response_body INTEGER NOT NULL DEFAULT 0
+   ) STRICT;
+   CREATE TABLE gateway_traffic_payloads (
+     id TEXT PRIMARY KEY REFERENCES gateway_traffic_logs (id) ON DELETE CASCADE,
+     created_at TEXT NOT NULL,
+     request_headers TEXT,
+     request_body TEXT,
+     response_body TEXT
+   ) STRICT;
+   CREATE TABLE gateway_traffic_sums (
+     hour TEXT NOT NULL,
+     protocol TEXT NOT NULL,
+     model TEXT NOT NULL,
+     api_key_hash TEXT NOT NULL,
+     requests INTEGER NOT NULL,
+     errors INTEGER NOT NULL,
+     input_tokens INTEGER NOT NULL,
+     output_tokens INTEGER NOT NULL,
+     ${LATENCY_COLUMNS.map(column => `${column} INTEGER NOT NULL DEFAULT 0`).join(',\n     ')},
+     PRIMARY KEY (hour, protocol, model, api_key_hash)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE gateway_admin_audit (
+     id INTEGER PRIMARY KEY,
+     created_at TEXT NOT NULL,
+     request_id TEXT NOT NULL,
+     action TEXT NOT NULL,
+     target TEXT,
+     outcome TEXT NOT NULL,
+     row_count INTEGER,
+     admin_key_hash TEXT,
+     client_ip_hash TEXT
+   ) STRICT;
+   ${Object.entries(INDEXES)
+     .map(([name, columns]) => `CREATE INDEX ix_gateway_traffic_logs_${name} ON gateway_traffic_logs ${columns};`)
+     .join('\n   ')}`
+]
+
+/** Thrown for a file that a newer version of the gateway has written. */
+export class NewerSchemaError extends Error {
+  constructor(version: number) {
+    super(`The traffic log has schema version ${version}; this version of the gateway knows ${STEPS.length}.`)
+    this.name = 'NewerSchemaError'
+  }
+}
+
+/** Brings an empty or older database to the current schema, in one transaction. Raises `NewerSchemaError` and the driver's errors. */
+export function migrate(database: Database): void {
+  const apply = database.transaction(() => {
+    const version = Number(database.pragma('user_version', { simple: true }))
+    if (version > STEPS.length) throw new NewerSchemaError(version)
+    for (const step of STEPS.slice(version)) database.exec(step)
+    if (version < STEPS.length) database.pragma(`user_version = ${STEPS.length}`)
+  })
+  apply.immediate()
+}

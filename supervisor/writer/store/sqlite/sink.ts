@@ -1,0 +1,147 @@
+// The store that keeps records in a SQLite file (operations contract, section 8.4). It is the only connection that writes; the
+// driver is synchronous, which is why it runs in the writer process.
+import { chmodSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import type { PayloadField, TrafficQueries } from '../../../../shared/traffic/query.ts'
+import type { TrafficRecord } from '../../../../shared/traffic/record.ts'
+import { RecordsRefusedError, type RelationalStore } from '../../sink.ts'
+import {
+  AUDIT_COLUMNS,
+  FLAG_COLUMNS,
+  listRedactedColumns,
+  MEMBER_COLUMNS,
+  PAYLOAD_COLUMNS,
+  SUM_COLUMNS,
+  SUM_KEY_COLUMNS,
+  sumRecords,
+  writeMemberColumns,
+  writePayloadColumns,
+  writeSumColumns
+} from '../columns.ts'
+import { migrate } from './schema.ts'
+
+const PRIVATE = 0o600
+const BUSY_TIMEOUT_MS = 5000
+
+/** Questions with the connection that answers them. */
+export interface ClosableQueries extends TrafficQueries {
+  close(): void | Promise<void>
+}
+
+/** SQLite's primary result codes for values that it does not take; others, such as a full disk or a lock, pass. */
+const REFUSALS = /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/
+
+/**
+ * Opens or creates the file and brings it to the current schema. `openQueries` is called once the file exists. Raises the driver's errors
+ * and `NewerSchemaError`.
+ */
+export function openSqliteStore(path: string, openQueries: (path: string) => ClosableQueries): RelationalStore {
+  const database = openForWriting(path)
+  const queries = openQueries(path)
+  const insertLog = database.prepare(
+    `INSERT OR IGNORE INTO gateway_traffic_logs (${[...MEMBER_COLUMNS, ...FLAG_COLUMNS].join(', ')})
+     VALUES (${[...MEMBER_COLUMNS, ...FLAG_COLUMNS].map(() => '?').join(', ')})`
+  )
+  const insertPayload = database.prepare(
+    `INSERT INTO gateway_traffic_payloads (${PAYLOAD_COLUMNS.join(', ')}) VALUES (?, ?, ?, ?, ?)`
+  )
+  const addSums = database.prepare(writeSumsStatement())
+
+  const writeBatch = database.transaction((records: readonly TrafficRecord[]) => {
+    const inserted = records.filter(record => {
+      const payload = writePayloadColumns(record)
+      const flags = [payload?.requestBody == null ? 0 : 1, payload?.responseBody == null ? 0 : 1]
+      const { changes } = insertLog.run(...writeMemberColumns(record), ...flags)
+      if (changes === 0) return false
+      if (payload !== undefined) {
+        const { requestHeaders, requestBody, responseBody } = payload
+        insertPayload.run(record.id, record.created_at, requestHeaders, requestBody, responseBody)
+      }
+      return true
+    })
+    // Only of records that are new: one that is sent again counts once.
+    for (const sum of sumRecords(inserted)) addSums.run(...writeSumColumns(sum))
+  })
+
+  const deleteOldest = database.prepare(
+    `DELETE FROM gateway_traffic_logs WHERE id IN (
+       SELECT id FROM gateway_traffic_logs WHERE created_at < ? ORDER BY created_at, id LIMIT ?)`
+  )
+  const deleteSums = database.prepare('DELETE FROM gateway_traffic_sums WHERE hour < ?')
+  const insertAudit = database.prepare(
+    `INSERT INTO gateway_admin_audit (${AUDIT_COLUMNS.join(', ')}) VALUES (${AUDIT_COLUMNS.map(() => '?').join(', ')})`
+  )
+
+  const redactRecord = database.transaction((id: string, fields: readonly PayloadField[], metadata: object) => {
+    const { changes } = database
+      .prepare(
+        `UPDATE gateway_traffic_logs SET metadata = json_patch(metadata, ?), ${listRedactedColumns(fields).join(', ')} WHERE id = ?`
+      )
+      .run(JSON.stringify(metadata), id)
+    const emptied = fields.map(field => `${field} = NULL`)
+    database.prepare(`UPDATE gateway_traffic_payloads SET ${emptied.join(', ')} WHERE id = ?`).run(id)
+    return changes > 0
+  })
+
+  return {
+    name: 'sqlite',
+    queries,
+    redact: async (id, fields, metadata) => redactRecord.immediate(id, fields, metadata),
+    async purge(before, { batchSize, batchesMax }) {
+      let deleted = 0
+      let batches = 0
+      let isComplete = false
+      while (batches < batchesMax && !isComplete) {
+        const { changes } = deleteOldest.run(before, batchSize)
+        deleted += changes
+        batches += 1
+        isComplete = changes < batchSize
+        // Records that wait to be stored come in between.
+        await setImmediate()
+      }
+      if (isComplete) deleteSums.run(before)
+      database.pragma('incremental_vacuum')
+      database.pragma('wal_checkpoint(PASSIVE)')
+      return { deleted, batches, isComplete }
+    },
+    async audit(entry) {
+      insertAudit.run(...AUDIT_COLUMNS.map(column => entry[column]))
+    },
+    async write(records) {
+      try {
+        writeBatch.immediate(records)
+      } catch (error) {
+        if (error instanceof Database.SqliteError && REFUSALS.test(error.code)) throw new RecordsRefusedError(error)
+        throw error
+      }
+    },
+    async close() {
+      await queries.close()
+      // The file then stands alone, without its write-ahead log.
+      database.pragma('wal_checkpoint(TRUNCATE)')
+      database.close()
+    }
+  }
+}
+
+/** Opens the one connection that writes. */
+function openForWriting(path: string): Database.Database {
+  const database = new Database(path)
+  if (path !== ':memory:') chmodSync(path, PRIVATE)
+  // Takes effect only before the first table exists.
+  database.pragma('auto_vacuum = INCREMENTAL')
+  database.pragma('journal_mode = WAL')
+  database.pragma('synchronous = NORMAL')
+  database.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  database.pragma('foreign_keys = ON')
+  migrate(database)
+  return database
+}
+
+function writeSumsStatement(): string {
+  const columns = [...SUM_KEY_COLUMNS, ...SUM_COLUMNS]
+  return `INSERT INTO gateway_traffic_sums (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})
+    ON CONFLICT (${SUM_KEY_COLUMNS.join(', ')})
+    DO UPDATE SET ${SUM_COLUMNS.map(name => `${name} = ${name} + excluded.${name}`).join(', ')}`
+}

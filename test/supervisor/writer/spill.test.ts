@@ -1,0 +1,81 @@
+import { appendFileSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { Spill, type SpillOptions } from '../../../supervisor/writer/spill.ts'
+import { createTemporaryFolder } from '../../support/temporary.ts'
+import { createRecord, createRecords } from './records.ts'
+
+function optionsIn(directory: string, options: Partial<SpillOptions> = {}): SpillOptions {
+  return {
+    directory,
+    name: 'postgres',
+    bytesMax: 1_000_000,
+    recordBytesMax: 100_000,
+    onDropped: () => undefined,
+    ...options
+  }
+}
+
+async function readAll(spill: Spill, countMax: number): Promise<string[]> {
+  const ids: string[] = []
+  while (!spill.isEmpty) {
+    const { records, taken } = await spill.read(countMax)
+    ids.push(...records.map(({ request_id }) => request_id))
+    await taken()
+  }
+  return ids
+}
+
+t.test('records come back in their order, in pieces, and leave nothing on disk', async t => {
+  const directory = createTemporaryFolder(t)
+  const spill = await Spill.open(optionsIn(directory))
+  const records = createRecords(10)
+  await spill.append(records.slice(0, 4))
+  await spill.append(records.slice(4))
+  t.ok(spill.bytes > 0)
+  t.same(
+    await readAll(spill, 3),
+    records.map(({ request_id }) => request_id)
+  )
+  t.same(readdirSync(directory), [])
+  await spill.append(records.slice(0, 1))
+  t.same(await readAll(spill, 3), ['0'], 'it can be used again')
+})
+
+t.test('what is not taken is read again', async t => {
+  const spill = await Spill.open(optionsIn(createTemporaryFolder(t)))
+  await spill.append(createRecords(3))
+  await spill.read(2)
+  t.equal((await spill.read(2)).records[0]?.request_id, '0')
+  await spill.close()
+})
+
+t.test('the next process finds the records of a crashed one, but for the line that was cut off', async t => {
+  const directory = createTemporaryFolder(t)
+  const first = await Spill.open(optionsIn(directory))
+  await first.append(createRecords(2))
+  await first.close()
+  const [file = ''] = readdirSync(directory)
+  t.equal(file, 'postgres.00000001.ndjson')
+  t.equal(statSync(join(directory, file)).mode & 0o777, 0o600)
+  t.equal(readFileSync(join(directory, file), 'utf8').split('\n').length, 3, 'one line for each record')
+  appendFileSync(join(directory, file), '{"id":"half')
+  const second = await Spill.open(optionsIn(directory))
+  await second.append([createRecord({ request_id: 'later' })])
+  t.same(await readAll(second, 10), ['0', '1', 'later'])
+})
+
+t.test('the oldest records make room and are counted', async t => {
+  const directory = createTemporaryFolder(t)
+  let dropped = 0
+  const onDropped = (count: number) => {
+    dropped += count
+  }
+  const first = await Spill.open(optionsIn(directory))
+  await first.append(createRecords(3))
+  await first.close()
+  const spill = await Spill.open(optionsIn(directory, { bytesMax: first.bytes + 10, onDropped }))
+  await spill.append([createRecord({ request_id: 'new' })])
+  t.equal(dropped, 3)
+  t.same(await readAll(spill, 10), ['new'])
+})

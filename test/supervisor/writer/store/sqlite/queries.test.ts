@@ -1,0 +1,51 @@
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { TrafficFilter } from '../../../../../shared/traffic/query.ts'
+import { openSqliteQueries, sqliteDialect } from '../../../../../supervisor/writer/store/sqlite/queries.ts'
+import { openSqliteStore } from '../../../../../supervisor/writer/store/sqlite/sink.ts'
+import { selectPage } from '../../../../../supervisor/writer/store/statements.ts'
+import { createTemporaryFolder } from '../../../../support/temporary.ts'
+import { pageOf, testStore } from '../store.cases.ts'
+
+function openStore(t: Test) {
+  const path = join(createTemporaryFolder(t), 'traffic.sqlite')
+  const store = openSqliteStore(path, openSqliteQueries)
+  t.teardown(() => store.close())
+  return store
+}
+
+testStore(t, async t => openStore(t))
+
+t.test('each documented filter uses an index, and no list is sorted as a whole', async t => {
+  const path = join(createTemporaryFolder(t), 'traffic.sqlite')
+  const store = openSqliteStore(path, openSqliteQueries)
+  t.teardown(() => store.close())
+  const queries = openSqliteQueries(path)
+  t.teardown(() => queries.close())
+  const filters: TrafficFilter[] = [
+    {},
+    { from: '2026', to: '2027' },
+    { protocol: 'openai' },
+    { route: '/x' },
+    { request_id: 'r' },
+    { trace_id: 't' },
+    { api_key_hash: 'k' },
+    { model: 'm' },
+    { status_code: 200 },
+    { has_error: true },
+    { has_error: false }
+  ]
+  for (const filter of filters) {
+    const steps = queries.explain(selectPage(pageOf(filter), sqliteDialect))
+    const name = JSON.stringify(filter)
+    t.notOk(
+      steps.some(step => /^SCAN gateway_traffic_logs(?! USING)/.test(step)),
+      `${name} scans no table: ${steps}`
+    )
+    t.notMatch(
+      steps.slice(0, 3).join('; '),
+      /USE TEMP B-TREE FOR ORDER BY.*gateway_traffic_logs/,
+      `${name} is in order`
+    )
+  }
+})

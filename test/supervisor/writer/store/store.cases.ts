@@ -1,0 +1,216 @@
+// What both relational stores must answer alike.
+import type { Test } from 'tap'
+import type { PageRequest, TrafficFilter } from '../../../../shared/traffic/query.ts'
+import { type TrafficRecord, writeRecordTime } from '../../../../shared/traffic/record.ts'
+import type { RelationalStore } from '../../../../supervisor/writer/sink.ts'
+import { createRecord } from '../records.ts'
+
+const UNKNOWN_ID = '00000000-0000-7000-8000-000000000000'
+
+export const START = Date.UTC(2026, 0, 5)
+
+export function pageOf(filter: TrafficFilter = {}, more: Partial<PageRequest> = {}): PageRequest {
+  return { filter, start: { kind: 'offset', offset: 0 }, limit: 100, ...more }
+}
+
+/** Runs the questions against empty stores that `open` makes, one for each test. */
+export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>): void {
+  /** A store with these records, each one second later than the one before. */
+  async function createStore(t: Test, members: ReadonlyArray<Partial<TrafficRecord>>) {
+    const store = await open(t)
+    const records = members.map((one, index) =>
+      createRecord({ created_at: writeRecordTime(START + index * 1000), ...one })
+    )
+    await store.write(records)
+    return { store, queries: store.queries, records }
+  }
+
+  t.test('a stored record comes back as its summary, its content by itself', async t => {
+    const { queries, records } = await createStore(t, [
+      {
+        trace_id: 'trace',
+        latency_ms: 12.6,
+        input_tokens: 3,
+        request_headers_redacted: { accept: 'x' },
+        request_body_redacted: { model: 'm' }
+      }
+    ])
+    const [record] = records
+    const summary = await queries.find(record?.id ?? '')
+    t.match(summary, {
+      id: record?.id,
+      created_at: record?.created_at,
+      trace_id: 'trace',
+      span_id: null,
+      latency_ms: 13,
+      input_tokens: 3,
+      output_tokens: null,
+      metadata: { lifecycle: 'request_completed' },
+      has_request_body: true,
+      has_response_body: false
+    })
+    t.same(await queries.findPayload(record?.id ?? ''), {
+      request_headers: { accept: 'x' },
+      request_body: { model: 'm' },
+      response_body: null
+    })
+    t.equal(await queries.find(UNKNOWN_ID), undefined)
+    t.equal(await queries.findPayload(UNKNOWN_ID), undefined)
+    t.match((await queries.listWhole(pageOf()))[0], { id: record?.id, request_body: { model: 'm' } })
+  })
+
+  t.test('pages follow each other by offset and by record, newest first', async t => {
+    const { queries, records } = await createStore(t, [{}, {}, {}, { created_at: writeRecordTime(START) }, {}])
+    const newestFirst = [...records].sort((one, other) =>
+      other.created_at === one.created_at
+        ? other.id.localeCompare(one.id)
+        : other.created_at.localeCompare(one.created_at)
+    )
+    const ids = newestFirst.map(({ id }) => id)
+    const idsOf = async (page: PageRequest) => (await queries.list(page)).map(({ id }) => id)
+    t.same(await idsOf(pageOf()), ids)
+    t.same(await idsOf(pageOf({}, { limit: 2, start: { kind: 'offset', offset: 2 } })), ids.slice(2, 4))
+    for (const [index, { id, created_at }] of newestFirst.entries()) {
+      t.same(
+        await idsOf(pageOf({}, { limit: 2, start: { kind: 'after', created_at, id } })),
+        ids.slice(index + 1, index + 3)
+      )
+    }
+  })
+
+  t.test('each filter selects its records', async t => {
+    const { queries } = await createStore(t, [
+      { request_id: '0', model_requested: 'a', model_effective: 'b', latency_ms: 10 },
+      { request_id: '1', model_requested: 'b', model_effective: 'b', status_code: 500, error_type: 'http_500' },
+      { request_id: '2', model_effective: 'b', error_type: 'timeout', method: 'GET' },
+      { request_id: '3', protocol: 'gemini', route: '/x', provider: 'native', trace_id: 't', api_key_hash: 'k' }
+    ])
+    const select = async (filter: TrafficFilter) =>
+      (await queries.list(pageOf(filter))).map(({ request_id }) => request_id)
+    t.same(await select({ model: 'b' }), ['2', '1', '0'])
+    t.same(await select({ model: 'a' }), ['0'])
+    t.same(await select({ model: 'b', has_error: true }), ['2', '1'])
+    t.same(await select({ has_error: true }), ['2', '1'])
+    t.same(await select({ has_error: false }), ['3', '0'])
+    t.same(await select({ status_code: 500 }), ['1'])
+    t.same(await select({ error_type: 'timeout', method: 'GET' }), ['2'])
+    t.same(await select({ protocol: 'gemini', route: '/x', provider: 'native', trace_id: 't', api_key_hash: 'k' }), [
+      '3'
+    ])
+    t.same(await select({ min_latency_ms: 10 }), ['0'])
+    t.same(await select({ from: writeRecordTime(START + 1000), to: writeRecordTime(START + 2000) }), ['2', '1'])
+    t.equal(await queries.countBefore(writeRecordTime(START + 2000)), 2)
+  })
+
+  t.test('a record that is sent again changes nothing, sums included', async t => {
+    const { store, queries, records } = await createStore(t, [
+      { model_requested: 'm', input_tokens: 1, output_tokens: 2, latency_ms: 100 },
+      { model_requested: 'm', status_code: 500, latency_ms: 900 }
+    ])
+    await store.write(records)
+    t.equal((await queries.list(pageOf())).length, 2)
+    const [row, ...others] = await queries.sums({
+      from: writeRecordTime(START),
+      to: writeRecordTime(START),
+      by: ['hour', 'model']
+    })
+    t.same(others, [])
+    t.match(row, {
+      hour: writeRecordTime(START),
+      model: 'm',
+      protocol: null,
+      requests: 2,
+      errors: 1,
+      input_tokens: 1,
+      output_tokens: 2
+    })
+    t.ok((row?.latency_p50_ms ?? 0) >= 100 && (row?.latency_p50_ms ?? 0) <= 125)
+    t.ok((row?.latency_p99_ms ?? 0) >= 900 && (row?.latency_p99_ms ?? 0) <= 1125)
+  })
+
+  t.test('what a database may not take is replaced', async t => {
+    const { queries, records } = await createStore(t, [
+      {
+        model_requested: 'a\u0000b',
+        metadata: { lifecycle: 'x', path: 'p\u0000\ud800\\u0000' },
+        request_body_redacted: { 'k\u0000': '\ud83d' }
+      }
+    ])
+    const [record] = records
+    t.equal((await queries.find(record?.id ?? ''))?.id, record?.id)
+    t.ok(await queries.findPayload(record?.id ?? ''))
+  })
+
+  t.test('records of several months are one list', async t => {
+    const times = ['2025-12-31T23:59:59.999999Z', '2026-01-01T00:00:00.000000Z', '2026-02-28T12:00:00.000000Z']
+    const { queries } = await createStore(
+      t,
+      times.map(created_at => ({ created_at }))
+    )
+    t.same(
+      (await queries.list(pageOf())).map(({ created_at }) => created_at),
+      times.reverse()
+    )
+  })
+
+  t.test('a redaction empties what it names, and the error message with a body', async t => {
+    const { store, queries, records } = await createStore(t, [
+      {
+        error_message: 'quoted',
+        request_headers_redacted: { accept: 'x' },
+        request_body_redacted: { model: 'm' },
+        response_body_redacted: 'text'
+      }
+    ])
+    const id = records[0]?.id ?? ''
+    const mark = (fields: string[]) => ({ manual_redaction: { fields, redacted_at: '2026-01-05T10:00:00.000000Z' } })
+    t.equal(await store.redact(id, ['request_headers'], mark(['request_headers'])), true)
+    t.match(await queries.find(id), { error_message: 'quoted', has_request_body: true, has_response_body: true })
+    t.equal(await store.redact(id, ['request_body'], mark(['request_body'])), true)
+    t.match(await queries.find(id), {
+      error_message: null,
+      has_request_body: false,
+      has_response_body: true,
+      metadata: { lifecycle: 'request_completed', ...mark(['request_body']) }
+    })
+    t.same(await queries.findPayload(id), { request_headers: null, request_body: null, response_body: 'text' })
+    t.equal(await store.redact(UNKNOWN_ID, ['request_body'], mark([])), false)
+  })
+
+  t.test('a purge deletes the oldest records in batches, with their content', async t => {
+    const { store, queries } = await createStore(t, [
+      { request_id: '0', created_at: '2025-11-05T10:00:00.000000Z', request_body_redacted: {} },
+      ...['1', '2', '3', '4'].map(request_id => ({ request_id, request_body_redacted: {} }))
+    ])
+    const before = writeRecordTime(START + 4000)
+    t.same(await store.purge(before, { batchSize: 2, batchesMax: 1 }), { deleted: 2, batches: 1, isComplete: false })
+    t.same(
+      (await queries.list(pageOf())).map(({ request_id }) => request_id),
+      ['4', '3', '2']
+    )
+    t.same(await store.purge(before, { batchSize: 2, batchesMax: 9 }), { deleted: 2, batches: 2, isComplete: true })
+    t.same(
+      (await queries.list(pageOf())).map(({ request_id }) => request_id),
+      ['4']
+    )
+    t.same(await store.purge(before, { batchSize: 2, batchesMax: 9 }), { deleted: 0, batches: 1, isComplete: true })
+    await store.write([createRecord({ created_at: '2025-11-05T10:00:00.000000Z' })])
+    t.equal((await queries.list(pageOf())).length, 2, 'a record of a month that was deleted can still come')
+  })
+
+  t.test('the audit takes its entries', async t => {
+    const { store } = await createStore(t, [])
+    await t.resolves(
+      store.audit({
+        created_at: writeRecordTime(START),
+        request_id: 'r',
+        action: 'list',
+        target: null,
+        outcome: 'ok',
+        row_count: 3,
+        admin_key_hash: 'h',
+        client_ip_hash: null
+      })
+    )
+  })
+}

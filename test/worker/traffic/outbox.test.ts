@@ -1,0 +1,110 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { type DropReason, Outbox, type OutboxOptions } from '../../../worker/traffic/outbox.ts'
+
+const OPTIONS: OutboxOptions = {
+  recordsMax: 20,
+  charactersMax: 10_000,
+  batchRecordsMax: 3,
+  batchCharactersMax: 1000,
+  lingerMs: 1_000_000,
+  windowBatches: 2
+}
+
+interface Line {
+  sequence: number
+  records: unknown[]
+}
+
+/** An outbox with everything that it sends and drops. */
+function createOutbox(options: Partial<OutboxOptions> = {}) {
+  const lines: Line[] = []
+  const dropped: DropReason[] = []
+  const outbox = new Outbox({ ...OPTIONS, ...options }, { onDropped: reason => dropped.push(reason) })
+  const sender = { send: (line: string) => lines.push(JSON.parse(line) as Line) }
+  return { outbox, lines, dropped, sender }
+}
+
+t.test('records go out in full batches, the rest at a flush', async t => {
+  const { outbox, lines, sender } = createOutbox()
+  outbox.connected(sender)
+  for (let index = 0; index < 4; index += 1) outbox.add(String(index))
+  t.same(
+    lines.map(({ records }) => records),
+    [[0, 1, 2]]
+  )
+  const flushed = outbox.flush()
+  t.same(
+    lines.map(({ records }) => records),
+    [[0, 1, 2], [3]]
+  )
+  outbox.acknowledged(2)
+  await flushed
+  t.equal(outbox.size, 0)
+})
+
+t.test('what was not acknowledged is sent again under its number, before anything else', async t => {
+  const { outbox, lines, sender } = createOutbox()
+  outbox.connected(sender)
+  for (let index = 0; index < 7; index += 1) outbox.add(String(index))
+  t.same(
+    lines.map(({ sequence }) => sequence),
+    [1, 2]
+  )
+  outbox.acknowledged(1)
+  outbox.disconnected()
+  lines.length = 0
+  outbox.connected(sender)
+  t.same(lines, [{ kind: 'batch', sequence: 2, records: [3, 4, 5] }])
+})
+
+t.test('a full outbox drops new records and counts them; room comes with an acknowledgement', async t => {
+  const { outbox, dropped, sender } = createOutbox({ recordsMax: 3 })
+  for (let index = 0; index < 5; index += 1) outbox.add(String(index))
+  t.same(dropped, ['queue_full', 'queue_full'])
+  const room = outbox.whenRoom()
+  outbox.connected(sender)
+  outbox.acknowledged(1)
+  await room
+  t.equal(outbox.isFull, false)
+})
+
+t.test('a record that no batch can hold, and one after the close, are dropped', async t => {
+  const { outbox, dropped } = createOutbox()
+  outbox.add(`"${'x'.repeat(2000)}"`)
+  t.equal(outbox.close(), 0)
+  outbox.add('1')
+  t.same(dropped, ['too_large', 'closed'])
+})
+
+type Step = 'add' | 'connect' | 'disconnect' | 'acknowledge' | 'flush'
+
+t.test('every record is acknowledged, dropped or still there, whatever happens to the connection', async t => {
+  const step = fc.constantFrom<Step>('add', 'add', 'add', 'connect', 'disconnect', 'acknowledge', 'flush')
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), steps => {
+      const { outbox, lines, dropped, sender } = createOutbox()
+      const stored = new Set<unknown>()
+      let added = 0
+      let isConnected = false
+      let acknowledgedSequence = 0
+      for (const one of steps) {
+        if (one === 'add') outbox.add(String(added++))
+        else if (one === 'connect' && !isConnected) {
+          isConnected = true
+          outbox.connected(sender)
+        } else if (one === 'disconnect') {
+          isConnected = false
+          outbox.disconnected()
+        } else if (one === 'acknowledge' && isConnected) {
+          const next = lines.find(({ sequence }) => sequence === acknowledgedSequence + 1)
+          if (next === undefined) continue
+          acknowledgedSequence += 1
+          for (const record of next.records) stored.add(record)
+          outbox.acknowledged(acknowledgedSequence)
+        } else if (one === 'flush') void outbox.flush()
+      }
+      t.equal(stored.size + dropped.length + outbox.size, added)
+    })
+  )
+})

@@ -1,0 +1,131 @@
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import type { TrafficSummary } from '../../../shared/traffic/query.ts'
+import type { TrafficRecord } from '../../../shared/traffic/record.ts'
+import { createTrafficServer, QuestionFailedError, type TrafficService } from '../../../supervisor/writer/server.ts'
+import { Outbox } from '../../../worker/traffic/outbox.ts'
+import { connectToWriter, type WriterConnection } from '../../../worker/traffic/writer-connection.ts'
+import { createRecords } from '../../supervisor/writer/records.ts'
+import { createTemporaryFolder } from '../../support/temporary.ts'
+
+class FakeService implements TrafficService {
+  readonly stored: TrafficRecord[] = []
+  readonly followers = new Set<(summaries: readonly TrafficSummary[]) => void>()
+  /** Delays the settling of stored batches while it is set. */
+  held: Array<() => void> | undefined
+
+  async store(records: readonly TrafficRecord[]): Promise<void> {
+    this.stored.push(...records)
+    const { held } = this
+    if (held !== undefined) await new Promise<void>(resolve => held.push(resolve))
+  }
+
+  async answer(name: string): Promise<null> {
+    if (name === 'sums') throw new QuestionFailedError('query_store_not_configured')
+    if (name === 'list') throw new Error('the disk is gone')
+    return null
+  }
+
+  follow(listener: (summaries: readonly TrafficSummary[]) => void): () => void {
+    this.followers.add(listener)
+    return () => this.followers.delete(listener)
+  }
+}
+
+const log = pino({ enabled: false })
+
+function createOutbox(): Outbox {
+  const options = {
+    recordsMax: 100,
+    charactersMax: 1e6,
+    batchRecordsMax: 2,
+    batchCharactersMax: 1e5,
+    lingerMs: 1_000_000,
+    windowBatches: 4
+  }
+  return new Outbox(options, { onDropped: () => undefined })
+}
+
+async function connect(t: Test, path: string, outbox: Outbox | undefined): Promise<WriterConnection> {
+  const connection = connectToWriter({ path, workerId: 1, outbox, askTimeoutMs: 60_000, retryMinMs: 1, retryMaxMs: 4 })
+  t.teardown(() => connection.close())
+  while (!connection.isConnected) await setImmediate()
+  return connection
+}
+
+async function listen(t: Test, path: string, service: TrafficService) {
+  const server = createTrafficServer(service, log)
+  await server.listen(path)
+  t.teardown(() => server.close())
+  return server
+}
+
+t.test('records reach the writer and are acknowledged in their order', async t => {
+  const path = join(createTemporaryFolder(t), 'writer.sock')
+  const service = new FakeService()
+  await listen(t, path, service)
+  const outbox = createOutbox()
+  await connect(t, path, outbox)
+  service.held = []
+  const records = createRecords(4)
+  for (const record of records) outbox.add(JSON.stringify(record))
+  while (service.held.length < 2) await setImmediate()
+  t.same(service.stored, records)
+  const [first, second] = service.held
+  second?.()
+  t.equal(outbox.size, 4, 'the first batch is not settled yet')
+  first?.()
+  await outbox.flush()
+  t.equal(outbox.size, 0)
+})
+
+t.test('a writer that comes back gets what the one before it had not acknowledged', async t => {
+  const folder = createTemporaryFolder(t)
+  const path = join(folder, 'writer.sock')
+  const first = new FakeService()
+  first.held = []
+  const server = await listen(t, path, first)
+  const outbox = createOutbox()
+  await connect(t, path, outbox)
+  const records = createRecords(2)
+  for (const record of records) outbox.add(JSON.stringify(record))
+  while (first.stored.length < 2) await setImmediate()
+  await server.close()
+  const second = new FakeService()
+  await listen(t, path, second)
+  await outbox.flush()
+  t.same(second.stored, records)
+})
+
+t.test('questions get their answers or the reason why there is none', async t => {
+  const path = join(createTemporaryFolder(t), 'writer.sock')
+  const server = await listen(t, path, new FakeService())
+  const connection = await connect(t, path, undefined)
+  const page = { filter: {}, start: { kind: 'offset', offset: 0 }, limit: 1 } as const
+  t.same(await connection.ask('find', { id: 'x' }), { ok: true, answer: null })
+  t.same(await connection.ask('sums', { from: '', to: '', by: [] }), {
+    ok: false,
+    failure: 'query_store_not_configured'
+  })
+  t.same(await connection.ask('list', page), { ok: false, failure: 'query_store_unavailable' })
+  await server.close()
+  while (connection.isConnected) await setImmediate()
+  t.same(await connection.ask('find', { id: 'x' }), { ok: false, failure: 'disconnected' })
+})
+
+t.test('a follower gets new records until it ends', async t => {
+  const path = join(createTemporaryFolder(t), 'writer.sock')
+  const service = new FakeService()
+  await listen(t, path, service)
+  const connection = await connect(t, path, undefined)
+  const got: unknown[] = []
+  const unfollow = connection.follow(summaries => got.push(...summaries))
+  while (service.followers.size === 0) await setImmediate()
+  for (const follower of service.followers) follower([{ id: 'one' } as TrafficSummary])
+  while (got.length === 0) await setImmediate()
+  t.same(got, [{ id: 'one' }])
+  unfollow()
+  while (service.followers.size > 0) await setImmediate()
+})

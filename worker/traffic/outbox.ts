@@ -1,0 +1,189 @@
+// The records of a worker on their way to the writer: a bounded queue, batches by count, bytes and time, and resending of what was not
+// acknowledged (operations contract, section 8.3; field lesson J1). It does no I/O.
+
+/** Why a record was not stored, for the metric. */
+export type DropReason = 'queue_full' | 'too_large' | 'closed'
+
+export interface OutboxOptions {
+  /** Records that may wait, those in flight included. */
+  readonly recordsMax: number
+  /** UTF-16 units of their texts, which is what they cost in memory at least. */
+  readonly charactersMax: number
+  readonly batchRecordsMax: number
+  readonly batchCharactersMax: number
+  /** How long a record waits for others. */
+  readonly lingerMs: number
+  /** Batches that may be unacknowledged at a time. */
+  readonly windowBatches: number
+}
+
+export interface OutboxDependencies {
+  /** Called once for each dropped record. */
+  readonly onDropped: (reason: DropReason) => void
+}
+
+/** A connection to the writer. */
+export interface BatchSender {
+  /** Takes one line, which ends with a line feed. */
+  send(line: string): void
+}
+
+interface Batch {
+  readonly sequence: number
+  readonly records: readonly string[]
+  readonly characters: number
+}
+
+export class Outbox {
+  readonly #options: OutboxOptions
+  readonly #onDropped: (reason: DropReason) => void
+  #queue: string[] = []
+  #queueCharacters = 0
+  /** Batches that were sent and are not acknowledged, oldest first. */
+  #inFlight: Batch[] = []
+  #inFlightRecords = 0
+  #inFlightCharacters = 0
+  #lastSequence = 0
+  #sender: BatchSender | undefined
+  #linger: NodeJS.Timeout | undefined
+  #isLingerOver = false
+  #isClosing = false
+  #roomListeners: Array<() => void> = []
+  #emptyListeners: Array<() => void> = []
+
+  constructor(options: OutboxOptions, { onDropped }: OutboxDependencies) {
+    this.#options = options
+    this.#onDropped = onDropped
+  }
+
+  /** Records that wait or are in flight. */
+  get size(): number {
+    return this.#queue.length + this.#inFlightRecords
+  }
+
+  get isFull(): boolean {
+    return this.size >= this.#options.recordsMax || this.#characters >= this.#options.charactersMax
+  }
+
+  get #characters(): number {
+    return this.#queueCharacters + this.#inFlightCharacters
+  }
+
+  /** Queues a record as JSON text on one line, or drops and counts it. */
+  add(record: string): void {
+    const reason = this.#refusalOf(record)
+    if (reason !== undefined) {
+      this.#onDropped(reason)
+      return
+    }
+    this.#queue.push(record)
+    this.#queueCharacters += record.length
+    if (this.#hasFullBatch()) this.#sendBatches()
+    else this.#startLinger()
+  }
+
+  /** Resolves when a record can be added, for requests that wait instead of dropping. */
+  whenRoom(): Promise<void> {
+    if (!this.isFull) return Promise.resolve()
+    return new Promise(resolve => this.#roomListeners.push(resolve))
+  }
+
+  /** A connection exists: everything that was not acknowledged goes first, in its order and under its numbers. */
+  connected(sender: BatchSender): void {
+    this.#sender = sender
+    for (const batch of this.#inFlight) sender.send(writeBatch(batch))
+    this.#sendBatches()
+  }
+
+  /** The connection is lost; the batches in flight are kept for the next one. */
+  disconnected(): void {
+    this.#sender = undefined
+  }
+
+  /** The writer has stored the batch of this number, and all before it. */
+  acknowledged(sequence: number): void {
+    while (this.#inFlight[0] !== undefined && this.#inFlight[0].sequence <= sequence) {
+      const { records, characters } = this.#inFlight.shift() as Batch
+      this.#inFlightRecords -= records.length
+      this.#inFlightCharacters -= characters
+    }
+    this.#sendBatches()
+    if (!this.isFull) notify(this.#roomListeners)
+    if (this.size === 0) notify(this.#emptyListeners)
+  }
+
+  /** Sends what waits without lingering. Resolves when everything is acknowledged; the caller has the deadline. */
+  flush(): Promise<void> {
+    this.#isLingerOver = true
+    this.#sendBatches()
+    if (this.size === 0) return Promise.resolve()
+    return new Promise(resolve => this.#emptyListeners.push(resolve))
+  }
+
+  /** Takes no further records; returns how many were never acknowledged. */
+  close(): number {
+    this.#isClosing = true
+    clearTimeout(this.#linger)
+    notify(this.#roomListeners)
+    return this.size
+  }
+
+  #refusalOf(record: string): DropReason | undefined {
+    const { charactersMax, batchCharactersMax } = this.#options
+    if (this.#isClosing) return 'closed'
+    if (record.length > batchCharactersMax) return 'too_large'
+    return this.isFull || this.#characters + record.length > charactersMax ? 'queue_full' : undefined
+  }
+
+  #hasFullBatch(): boolean {
+    const { batchRecordsMax, batchCharactersMax } = this.#options
+    return this.#queue.length >= batchRecordsMax || this.#queueCharacters >= batchCharactersMax
+  }
+
+  #startLinger(): void {
+    if (this.#linger !== undefined || this.#isLingerOver) return
+    this.#linger = setTimeout(() => {
+      this.#linger = undefined
+      this.#isLingerOver = true
+      this.#sendBatches()
+    }, this.#options.lingerMs).unref()
+  }
+
+  /** Sends full batches, and what is left once its wait for others is over. */
+  #sendBatches(): void {
+    if (this.#sender === undefined) return
+    while (this.#inFlight.length < this.#options.windowBatches && (this.#hasFullBatch() || this.#isLingerOver)) {
+      const batch = this.#takeBatch()
+      if (batch === undefined) break
+      this.#inFlight.push(batch)
+      this.#inFlightRecords += batch.records.length
+      this.#inFlightCharacters += batch.characters
+      this.#sender.send(writeBatch(batch))
+    }
+    if (this.#queue.length === 0) this.#isLingerOver = false
+  }
+
+  #takeBatch(): Batch | undefined {
+    const { batchRecordsMax, batchCharactersMax } = this.#options
+    let count = 0
+    let characters = 0
+    for (const record of this.#queue) {
+      if (count >= batchRecordsMax || (count > 0 && characters + record.length > batchCharactersMax)) break
+      count += 1
+      characters += record.length
+    }
+    if (count === 0) return undefined
+    this.#lastSequence += 1
+    this.#queueCharacters -= characters
+    return { sequence: this.#lastSequence, records: this.#queue.splice(0, count), characters }
+  }
+}
+
+/** A batch as one line: its records are JSON already. */
+function writeBatch({ sequence, records }: Batch): string {
+  return `{"kind":"batch","sequence":${sequence},"records":[${records.join(',')}]}\n`
+}
+
+function notify(listeners: Array<() => void>): void {
+  for (const listener of listeners.splice(0)) listener()
+}

@@ -1,0 +1,89 @@
+// What a worker has of the traffic log: its outbox, while records are kept, and the connection to the writer.
+import type { Logger } from '../../shared/logging.ts'
+import type { Settings } from '../../shared/settings.ts'
+import { type DropReason, Outbox } from './outbox.ts'
+import { connectToWriter, type WriterConnection } from './writer-connection.ts'
+
+/** Records of a worker that are not stored yet, by their length: with captured bodies one may have megabytes. */
+const CHARACTERS_MAX = 64 * 1024 * 1024
+const BATCH_RECORDS_MAX = 50
+const BATCH_CHARACTERS_MAX = 16 * 1024 * 1024
+/** A batch costs the same whether it holds one record or fifty, and a tail of the log should not lag. */
+const LINGER_MS = 100
+/** The writer gathers for seconds before it stores, and acknowledges only then. */
+const WINDOW_BATCHES = 256
+const ASK_TIMEOUT_MS = 35_000
+const RETRY_MIN_MS = 20
+const RETRY_MAX_MS = 1_000
+/** How long records of a worker that closes have to reach the writer. */
+const FLUSH_MS_MAX = 2_000
+
+const DROP_TEXTS: Readonly<Record<DropReason, string>> = {
+  queue_full: 'Traffic log queue is full; dropping event',
+  too_large: 'A traffic record is too large; dropping event',
+  closed: 'Traffic log is closed; dropping event'
+}
+
+export interface TrafficLink {
+  /** Undefined while the traffic log is off: then the connection only asks. */
+  readonly outbox: Outbox | undefined
+  readonly connection: WriterConnection
+  /** Hands over what is left, for a bounded time, and ends the connection. */
+  close(): Promise<void>
+}
+
+export interface TrafficLinkDependencies {
+  readonly settings: Settings
+  readonly workerId: number
+  readonly log: Logger
+  /** Called for each dropped record. */
+  readonly onDropped: (reason: DropReason) => void
+}
+
+/** Connects to the writer that listens at this path. */
+export function openTrafficLink(path: string, dependencies: TrafficLinkDependencies): TrafficLink {
+  const { settings, workerId } = dependencies
+  const outbox = settings.trafficLogEnabled ? createOutbox(dependencies) : undefined
+  const connection = connectToWriter({
+    path,
+    workerId,
+    outbox,
+    askTimeoutMs: ASK_TIMEOUT_MS,
+    retryMinMs: RETRY_MIN_MS,
+    retryMaxMs: RETRY_MAX_MS
+  })
+  return {
+    outbox,
+    connection,
+    async close() {
+      if (outbox !== undefined) {
+        const timer = new Promise<void>(resolve => {
+          setTimeout(resolve, FLUSH_MS_MAX).unref()
+        })
+        await Promise.race([outbox.flush(), timer])
+        for (let left = outbox.close(); left > 0; left -= 1) dependencies.onDropped('closed')
+      }
+      connection.close()
+    }
+  }
+}
+
+function createOutbox({ settings, log, onDropped }: TrafficLinkDependencies): Outbox {
+  return new Outbox(
+    {
+      recordsMax: settings.trafficLogQueueSize,
+      charactersMax: CHARACTERS_MAX,
+      batchRecordsMax: Math.min(BATCH_RECORDS_MAX, settings.trafficLogBatchSize),
+      batchCharactersMax: BATCH_CHARACTERS_MAX,
+      lingerMs: LINGER_MS,
+      windowBatches: WINDOW_BATCHES
+    },
+    {
+      onDropped(reason) {
+        onDropped(reason)
+        // The log itself bounds how often equal lines are written.
+        log.warn({ event: 'traffic_record_dropped', reason }, DROP_TEXTS[reason])
+      }
+    }
+  )
+}

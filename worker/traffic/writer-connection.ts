@@ -1,0 +1,152 @@
+// The connection of a worker to the writer: keeps it open, moves the outbox's batches over it, and asks questions.
+import { createConnection, type Socket } from 'node:net'
+import { LineSplitter } from '../../shared/traffic/lines.ts'
+import {
+  type Answer,
+  LINE_BYTES_MAX,
+  type Question,
+  type QuestionFailure,
+  type QuestionName,
+  readWriterLine,
+  TRAFFIC_PROTOCOL_VERSION,
+  type WorkerLine,
+  type WriterLine,
+  writeLine
+} from '../../shared/traffic/messages.ts'
+import type { TrafficSummary } from '../../shared/traffic/query.ts'
+import type { Outbox } from './outbox.ts'
+
+/** How a question ended. `disconnected`: there is no writer now. */
+export type AskResult<Name extends QuestionName> =
+  | { readonly ok: true; readonly answer: Answer<Name> }
+  | { readonly ok: false; readonly failure: QuestionFailure | 'disconnected' | 'timeout' }
+
+export interface WriterConnection {
+  readonly isConnected: boolean
+  /** Asks the writer; never rejects. */
+  ask<Name extends QuestionName>(name: Name, question: Question<Name>): Promise<AskResult<Name>>
+  /** Calls the listener with the summaries of new records, and how many were left out before them. Returns the function that ends it. */
+  follow(listener: (summaries: readonly TrafficSummary[], skipped: number) => void): () => void
+  /** Ends the connection and every wait. */
+  close(): void
+}
+
+export interface WriterConnectionOptions {
+  readonly path: string
+  readonly workerId: number
+  readonly outbox: Outbox | undefined
+  readonly askTimeoutMs: number
+  /** Pauses between attempts to connect: the first, and the longest. */
+  readonly retryMinMs: number
+  readonly retryMaxMs: number
+}
+
+type Follower = (summaries: readonly TrafficSummary[], skipped: number) => void
+
+interface Pending {
+  readonly end: (result: AskResult<QuestionName>) => void
+  readonly timer: NodeJS.Timeout
+}
+
+/** Connects now, and again whenever the connection is lost, until it is closed. */
+export function connectToWriter(options: WriterConnectionOptions): WriterConnection {
+  const { path, outbox } = options
+  const pending = new Map<number, Pending>()
+  const followers = new Set<Follower>()
+  let socket: Socket | undefined
+  let lastRequestId = 0
+  let failures = 0
+  let isClosed = false
+  let retry: NodeJS.Timeout | undefined
+
+  const send = (line: WorkerLine) => socket?.write(writeLine(line))
+
+  function connect(): void {
+    const opening = createConnection(path)
+    const splitter = new LineSplitter(LINE_BYTES_MAX)
+    opening.once('connect', () => {
+      failures = 0
+      socket = opening
+      send({ kind: 'hello', version: TRAFFIC_PROTOCOL_VERSION, workerId: options.workerId })
+      if (followers.size > 0) send({ kind: 'follow' })
+      outbox?.connected({ send: line => void opening.write(line) })
+    })
+    opening.on('data', chunk => {
+      try {
+        for (const bytes of splitter.push(chunk)) {
+          const line = readWriterLine(bytes)
+          if (line !== undefined) take(line)
+        }
+      } catch {
+        opening.destroy()
+      }
+    })
+    // The reason is of no use: the connection is opened again.
+    opening.on('error', () => undefined)
+    opening.once('close', () => {
+      socket = undefined
+      outbox?.disconnected()
+      for (const requestId of [...pending.keys()]) end(requestId, { ok: false, failure: 'disconnected' })
+      if (isClosed) return
+      failures += 1
+      const delayMs = Math.min(options.retryMaxMs, options.retryMinMs * 2 ** Math.min(failures - 1, 16))
+      retry = setTimeout(connect, delayMs).unref()
+    })
+    opening.unref()
+  }
+
+  function take(line: WriterLine): void {
+    switch (line.kind) {
+      case 'acknowledged':
+        outbox?.acknowledged(line.sequence)
+        break
+      case 'answer':
+        end(line.requestId, { ok: true, answer: line.answer })
+        break
+      case 'failed':
+        end(line.requestId, { ok: false, failure: line.failure })
+        break
+      case 'stored':
+        for (const follower of followers) follower(line.summaries, line.skipped)
+        break
+    }
+  }
+
+  function end(requestId: number, result: AskResult<QuestionName>): void {
+    const waiting = pending.get(requestId)
+    if (waiting === undefined) return
+    pending.delete(requestId)
+    clearTimeout(waiting.timer)
+    waiting.end(result)
+  }
+
+  connect()
+  return {
+    get isConnected() {
+      return socket !== undefined
+    },
+    ask<Name extends QuestionName>(name: Name, question: Question<Name>): Promise<AskResult<Name>> {
+      if (socket === undefined) return Promise.resolve({ ok: false, failure: 'disconnected' })
+      lastRequestId += 1
+      const requestId = lastRequestId
+      return new Promise(resolve => {
+        const timer = setTimeout(() => end(requestId, { ok: false, failure: 'timeout' }), options.askTimeoutMs).unref()
+        // The answer belongs to this question, because the writer repeats its id.
+        pending.set(requestId, { end: result => resolve(result as AskResult<Name>), timer })
+        send({ kind: 'ask', requestId, name, question })
+      })
+    },
+    follow(listener) {
+      followers.add(listener)
+      if (followers.size === 1) send({ kind: 'follow' })
+      return () => {
+        if (followers.delete(listener) && followers.size === 0) send({ kind: 'unfollow' })
+      }
+    },
+    close() {
+      isClosed = true
+      clearTimeout(retry)
+      socket?.destroy()
+    }
+  }
+}
