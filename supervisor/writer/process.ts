@@ -166,7 +166,10 @@ export function runWriterProcess(): void {
       // The workers have exited, and what they sent last may not be read yet.
       await within(DRAIN_MS_MAX, server.drained())
       await within(FLUSH_MS_MAX, Promise.all(sinks.queues.map(queue => queue.flush())))
-      await within(CLOSE_MS_MAX, Promise.all([server.close(), sinks.close()]))
+      const closed = sinks.close().catch((error: unknown) => {
+        runtimeLog?.log.warn({ event: 'traffic_sink_close_failed', err: error }, 'A sink could not be closed in order')
+      })
+      await within(CLOSE_MS_MAX, Promise.all([server.close(), closed]))
       drops.close()
     }
     reportMetrics()
