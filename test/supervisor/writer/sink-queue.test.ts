@@ -213,6 +213,7 @@ t.test('a flush ends with a failed attempt, and the workers may forget what is l
   sink.failures = Number.POSITIVE_INFINITY
   const accepted = queue.accept(createRecords(3), 1000)
   await queue.flush()
+  queue.release()
   await accepted
   t.equal(queue.depth, 3)
   await queue.close()
