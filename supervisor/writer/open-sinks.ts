@@ -5,7 +5,7 @@ import type { Settings } from '../../shared/settings.ts'
 import { LINE_BYTES_MAX } from '../../shared/traffic/messages.ts'
 import { planSinks, type SinkName } from '../../shared/traffic/sinks.ts'
 import { ReopeningSink } from './reopening-sink.ts'
-import type { RelationalStore, Sink } from './sink.ts'
+import type { RedactableSink, RelationalStore, Sink } from './sink.ts'
 import { type SinkDropReason, SinkQueue } from './sink-queue.ts'
 import { Spill } from './spill.ts'
 
@@ -18,6 +18,8 @@ const POSTGRES_TIMEOUT_MS = 30_000
 export interface OpenSinks {
   readonly queues: readonly SinkQueue[]
   readonly store: ReopeningSink<RelationalStore> | undefined
+  /** Further sinks that repeat a redaction. */
+  readonly mirrors: ReadonlyArray<ReopeningSink<RedactableSink>>
   /** Closes the queues, which close their sinks, and what no queue owns. */
   close(): Promise<void>
 }
@@ -40,14 +42,18 @@ export async function openSinks(
   const store = plan.relational && openStore(plan.relational, settings)
   if (store !== undefined) await openNow(store)
   const queues: SinkQueue[] = []
+  const mirrors: Array<ReopeningSink<RedactableSink>> = []
   for (const name of plan.sinks) {
-    const sink: Sink = name === store?.name ? store : await openSink(name, settings)
+    const mirror = name === 'opensearch' ? openMirror(settings, log) : undefined
+    if (mirror !== undefined) mirrors.push(mirror)
+    const sink: Sink = mirror ?? (name === store?.name ? store : await openSink(name, settings))
     queues.push(createQueue(sink, await openSpill(name, settings, counters), { settings, log, counters }))
   }
   const hasQueue = queues.some(({ name }) => name === store?.name)
   return {
     queues,
     store,
+    mirrors,
     async close() {
       await Promise.all(queues.map(queue => queue.close()))
       if (!hasQueue) await store?.close()
@@ -87,6 +93,14 @@ async function openNow(store: ReopeningSink<RelationalStore>): Promise<void> {
     if (!isRemote || (error instanceof Error && FATAL.has(error.name))) throw error
     // The queue meets the outage with the first records.
   }
+}
+
+/** The search server may be down; its client is loaded with the first records. */
+function openMirror(settings: Settings, log: Logger): ReopeningSink<RedactableSink> {
+  return new ReopeningSink<RedactableSink>('opensearch', async () => {
+    const { connectToOpensearch } = await import('./store/opensearch/connect.ts')
+    return connectToOpensearch(settings, log)
+  })
 }
 
 async function openSink(name: SinkName, settings: Settings): Promise<Sink> {

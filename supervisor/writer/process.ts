@@ -80,8 +80,8 @@ export function runWriterProcess(): void {
       runtimeLog = createRuntimeLog({ settings, isQuiet: message.isQuiet, knownSecrets: listSecretTexts(settings) })
       const { log } = runtimeLog
       const sinks = await openSinks(settings, { log, counters: noCounters })
-      const { queues, store } = sinks
-      const server = createTrafficServer(createTrafficService({ log, queues, store, mirrors: [] }), log)
+      const { queues, store, mirrors } = sinks
+      const server = createTrafficServer(createTrafficService({ log, queues, store, mirrors }), log)
       // A writer that was killed has left its socket behind.
       await rm(message.socketPath, { force: true })
       await server.listen(message.socketPath)

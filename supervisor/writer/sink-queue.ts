@@ -205,15 +205,11 @@ export class SinkQueue {
       await this.#sink.write(batch.map(({ record }) => record))
     } catch (error) {
       if (!(error instanceof RecordsRefusedError)) throw error
-      if (batch.length === 1) {
-        const fields = {
-          event: 'traffic_record_refused',
-          sink: this.#sink.name,
-          record: batch[0]?.record.id,
-          err: error
-        }
-        this.#dependencies.log.warn(fields, 'A sink refused a traffic record')
-        this.#drop('refused', batch)
+      const { refusedIds } = error
+      if (refusedIds !== undefined || batch.length === 1) {
+        const refused = batch.filter(({ record }) => refusedIds?.has(record.id) ?? true)
+        this.#dropRefused(refused, error)
+        this.#noteWritten(batch.filter(entry => !refused.includes(entry)))
         return
       }
       const half = batch.length >> 1
@@ -221,10 +217,26 @@ export class SinkQueue {
       await this.#writeToSink(batch.slice(half))
       return
     }
+    this.#noteWritten(batch)
+  }
+
+  #noteWritten(batch: readonly Entry[]): void {
     this.#outage = undefined
     this.#counts.written += batch.length
     this.#dependencies.onWritten(batch.length)
     settle(batch)
+  }
+
+  #dropRefused(batch: readonly Entry[], error: RecordsRefusedError): void {
+    const fields = {
+      event: 'traffic_record_refused',
+      sink: this.#sink.name,
+      count: batch.length,
+      record: batch[0]?.record.id,
+      err: error
+    }
+    this.#dependencies.log.warn(fields, 'A sink refused traffic records')
+    this.#drop('refused', batch)
   }
 
   async #spill(spill: Spill, batch: Entry[]): Promise<void> {
