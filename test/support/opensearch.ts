@@ -22,8 +22,11 @@ interface KeptDocument {
   searchedSource: Json
 }
 
-/** How a call fails. `cut`: the connection breaks before the server has read the call; `lost`: after it has done it. */
-export type CallFailure = number | 'cut' | 'lost' | 'silent' | 'garbage' | 'text'
+/**
+ * How a call fails, besides a status. `cut`: the connection breaks before the server does anything; `lost`: after it has done the call;
+ * `half`: in the middle of the response. `silent`: no response. `garbage`: broken JSON. `text`: the page of another server.
+ */
+export type CallFailure = number | 'cut' | 'lost' | 'half' | 'silent' | 'garbage' | 'text'
 
 export interface Call {
   readonly method: string
@@ -104,6 +107,10 @@ export async function startSearchServer(t: Test, options: SearchServerFakeOption
         return answer(response, failure, { error: { type: 'unavailable' }, status: failure })
       const { status, body: content } = store.answer({ method, url: new URL(url, 'http://fake'), headers, body })
       if (failure === 'lost') return void request.socket.destroy()
+      if (failure === 'half') {
+        response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' })
+        return void response.write('{"items":[', () => request.socket.destroy())
+      }
       if (failure === 'garbage') return void response.setHeader('content-type', 'application/json').end('{"items":[')
       if (failure === 'text') return void response.setHeader('content-type', 'text/html').end('<p>welcome</p>')
       answer(response, status, content)

@@ -68,7 +68,7 @@ export function connectToSearchServer(options: SearchServerOptions): SearchServe
     // The client's own option sends nothing when only one of the two is set.
     ...(username === '' && password === '' ? {} : { headers: { authorization: writeBasic(username, password) } })
   })
-  const running = new Set<{ abort(): void }>()
+  const running = new Set<PromiseLike<unknown> & { abort(): void }>()
 
   return {
     async call({ method, path, query, body, lines }) {
@@ -94,7 +94,10 @@ export function connectToSearchServer(options: SearchServerOptions): SearchServe
       }
     },
     async close() {
-      for (const request of running) request.abort()
+      const aborted = [...running]
+      for (const request of aborted) request.abort()
+      // The client looks only once a second whether calls have ended.
+      await Promise.allSettled(aborted)
       await client.close()
     }
   }

@@ -31,7 +31,7 @@ t.test('the model is the effective one, else the requested one, else null', asyn
   t.equal(modelOf({}), null)
 })
 
-t.test('a record is one line, whatever its texts hold', async t => {
+t.test('a record is one line, whatever its texts hold', async () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.jsonValue(), (text, value) => {
       const record = createRecord({ model_requested: text, request_body_redacted: value as never })

@@ -1,55 +1,14 @@
+import { inspect } from 'node:util'
 import fc from 'fast-check'
-import { pino } from 'pino'
-import t, { type Test } from 'tap'
-import type { TrafficRecord } from '../../../../../shared/traffic/record.ts'
+import t from 'tap'
 import { RecordsRefusedError } from '../../../../../supervisor/writer/sink.ts'
-import { connectToSearchServer } from '../../../../../supervisor/writer/store/opensearch/server.ts'
-import {
-  createOpensearchSink,
-  type OpensearchSinkOptions
-} from '../../../../../supervisor/writer/store/opensearch/sink.ts'
-import {
-  type SearchServerFake,
-  type SearchServerFakeOptions,
-  startSearchServer
-} from '../../../../support/opensearch.ts'
 import { createRecord, createRecords } from '../../records.ts'
-
-interface SinkOptions extends Partial<OpensearchSinkOptions> {
-  readonly timeoutMs?: number
-  readonly username?: string
-  readonly password?: string
-}
-
-function createSink(t: Test, { url }: SearchServerFake, { timeoutMs = 30_000, ...options }: SinkOptions = {}) {
-  const lines: string[] = []
-  const log = pino({ level: 'debug' }, { write: line => void lines.push(line) })
-  const { username, password, ...others } = options
-  const server = connectToSearchServer({ url, timeoutMs, username, password })
-  const sink = createOpensearchSink(
-    { server, log, random: () => 0 },
-    { index: 'gateway-traffic', isDataStream: true, retentionDays: 30, retryMinMs: 1, ...others }
-  )
-  t.teardown(() => sink.close())
-  return { sink, lines }
-}
-
-async function start(t: Test, options: SinkOptions = {}, serverOptions: SearchServerFakeOptions = {}) {
-  const server = await startSearchServer(t, serverOptions)
-  return { server, ...createSink(t, server, options) }
-}
-
-const idsOf = (records: readonly TrafficRecord[]) => records.map(({ id }) => id).sort()
-const storedIds = (server: SearchServerFake) =>
-  server
-    .documents()
-    .map(({ id }) => id)
-    .sort()
+import { createSink, idsOf, startSink, storedIds } from './support.ts'
 
 t.test(
   'the first write installs policy, template and data stream, in this order, and the next one only writes',
   async t => {
-    const { server, sink } = await start(t)
+    const { server, sink } = await startSink(t)
     const records = createRecords(3)
     await sink.write(records.slice(0, 2))
     t.strictSame(
@@ -76,7 +35,7 @@ t.test(
 )
 
 t.test('a second gateway changes nothing that stands, and a newer version stays', async t => {
-  const { server, sink } = await start(t)
+  const { server, sink } = await startSink(t)
   await sink.write(createRecords(1))
   const callsBefore = server.calls.length
   const second = createSink(t, server)
@@ -95,7 +54,7 @@ t.test('a second gateway changes nothing that stands, and a newer version stays'
 })
 
 t.test('another retention replaces the policy', async t => {
-  const { server, sink } = await start(t)
+  const { server, sink } = await startSink(t)
   await sink.write(createRecords(1))
   await createSink(t, server, { retentionDays: 7 }).sink.write(createRecords(1))
   const { policy } = server.policies.get('gateway-traffic-policy') ?? {}
@@ -112,14 +71,14 @@ t.test('another retention replaces the policy', async t => {
 })
 
 t.test('a server without policies stores the records, with a warning', async t => {
-  const { server, sink, lines } = await start(t, {}, { hasNoPolicies: true })
+  const { server, sink, lines } = await startSink(t, {}, { hasNoPolicies: true })
   await sink.write(createRecords(2))
   t.equal(server.documents().length, 2)
   t.match(lines.join(''), 'search_policy_not_installed')
 })
 
 t.test('without a data stream the records are indexed, with neither stream nor policy', async t => {
-  const { server, sink } = await start(t, { isDataStream: false, index: 'plain' })
+  const { server, sink } = await startSink(t, { isDataStream: false, index: 'plain' })
   const records = createRecords(2)
   await sink.write(records)
   await sink.write(records)
@@ -135,7 +94,7 @@ t.test('without a data stream the records are indexed, with neither stream nor p
 t.test(
   'an index where the settings want a data stream, and the other way round, is an outage that says so',
   async t => {
-    const { server, sink } = await start(t)
+    const { server, sink } = await startSink(t)
     server.createIndex('gateway-traffic')
     await t.rejects(sink.write(createRecords(1)), { name: 'SearchServerError', message: /data stream/ })
     server.reset()
@@ -146,7 +105,7 @@ t.test(
 )
 
 t.test('records that are stored already count as stored', async t => {
-  const { server, sink } = await start(t)
+  const { server, sink } = await startSink(t)
   const records = createRecords(4)
   await sink.write(records.slice(0, 3))
   await sink.write(records)
@@ -154,7 +113,7 @@ t.test('records that are stored already count as stored', async t => {
 })
 
 t.test('busy items are sent again alone', async t => {
-  const { server, sink } = await start(t)
+  const { server, sink } = await startSink(t)
   const records = createRecords(5)
   const busy = new Map([
     [records[1]?.id, 2],
@@ -174,7 +133,7 @@ t.test('busy items are sent again alone', async t => {
 })
 
 t.test('refused records are named, and all others are stored', async t => {
-  const { server, sink } = await start(t)
+  const { server, sink } = await startSink(t)
   const records = createRecords(5)
   const bad = createRecord({ created_at: 'yesterday' })
   const error = await sink.write([...records, bad]).then(
@@ -188,7 +147,7 @@ t.test('refused records are named, and all others are stored', async t => {
 })
 
 t.test('a value out of the range of its field, or a long text, refuses no record', async t => {
-  const { server, sink } = await start(t)
+  const { server, sink } = await startSink(t)
   const records = [
     createRecord({ input_tokens: 2 ** 40, latency_ms: 1e300 }),
     createRecord({ model_requested: 'm'.repeat(100_000) }),
@@ -199,7 +158,7 @@ t.test('a value out of the range of its field, or a long text, refuses no record
 })
 
 t.test('a server that takes no documents is an outage', async t => {
-  const { server, sink } = await start(t)
+  const { server, sink } = await startSink(t)
   const records = createRecords(2)
   for (const [status, type] of [
     [403, 'cluster_block_exception'],
@@ -214,9 +173,9 @@ t.test('a server that takes no documents is an outage', async t => {
 })
 
 t.test('calls that fail as a whole are outages, and nothing is stored twice afterwards', async t => {
-  const { server, sink } = await start(t, { timeoutMs: 200 })
+  const { server, sink } = await startSink(t, { timeoutMs: 200 })
   const records = createRecords(3)
-  for (const failure of [503, 429, 500, 'cut', 'lost', 'silent', 'garbage', 'text'] as const) {
+  for (const failure of [503, 429, 500, 'cut', 'lost', 'half', 'silent', 'garbage', 'text'] as const) {
     server.failNext('_bulk', failure)
     await t.rejects(sink.write(records), { name: 'SearchServerError' }, String(failure))
   }
@@ -224,8 +183,24 @@ t.test('calls that fail as a whole are outages, and nothing is stored twice afte
   t.strictSame(storedIds(server), idsOf(records))
 })
 
+t.test('a record of a call without a response is not stored twice, even when the data stream rolls over', async t => {
+  const { server, sink } = await startSink(t)
+  const records = createRecords(3)
+  await sink.write(createRecords(1))
+  server.failNext('_bulk', 'lost')
+  await t.rejects(sink.write(records), { name: 'SearchServerError' })
+  server.rollOver('gateway-traffic')
+  await sink.write([...records, ...createRecords(2)])
+  t.equal(server.documents().length, 6)
+  t.equal(new Set(storedIds(server)).size, 6)
+  const searches = () => server.calls.filter(({ path }) => path.includes('_search')).length
+  t.equal(searches(), 1)
+  await sink.write(createRecords(1))
+  t.equal(searches(), 1, 'later batches are not searched')
+})
+
 t.test('every step of the installation may fail and is repeated', async t => {
-  const { server, sink } = await start(t)
+  const { server, sink } = await startSink(t)
   const records = createRecords(1)
   for (const path of ['_ism', '_index_template', '_data_stream']) {
     server.failNext(path, 503)
@@ -238,7 +213,7 @@ t.test('every step of the installation may fail and is repeated', async t => {
 })
 
 t.test('a new server at the same address gets its template before the records', async t => {
-  const { server, sink } = await start(t)
+  const { server, sink } = await startSink(t)
   await sink.write(createRecords(1))
   await server.stop()
   server.reset()
@@ -250,7 +225,7 @@ t.test('a new server at the same address gets its template before the records', 
 })
 
 t.test('a call has a bound of bytes, and one that is too large for the server is halved', async t => {
-  const { server, sink } = await start(t, {}, { bodyBytesMax: 1_000_000 })
+  const { server, sink } = await startSink(t, {}, { bodyBytesMax: 1_000_000 })
   const large = () => createRecord({ request_body_redacted: 'x'.repeat(300_000) })
   const records = Array.from({ length: 40 }, large)
   await sink.write(records)
@@ -263,7 +238,7 @@ t.test('a call has a bound of bytes, and one that is too large for the server is
 
 t.test('user and password are sent, also when only one of them is set', async t => {
   for (const auth of [{ username: 'user', password: 'pass:word' }, { password: 'only' }, { username: 'only' }]) {
-    const { server, sink } = await start(t, auth, auth)
+    const { server, sink } = await startSink(t, auth, auth)
     await sink.write(createRecords(1))
     t.equal(server.documents().length, 1)
   }
@@ -271,7 +246,7 @@ t.test('user and password are sent, also when only one of them is set', async t 
 
 t.test('an error shows neither the password nor a record', async t => {
   const auth = { username: 'user', password: 'canary-password' }
-  const { server, sink } = await start(t, { ...auth, timeoutMs: 200 }, { ...auth, password: 'other' })
+  const { server, sink } = await startSink(t, { ...auth, timeoutMs: 200 }, { ...auth, password: 'other' })
   const record = createRecord({ request_body_redacted: 'canary-body' })
   const errors: unknown[] = []
   const write = () => sink.write([record]).catch((error: unknown) => errors.push(error))
@@ -283,7 +258,6 @@ t.test('an error shows neither the password nor a record', async t => {
   await server.stop()
   await write()
   t.equal(errors.length, 4)
-  const { inspect } = await import('node:util')
   for (const error of errors) t.notMatch(inspect(error, { depth: 9, showHidden: true }), /canary/)
 })
 
@@ -291,7 +265,7 @@ t.test(
   'whatever mix of item outcomes, each record ends once: stored, refused, or in a batch that is sent again',
   async t => {
     const statuses = fc.constantFrom(201, 201, 429, 503, 400, 403, 409)
-    const { server, sink } = await start(t)
+    const { server, sink } = await startSink(t)
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(statuses, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 8 }),
