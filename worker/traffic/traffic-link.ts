@@ -60,7 +60,9 @@ export function openTrafficLink(path: string, dependencies: TrafficLinkDependenc
         const timer = new Promise<void>(resolve => {
           setTimeout(resolve, FLUSH_MS_MAX).unref()
         })
-        await Promise.race([outbox.flush(), timer])
+        const flushed = outbox.flush()
+        connection.requestFlush()
+        await Promise.race([flushed, timer])
         for (let left = outbox.close(); left > 0; left -= 1) dependencies.onDropped('closed')
       }
       connection.close()

@@ -27,6 +27,8 @@ export interface WriterConnection {
   ask<Name extends QuestionName>(name: Name, question: Question<Name>): Promise<AskResult<Name>>
   /** Calls the listener with the summaries of new records, and how many were left out before them. Returns the function that ends it. */
   follow(listener: (summaries: readonly TrafficSummary[], skipped: number) => void): () => void
+  /** Has the writer store what it has at once, so that the acknowledgements come soon. */
+  requestFlush(): void
   /** Ends the connection and every wait. */
   close(): void
 }
@@ -143,6 +145,7 @@ export function connectToWriter(options: WriterConnectionOptions): WriterConnect
         if (followers.delete(listener) && followers.size === 0) send({ kind: 'unfollow' })
       }
     },
+    requestFlush: () => void send({ kind: 'flush' }),
     close() {
       isClosed = true
       clearTimeout(retry)
