@@ -349,7 +349,6 @@ export class SinkQueue {
 
   #noteWritten(batch: readonly Entry[], startedAtMs: number): void {
     const { log, nowMs, onWritten } = this.#dependencies
-    if (batch.length === 0) return
     if (this.#outage !== undefined) {
       const fields = { event: 'traffic_sink_available', sink: this.name, failures: this.#outage.failures }
       log.info(fields, 'A sink of the traffic log is available again')
@@ -357,6 +356,7 @@ export class SinkQueue {
     this.#outage = undefined
     // The queue was closed meanwhile where some are settled.
     const written = batch.filter(({ isSettled }) => !isSettled)
+    if (written.length === 0) return
     this.#counts.written += written.length
     onWritten(written.length, nowMs() - startedAtMs)
     settle(written)
