@@ -61,7 +61,7 @@ export async function createApplication(
 
   const listener = createListener(
     (incoming, outgoing) => app.routing(incoming, outgoing),
-    createUnservedRequests(runtime.observation)
+    createUnservedRequests(runtime)
   )
   return {
     ...listener,

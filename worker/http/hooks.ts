@@ -70,6 +70,7 @@ export function acceptBodies(app: FastifyInstance, runtime: HttpRuntime): void {
       context.cancelBody = undefined
       context.body = body
       context.payloadLog?.request(context)
+      if (context.isModelRequest) context.bodyReceived(body)
       const proceed = () => done(error ?? context.refusal)
       if (isWaiting) continueInTurn(proceed)
       else proceed()
