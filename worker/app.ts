@@ -80,7 +80,8 @@ export async function createWorkerApp(
   const probes = metrics && (await startProbes(metrics))
   const routes = createRouteTable(options.profiles, options.settings, options.revisions.config)
   const translator = createWorkerTranslator(options, parts, { routes, probes })
-  const switchedOn = await createObservers({ ...options, outbox: traffic?.outbox, translator })
+  const outbox = traffic?.outbox
+  const switchedOn = await createObservers({ ...options, traffic: outbox && { outbox, translator } })
   const observers = [...switchedOn, ...(parts.observers ?? [])]
   const observation = createObservation(observers, options.log)
   const runtime = createRuntime(options, parts, { routes, translator, observation, probes })

@@ -96,6 +96,8 @@ export type WorkerLine =
   /** From now on this worker gets the summary of every new record. */
   | { readonly kind: 'follow' }
   | { readonly kind: 'unfollow' }
+  /** This worker closes: what has come so far shall be stored without waiting for more. */
+  | { readonly kind: 'flush' }
 
 export type WriterLine =
   | { readonly kind: 'acknowledged'; readonly sequence: number }
@@ -109,7 +111,14 @@ export function writeLine(line: WorkerLine | WriterLine): string {
   return `${JSON.stringify(line)}\n`
 }
 
-const WORKER_KINDS: ReadonlySet<unknown> = new Set<WorkerLine['kind']>(['ask', 'batch', 'follow', 'hello', 'unfollow'])
+const WORKER_KINDS: ReadonlySet<unknown> = new Set<WorkerLine['kind']>([
+  'ask',
+  'batch',
+  'flush',
+  'follow',
+  'hello',
+  'unfollow'
+])
 const WRITER_KINDS: ReadonlySet<unknown> = new Set<WriterLine['kind']>(['acknowledged', 'answer', 'failed', 'stored'])
 
 /** Reads a line of a worker; undefined for anything else. */

@@ -31,6 +31,8 @@ export class QuestionFailedError extends Error {
 export interface TrafficService {
   /** Resolves when every sink has settled each record. */
   store(records: readonly TrafficRecord[]): Promise<void>
+  /** Stores what has come so far without waiting for more. */
+  flush(): void
   /** Rejects with `QuestionFailedError`; every other error counts as `query_store_unavailable`. */
   answer(name: QuestionName, question: Question): Promise<Answer>
   /** Calls the listener with records that were stored; returns the function that ends it. */
@@ -135,6 +137,9 @@ function serve(socket: Socket, service: TrafficService, log: Logger): void {
         break
       case 'follow':
         unfollow ??= service.follow(passOn)
+        break
+      case 'flush':
+        service.flush()
         break
       case 'unfollow':
         unfollow?.()

@@ -76,6 +76,9 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
       if (followers.size > 0) passOn(records)
       await Promise.all(queues.map(queue => queue.accept(records)))
     },
+    flush() {
+      for (const queue of queues) void queue.flush()
+    },
     answer: (name, question) => {
       // Each function of the table takes the question of its own name.
       const answer = answers[name] as ((question: Question) => Promise<Answer>) | undefined

@@ -22,15 +22,18 @@ export interface ObserverDependencies {
   readonly log: Logger
   /** Where the observers count; undefined while metrics are off. */
   readonly metrics?: { readonly registry: MetricRegistry } | undefined
-  /** Where traffic records go; undefined while the traffic log is off. */
-  readonly outbox?: Pick<Outbox, 'add'> | undefined
-  /** Writes captured bodies. */
+  /** Where traffic records go, and what writes the bodies in them; undefined while the traffic log is off. */
+  readonly traffic?: TrafficDependencies | undefined
+}
+
+export interface TrafficDependencies {
+  readonly outbox: Pick<Outbox, 'add'>
   readonly translator: Pick<Translator, 'writeCapturedBody'>
 }
 
 /** Resolves with the observers that the settings switch on, in the order in which they are notified. */
 export async function createObservers(dependencies: ObserverDependencies): Promise<RequestObserver[]> {
-  const { settings, profiles, control, log, metrics, outbox } = dependencies
+  const { settings, profiles, control, log, metrics, traffic } = dependencies
   const observers: RequestObserver[] = []
   // First, because it gives a request the trace context that the others name.
   if (isTraced(settings)) {
@@ -47,13 +50,13 @@ export async function createObservers(dependencies: ObserverDependencies): Promi
     const labelModel = createModelLabel({ profiles, control }, { namesMax: settings.metricsMaxModels })
     observers.push(createMetricsObserver({ registry: metrics.registry, labelModel }))
   }
-  if (outbox !== undefined) observers.push(await loadTrafficLog(dependencies, outbox))
+  if (traffic !== undefined) observers.push(await loadTrafficLog(dependencies, traffic))
   return observers
 }
 
 async function loadTrafficLog(
-  { settings, credentials, translator }: ObserverDependencies,
-  outbox: Pick<Outbox, 'add'>
+  { settings, credentials }: ObserverDependencies,
+  { outbox, translator }: TrafficDependencies
 ): Promise<RequestObserver> {
   const { createTrafficObserver } = await import('./traffic/observer.ts')
   const { createRecordWriter } = await import('./traffic/record.ts')
@@ -75,7 +78,7 @@ async function loadTrafficLog(
 async function loadCapture(
   { trafficLogCaptureContent }: Settings,
   rules: CaptureRules,
-  translator: ObserverDependencies['translator']
+  translator: TrafficDependencies['translator']
 ): Promise<ContentCapture | undefined> {
   if (!trafficLogCaptureContent) return undefined
   const { createContentCapture } = await import('./traffic/content.ts')

@@ -24,6 +24,7 @@ class TestRequest extends ObservedRequest {
   readonly apiKeyHash = undefined
   readonly clientIpHash = undefined
   readonly clientRequestId = undefined
+  readonly replayOf = undefined
   readonly caller = { name: 'unknown', category: 'unknown' } as const
 
   outcome() {
@@ -31,7 +32,7 @@ class TestRequest extends ObservedRequest {
   }
 
   open(): void {
-    this.opened()
+    this.opened({})
   }
 
   end(isComplete: boolean): void {

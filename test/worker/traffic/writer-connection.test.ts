@@ -12,6 +12,7 @@ import { createTemporaryFolder } from '../../support/temporary.ts'
 
 class FakeService implements TrafficService {
   readonly stored: TrafficRecord[] = []
+  flushes = 0
   readonly followers = new Set<(summaries: readonly TrafficSummary[]) => void>()
   /** Delays the settling of stored batches while it is set. */
   held: Array<() => void> | undefined
@@ -26,6 +27,10 @@ class FakeService implements TrafficService {
     if (name === 'sums') throw new QuestionFailedError('query_store_not_configured')
     if (name === 'list') throw new Error('the disk is gone')
     return null
+  }
+
+  flush(): void {
+    this.flushes += 1
   }
 
   follow(listener: (summaries: readonly TrafficSummary[]) => void): () => void {
@@ -43,7 +48,9 @@ function createOutbox(): Outbox {
     batchRecordsMax: 2,
     batchCharactersMax: 1e5,
     lingerMs: 1_000_000,
-    windowBatches: 4
+    dropsWhenFull: true,
+    windowBatches: 4,
+    windowCharacters: 1e6
   }
   return new Outbox(options, { onDropped: () => undefined })
 }
