@@ -13,6 +13,7 @@ import { createReadinessReader } from './execution/readiness.ts'
 import { createApplication } from './http/application.ts'
 import { createDrainGate } from './http/drain-gate.ts'
 import { createFingerprint } from './http/fingerprint.ts'
+import type { RecordRoom } from './http/http-runtime.ts'
 import type { ListenOptions } from './http/listener.ts'
 import { createObservers } from './observation/create-observers.ts'
 import type { ProcessProbes } from './observation/metrics/probes.ts'
@@ -84,7 +85,8 @@ export async function createWorkerApp(
   const switchedOn = await createObservers({ ...options, traffic: outbox && { outbox, translator } })
   const observers = [...switchedOn, ...(parts.observers ?? [])]
   const observation = createObservation(observers, options.log)
-  const runtime = createRuntime(options, parts, { routes, translator, observation, probes })
+  const recordRoom = options.settings.trafficLogDropOnBackpressure ? undefined : outbox
+  const runtime = createRuntime(options, parts, { routes, translator, observation, probes, recordRoom })
   probes?.watchPool(translator)
   const { drainGate } = runtime
   const application = await createApplication(runtime, app => registerRoutes(app, runtime))
@@ -145,12 +147,13 @@ interface RuntimeParts {
   readonly translator: Translator
   readonly observation: Observation | undefined
   readonly probes: ProcessProbes | undefined
+  readonly recordRoom: RecordRoom | undefined
 }
 
 function createRuntime(
   options: WorkerAppOptions,
   { faces, kinds }: WorkerAppParts,
-  { routes, translator, observation, probes }: RuntimeParts
+  { routes, translator, observation, probes, recordRoom }: RuntimeParts
 ): WorkerRuntime {
   const { settings, profiles, credentials, revisions, control, fingerprintKey, log, version } = options
   const executors = createExecutors({
@@ -186,7 +189,8 @@ function createRuntime(
     catalog,
     readReadiness: createReadinessReader({ profiles, revisions, control, executors, drainGate }),
     translator,
-    clock: systemClock
+    clock: systemClock,
+    recordRoom
   }
 }
 

@@ -93,11 +93,11 @@ export type WorkerLine =
       readonly name: QuestionName
       readonly question: Question
     }
+  /** The worker closes and waits for its acknowledgements: everything is stored now, without waiting for further records. */
+  | { readonly kind: 'flush' }
   /** From now on this worker gets the summary of every new record. */
   | { readonly kind: 'follow' }
   | { readonly kind: 'unfollow' }
-  /** This worker closes: what has come so far shall be stored without waiting for more. */
-  | { readonly kind: 'flush' }
 
 export type WriterLine =
   | { readonly kind: 'acknowledged'; readonly sequence: number }

@@ -72,12 +72,12 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
   }
 
   return {
-    async store(records) {
+    async store(records, bytes) {
       if (followers.size > 0) passOn(records)
-      await Promise.all(queues.map(queue => queue.accept(records)))
+      await Promise.all(queues.map(queue => queue.accept(records, bytes)))
     },
-    flush() {
-      for (const queue of queues) void queue.flush()
+    async flush() {
+      await Promise.all(queues.map(queue => queue.flush()))
     },
     answer: (name, question) => {
       // Each function of the table takes the question of its own name.

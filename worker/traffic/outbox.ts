@@ -128,12 +128,12 @@ export class Outbox {
     return new Promise(resolve => this.#emptyListeners.push(resolve))
   }
 
-  /** Takes no further records; returns how many were never acknowledged. */
+  /** Takes no further records; returns how many are lost: the writer answers for those that were sent to it. */
   close(): number {
     this.#isClosing = true
     clearTimeout(this.#linger)
     this.#notifyRoom()
-    return this.size
+    return this.#sender === undefined ? this.size : this.#queue.length
   }
 
   #notifyRoom(): void {

@@ -62,7 +62,7 @@ export function openTrafficLink(path: string, dependencies: TrafficLinkDependenc
           setTimeout(resolve, FLUSH_MS_MAX).unref()
         })
         const flushed = outbox.flush()
-        connection.flush()
+        connection.requestFlush()
         await Promise.race([flushed, timer])
         for (let left = outbox.close(); left > 0; left -= 1) dependencies.onDropped('closed')
       }

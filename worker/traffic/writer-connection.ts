@@ -27,8 +27,8 @@ export interface WriterConnection {
   ask<Name extends QuestionName>(name: Name, question: Question<Name>): Promise<AskResult<Name>>
   /** Calls the listener with the summaries of new records, and how many were left out before them. Returns the function that ends it. */
   follow(listener: (summaries: readonly TrafficSummary[], skipped: number) => void): () => void
-  /** Asks the writer to store what it has at once, because this worker closes. */
-  flush(): void
+  /** Has the writer store what it has at once, so that the acknowledgements come soon. */
+  requestFlush(): void
   /** Ends the connection and every wait. */
   close(): void
 }
@@ -149,7 +149,7 @@ export function connectToWriter(options: WriterConnectionOptions): WriterConnect
         if (followers.delete(listener) && followers.size === 0) send({ kind: 'unfollow' })
       }
     },
-    flush: () => void send({ kind: 'flush' }),
+    requestFlush: () => void send({ kind: 'flush' }),
     close() {
       isClosed = true
       clearTimeout(retry)

@@ -12,8 +12,8 @@ import { createTemporaryFolder } from '../../support/temporary.ts'
 
 class FakeService implements TrafficService {
   readonly stored: TrafficRecord[] = []
-  flushes = 0
   readonly followers = new Set<(summaries: readonly TrafficSummary[]) => void>()
+  flushes = 0
   /** Delays the settling of stored batches while it is set. */
   held: Array<() => void> | undefined
 
@@ -23,14 +23,15 @@ class FakeService implements TrafficService {
     if (held !== undefined) await new Promise<void>(resolve => held.push(resolve))
   }
 
+  async flush(): Promise<void> {
+    this.flushes += 1
+    for (const settled of this.held?.splice(0) ?? []) settled()
+  }
+
   async answer(name: string): Promise<null> {
     if (name === 'sums') throw new QuestionFailedError('query_store_not_configured')
     if (name === 'list') throw new Error('the disk is gone')
     return null
-  }
-
-  flush(): void {
-    this.flushes += 1
   }
 
   follow(listener: (summaries: readonly TrafficSummary[]) => void): () => void {
@@ -135,4 +136,20 @@ t.test('a follower gets new records until it ends', async t => {
   t.same(got, [{ id: 'one' }])
   unfollow()
   while (service.followers.size > 0) await setImmediate()
+})
+
+t.test('a worker that closes has everything stored at once, also what it sends afterwards', async t => {
+  const path = join(createTemporaryFolder(t), 'writer.sock')
+  const service = new FakeService()
+  await listen(t, path, service)
+  const outbox = createOutbox()
+  const connection = await connect(t, path, outbox)
+  service.held = []
+  // More batches than may be unacknowledged at a time.
+  for (const record of createRecords(20)) outbox.add(JSON.stringify(record))
+  const flushed = outbox.flush()
+  connection.requestFlush()
+  await flushed
+  t.equal(service.stored.length, 20)
+  t.equal(outbox.close(), 0)
 })
