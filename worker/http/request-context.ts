@@ -14,7 +14,6 @@ import type { FlatHeaders } from './cors.ts'
 import type { Family, QueryValues } from './families.ts'
 import { type Fingerprint, findCallerKey } from './fingerprint.ts'
 import type { PayloadLog } from './payload-log.ts'
-import { readReplayOf } from './replay-headers.ts'
 import type { RouteTraits } from './route-traits.ts'
 import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
 
@@ -175,10 +174,6 @@ export class RequestContext extends ObservedRequest {
 
   get clientRequestId(): string | undefined {
     return readClientRequestId(this.incoming.headers)
-  }
-
-  get replayOf(): string | undefined {
-    return readReplayOf(this.incoming.headers)
   }
 
   override get failure(): GatewayError | undefined {

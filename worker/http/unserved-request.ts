@@ -80,7 +80,6 @@ class UnservedRequest extends ObservedRequest {
   readonly isStreaming = false
   readonly apiKeyHash: string | undefined
   readonly clientIpHash: string | undefined
-  readonly replayOf = undefined
   readonly clientRequestId: string | undefined
   readonly #headers: IncomingHttpHeaders
   readonly #outcome: RequestOutcome

@@ -55,7 +55,6 @@ export abstract class ObservedRequest implements RequestView {
   abstract readonly clientIpHash: string | undefined
   abstract readonly caller: Caller
   abstract readonly clientRequestId: string | undefined
-  abstract readonly replayOf: string | undefined
   apiKeyName: string | undefined
   traceContext: TraceContext | undefined
 

@@ -110,8 +110,6 @@ export interface RequestView {
   readonly logIds: LogIds
   /** Name of the configured gateway key that the caller presented, once it was checked. */
   readonly apiKeyName: string | undefined
-  /** Id of the traffic record that this worker replays with this request (operations contract, section 9.5). Computed at each read. */
-  readonly replayOf: string | undefined
 }
 
 /** What was decided before the provider is called. */

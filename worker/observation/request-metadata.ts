@@ -17,7 +17,6 @@ export function describeMetadata(
     client_request_id: request.clientRequestId,
     model_source: findModelSource(closed),
     api_key_name: request.apiKeyName,
-    ...(request.replayOf !== undefined && { gateway_replay: true, replay_of: request.replayOf }),
     inventory_revision: closed.facts.inventoryRevision,
     ...(evidence && describeRoute(evidence)),
     ...(admission && describeAdmission(admission))

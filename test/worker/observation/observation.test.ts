@@ -24,7 +24,6 @@ class TestRequest extends ObservedRequest {
   readonly apiKeyHash = undefined
   readonly clientIpHash = undefined
   readonly clientRequestId = undefined
-  readonly replayOf = undefined
   readonly caller = { name: 'unknown', category: 'unknown' } as const
 
   outcome() {
