@@ -23,6 +23,7 @@ import type { Executors } from './providers/types.ts'
 import { registerRoutes } from './routes/index.ts'
 import type { WorkerRuntime } from './routes/worker-runtime.ts'
 import type { TrafficLink } from './traffic/traffic-link.ts'
+import type { WriterConnection } from './traffic/writer-connection.ts'
 import { createTranslator } from './translation/translator.ts'
 
 export interface WorkerAppOptions {
@@ -78,7 +79,8 @@ export async function createWorkerApp(
   const traffic = await openTraffic(options)
   const observers = [...(await createObservers({ ...options, outbox: traffic?.outbox })), ...(parts.observers ?? [])]
   const probes = metrics && (await startProbes(metrics))
-  const runtime = createRuntime(options, parts, { observation: createObservation(observers, options.log), probes })
+  const observation = createObservation(observers, options.log)
+  const runtime = createRuntime(options, parts, { observation, probes, writer: traffic?.connection })
   probes?.watchPool(runtime.translator)
   const { drainGate } = runtime
   const application = await createApplication(runtime, app => registerRoutes(app, runtime))
@@ -122,7 +124,11 @@ async function startProbes({ registry }: WorkerMetrics): Promise<ProcessProbes> 
 function createRuntime(
   options: WorkerAppOptions,
   { faces, kinds }: WorkerAppParts,
-  { observation, probes }: { observation: Observation | undefined; probes: ProcessProbes | undefined }
+  {
+    observation,
+    probes,
+    writer
+  }: { observation: Observation | undefined; probes: ProcessProbes | undefined; writer: WriterConnection | undefined }
 ): WorkerRuntime {
   const { settings, profiles, credentials, revisions, control, fingerprintKey, log, version } = options
   const routes = createRouteTable(profiles, settings, revisions.config)
@@ -154,6 +160,7 @@ function createRuntime(
     revisions,
     workerId: options.workerId,
     metrics: options.metrics,
+    writer,
     version,
     log,
     control,

@@ -16,6 +16,7 @@ export function describeMetadata(
     lifecycle: closed.lifecycle,
     path: request.path,
     client_request_id: request.clientRequestId,
+    replay_of: request.replayOf,
     model_source: findModelSource(closed, description),
     ...(evidence && describeRoute(evidence)),
     ...(admission && describeAdmission(admission))
