@@ -25,6 +25,7 @@ import type { Executors } from './providers/types.ts'
 import { registerRoutes } from './routes/index.ts'
 import type { WorkerRuntime } from './routes/worker-runtime.ts'
 import type { TrafficLink } from './traffic/traffic-link.ts'
+import type { WriterConnection } from './traffic/writer-connection.ts'
 import { createTranslator, type Translator } from './translation/translator.ts'
 
 export interface WorkerAppOptions {
@@ -86,7 +87,8 @@ export async function createWorkerApp(
   const observers = [...switchedOn, ...(parts.observers ?? [])]
   const observation = createObservation(observers, options.log)
   const recordRoom = options.settings.trafficLogDropOnBackpressure ? undefined : outbox
-  const runtime = createRuntime(options, parts, { routes, translator, observation, probes, recordRoom })
+  const writer = traffic?.connection
+  const runtime = createRuntime(options, parts, { routes, translator, observation, probes, writer, recordRoom })
   probes?.watchPool(translator)
   const { drainGate } = runtime
   const application = await createApplication(runtime, app => registerRoutes(app, runtime))
@@ -147,13 +149,14 @@ interface RuntimeParts {
   readonly translator: Translator
   readonly observation: Observation | undefined
   readonly probes: ProcessProbes | undefined
+  readonly writer: WriterConnection | undefined
   readonly recordRoom: RecordRoom | undefined
 }
 
 function createRuntime(
   options: WorkerAppOptions,
   { faces, kinds }: WorkerAppParts,
-  { routes, translator, observation, probes, recordRoom }: RuntimeParts
+  { routes, translator, observation, probes, writer, recordRoom }: RuntimeParts
 ): WorkerRuntime {
   const { settings, profiles, credentials, revisions, control, fingerprintKey, log, version } = options
   const executors = createExecutors({
@@ -177,6 +180,7 @@ function createRuntime(
     revisions,
     workerId: options.workerId,
     metrics: options.metrics,
+    writer,
     version,
     log,
     control,

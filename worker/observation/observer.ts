@@ -98,6 +98,8 @@ export interface RequestView {
   readonly caller: Caller
   /** The client's own `x-request-id`, when its form is safe for a record. */
   readonly clientRequestId: string | undefined
+  /** Id of the traffic record that this request replays. */
+  readonly replayOf?: string | undefined
   /** The response is a stream and its head has been sent. */
   readonly isStreaming: boolean
   /** Milliseconds of the monotonic clock, counted from `performance.timeOrigin`. */

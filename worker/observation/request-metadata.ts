@@ -15,6 +15,7 @@ export function describeMetadata(
     lifecycle: closed.lifecycle,
     path: request.path,
     client_request_id: request.clientRequestId,
+    replay_of: request.replayOf,
     model_source: findModelSource(closed),
     api_key_name: request.apiKeyName,
     inventory_revision: closed.facts.inventoryRevision,
