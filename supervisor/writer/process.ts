@@ -58,7 +58,7 @@ export function runWriterProcess(): void {
   let isConfigured = false
   let isClosing = false
   /** Sends what was counted since the last report; does nothing while metrics are off. */
-  let reportMetrics = () => undefined as void
+  let reportMetrics: () => void = () => undefined
 
   const ignoreSignal = () => undefined
   // A terminal sends its signals to every process of the group; the supervisor decides what follows.
@@ -174,8 +174,7 @@ export function runWriterProcess(): void {
     }
     reportMetrics()
     await runtimeLog?.drained()
-    process.exitCode = exitCode
-    setImmediate(() => process.exit(exitCode))
+    process.exit(exitCode)
   }
 
   /** The supervisor removes it; after a crash of the supervisor nobody else would. */

@@ -371,7 +371,8 @@ export class SinkQueue {
     this.#drop('refused', batch)
   }
 
-  async #spill(spill: Spill, batch: Entry[]): Promise<void> {
+  async #spill(spill: Spill, batch: readonly Entry[]): Promise<void> {
+    if (batch.length === 0) return
     try {
       await spill.append(batch.map(({ record }) => record))
       settle(batch)

@@ -1,7 +1,9 @@
 // The writer of traffic records in a started gateway: killed, stopped, with a database that is down, with a full disk.
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { Agent, request } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { writeRecordTime } from '../../../shared/traffic/record.ts'
@@ -166,6 +168,41 @@ t.test('Postgres', async t => {
     t.same(compareRecords(readJsonl(gateway.jsonlPath), ids), exactly)
     await server.start()
   })
+})
+
+t.test('operations 76: a search server that is down hurts neither requests nor the relational store', async t => {
+  const emulator = await startEmulator(t)
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  const gateway = await startTrafficGateway(t, 'sqlite,opensearch', {
+    env: {
+      ...emulatorVariables(emulator),
+      ...prompt,
+      GATEWAY_SEARCH_INDEX_URL: `http://127.0.0.1:${port}`,
+      GATEWAY_OPENSEARCH_FLUSH_INTERVAL_MS: '100',
+      GATEWAY_TRAFFIC_LOG_QUEUE_SIZE: '100'
+    }
+  })
+  const ids: string[] = []
+  for (let count = 0; count < 10; count += 1) {
+    const body = { model: 'GigaChat-2', messages: [{ role: 'user', content: 'hi' }] }
+    const { status, headers } = await post(`${gateway.url}/v1/chat/completions`, body)
+    t.equal(status, 200)
+    ids.push(headers.get('x-request-id') ?? '')
+  }
+  while (ids.length < 600) {
+    ids.push(...(await sendPings(gateway.url, 50)))
+    await waitUntil(() => compareRecords(readSqlite(gateway.sqlitePath), ids).missing === 0, 'the store has all rows')
+  }
+  t.match(
+    readLog(gateway).find(({ event }) => event === 'traffic_sink_unavailable'),
+    { level: /^warn/i, sink: 'opensearch' }
+  )
+  t.equal(await gateway.stop(), 0)
+  t.same(compareRecords(readSqlite(gateway.sqlitePath), ids), exactly)
 })
 
 interface Outcome {
