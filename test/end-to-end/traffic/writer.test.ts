@@ -1,7 +1,7 @@
 // The writer of traffic records in a started gateway: killed, stopped, with a database that is down, with a full disk.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -28,11 +28,21 @@ import {
   startTrafficGateway,
   type TrafficGateway
 } from '../../support/traffic.ts'
+import { startScript } from '../process/fixtures/run.ts'
 
 const exactly = { missing: 0, repeated: 0 }
 /** Records wait until a test wants them stored. */
 const gathering = { GATEWAY_TRAFFIC_LOG_BATCH_SIZE: '100000', GATEWAY_TRAFFIC_LOG_FLUSH_INTERVAL_MS: '3600000' }
 const prompt = { GATEWAY_TRAFFIC_LOG_FLUSH_INTERVAL_MS: '100' }
+
+/** Starts a gateway that exits with 2 before it listens, with a message that the pattern describes. */
+async function refuseStart(t: Test, env: Record<string, string>, message: RegExp, args: string[] = []): Promise<void> {
+  const variables = { GATEWAY_PORT: '0', GATEWAY_HOST: '127.0.0.1', GATEWAY_TRAFFIC_LOG_ENABLED: 'true', ...env }
+  const started = startScript(t, join(import.meta.dirname, '../../../supervisor/main.ts'), args, variables)
+  t.same(await started.exited, { code: 2, signal: null })
+  t.match(args.length === 0 ? started.errors() : started.errors() + started.output(), message)
+  t.notMatch(started.output(), /"event": ?"listening"/)
+}
 
 async function killUnderLoad(gateway: TrafficGateway, sink: string): Promise<string[]> {
   const ids = await sendPings(gateway.url, 1_000)
@@ -81,9 +91,10 @@ t.test('Postgres', async t => {
   }
 
   t.test('tables that may not be made refuse the start by name', async t => {
-    await t.rejects(
-      startTrafficGateway(t, 'postgres', { env: { ...postgres, GATEWAY_TRAFFIC_LOG_AUTO_MIGRATE: 'false' } }),
-      /exited with 2 .*startup_failed: configuration: [^\n]*GATEWAY_TRAFFIC_LOG_AUTO_MIGRATE/s
+    await refuseStart(
+      t,
+      { ...postgres, GATEWAY_TRAFFIC_LOG_SINK: 'postgres', GATEWAY_TRAFFIC_LOG_AUTO_MIGRATE: 'false' },
+      /^startup_failed: configuration: [^\n]*GATEWAY_TRAFFIC_LOG_AUTO_MIGRATE[^\n]*\n$/
     )
   })
 
@@ -377,30 +388,34 @@ t.test('records beyond the retention are deleted at the start', async t => {
 })
 
 t.test('operations 80: an unknown sink, or a contradiction, refuses the start and names its setting', async t => {
-  const refuse = (env: Record<string, string | undefined>, message: RegExp) =>
-    t.rejects(startTrafficGateway(t, '', { env: { GATEWAY_TRAFFIC_LOG_SINKS: undefined, ...env } }), message)
-  await refuse({ GATEWAY_TRAFFIC_LOG_SINK: 'kafka' }, /exited with 2 .*GATEWAY_TRAFFIC_LOG_SINK /s)
-  await refuse({ GATEWAY_TRAFFIC_LOG_SINKS: 'jsonl,kafka' }, /exited with 2 .*GATEWAY_TRAFFIC_LOG_SINKS /s)
-  await refuse(
-    { GATEWAY_TRAFFIC_LOG_SINK: 'postgres', GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: undefined },
-    /exited with 2 .*GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN must be set/s
-  )
-  await refuse(
-    { GATEWAY_TRAFFIC_LOG_SINK: 'postgres', GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: 'sqlite:x' },
-    /exited with 2 .*GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN must be the address of a postgres database/s
-  )
+  for (const args of [[], ['--inspect-config']]) {
+    await refuseStart(t, { GATEWAY_TRAFFIC_LOG_SINK: 'kafka' }, /GATEWAY_TRAFFIC_LOG_SINK /, args)
+    await refuseStart(t, { GATEWAY_TRAFFIC_LOG_SINKS: 'jsonl,kafka' }, /GATEWAY_TRAFFIC_LOG_SINKS /, args)
+    await refuseStart(
+      t,
+      { GATEWAY_TRAFFIC_LOG_SINK: 'postgres' },
+      /GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN must be set for the sink postgres/,
+      args
+    )
+    await refuseStart(
+      t,
+      { GATEWAY_TRAFFIC_LOG_SINK: 'postgres', GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: 'sqlite:x' },
+      /GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN must be the address of a postgres database/,
+      args
+    )
+  }
 })
 
 t.test('a file that cannot be used refuses the start and names its setting', async t => {
-  const folder = createTemporaryFolder(t)
-  mkdirSync(join(folder, 'directory'))
-  const path = join(folder, 'directory')
-  await t.rejects(
-    startTrafficGateway(t, 'jsonl', { env: { GATEWAY_TRAFFIC_LOG_JSONL_PATH: path } }),
-    /exited with 2 .*startup_failed: configuration: GATEWAY_TRAFFIC_LOG_JSONL_PATH [^\n]*EISDIR/s
+  const path = createTemporaryFolder(t)
+  await refuseStart(
+    t,
+    { GATEWAY_TRAFFIC_LOG_SINK: 'jsonl', GATEWAY_TRAFFIC_LOG_JSONL_PATH: path },
+    /^startup_failed: configuration: GATEWAY_TRAFFIC_LOG_JSONL_PATH [^\n]*EISDIR[^\n]*\n$/
   )
-  await t.rejects(
-    startTrafficGateway(t, 'sqlite', { env: { GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: path } }),
-    /exited with 2 .*startup_failed: configuration: GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN /s
+  await refuseStart(
+    t,
+    { GATEWAY_TRAFFIC_LOG_SINK: 'sqlite', GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: path },
+    /^startup_failed: configuration: GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN [^\n]*\n$/
   )
 })
