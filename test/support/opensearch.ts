@@ -182,6 +182,7 @@ class RefusedCall extends Error {
   }
 }
 
+const PARAMETERS = new Set(['allow_partial_search_results', 'if_primary_term', 'if_seq_no', 'refresh'])
 const PRIMARY_TERM = 1
 const TERM_BYTES_MAX = 32_766
 const ID_BYTES_MAX = 512
@@ -267,6 +268,12 @@ class SearchStore {
       throw new RefusedCall(413, 'too_large', 'request entity too large')
     }
     const [first = '', second = '', third = '', fourth = ''] = segments
+    for (const name of url.searchParams.keys()) {
+      if (!PARAMETERS.has(name)) {
+        this.#violate(`the parameter ${name}`)
+        throw new RefusedCall(400, 'illegal_argument_exception', `request contains unrecognized parameter: [${name}]`)
+      }
+    }
     if (method === 'POST' && first === '_bulk' && segments.length === 1) {
       if (headers['content-type'] !== 'application/x-ndjson') this.#violate(`a bulk call of ${headers['content-type']}`)
       return this.#bulk(body)
@@ -294,10 +301,10 @@ class SearchStore {
     const template = readJson(body)
     if (!Array.isArray(template.index_patterns))
       throw new RefusedCall(400, 'x_content_parse_exception', 'index_patterns')
-    const known = new Set(['index_patterns', 'template', 'priority', 'version', '_meta', 'data_stream', 'composed_of'])
-    for (const member of Object.keys(template)) {
-      if (!known.has(member)) throw new RefusedCall(400, 'x_content_parse_exception', `unknown field [${member}]`)
-    }
+    checkMembers(template, ['index_patterns', 'template', 'priority', 'version', '_meta', 'data_stream', 'composed_of'])
+    const content = (template.template ?? {}) as Json
+    checkMembers(content, ['settings', 'mappings', 'aliases'])
+    checkMapping((content.mappings ?? {}) as Json)
     this.templates.set(name, template)
     return { status: 200, body: { acknowledged: true } }
   }
@@ -325,12 +332,7 @@ class SearchStore {
       return { status: 200, body: { _id: name, _seq_no: sequence, _primary_term: PRIMARY_TERM, policy } }
     }
     const policy = readJson(body).policy as Json
-    const states = policy.states as Array<{ name: string; transitions: Array<{ state_name: string }> }>
-    const names = new Set(states.map(state => state.name))
-    const targets = states.flatMap(({ transitions }) => transitions.map(({ state_name }) => state_name))
-    for (const state of [policy.default_state as string, ...targets]) {
-      if (!names.has(state)) throw new RefusedCall(400, 'illegal_argument_exception', `unknown state ${state}`)
-    }
+    checkPolicy(policy)
     if (found !== undefined && url.searchParams.get('if_seq_no') !== String(found.sequence)) {
       throw new RefusedCall(409, 'version_conflict_engine_exception', 'document already exists')
     }
@@ -524,6 +526,71 @@ function readJson(text: string): Json {
     // Refused below.
   }
   throw new RefusedCall(400, 'parse_exception', 'not an object')
+}
+
+function checkMembers(value: Json, known: readonly string[]): void {
+  for (const member of Object.keys(value)) {
+    if (!known.includes(member)) throw new RefusedCall(400, 'x_content_parse_exception', `unknown field [${member}]`)
+  }
+}
+
+const MAPPING_PARAMETERS: Record<string, readonly string[]> = {
+  keyword: ['ignore_above'],
+  text: [],
+  date: ['format'],
+  integer: ['ignore_malformed'],
+  float: ['ignore_malformed'],
+  boolean: [],
+  object: ['enabled', 'dynamic', 'properties']
+}
+
+function checkMapping({ properties = {}, ...mapping }: Json): void {
+  checkMembers(mapping, ['dynamic', '_meta', 'type', 'enabled'])
+  for (const { type = 'object', ...parameters } of Object.values(properties as Record<string, Json>)) {
+    const known = MAPPING_PARAMETERS[type as string]
+    if (known === undefined) throw new RefusedCall(400, 'mapper_parsing_exception', `No handler for type [${type}]`)
+    checkMembers(parameters, known)
+    if (type === 'object') checkMapping(parameters)
+  }
+}
+
+interface Policy {
+  readonly default_state: string
+  readonly states: ReadonlyArray<{
+    readonly name: string
+    readonly actions: readonly Json[]
+    readonly transitions: ReadonlyArray<{ readonly state_name: string; readonly conditions: Json }>
+  }>
+  readonly ism_template: ReadonlyArray<{ readonly index_patterns: readonly string[] }>
+}
+
+const AGE = /^\d+(d|h|m|s)$/
+const SIZE = /^\d+(b|kb|mb|gb|tb)$/
+const CONDITIONS: Record<string, RegExp> = { min_index_age: AGE, min_rollover_age: AGE, min_size: SIZE }
+
+function checkPolicy(value: Json): void {
+  checkMembers(value, ['description', 'default_state', 'states', 'ism_template'])
+  const { default_state, states, ism_template } = value as unknown as Policy
+  const names = new Set(states.map(({ name }) => name))
+  const targets = states.flatMap(({ transitions }) => transitions.map(({ state_name }) => state_name))
+  for (const state of [default_state, ...targets]) {
+    if (!names.has(state)) throw new RefusedCall(400, 'illegal_argument_exception', `unknown state ${state}`)
+  }
+  for (const { actions, transitions } of states) {
+    for (const action of actions) {
+      checkMembers(action, ['rollover', 'delete'])
+      checkConditions((action.rollover ?? {}) as Json)
+    }
+    for (const { conditions } of transitions) checkConditions(conditions)
+  }
+  for (const template of ism_template) checkMembers({ ...template }, ['index_patterns', 'priority'])
+}
+
+function checkConditions(conditions: Json): void {
+  for (const [name, value] of Object.entries(conditions)) {
+    if (CONDITIONS[name]?.test(String(value)) === true) continue
+    throw new RefusedCall(400, 'illegal_argument_exception', `condition ${name} of ${value}`)
+  }
 }
 
 /** Checks the fields of a document against the mapping, as far as a type can refuse one. */
