@@ -26,7 +26,7 @@ export interface PurgeResult {
 export interface RedactRequest {
   readonly id: string
   readonly fields: readonly PayloadField[]
-  /** As records write times. */
+  /** As the admin API shows times. */
   readonly redactedAt: string
 }
 
@@ -65,7 +65,10 @@ export interface SinkHealth {
 /** Every question with its answer. */
 export interface TrafficQuestions {
   list: { readonly question: PageRequest; readonly answer: TrafficSummary[] }
+  /** Fewer records than a full page where their content is large; at least one unless none is left. */
   'list-whole': { readonly question: PageRequest; readonly answer: Array<TrafficSummary & TrafficPayload> }
+  /** Stores what still waits in memory, for a bounded time, so that the next question finds it. */
+  settle: { readonly question: Readonly<Record<string, never>>; readonly answer: null }
   find: { readonly question: { readonly id: string }; readonly answer: TrafficSummary | null }
   'find-payload': { readonly question: { readonly id: string }; readonly answer: TrafficPayload | null }
   'count-before': { readonly question: { readonly time: string }; readonly answer: number }

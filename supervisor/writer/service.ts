@@ -8,7 +8,13 @@ import type {
   SinkHealth,
   TrafficQuestions
 } from '../../shared/traffic/messages.ts'
-import { summarize, type TrafficSummary } from '../../shared/traffic/query.ts'
+import {
+  type PageRequest,
+  summarize,
+  type TrafficPayload,
+  type TrafficQueries,
+  type TrafficSummary
+} from '../../shared/traffic/query.ts'
 import type { TrafficRecord } from '../../shared/traffic/record.ts'
 import type { ReopeningSink } from './reopening-sink.ts'
 import { QuestionFailedError, type TrafficService } from './server.ts'
@@ -37,7 +43,8 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
 
   const answers: Answers = {
     list: async page => (await useStore()).queries.list(page),
-    'list-whole': async page => (await useStore()).queries.listWhole(page),
+    'list-whole': async page => listWhole((await useStore()).queries, page),
+    settle,
     find: async ({ id }) => (await (await useStore()).queries.find(id)) ?? null,
     'find-payload': async ({ id }) => (await (await useStore()).queries.findPayload(id)) ?? null,
     'count-before': async ({ time }) => (await useStore()).queries.countBefore(time),
@@ -49,6 +56,12 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
       return null
     },
     health: async () => ({ sinks: queues.map(readHealth) })
+  }
+
+  async function settle(): Promise<null> {
+    const queue = queues.find(({ name, isAvailable }) => name === store?.name && isAvailable)
+    if (queue !== undefined) await Promise.race([queue.flush(), wait(SETTLE_MS_MAX)])
+    return null
   }
 
   async function redact({ id, fields, redactedAt }: TrafficQuestions['redact']['question']): Promise<Answer<'redact'>> {
@@ -101,6 +114,31 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
     const summaries = records.map(summarize)
     for (const follower of followers) follower(summaries)
   }
+}
+
+/** Content of a page, in UTF-16 units: a page is one line to the worker. */
+const PAGE_CHARACTERS_MAX = 4 * 1024 * 1024
+const SETTLE_MS_MAX = 1_000
+
+/** The records of a page with their content, until that is enough for one answer. */
+async function listWhole(queries: TrafficQueries, page: PageRequest): Promise<Answer<'list-whole'>> {
+  const whole: Answer<'list-whole'> = []
+  let characters = 0
+  for (const summary of await queries.list(page)) {
+    const payload = (await queries.findPayload(summary.id)) ?? NO_PAYLOAD
+    whole.push({ ...summary, ...payload })
+    characters += JSON.stringify(payload).length
+    if (characters >= PAGE_CHARACTERS_MAX) break
+  }
+  return whole
+}
+
+const NO_PAYLOAD: TrafficPayload = { request_headers: null, request_body: null, response_body: null }
+
+function wait(ms: number): Promise<void> {
+  return new Promise(resolve => {
+    setTimeout(resolve, ms).unref()
+  })
 }
 
 function readHealth(queue: SinkQueue): SinkHealth {

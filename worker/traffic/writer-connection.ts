@@ -67,6 +67,10 @@ export function connectToWriter(options: WriterConnectionOptions): WriterConnect
     const opening = createConnection(path)
     const splitter = new LineSplitter(LINE_BYTES_MAX)
     opening.once('connect', () => {
+      if (isClosed) {
+        opening.destroy()
+        return
+      }
       failures = 0
       socket = opening
       send({ kind: 'hello', version: TRAFFIC_PROTOCOL_VERSION, workerId: options.workerId })

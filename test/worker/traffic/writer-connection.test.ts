@@ -49,7 +49,9 @@ function createOutbox(): Outbox {
     batchRecordsMax: 2,
     batchCharactersMax: 1e5,
     lingerMs: 1_000_000,
-    windowBatches: 4
+    dropsWhenFull: true,
+    windowBatches: 4,
+    windowCharacters: 1e6
   }
   return new Outbox(options, { onDropped: () => undefined })
 }

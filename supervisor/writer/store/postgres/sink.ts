@@ -16,6 +16,7 @@ import {
   writePayloadColumns,
   writeSumColumns
 } from '../columns.ts'
+import { cleanValue } from './clean-value.ts'
 import { createPostgresQueries } from './queries.ts'
 import { createPartitions, dropPartitionsBefore, monthOf, prepareSchema } from './schema.ts'
 
@@ -198,14 +199,4 @@ function listPayload(record: TrafficRecord): ColumnValue[][] {
   if (payload === undefined) return []
   const { requestHeaders, requestBody, responseBody } = payload
   return [[record.id, record.created_at, ...[requestHeaders, requestBody, responseBody].map(cleanValue)]]
-}
-
-/** An escaped backslash, so that what follows it is no escape; NUL and halves of a surrogate pair, which Postgres refuses. */
-const JSON_ESCAPES = /\\\\|\\u0000|\\ud[89a-f][0-9a-f]{2}/g
-
-/** Replaces what a text or a JSON text may hold and Postgres cannot store. */
-function cleanValue(value: ColumnValue): ColumnValue {
-  if (typeof value !== 'string') return value
-  const text = value.includes('\u0000') ? value.replaceAll('\u0000', '\ufffd') : value
-  return text.includes('\\u') ? text.replace(JSON_ESCAPES, match => (match === '\\\\' ? match : '\\ufffd')) : text
 }

@@ -56,7 +56,6 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
     })
     t.equal(await queries.find(UNKNOWN_ID), undefined)
     t.equal(await queries.findPayload(UNKNOWN_ID), undefined)
-    t.match((await queries.listWhole(pageOf()))[0], { id: record?.id, request_body: { model: 'm' } })
   })
 
   t.test('pages follow each other by offset and by record, newest first', async t => {
@@ -112,7 +111,8 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
     const [row, ...others] = await queries.sums({
       from: writeRecordTime(START),
       to: writeRecordTime(START),
-      by: ['hour', 'model']
+      by: ['hour', 'model'],
+      limit: 10
     })
     t.same(others, [])
     t.match(row, {
