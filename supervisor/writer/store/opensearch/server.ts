@@ -65,6 +65,8 @@ export function connectToSearchServer(options: SearchServerOptions): SearchServe
     compression: 'gzip',
     suggestCompression: true,
     agent: { keepAlive: true, maxSockets: SOCKETS_MAX },
+    // Captured bodies may have such members, and nothing here merges a parsed object into another one.
+    disablePrototypePoisoningProtection: true,
     // The client's own option sends nothing when only one of the two is set.
     ...(username === '' && password === '' ? {} : { headers: { authorization: writeBasic(username, password) } })
   })

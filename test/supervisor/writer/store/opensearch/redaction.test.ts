@@ -40,6 +40,17 @@ t.test('headers alone leave the error message', async t => {
   t.match(server.documents()[0]?.source, { error_message: 'error-text', response_body_redacted: 'response-text' })
 })
 
+t.test('members that look like those of a prototype stay what they are', async t => {
+  const { server, sink } = await startSink(t)
+  const text = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}'
+  const record = createWhole({ response_body_redacted: JSON.parse(text) })
+  await sink.write([record])
+  t.equal(await sink.redact(record.id, ['request_body'], METADATA), true)
+  const { source } = server.documents()[0] ?? {}
+  t.equal(JSON.stringify(source?.response_body_redacted), text)
+  t.notOk(Object.hasOwn(Object.prototype, 'polluted'))
+})
+
 t.test('a document in an index that the data stream has left is found', async t => {
   const { server, sink } = await startSink(t)
   const record = createWhole()
