@@ -96,6 +96,8 @@ export type WorkerLine =
       readonly name: QuestionName
       readonly question: Question
     }
+  /** The worker closes and waits for its acknowledgements: everything is stored now, without waiting for further records. */
+  | { readonly kind: 'flush' }
   /** From now on this worker gets the summary of every new record. */
   | { readonly kind: 'follow' }
   | { readonly kind: 'unfollow' }
@@ -112,7 +114,14 @@ export function writeLine(line: WorkerLine | WriterLine): string {
   return `${JSON.stringify(line)}\n`
 }
 
-const WORKER_KINDS: ReadonlySet<unknown> = new Set<WorkerLine['kind']>(['ask', 'batch', 'follow', 'hello', 'unfollow'])
+const WORKER_KINDS: ReadonlySet<unknown> = new Set<WorkerLine['kind']>([
+  'ask',
+  'batch',
+  'flush',
+  'follow',
+  'hello',
+  'unfollow'
+])
 const WRITER_KINDS: ReadonlySet<unknown> = new Set<WriterLine['kind']>(['acknowledged', 'answer', 'failed', 'stored'])
 
 /** Reads a line of a worker; undefined for anything else. */

@@ -85,9 +85,12 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
   }
 
   return {
-    async store(records) {
+    async store(records, bytes) {
       if (followers.size > 0) passOn(records)
-      await Promise.all(queues.map(queue => queue.accept(records)))
+      await Promise.all(queues.map(queue => queue.accept(records, bytes)))
+    },
+    async flush() {
+      await Promise.all(queues.map(queue => queue.flush()))
     },
     answer: (name, question) => {
       // Each function of the table takes the question of its own name.

@@ -135,7 +135,7 @@ export class RequestContext extends ObservedRequest {
     if (this.#isQueued) incoming.socket.once('close', this.#onConnectionClosed)
     const response: ContextualResponse = outgoing
     response[CONTEXT] = this
-    this.opened()
+    this.opened(incoming.headers)
   }
 
   get traceId(): string {

@@ -27,6 +27,8 @@ export interface WriterConnection {
   ask<Name extends QuestionName>(name: Name, question: Question<Name>): Promise<AskResult<Name>>
   /** Calls the listener with the summaries of new records, and how many were left out before them. Returns the function that ends it. */
   follow(listener: (summaries: readonly TrafficSummary[], skipped: number) => void): () => void
+  /** Has the writer store what it has at once, so that the acknowledgements come soon. */
+  requestFlush(): void
   /** Ends the connection and every wait. */
   close(): void
 }
@@ -65,6 +67,10 @@ export function connectToWriter(options: WriterConnectionOptions): WriterConnect
     const opening = createConnection(path)
     const splitter = new LineSplitter(LINE_BYTES_MAX)
     opening.once('connect', () => {
+      if (isClosed) {
+        opening.destroy()
+        return
+      }
       failures = 0
       socket = opening
       send({ kind: 'hello', version: TRAFFIC_PROTOCOL_VERSION, workerId: options.workerId })
@@ -143,6 +149,7 @@ export function connectToWriter(options: WriterConnectionOptions): WriterConnect
         if (followers.delete(listener) && followers.size === 0) send({ kind: 'unfollow' })
       }
     },
+    requestFlush: () => void send({ kind: 'flush' }),
     close() {
       isClosed = true
       clearTimeout(retry)
