@@ -116,8 +116,8 @@ export function runWriterProcess(): void {
       }
       const sinks = await openSinks(settings, { log, counters })
       metrics?.watch(sinks)
-      const { queues, store } = sinks
-      const server = createTrafficServer(createTrafficService({ log, queues, store, mirrors: [] }), log)
+      const { queues, store, mirrors } = sinks
+      const server = createTrafficServer(createTrafficService({ log, queues, store, mirrors }), log)
       // A writer that was killed has left its socket behind.
       await rm(socketPath, { force: true })
       await server.listen(socketPath)

@@ -316,29 +316,39 @@ export class SinkQueue {
     }
   }
 
-  /** Writes a batch; one whose records are refused is halved until the refused records stand alone. */
-  async #writeToSink(batch: Entry[]): Promise<void> {
-    const { log, nowMs, onWritten } = this.#dependencies
-    const startedAtMs = nowMs()
+  /**
+   * Writes a batch and drops the records that the sink refuses. Where it does not name them the batch is halved until they stand alone.
+   */
+  async #writeToSink(batch: readonly Entry[]): Promise<void> {
+    const startedAtMs = this.#dependencies.nowMs()
     const slow = setTimeout(() => this.#noteSlowWrite(), this.#options.slowWriteMs)
     try {
       await this.#sink.write(batch.map(({ record }) => record))
     } catch (error) {
       if (!(error instanceof RecordsRefusedError)) throw error
-      if (batch.length === 1) {
-        const fields = { event: 'traffic_record_refused', sink: this.name, record: batch[0]?.record.id, err: error }
-        log.warn(fields, 'A sink refused a traffic record')
-        this.#drop('refused', batch)
+      const { refusedIds } = error
+      if (refusedIds === undefined && batch.length > 1) {
+        const half = batch.length >> 1
+        await this.#writeToSink(batch.slice(0, half))
+        await this.#writeToSink(batch.slice(half))
         return
       }
-      const half = batch.length >> 1
-      await this.#writeToSink(batch.slice(0, half))
-      await this.#writeToSink(batch.slice(half))
+      const isRefused = ({ record }: Entry) => refusedIds?.has(record.id) ?? true
+      this.#dropRefused(batch.filter(isRefused), error)
+      this.#noteWritten(
+        batch.filter(entry => !isRefused(entry)),
+        startedAtMs
+      )
       return
     } finally {
       clearTimeout(slow)
       this.#isSlow = false
     }
+    this.#noteWritten(batch, startedAtMs)
+  }
+
+  #noteWritten(batch: readonly Entry[], startedAtMs: number): void {
+    const { log, nowMs, onWritten } = this.#dependencies
     if (this.#outage !== undefined) {
       const fields = { event: 'traffic_sink_available', sink: this.name, failures: this.#outage.failures }
       log.info(fields, 'A sink of the traffic log is available again')
@@ -346,9 +356,22 @@ export class SinkQueue {
     this.#outage = undefined
     // The queue was closed meanwhile where some are settled.
     const written = batch.filter(({ isSettled }) => !isSettled)
+    if (written.length === 0) return
     this.#counts.written += written.length
     onWritten(written.length, nowMs() - startedAtMs)
     settle(written)
+  }
+
+  #dropRefused(batch: readonly Entry[], error: RecordsRefusedError): void {
+    const fields = {
+      event: 'traffic_record_refused',
+      sink: this.name,
+      count: batch.length,
+      record: batch[0]?.record.id,
+      err: error
+    }
+    this.#dependencies.log.warn(fields, 'A sink refused traffic records')
+    this.#drop('refused', batch)
   }
 
   async #spill(spill: Spill, batch: Entry[]): Promise<void> {

@@ -15,6 +15,8 @@ class FakeSink implements Sink {
   readonly stored = new Set<string>()
   failures = 0
   refused = new Set<string>()
+  /** It stores what is beside the refused records, and says which they are. */
+  namesRefused = false
   isClosed = false
   /** A write ends when this does. */
   held: Promise<void> | undefined
@@ -25,9 +27,12 @@ class FakeSink implements Sink {
       this.failures -= 1
       throw new Error('connection refused')
     }
-    if (records.some(({ request_id }) => this.refused.has(request_id))) throw new RecordsRefusedError('bad value')
-    this.batches.push(records.map(({ request_id }) => request_id))
-    for (const { request_id } of records) this.stored.add(request_id)
+    const refused = records.filter(({ request_id }) => this.refused.has(request_id))
+    if (refused.length > 0 && !this.namesRefused) throw new RecordsRefusedError('bad value')
+    const stored = records.filter(record => !refused.includes(record)).map(({ request_id }) => request_id)
+    this.batches.push(stored)
+    for (const requestId of stored) this.stored.add(requestId)
+    if (refused.length > 0) throw new RecordsRefusedError('bad value', new Set(refused.map(({ id }) => id)))
   }
 
   async close(): Promise<void> {
@@ -100,6 +105,17 @@ t.test('refused records are found and counted, the others are stored', async t =
     ['refused', 1],
     ['refused', 1]
   ])
+})
+
+t.test('a sink that names the records that it refuses gets no batch again', async t => {
+  const { sink, queue, dropped } = createQueue(t)
+  sink.refused = new Set(['3', '7'])
+  sink.namesRefused = true
+  await queue.accept(createRecords(10), 1000)
+  t.equal(sink.batches.length, 1)
+  t.equal(sink.stored.size, 8)
+  t.same(dropped, [['refused', 2]])
+  t.same(queue.counts, { written: 8, dropped: 2 })
 })
 
 t.test('a full queue drops the new records', async t => {
