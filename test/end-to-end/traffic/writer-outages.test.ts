@@ -97,11 +97,14 @@ t.test('a full disk does not keep the gateway from stopping, and the lost record
   await waitUntil(() => compareRecords(readJsonl(gateway.jsonlPath), ids).missing === 0, 'records are stored')
   limitFiles(gateway, 4096)
   await sendPings(gateway.url, 200)
-  await scrapeUntil(gateway, 'it has failed', metrics => metrics.sum('gateway_traffic_log_jsonl_write_errors_total') > 0)
+  await scrapeUntil(
+    gateway,
+    'it has failed',
+    metrics => metrics.sum('gateway_traffic_log_jsonl_write_errors_total') > 0
+  )
   t.equal(await gateway.stop(), 0)
   t.same(compareRecords(readJsonl(gateway.jsonlPath), ids), exactly)
   for (const line of readFileSync(gateway.jsonlPath, 'utf8').split('\n').slice(0, -1)) {
     t.doesNotThrow(() => JSON.parse(line), 'no line is cut')
   }
 })
-

@@ -103,7 +103,9 @@ t.test('operations 58: at the deadline what runs is cancelled, and queued record
   const cancelled = await running
   t.equal(cancelled.status, 503)
   ids.push(cancelled.headers.get('x-request-id') ?? '')
-  const events = readLog(gateway).filter(({ event }) => event === 'shutdown_initiated' || event === 'requests_cancelled')
+  const events = readLog(gateway).filter(
+    ({ event }) => event === 'shutdown_initiated' || event === 'requests_cancelled'
+  )
   const [initiated = 0, cancelledAt = 0] = events.map(({ time }) => new Date(String(time)).getTime())
   t.ok(Math.abs(cancelledAt - initiated - 1_000) <= 300, 'at one second')
   t.same(compareRecords(readJsonl(gateway.jsonlPath), ids), exactly)
@@ -119,7 +121,10 @@ t.test('records beyond the retention are deleted at the start', async t => {
   await store.write(ages.map((created_at, index) => createRecord({ created_at, request_id: `r${index}` })))
   await store.close()
   const gateway = await startTrafficGateway(t, 'sqlite', { env: { GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: path } })
-  await waitUntil(() => readSqlite(path).filter(({ request_id }) => /^r[012]$/.test(request_id)).length === 0, 'a purge')
+  await waitUntil(
+    () => readSqlite(path).filter(({ request_id }) => /^r[012]$/.test(request_id)).length === 0,
+    'a purge'
+  )
   t.equal(readSqlite(path).filter(({ request_id }) => request_id === 'r3').length, 1)
   t.equal(await gateway.stop(), 0)
 })
