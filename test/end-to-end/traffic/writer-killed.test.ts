@@ -38,12 +38,12 @@ t.test('a writer that is killed while it stores loses and repeats nothing', asyn
   }
   const ids = await loading
   t.equal(await gateway.stop(), 0)
-  t.same(compareRecords(readJsonl(gateway.jsonlPath), ids), exactly)
-  t.same(compareRecords(readSqlite(gateway.sqlitePath), ids), exactly)
   t.same(
     readdirSync(gateway.folder).filter(name => name.endsWith('-wal')),
     []
   )
+  t.same(compareRecords(readJsonl(gateway.jsonlPath), ids), exactly)
+  t.same(compareRecords(readSqlite(gateway.sqlitePath), ids), exactly)
 })
 
 /** Runs a gateway whose socket is in a folder of the test. */

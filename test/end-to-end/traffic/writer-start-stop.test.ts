@@ -28,7 +28,8 @@ async function refuseStart(t: Test, env: Record<string, string>, message: RegExp
   const variables = { GATEWAY_PORT: '0', GATEWAY_HOST: '127.0.0.1', GATEWAY_TRAFFIC_LOG_ENABLED: 'true', ...env }
   const started = startScript(t, join(import.meta.dirname, '../../../supervisor/main.ts'), args, variables)
   t.same(await started.exited, { code: 2, signal: null })
-  t.match(args.length === 0 ? started.errors() : started.errors() + started.output(), message)
+  if (args.length === 0) t.match(started.errors(), message)
+  else t.match(JSON.parse(started.output()), { error: { details: [{ setting: /^GATEWAY_TRAFFIC_LOG_/ }] } })
   t.notMatch(started.output(), /"event": ?"listening"/)
 }
 
@@ -153,12 +154,12 @@ t.test('a file that cannot be used refuses the start and names its setting', asy
   await refuseStart(
     t,
     { GATEWAY_TRAFFIC_LOG_SINK: 'jsonl', GATEWAY_TRAFFIC_LOG_JSONL_PATH: path },
-    /^startup_failed: configuration: GATEWAY_TRAFFIC_LOG_JSONL_PATH [^\n]*EISDIR[^\n]*\n$/
+    /^(?:llm-gateway: )?startup_failed: configuration: GATEWAY_TRAFFIC_LOG_JSONL_PATH [^\n]*EISDIR[^\n]*\n$/
   )
   await refuseStart(
     t,
     { GATEWAY_TRAFFIC_LOG_SINK: 'sqlite', GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: path },
-    /^startup_failed: configuration: GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN [^\n]*\n$/
+    /^(?:llm-gateway: )?startup_failed: configuration: GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN [^\n]*\n$/
   )
 })
 
@@ -167,6 +168,6 @@ t.test('tables that may not be made refuse the start by name', async t => {
   await refuseStart(
     t,
     { GATEWAY_TRAFFIC_LOG_SINK: 'postgres', GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: dsn },
-    /^startup_failed: configuration: [^\n]*GATEWAY_TRAFFIC_LOG_AUTO_MIGRATE[^\n]*\n$/
+    /^(?:llm-gateway: )?startup_failed: configuration: [^\n]*GATEWAY_TRAFFIC_LOG_AUTO_MIGRATE[^\n]*\n$/
   )
 })
