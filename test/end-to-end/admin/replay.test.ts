@@ -3,15 +3,7 @@ import t, { type Test } from 'tap'
 import type { TrafficRecord } from '../../../shared/traffic/record.ts'
 import { createRecord } from '../../supervisor/writer/records.ts'
 import { post, upstreamChats } from '../../support/client.ts'
-import {
-  type AdminOptions,
-  error,
-  postJson,
-  recording,
-  startAdminGateway,
-  UNKNOWN_ID,
-  until
-} from './support.ts'
+import { type AdminOptions, error, postJson, recording, startAdminGateway, UNKNOWN_ID, until } from './support.ts'
 
 const CHAT = '/v1/chat/completions'
 const body = { model: 'GigaChat-2-Max', messages: [{ role: 'user', content: 'hi' }], metadata: { mine: 'kept' } }

@@ -83,13 +83,7 @@ interface Described extends Pick<Operation, 'id' | 'path' | 'summary' | 'descrip
   statuses?: readonly number[]
 }
 
-function describe({
-  method = 'get',
-  answer,
-  content,
-  statuses = [],
-  ...operation
-}: Described): Operation {
+function describe({ method = 'get', answer, content, statuses = [], ...operation }: Described): Operation {
   return {
     ...operation,
     method,
