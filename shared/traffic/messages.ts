@@ -30,12 +30,15 @@ export interface RedactRequest {
   readonly redactedAt: string
 }
 
+/** `not_stored`: the mirror does not have the record now; one that still waits for the mirror is redacted when it arrives there. */
+export type MirrorOutcome = 'redacted' | 'not_stored' | 'failed'
+
 export interface RedactResult {
   readonly summary: TrafficSummary
   /** Which columns are empty now. */
   readonly emptied: Readonly<Record<PayloadField, boolean>>
   /** The outcome at each further sink that can be changed. */
-  readonly mirrors: Readonly<Record<string, 'redacted' | 'failed'>>
+  readonly mirrors: Readonly<Record<string, MirrorOutcome>>
 }
 
 /** One line of the audit (operations contract, section 9.7). */

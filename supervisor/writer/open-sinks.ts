@@ -6,7 +6,7 @@ import type { Settings } from '../../shared/settings.ts'
 import { LINE_BYTES_MAX } from '../../shared/traffic/messages.ts'
 import { planSinks, type SinkName } from '../../shared/traffic/sinks.ts'
 import { ReopeningSink } from './reopening-sink.ts'
-import type { RelationalStore, Sink } from './sink.ts'
+import type { RedactableSink, RelationalStore, Sink } from './sink.ts'
 import { type SinkDropReason, SinkQueue } from './sink-queue.ts'
 import { Spill } from './spill.ts'
 
@@ -26,6 +26,8 @@ const POSTGRES_TIMEOUT_MS = 30_000
 export interface OpenSinks {
   readonly queues: readonly SinkQueue[]
   readonly store: ReopeningSink<RelationalStore> | undefined
+  /** Further sinks that repeat a redaction. */
+  readonly mirrors: ReadonlyArray<ReopeningSink<RedactableSink>>
   /** Closes the queues, which close their sinks, and what no queue owns. */
   close(): Promise<void>
 }
@@ -68,22 +70,26 @@ export async function openSinks(
   const context: Context = { settings, log, counters, isMirrored: plan.sinks.length > 1 }
   const store = plan.relational && openStore(plan.relational, settings)
   const queues: SinkQueue[] = []
+  const mirrors: Array<ReopeningSink<RedactableSink>> = []
   const hasQueue = () => queues.some(({ name }) => name === store?.name)
   async function close(): Promise<void> {
-    await Promise.all(queues.map(queue => queue.close()))
-    if (!hasQueue()) await store?.close()
+    const closing = [...queues, ...(hasQueue() || store === undefined ? [] : [store])]
+    const results = await Promise.allSettled(closing.map(part => part.close()))
+    for (const result of results) if (result.status === 'rejected') throw result.reason
   }
   try {
     if (store !== undefined) await openNow(store)
     for (const name of plan.sinks) {
-      const sink: Sink = name === store?.name ? store : await openSink(name, context)
+      const mirror = name === 'opensearch' ? openMirror(context) : undefined
+      if (mirror !== undefined) mirrors.push(mirror)
+      const sink: Sink = mirror ?? (name === store?.name ? store : await openSink(name, context))
       queues.push(createQueue(sink, await openSpill(name, context), context))
     }
   } catch (error) {
     await close()
     throw error
   }
-  return { queues, store, close }
+  return { queues, store, mirrors, close }
 }
 
 function openStore(
@@ -120,6 +126,14 @@ async function openNow(store: ReopeningSink<RelationalStore>): Promise<void> {
     if (!isRemote) throw new SinkOpenError('GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN', 'must name a file that can be used', error)
     // The queue meets the outage with the first records.
   }
+}
+
+/** The search server may be down; its client is loaded with the first records. */
+function openMirror({ settings, log }: Context): ReopeningSink<RedactableSink> {
+  return new ReopeningSink<RedactableSink>('opensearch', async () => {
+    const { connectToOpensearch } = await import('./store/opensearch/connect.ts')
+    return connectToOpensearch(settings, log)
+  })
 }
 
 async function openSink(name: SinkName, { settings, log }: Context): Promise<Sink> {

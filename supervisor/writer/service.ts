@@ -1,6 +1,13 @@
 // What the writer does with records and questions: every sink has its queue, and the relational store answers.
 import type { Logger } from '../../shared/logging.ts'
-import type { Answer, Question, QuestionName, SinkHealth, TrafficQuestions } from '../../shared/traffic/messages.ts'
+import type {
+  Answer,
+  MirrorOutcome,
+  Question,
+  QuestionName,
+  SinkHealth,
+  TrafficQuestions
+} from '../../shared/traffic/messages.ts'
 import {
   type PageRequest,
   summarize,
@@ -61,11 +68,11 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
     const { queries, redact: redactRecord } = await useStore()
     const metadata = { manual_redaction: { fields: [...fields].sort(), redacted_at: redactedAt } }
     if (!(await redactRecord(id, fields, metadata))) return null
-    const outcomes: Record<string, 'redacted' | 'failed'> = {}
+    const outcomes: Record<string, MirrorOutcome> = {}
     for (const mirror of mirrors) {
       try {
-        await (await mirror.use()).redact(id, fields, metadata)
-        outcomes[mirror.name] = 'redacted'
+        const isFound = await (await mirror.use()).redact(id, fields, metadata)
+        outcomes[mirror.name] = isFound ? 'redacted' : 'not_stored'
       } catch (error) {
         log.warn({ event: 'traffic_redaction_failed', sink: mirror.name, err: error }, 'A mirror kept redacted content')
         outcomes[mirror.name] = 'failed'
@@ -91,6 +98,7 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
     },
     async flush() {
       await Promise.all(queues.map(queue => queue.flush()))
+      for (const queue of queues) queue.release()
     },
     answer: (name, question) => {
       // Each function of the table takes the question of its own name.

@@ -145,8 +145,7 @@ export class SinkQueue {
   }
 
   /**
-   * Stores everything now. Resolves when nothing is left in memory, or when an attempt has failed: then workers may forget what is left.
-   * The caller has the deadline.
+   * Stores everything now. Resolves when nothing is left in memory, or when an attempt has failed. The caller has the deadline.
    */
   flush(): Promise<void> {
     if (this.depth === 0) return Promise.resolve()
@@ -157,6 +156,12 @@ export class SinkQueue {
     this.#timer = undefined
     void this.#write()
     return promise
+  }
+
+  /** Lets workers forget everything that waits: from now on the queue alone has it. */
+  release(): void {
+    for (const { arrival } of this.#batch) arrival.settled()
+    for (const { arrival } of this.#entries) arrival.settled()
   }
 
   /** Ends all attempts; what is left goes to the spill, or is counted as dropped. The sink and the spill are closed. */
@@ -213,16 +218,10 @@ export class SinkQueue {
   #noteSlowWrite(): void {
     const { spill } = this.#options
     this.#isSlow = true
-    if (this.#mayRelease()) this.#release()
+    if (this.#mayRelease()) this.release()
     if (spill === undefined || this.#entries.length === 0) return
     this.#bytes = 0
     void this.#spill(spill, this.#entries.splice(0))
-  }
-
-  /** Lets the workers forget everything that waits. */
-  #release(): void {
-    for (const { arrival } of this.#batch) arrival.settled()
-    for (const { arrival } of this.#entries) arrival.settled()
   }
 
   #schedule(delayMs: number): void {
@@ -244,9 +243,7 @@ export class SinkQueue {
       hasMore = await this.#writeNext()
     }
     this.#isWriting = false
-    const listeners = this.#flushListeners.splice(0)
-    if (listeners.length > 0) this.#release()
-    for (const listener of listeners) listener()
+    for (const listener of this.#flushListeners.splice(0)) listener()
   }
 
   /** Whether there may be more to do at once. */
@@ -294,7 +291,7 @@ export class SinkQueue {
   #putBack(left: Entry[]): void {
     this.#entries.unshift(...left)
     for (const { bytes } of left) this.#bytes += bytes
-    if (this.#mayRelease()) this.#release()
+    if (this.#mayRelease()) this.release()
   }
 
   async #storeSpilled(spill: Spill): Promise<boolean> {
@@ -316,29 +313,39 @@ export class SinkQueue {
     }
   }
 
-  /** Writes a batch; one whose records are refused is halved until the refused records stand alone. */
-  async #writeToSink(batch: Entry[]): Promise<void> {
-    const { log, nowMs, onWritten } = this.#dependencies
-    const startedAtMs = nowMs()
+  /**
+   * Writes a batch and drops the records that the sink refuses. Where it does not name them the batch is halved until they stand alone.
+   */
+  async #writeToSink(batch: readonly Entry[]): Promise<void> {
+    const startedAtMs = this.#dependencies.nowMs()
     const slow = setTimeout(() => this.#noteSlowWrite(), this.#options.slowWriteMs)
     try {
       await this.#sink.write(batch.map(({ record }) => record))
     } catch (error) {
       if (!(error instanceof RecordsRefusedError)) throw error
-      if (batch.length === 1) {
-        const fields = { event: 'traffic_record_refused', sink: this.name, record: batch[0]?.record.id, err: error }
-        log.warn(fields, 'A sink refused a traffic record')
-        this.#drop('refused', batch)
+      const { refusedIds } = error
+      if (refusedIds === undefined && batch.length > 1) {
+        const half = batch.length >> 1
+        await this.#writeToSink(batch.slice(0, half))
+        await this.#writeToSink(batch.slice(half))
         return
       }
-      const half = batch.length >> 1
-      await this.#writeToSink(batch.slice(0, half))
-      await this.#writeToSink(batch.slice(half))
+      const isRefused = ({ record }: Entry) => refusedIds?.has(record.id) ?? true
+      this.#dropRefused(batch.filter(isRefused), error)
+      this.#noteWritten(
+        batch.filter(entry => !isRefused(entry)),
+        startedAtMs
+      )
       return
     } finally {
       clearTimeout(slow)
       this.#isSlow = false
     }
+    this.#noteWritten(batch, startedAtMs)
+  }
+
+  #noteWritten(batch: readonly Entry[], startedAtMs: number): void {
+    const { log, nowMs, onWritten } = this.#dependencies
     if (this.#outage !== undefined) {
       const fields = { event: 'traffic_sink_available', sink: this.name, failures: this.#outage.failures }
       log.info(fields, 'A sink of the traffic log is available again')
@@ -346,12 +353,26 @@ export class SinkQueue {
     this.#outage = undefined
     // The queue was closed meanwhile where some are settled.
     const written = batch.filter(({ isSettled }) => !isSettled)
+    if (written.length === 0) return
     this.#counts.written += written.length
     onWritten(written.length, nowMs() - startedAtMs)
     settle(written)
   }
 
-  async #spill(spill: Spill, batch: Entry[]): Promise<void> {
+  #dropRefused(batch: readonly Entry[], error: RecordsRefusedError): void {
+    const fields = {
+      event: 'traffic_record_refused',
+      sink: this.name,
+      count: batch.length,
+      record: batch[0]?.record.id,
+      err: error
+    }
+    this.#dependencies.log.warn(fields, 'A sink refused traffic records')
+    this.#drop('refused', batch)
+  }
+
+  async #spill(spill: Spill, batch: readonly Entry[]): Promise<void> {
+    if (batch.length === 0) return
     try {
       await spill.append(batch.map(({ record }) => record))
       settle(batch)

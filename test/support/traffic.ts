@@ -1,109 +1,129 @@
-// A started gateway that keeps traffic records, and what its sinks hold.
-
-import { readFileSync, statSync } from 'node:fs'
+// Gateways that keep a traffic log, requests to them, and what their sinks hold.
+import { existsSync, readFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import pg from 'pg'
 import type { Test } from 'tap'
-import type { Emulator, EmulatorOptions } from '../../ops/emulator/server.ts'
-import type { TrafficRecord } from '../../shared/traffic/record.ts'
-import { emulatorVariables, type StartedGateway, startEmulator, startGateway } from './gateway.ts'
+import { type GatewayOptions, readLog, type StartedGateway, startGateway } from './gateway.ts'
 import { waitUntil } from './processes.ts'
-import { createTemporaryFolder } from './temporary.ts'
 
-export interface TrafficFiles {
-  readonly jsonl: string
-  readonly sqlite: string
+export interface TrafficGateway extends StartedGateway {
+  /** Files of the sinks `jsonl` and `sqlite`. */
+  readonly jsonlPath: string
+  readonly sqlitePath: string
 }
 
-/** The row of a record, with its payload, as SQLite has them. */
-export type StoredRow = Readonly<Record<string, string | number | null>>
-
-export interface RecordedGateway extends StartedGateway {
-  readonly emulator: Emulator
-  readonly files: TrafficFiles
-  /** The records of the JSONL file so far. */
-  records(): TrafficRecord[]
-  /** Resolves with the record of the request that this response belongs to. */
-  recordOf(response: { headers: Headers }): Promise<TrafficRecord>
-  /** Resolves with the first record that fits. */
-  recordWhere(fits: (record: TrafficRecord) => boolean, what: string): Promise<TrafficRecord>
-  /** Resolves with the row of the record of this response. */
-  rowOf(response: { headers: Headers }): Promise<StoredRow>
-}
-
-/** Paths of sinks in a folder that is removed with the test. */
-export function createTrafficFiles(t: Test): TrafficFiles {
-  const folder = createTemporaryFolder(t)
-  return { jsonl: join(folder, 'records', 'traffic.jsonl'), sqlite: join(folder, 'traffic.sqlite') }
-}
-
-/** Variables that record every request into both files at once. */
-export function trafficVariables({ jsonl, sqlite }: TrafficFiles): Record<string, string> {
-  return {
-    GATEWAY_TRAFFIC_LOG_ENABLED: 'true',
-    GATEWAY_TRAFFIC_LOG_SINKS: 'jsonl,sqlite',
-    GATEWAY_TRAFFIC_LOG_JSONL_PATH: jsonl,
-    GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: `sqlite:${sqlite}`,
-    GATEWAY_TRAFFIC_LOG_FLUSH_INTERVAL_MS: '20'
-  }
-}
-
-/** Starts an emulator and a gateway that records into both files; they end with the test. */
-export async function startRecordedGateway(
+/** Starts a gateway with two workers, metrics and these sinks; files are in its folder. */
+export async function startTrafficGateway(
   t: Test,
-  options: { env?: Record<string, string | undefined>; emulator?: EmulatorOptions; files?: TrafficFiles } = {}
-): Promise<RecordedGateway> {
-  const emulator = await startEmulator(t, options.emulator)
-  const files = options.files ?? createTrafficFiles(t)
+  sinks: string,
+  { env, ...options }: GatewayOptions = {}
+): Promise<TrafficGateway> {
   const gateway = await startGateway(t, {
-    env: { ...emulatorVariables(emulator), ...trafficVariables(files), ...options.env }
+    ...options,
+    env: {
+      GATEWAY_WORKERS: '2',
+      GATEWAY_METRICS_ENABLED: 'true',
+      GATEWAY_TRAFFIC_LOG_ENABLED: 'true',
+      GATEWAY_TRAFFIC_LOG_SINKS: sinks,
+      GATEWAY_TRAFFIC_LOG_JSONL_PATH: 'traffic.jsonl',
+      GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: 'sqlite:traffic.sqlite',
+      ...env
+    }
   })
-  const records = () => readRecords(files.jsonl)
+  const inFolder = (name: string) => join(gateway.folder, name)
+  return { ...gateway, jsonlPath: inFolder('traffic.jsonl'), sqlitePath: inFolder('traffic.sqlite') }
+}
 
-  async function recordWhere(fits: (record: TrafficRecord) => boolean, what: string): Promise<TrafficRecord> {
-    await waitUntil(() => records().some(fits), what)
-    return records().find(fits) as TrafficRecord
-  }
+/** The process ids of the writers so far, in the order in which they became ready. */
+export function readWriterPids(gateway: StartedGateway): number[] {
+  const lines = readLog(gateway).filter(({ event }) => event === 'writer_ready')
+  return lines.map(({ writer_pid }) => Number(writer_pid))
+}
 
-  const recordOf = (response: { headers: Headers }) => {
-    const id = response.headers.get('x-request-id')
-    return recordWhere(record => record.request_id === id, `the record of ${id} is there`)
-  }
+/** Kills the writer without its cooperation and waits for the next one. */
+export async function killWriter(gateway: StartedGateway): Promise<void> {
+  const before = readWriterPids(gateway)
+  process.kill(before.at(-1) ?? 0, 'SIGKILL')
+  await waitUntil(() => readWriterPids(gateway).length > before.length, 'a new writer is ready')
+}
 
-  return {
-    ...gateway,
-    emulator,
-    files,
-    records,
-    recordOf,
-    recordWhere,
-    async rowOf(response) {
-      const { id } = await recordOf(response)
-      await waitUntil(() => readRow(files.sqlite, id) !== undefined, `the row of ${id} is there`)
-      return readRow(files.sqlite, id) as StoredRow
+/** Sends requests that cost the gateway little; returns the ids of all, each answered with 200. */
+export async function sendPings(url: string, count: number): Promise<string[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 16 })
+  const ids: string[] = []
+  let started = 0
+  async function client(): Promise<void> {
+    while (started < count) {
+      started += 1
+      ids.push(await sendPing(url, agent))
     }
   }
-}
-
-/** The whole lines of a JSONL file; none while the file does not exist. */
-export function readRecords(path: string): TrafficRecord[] {
-  if (statSync(path, { throwIfNoEntry: false }) === undefined) return []
-  const lines = readFileSync(path, 'utf8').split('\n')
-  return lines.slice(0, -1).map(line => JSON.parse(line) as TrafficRecord)
-}
-
-function readRow(path: string, id: string): StoredRow | undefined {
-  if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined
-  const database = new Database(path, { readonly: true })
   try {
-    return database
-      .prepare(
-        `SELECT * FROM gateway_traffic_logs AS records
-         LEFT JOIN (SELECT id AS payload_id, request_headers, request_body, response_body FROM gateway_traffic_payloads) AS payloads
-         ON payloads.payload_id = records.id WHERE records.id = ?`
+    await Promise.all(Array.from({ length: 16 }, client))
+  } finally {
+    agent.destroy()
+  }
+  return ids
+}
+
+function sendPing(url: string, agent: Agent): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const sent = request(`${url}/ping`, { agent }, response => {
+      response.resume()
+      const id = String(response.headers['x-request-id'])
+      response.on('end', () =>
+        response.statusCode === 200 ? resolve(id) : reject(new Error(`A ping got ${response.statusCode}.`))
       )
-      .get(id) as StoredRow | undefined
+    })
+    sent.on('error', reject)
+    sent.end()
+  })
+}
+
+export interface StoredRecord {
+  readonly id: string
+  readonly request_id: string
+  readonly status_code: number
+  readonly error_type?: string | null
+  readonly metadata?: unknown
+}
+
+export function readJsonl(path: string): StoredRecord[] {
+  if (!existsSync(path)) return []
+  const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1)
+  return lines.map(line => JSON.parse(line) as StoredRecord)
+}
+
+export function readSqlite(path: string): StoredRecord[] {
+  const database = new Database(path, { readonly: true, fileMustExist: true })
+  try {
+    return database.prepare('SELECT * FROM gateway_traffic_logs').all() as StoredRecord[]
   } finally {
     database.close()
+  }
+}
+
+export async function readPostgres(dsn: string): Promise<StoredRecord[]> {
+  const client = new pg.Client({ connectionString: dsn })
+  await client.connect()
+  try {
+    return (await client.query('SELECT * FROM gateway_traffic_logs')).rows as StoredRecord[]
+  } finally {
+    await client.end()
+  }
+}
+
+/** Which of the requests have no record, and which have several. */
+export function compareRecords(
+  records: readonly StoredRecord[],
+  requestIds: readonly string[]
+): { missing: number; repeated: number } {
+  const counts = new Map<string, number>()
+  for (const { request_id } of records) counts.set(request_id, (counts.get(request_id) ?? 0) + 1)
+  return {
+    missing: requestIds.filter(id => !counts.has(id)).length,
+    repeated: [...counts.values()].filter(count => count > 1).length
   }
 }

@@ -2,7 +2,7 @@
 
 import t from 'tap'
 import { scrapeUntil } from '../../support/metrics.ts'
-import { startRecordedGateway } from '../../support/traffic.ts'
+import { startRecordedGateway } from '../../support/recorded-gateway.ts'
 import { openStream, urlOf } from './support.ts'
 
 const env = { GATEWAY_METRICS_ENABLED: 'true' }

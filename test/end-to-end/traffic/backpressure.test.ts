@@ -7,7 +7,7 @@ import { get } from '../../support/client.ts'
 import { readLog } from '../../support/gateway.ts'
 import { scrapeUntil } from '../../support/metrics.ts'
 import { readChildPids, waitUntil } from '../../support/processes.ts'
-import { type RecordedGateway, startRecordedGateway } from '../../support/traffic.ts'
+import { type RecordedGateway, startRecordedGateway } from '../../support/recorded-gateway.ts'
 import { askIn, bodyOf, urlOf } from '../system/support.ts'
 
 function start(t: Parameters<typeof startRecordedGateway>[0], env: Record<string, string>) {

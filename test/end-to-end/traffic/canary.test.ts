@@ -7,7 +7,7 @@ import t from 'tap'
 import { get, post } from '../../support/client.ts'
 import { fetchMetrics } from '../../support/metrics.ts'
 import { startOtlpReceiver } from '../../support/otlp/receiver.ts'
-import { startRecordedGateway } from '../../support/traffic.ts'
+import { startRecordedGateway } from '../../support/recorded-gateway.ts'
 import { spansOf, tracingVariables } from '../tracing/support.ts'
 
 /** Is part of every planted secret and of nothing else. */

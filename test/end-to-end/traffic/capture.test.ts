@@ -3,7 +3,7 @@
 import t from 'tap'
 import type { JsonObject } from '../../../shared/json.ts'
 import { get, post } from '../../support/client.ts'
-import { startRecordedGateway } from '../../support/traffic.ts'
+import { startRecordedGateway } from '../../support/recorded-gateway.ts'
 import { askIn, bodyOf, families, urlOf } from '../system/support.ts'
 
 const CAPTURE = { GATEWAY_TRAFFIC_LOG_CAPTURE_CONTENT: 'true' }

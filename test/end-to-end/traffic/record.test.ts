@@ -8,7 +8,7 @@ import { get, post } from '../../support/client.ts'
 import { LONG_GRACE, startDraining } from '../../support/drain.ts'
 import { readLog } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
-import { createTrafficFiles, type RecordedGateway, startRecordedGateway } from '../../support/traffic.ts'
+import { createTrafficFiles, type RecordedGateway, startRecordedGateway } from '../../support/recorded-gateway.ts'
 import { askIn, bodyOf, families, urlOf } from '../system/support.ts'
 
 const PROTOCOLS = { completions: 'openai', responses: 'openai', messages: 'anthropic', content: 'gemini' } as const

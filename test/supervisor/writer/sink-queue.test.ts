@@ -15,19 +15,26 @@ class FakeSink implements Sink {
   readonly stored = new Set<string>()
   failures = 0
   refused = new Set<string>()
+  /** It stores what is beside the refused records, and says which they are. */
+  namesRefused = false
   isClosed = false
+  writes = 0
   /** A write ends when this does. */
   held: Promise<void> | undefined
 
   async write(records: readonly TrafficRecord[]): Promise<void> {
+    this.writes += 1
     await this.held
     if (this.failures > 0) {
       this.failures -= 1
       throw new Error('connection refused')
     }
-    if (records.some(({ request_id }) => this.refused.has(request_id))) throw new RecordsRefusedError('bad value')
-    this.batches.push(records.map(({ request_id }) => request_id))
-    for (const { request_id } of records) this.stored.add(request_id)
+    const refused = records.filter(({ request_id }) => this.refused.has(request_id))
+    if (refused.length > 0 && !this.namesRefused) throw new RecordsRefusedError('bad value')
+    const stored = records.filter(record => !refused.includes(record)).map(({ request_id }) => request_id)
+    this.batches.push(stored)
+    for (const requestId of stored) this.stored.add(requestId)
+    if (refused.length > 0) throw new RecordsRefusedError('bad value', new Set(refused.map(({ id }) => id)))
   }
 
   async close(): Promise<void> {
@@ -100,6 +107,17 @@ t.test('refused records are found and counted, the others are stored', async t =
     ['refused', 1],
     ['refused', 1]
   ])
+})
+
+t.test('a sink that names the records that it refuses gets no batch again', async t => {
+  const { sink, queue, dropped } = createQueue(t)
+  sink.refused = new Set(['3', '7'])
+  sink.namesRefused = true
+  await queue.accept(createRecords(10), 1000)
+  t.equal(sink.batches.length, 1)
+  t.equal(sink.stored.size, 8)
+  t.same(dropped, [['refused', 2]])
+  t.same(queue.counts, { written: 8, dropped: 2 })
 })
 
 t.test('a full queue drops the new records', async t => {
@@ -182,7 +200,7 @@ t.test('behind a write that takes long, a mirror holds no worker up and a spill 
   const spilling = createQueue(t, { spill, slowWriteMs: 1 })
   spilling.sink.held = promise
   const first = spilling.queue.accept(createRecords(1), 1000)
-  await new Promise(done => setTimeout(done, 50))
+  while (spilling.sink.writes === 0) await setImmediate()
   await spilling.queue.accept([createRecord({ request_id: 'behind' })], 1000)
   t.ok(spill.bytes > 0)
   resolve()
@@ -211,6 +229,7 @@ t.test('a flush ends with a failed attempt, and the workers may forget what is l
   sink.failures = Number.POSITIVE_INFINITY
   const accepted = queue.accept(createRecords(3), 1000)
   await queue.flush()
+  queue.release()
   await accepted
   t.equal(queue.depth, 3)
   await queue.close()
