@@ -95,8 +95,6 @@ function describeFile(name: string, member: unknown, holder: object): string | u
   const types = [media_type, mime_type, mimeType, format].filter(given => typeof given === 'string')
   const type = types.find(given => /^[\w.+/-]{1,64}$/.test(given)) ?? 'application/octet-stream'
   return describeBase64(type, member)
-}$/.test(String(given)))
-  return describeBase64(type === undefined ? 'application/octet-stream' : String(type), member)
 }
 
 /** A thread sees ever new copies of the same rules. */
