@@ -380,7 +380,7 @@ export const settingsTable = Object.freeze({
   ...requestRows(section('Requests')),
   ...accessRows(section('Access')),
   ...runtimeLogRows(section('Runtime log')),
-  ...trafficLogRows(section('Traffic log', { pending: true })),
+  ...trafficLogRows(section('Traffic log')),
   ...tracingRows(section('Tracing')),
   ...metricsRows(section('Metrics')),
   ...adminRows(section('Admin and debug')),

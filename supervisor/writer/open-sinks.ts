@@ -73,8 +73,9 @@ export async function openSinks(
   const mirrors: Array<ReopeningSink<RedactableSink>> = []
   const hasQueue = () => queues.some(({ name }) => name === store?.name)
   async function close(): Promise<void> {
-    await Promise.all(queues.map(queue => queue.close()))
-    if (!hasQueue()) await store?.close()
+    const closing = [...queues, ...(hasQueue() || store === undefined ? [] : [store])]
+    const results = await Promise.allSettled(closing.map(part => part.close()))
+    for (const result of results) if (result.status === 'rejected') throw result.reason
   }
   try {
     if (store !== undefined) await openNow(store)

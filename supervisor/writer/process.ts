@@ -58,7 +58,7 @@ export function runWriterProcess(): void {
   let isConfigured = false
   let isClosing = false
   /** Sends what was counted since the last report; does nothing while metrics are off. */
-  let reportMetrics = () => undefined as void
+  let reportMetrics: () => void = () => undefined
 
   const ignoreSignal = () => undefined
   // A terminal sends its signals to every process of the group; the supervisor decides what follows.
@@ -166,13 +166,15 @@ export function runWriterProcess(): void {
       // The workers have exited, and what they sent last may not be read yet.
       await within(DRAIN_MS_MAX, server.drained())
       await within(FLUSH_MS_MAX, Promise.all(sinks.queues.map(queue => queue.flush())))
-      await within(CLOSE_MS_MAX, Promise.all([server.close(), sinks.close()]))
+      const closed = sinks.close().catch((error: unknown) => {
+        runtimeLog?.log.warn({ event: 'traffic_sink_close_failed', err: error }, 'A sink could not be closed in order')
+      })
+      await within(CLOSE_MS_MAX, Promise.all([server.close(), closed]))
       drops.close()
     }
     reportMetrics()
     await runtimeLog?.drained()
-    process.exitCode = exitCode
-    setImmediate(() => process.exit(exitCode))
+    process.exit(exitCode)
   }
 
   /** The supervisor removes it; after a crash of the supervisor nobody else would. */

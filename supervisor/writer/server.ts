@@ -32,7 +32,7 @@ export class QuestionFailedError extends Error {
 export interface TrafficService {
   /** Takes records whose line has so many bytes. Resolves when their worker may forget them. */
   store(records: readonly TrafficRecord[], bytes: number): Promise<void>
-  /** Stores everything without waiting for further records. */
+  /** Stores everything without waiting for further records. Then workers may forget also what could not be stored: they close. */
   flush(): Promise<void>
   /** Rejects with `QuestionFailedError`; every other error counts as `query_store_unavailable`. */
   answer(name: QuestionName, question: Question): Promise<Answer>

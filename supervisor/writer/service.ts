@@ -98,6 +98,7 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
     },
     async flush() {
       await Promise.all(queues.map(queue => queue.flush()))
+      for (const queue of queues) queue.release()
     },
     answer: (name, question) => {
       // Each function of the table takes the question of its own name.

@@ -145,8 +145,7 @@ export class SinkQueue {
   }
 
   /**
-   * Stores everything now. Resolves when nothing is left in memory, or when an attempt has failed: then workers may forget what is left.
-   * The caller has the deadline.
+   * Stores everything now. Resolves when nothing is left in memory, or when an attempt has failed. The caller has the deadline.
    */
   flush(): Promise<void> {
     if (this.depth === 0) return Promise.resolve()
@@ -157,6 +156,12 @@ export class SinkQueue {
     this.#timer = undefined
     void this.#write()
     return promise
+  }
+
+  /** Lets workers forget everything that waits: from now on the queue alone has it. */
+  release(): void {
+    for (const { arrival } of this.#batch) arrival.settled()
+    for (const { arrival } of this.#entries) arrival.settled()
   }
 
   /** Ends all attempts; what is left goes to the spill, or is counted as dropped. The sink and the spill are closed. */
@@ -213,16 +218,10 @@ export class SinkQueue {
   #noteSlowWrite(): void {
     const { spill } = this.#options
     this.#isSlow = true
-    if (this.#mayRelease()) this.#release()
+    if (this.#mayRelease()) this.release()
     if (spill === undefined || this.#entries.length === 0) return
     this.#bytes = 0
     void this.#spill(spill, this.#entries.splice(0))
-  }
-
-  /** Lets the workers forget everything that waits. */
-  #release(): void {
-    for (const { arrival } of this.#batch) arrival.settled()
-    for (const { arrival } of this.#entries) arrival.settled()
   }
 
   #schedule(delayMs: number): void {
@@ -244,9 +243,7 @@ export class SinkQueue {
       hasMore = await this.#writeNext()
     }
     this.#isWriting = false
-    const listeners = this.#flushListeners.splice(0)
-    if (listeners.length > 0) this.#release()
-    for (const listener of listeners) listener()
+    for (const listener of this.#flushListeners.splice(0)) listener()
   }
 
   /** Whether there may be more to do at once. */
@@ -294,7 +291,7 @@ export class SinkQueue {
   #putBack(left: Entry[]): void {
     this.#entries.unshift(...left)
     for (const { bytes } of left) this.#bytes += bytes
-    if (this.#mayRelease()) this.#release()
+    if (this.#mayRelease()) this.release()
   }
 
   async #storeSpilled(spill: Spill): Promise<boolean> {
@@ -374,7 +371,8 @@ export class SinkQueue {
     this.#drop('refused', batch)
   }
 
-  async #spill(spill: Spill, batch: Entry[]): Promise<void> {
+  async #spill(spill: Spill, batch: readonly Entry[]): Promise<void> {
+    if (batch.length === 0) return
     try {
       await spill.append(batch.map(({ record }) => record))
       settle(batch)

@@ -59,6 +59,7 @@ export function connectToWriter(options: WriterConnectionOptions): WriterConnect
   let lastRequestId = 0
   let failures = 0
   let isClosed = false
+  let isFlushWanted = false
   let retry: NodeJS.Timeout | undefined
 
   const send = (line: WorkerLine) => socket?.write(writeLine(line))
@@ -76,6 +77,7 @@ export function connectToWriter(options: WriterConnectionOptions): WriterConnect
       send({ kind: 'hello', version: TRAFFIC_PROTOCOL_VERSION, workerId: options.workerId })
       if (followers.size > 0) send({ kind: 'follow' })
       outbox?.connected({ send: line => void opening.write(line) })
+      if (isFlushWanted) send({ kind: 'flush' })
     })
     opening.on('data', chunk => {
       try {
@@ -149,7 +151,10 @@ export function connectToWriter(options: WriterConnectionOptions): WriterConnect
         if (followers.delete(listener) && followers.size === 0) send({ kind: 'unfollow' })
       }
     },
-    requestFlush: () => void send({ kind: 'flush' }),
+    requestFlush() {
+      isFlushWanted = true
+      send({ kind: 'flush' })
+    },
     close() {
       isClosed = true
       clearTimeout(retry)

@@ -18,10 +18,12 @@ class FakeSink implements Sink {
   /** It stores what is beside the refused records, and says which they are. */
   namesRefused = false
   isClosed = false
+  writes = 0
   /** A write ends when this does. */
   held: Promise<void> | undefined
 
   async write(records: readonly TrafficRecord[]): Promise<void> {
+    this.writes += 1
     await this.held
     if (this.failures > 0) {
       this.failures -= 1
@@ -198,7 +200,7 @@ t.test('behind a write that takes long, a mirror holds no worker up and a spill 
   const spilling = createQueue(t, { spill, slowWriteMs: 1 })
   spilling.sink.held = promise
   const first = spilling.queue.accept(createRecords(1), 1000)
-  await new Promise(done => setTimeout(done, 50))
+  while (spilling.sink.writes === 0) await setImmediate()
   await spilling.queue.accept([createRecord({ request_id: 'behind' })], 1000)
   t.ok(spill.bytes > 0)
   resolve()
@@ -227,6 +229,7 @@ t.test('a flush ends with a failed attempt, and the workers may forget what is l
   sink.failures = Number.POSITIVE_INFINITY
   const accepted = queue.accept(createRecords(3), 1000)
   await queue.flush()
+  queue.release()
   await accepted
   t.equal(queue.depth, 3)
   await queue.close()
