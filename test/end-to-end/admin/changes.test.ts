@@ -118,8 +118,8 @@ t.test('operations 92: a redaction removes what it names and nothing else', asyn
 })
 
 t.test('every action is in the audit, in the log and in the store', async t => {
-  const [record] = [createRecord({ request_id: 'r', request_body_redacted: { model: 'm' } })]
-  const id = record.id
+  const record = createRecord({ request_id: 'r', request_body_redacted: { model: 'm' } })
+  const { id } = record
   const { logs, call, gateway, path } = await startAdminGateway(t, {
     records: [record],
     env: { GATEWAY_DEBUG_TRANSLATE_ENABLED: 'true' }
