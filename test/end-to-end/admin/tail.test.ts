@@ -1,7 +1,15 @@
 // The tail as server-sent events, with requests that are made while it is open (operations contract, section 9.3).
 import t, { type Test } from 'tap'
 import { post } from '../../support/client.ts'
-import { type AdminGateway, ADMIN_KEY, readEvents, recording, startAdminGateway, type StreamEvent, until } from './support.ts'
+import {
+  ADMIN_KEY,
+  type AdminGateway,
+  readEvents,
+  recording,
+  type StreamEvent,
+  startAdminGateway,
+  until
+} from './support.ts'
 
 const chat = { model: 'GigaChat-2-Max', messages: [{ role: 'user', content: 'hi' }] }
 
@@ -30,19 +38,17 @@ t.test('operations 87: every new record is an event, once, and a client that com
   const response = await openTail(started)
   t.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8')
   t.equal(response.headers.get('cache-control'), 'no-store')
-  const sent: string[] = []
+  const sending: Array<Promise<string>> = []
   const seen: string[] = []
-  let wake = () => undefined as void
   const events = await readEvents(response, {
     count: 5,
     onEvent(event) {
       seen.push(requestIdOf(event))
-      wake()
       // Each new request is made when the one before it was shown.
-      if (seen.length >= 2 && seen.length < 5) void send(started).then(id => sent.push(id))
+      if (seen.length >= 2 && seen.length < 5) sending.push(send(started))
     }
   })
-  wake = () => undefined
+  const sent = await Promise.all(sending)
   t.ok(events.every(({ event }) => event === 'log'))
   t.same(seen.slice(0, 2), [first, second], 'what was recorded a moment before is in the first page, oldest first')
   t.same(seen.slice(2), sent)
