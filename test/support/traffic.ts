@@ -148,4 +148,3 @@ export async function killUnderLoad(gateway: TrafficGateway, sink: string): Prom
   ids.push(...(await loading))
   return ids
 }
-

@@ -212,7 +212,10 @@ t.test('operations 88: exports have one line for each record, CSV without conten
   t.equal(ndjson.headers.get('content-type'), 'application/x-ndjson')
   t.match(ndjson.headers.get('content-disposition'), /^attachment/)
   t.ok(ndjson.text.endsWith('\n'))
-  const lines = ndjson.text.slice(0, -1).split('\n').map(line => JSON.parse(line))
+  const lines = ndjson.text
+    .slice(0, -1)
+    .split('\n')
+    .map(line => JSON.parse(line))
   t.same(
     lines.map(({ id }) => id),
     ids.slice(0, 4).toReversed()
@@ -246,7 +249,8 @@ t.test('an export says where the next one begins', async t => {
   const first = await logs('/export.ndjson?limit=2')
   const next = first.headers.get('x-next-cursor')
   const second = await logs(`/export.ndjson?limit=3&cursor=${next}`)
-  const read = ({ text }: { text: string }) => text.split('\n').flatMap(line => (line === '' ? [] : [JSON.parse(line).id]))
+  const read = ({ text }: { text: string }) =>
+    text.split('\n').flatMap(line => (line === '' ? [] : [JSON.parse(line).id]))
   t.same([...read(first), ...read(second)], ids.toReversed())
   const end = second.headers.get('x-next-cursor')
   t.type(end, 'string', 'a full page may be the last one')
@@ -280,7 +284,10 @@ t.test('sums are added up over whole hours, by what the query names', async t =>
   t.same(others, [], 'the limit counts rows')
   t.match(whole, { protocol: 'anthropic', requests: 1 })
   t.same((await logs('/sums')).json.data, [], 'the last day')
-  t.match((await logs('/sums?by=hour,secret&limit=0')).json.error.errors, [{ path: 'query.by' }, { path: 'query.limit' }])
+  t.match((await logs('/sums?by=hour,secret&limit=0')).json.error.errors, [
+    { path: 'query.by' },
+    { path: 'query.limit' }
+  ])
 })
 
 t.test('an export ends when its client disconnects', async t => {

@@ -7,51 +7,57 @@ import { openStream, urlOf } from './support.ts'
 
 const env = { GATEWAY_METRICS_ENABLED: 'true' }
 
-t.test("operations 55: a stream that its client leaves is counted and recorded once, and the upstream's work ends", async t => {
-  const gateway = await startRecordedGateway(t, { env })
-  const { emulator } = gateway
-  const { aborted } = emulator.stats
-  const controller = new AbortController()
-  const response = await openStream(gateway, 'completions', '[[tick:50]][[len:5000]]', { signal: controller.signal })
-  const reader = response.body?.getReader()
-  for (let chunks = 0; chunks < 2; chunks += 1) await reader?.read()
-  controller.abort()
-  await reader?.read().catch(() => undefined)
-  await emulator.waitFor(({ stats }) => stats.aborted === aborted + 1 && stats.activeChatRequests === 0)
-  await scrapeUntil(gateway, metrics => metrics.sum('gateway_stream_disconnects_total') === 1, 'it is counted')
-  t.match(await gateway.rowOf(response), { status_code: 499, error_type: 'stream_cancelled' })
-  t.match(
-    gateway.records().filter(({ status_code }) => status_code === 499),
-    [{ status_code: 499, error_type: 'stream_cancelled', metadata: { lifecycle: 'streaming_aborted' } }]
-  )
-})
+t.test(
+  "operations 55: a stream that its client leaves is counted and recorded once, and the upstream's work ends",
+  async t => {
+    const gateway = await startRecordedGateway(t, { env })
+    const { emulator } = gateway
+    const { aborted } = emulator.stats
+    const controller = new AbortController()
+    const response = await openStream(gateway, 'completions', '[[tick:50]][[len:5000]]', { signal: controller.signal })
+    const reader = response.body?.getReader()
+    for (let chunks = 0; chunks < 2; chunks += 1) await reader?.read()
+    controller.abort()
+    await reader?.read().catch(() => undefined)
+    await emulator.waitFor(({ stats }) => stats.aborted === aborted + 1 && stats.activeChatRequests === 0)
+    await scrapeUntil(gateway, metrics => metrics.sum('gateway_stream_disconnects_total') === 1, 'it is counted')
+    t.match(await gateway.rowOf(response), { status_code: 499, error_type: 'stream_cancelled' })
+    t.match(
+      gateway.records().filter(({ status_code }) => status_code === 499),
+      [{ status_code: 499, error_type: 'stream_cancelled', metadata: { lifecycle: 'streaming_aborted' } }]
+    )
+  }
+)
 
-t.test("operations 56: a whole request that its client leaves early is recorded, and ends the upstream's work", async t => {
-  const gateway = await startRecordedGateway(t, { env })
-  const { emulator } = gateway
-  const { aborted } = emulator.stats
-  const controller = new AbortController()
-  const asked = fetch(urlOf(gateway, 'completions'), {
-    method: 'POST',
-    body: JSON.stringify({ model: 'GigaChat-2', messages: [{ role: 'user', content: '[[hang]]' }] }),
-    signal: controller.signal
-  }).catch(() => undefined)
-  await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
-  controller.abort()
-  await asked
-  await emulator.waitFor(({ stats }) => stats.aborted === aborted + 1)
-  const record = await gateway.recordWhere(({ status_code }) => status_code === 499, 'it has its record')
-  t.match(record, {
-    error_type: 'request_cancelled',
-    route: '/v1/chat/completions',
-    model_requested: 'GigaChat-2',
-    client_ip_hash: /^hmac-sha256:/,
-    metadata: { lifecycle: 'request_aborted' }
-  })
-  const metrics = await scrapeUntil(
-    gateway,
-    text => text.sum('gateway_requests_total', { status: '499' }) === 1,
-    'it is counted'
-  )
-  t.equal(metrics.sum('gateway_stream_disconnects_total'), 0)
-})
+t.test(
+  "operations 56: a whole request that its client leaves early is recorded, and ends the upstream's work",
+  async t => {
+    const gateway = await startRecordedGateway(t, { env })
+    const { emulator } = gateway
+    const { aborted } = emulator.stats
+    const controller = new AbortController()
+    const asked = fetch(urlOf(gateway, 'completions'), {
+      method: 'POST',
+      body: JSON.stringify({ model: 'GigaChat-2', messages: [{ role: 'user', content: '[[hang]]' }] }),
+      signal: controller.signal
+    }).catch(() => undefined)
+    await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
+    controller.abort()
+    await asked
+    await emulator.waitFor(({ stats }) => stats.aborted === aborted + 1)
+    const record = await gateway.recordWhere(({ status_code }) => status_code === 499, 'it has its record')
+    t.match(record, {
+      error_type: 'request_cancelled',
+      route: '/v1/chat/completions',
+      model_requested: 'GigaChat-2',
+      client_ip_hash: /^hmac-sha256:/,
+      metadata: { lifecycle: 'request_aborted' }
+    })
+    const metrics = await scrapeUntil(
+      gateway,
+      text => text.sum('gateway_requests_total', { status: '499' }) === 1,
+      'it is counted'
+    )
+    t.equal(metrics.sum('gateway_stream_disconnects_total'), 0)
+  }
+)

@@ -1,13 +1,13 @@
 // Requests and their records while nothing takes the records (operations contract, section 8.3). The writer process is stopped, which blocks
 // every sink.
 
-import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { get } from '../../support/client.ts'
 import { readLog } from '../../support/gateway.ts'
 import { scrapeUntil } from '../../support/metrics.ts'
-import { readChildPids, waitUntil } from '../../support/processes.ts'
+import { waitUntil } from '../../support/processes.ts'
 import { type RecordedGateway, startRecordedGateway } from '../../support/recorded-gateway.ts'
+import { readWriterPids } from '../../support/traffic.ts'
 import { askIn, bodyOf, urlOf } from '../system/support.ts'
 
 function start(t: Parameters<typeof startRecordedGateway>[0], env: Record<string, string>) {
@@ -22,8 +22,8 @@ function countChats({ emulator }: RecordedGateway): number {
 }
 
 /** Stops the writer; the function that it returns, and the end of the test, let it go on. */
-function blockWriter(t: Parameters<typeof startRecordedGateway>[0], { process: { pid = 0 } }: RecordedGateway): () => void {
-  const writer = readChildPids(pid).find(child => /writer/.test(readFileSync(`/proc/${child}/cmdline`, 'utf8'))) as number
+function blockWriter(t: Parameters<typeof startRecordedGateway>[0], gateway: RecordedGateway): () => void {
+  const writer = readWriterPids(gateway).at(-1) ?? 0
   process.kill(writer, 'SIGSTOP')
   const release = () => void process.kill(writer, 'SIGCONT')
   t.teardown(release)

@@ -93,7 +93,11 @@ t.test('planted secrets reach no sink, log, span, metric or admin page', async t
   const { url } = gateway
   const withKey = (key: string) => ({ ...HEADERS, authorization: `Bearer ${key}` })
   const chat = `${url}/v1/chat/completions`
-  const prompt = (text: string, more: object = {}) => ({ ...BODY, messages: [{ role: 'user', content: text }], ...more })
+  const prompt = (text: string, more: object = {}) => ({
+    ...BODY,
+    messages: [{ role: 'user', content: text }],
+    ...more
+  })
   const responses = [
     await post(`${chat}${QUERY}`, BODY, withKey(GATEWAY_KEY)),
     await post(chat, BODY, withKey(NAMED_KEY)),
@@ -127,7 +131,8 @@ t.test('planted secrets reach no sink, log, span, metric or admin page', async t
   for (const path of ['/_admin/logs', '/_admin/logs/tail', '/_admin/logs/export.ndjson', '/_admin/logs/export.csv']) {
     await read(path)
   }
-  for (const { id } of gateway.records()) for (const part of ['', '/request', '/response']) await read(`/_admin/logs/${id}${part}`)
+  for (const { id } of gateway.records())
+    for (const part of ['', '/request', '/response']) await read(`/_admin/logs/${id}${part}`)
   for (const path of ['/logs/500', '/logs/html']) {
     pages.push({ name: path, text: (await get(url + path, { authorization: `Bearer ${GATEWAY_KEY}` })).text })
   }

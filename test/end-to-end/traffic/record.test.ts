@@ -209,7 +209,7 @@ t.test('keys have names in the records, several are valid at once, and a secret 
 
 t.test('routes are left out by their template, and sampling keeps every failure', async t => {
   const gateway = await startRecordedGateway(t, {
-    env: { GATEWAY_TRAFFIC_LOG_EXCLUDE_ROUTES: '/health', GATEWAY_TRAFFIC_LOG_SAMPLE_RATE: '0' }
+    env: { GATEWAY_TRAFFIC_LOG_EXCLUDE_ROUTES: '["/health"]', GATEWAY_TRAFFIC_LOG_SAMPLE_RATE: '0' }
   })
   for (let index = 0; index < 3; index += 1) {
     await get(`${gateway.url}/health`)

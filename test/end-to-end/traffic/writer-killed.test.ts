@@ -38,9 +38,12 @@ t.test('a writer that is killed while it stores loses and repeats nothing', asyn
   }
   const ids = await loading
   t.equal(await gateway.stop(), 0)
+  t.same(
+    readdirSync(gateway.folder).filter(name => name.endsWith('-wal')),
+    []
+  )
   t.same(compareRecords(readJsonl(gateway.jsonlPath), ids), exactly)
   t.same(compareRecords(readSqlite(gateway.sqlitePath), ids), exactly)
-  t.same(readdirSync(gateway.folder).filter(name => name.endsWith('-wal')), [])
 })
 
 /** Runs a gateway whose socket is in a folder of the test. */
@@ -73,4 +76,3 @@ t.test('a killed supervisor leaves no writer and no folder, and what the writer 
   await waitUntil(() => listSockets().length === 0, 'the folder is removed')
   t.same(compareRecords(readJsonl(gateway.jsonlPath), ids), exactly)
 })
-

@@ -88,7 +88,10 @@ t.test('Postgres', async t => {
     const ids = [...(await sendPings(gateway.url, 200))]
     while (ids.length < 1_200) {
       ids.push(...(await sendPings(gateway.url, 100)))
-      await waitUntil(() => compareRecords(readJsonl(gateway.jsonlPath), ids).missing === 0, 'the file has every record')
+      await waitUntil(
+        () => compareRecords(readJsonl(gateway.jsonlPath), ids).missing === 0,
+        'the file has every record'
+      )
     }
     const metrics = await scrapeUntil(
       gateway,
@@ -109,4 +112,3 @@ t.test('Postgres', async t => {
     await server.start()
   })
 })
-

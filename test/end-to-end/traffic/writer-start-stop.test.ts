@@ -28,7 +28,8 @@ async function refuseStart(t: Test, env: Record<string, string>, message: RegExp
   const variables = { GATEWAY_PORT: '0', GATEWAY_HOST: '127.0.0.1', GATEWAY_TRAFFIC_LOG_ENABLED: 'true', ...env }
   const started = startScript(t, join(import.meta.dirname, '../../../supervisor/main.ts'), args, variables)
   t.same(await started.exited, { code: 2, signal: null })
-  t.match(args.length === 0 ? started.errors() : started.errors() + started.output(), message)
+  if (args.length === 0) t.match(started.errors(), message)
+  else t.match(JSON.parse(started.output()), { error: { details: [{ setting: /^GATEWAY_TRAFFIC_LOG_/ }] } })
   t.notMatch(started.output(), /"event": ?"listening"/)
 }
 
@@ -103,7 +104,9 @@ t.test('operations 58: at the deadline what runs is cancelled, and queued record
   const cancelled = await running
   t.equal(cancelled.status, 503)
   ids.push(cancelled.headers.get('x-request-id') ?? '')
-  const events = readLog(gateway).filter(({ event }) => event === 'shutdown_initiated' || event === 'requests_cancelled')
+  const events = readLog(gateway).filter(
+    ({ event }) => event === 'shutdown_initiated' || event === 'requests_cancelled'
+  )
   const [initiated = 0, cancelledAt = 0] = events.map(({ time }) => new Date(String(time)).getTime())
   t.ok(Math.abs(cancelledAt - initiated - 1_000) <= 300, 'at one second')
   t.same(compareRecords(readJsonl(gateway.jsonlPath), ids), exactly)
@@ -119,7 +122,10 @@ t.test('records beyond the retention are deleted at the start', async t => {
   await store.write(ages.map((created_at, index) => createRecord({ created_at, request_id: `r${index}` })))
   await store.close()
   const gateway = await startTrafficGateway(t, 'sqlite', { env: { GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: path } })
-  await waitUntil(() => readSqlite(path).filter(({ request_id }) => /^r[012]$/.test(request_id)).length === 0, 'a purge')
+  await waitUntil(
+    () => readSqlite(path).filter(({ request_id }) => /^r[012]$/.test(request_id)).length === 0,
+    'a purge'
+  )
   t.equal(readSqlite(path).filter(({ request_id }) => request_id === 'r3').length, 1)
   t.equal(await gateway.stop(), 0)
 })
@@ -148,12 +154,12 @@ t.test('a file that cannot be used refuses the start and names its setting', asy
   await refuseStart(
     t,
     { GATEWAY_TRAFFIC_LOG_SINK: 'jsonl', GATEWAY_TRAFFIC_LOG_JSONL_PATH: path },
-    /^startup_failed: configuration: GATEWAY_TRAFFIC_LOG_JSONL_PATH [^\n]*EISDIR[^\n]*\n$/
+    /^(?:llm-gateway: )?startup_failed: configuration: GATEWAY_TRAFFIC_LOG_JSONL_PATH [^\n]*EISDIR[^\n]*\n$/
   )
   await refuseStart(
     t,
     { GATEWAY_TRAFFIC_LOG_SINK: 'sqlite', GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: path },
-    /^startup_failed: configuration: GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN [^\n]*\n$/
+    /^(?:llm-gateway: )?startup_failed: configuration: GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN [^\n]*\n$/
   )
 })
 
@@ -162,6 +168,6 @@ t.test('tables that may not be made refuse the start by name', async t => {
   await refuseStart(
     t,
     { GATEWAY_TRAFFIC_LOG_SINK: 'postgres', GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: dsn },
-    /^startup_failed: configuration: [^\n]*GATEWAY_TRAFFIC_LOG_AUTO_MIGRATE[^\n]*\n$/
+    /^(?:llm-gateway: )?startup_failed: configuration: [^\n]*GATEWAY_TRAFFIC_LOG_AUTO_MIGRATE[^\n]*\n$/
   )
 })

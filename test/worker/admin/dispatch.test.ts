@@ -66,6 +66,12 @@ t.test('the end of the caller, and of the time, look like a disconnect', async t
   signal.abort(new GatewayError('client_disconnected'))
   await t.rejects(running)
 
-  await t.rejects(dispatch((_incoming, outgoing) => outgoing.destroy(), request, options()), 'a cut response')
-  await t.rejects(dispatch(() => undefined, { ...request, path: '/a b' }, options()), 'a path that is none')
+  await t.rejects(
+    dispatch((_incoming, outgoing) => outgoing.destroy(), request, options()),
+    'a cut response'
+  )
+  await t.rejects(
+    dispatch(() => undefined, { ...request, path: '/a b' }, options()),
+    'a path that is none'
+  )
 })

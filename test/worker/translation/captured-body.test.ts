@@ -26,7 +26,9 @@ t.test('a cut body is text in its wrapper, and does not end inside of a secret',
 })
 
 t.test('a long text is bounded after it was redacted', async t => {
-  const { text } = write(JSON.stringify({ text: `${'y '.repeat(8191)} known-secret-1 ${'z'.repeat(5000)}` })) as { text: string }
+  const { text } = write(JSON.stringify({ text: `${'y '.repeat(8191)} known-secret-1 ${'z'.repeat(5000)}` })) as {
+    text: string
+  }
   t.match(text, /\[\d+ more characters\]$/)
   t.notMatch(text, 'known')
   t.equal(boundText(`${'a'.repeat(16_383)}\u{1f600}`).isWellFormed(), true)
@@ -65,7 +67,12 @@ t.test('a planted secret is never stored, whatever the body around it', async t 
   fc.assert(
     fc.property(fc.json(), secret, fc.string(), fc.boolean(), (json, planted, text, isCut) => {
       const body = JSON.stringify({ around: JSON.parse(json), text: `${text} ${planted} `, password: { planted } })
-      const { body: written } = writeCapturedBody({ bytes: Buffer.from(body), isCut: false, keepsText: true, rules: RULES })
+      const { body: written } = writeCapturedBody({
+        bytes: Buffer.from(body),
+        isCut: false,
+        keepsText: true,
+        rules: RULES
+      })
       t.notMatch(written, /known-secret-1|sk-0123456789abcdef|c4n4ry/)
       JSON.parse(written)
       if (isCut) write(body.slice(0, body.length / 2), { isCut: true })
