@@ -8,24 +8,25 @@ import type { QueryValues } from './families.ts'
 /** Computes the fingerprint of a value: `hmac-sha256:` and 16 hexadecimal digits. */
 export type Fingerprint = (value: string) => string
 
-/** Values whose fingerprints are remembered: callers send the same key with every request. */
-const REMEMBERED_MAX = 256
-
 /** `key` is the same in all workers. Unless it is configured it is random at each start, and fingerprints change with it. */
 export function createFingerprint(key: Buffer): Fingerprint {
   // With the bytes of the key each call would make a key object of its own, which costs ten times as much as the digest.
   const secret = createSecretKey(key)
-  const remembered = new Map<string, string>()
+  const known = new Map<string, string>()
   return value => {
-    const known = remembered.get(value)
-    if (known !== undefined) return known
+    const before = known.get(value)
+    if (before !== undefined) return before
     const fingerprint = `hmac-sha256:${createHmac('sha256', secret).update(value).digest('hex').slice(0, 16)}`
-    const [oldest] = remembered.keys()
-    if (remembered.size >= REMEMBERED_MAX && oldest !== undefined) remembered.delete(oldest)
-    remembered.set(value, fingerprint)
+    if (value.length > REMEMBERED_CHARACTERS_MAX) return fingerprint
+    if (known.size >= REMEMBERED_MAX) known.clear()
+    known.set(value, fingerprint)
     return fingerprint
   }
 }
+
+/** Keys and addresses are few, and a digest costs 1.7 us; when one client sends ever new keys, the memory begins anew. */
+const REMEMBERED_MAX = 1024
+const REMEMBERED_CHARACTERS_MAX = 512
 
 /** What identifies a caller: the bearer token or the whole authorization, else a key from a header or the query. */
 export function findCallerKey(headers: IncomingHttpHeaders, query: QueryValues): string | undefined {
