@@ -151,6 +151,12 @@ t.test('a stopping gateway starts no replay, and ends one that runs with the res
   const running = logs(`/${record.id}/replay`, postJson(''))
   await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
   const stopped = gateway.stop()
+  const refused = await until(
+    () => logs(`/${record.id}/replay`, postJson('')),
+    ({ json }) => json.error.code !== 'replay_in_progress'
+  )
+  t.equal(refused.status, 503)
+  t.equal(refused.json.error.code, 'gateway_not_ready')
   const { status, json } = await running
   t.equal(status, 200)
   t.equal(json.response.status_code, 503)
