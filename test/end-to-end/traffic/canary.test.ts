@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { get, post } from '../../support/client.ts'
 import { fetchMetrics } from '../../support/metrics.ts'
+import { startSearchServer } from '../../support/opensearch.ts'
 import { startOtlpReceiver } from '../../support/otlp/receiver.ts'
 import { startRecordedGateway } from '../../support/recorded-gateway.ts'
 import { spansOf, tracingVariables } from '../tracing/support.ts'
@@ -70,10 +71,19 @@ const bytesOf = (folder: string) =>
 
 t.test('planted secrets reach no sink, log, span, metric or admin page', async t => {
   const receiver = await startOtlpReceiver(t, 'http')
+  const searchAccess = { username: 'gateway', password: secret(32) }
+  const searchServer = await startSearchServer(t, searchAccess)
+  // Its first calls fail, so that the log has errors of them.
+  searchServer.failNext('', 401, 'cut')
   const gateway = await startRecordedGateway(t, {
     env: {
       ...tracingVariables(receiver.url, 'http'),
       UPSTREAM_CREDENTIALS: CREDENTIALS,
+      GATEWAY_TRAFFIC_LOG_SINKS: 'jsonl,sqlite,opensearch',
+      GATEWAY_SEARCH_INDEX_URL: searchServer.url,
+      GATEWAY_OPENSEARCH_USERNAME: searchAccess.username,
+      GATEWAY_OPENSEARCH_PASSWORD: searchAccess.password,
+      GATEWAY_OPENSEARCH_FLUSH_INTERVAL_MS: '20',
       GATEWAY_TRAFFIC_LOG_CAPTURE_CONTENT: 'true',
       GATEWAY_ENABLE_API_KEY_AUTH: 'true',
       GATEWAY_API_KEY: GATEWAY_KEY,
@@ -140,11 +150,14 @@ t.test('planted secrets reach no sink, log, span, metric or admin page', async t
   t.equal(metrics.status, 200)
   t.match(pages[0]?.text, /"request_id"/)
   await gateway.stop()
+  const documents = searchServer.documents()
+  t.ok(documents.length >= responses.length)
 
   const places = [
     ...bytesOf(dirname(gateway.files.sqlite)),
     { name: 'gateway.log', text: readFileSync(join(gateway.folder, 'gateway.log'), 'latin1') },
     { name: 'metrics', text: metrics.text },
+    ...documents.map(document => ({ name: `document ${document.id}`, text: JSON.stringify(document) })),
     ...receiver.spans.map(span => ({ name: `span ${span.name}`, text: JSON.stringify(span, writeBig) })),
     ...pages
   ]

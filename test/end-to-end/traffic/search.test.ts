@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { get, post } from '../../support/client.ts'
-import { emulatorVariables, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, readLog, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
 import { type SearchServerFake, startSearchServer } from '../../support/opensearch.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
@@ -83,10 +83,15 @@ t.test('operations 78: a search server that answers 503 three times gets every r
 })
 
 t.test('a search server that is down from the start gets the spilled records, each once', async t => {
-  const server = await startSearchServer(t)
+  const auth = { username: 'gateway', password: 'canary-password' }
+  const server = await startSearchServer(t, auth)
   const spill = createTemporaryFolder(t)
   await server.stop()
-  const gateway = await start(t, server, { GATEWAY_TRAFFIC_LOG_SPILL_DIR: spill })
+  const gateway = await start(t, server, {
+    GATEWAY_TRAFFIC_LOG_SPILL_DIR: spill,
+    GATEWAY_OPENSEARCH_USERNAME: auth.username,
+    GATEWAY_OPENSEARCH_PASSWORD: auth.password
+  })
   const sent: string[] = []
   const spilled = () =>
     readdirSync(spill)
@@ -101,6 +106,8 @@ t.test('a search server that is down from the start gets the spilled records, ea
   await waitUntil(() => chatsOf(server).length >= sent.length, 'the last record is stored')
   t.strictSame(requestIds(server).sort(), sent.sort())
   await waitUntil(() => readdirSync(spill).length === 0, 'the spill is empty')
+  t.ok(readLog(gateway).some(({ event, sink }) => event === 'traffic_sink_unavailable' && sink === 'opensearch'))
+  t.notMatch(JSON.stringify(readLog(gateway)), auth.password)
 })
 
 t.test('operations 93: a redaction removes the content from the document of the search server', async t => {

@@ -81,6 +81,7 @@ t.test('a server without policies stores the records, with a warning', async t =
 t.test('without a data stream the records are indexed, with neither stream nor policy', async t => {
   const { server, sink } = await startSink(t, { isDataStream: false, index: 'plain' })
   const records = createRecords(2)
+  server.failNext('_data_stream', 400)
   await sink.write(records)
   await sink.write(records)
   t.equal(server.dataStreams.size, 0)
