@@ -35,12 +35,13 @@ const SHORT_SECRET_LENGTH_MAX = 5
 
 /** The names of log fields are few and occur in every line; further names are looked at each time. */
 const REMEMBERED_KEYS_MAX = 1000
+const REMEMBERED_KEY_LENGTH_MAX = 256
 
 export interface Redactor {
   redactText(text: string): string
-  /** Whether a member of this name is replaced whole. */
-  isSensitive(key: string): boolean
-  /** Returns a copy: sensitive members are replaced whole, every other text is redacted; numbers, booleans and null stay. */
+  /** Whether a member of this name is replaced whole, and the name as it is shown: it may be a secret itself. */
+  readKey(key: string): { readonly isSensitive: boolean; readonly shown: string }
+  /** Returns a copy: sensitive members are replaced whole, every other text and all names are redacted; numbers, booleans and null stay. */
   redactValue(value: unknown): unknown
 }
 
@@ -61,7 +62,7 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
   const extraKeys = (options.extraKeys ?? []).map(foldKey)
   const { onlyOwnSecrets = false } = options
   const keys = new Set<string>(onlyOwnSecrets ? [] : [...SENSITIVE_KEYS, ...SENSITIVE_HEADER_KEYS, ...extraKeys])
-  const sensitivity = new Map<string, boolean>()
+  const knownKeys = new Map<string, { isSensitive: boolean; shown: string }>()
   const maskings = onlyOwnSecrets ? [maskPassToken] : createMaskings([...SENSITIVE_KEYS, ...extraKeys])
   const knownSecrets = createKnownSecretPattern(options.knownSecrets ?? [])
 
@@ -72,11 +73,11 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
     return result
   }
 
-  function isSensitive(key: string): boolean {
-    const known = sensitivity.get(key)
+  function readKey(key: string): { isSensitive: boolean; shown: string } {
+    const known = knownKeys.get(key)
     if (known !== undefined) return known
-    const found = keys.has(foldKey(key))
-    if (sensitivity.size < REMEMBERED_KEYS_MAX) sensitivity.set(key, found)
+    const found = { isSensitive: keys.has(foldKey(key)), shown: redactText(key) }
+    if (knownKeys.size < REMEMBERED_KEYS_MAX && key.length <= REMEMBERED_KEY_LENGTH_MAX) knownKeys.set(key, found)
     return found
   }
 
@@ -89,12 +90,13 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
     if (hasOwnJson(value)) return redactAt(value.toJSON(), depth + 1)
     const copy: Record<string, unknown> = {}
     for (const [key, member] of Object.entries(value)) {
-      copy[key] = isSensitive(key) ? REDACTED : redactAt(member, depth + 1)
+      const { isSensitive, shown } = readKey(key)
+      copy[shown] = isSensitive ? REDACTED : redactAt(member, depth + 1)
     }
     return copy
   }
 
-  return { redactText, isSensitive, redactValue: value => redactAt(value, 0) }
+  return { redactText, readKey, redactValue: value => redactAt(value, 0) }
 }
 
 /** Cheap test before the patterns: most log texts match none of these and need no further work. */

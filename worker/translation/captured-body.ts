@@ -75,12 +75,11 @@ function redactMember(value: unknown, redactor: Redactor, depth: number): unknow
   if (Array.isArray(value)) return value.map(item => redactMember(item, redactor, depth + 1))
   // Not by assignment, which would make a member named `__proto__` the prototype.
   return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [
-      redactor.redactText(name),
-      redactor.isSensitive(name)
-        ? REDACTED
-        : (describeFile(name, member, value) ?? redactMember(member, redactor, depth + 1))
-    ])
+    Object.entries(value).map(([name, member]) => {
+      const { isSensitive, shown } = redactor.readKey(name)
+      if (isSensitive) return [shown, REDACTED]
+      return [shown, describeFile(name, member, value) ?? redactMember(member, redactor, depth + 1)]
+    })
   )
 }
 

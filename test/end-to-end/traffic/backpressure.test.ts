@@ -25,7 +25,11 @@ function countChats({ emulator }: RecordedGateway): number {
 function blockWriter(t: Parameters<typeof startRecordedGateway>[0], gateway: RecordedGateway): () => void {
   const writer = readWriterPids(gateway).at(-1) ?? 0
   process.kill(writer, 'SIGSTOP')
-  const release = () => void process.kill(writer, 'SIGCONT')
+  let isBlocked = true
+  const release = () => {
+    if (isBlocked) process.kill(writer, 'SIGCONT')
+    isBlocked = false
+  }
   t.teardown(release)
   return release
 }

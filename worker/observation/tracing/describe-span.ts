@@ -40,6 +40,7 @@ export interface SpanDescriber {
 
 export function createSpanDescriber(capture: CaptureSwitches): SpanDescriber {
   const filter = createAttributeFilter(capture)
+  const redact = (text: string) => capture.redactor?.redactText(text) ?? text
 
   function describeError(ended: EndedRequest): DescribedSpan['error'] {
     if (!isFailed(ended)) return undefined
@@ -70,7 +71,8 @@ export function createSpanDescriber(capture: CaptureSwitches): SpanDescriber {
       const route = findRoute(ended)
       if (route === undefined) return undefined
       const { upstreamModel, model } = ended.closed.facts
-      const name = `${route.genAiOperation} ${upstreamModel ?? model}`
+      // Clients choose the model, and some write a key into it by mistake.
+      const name = redact(`${route.genAiOperation} ${upstreamModel ?? model}`)
       return {
         name,
         attributes: filter({ ...clientAttributes(ended, route), ...more }),

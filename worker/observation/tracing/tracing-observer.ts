@@ -20,6 +20,7 @@ export interface TracingObserverOptions {
 export function createTracingObserver(options: TracingObserverOptions): RequestObserver {
   const { capture, isSampledAtHead, writer } = options
   const describer = createSpanDescriber(capture)
+  const redact = (text: string) => capture.redactor?.redactText(text) ?? text
   const servers = listServers(options.profiles)
 
   /** The span of the call to the provider; undefined when no provider was called. */
@@ -32,7 +33,7 @@ export function createTracingObserver(options: TracingObserverOptions): RequestO
       ...(profileId !== undefined && servers.get(profileId))
     }
     const call: DescribedSpan = describer.describeCall(ended, more) ?? {
-      name: model === undefined ? exchange.operation : `${exchange.operation} ${model}`,
+      name: model === undefined ? exchange.operation : redact(`${exchange.operation} ${model}`),
       attributes: more,
       events: [],
       error: isSuccess(exchange) ? undefined : { description: exchange.status }

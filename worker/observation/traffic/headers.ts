@@ -43,8 +43,9 @@ const SHOWN_PREFIX = 'x-stainless-'
 export function redactHeaders(headers: IncomingHttpHeaders, redactor: Redactor): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => {
-      const isShown = (SHOWN.has(name) || name.startsWith(SHOWN_PREFIX)) && !redactor.isSensitive(name)
-      return [redactor.redactText(name), isShown ? boundText(redactor.redactText(String(value))) : REDACTED]
+      const { isSensitive, shown } = redactor.readKey(name)
+      const isShown = (SHOWN.has(name) || name.startsWith(SHOWN_PREFIX)) && !isSensitive
+      return [shown, isShown ? boundText(redactor.redactText(String(value))) : REDACTED]
     })
   )
 }

@@ -111,8 +111,16 @@ export function logPayload(
   context: CallContext
 ): void {
   if (!log.isLevelEnabled('debug')) return
-  const payload = logsPayloads
-    ? Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, LOGGED_BYTES_MAX)).toString('utf8')
-    : '(payload omitted in PROD)'
+  const payload = logsPayloads ? readPayload(body) : '(payload omitted in PROD)'
   log.debug({ event, ...logIds(context), payload }, 'Upstream request body')
+}
+
+/** JSON as a value, because the log masks secret members by their names; anything else, and what is too long, as text. */
+function readPayload(body: Uint8Array): unknown {
+  const text = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, LOGGED_BYTES_MAX)).toString('utf8')
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
 }
