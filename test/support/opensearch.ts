@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import type { Test } from 'tap'
-import { SearchStore, type SearchServerFakeOptions } from './opensearch/store.ts'
+import { type SearchServerFakeOptions, SearchStore } from './opensearch/store.ts'
 
 export type { SearchServerFakeOptions } from './opensearch/store.ts'
 

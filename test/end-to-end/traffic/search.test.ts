@@ -48,7 +48,11 @@ t.test('operations 77: records are created with their ids in a data stream, and 
     await waitUntil(() => server.documents().length >= 2, 'both records are stored')
     const lines = server.bulkBodies.flatMap(body => body.trimEnd().split('\n'))
     const values = lines.map(line => JSON.parse(line) as Record<string, unknown>)
-    t.strictSame(lines, values.map(value => JSON.stringify(value)), 'compact')
+    t.strictSame(
+      lines,
+      values.map(value => JSON.stringify(value)),
+      'compact'
+    )
     const documents = values.filter((_, line) => line % 2 === 1)
     t.strictSame(
       values.filter((_, line) => line % 2 === 0),

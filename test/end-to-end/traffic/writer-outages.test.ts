@@ -63,7 +63,7 @@ function limitFiles(gateway: TrafficGateway, bytes: number | 'unlimited'): void 
 }
 
 /** Node ignores the signal about a file beyond its limit; the test runner listens for it, and would then end the process. */
-const ignoringLimits = { ...prompt, NODE_OPTIONS: '--import=data:text/javascript,process.on("SIGXFSZ",Boolean)' }
+const ignoringLimits = { ...prompt, NODE_OPTIONS: "--import=data:text/javascript,process.on('SIGXFSZ',Boolean)" }
 
 const noLimits = { skip: whyWithout('prlimit') }
 

@@ -213,7 +213,10 @@ t.test('behind a write that takes long, a mirror holds no worker up and a spill 
 t.test('a full queue and the close spill what is left, for the next process', async t => {
   const spill = await openSpill(t)
   const { sink, queue, dropped } = createQueue(t, { spill, recordsMax: 2, retryMinMs: 1e6, retryMaxMs: 1e6 })
-  sink.held = new Promise(() => undefined)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  // A write that never ends would keep the process of the test alive.
+  t.teardown(resolve)
+  sink.held = promise
   const first = queue.accept(createRecords(1), 1000)
   void queue.flush()
   const second = queue.accept(createRecords(4), 4000)

@@ -382,4 +382,3 @@ export class SearchStore {
     this.violations.push(what)
   }
 }
-

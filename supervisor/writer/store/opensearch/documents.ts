@@ -13,7 +13,9 @@ export interface StoredDocument {
 
 /** The documents with this id in an index or data stream, whose indexes may each have one. Rejects with `SearchServerError`. */
 export async function findDocuments(server: SearchServer, index: string, id: string): Promise<StoredDocument[]> {
-  return (await search(server, index, { query: { ids: { values: [id] } }, seq_no_primary_term: true })).map(readDocument)
+  return (await search(server, index, { query: { ids: { values: [id] } }, seq_no_primary_term: true })).map(
+    readDocument
+  )
 }
 
 /** Ids of one search: its result has at most 10 000 documents, and an id may be in several indexes. */
@@ -34,7 +36,11 @@ export async function findStoredIds(server: SearchServer, index: string, ids: re
 }
 
 /** Replaces a document; false when it has changed since it was found. Rejects with `SearchServerError`. */
-export async function replaceDocument(server: SearchServer, document: StoredDocument, source: object): Promise<boolean> {
+export async function replaceDocument(
+  server: SearchServer,
+  document: StoredDocument,
+  source: object
+): Promise<boolean> {
   const { index, id, sequence, term } = document
   const response = await server.call({
     method: 'PUT',

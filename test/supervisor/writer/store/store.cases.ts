@@ -93,7 +93,7 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
         provider: 'native',
         trace_id: 't',
         api_key_hash: 'k',
-        metadata: { lifecycle: 'x', path: '/x', annotations: { caller: { name: "it's \"me\"", category: 'sdk' } } }
+        metadata: { lifecycle: 'x', path: '/x', annotations: { caller: { name: 'it\'s "me"', category: 'sdk' } } }
       }
     ])
     const select = async (filter: TrafficFilter) =>
@@ -109,7 +109,7 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
       '3'
     ])
     t.same(await select({ min_latency_ms: 10 }), ['0'])
-    t.same(await select({ caller: "it's \"me\"" }), ['3'])
+    t.same(await select({ caller: 'it\'s "me"' }), ['3'])
     t.same(await select({ caller: 'me' }), [])
     t.same(await select({ error_type: 'timeout' }), ['2'])
     t.same(await select({ error_type: 'timeout', has_error: false }), [])

@@ -87,15 +87,18 @@ t.test('a record that is not stored yet is redacted when it arrives', async t =>
   t.match(server.documents()[0]?.source, { metadata: METADATA, request_headers_redacted: { a: 'header-text' } })
 })
 
-t.test('a redaction while the server is down is a failure, and the waiting record comes without its content', async t => {
-  const { server, sink } = await startSink(t)
-  const record = createWhole()
-  await server.stop()
-  await t.rejects(sink.redact(record.id, ALL, METADATA), { name: 'SearchServerError' })
-  await server.start()
-  await sink.write([record])
-  t.notMatch(JSON.stringify(server.documents()), /-text/)
-})
+t.test(
+  'a redaction while the server is down is a failure, and the waiting record comes without its content',
+  async t => {
+    const { server, sink } = await startSink(t)
+    const record = createWhole()
+    await server.stop()
+    await t.rejects(sink.redact(record.id, ALL, METADATA), { name: 'SearchServerError' })
+    await server.start()
+    await sink.write([record])
+    t.notMatch(JSON.stringify(server.documents()), /-text/)
+  }
+)
 
 t.test('a redaction while the batch of its record is sent reaches the document', async t => {
   const { server, sink } = await startSink(t)

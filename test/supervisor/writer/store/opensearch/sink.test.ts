@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
+import type { TrafficRecord } from '../../../../../shared/traffic/record.ts'
 import { RecordsRefusedError } from '../../../../../supervisor/writer/sink.ts'
 import { createRecord, createRecords } from '../../records.ts'
 import { createSink, idsOf, startSink, storedIds } from './support.ts'
@@ -174,10 +175,12 @@ t.test('a server that takes no documents is an outage', async t => {
 
 t.test('calls that fail as a whole are outages, and nothing is stored twice afterwards', async t => {
   const { server, sink } = await startSink(t, { timeoutMs: 200 })
-  const records = createRecords(3)
+  const records: TrafficRecord[] = []
   for (const failure of [503, 429, 500, 'cut', 'lost', 'half', 'silent', 'garbage', 'text'] as const) {
+    const batch = createRecords(3)
+    records.push(...batch)
     server.failNext('_bulk', failure)
-    await t.rejects(sink.write(records), { name: 'SearchServerError' }, String(failure))
+    await t.rejects(sink.write(batch), { name: 'SearchServerError' }, String(failure))
   }
   await sink.write(records)
   t.strictSame(storedIds(server), idsOf(records))

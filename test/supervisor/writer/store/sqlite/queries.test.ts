@@ -49,6 +49,10 @@ t.test('each documented filter uses an index, and no list is sorted as a whole',
       steps.some(step => /^SCAN gateway_traffic_logs(?! USING)/.test(step)),
       `${name} scans no table: ${steps}`
     )
+    t.notOk(
+      steps.some(step => step.startsWith('MULTI-INDEX OR')),
+      `${name} collects no records to sort them: ${steps}`
+    )
     t.notMatch(
       steps.slice(0, 3).join('; '),
       /USE TEMP B-TREE FOR ORDER BY.*gateway_traffic_logs/,
