@@ -1,15 +1,26 @@
 // Replays through the whole stack of a started gateway (operations contract, section 9.5).
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
 import t, { type Test } from 'tap'
 import type { TrafficRecord } from '../../../shared/traffic/record.ts'
 import { createRecord } from '../../supervisor/writer/records.ts'
 import { post, upstreamChats } from '../../support/client.ts'
-import { type AdminOptions, error, postJson, recording, startAdminGateway, UNKNOWN_ID, until } from './support.ts'
+import {
+  ADMIN_KEY,
+  type AdminOptions,
+  error,
+  postJson,
+  recording,
+  startAdminGateway,
+  UNKNOWN_ID,
+  until
+} from './support.ts'
 
 const CHAT = '/v1/chat/completions'
 const body = { model: 'GigaChat-2-Max', messages: [{ role: 'user', content: 'hi' }], metadata: { mine: 'kept' } }
 
-function recordOf(request: object, more: Partial<TrafficRecord> = {}): TrafficRecord {
-  return createRecord({ request_id: 'source', request_body_redacted: request as never, ...more })
+function recordOf(body: object, more: Partial<TrafficRecord> = {}): TrafficRecord {
+  return createRecord({ request_id: 'source', request_body_redacted: body as never, ...more })
 }
 
 function start(t: Test, records: readonly TrafficRecord[], options: AdminOptions = {}) {
@@ -150,15 +161,25 @@ t.test('a stopping gateway starts no replay, and ends one that runs with the res
   const { logs, emulator, gateway } = await start(t, [record], { env: { SHUTDOWN_TIMEOUT_SECONDS: '1' } })
   const running = logs(`/${record.id}/replay`, postJson(''))
   await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
+  // The listener soon accepts no further connection, but this one stays open.
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.teardown(() => agent.destroy())
+  const replayAgain = () => sendOver(agent, `${gateway.url}/_admin/logs/${record.id}/replay`)
+  t.match(await replayAgain(), { status: 429 })
   const stopped = gateway.stop()
-  const refused = await until(
-    () => logs(`/${record.id}/replay`, postJson('')),
-    ({ json }) => json.error.code !== 'replay_in_progress'
-  )
-  t.equal(refused.status, 503)
-  t.equal(refused.json.error.code, 'gateway_not_ready')
+  const refused = await until(replayAgain, ({ status }) => status !== 429)
+  t.match(refused, { status: 503, json: { error: { code: 'gateway_not_ready' } } })
   const { status, json } = await running
   t.equal(status, 200)
   t.equal(json.response.status_code, 503)
   t.equal(await stopped, 0)
 })
+
+/** Sends an empty replay over the connection of the agent. */
+async function sendOver(agent: Agent, url: string): Promise<{ status: number | undefined; json: unknown }> {
+  const outgoing = request(url, { method: 'POST', agent, headers: { 'x-admin-api-key': ADMIN_KEY } })
+  outgoing.end()
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
+  const chunks = await response.toArray()
+  return { status: response.statusCode, json: JSON.parse(Buffer.concat(chunks).toString()) }
+}
