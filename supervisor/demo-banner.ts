@@ -8,9 +8,11 @@ export interface DemoFacts {
   readonly model: string
   readonly controlUrl: string | undefined
   readonly logFile: string
+  /** Present where the admin API is on, with the key of this run unless the operator has set one. */
+  readonly dashboard: { readonly adminKey: string | undefined } | undefined
 }
 
-/** The text to print, with its final newline. It names the variable of a key, never the key. */
+/** The text to print, with its final newline. It names the variable of a key that was set, never the key. */
 export function writeDemoBanner(facts: DemoFacts): string {
   const baseUrl = writeBaseUrl(facts.address, facts.isTls)
   const lines = [
@@ -19,6 +21,7 @@ export function writeDemoBanner(facts: DemoFacts): string {
     '  Its upstream is embedded: no account, no network, scripted answers.',
     ...(facts.controlUrl === undefined ? [] : [`  Upstream control        ${facts.controlUrl}`]),
     `  Log file                ${facts.logFile}`,
+    ...describeDashboard(facts, baseUrl),
     '',
     ...listExamples(facts).flatMap(({ title, path, body }) => [
       `  ${title}:`,
@@ -30,6 +33,16 @@ export function writeDemoBanner(facts: DemoFacts): string {
     ''
   ]
   return `${lines.join('\n')}\n`
+}
+
+function describeDashboard({ dashboard }: DemoFacts, baseUrl: string): string[] {
+  if (dashboard === undefined) return []
+  const key = dashboard.adminKey === undefined ? 'the value of GATEWAY_ADMIN_API_KEY' : dashboard.adminKey
+  return [
+    '',
+    `  Requests as they end    ${baseUrl}/_admin/ui`,
+    `  Admin key for the page  ${key}`
+  ]
 }
 
 interface Example {

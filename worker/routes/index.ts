@@ -32,6 +32,10 @@ export async function registerRoutes(app: FastifyInstance, runtime: WorkerRuntim
     const { registerLogRoutes } = await import('./logs/register.ts')
     registerLogRoutes(app, runtime)
   }
+  if (settings.adminApiEnabled) {
+    const { registerAdminUiRoutes } = await import('./admin-ui.ts')
+    registerAdminUiRoutes(app)
+  }
   if (settings.debugTranslateEnabled) {
     const { registerDebugRoutes } = await import('./debug.ts')
     registerDebugRoutes(app, runtime)
