@@ -15,6 +15,7 @@ const rooms = [
   'observation',
   'http',
   'docs',
+  'admin',
   'dashboard',
   'execution',
   'routes'

@@ -18,11 +18,20 @@ export interface SlotLimits {
   readonly acquireTimeoutMs: number | undefined
 }
 
-/** The key of a log stream's slot. No model has it: the name of its profile would come first. */
-export const LOG_STREAM_KEY = '\nlog-stream'
+/** What the host runs few of at the same time; a further one is refused at once (operations contract, sections 2.3, 9.3 and 9.5). */
+const HOST_LIMITS = { 'log-stream': 5, 'traffic-tail': 16, replay: 1 } as const
+export type HostSlot = keyof typeof HOST_LIMITS
 
-/** Log streams of the host at the same time; a further one is refused at once (operations contract, section 2.3). */
-export const logStreamLimits: SlotLimits = { perModel: {}, otherwise: 5, acquireTimeoutMs: 0 }
+export const hostSlotLimits: SlotLimits = { perModel: HOST_LIMITS, otherwise: 0, acquireTimeoutMs: 0 }
+
+/** The key of a slot that is no model's: there, the name of a profile would come first. */
+export function hostSlotKey(slot: HostSlot): string {
+  return `\n${slot}`
+}
+
+export function isHostSlotKey(key: string): boolean {
+  return key.startsWith(KEY_SEPARATOR)
+}
 
 export type SlotOutcome = 'granted' | 'refused'
 

@@ -38,6 +38,8 @@ const REMEMBERED_KEYS_MAX = 1000
 
 export interface Redactor {
   redactText(text: string): string
+  /** Whether a member of this name is replaced whole. */
+  isSensitive(key: string): boolean
   /** Returns a copy: sensitive members are replaced whole, every other text is redacted; numbers, booleans and null stay. */
   redactValue(value: unknown): unknown
 }
@@ -47,6 +49,8 @@ export interface RedactorOptions {
   readonly extraKeys?: readonly string[]
   /** Texts that are masked in any position: the configured keys and passwords. */
   readonly knownSecrets?: readonly string[]
+  /** Mask nothing but the gateway's own secrets, which are the known ones and pass-through tokens: the operator has switched redaction off. */
+  readonly onlyOwnSecrets?: boolean
 }
 
 /** One step of the redaction of a text. Its time is linear in the length of the text, because hostile texts are redacted too. */
@@ -55,9 +59,10 @@ type Masking = (text: string) => string
 /** Builds a redactor; its patterns are compiled once. */
 export function createRedactor(options: RedactorOptions = {}): Redactor {
   const extraKeys = (options.extraKeys ?? []).map(foldKey)
-  const keys = new Set<string>([...SENSITIVE_KEYS, ...SENSITIVE_HEADER_KEYS, ...extraKeys])
+  const { onlyOwnSecrets = false } = options
+  const keys = new Set<string>(onlyOwnSecrets ? [] : [...SENSITIVE_KEYS, ...SENSITIVE_HEADER_KEYS, ...extraKeys])
   const sensitivity = new Map<string, boolean>()
-  const maskings = createMaskings([...SENSITIVE_KEYS, ...extraKeys])
+  const maskings = onlyOwnSecrets ? [maskPassToken] : createMaskings([...SENSITIVE_KEYS, ...extraKeys])
   const knownSecrets = createKnownSecretPattern(options.knownSecrets ?? [])
 
   function redactText(text: string): string {
@@ -89,11 +94,15 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
     return copy
   }
 
-  return { redactText, redactValue: value => redactAt(value, 0) }
+  return { redactText, isSensitive, redactValue: value => redactAt(value, 0) }
 }
 
 /** Cheap test before the patterns: most log texts match none of these and need no further work. */
 const MAY_HOLD_SECRET = /=|["']\s*:|:\/\/|data:|bearer|upstream-|eyJ|sk-|AIza|-----BEGIN/i
+
+const DATA_URL = /\bdata:([\w.+-]+\/[\w.+-]+)(?:;[\w.-]{1,64}=[\w.-]{1,64}){0,4};base64,([A-Za-z0-9+/=_-]+)/gi
+
+const maskPassToken: Masking = text => text.replace(/\b(upstream-(?:auth|cred|user)-)[^\s"',]+/gi, `$1${REDACTED}`)
 
 function createMaskings(keys: readonly string[]): Masking[] {
   const names = keys
@@ -105,15 +114,13 @@ function createMaskings(keys: readonly string[]): Masking[] {
     text => text.replace(/\bBearer\s+[^\s"',]+/gi, `Bearer ${REDACTED}`),
     createQuotedValueMasking(names),
     text => text.replace(assignment, `$1=${REDACTED}`),
-    text => text.replace(/\b(upstream-(?:auth|cred|user)-)[^\s"',]+/gi, `$1${REDACTED}`),
+    maskPassToken,
     text => text.replace(/-----BEGIN [A-Z ]+-----(?:(?!-----BEGIN )[\s\S])*?-----END [A-Z ]+-----/g, REDACTED),
     text => text.replace(/(?<![\w-])eyJ[\w-]{6,}\.[\w-]{6,}\.[\w-]*/g, REDACTED),
     text => text.replace(/\b(?:sk-[\w-]{16,}|AIza[\w-]{20,})/g, REDACTED),
     text => text.replace(/\b([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/@"']+@/gi, `$1${REDACTED}@`),
     text =>
-      text.replace(/\bdata:([\w.+-]+\/[\w.+-]+);base64,([A-Za-z0-9+/=_-]+)/g, (_, mediaType, data) =>
-        describeData(mediaType, data)
-      )
+      text.replace(DATA_URL, (_, mediaType, data) => describeBase64(mediaType, data))
   ]
 }
 
@@ -159,13 +166,16 @@ function findQuote(text: string, start: number, quote: string): number {
   return text.length
 }
 
-function describeData(mediaType: string | undefined, data: string | undefined): string {
-  const length = Math.floor(((data ?? '').replace(/=+$/, '').length * 3) / 4)
-  return `[${mediaType};base64 ${length} bytes]`
+/** What stands in place of the bytes of a file: `[image/png;base64 34567 bytes]`. */
+export function describeBase64(mediaType: string, data: string): string {
+  let characters = data.length
+  // A pattern for the padding would take quadratic time on a text of equals signs.
+  while (data[characters - 1] === '=') characters -= 1
+  return `[${mediaType};base64 ${Math.floor((characters * 3) / 4)} bytes]`
 }
 
 function createKnownSecretPattern(secrets: readonly string[]): RegExp | undefined {
-  const patterns = [...new Set(secrets)]
+  const patterns = [...new Set(secrets.flatMap(listSpellings))]
     .filter(secret => secret !== '')
     .sort((left, right) => right.length - left.length)
     .map(secret => {
@@ -173,6 +183,12 @@ function createKnownSecretPattern(secrets: readonly string[]): RegExp | undefine
       return secret.length > SHORT_SECRET_LENGTH_MAX ? pattern : `(?<![\\w])${pattern}(?![\\w])`
     })
   return patterns.length === 0 ? undefined : new RegExp(patterns.join('|'), 'g')
+}
+
+/** A secret as it is, in JSON text and in a URL. */
+function listSpellings(secret: string): string[] {
+  const wellFormed = secret.toWellFormed()
+  return [secret, JSON.stringify(wellFormed).slice(1, -1), encodeURIComponent(wellFormed)]
 }
 
 function foldKey(key: string): string {

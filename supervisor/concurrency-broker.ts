@@ -3,8 +3,8 @@ import type { MessageSender, WorkerMessageHandlers } from '../shared/ipc/handler
 import type { SupervisorMessageContent } from '../shared/ipc/messages.ts'
 import {
   createSlotPool,
-  LOG_STREAM_KEY,
-  logStreamLimits,
+  hostSlotLimits,
+  isHostSlotKey,
   type SlotSettings,
   type SlotTicket,
   type SlotUsage,
@@ -30,18 +30,18 @@ export function createConcurrencyBroker(
   profiles: readonly ProviderProfile[]
 ): ConcurrencyBroker {
   const pool = createSlotPool(slotLimitsFrom(settings, profiles))
-  const logStreams = createSlotPool(logStreamLimits)
+  const hostSlots = createSlotPool(hostSlotLimits)
 
   /** A pool ignores the tickets of the other one. */
   function release(ticket: SlotTicket): void {
     pool.release(ticket)
-    logStreams.release(ticket)
+    hostSlots.release(ticket)
   }
 
   return {
     handlers: {
       'slot-acquire': ({ requestId, key }, { owner }) =>
-        (key === LOG_STREAM_KEY ? logStreams : pool).acquire({ owner, requestId }, key, outcome =>
+        (isHostSlotKey(key) ? hostSlots : pool).acquire({ owner, requestId }, key, outcome =>
           send(owner, { kind: outcome === 'granted' ? 'slot-granted' : 'slot-refused', requestId })
         ),
       // A cancel may cross a grant, so it releases the slot as well as the place in the queue.
@@ -50,7 +50,7 @@ export function createConcurrencyBroker(
     },
     releaseOwner(owner) {
       pool.releaseOwner(owner)
-      logStreams.releaseOwner(owner)
+      hostSlots.releaseOwner(owner)
     },
     counts: pool.counts,
     usage: pool.usage,

@@ -21,10 +21,16 @@ import type { HealthPolicy } from './process-keeper.ts'
 import { createRestartPolicy, type RestartPolicy } from './restart-policy.ts'
 import type { RuntimePlan } from './runtime-plan.ts'
 import { reopenSignals } from './signals.ts'
-import { workerFailure } from './start-failure.ts'
+import { StartFailure, workerFailure } from './start-failure.ts'
 import { hideVariables } from './worker-environment.ts'
 import { createWorkerFork } from './worker-fork.ts'
-import { createWriterFork, createWriterKeeper, type WriterEvent, type WriterKeeper } from './writer-keeper.ts'
+import {
+  createWriterFork,
+  createWriterKeeper,
+  type WriterEvent,
+  type WriterKeeper,
+  type WriterMetricsMessage
+} from './writer-keeper.ts'
 
 /** How long cancelled requests have for their last response. */
 const SETTLE_MS = 1_000
@@ -153,7 +159,13 @@ export function startControl(dependencies: ControlDependencies, options: Control
   /** Reported once both the workers and the writer have started. */
   let servedAddress: { host: string; port: number } | undefined
   let isWriterStarted = writer === undefined
-  metrics?.connect(fleet)
+  metrics?.connect({
+    send: (owner, message) => {
+      if (owner >= 0) fleet.send(owner, message)
+      else if (owner === writer?.owner && message.kind === 'metrics-collect') writer.collectMetrics(message.requestId)
+    },
+    readyOwners: () => [...fleet.readyOwners(), ...(writer?.isReady === true ? [writer.owner] : [])]
+  })
   metrics?.watch({
     nowMs: Date.now,
     settings,
@@ -226,7 +238,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
           environment: hideVariables(process.env, credentialNames)
         }),
         onEvent: receiveWriter,
-        onMetrics: () => undefined
+        onMetrics: receiveWriterMetrics
       },
       {
         configure: {
@@ -242,6 +254,12 @@ export function startControl(dependencies: ControlDependencies, options: Control
     )
   }
 
+  function receiveWriterMetrics(message: WriterMetricsMessage, owner: number): void {
+    const sender = { owner, workerId: 0 }
+    if (message.kind === 'metrics-delta') metrics?.handlers['metrics-delta'](message, sender)
+    else metrics?.handlers['metrics-collected'](message, sender)
+  }
+
   function receiveWriter(event: WriterEvent): void {
     switch (event.kind) {
       case 'writer-started':
@@ -250,12 +268,15 @@ export function startControl(dependencies: ControlDependencies, options: Control
         break
       case 'writer-start-failed': {
         const { reason, detail } = event
-        dependencies.writeError(`${reason}: ${detail}`)
+        dependencies.writeError(new StartFailure(reason, detail).summary)
         const isConfiguration = reason === 'configuration'
         const exitCode = isConfiguration ? EXIT_CODES.wrongConfiguration : EXIT_CODES.startupFailed
         dispatch({ kind: 'startup-failed', exitCode })
         break
       }
+      case 'writer-exited':
+        metrics?.releaseOwner(event.owner)
+        break
       case 'writer-closed':
         dispatch({ kind: 'writer-closed' })
         break

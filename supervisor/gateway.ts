@@ -69,7 +69,7 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
       const { openMetrics } = await import('./metrics/open.ts')
       owned.metrics = await openMetrics(plan, log)
     }
-    if (needsWriter(plan.settings)) owned.writerSocket = createWriterSocket(process.platform)
+    if (needsWriter(plan.settings)) owned.writerSocket = openWriterSocket()
     stopping.signal.throwIfAborted()
     const control = startControl(
       {
@@ -103,6 +103,15 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
     await owned.demo?.close()
     owned.demoTraffic?.remove()
     await owned.runtimeLog?.drained()
+  }
+}
+
+function openWriterSocket(): WriterSocket {
+  try {
+    return createWriterSocket(process.platform)
+  } catch (error) {
+    const explanation = 'the folder for temporary files (TMPDIR) must be one that can be written'
+    throw new StartFailure('temporary_folder_unusable', explanation, error)
   }
 }
 

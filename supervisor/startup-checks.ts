@@ -5,6 +5,7 @@ import { isLoopbackDestination } from '../shared/destination.ts'
 import type { Secret } from '../shared/secret.ts'
 import { isAuthRequired, type Settings, type Variables } from '../shared/settings.ts'
 import type { StartupErrorDetail } from '../shared/startup-error.ts'
+import { planSinks } from '../shared/traffic/sinks.ts'
 
 export interface StartupFindings {
   /** What stops the start. */
@@ -29,6 +30,7 @@ export function checkStartup(settings: Settings, options: StartupContext): Start
   const warnings: string[] = []
   checkAccess(settings, refusals)
   checkLogFile(settings, refusals)
+  checkSinks(settings, refusals)
   if (options.isNativeMode) checkUpstream(settings, options, refusals, warnings)
   warnOfUnusedKeyFile(settings, warnings)
   if (options.isDemo) checkDemo(settings, refusals)
@@ -44,6 +46,12 @@ function checkAccess(settings: Settings, refusals: StartupErrorDetail[]): void {
     setting: 'GATEWAY_API_KEY',
     explanation: 'GATEWAY_API_KEY must be set when authentication is on or the mode is PROD'
   })
+}
+
+function checkSinks(settings: Settings, refusals: StartupErrorDetail[]): void {
+  for (const { setting, message } of planSinks(settings).issues) {
+    refusals.push({ reasonId: 'invalid_settings', setting, explanation: `${setting} ${message}` })
+  }
 }
 
 function checkLogFile({ logFilename }: Settings, refusals: StartupErrorDetail[]): void {

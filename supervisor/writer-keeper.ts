@@ -1,19 +1,23 @@
 // Keeps the writer of the traffic log running: configures it, starts it again after an exit, and closes it after the last worker.
 import { fork } from 'node:child_process'
-import { createMessage } from '../shared/ipc/checks.ts'
+import { createMessage, type MessageOf } from '../shared/ipc/checks.ts'
 import type { FromWriterFields, ToWriterContent, ToWriterFields } from '../shared/ipc/writer-messages.ts'
 import { readFromWriterMessage } from '../shared/ipc/writer-messages.ts'
 import type { Logger } from '../shared/logging.ts'
-import type { MetricsDelta } from '../shared/metrics/delta.ts'
 import { attachChild, type ForkChild } from './child-process.ts'
 import { logKeeperEvent } from './fleet-log.ts'
 import { createProcessKeeper, type HealthPolicy, type KeeperEvent } from './process-keeper.ts'
 import { createRestartBudget, type RestartPolicy } from './restart-policy.ts'
 
+/** After too many exits in a row: what makes it exit may be mended meanwhile, such as a full disk. */
+const GIVE_UP_PAUSE_MS = 60_000
+
 export type WriterEvent =
   /** It listens, for the first time. */
   | { readonly kind: 'writer-started' }
   | { readonly kind: 'writer-start-failed'; readonly reason: WriterFailure; readonly detail: string }
+  /** This process of it has exited. */
+  | { readonly kind: 'writer-exited'; readonly owner: number }
   /** It has exited after it was told to close. */
   | { readonly kind: 'writer-closed' }
 
@@ -32,12 +36,19 @@ export interface WriterKeeperDependencies {
   readonly random: () => number
   readonly fork: ForkChild
   readonly onEvent: (event: WriterEvent) => void
-  /** Called with what the writer counted. */
-  readonly onMetrics: (delta: MetricsDelta) => void
+  /** Called with the messages of a writer process about metrics. Each process has its own owner. */
+  readonly onMetrics: (message: WriterMetricsMessage, owner: number) => void
 }
 
+export type WriterMetricsMessage = MessageOf<FromWriterFields, 'metrics-delta' | 'metrics-collected'>
+
 export interface WriterKeeper {
+  /** Names the current process among those that report metrics: negative, because workers have positive numbers. */
+  readonly owner: number
+  readonly isReady: boolean
   start(): void
+  /** Asks for what changed in the metrics. */
+  collectMetrics(requestId: number): void
   reopenLog(): void
   /** Tells the writer to store everything and to exit; `writer-closed` follows. */
   close(): void
@@ -64,7 +75,10 @@ export function createWriterFork({ entry, execArgv, environment }: WriterForkOpt
 export function createWriterKeeper(dependencies: WriterKeeperDependencies, options: WriterKeeperOptions): WriterKeeper {
   const { log, nowMs, random, onEvent } = dependencies
   let hasStarted = false
+  let hasFailed = false
   let isClosing = false
+  let owner = 0
+  let pause: NodeJS.Timeout | undefined
   const keeper = createProcessKeeper(
     {
       nowMs,
@@ -94,13 +108,18 @@ export function createWriterKeeper(dependencies: WriterKeeperDependencies, optio
         break
       case 'exited':
       case 'fork-failed':
+        onEvent({ kind: 'writer-exited', owner })
         if (isClosing) onEvent({ kind: 'writer-closed' })
+        else if (!hasStarted) fail('internal', 'the writer of the traffic log exited before it was ready')
         break
       case 'gave-up':
-        // Requests are served without it; what they report is dropped and counted.
-        log.fatal({ event: 'writer_given_up' }, 'The writer of the traffic log exits too fast and is not started again')
+        // Requests are served without it; what they report waits in the workers, and is dropped and counted when their queues are full.
+        log.fatal({ event: 'writer_given_up', retry_ms: GIVE_UP_PAUSE_MS }, 'The writer of the traffic log exits too fast')
+        pause = setTimeout(keeper.start, GIVE_UP_PAUSE_MS)
         break
       case 'forking':
+        owner -= 1
+        break
       case 'unresponsive':
       case 'channel-error':
       case 'restart-planned':
@@ -127,7 +146,8 @@ export function createWriterKeeper(dependencies: WriterKeeperDependencies, optio
         keeper.reportPong()
         break
       case 'metrics-delta':
-        dependencies.onMetrics(message.delta)
+      case 'metrics-collected':
+        dependencies.onMetrics(message, owner)
         break
       case undefined:
         log.warn({ event: 'ipc_message_dropped' }, 'A message of the writer was malformed and dropped')
@@ -137,15 +157,27 @@ export function createWriterKeeper(dependencies: WriterKeeperDependencies, optio
 
   /** A failure of the first start ends the gateway; later the writer is started again. */
   function fail(reason: WriterFailure, detail: string): void {
+    if (hasFailed || isClosing) return
     log.error({ event: 'writer_start_failed', reason }, `The writer of the traffic log did not start: ${detail}`)
-    if (!hasStarted && !isClosing) onEvent({ kind: 'writer-start-failed', reason, detail })
+    if (hasStarted) return
+    hasFailed = true
+    keeper.stopRestarting()
+    onEvent({ kind: 'writer-start-failed', reason, detail })
   }
 
   return {
+    get owner() {
+      return owner
+    },
+    get isReady() {
+      return keeper.isReady
+    },
     start: keeper.start,
+    collectMetrics: requestId => post({ kind: 'metrics-collect', requestId }),
     reopenLog: () => post({ kind: 'reopen-log' }),
     close() {
       isClosing = true
+      clearTimeout(pause)
       keeper.stopRestarting()
       keeper.stopWatching()
       if (keeper.isRunning) post({ kind: 'close-writer' })

@@ -4,6 +4,7 @@ import { systemClock } from '../shared/clock.ts'
 import type { Logger } from '../shared/logging.ts'
 import type { ProfileCredentials, ProfileSet } from '../shared/profile.ts'
 import type { Settings } from '../shared/settings.ts'
+import type { RouteTable } from './bridge/resolve-route.ts'
 import { createRouteTable } from './bridge/route-table.ts'
 import type { ControlChannel } from './control/control-channel.ts'
 import type { WorkerMetrics } from './control/metrics-channel.ts'
@@ -12,6 +13,7 @@ import { createReadinessReader } from './execution/readiness.ts'
 import { createApplication } from './http/application.ts'
 import { createDrainGate } from './http/drain-gate.ts'
 import { createFingerprint } from './http/fingerprint.ts'
+import type { RecordRoom } from './http/http-runtime.ts'
 import type { ListenOptions } from './http/listener.ts'
 import { createObservers } from './observation/create-observers.ts'
 import type { ProcessProbes } from './observation/metrics/probes.ts'
@@ -23,7 +25,8 @@ import type { Executors } from './providers/types.ts'
 import { registerRoutes } from './routes/index.ts'
 import type { WorkerRuntime } from './routes/worker-runtime.ts'
 import type { TrafficLink } from './traffic/traffic-link.ts'
-import { createTranslator } from './translation/translator.ts'
+import type { WriterConnection } from './traffic/writer-connection.ts'
+import { createTranslator, type Translator } from './translation/translator.ts'
 
 export interface WorkerAppOptions {
   settings: Settings
@@ -76,10 +79,17 @@ export async function createWorkerApp(
 ): Promise<WorkerApp> {
   const { metrics } = options
   const traffic = await openTraffic(options)
-  const observers = [...(await createObservers({ ...options, outbox: traffic?.outbox })), ...(parts.observers ?? [])]
   const probes = metrics && (await startProbes(metrics))
-  const runtime = createRuntime(options, parts, { observation: createObservation(observers, options.log), probes })
-  probes?.watchPool(runtime.translator)
+  const routes = createRouteTable(options.profiles, options.settings, options.revisions.config)
+  const translator = createWorkerTranslator(options, parts, { routes, probes })
+  const outbox = traffic?.outbox
+  const switchedOn = await createObservers({ ...options, traffic: outbox && { outbox, translator } })
+  const observers = [...switchedOn, ...(parts.observers ?? [])]
+  const observation = createObservation(observers, options.log)
+  const recordRoom = options.settings.trafficLogDropOnBackpressure ? undefined : outbox
+  const writer = traffic?.connection
+  const runtime = createRuntime(options, parts, { routes, translator, observation, probes, writer, recordRoom })
+  probes?.watchPool(translator)
   const { drainGate } = runtime
   const application = await createApplication(runtime, app => registerRoutes(app, runtime))
   return {
@@ -94,10 +104,11 @@ export async function createWorkerApp(
     async close() {
       await application.close()
       // Together, because each may take its time and the whole close must end within five seconds.
-      const observersClosed = Promise.all(observers.map(observer => observer.close?.()))
-      await runtime.translator.close()
-      await closeExecutors(runtime.executors)
-      await observersClosed
+      const executorsClosed = closeExecutors(runtime.executors)
+      await Promise.all(observers.map(observer => observer.close?.()))
+      // After the observers: its threads redact what they have captured.
+      await translator.close()
+      await executorsClosed
       // Last, because every request that ended has its record now.
       await traffic?.close()
       probes?.close()
@@ -119,20 +130,35 @@ async function startProbes({ registry }: WorkerMetrics): Promise<ProcessProbes> 
   return startProcessProbes(registry)
 }
 
-function createRuntime(
-  options: WorkerAppOptions,
+function createWorkerTranslator(
+  { settings, profiles }: WorkerAppOptions,
   { faces, kinds }: WorkerAppParts,
-  { observation, probes }: { observation: Observation | undefined; probes: ProcessProbes | undefined }
-): WorkerRuntime {
-  const { settings, profiles, credentials, revisions, control, fingerprintKey, log, version } = options
-  const routes = createRouteTable(profiles, settings, revisions.config)
-  const translator = createTranslator({
+  { routes, probes }: { routes: RouteTable; probes: ProcessProbes | undefined }
+): Translator {
+  return createTranslator({
     settings: { routes, providerOptions: readProviderOptions({ profiles, kinds, settings }) },
     faces,
     threads: settings.poolThreads,
     thresholdBytes: settings.poolThresholdBytes,
     onPoolWaited: probes?.listeners.onPoolWaited
   })
+}
+
+interface RuntimeParts {
+  readonly routes: RouteTable
+  readonly translator: Translator
+  readonly observation: Observation | undefined
+  readonly probes: ProcessProbes | undefined
+  readonly writer: WriterConnection | undefined
+  readonly recordRoom: RecordRoom | undefined
+}
+
+function createRuntime(
+  options: WorkerAppOptions,
+  { faces, kinds }: WorkerAppParts,
+  { routes, translator, observation, probes, writer, recordRoom }: RuntimeParts
+): WorkerRuntime {
+  const { settings, profiles, credentials, revisions, control, fingerprintKey, log, version } = options
   const executors = createExecutors({
     profiles,
     credentials,
@@ -154,6 +180,7 @@ function createRuntime(
     revisions,
     workerId: options.workerId,
     metrics: options.metrics,
+    writer,
     version,
     log,
     control,
@@ -166,7 +193,8 @@ function createRuntime(
     catalog,
     readReadiness: createReadinessReader({ profiles, revisions, control, executors, drainGate }),
     translator,
-    clock: systemClock
+    clock: systemClock,
+    recordRoom
   }
 }
 

@@ -8,6 +8,11 @@
 //
 // `npm run bench -- --observation` compares the product with metrics, access log and traces of 1 % of the requests to the product without.
 //
+// `npm run bench -- --traffic` compares the product with the traffic log to SQLite, without content, to the product without.
+//
+// `npm run bench -- --stores` measures how many records the writer of the traffic log stores in a second, and how long the questions of the
+// admin API take over many records with bodies (`--records`, a million by default).
+//
 // `npm run bench -- --scrape` measures how long a scrape of the metrics blocks the processes of a gateway with many series.
 
 import { join, resolve } from 'node:path'
@@ -18,6 +23,7 @@ import { measureIsolation } from './isolation.ts'
 import { OBSERVATION_RATIO_MAX, startObservation } from './observation.ts'
 import { bridgeScenarios, type Scenario, scenarios } from './scenarios.ts'
 import { measureScrapes } from './scrape.ts'
+import { measureStores } from './stores.ts'
 import { startTargets, type Target, type Targets } from './targets.ts'
 
 const { values: flags } = parseArgs({
@@ -27,16 +33,25 @@ const { values: flags } = parseArgs({
     isolation: { type: 'boolean', default: false },
     observation: { type: 'boolean', default: false },
     scrape: { type: 'boolean', default: false },
+    stores: { type: 'boolean', default: false },
+    traffic: { type: 'boolean', default: false },
+    records: { type: 'string' },
     only: { type: 'string', default: '' },
     profile: { type: 'boolean', default: false }
   }
 })
 /** A figure of this build may be this much of the other build's. */
 const BUILD_RATIO_MAX = 1.05
+/** What a request may cost with the traffic log, of what it costs without. */
+const TRAFFIC_RATIO_MAX = 1.1
 const root = join(import.meta.dirname, '..', '..')
 if (flags.isolation) {
   const { quick: isQuick, profile: hasProfile, only } = flags
   process.exit((await measureIsolation({ checkout: root, isQuick, hasProfile, only })) ? 0 : 1)
+}
+if (flags.stores) {
+  const records = Number(flags.records ?? (flags.quick ? 20_000 : 1_000_000))
+  process.exit((await measureStores({ records })) ? 0 : 1)
 }
 if (flags.scrape) process.exit((await measureScrapes({ isQuick: flags.quick })) ? 0 : 1)
 // A start of a program is up to a tenth dearer or cheaper than the next for its whole life, and other work on the machine makes single
@@ -66,6 +81,11 @@ function planComparison() {
     const products = { off: root, on: root }
     const variables = { on: observation.variables }
     return { names: { old: 'off', new: 'on' }, products, variables, ratioMax: OBSERVATION_RATIO_MAX }
+  }
+  if (flags.traffic) {
+    const variables = { on: { GATEWAY_TRAFFIC_LOG_ENABLED: 'true', GATEWAY_TRAFFIC_LOG_SINK: 'sqlite' } }
+    const products = { off: root, on: root }
+    return { names: { old: 'off', new: 'on' }, products, variables, ratioMax: TRAFFIC_RATIO_MAX }
   }
   if (flags.against === undefined) return undefined
   const products = { old: resolve(flags.against), new: root }

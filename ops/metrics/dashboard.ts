@@ -1,6 +1,7 @@
 // The Grafana dashboard (operations contract, section 14). Descriptions of panels are the help texts of their series.
 
 import { type HistogramName, type MetricName, metricDefinitions } from '../../shared/metrics/definitions.ts'
+import { SINK_NAMES, type SinkName } from '../../shared/traffic/sinks.ts'
 import { average, current, findNames, increase, type Matchers, quantile, rate, ratio, select } from './expressions.ts'
 
 export interface Query {
@@ -40,6 +41,11 @@ function quantiles(name: HistogramName, matchers: Matchers): Query[] {
     expr: quantile(share, name, WINDOW, { where: matchers }),
     legend: `p${share * 100}`
   }))
+}
+
+/** The same expression for each sink of the traffic log. */
+function bySink(write: (sink: SinkName) => string): Query[] {
+  return SINK_NAMES.map(sink => ({ expr: write(sink), legend: sink }))
 }
 
 function errorRatio(window: string): string {
@@ -229,7 +235,52 @@ export const rows: Row[] = [
     ]
   },
   {
-    title: 'Shutdown, model list and log pipeline',
+    title: 'Traffic log',
+    panels: [
+      graph(
+        'Records stored',
+        'ops',
+        8,
+        bySink(sink => rate(`gateway_traffic_log_${sink}_written_total`, WINDOW, { where: where() }))
+      ),
+      graph('Records dropped', 'ops', 8, [
+        { expr: rate('gateway_traffic_log_dropped_total', WINDOW, { where: where() }), legend: 'by workers and writer' },
+        ...bySink(sink => rate(`gateway_traffic_log_${sink}_dropped_total`, WINDOW, { where: where() }))
+      ]),
+      graph(
+        'Age of the oldest record that is not stored',
+        's',
+        8,
+        bySink(sink => current('max', `gateway_traffic_log_${sink}_lag_seconds`, { where: where() }))
+      ),
+      graph(
+        'Records that wait',
+        'short',
+        8,
+        bySink(sink => current('sum', `gateway_traffic_log_${sink}_queue_depth`, { where: where() }))
+      ),
+      graph(
+        'Records on disk for sinks that are down',
+        'bytes',
+        8,
+        bySink(sink => current('sum', `gateway_traffic_log_${sink}_spill_bytes`, { where: where() }))
+      ),
+      graph(
+        'Failed writes',
+        'ops',
+        8,
+        bySink(sink => rate(`gateway_traffic_log_${sink}_write_errors_total`, WINDOW, { where: where() }))
+      ),
+      graph(
+        'Duration of a write, p95',
+        's',
+        12,
+        bySink(sink => quantile(0.95, `gateway_traffic_log_${sink}_write_seconds`, WINDOW, { where: where() }))
+      )
+    ]
+  },
+  {
+    title: 'Shutdown, model list and traces',
     panels: [
       graph('Shutdown', 'short', 8, [
         { expr: current('sum', 'gateway_draining', { where: where() }), legend: 'gateways that drain' },
@@ -243,9 +294,6 @@ export const rows: Row[] = [
           expr: current('max', 'gateway_catalog_age_seconds', { where: where(), by: ['instance'] }),
           legend: '{{instance}}'
         }
-      ]),
-      graph('Dropped traffic records', 'ops', 8, [
-        { expr: rate('gateway_traffic_log_dropped_total', WINDOW, { where: where() }), legend: 'dropped' }
       ]),
       graph('Trace spans', 'ops', 8, [
         { expr: rate('gateway_trace_spans_total', WINDOW, { where: where() }), legend: 'taken by the collector' },

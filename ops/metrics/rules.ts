@@ -1,6 +1,7 @@
 // The recording and alerting rules for Prometheus (operations contract, section 14), with the samples that must and must not fire an alert.
 
-import { increase, quantile, rate, ratio, select } from './expressions.ts'
+import { SINK_NAMES } from '../../shared/traffic/sinks.ts'
+import { current, increase, quantile, rate, ratio, select } from './expressions.ts'
 
 /** The name of the scrape job in the example configuration; `GatewayDown` needs it, because it must also fire without any target. */
 export const JOB = 'llm-gateway'
@@ -222,6 +223,24 @@ export const alertRules: AlertRule[] = [
       atMinutes: 13
     },
     staysQuiet: gauge('gateway_traffic_log_dropped_total', '5x60')
+  },
+  {
+    alert: 'TrafficLogLagging',
+    expr: SINK_NAMES.map(sink => `${current('max', `gateway_traffic_log_${sink}_lag_seconds`, { by })} > 300`).join(
+      ' or '
+    ),
+    for: '5m',
+    severity: 'warning',
+    summary: 'A sink of the traffic log has not stored records for more than five minutes.',
+    runbook:
+      'The log has lines of the event traffic_sink_unavailable with the reason. Records wait in memory, or in ' +
+      'GATEWAY_TRAFFIC_LOG_SPILL_DIR where that is set, and are stored when the sink is back; what does not fit is dropped and counted.',
+    fires: {
+      samples: gauge('gateway_traffic_log_postgres_lag_seconds', '0x4 400x60'),
+      labels: { job: JOB, instance: 'a' },
+      atMinutes: 12
+    },
+    staysQuiet: gauge('gateway_traffic_log_postgres_lag_seconds', '200x60')
   },
   {
     alert: 'GatewayEventLoopLag',

@@ -23,6 +23,9 @@ export function isCount(value: unknown): value is number {
 export const hasNonce = (message: object): message is { readonly nonce: number } =>
   'nonce' in message && isCount(message.nonce)
 
+export const hasRequestId = (message: object): message is { readonly requestId: number } =>
+  'requestId' in message && isCount(message.requestId)
+
 export const hasMetricsDelta = (message: object): message is { readonly delta: MetricsDelta } =>
   'delta' in message && isMetricsDelta(message.delta)
 

@@ -9,6 +9,7 @@ import {
   hasMetricsDelta,
   hasNoFields,
   hasNonce,
+  hasRequestId,
   isCount,
   type MessageOf,
   readMessage
@@ -29,9 +30,6 @@ export type { ListenOptions } from './schemas.ts'
 
 /** Longest detail of a failed start, in characters: one line for the operator. */
 export const FAILURE_DETAIL_MAX = 512
-
-const hasRequestId = (message: object): message is { readonly requestId: number } =>
-  'requestId' in message && isCount(message.requestId)
 
 const hasSlotKey = (message: object): message is { readonly requestId: number; readonly key: string } =>
   hasRequestId(message) && 'key' in message && typeof message.key === 'string'

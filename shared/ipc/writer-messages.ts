@@ -7,6 +7,7 @@ import {
   hasMetricsDelta,
   hasNoFields,
   hasNonce,
+  hasRequestId,
   type MessageOf,
   readMessage
 } from './checks.ts'
@@ -27,7 +28,9 @@ const toWriterChecks = {
   'close-writer': hasNoFields,
   'reopen-log': hasNoFields,
   /** Acknowledged by `pong`. */
-  ping: hasNonce
+  ping: hasNonce,
+  /** Asks for what changed in the metrics; acknowledged by `metrics-collected`, after the `metrics-delta`. */
+  'metrics-collect': hasRequestId
 }
 
 const fromWriterChecks = {
@@ -39,7 +42,9 @@ const fromWriterChecks = {
     detail: z.string().max(FAILURE_DETAIL_MAX)
   }),
   pong: hasNonce,
-  'metrics-delta': hasMetricsDelta
+  /** What changed in the metrics; only while they are on. */
+  'metrics-delta': hasMetricsDelta,
+  'metrics-collected': hasRequestId
 }
 
 export type ToWriterFields = FieldsOf<typeof toWriterChecks>

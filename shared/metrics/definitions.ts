@@ -1,6 +1,8 @@
 // Every metric series of the gateway, in the order in which a scrape prints them (operations contract, sections 7.2 and 7.5). Help texts,
 // dashboards, rules and documentation are made from this table.
 
+import type { SinkName } from '../traffic/sinks.ts'
+
 /** The only label names (decision 24), in the order in which they are printed. */
 export const LABEL_NAMES = ['lifecycle', 'method', 'model', 'protocol', 'provider', 'route', 'status'] as const
 export type LabelName = (typeof LABEL_NAMES)[number]
@@ -38,6 +40,9 @@ const SHORT_BUCKETS = Object.freeze([
 /** Of generation speeds: from a slow local model to fast hardware. */
 const TOKEN_RATE_BUCKETS = Object.freeze([1, 2.5, 5, 10, 25, 50, 75, 100, 150, 250, 500, 1000])
 
+/** Of a batch of records: from a quick append to a database that hardly responds. */
+const WRITE_BUCKETS = Object.freeze([0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30])
+
 const requestLabels = ['lifecycle', 'method', 'protocol', 'provider', 'route', 'status'] as const
 const upstreamLabels = ['protocol', 'provider', 'route', 'status'] as const
 const tokenLabels = ['model', 'protocol', 'provider', 'route'] as const
@@ -64,6 +69,37 @@ function histogram<const Labels extends readonly LabelName[] = []>(
   labels?: Labels
 ): HistogramDefinition<Labels> {
   return { type: 'histogram', help, buckets, labels: checkOrder(labels) }
+}
+
+/** What the writer counts of a sink of the traffic log. The sink is a part of the name, because the label names are fixed. */
+function sinkSeries<const Sink extends SinkName>(sink: Sink): SinkSeries<Sink> {
+  const series: Record<string, MetricDefinition> = {
+    [`gateway_traffic_log_${sink}_queue_depth`]: gauge(`Traffic records that wait for the sink ${sink}.`, 'sum'),
+    [`gateway_traffic_log_${sink}_written_total`]: counter(`Total number of traffic records stored in ${sink}.`),
+    [`gateway_traffic_log_${sink}_dropped_total`]: counter(
+      `Total number of traffic records that the writer dropped before ${sink}.`
+    ),
+    [`gateway_traffic_log_${sink}_write_seconds`]: histogram(
+      `Duration of a batch written to ${sink} in seconds.`,
+      WRITE_BUCKETS
+    ),
+    [`gateway_traffic_log_${sink}_write_errors_total`]: counter(`Total number of failed attempts to write to ${sink}.`),
+    [`gateway_traffic_log_${sink}_spill_bytes`]: gauge(`Traffic records for ${sink} on disk in bytes.`, 'sum'),
+    [`gateway_traffic_log_${sink}_lag_seconds`]: gauge(
+      `Time that the oldest traffic record waits for ${sink} in seconds.`,
+      'max'
+    )
+  }
+  // Computed names lose their types.
+  return series as unknown as SinkSeries<Sink>
+}
+
+type SinkSeries<Sink extends SinkName> = {
+  readonly [Name in `gateway_traffic_log_${Sink}_${'written' | 'dropped' | 'write_errors'}_total`]: CounterDefinition<[]>
+} & {
+  readonly [Name in `gateway_traffic_log_${Sink}_${'queue_depth' | 'spill_bytes' | 'lag_seconds'}`]: GaugeDefinition<[]>
+} & {
+  readonly [Name in `gateway_traffic_log_${Sink}_write_seconds`]: HistogramDefinition<[]>
 }
 
 /** Labels are printed in this order, so it must be that of their names. */
@@ -137,6 +173,12 @@ export const metricDefinitions = Object.freeze({
     'provider'
   ]),
   gateway_upstream_anomalies_total: counter('Total number of unexpected but usable upstream responses.', modelLabels),
+
+  // The sinks of the traffic log.
+  ...sinkSeries('jsonl'),
+  ...sinkSeries('sqlite'),
+  ...sinkSeries('postgres'),
+  ...sinkSeries('opensearch'),
 
   // Traces.
   gateway_trace_spans_total: counter('Total number of spans that the trace collector took.'),

@@ -364,12 +364,12 @@ function metricsRows(add: SectionRows) {
 
 function adminRows(add: SectionRows) {
   return {
-    GATEWAY_ADMIN_API_ENABLED: add.withDefault(kind.boolean, 'false', 'Serve the admin API over stored records.', {
-      pending: true
-    }),
-    GATEWAY_REPLAY_ENABLED: add.withDefault(kind.boolean, 'false', 'Let the admin API send a stored request again.', {
-      pending: true
-    }),
+    GATEWAY_ADMIN_API_ENABLED: add.withDefault(kind.boolean, 'false', 'Serve the admin API over stored records.'),
+    GATEWAY_REPLAY_ENABLED: add.withDefault(
+      kind.boolean,
+      'false',
+      'Let the admin API send a stored request again.'
+    ),
     GATEWAY_DEBUG_TRANSLATE_ENABLED: add.withDefault(kind.boolean, 'false', 'Serve the translation debugging routes.'),
     GATEWAY_ADMIN_API_KEY: add.optional(kind.secret, 'Key of the admin and debugging routes.', { secret: true })
   }
@@ -380,7 +380,7 @@ export const settingsTable = Object.freeze({
   ...requestRows(section('Requests')),
   ...accessRows(section('Access')),
   ...runtimeLogRows(section('Runtime log')),
-  ...trafficLogRows(section('Traffic log', { pending: true })),
+  ...trafficLogRows(section('Traffic log')),
   ...tracingRows(section('Tracing')),
   ...metricsRows(section('Metrics')),
   ...adminRows(section('Admin and debug')),

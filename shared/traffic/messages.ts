@@ -26,16 +26,19 @@ export interface PurgeResult {
 export interface RedactRequest {
   readonly id: string
   readonly fields: readonly PayloadField[]
-  /** As records write times. */
+  /** As the admin API shows times. */
   readonly redactedAt: string
 }
+
+/** `not_stored`: the mirror does not have the record now; one that still waits for the mirror is redacted when it arrives there. */
+export type MirrorOutcome = 'redacted' | 'not_stored' | 'failed'
 
 export interface RedactResult {
   readonly summary: TrafficSummary
   /** Which columns are empty now. */
   readonly emptied: Readonly<Record<PayloadField, boolean>>
   /** The outcome at each further sink that can be changed. */
-  readonly mirrors: Readonly<Record<string, 'redacted' | 'failed'>>
+  readonly mirrors: Readonly<Record<string, MirrorOutcome>>
 }
 
 /** One line of the audit (operations contract, section 9.7). */
@@ -62,7 +65,10 @@ export interface SinkHealth {
 /** Every question with its answer. */
 export interface TrafficQuestions {
   list: { readonly question: PageRequest; readonly answer: TrafficSummary[] }
+  /** Fewer records than a full page where their content is large; at least one unless none is left. */
   'list-whole': { readonly question: PageRequest; readonly answer: Array<TrafficSummary & TrafficPayload> }
+  /** Stores what still waits in memory, for a bounded time, so that the next question finds it. */
+  settle: { readonly question: Readonly<Record<string, never>>; readonly answer: null }
   find: { readonly question: { readonly id: string }; readonly answer: TrafficSummary | null }
   'find-payload': { readonly question: { readonly id: string }; readonly answer: TrafficPayload | null }
   'count-before': { readonly question: { readonly time: string }; readonly answer: number }
@@ -93,6 +99,8 @@ export type WorkerLine =
       readonly name: QuestionName
       readonly question: Question
     }
+  /** The worker closes and waits for its acknowledgements: everything is stored now, without waiting for further records. */
+  | { readonly kind: 'flush' }
   /** From now on this worker gets the summary of every new record. */
   | { readonly kind: 'follow' }
   | { readonly kind: 'unfollow' }
@@ -109,7 +117,14 @@ export function writeLine(line: WorkerLine | WriterLine): string {
   return `${JSON.stringify(line)}\n`
 }
 
-const WORKER_KINDS: ReadonlySet<unknown> = new Set<WorkerLine['kind']>(['ask', 'batch', 'follow', 'hello', 'unfollow'])
+const WORKER_KINDS: ReadonlySet<unknown> = new Set<WorkerLine['kind']>([
+  'ask',
+  'batch',
+  'flush',
+  'follow',
+  'hello',
+  'unfollow'
+])
 const WRITER_KINDS: ReadonlySet<unknown> = new Set<WriterLine['kind']>(['acknowledged', 'answer', 'failed', 'stored'])
 
 /** Reads a line of a worker; undefined for anything else. */

@@ -20,13 +20,15 @@ export interface TrafficFilter {
   readonly status_code?: number
   readonly has_error?: boolean
   readonly min_latency_ms?: number
+  /** Name of the caller. */
+  readonly caller?: string
 }
 
 /** Where a page begins; records are in descending order of time and id. */
 export type PageStart =
   | { readonly kind: 'offset'; readonly offset: number }
-  /** Behind this record: stable while new records arrive. */
-  | { readonly kind: 'after'; readonly created_at: string; readonly id: string }
+  /** Behind this record, and behind so many more: stable while new records arrive. */
+  | { readonly kind: 'after'; readonly created_at: string; readonly id: string; readonly offset?: number }
 
 export interface PageRequest {
   readonly filter: TrafficFilter
@@ -56,12 +58,18 @@ export interface TrafficPayload {
 export const PAYLOAD_FIELDS = ['request_body', 'request_headers', 'response_body'] as const
 export type PayloadField = (typeof PAYLOAD_FIELDS)[number]
 
+/** What sums are kept by. */
+export const SUM_KEYS = ['hour', 'protocol', 'model', 'api_key_hash'] as const
+export type SumKeyName = (typeof SUM_KEYS)[number]
+
 /** Sums over hours, models, protocols and keys. */
 export interface SumsRequest {
   /** Start of an hour, as records write times. */
   readonly from: string
   readonly to: string
-  readonly by: ReadonlyArray<'hour' | 'protocol' | 'model' | 'api_key_hash'>
+  readonly by: readonly SumKeyName[]
+  /** Rows at most, in the order of the keys. */
+  readonly limit: number
 }
 
 export interface SumsRow {
@@ -81,8 +89,6 @@ export interface SumsRow {
 /** Questions about the stored records. Every method rejects with the driver's error while the store is not available. */
 export interface TrafficQueries {
   list(page: PageRequest): Promise<TrafficSummary[]>
-  /** Like `list`, with the content of each record. */
-  listWhole(page: PageRequest): Promise<Array<TrafficSummary & TrafficPayload>>
   find(id: string): Promise<TrafficSummary | undefined>
   findPayload(id: string): Promise<TrafficPayload | undefined>
   /** Records older than the time. */

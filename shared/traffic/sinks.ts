@@ -1,7 +1,8 @@
 // Which sinks the settings ask for, and which of them answers questions (operations contract, sections 8.3 and 9).
 import type { SettingIssue, Settings } from '../settings.ts'
 
-export type SinkName = 'jsonl' | 'sqlite' | 'postgres' | 'opensearch'
+export const SINK_NAMES = ['jsonl', 'sqlite', 'postgres', 'opensearch'] as const
+export type SinkName = (typeof SINK_NAMES)[number]
 export type RelationalName = 'sqlite' | 'postgres'
 
 export interface SinkPlan {

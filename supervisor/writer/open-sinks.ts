@@ -1,16 +1,24 @@
 // Opens the sinks that the settings ask for, each with its queue and its spill.
-import { join } from 'node:path'
+import { mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import type { Logger } from '../../shared/logging.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { LINE_BYTES_MAX } from '../../shared/traffic/messages.ts'
 import { planSinks, type SinkName } from '../../shared/traffic/sinks.ts'
 import { ReopeningSink } from './reopening-sink.ts'
-import type { RelationalStore, Sink } from './sink.ts'
+import type { RedactableSink, RelationalStore, Sink } from './sink.ts'
 import { type SinkDropReason, SinkQueue } from './sink-queue.ts'
 import { Spill } from './spill.ts'
 
 const RETRY_MIN_MS = 100
 const RETRY_MAX_MS = 30_000
+const SLOW_WRITE_MS = 5_000
+const REPORT_INTERVAL_MS = 60_000
+/** Records of one sink that wait, as their JSON texts have it. */
+const QUEUE_BYTES_MAX = 128 * 1024 * 1024
+const BATCH_BYTES_MAX = 16 * 1024 * 1024
+/** Of one file of lines: an editor still opens it. */
+const JSONL_BYTES_MAX = 256 * 1024 * 1024
 /** Connections to Postgres: one writes, the others answer. */
 const POSTGRES_CONNECTIONS = 4
 const POSTGRES_TIMEOUT_MS = 30_000
@@ -18,41 +26,70 @@ const POSTGRES_TIMEOUT_MS = 30_000
 export interface OpenSinks {
   readonly queues: readonly SinkQueue[]
   readonly store: ReopeningSink<RelationalStore> | undefined
+  /** Further sinks that repeat a redaction. */
+  readonly mirrors: ReadonlyArray<ReopeningSink<RedactableSink>>
   /** Closes the queues, which close their sinks, and what no queue owns. */
   close(): Promise<void>
 }
 
 export interface SinkCounters {
-  readonly written: (sink: SinkName, count: number) => void
-  readonly dropped: (sink: SinkName, reason: SinkDropReason | 'spill_full', count: number) => void
+  readonly written: (sink: SinkName, count: number, durationMs: number) => void
+  readonly dropped: (sink: SinkName, reason: SinkDropReason, count: number) => void
   readonly failed: (sink: SinkName) => void
 }
 
+/** A sink cannot be used as it is configured. The message says which setting to look at and holds no secret. */
+export class SinkOpenError extends Error {
+  /** Of the cause; empty where it has none. */
+  readonly code: string
+
+  constructor(setting: string, explanation: string, cause: unknown) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+    super(code === '' ? `${setting} ${explanation}` : `${setting} ${explanation} (${code})`, { cause })
+    this.name = 'SinkOpenError'
+    this.code = code
+  }
+}
+
+interface Context {
+  readonly settings: Settings
+  readonly log: Logger
+  readonly counters: SinkCounters
+  readonly isMirrored: boolean
+}
+
 /**
- * Opens local sinks now, so that a file that cannot be used stops the start; those on other machines may be down. Rejects with the error
- * of a local sink, and with `SchemaMissingError` or `NewerSchemaError` of a database that answers.
+ * Opens local sinks now, so that a file that cannot be used stops the start; those on other machines may be down. Rejects with
+ * `SinkOpenError`, and with `SchemaMissingError` or `NewerSchemaError` of a database that answers. Nothing stays open then.
  */
 export async function openSinks(
   settings: Settings,
   { log, counters }: { log: Logger; counters: SinkCounters }
 ): Promise<OpenSinks> {
   const plan = planSinks(settings)
+  const context: Context = { settings, log, counters, isMirrored: plan.sinks.length > 1 }
   const store = plan.relational && openStore(plan.relational, settings)
-  if (store !== undefined) await openNow(store)
   const queues: SinkQueue[] = []
-  for (const name of plan.sinks) {
-    const sink: Sink = name === store?.name ? store : await openSink(name, settings)
-    queues.push(createQueue(sink, await openSpill(name, settings, counters), { settings, log, counters }))
+  const mirrors: Array<ReopeningSink<RedactableSink>> = []
+  const hasQueue = () => queues.some(({ name }) => name === store?.name)
+  async function close(): Promise<void> {
+    const closing = [...queues, ...(hasQueue() || store === undefined ? [] : [store])]
+    const results = await Promise.allSettled(closing.map(part => part.close()))
+    for (const result of results) if (result.status === 'rejected') throw result.reason
   }
-  const hasQueue = queues.some(({ name }) => name === store?.name)
-  return {
-    queues,
-    store,
-    async close() {
-      await Promise.all(queues.map(queue => queue.close()))
-      if (!hasQueue) await store?.close()
+  try {
+    if (store !== undefined) await openNow(store)
+    for (const name of plan.sinks) {
+      const mirror = name === 'opensearch' ? openMirror(context) : undefined
+      if (mirror !== undefined) mirrors.push(mirror)
+      const sink: Sink = mirror ?? (name === store?.name ? store : await openSink(name, context))
+      queues.push(createQueue(sink, await openSpill(name, context), context))
     }
+  } catch (error) {
+    await close()
+    throw error
   }
+  return { queues, store, mirrors, close }
 }
 
 function openStore(
@@ -65,6 +102,7 @@ function openStore(
         import('./store/sqlite/sink.ts'),
         import('./store/sqlite/threaded-queries.ts')
       ])
+      await mkdir(dirname(location), { recursive: true })
       return openSqliteStore(location, createThreadedQueries)
     }
     const { connectToPostgres } = await import('./store/postgres/connect.ts')
@@ -84,34 +122,56 @@ async function openNow(store: ReopeningSink<RelationalStore>): Promise<void> {
     await store.use()
   } catch (error) {
     const isRemote = store.name !== 'sqlite'
-    if (!isRemote || (error instanceof Error && FATAL.has(error.name))) throw error
+    if (error instanceof Error && FATAL.has(error.name)) throw error
+    if (!isRemote) throw new SinkOpenError('GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN', 'must name a file that can be used', error)
     // The queue meets the outage with the first records.
   }
 }
 
-async function openSink(name: SinkName, settings: Settings): Promise<Sink> {
+/** The search server may be down; its client is loaded with the first records. */
+function openMirror({ settings, log }: Context): ReopeningSink<RedactableSink> {
+  return new ReopeningSink<RedactableSink>('opensearch', async () => {
+    const { connectToOpensearch } = await import('./store/opensearch/connect.ts')
+    return connectToOpensearch(settings, log)
+  })
+}
+
+async function openSink(name: SinkName, { settings, log }: Context): Promise<Sink> {
   if (name !== 'jsonl') throw new Error(`The sink ${name} is not built.`)
   const { openJsonlSink } = await import('./store/jsonl.ts')
-  return openJsonlSink(settings.trafficLogJsonlPath)
+  const onFailed = (error: unknown) =>
+    log.warn({ event: 'traffic_rotation_failed', sink: name, err: error }, 'A file of the traffic log was not rotated')
+  const rotation = {
+    bytesMax: JSONL_BYTES_MAX,
+    retentionDays: settings.trafficLogRetentionDays,
+    nowMs: Date.now,
+    onFailed
+  }
+  return openJsonlSink(settings.trafficLogJsonlPath, rotation).catch((error: unknown) => {
+    throw new SinkOpenError('GATEWAY_TRAFFIC_LOG_JSONL_PATH', 'must name a file that can be written', error)
+  })
 }
 
 /** Sinks on other machines spill; a local one fails for a reason that the spill's disk shares. */
-async function openSpill(name: SinkName, settings: Settings, counters: SinkCounters): Promise<Spill | undefined> {
+async function openSpill(name: SinkName, { settings, counters }: Context): Promise<Spill | undefined> {
   const directory = settings.trafficLogSpillDir
   if (directory === undefined || name === 'jsonl' || name === 'sqlite') return undefined
-  return Spill.open({
-    directory: join(directory),
+  const spilling = Spill.open({
+    directory,
     name,
     bytesMax: settings.trafficLogSpillMaxBytes,
     recordBytesMax: LINE_BYTES_MAX,
     onDropped: count => counters.dropped(name, 'spill_full', count)
+  })
+  return spilling.catch((error: unknown) => {
+    throw new SinkOpenError('GATEWAY_TRAFFIC_LOG_SPILL_DIR', 'must name a directory that can be written', error)
   })
 }
 
 function createQueue(
   sink: Sink,
   spill: Spill | undefined,
-  { settings, log, counters }: { settings: Settings; log: Logger; counters: SinkCounters }
+  { settings, log, counters, isMirrored }: Context
 ): SinkQueue {
   const { name } = sink
   const isSearch = name === 'opensearch'
@@ -119,6 +179,12 @@ function createQueue(
     sink,
     {
       recordsMax: settings.trafficLogQueueSize,
+      bytesMax: QUEUE_BYTES_MAX,
+      batchBytesMax: BATCH_BYTES_MAX,
+      // Requests that wait for room wait for every sink: that is what the operator chose.
+      releasesInOutage: isMirrored && settings.trafficLogDropOnBackpressure,
+      slowWriteMs: SLOW_WRITE_MS,
+      reportIntervalMs: REPORT_INTERVAL_MS,
       batchRecordsMax: isSearch ? settings.opensearchBulkSize : settings.trafficLogBatchSize,
       flushIntervalMs: isSearch ? settings.opensearchFlushIntervalMs : settings.trafficLogFlushIntervalMs,
       dropsWhenFull: settings.trafficLogDropOnBackpressure,
@@ -129,7 +195,8 @@ function createQueue(
     {
       log,
       random: Math.random,
-      onWritten: count => counters.written(name, count),
+      nowMs: () => performance.now(),
+      onWritten: (count, durationMs) => counters.written(name, count, durationMs),
       onDropped: (reason, count) => counters.dropped(name, reason, count),
       onWriteError: () => counters.failed(name)
     }

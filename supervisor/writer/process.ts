@@ -1,5 +1,7 @@
 // The process side of the writer: waits for its configuration, opens the sinks and the socket, and closes them when the supervisor says so.
-import { rm } from 'node:fs/promises'
+import { rm, rmdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { createMessage } from '../../shared/ipc/checks.ts'
 import { FAILURE_DETAIL_MAX } from '../../shared/ipc/messages.ts'
 import {
@@ -11,7 +13,8 @@ import {
 import { createRuntimeLog, type RuntimeLog } from '../../shared/logging.ts'
 import { listSecretTexts } from '../../shared/settings/effective.ts'
 import { readTransferredSettings } from '../../shared/settings/transfer.ts'
-import { type OpenSinks, openSinks, type SinkCounters } from './open-sinks.ts'
+import { createDropLog, type DropLog } from './drop-log.ts'
+import { type OpenSinks, openSinks, type SinkCounters, SinkOpenError } from './open-sinks.ts'
 import { startRetention } from './retention.ts'
 import { createTrafficServer, type TrafficServer } from './server.ts'
 import { createTrafficService } from './service.ts'
@@ -21,13 +24,23 @@ const EXIT_FAILED = 1
 /** The writer was started by hand: starting it again cannot succeed. */
 const EXIT_WRONG_USE = 2
 
-/** How long the queues have to empty at the end; the supervisor kills the process a little later. */
-const FLUSH_MS_MAX = 3_000
+/**
+ * Bounds of the steps of the end: the supervisor gives workers and the writer five seconds together, and workers may need more than half of
+ * them.
+ */
+const DRAIN_MS_MAX = 500
+const FLUSH_MS_MAX = 1_500
+const CLOSE_MS_MAX = 500
+const DROP_REPORT_INTERVAL_MS = 10_000
+const METRICS_REPORT_INTERVAL_MS = 1_000
+/** What the writer creates is for its user alone: records may hold prompts. */
+const PRIVATE_UMASK = 0o077
 
 /** What runs from the configuration to the end. */
 interface Running {
   readonly sinks: OpenSinks
   readonly server: TrafficServer
+  readonly drops: DropLog
   readonly endRetention: () => void
 }
 
@@ -38,15 +51,21 @@ export function runWriterProcess(): void {
     process.exitCode = EXIT_WRONG_USE
     return
   }
+  process.umask(PRIVATE_UMASK)
   let runtimeLog: RuntimeLog | undefined
   let running: Running | undefined
+  let socketPath: string | undefined
+  let isConfigured = false
+  let isClosing = false
+  /** Sends what was counted since the last report; does nothing while metrics are off. */
+  let reportMetrics: () => void = () => undefined
 
   const ignoreSignal = () => undefined
   // A terminal sends its signals to every process of the group; the supervisor decides what follows.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, ignoreSignal)
   process.on('exit', () => runtimeLog?.flush())
   // The supervisor has exited, so no message would ever close this process; workers end with it as well.
-  process.on('disconnect', () => void close(EXIT_FAILED))
+  process.on('disconnect', () => void close(EXIT_FAILED).finally(removeSocketFolder))
   process.on('uncaughtException', (error, origin) => {
     runtimeLog?.log.fatal({ event: 'writer_crashed', origin, err: error }, 'The writer exits after an unexpected error')
     process.exit(EXIT_FAILED)
@@ -60,7 +79,8 @@ export function runWriterProcess(): void {
   function take(message: ToWriterMessage): void {
     switch (message.kind) {
       case 'configure-writer':
-        void start(message)
+        if (!isConfigured) void start(message)
+        isConfigured = true
         break
       case 'close-writer':
         void close(EXIT_CLEAN)
@@ -71,20 +91,36 @@ export function runWriterProcess(): void {
       case 'ping':
         send({ kind: 'pong', nonce: message.nonce })
         break
+      case 'metrics-collect':
+        reportMetrics()
+        send({ kind: 'metrics-collected', requestId: message.requestId })
+        break
     }
   }
 
   async function start(message: ToWriterFields['configure-writer']): Promise<void> {
     try {
+      socketPath = message.socketPath
       const settings = readTransferredSettings(message.settings)
       runtimeLog = createRuntimeLog({ settings, isQuiet: message.isQuiet, knownSecrets: listSecretTexts(settings) })
       const { log } = runtimeLog
-      const sinks = await openSinks(settings, { log, counters: noCounters })
-      const { queues, store } = sinks
-      const server = createTrafficServer(createTrafficService({ log, queues, store, mirrors: [] }), log)
+      const drops = createDropLog({ log, intervalMs: DROP_REPORT_INTERVAL_MS })
+      const metrics = message.hasMetrics ? await startMetrics() : undefined
+      const counters: SinkCounters = {
+        written: (sink, count, durationMs) => metrics?.counters.written(sink, count, durationMs),
+        dropped(sink, reason, count) {
+          metrics?.counters.dropped(sink, reason, count)
+          drops.note(sink, reason, count)
+        },
+        failed: sink => metrics?.counters.failed(sink)
+      }
+      const sinks = await openSinks(settings, { log, counters })
+      metrics?.watch(sinks)
+      const { queues, store, mirrors } = sinks
+      const server = createTrafficServer(createTrafficService({ log, queues, store, mirrors }), log)
       // A writer that was killed has left its socket behind.
-      await rm(message.socketPath, { force: true })
-      await server.listen(message.socketPath)
+      await rm(socketPath, { force: true })
+      await server.listen(socketPath)
       const endRetention =
         store === undefined || !settings.trafficLogEnabled
           ? () => undefined
@@ -95,7 +131,7 @@ export function runWriterProcess(): void {
                 intervalMs: settings.trafficLogPurgeIntervalSeconds * 1000
               }
             )
-      running = { sinks, server, endRetention }
+      running = { sinks, server, drops, endRetention }
       send({ kind: 'writer-ready' })
     } catch (error) {
       runtimeLog?.log.error(
@@ -106,26 +142,54 @@ export function runWriterProcess(): void {
     }
   }
 
-  async function close(exitCode: number): Promise<void> {
-    running?.endRetention()
-    const { sinks, server } = running ?? {}
-    running = undefined
-    if (sinks !== undefined) {
-      await Promise.race([Promise.all(sinks.queues.map(queue => queue.flush())), wait(FLUSH_MS_MAX)])
-      await server?.close()
-      await sinks.close()
+  async function startMetrics(): Promise<{ counters: SinkCounters; watch: (sinks: OpenSinks) => void }> {
+    const [{ createMetricRegistry }, { createSinkCounters, watchSinks }] = await Promise.all([
+      import('../../shared/metrics/registry.ts'),
+      import('./sink-metrics.ts')
+    ])
+    const registry = createMetricRegistry()
+    reportMetrics = () => {
+      const delta = registry.takeDelta()
+      if (delta !== undefined) send({ kind: 'metrics-delta', delta })
     }
+    setInterval(reportMetrics, METRICS_REPORT_INTERVAL_MS).unref()
+    return { counters: createSinkCounters(registry), watch: ({ queues }) => watchSinks(registry, queues) }
+  }
+
+  /** Stores what has arrived and exits. It keeps within its bounds, whatever the sinks do. */
+  async function close(exitCode: number): Promise<void> {
+    if (isClosing) return
+    isClosing = true
+    if (running !== undefined) {
+      const { sinks, server, drops, endRetention } = running
+      endRetention()
+      // The workers have exited, and what they sent last may not be read yet.
+      await within(DRAIN_MS_MAX, server.drained())
+      await within(FLUSH_MS_MAX, Promise.all(sinks.queues.map(queue => queue.flush())))
+      const closed = sinks.close().catch((error: unknown) => {
+        runtimeLog?.log.warn({ event: 'traffic_sink_close_failed', err: error }, 'A sink could not be closed in order')
+      })
+      await within(CLOSE_MS_MAX, Promise.all([server.close(), closed]))
+      drops.close()
+    }
+    reportMetrics()
     await runtimeLog?.drained()
     process.exit(exitCode)
   }
+
+  /** The supervisor removes it; after a crash of the supervisor nobody else would. */
+  async function removeSocketFolder(): Promise<void> {
+    if (socketPath === undefined || process.platform === 'win32') return
+    await rm(socketPath, { force: true }).catch(() => undefined)
+    await rmdir(dirname(socketPath)).catch(() => undefined)
+  }
 }
 
-const noCounters: SinkCounters = { written: () => undefined, dropped: () => undefined, failed: () => undefined }
-
-function wait(ms: number): Promise<void> {
-  return new Promise(resolve => {
-    setTimeout(resolve, ms)
-  })
+/** Resolves with the work, or after the time. */
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const timer = new AbortController()
+  await Promise.race([work, setTimeout(ms, undefined, { signal: timer.signal }).catch(() => undefined)])
+  timer.abort()
 }
 
 function send(message: FromWriterContent, sent: () => void = () => undefined): void {
@@ -134,12 +198,18 @@ function send(message: FromWriterContent, sent: () => void = () => undefined): v
 
 /** Errors of the stores whose message tells the operator what to do and holds no secret. */
 const EXPLAINED = new Set(['SchemaMissingError', 'NewerSchemaError'])
+/** A later start does not help against these errors of files. */
+const WRONG_FILES = /^(EACCES|EISDIR|ELOOP|ENOENT|ENOTDIR|EPERM|EROFS|SQLITE_(CANTOPEN|NOTADB|PERM|READONLY).*)$/
 
 function describeFailure(error: unknown): { reason: 'configuration' | 'internal'; detail: string } {
+  if (error instanceof SinkOpenError) {
+    const reason = WRONG_FILES.test(error.code) ? 'configuration' : 'internal'
+    return { reason, detail: error.message.slice(0, FAILURE_DETAIL_MAX) }
+  }
   if (error instanceof Error && EXPLAINED.has(error.name)) {
     return { reason: 'configuration', detail: error.message.slice(0, FAILURE_DETAIL_MAX) }
   }
   const name = error instanceof Error ? error.name : typeof error
   const code = error instanceof Error && 'code' in error ? String(error.code) : name
-  return { reason: 'internal', detail: `a sink of the traffic log cannot be opened: ${code}; the log says more` }
+  return { reason: 'internal', detail: `the writer of the traffic log cannot start: ${code}; the log says more` }
 }

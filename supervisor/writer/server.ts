@@ -10,6 +10,7 @@ import {
   type QuestionFailure,
   type QuestionName,
   readWorkerLine,
+  TRAFFIC_PROTOCOL_VERSION,
   type WorkerLine,
   type WriterLine,
   writeLine
@@ -29,8 +30,10 @@ export class QuestionFailedError extends Error {
 }
 
 export interface TrafficService {
-  /** Resolves when every sink has settled each record. */
-  store(records: readonly TrafficRecord[]): Promise<void>
+  /** Takes records whose line has so many bytes. Resolves when their worker may forget them. */
+  store(records: readonly TrafficRecord[], bytes: number): Promise<void>
+  /** Stores everything without waiting for further records. Then workers may forget also what could not be stored: they close. */
+  flush(): Promise<void>
   /** Rejects with `QuestionFailedError`; every other error counts as `query_store_unavailable`. */
   answer(name: QuestionName, question: Question): Promise<Answer>
   /** Calls the listener with records that were stored; returns the function that ends it. */
@@ -45,15 +48,21 @@ const UNREAD_BYTES_MAX = 4 * 1024 * 1024
 export interface TrafficServer {
   /** Rejects with the system's error. */
   listen(path: string): Promise<void>
+  /** Resolves when no connection is left: workers have closed theirs and all that they sent has been read. */
+  drained(): Promise<void>
   /** Closes the socket and every connection. */
   close(): Promise<void>
 }
 
 export function createTrafficServer(service: TrafficService, log: Logger): TrafficServer {
   const connections = new Set<Socket>()
+  const drainListeners: Array<() => void> = []
   const server: Server = createServer(socket => {
     connections.add(socket)
-    socket.once('close', () => connections.delete(socket))
+    socket.once('close', () => {
+      connections.delete(socket)
+      if (connections.size === 0) for (const listener of drainListeners.splice(0)) listener()
+    })
     serve(socket, service, log)
   })
   return {
@@ -62,6 +71,8 @@ export function createTrafficServer(service: TrafficService, log: Logger): Traff
         server.once('error', reject)
         server.listen(path, () => resolve())
       }),
+    drained: () =>
+      connections.size === 0 ? Promise.resolve() : new Promise(resolve => drainListeners.push(resolve)),
     close: () =>
       new Promise(resolve => {
         server.close(() => resolve())
@@ -75,12 +86,13 @@ function serve(socket: Socket, service: TrafficService, log: Logger): void {
   let runningQuestions = 0
   let skipped = 0
   let unfollow: (() => void) | undefined
+  let isWorkerClosing = false
   const send = (line: WriterLine) => {
     if (socket.writable) socket.write(writeLine(line))
   }
 
-  async function store(sequence: number, records: readonly TrafficRecord[]): Promise<void> {
-    await service.store(records)
+  async function store(sequence: number, records: readonly TrafficRecord[], bytes: number): Promise<void> {
+    await service.store(records, bytes)
     acknowledge(sequence)
   }
 
@@ -122,13 +134,19 @@ function serve(socket: Socket, service: TrafficService, log: Logger): void {
     skipped = 0
   }
 
-  function take(line: WorkerLine): void {
+  function take(line: WorkerLine, bytes: number): void {
     switch (line.kind) {
       case 'hello':
+        if (line.version !== TRAFFIC_PROTOCOL_VERSION) throw new Error('The worker is of another version.')
         break
       case 'batch':
         waiting.push(line.sequence)
-        void store(line.sequence, line.records)
+        void store(line.sequence, line.records, bytes)
+        if (isWorkerClosing) void service.flush()
+        break
+      case 'flush':
+        isWorkerClosing = true
+        void service.flush()
         break
       case 'ask':
         void answer(line.requestId, line.name, line.question)
@@ -147,7 +165,7 @@ function serve(socket: Socket, service: TrafficService, log: Logger): void {
     try {
       for (const bytes of splitter.push(chunk)) {
         const line = readWorkerLine(bytes)
-        if (line !== undefined) take(line)
+        if (line !== undefined) take(line, bytes.length)
         else log.warn({ event: 'traffic_line_dropped' }, 'A line of a worker was malformed and dropped')
       }
     } catch (error) {

@@ -1,7 +1,20 @@
 // What the writer does with records and questions: every sink has its queue, and the relational store answers.
 import type { Logger } from '../../shared/logging.ts'
-import type { Answer, Question, QuestionName, SinkHealth, TrafficQuestions } from '../../shared/traffic/messages.ts'
-import { summarize, type TrafficSummary } from '../../shared/traffic/query.ts'
+import type {
+  Answer,
+  MirrorOutcome,
+  Question,
+  QuestionName,
+  SinkHealth,
+  TrafficQuestions
+} from '../../shared/traffic/messages.ts'
+import {
+  type PageRequest,
+  summarize,
+  type TrafficPayload,
+  type TrafficQueries,
+  type TrafficSummary
+} from '../../shared/traffic/query.ts'
 import type { TrafficRecord } from '../../shared/traffic/record.ts'
 import type { ReopeningSink } from './reopening-sink.ts'
 import { QuestionFailedError, type TrafficService } from './server.ts'
@@ -30,7 +43,8 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
 
   const answers: Answers = {
     list: async page => (await useStore()).queries.list(page),
-    'list-whole': async page => (await useStore()).queries.listWhole(page),
+    'list-whole': async page => listWhole((await useStore()).queries, page),
+    settle,
     find: async ({ id }) => (await (await useStore()).queries.find(id)) ?? null,
     'find-payload': async ({ id }) => (await (await useStore()).queries.findPayload(id)) ?? null,
     'count-before': async ({ time }) => (await useStore()).queries.countBefore(time),
@@ -44,15 +58,21 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
     health: async () => ({ sinks: queues.map(readHealth) })
   }
 
+  async function settle(): Promise<null> {
+    const queue = queues.find(({ name, isAvailable }) => name === store?.name && isAvailable)
+    if (queue !== undefined) await Promise.race([queue.flush(), wait(SETTLE_MS_MAX)])
+    return null
+  }
+
   async function redact({ id, fields, redactedAt }: TrafficQuestions['redact']['question']): Promise<Answer<'redact'>> {
     const { queries, redact: redactRecord } = await useStore()
     const metadata = { manual_redaction: { fields: [...fields].sort(), redacted_at: redactedAt } }
     if (!(await redactRecord(id, fields, metadata))) return null
-    const outcomes: Record<string, 'redacted' | 'failed'> = {}
+    const outcomes: Record<string, MirrorOutcome> = {}
     for (const mirror of mirrors) {
       try {
-        await (await mirror.use()).redact(id, fields, metadata)
-        outcomes[mirror.name] = 'redacted'
+        const isFound = await (await mirror.use()).redact(id, fields, metadata)
+        outcomes[mirror.name] = isFound ? 'redacted' : 'not_stored'
       } catch (error) {
         log.warn({ event: 'traffic_redaction_failed', sink: mirror.name, err: error }, 'A mirror kept redacted content')
         outcomes[mirror.name] = 'failed'
@@ -72,9 +92,13 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
   }
 
   return {
-    async store(records) {
+    async store(records, bytes) {
       if (followers.size > 0) passOn(records)
-      await Promise.all(queues.map(queue => queue.accept(records)))
+      await Promise.all(queues.map(queue => queue.accept(records, bytes)))
+    },
+    async flush() {
+      await Promise.all(queues.map(queue => queue.flush()))
+      for (const queue of queues) queue.release()
     },
     answer: (name, question) => {
       // Each function of the table takes the question of its own name.
@@ -91,6 +115,31 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
     const summaries = records.map(summarize)
     for (const follower of followers) follower(summaries)
   }
+}
+
+/** Content of a page, in UTF-16 units: a page is one line to the worker. */
+const PAGE_CHARACTERS_MAX = 4 * 1024 * 1024
+const SETTLE_MS_MAX = 1_000
+
+/** The records of a page with their content, until that is enough for one answer. */
+async function listWhole(queries: TrafficQueries, page: PageRequest): Promise<Answer<'list-whole'>> {
+  const whole: Answer<'list-whole'> = []
+  let characters = 0
+  for (const summary of await queries.list(page)) {
+    const payload = (await queries.findPayload(summary.id)) ?? NO_PAYLOAD
+    whole.push({ ...summary, ...payload })
+    characters += JSON.stringify(payload).length
+    if (characters >= PAGE_CHARACTERS_MAX) break
+  }
+  return whole
+}
+
+const NO_PAYLOAD: TrafficPayload = { request_headers: null, request_body: null, response_body: null }
+
+function wait(ms: number): Promise<void> {
+  return new Promise(resolve => {
+    setTimeout(resolve, ms).unref()
+  })
 }
 
 function readHealth(queue: SinkQueue): SinkHealth {

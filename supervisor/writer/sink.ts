@@ -9,9 +9,13 @@ import type { SinkName } from '../../shared/traffic/sinks.ts'
  * without them. Every other error of a sink means that it is not available now.
  */
 export class RecordsRefusedError extends Error {
-  constructor(cause: unknown) {
+  /** The ids of the refused records, where the sink knows them; then it has stored all others. */
+  readonly refusedIds: ReadonlySet<string> | undefined
+
+  constructor(cause: unknown, refusedIds?: ReadonlySet<string>) {
     super('The sink refuses one or more records.', { cause })
     this.name = 'RecordsRefusedError'
+    this.refusedIds = refusedIds
   }
 }
 
@@ -29,8 +33,8 @@ export interface Sink {
 /** A sink that can change what it has stored. */
 export interface RedactableSink extends Sink {
   /**
-   * Empties the chosen content of a record, and its error message with any body, and merges `metadata` into its metadata. False for an
-   * unknown record.
+   * Empties the chosen content of a record, and its error message with any body, and merges `metadata` into its metadata. False for a
+   * record that is not stored; a mirror then redacts it when it arrives.
    */
   redact(id: string, fields: readonly PayloadField[], metadata: object): Promise<boolean>
 }

@@ -36,10 +36,15 @@ export class Spill {
   #lastNumber: number
   /** How much of the first segment was taken. */
   #readBytes = 0
+  /** Since when records wait, in milliseconds since the epoch; meaningful while there is a segment. */
+  #filledAtMs: number
+  /** Ends with the last call: a segment is not deleted while it is written. */
+  #running: Promise<unknown> = Promise.resolve()
 
-  private constructor(options: SpillOptions, segments: Segment[]) {
+  private constructor(options: SpillOptions, segments: Segment[], filledAtMs: number) {
     this.#options = options
     this.#segments = segments
+    this.#filledAtMs = filledAtMs
     this.#lastNumber = segments.at(-1)?.number ?? 0
   }
 
@@ -48,15 +53,18 @@ export class Spill {
     await mkdir(options.directory, { recursive: true, mode: 0o700 })
     const pattern = new RegExp(`^${options.name}\\.(\\d+)\\.ndjson$`)
     const segments: Segment[] = []
+    let filledAtMs = Date.now()
     for (const file of await readdir(options.directory)) {
       const number = Number(pattern.exec(file)?.[1])
       if (!Number.isInteger(number)) continue
-      const { size } = await stat(join(options.directory, file))
+      const { size, mtimeMs } = await stat(join(options.directory, file))
+      filledAtMs = Math.min(filledAtMs, mtimeMs)
       segments.push({ number, bytes: size, records: undefined })
     }
     return new Spill(
       options,
-      segments.sort((one, other) => one.number - other.number)
+      segments.sort((one, other) => one.number - other.number),
+      filledAtMs
     )
   }
 
@@ -69,8 +77,36 @@ export class Spill {
     return this.#segments.length === 0
   }
 
+  /** How long records wait on disk, about; 0 while there are none. */
+  get ageMs(): number {
+    return this.isEmpty ? 0 : Math.max(0, Date.now() - this.#filledAtMs)
+  }
+
   /** Appends records. Rejects with the system's error, such as that of a full disk; then none of them is kept. */
-  async append(records: readonly TrafficRecord[]): Promise<void> {
+  append(records: readonly TrafficRecord[]): Promise<void> {
+    return this.#exclusively(() => this.#append(records))
+  }
+
+  /**
+   * The next records, at most so many and about so many bytes, but at least one; they stay on disk until `taken`. A line that is not a
+   * record is skipped.
+   */
+  read(countMax: number, bytesMax: number): Promise<{ records: TrafficRecord[]; taken: () => Promise<void> }> {
+    return this.#exclusively(() => this.#read(countMax, bytesMax))
+  }
+
+  /** Closes the file that is written; what is on disk stays for the next process. */
+  close(): Promise<void> {
+    return this.#exclusively(() => this.#closeFile())
+  }
+
+  #exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#running.then(work)
+    this.#running = result.catch(() => undefined)
+    return result
+  }
+
+  async #append(records: readonly TrafficRecord[]): Promise<void> {
     const text = Buffer.from(records.map(record => `${JSON.stringify(record)}\n`).join(''))
     await this.#makeRoom(text.length)
     const segment = await this.#openSegment(text.length)
@@ -86,24 +122,20 @@ export class Spill {
     if (segment.records !== undefined) segment.records += records.length
   }
 
-  /** The next records, at most `countMax`; they stay on disk until `taken`. A line that is not a record is skipped. */
-  async read(countMax: number): Promise<{ records: TrafficRecord[]; taken: () => Promise<void> }> {
+  async #read(countMax: number, bytesMax: number): Promise<{ records: TrafficRecord[]; taken: () => Promise<void> }> {
     const segment = this.#segments[0]
     if (segment === undefined) return { records: [], taken: async () => undefined }
-    const { records, endBytes } = await this.#readSegment(segment, countMax)
-    return {
-      records,
-      taken: async () => {
-        // The segment may have been deleted meanwhile, for want of space.
-        if (this.#segments[0] !== segment) return
-        this.#readBytes = endBytes
-        if (endBytes >= segment.bytes) await this.#deleteFirst()
-      }
+    const { records, endBytes } = await this.#readSegment(segment, { countMax, bytesMax })
+    const take = async () => {
+      // The segment may have been deleted meanwhile, for want of space.
+      if (this.#segments[0] !== segment) return
+      this.#readBytes = endBytes
+      if (endBytes >= segment.bytes) await this.#deleteFirst()
     }
+    return { records, taken: () => this.#exclusively(take) }
   }
 
-  /** Closes the file that is written; what is on disk stays for the next process. */
-  async close(): Promise<void> {
+  async #closeFile(): Promise<void> {
     await this.#writing?.close()
     this.#writing = undefined
   }
@@ -120,16 +152,19 @@ export class Spill {
   async #countLines(): Promise<number> {
     const segment = this.#segments[0]
     if (segment === undefined) return 0
-    return (await this.#readSegment(segment, Number.POSITIVE_INFINITY)).records.length
+    const all = { countMax: Number.POSITIVE_INFINITY, bytesMax: Number.POSITIVE_INFINITY }
+    return (await this.#readSegment(segment, all)).records.length
   }
 
   async #openSegment(bytes: number): Promise<Segment> {
     const last = this.#segments.at(-1)
     if (last !== undefined && this.#writing !== undefined && last.bytes + bytes <= SEGMENT_BYTES_MAX) return last
-    await this.close()
+    await this.#closeFile()
+    if (this.isEmpty) this.#filledAtMs = Date.now()
     this.#lastNumber += 1
     const segment: Segment = { number: this.#lastNumber, bytes: 0, records: 0 }
-    this.#writing = await open(this.#path(segment), 'wx', 0o600)
+    // Appending, so that what is written after a part was cut off follows without a gap.
+    this.#writing = await open(this.#path(segment), 'ax', 0o600)
     this.#segments.push(segment)
     return segment
   }
@@ -138,30 +173,35 @@ export class Spill {
     const segment = this.#segments.shift()
     if (segment === undefined) return
     this.#readBytes = 0
-    if (this.#segments.length === 0) await this.close()
+    if (this.#segments.length === 0) await this.#closeFile()
     await rm(this.#path(segment), { force: true })
   }
 
-  async #readSegment(segment: Segment, countMax: number): Promise<{ records: TrafficRecord[]; endBytes: number }> {
+  async #readSegment(
+    segment: Segment,
+    { countMax, bytesMax }: { countMax: number; bytesMax: number }
+  ): Promise<{ records: TrafficRecord[]; endBytes: number }> {
     const file = await open(this.#path(segment), 'r')
     try {
       const splitter = new LineSplitter(this.#options.recordBytesMax)
       const records: TrafficRecord[] = []
       let endBytes = this.#readBytes
       let position = this.#readBytes
-      while (position < segment.bytes && records.length < countMax) {
+      const isFull = () =>
+        records.length >= countMax || (records.length > 0 && endBytes - this.#readBytes >= bytesMax)
+      while (position < segment.bytes && !isFull()) {
         const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(READ_BYTES), 0, READ_BYTES, position)
         if (bytesRead === 0) break
         position += bytesRead
         for (const line of splitter.push(buffer.subarray(0, bytesRead))) {
-          if (records.length >= countMax) break
+          if (isFull()) break
           endBytes += line.length + 1
           const record = readRecord(line)
           if (record !== undefined) records.push(record)
         }
       }
       // What follows the last line feed is the part of a record that a crash cut off.
-      return { records, endBytes: records.length < countMax ? segment.bytes : endBytes }
+      return { records, endBytes: isFull() ? endBytes : segment.bytes }
     } finally {
       await file.close()
     }

@@ -14,7 +14,7 @@ import {
   type SupervisorMessageContent,
   type WorkerMessageFields
 } from '../../shared/ipc/messages.ts'
-import { createSlotKey, LOG_STREAM_KEY } from '../../shared/model-slots.ts'
+import { createSlotKey, hostSlotKey } from '../../shared/model-slots.ts'
 import { computeConfigRevision, type ProviderProfile } from '../../shared/profile.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import { createCatalogOfRecord } from '../../supervisor/catalog-of-record.ts'
@@ -210,17 +210,17 @@ t.test('log streams have five slots of their own, which no model setting changes
   const { sent, receive, broker } = createBroker({ GATEWAY_MODEL_MAX_CONNECTIONS_DEFAULT: '1' })
   receive(1, { kind: 'slot-acquire', requestId: 1, key: 'any' })
   for (let requestId = 2; requestId <= 7; requestId += 1) {
-    receive(requestId % 2, { kind: 'slot-acquire', requestId, key: LOG_STREAM_KEY })
+    receive(requestId % 2, { kind: 'slot-acquire', requestId, key: hostSlotKey('log-stream') })
   }
   const kinds = () => sent.map(({ kind }) => kind.slice('slot-'.length))
   t.same(kinds(), ['granted', 'granted', 'granted', 'granted', 'granted', 'granted', 'refused'])
   t.same(broker.counts(), { held: 1, waiting: 0 }, 'they do not count as calls of models')
   receive(0, { kind: 'slot-release', requestId: 2 })
-  receive(1, { kind: 'slot-acquire', requestId: 8, key: LOG_STREAM_KEY })
+  receive(1, { kind: 'slot-acquire', requestId: 8, key: hostSlotKey('log-stream') })
   t.equal(kinds().at(-1), 'granted')
   broker.releaseOwner(1)
   t.same(broker.counts(), { held: 0, waiting: 0 })
-  receive(2, { kind: 'slot-acquire', requestId: 9, key: LOG_STREAM_KEY })
+  receive(2, { kind: 'slot-acquire', requestId: 9, key: hostSlotKey('log-stream') })
   t.equal(kinds().at(-1), 'granted', 'a worker that exits gives its slots back')
 })
 

@@ -14,9 +14,11 @@ import {
 import { createWorkerAsker } from '../../shared/ipc/worker-requests.ts'
 import {
   createSlotPool,
-  LOG_STREAM_KEY,
+  type HostSlot,
+  hostSlotKey,
+  hostSlotLimits,
+  isHostSlotKey,
   limitOf,
-  logStreamLimits,
   type SlotSettings,
   slotLimitsFrom
 } from '../../shared/model-slots.ts'
@@ -46,8 +48,8 @@ export interface ControlChannel {
    * (timeout, full queue, or `signal`). For a model without a limit no message is sent.
    */
   acquireSlot(key: string, signal: CancelSignal): Promise<SlotGrant>
-  /** Takes one of the host's few slots for log streams. Resolves like `acquireSlot`, and never waits for a free one. */
-  acquireLogStream(signal: CancelSignal): Promise<SlotGrant>
+  /** Takes one of the host's few slots of this kind. Resolves like `acquireSlot`, and never waits for a free one. */
+  acquireHostSlot(slot: HostSlot, signal: CancelSignal): Promise<SlotGrant>
   /** The catalog that all workers show now, or undefined before the first discovery. */
   catalogSnapshot(): CatalogSnapshot | undefined
   /** Calls the listener for each snapshot that replaces the current one. */
@@ -185,7 +187,7 @@ export function createControlChannel(
       if (slotLimit(key) === undefined) return releaseNothing
       return signal.aborted ? null : waitForSlot(key, signal)
     },
-    acquireLogStream: async signal => (signal.aborted ? null : waitForSlot(LOG_STREAM_KEY, signal)),
+    acquireHostSlot: async (slot, signal) => (signal.aborted ? null : waitForSlot(hostSlotKey(slot), signal)),
     catalogSnapshot: () => snapshot,
     onCatalogPublished(listener) {
       publishedListeners.push(listener)
@@ -220,7 +222,7 @@ export function createLocalControlChannel(
   }: { nowMs?: () => number; composition?: CatalogComposition; profiles?: readonly ProviderProfile[] } = {}
 ): ControlChannel {
   const slots = createSlotPool(slotLimitsFrom(settings, profiles))
-  const logStreams = createSlotPool(logStreamLimits)
+  const hostSlots = createSlotPool(hostSlotLimits)
   const record = createCatalogRecord({
     composition,
     nowMs,
@@ -230,11 +232,11 @@ export function createLocalControlChannel(
   /** A pool ignores the tickets of the other one. */
   function releaseSlot(message: { requestId: number }): void {
     slots.release(ticket(message))
-    logStreams.release(ticket(message))
+    hostSlots.release(ticket(message))
   }
   const handlers: WorkerMessageHandlers<ChannelRequestKind> = {
     'slot-acquire': message =>
-      (message.key === LOG_STREAM_KEY ? logStreams : slots).acquire(ticket(message), message.key, outcome =>
+      (isHostSlotKey(message.key) ? hostSlots : slots).acquire(ticket(message), message.key, outcome =>
         reply({ kind: outcome === 'granted' ? 'slot-granted' : 'slot-refused', requestId: message.requestId })
       ),
     'slot-cancel': releaseSlot,

@@ -4,6 +4,7 @@
 import { headers, referToErrors, writeErrorResponses, writeHeaders } from './error-responses.ts'
 import type { KeyCarrier, MountedRoute } from './mounted-routes.ts'
 import { type Operation, type SuccessResponse, TAGS } from './operation.ts'
+import { adminOperations } from './operations/admin.ts'
 import { type ExampleModels, writeModelOperations } from './operations/chat.ts'
 import { debugOperations } from './operations/debug.ts'
 import { bridgeOperations, modelOperations } from './operations/models.ts'
@@ -85,6 +86,7 @@ function listOperations({ exampleModels, hasRelay }: OpenApiOptions): Operation[
     ...modelOperations,
     ...systemOperations,
     ...bridgeOperations,
+    ...adminOperations,
     ...debugOperations
   ]
 }

@@ -40,6 +40,7 @@ const STATUSES: Readonly<Record<string, ErrorStatus>> = {
   404: { text: 'Nothing of this name exists.' },
   405: { text: 'The path is served with other methods.', headers: ['Allow'] },
   408: { text: 'The request body did not arrive in time.' },
+  409: { text: 'The record does not allow it.' },
   413: { text: 'The request body or an attachment is too large.' },
   415: { text: 'The content encoding or a media type is not supported.' },
   422: { text: 'The upstream could not process the request.' },
@@ -61,8 +62,8 @@ const SYSTEM_TEXTS: Readonly<Record<string, string>> = {
   429: 'Too many requests of this kind are open.',
   '4XX': 'The head of the request is invalid.',
   500: 'The gateway has a fault.',
-  502: 'The upstream could not be reached.',
-  503: 'The gateway is not ready.'
+  502: 'The upstream could not be reached, or a replay got no response.',
+  503: 'The gateway is not ready, or its traffic log cannot be asked.'
 }
 
 /** Statuses that the stages before every handler can answer. */

@@ -18,12 +18,12 @@ export async function countTokens(
   context: RequestContext,
   { protocol, counted }: { protocol: TokenCountProtocol; counted: TranslatedTokenCount }
 ): Promise<WrittenAnswer> {
-  const { plan, call, count, estimate, extraHeaders } = counted
+  const { plan, call, count, estimate, extraHeaders, requestedModel } = counted
   if (call === undefined) {
-    notePlan(context, plan)
+    notePlan(runtime, { context, plan }, { requestedModel })
     return estimate === undefined ? writeTokenCount(protocol, 0) : writeTokenEstimate(protocol, estimate)
   }
-  return execute(runtime, { context, plan }, { extraHeaders, takesSlot: false }, (executor, callContext) =>
+  return execute(runtime, { context, plan }, { extraHeaders, requestedModel, takesSlot: false }, (executor, callContext) =>
     makeRequest(executor, call, callContext, ({ bytes, ...head }) =>
       runtime.translator.answerTokenCount({ protocol, plan, bytes, head, count }, context.signal)
     )

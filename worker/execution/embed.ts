@@ -13,9 +13,9 @@ export async function embedTexts(
   context: RequestContext,
   { operation, translated }: { operation: EmbeddingsOperation; translated: TranslatedEmbeddings }
 ): Promise<EmbeddingsAnswer> {
-  const { call, count, extraHeaders, answer } = translated
+  const { call, count, extraHeaders, requestedModel, answer } = translated
   const { plan } = call
-  const written = await execute(runtime, { context, plan }, { extraHeaders }, (executor, callContext) =>
+  const written = await execute(runtime, { context, plan }, { extraHeaders, requestedModel }, (executor, callContext) =>
     makeRequest(executor, call, callContext, ({ bytes, ...head }) =>
       runtime.translator.answerEmbeddings({ operation, plan, bytes, head, count, answer }, context.signal)
     )

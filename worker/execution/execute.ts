@@ -13,6 +13,8 @@ import { acquireModelSlot } from './model-slot.ts'
 
 export interface ExecutionOptions extends CallContextOptions {
   isStream?: boolean
+  /** The model as the client wrote it; undefined where it named none. */
+  requestedModel: string | undefined
   /** False for calls that the per-model concurrency limit does not count. */
   takesSlot?: boolean
 }
@@ -27,7 +29,7 @@ export async function execute<Result>(
   options: ExecutionOptions,
   work: (executor: Executor, call: CallContext) => Promise<Result>
 ): Promise<Result> {
-  notePlan(context, plan, options.isStream)
+  notePlan(runtime, { context, plan }, options)
   if (plan.isUndeclared === true) assertListed(runtime.control, plan)
   const takesSlot = options.takesSlot !== false && runtime.control.slotLimit(plan.slotKey) !== undefined
   const releaseSlot = takesSlot ? await acquireModelSlot(runtime, plan, context) : undefined
@@ -44,16 +46,22 @@ export async function execute<Result>(
 }
 
 /** Reports the facts of a plan to all observers of the request. */
-export function notePlan(context: RequestContext, plan: ExecutionPlan, isStream = false): void {
+export function notePlan(
+  { control }: Pick<ExecutionRuntime, 'control'>,
+  { context, plan }: { context: RequestContext; plan: ExecutionPlan },
+  { requestedModel, isStream = false }: Pick<ExecutionOptions, 'requestedModel' | 'isStream'>
+): void {
   const { providerKind, profileId, publicModel, upstreamModel, evidence, admission } = plan
   context.planned({
     model: publicModel,
+    requestedModel,
     upstreamModel,
     providerKind,
     profileId,
     isStream,
     ...(evidence && { evidence }),
-    ...(admission && { admission })
+    ...(admission && { admission }),
+    ...(plan.isUndeclared === true && { inventoryRevision: control.catalogSnapshot()?.inventoryRevision })
   })
 }
 

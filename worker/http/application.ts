@@ -4,7 +4,7 @@ import { MODEL_CHARACTERS_MAX } from '../protocols/shared/model.ts'
 import { createContextOpener } from './context-opener.ts'
 import { createCorsPolicy } from './cors.ts'
 import { createErrorResponder } from './errors.ts'
-import { acceptBodies, collectMethods, expectContexts, runStages } from './hooks.ts'
+import { acceptBodies, collectMethods, expectContexts, runStages, waitForRecordRoom } from './hooks.ts'
 import type { HttpRuntime } from './http-runtime.ts'
 import { createListener, type Listener } from './listener.ts'
 import { repairPath } from './path-repair.ts'
@@ -55,13 +55,14 @@ export async function createApplication(
     refuseUnknownPaths(methods),
     acceptCredentials(runtime)
   ])
+  waitForRecordRoom(app, runtime)
   acceptBodies(app, runtime)
   await mountRoutes(app)
   await app.ready()
 
   const listener = createListener(
     (incoming, outgoing) => app.routing(incoming, outgoing),
-    createUnservedRequests(runtime.observation)
+    createUnservedRequests(runtime)
   )
   return {
     ...listener,

@@ -41,7 +41,11 @@ export function createCredentialCheck(dependencies: {
       failures.report(request.context, 'missing')
       throw new GatewayError('invalid_api_key', { message: 'API key required' })
     }
-    if (keys.match(presented) !== undefined) return
+    const name = keys.match(presented)
+    if (name !== undefined) {
+      request.context.apiKeyName = name
+      return
+    }
     failures.report(request.context, 'wrong')
     throw new GatewayError('invalid_api_key')
   }

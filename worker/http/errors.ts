@@ -81,11 +81,18 @@ export function createErrorResponder() {
     sendWhole(reply, {
       status: written.status,
       contentType: 'application/json',
-      headers: Object.entries(written.headers).flat(),
+      headers: [...Object.entries(written.headers).flat(), ...(isPrivate(request) ? NOT_STORED : [])],
       body: JSON.stringify(written.body),
       isLast: mustCloseConnection(error, request)
     })
   }
+}
+
+/** Caches may store a 404. */
+const NOT_STORED = ['cache-control', 'no-store']
+
+function isPrivate({ context }: FastifyRequest): boolean {
+  return context.traits?.access === 'admin-key'
 }
 
 function isMachineEndpoint(path: string): boolean {

@@ -1,7 +1,9 @@
 // The hooks of the application in the framework. The framework's handling of bodies, errors and responses is not used.
 import type { FastifyInstance } from 'fastify'
+import type { GatewayError } from '../normalized/index.ts'
 import { createTurnBatch } from '../performance/turn-batch.ts'
 import { isBodyMethod, readBody } from './body.ts'
+import { shuttingDown } from './drain-gate.ts'
 import type { HttpRuntime } from './http-runtime.ts'
 import { createMethodTable, type MethodTable } from './method-table.ts'
 import type { Stage } from './stages.ts'
@@ -46,6 +48,33 @@ export function collectMethods(app: FastifyInstance): MethodTable {
 }
 
 /**
+ * Lets requests of the client protocols wait while there is no room for their traffic records (operations contract, section 8.3). The wait
+ * ends with room, a client disconnect, the deadline of the request or the start of a drain. System routes never wait: a probe that hangs
+ * would end the gateway.
+ */
+export function waitForRecordRoom(app: FastifyInstance, { recordRoom, drainGate, log }: HttpRuntime): void {
+  if (recordRoom === undefined) return
+  app.addHook('onRequest', ({ context }, _reply, done) => {
+    if (!recordRoom.isFull || context.protocol === 'system') {
+      done()
+      return
+    }
+    log.warn({ event: 'traffic_log_full', ...context.logIds }, 'Traffic log queue is full; requests wait')
+    const { signal } = context
+    const onAbort = () => finish(signal.reason)
+    const ends = [recordRoom.whenRoom(() => finish()), drainGate.onDraining(() => finish(shuttingDown()))]
+    signal.addEventListener('abort', onAbort)
+    function finish(error?: GatewayError): void {
+      for (const end of ends) end()
+      signal.removeEventListener('abort', onAbort)
+      done(error)
+    }
+    if (signal.aborted) onAbort()
+    else if (drainGate.isDraining) finish(shuttingDown())
+  })
+}
+
+/**
  * Reads the bodies of all content types. Fastify's own body handling is switched off: it requires a content type that it knows,
  * creates an async resource per request, and bounds compressed bodies only after decompression.
  */
@@ -70,6 +99,7 @@ export function acceptBodies(app: FastifyInstance, runtime: HttpRuntime): void {
       context.cancelBody = undefined
       context.body = body
       context.payloadLog?.request(context)
+      if (context.isModelRequest) context.bodyReceived(body)
       const proceed = () => done(error ?? context.refusal)
       if (isWaiting) continueInTurn(proceed)
       else proceed()

@@ -18,4 +18,13 @@ export interface HttpRuntime {
   /** Undefined where nothing observes requests. */
   readonly observation: Observation | undefined
   readonly clock: Clock
+  /** Room for the traffic record of a request; undefined where no request waits for it. */
+  readonly recordRoom?: RecordRoom | undefined
+}
+
+/** The queue of traffic records, for requests that wait instead of losing their record. */
+export interface RecordRoom {
+  readonly isFull: boolean
+  /** Calls the listener once, when there is room again. Returns the function that takes it back. */
+  whenRoom(listener: () => void): () => void
 }

@@ -51,6 +51,15 @@ export function oneOf<const Word extends string>(words: readonly Word[]): Parame
     words.find(word => word.toLowerCase() === text.toLowerCase()) ?? new InvalidValue(`Input should be ${listed}`)
 }
 
+/** Some of the words, separated by commas, in any case. */
+export function listOf<const Word extends string>(words: readonly Word[]): ParameterType<Word[]> {
+  const type = oneOf(words)
+  return text => {
+    const read = text.split(',').map(item => type(item.trim()))
+    return read.find(item => item instanceof InvalidValue) ?? (read as Word[])
+  }
+}
+
 /** Any text, not changed. */
 export const text: ParameterType<string> = value => value
 

@@ -14,6 +14,7 @@ import type { FlatHeaders } from './cors.ts'
 import type { Family, QueryValues } from './families.ts'
 import { type Fingerprint, findCallerKey } from './fingerprint.ts'
 import type { PayloadLog } from './payload-log.ts'
+import { findReplaySource } from './replay-mark.ts'
 import type { RouteTraits } from './route-traits.ts'
 import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
 
@@ -134,7 +135,7 @@ export class RequestContext extends ObservedRequest {
     if (this.#isQueued) incoming.socket.once('close', this.#onConnectionClosed)
     const response: ContextualResponse = outgoing
     response[CONTEXT] = this
-    this.opened()
+    this.opened(incoming.headers)
   }
 
   get traceId(): string {
@@ -174,6 +175,10 @@ export class RequestContext extends ObservedRequest {
 
   get clientRequestId(): string | undefined {
     return readClientRequestId(this.incoming.headers)
+  }
+
+  get replayOf(): string | undefined {
+    return findReplaySource(this.incoming.socket)
   }
 
   override get failure(): GatewayError | undefined {

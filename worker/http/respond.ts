@@ -42,6 +42,7 @@ export function sendWhole(reply: FastifyReply, whole: WholeResponse): void {
   if (whole.isLast === true) endAfterRequest(context, response, whole.body)
   else endWhole(response, whole.body)
   context.payloadLog?.response(context, whole.body)
+  context.bodySent(whole.body)
   context.firstByte()
 }
 

@@ -6,8 +6,14 @@ import type { Observation } from '../observation/observation.ts'
 import { ObservedRequest, type RequestOutcome, refusedOutcome } from '../observation/observed-request.ts'
 import type { Caller, RemoteParent } from '../observation/observer.ts'
 import { classifyCaller } from './caller.ts'
+import { type Fingerprint, findCallerKey } from './fingerprint.ts'
 import { findContext, withoutQuery } from './request-context.ts'
 import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
+
+export interface UnservedRequestsOptions {
+  readonly observation: Observation | undefined
+  readonly fingerprint: Fingerprint
+}
 
 export interface UnservedRequests {
   /**
@@ -19,7 +25,7 @@ export interface UnservedRequests {
   skip(outgoing: ServerResponse): void
 }
 
-export function createUnservedRequests(observation: Observation | undefined): UnservedRequests {
+export function createUnservedRequests({ observation, fingerprint }: UnservedRequestsOptions): UnservedRequests {
   const refused = new WeakSet<ServerResponse>()
   return {
     refuse(status, socket, current, incoming = current?.req) {
@@ -29,7 +35,9 @@ export function createUnservedRequests(observation: Observation | undefined): Un
         return context.requestId
       }
       if (current !== undefined) refused.add(current)
-      const request = new UnservedRequest(observation, { incoming, outcome: refusedOutcome(status) })
+      const head = { headers: incoming?.headers ?? {}, address: socket.remoteAddress }
+      const hashes = observation === undefined ? {} : computeHashes(head, fingerprint)
+      const request = new UnservedRequest(observation, { incoming, outcome: refusedOutcome(status), ...hashes })
       const sentBefore = socket.bytesWritten
       request.firstByte()
       socket.once('close', () => request.end(socket.bytesWritten - sentBefore))
@@ -38,8 +46,27 @@ export function createUnservedRequests(observation: Observation | undefined): Un
     skip(outgoing) {
       if (observation === undefined || refused.has(outgoing)) return
       const outcome = { status: 499, lifecycle: 'request_aborted', errorType: 'request_cancelled' } as const
-      new UnservedRequest(observation, { incoming: outgoing.req, outcome }).end(0)
+      const { headers, socket } = outgoing.req
+      const hashes = computeHashes({ headers, address: socket.remoteAddress }, fingerprint)
+      new UnservedRequest(observation, { incoming: outgoing.req, outcome, ...hashes }).end(0)
     }
+  }
+}
+
+interface Hashes {
+  apiKeyHash?: string | undefined
+  clientIpHash?: string | undefined
+}
+
+function computeHashes(
+  { headers, address }: { headers: IncomingHttpHeaders; address: string | undefined },
+  fingerprint: Fingerprint
+): Hashes {
+  // The query of a request that was not served is not read.
+  const key = findCallerKey(headers, {})
+  return {
+    apiKeyHash: key === undefined ? undefined : fingerprint(key),
+    clientIpHash: address === undefined ? undefined : fingerprint(address)
   }
 }
 
@@ -51,17 +78,20 @@ class UnservedRequest extends ObservedRequest {
   readonly path: string
   readonly protocol = 'system'
   readonly isStreaming = false
-  readonly apiKeyHash = undefined
-  readonly clientIpHash = undefined
+  readonly apiKeyHash: string | undefined
+  readonly clientIpHash: string | undefined
   readonly clientRequestId: string | undefined
   readonly #headers: IncomingHttpHeaders
   readonly #outcome: RequestOutcome
 
   constructor(
     observation: Observation | undefined,
-    { incoming, outcome }: { incoming: IncomingMessage | undefined; outcome: RequestOutcome }
+    request: Hashes & { incoming: IncomingMessage | undefined; outcome: RequestOutcome }
   ) {
     super(observation)
+    const { incoming, outcome } = request
+    this.apiKeyHash = request.apiKeyHash
+    this.clientIpHash = request.clientIpHash
     this.#headers = incoming?.headers ?? {}
     this.clientRequestId = readClientRequestId(this.#headers)
     this.spanId = readSpanId(this.#headers)
@@ -69,7 +99,7 @@ class UnservedRequest extends ObservedRequest {
     this.method = incoming?.method ?? 'OTHER'
     this.path = withoutQuery(incoming?.url ?? '')
     this.#outcome = outcome
-    this.opened()
+    this.opened(this.#headers)
   }
 
   get traceId(): string {

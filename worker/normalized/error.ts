@@ -251,7 +251,34 @@ const systemErrorDefinitions = {
     status: 429,
     kind: 'rate-limit',
     text: 'Too many log streams are open.'
-  }
+  },
+  // The stored traffic records.
+  invalid_cursor: { status: 400, kind: 'invalid-request', text: 'Invalid cursor' },
+  invalid_timestamp: { status: 400, kind: 'invalid-request', text: 'Invalid timestamp' },
+  invalid_log_id: { status: 400, kind: 'invalid-request', text: 'Invalid traffic log id' },
+  log_not_found: { status: 404, kind: 'not-found', text: 'Traffic log event not found' },
+  query_store_not_configured: {
+    status: 503,
+    kind: 'overloaded',
+    text: 'Traffic log query store is not configured'
+  },
+  query_store_unavailable: {
+    status: 503,
+    kind: 'overloaded',
+    text: 'Traffic log query store is unavailable'
+  },
+  replay_not_supported: {
+    status: 400,
+    kind: 'invalid-request',
+    text: 'Only POST traffic log requests can be replayed'
+  },
+  request_body_not_captured: {
+    status: 409,
+    kind: 'invalid-request',
+    text: 'Traffic log request body was not captured'
+  },
+  replay_failed: { status: 502, kind: 'upstream', text: 'Replay request failed' },
+  replay_in_progress: { status: 429, kind: 'rate-limit', text: 'Another replay is running' }
 } as const satisfies Record<string, ErrorDefinition>
 
 /** Every code with its status. Codes are stable: they are documented in `ops/guides/errors.md`. */

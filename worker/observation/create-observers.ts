@@ -2,11 +2,15 @@
 import type { Logger } from '../../shared/logging.ts'
 import type { MetricRegistry } from '../../shared/metrics/registry.ts'
 import type { ProfileCredentials, ProfileSet } from '../../shared/profile.ts'
+import { listSecretTexts } from '../../shared/settings/effective.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { ControlChannel } from '../control/control-channel.ts'
 import type { Outbox } from '../traffic/outbox.ts'
+import type { CaptureRules } from '../translation/captured-body.ts'
+import type { Translator } from '../translation/translator.ts'
 import type { RequestObserver } from './observer.ts'
 import type { SpanCounts } from './tracing/span-queue.ts'
+import type { ContentCapture } from './traffic/content.ts'
 
 export interface ObserverDependencies {
   readonly settings: Settings
@@ -18,13 +22,18 @@ export interface ObserverDependencies {
   readonly log: Logger
   /** Where the observers count; undefined while metrics are off. */
   readonly metrics?: { readonly registry: MetricRegistry } | undefined
-  /** Where traffic records go; undefined while the traffic log is off. */
-  readonly outbox?: Pick<Outbox, 'add'> | undefined
+  /** Where traffic records go, and what writes the bodies in them; undefined while the traffic log is off. */
+  readonly traffic?: TrafficDependencies | undefined
+}
+
+export interface TrafficDependencies {
+  readonly outbox: Pick<Outbox, 'add'>
+  readonly translator: Pick<Translator, 'writeCapturedBody'>
 }
 
 /** Resolves with the observers that the settings switch on, in the order in which they are notified. */
 export async function createObservers(dependencies: ObserverDependencies): Promise<RequestObserver[]> {
-  const { settings, profiles, control, log, metrics, outbox } = dependencies
+  const { settings, profiles, control, log, metrics, traffic } = dependencies
   const observers: RequestObserver[] = []
   // First, because it gives a request the trace context that the others name.
   if (isTraced(settings)) {
@@ -41,13 +50,39 @@ export async function createObservers(dependencies: ObserverDependencies): Promi
     const labelModel = createModelLabel({ profiles, control }, { namesMax: settings.metricsMaxModels })
     observers.push(createMetricsObserver({ registry: metrics.registry, labelModel }))
   }
-  if (outbox !== undefined) {
-    const { createTrafficObserver } = await import('./traffic/observer.ts')
-    const excludedRoutes = new Set(settings.trafficLogExcludeRoutes)
-    const sampling = { sampleRate: settings.trafficLogSampleRate, excludedRoutes }
-    observers.push(createTrafficObserver({ outbox, random: Math.random }, sampling))
-  }
+  if (traffic !== undefined) observers.push(await loadTrafficLog(dependencies, traffic))
   return observers
+}
+
+async function loadTrafficLog(
+  { settings, credentials }: ObserverDependencies,
+  { outbox, translator }: TrafficDependencies
+): Promise<RequestObserver> {
+  const { createTrafficObserver } = await import('./traffic/observer.ts')
+  const { createRecordWriter } = await import('./traffic/record.ts')
+  const rules: CaptureRules = {
+    isRedacted: settings.trafficLogRedactSensitive,
+    extraKeys: settings.trafficLogRedactExtraKeys,
+    knownSecrets: [...listSecretTexts(settings), ...Object.values(credentials).map(secret => secret.reveal())],
+    bytesMax: settings.trafficLogMaxBodyBytes
+  }
+  const { createCaptureRedactor } = await import('../translation/captured-body.ts')
+  const writer = createRecordWriter(createCaptureRedactor(rules).redactText)
+  return createTrafficObserver(
+    { outbox, writer, capture: await loadCapture(settings, rules, translator), random: Math.random },
+    { sampleRate: settings.trafficLogSampleRate, excludedRoutes: new Set(settings.trafficLogExcludeRoutes) }
+  )
+}
+
+/** Undefined unless the operator asked for content. */
+async function loadCapture(
+  { trafficLogCaptureContent }: Settings,
+  rules: CaptureRules,
+  translator: TrafficDependencies['translator']
+): Promise<ContentCapture | undefined> {
+  if (!trafficLogCaptureContent) return undefined
+  const { createContentCapture } = await import('./traffic/content.ts')
+  return createContentCapture({ rules, writeBody: body => translator.writeCapturedBody(body) })
 }
 
 function isTraced({ observabilityEnabled, observabilityBackend, observabilitySampleRate }: Settings): boolean {

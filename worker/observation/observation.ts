@@ -1,4 +1,5 @@
 // Passes the moments of a request to every observer. An error of an observer is logged and does not affect the request.
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Logger } from '../../shared/logging.ts'
 import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
 import type { UpstreamCallReport } from '../providers/types.ts'
@@ -20,6 +21,8 @@ export interface Observation extends Required<Omit<RequestObserver, 'name' | 'cl
   readonly descriptionOptions: DescriptionOptions | undefined
   /** Whether an observer has `events`. */
   readonly wantsEvents: boolean
+  /** Whether an observer takes headers and bodies. */
+  readonly wantsContent: boolean
 }
 
 /** Undefined without observers: the requests then emit nothing, at the cost of one comparison per moment. */
@@ -32,6 +35,7 @@ class ObserverList implements Observation {
   readonly #log: Logger
   readonly descriptionOptions: DescriptionOptions | undefined
   readonly wantsEvents: boolean
+  readonly wantsContent: boolean
 
   constructor(observers: readonly RequestObserver[], log: Logger) {
     this.#observers = observers
@@ -42,6 +46,7 @@ class ObserverList implements Observation {
         ? undefined
         : combineDescriptionOptions(describing.map(({ descriptionOptions }) => descriptionOptions ?? NO_CONTENT))
     this.wantsEvents = observers.some(observer => observer.events !== undefined)
+    this.wantsContent = observers.some(takesContent)
   }
 
   follows(request: RequestView): boolean {
@@ -55,6 +60,18 @@ class ObserverList implements Observation {
 
   opened(request: RequestView): void {
     this.#notify(request, observer => observer.opened?.(request))
+  }
+
+  headReceived(request: RequestView, headers: IncomingHttpHeaders): void {
+    this.#notify(request, observer => observer.headReceived?.(request, headers))
+  }
+
+  bodyReceived(request: RequestView, body: Uint8Array): void {
+    this.#notify(request, observer => observer.bodyReceived?.(request, body))
+  }
+
+  bodySent(request: RequestView, body: string | Uint8Array): void {
+    this.#notify(request, observer => observer.bodySent?.(request, body))
   }
 
   authenticationFailed(request: RequestView, reason: AuthenticationFailure): void {
@@ -111,4 +128,8 @@ class ObserverList implements Observation {
       }
     }
   }
+}
+
+function takesContent({ headReceived, bodyReceived, bodySent }: RequestObserver): boolean {
+  return headReceived !== undefined || bodyReceived !== undefined || bodySent !== undefined
 }

@@ -1,5 +1,6 @@
 // The part of a request that observers see: it collects the facts and emits each moment in order, nothing after `closed`.
 import { randomUUID } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
 import type { UpstreamCallReport } from '../providers/types.ts'
 import type { Observation } from './observation.ts'
@@ -54,6 +55,7 @@ export abstract class ObservedRequest implements RequestView {
   abstract readonly clientIpHash: string | undefined
   abstract readonly caller: Caller
   abstract readonly clientRequestId: string | undefined
+  apiKeyName: string | undefined
   traceContext: TraceContext | undefined
 
   /** Undefined where nothing observes, and after `closed`. */
@@ -106,8 +108,21 @@ export abstract class ObservedRequest implements RequestView {
   }
 
   /** The request is complete enough to be looked at. Call it once, last in the constructor. */
-  protected opened(): void {
-    this.#observation?.opened(this)
+  protected opened(headers: IncomingHttpHeaders): void {
+    const observation = this.#observation
+    if (observation === undefined) return
+    observation.opened(this)
+    if (observation.wantsContent) observation.headReceived(this, headers)
+  }
+
+  /** The body of a model request has arrived and nothing has used it yet. */
+  bodyReceived(body: Uint8Array): void {
+    if (this.#observation?.wantsContent === true) this.#observation.bodyReceived(this, body)
+  }
+
+  /** The body of a whole response was handed to the connection. */
+  bodySent(body: string | Uint8Array): void {
+    if (this.#observation?.wantsContent === true) this.#observation.bodySent(this, body)
   }
 
   /** The request has no valid gateway key. */

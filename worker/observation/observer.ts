@@ -1,5 +1,6 @@
 // What an observer of requests may implement, and the plain facts that it is given. The access log is one; metrics, traffic records
 // and spans are others. Observers run inside the request: they must be synchronous and quick.
+import type { IncomingHttpHeaders } from 'node:http'
 import type { AdmissionEvidence, RouteEvidence } from '../bridge/evidence.ts'
 import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
 import type { UpstreamCallReport } from '../providers/types.ts'
@@ -97,6 +98,8 @@ export interface RequestView {
   readonly caller: Caller
   /** The client's own `x-request-id`, when its form is safe for a record. */
   readonly clientRequestId: string | undefined
+  /** Id of the traffic record that this request replays. */
+  readonly replayOf?: string | undefined
   /** The response is a stream and its head has been sent. */
   readonly isStreaming: boolean
   /** Milliseconds of the monotonic clock, counted from `performance.timeOrigin`. */
@@ -107,12 +110,16 @@ export interface RequestView {
   traceContext?: TraceContext | undefined
   /** Computed at each read. */
   readonly logIds: LogIds
+  /** Name of the configured gateway key that the caller presented, once it was checked. */
+  readonly apiKeyName: string | undefined
 }
 
 /** What was decided before the provider is called. */
 export interface PlannedFacts {
-  /** As the client names it. */
+  /** As the client names it; the default model where the client named none. */
   readonly model: string
+  /** As the client wrote it; absent where it named none. */
+  readonly requestedModel?: string | undefined
   /** As the provider names it: for records and spans only (decisions 15). Absent where an assistant or a thread implies it. */
   readonly upstreamModel?: string | undefined
   readonly providerKind: string
@@ -122,6 +129,8 @@ export interface PlannedFacts {
   readonly evidence?: RouteEvidence
   /** Of an alias of an external provider: what the request was admitted for. */
   readonly admission?: AdmissionEvidence
+  /** Of a model that no alias declares: the inventory of the provider that lists it. */
+  readonly inventoryRevision?: string | undefined
 }
 
 /** Everything that was learned on the way, for observers that only look at the end. */
@@ -177,6 +186,15 @@ export interface RequestObserver {
   follows?(request: RequestView): boolean
   /** The head was read, or could not be read. */
   opened?(request: RequestView): void
+  /**
+   * The headers as the client sent them, keys and cookies included; right after `opened`. This and the next two are content: only an observer
+   * of an operator who asked for content has them.
+   */
+  headReceived?(request: RequestView, headers: IncomingHttpHeaders): void
+  /** The body of a model request has arrived. Its bytes may be moved to another thread afterwards, so what is kept must be copied. */
+  bodyReceived?(request: RequestView, body: Uint8Array): void
+  /** The response is whole and has this body, which is never changed. Streams have `events`. */
+  bodySent?(request: RequestView, body: string | Uint8Array): void
   /** The request has no valid gateway key and gets 401 (decision 41), or no valid admin key and gets 403. */
   authenticationFailed?(request: RequestView, reason: AuthenticationFailure): void
   /**

@@ -1,31 +1,33 @@
 // What records and spans say about a request besides their own fields: how it ended, and which configuration led it where (operations
 // contract, section 8.1; bridge contract, section 7.7).
 import type { AdmissionEvidence, RouteEvidence } from '../bridge/evidence.ts'
-import type { CallDescription, ClosedFacts, RequestView } from './observer.ts'
+import type { ClosedFacts, RequestView } from './observer.ts'
 
 type Values = Readonly<Record<string, unknown>>
 
 /** The metadata of a request that ended; members without a value are undefined. */
 export function describeMetadata(
   request: RequestView,
-  closed: ClosedFacts,
-  description: CallDescription | undefined
+  closed: ClosedFacts
 ): Values & { readonly lifecycle: string; readonly path: string } {
   const { evidence, admission } = closed.facts
   return {
     lifecycle: closed.lifecycle,
     path: request.path,
     client_request_id: request.clientRequestId,
-    model_source: findModelSource(closed, description),
+    replay_of: request.replayOf,
+    model_source: findModelSource(closed),
+    api_key_name: request.apiKeyName,
+    inventory_revision: closed.facts.inventoryRevision,
     ...(evidence && describeRoute(evidence)),
     ...(admission && describeAdmission(admission))
   }
 }
 
-function findModelSource({ facts }: ClosedFacts, description: CallDescription | undefined): string | undefined {
+function findModelSource({ facts }: ClosedFacts): string | undefined {
   if (facts.evidence !== undefined) return 'provider_profile'
-  if (description === undefined || facts.model === undefined) return undefined
-  return description.requestedModel === undefined ? 'default' : 'payload'
+  if (facts.model === undefined) return undefined
+  return facts.requestedModel === undefined ? 'default' : 'payload'
 }
 
 function describeRoute(evidence: RouteEvidence): Values {

@@ -47,9 +47,9 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
 
   function deliver(call: ChatCall, reply: FastifyReply): Promise<void> {
     const { context } = reply.request
-    const { isStream, extraHeaders, carriesFileBytes } = call.request
+    const { isStream, extraHeaders, carriesFileBytes, model: requestedModel } = call.request
     if (isStream) context.expectStream()
-    const options = { isStream, extraHeaders, wantsFileBytes: carriesFileBytes }
+    const options = { isStream, extraHeaders, requestedModel, wantsFileBytes: carriesFileBytes }
     return execute(runtime, { context, plan: call.plan }, options, async (executor, callContext) => {
       const sink = createSink(call, reply)
       try {

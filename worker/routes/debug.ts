@@ -2,6 +2,7 @@
 // provider and change nothing. Loaded only where `GATEWAY_DEBUG_TRANSLATE_ENABLED` is on.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { createAudit } from '../admin/audit.ts'
 import { type DebugTask, explainedFamilies, translationEndpoints } from '../debug/job.ts'
 import { sendJson } from '../http/respond.ts'
 import { systemTraits } from '../http/route-traits.ts'
@@ -15,7 +16,8 @@ const EXPLAIN_PATHS = ['/_debug/explain', '/debug/explain']
 
 /** Mounts every debugging route; all of them need the admin key. */
 export function registerDebugRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
-  const { translator, settings, clock } = runtime
+  const { translator, settings, clock, writer } = runtime
+  const audit = createAudit({ ...runtime, connection: writer, nowMs: clock.nowMs })
 
   async function answer(request: FastifyRequest, reply: FastifyReply, task: DebugTask): Promise<void> {
     const { requestId, apiMode, body: bytes, signal } = request.context
@@ -27,7 +29,9 @@ export function registerDebugRoutes(app: FastifyInstance, runtime: WorkerRuntime
       storesByDefault: settings.responsesStoreDefault,
       nowSeconds: Math.floor(clock.nowMs() / 1000)
     }
-    const { body } = await translator.translateDebug({ bytes, context }, signal)
+    const { body } = await audit.run(request.context, { action: 'debug_translate' }, () =>
+      translator.translateDebug({ bytes, context }, signal)
+    )
     sendJson(reply, 200, {}, body)
   }
 

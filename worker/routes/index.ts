@@ -33,7 +33,11 @@ export async function registerRoutes(app: FastifyInstance, runtime: WorkerRuntim
     registerLogRoutes(app, runtime)
   }
   if (settings.adminApiEnabled) {
-    const { registerAdminUiRoutes } = await import('./admin-ui.ts')
+    const [{ registerAdminRoutes }, { registerAdminUiRoutes }] = await Promise.all([
+      import('./admin.ts'),
+      import('./admin-ui.ts')
+    ])
+    registerAdminRoutes(app, runtime)
     registerAdminUiRoutes(app)
   }
   if (settings.debugTranslateEnabled) {

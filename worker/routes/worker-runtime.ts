@@ -5,6 +5,7 @@ import type { WorkerMetrics } from '../control/metrics-channel.ts'
 import type { CatalogReader } from '../execution/catalog.ts'
 import type { ExecutionRuntime } from '../execution/execution-runtime.ts'
 import type { ReadReadiness } from '../execution/readiness.ts'
+import type { WriterConnection } from '../traffic/writer-connection.ts'
 
 export interface WorkerRuntime extends ExecutionRuntime {
   readonly profiles: ProfileSet
@@ -13,6 +14,8 @@ export interface WorkerRuntime extends ExecutionRuntime {
   readonly version: string
   /** Undefined while metrics are off. */
   readonly metrics: WorkerMetrics | undefined
+  /** To the process that stores traffic records; undefined where none runs. */
+  readonly writer: WriterConnection | undefined
   readonly catalog: CatalogReader
   readonly readReadiness: ReadReadiness
 }

@@ -9,12 +9,18 @@ export interface OutboxOptions {
   readonly recordsMax: number
   /** UTF-16 units of their texts, which is what they cost in memory at least. */
   readonly charactersMax: number
+  /**
+   * Drop the record that finds the outbox full. Otherwise requests wait while it is full, and the records of those that run already are
+   * taken beyond `recordsMax`, up to `charactersMax`.
+   */
+  readonly dropsWhenFull: boolean
   readonly batchRecordsMax: number
   readonly batchCharactersMax: number
   /** How long a record waits for others. */
   readonly lingerMs: number
-  /** Batches that may be unacknowledged at a time. */
+  /** Batches that may be unacknowledged at a time, and their characters: each is held twice, here and in the socket. */
   readonly windowBatches: number
+  readonly windowCharacters: number
 }
 
 export interface OutboxDependencies {
@@ -48,7 +54,7 @@ export class Outbox {
   #linger: NodeJS.Timeout | undefined
   #isLingerOver = false
   #isClosing = false
-  #roomListeners: Array<() => void> = []
+  readonly #roomListeners = new Set<() => void>()
   #emptyListeners: Array<() => void> = []
 
   constructor(options: OutboxOptions, { onDropped }: OutboxDependencies) {
@@ -62,7 +68,9 @@ export class Outbox {
   }
 
   get isFull(): boolean {
-    return this.size >= this.#options.recordsMax || this.#characters >= this.#options.charactersMax
+    const { recordsMax, charactersMax, dropsWhenFull } = this.#options
+    // Where requests wait, the other half is for the records of those that run already.
+    return this.size >= recordsMax || this.#characters >= (dropsWhenFull ? charactersMax : charactersMax / 2)
   }
 
   get #characters(): number {
@@ -82,10 +90,10 @@ export class Outbox {
     else this.#startLinger()
   }
 
-  /** Resolves when a record can be added, for requests that wait instead of dropping. */
-  whenRoom(): Promise<void> {
-    if (!this.isFull) return Promise.resolve()
-    return new Promise(resolve => this.#roomListeners.push(resolve))
+  /** Calls the listener once, when a full outbox has room again or is closed. Returns the function that takes it back. */
+  whenRoom(listener: () => void): () => void {
+    this.#roomListeners.add(listener)
+    return () => this.#roomListeners.delete(listener)
   }
 
   /** A connection exists: everything that was not acknowledged goes first, in its order and under its numbers. */
@@ -108,8 +116,8 @@ export class Outbox {
       this.#inFlightCharacters -= characters
     }
     this.#sendBatches()
-    if (!this.isFull) notify(this.#roomListeners)
-    if (this.size === 0) notify(this.#emptyListeners)
+    if (!this.isFull) this.#notifyRoom()
+    if (this.size === 0) for (const listener of this.#emptyListeners.splice(0)) listener()
   }
 
   /** Sends what waits without lingering. Resolves when everything is acknowledged; the caller has the deadline. */
@@ -120,19 +128,26 @@ export class Outbox {
     return new Promise(resolve => this.#emptyListeners.push(resolve))
   }
 
-  /** Takes no further records; returns how many were never acknowledged. */
+  /** Takes no further records; returns how many are lost: the writer answers for those that were sent to it. */
   close(): number {
     this.#isClosing = true
     clearTimeout(this.#linger)
-    notify(this.#roomListeners)
-    return this.size
+    this.#notifyRoom()
+    return this.#sender === undefined ? this.size : this.#queue.length
+  }
+
+  #notifyRoom(): void {
+    const listeners = [...this.#roomListeners]
+    this.#roomListeners.clear()
+    for (const listener of listeners) listener()
   }
 
   #refusalOf(record: string): DropReason | undefined {
-    const { charactersMax, batchCharactersMax } = this.#options
+    const { charactersMax, batchCharactersMax, dropsWhenFull } = this.#options
     if (this.#isClosing) return 'closed'
     if (record.length > batchCharactersMax) return 'too_large'
-    return this.isFull || this.#characters + record.length > charactersMax ? 'queue_full' : undefined
+    const isBeyond = this.#characters + record.length > charactersMax || (dropsWhenFull && this.isFull)
+    return isBeyond ? 'queue_full' : undefined
   }
 
   #hasFullBatch(): boolean {
@@ -152,7 +167,7 @@ export class Outbox {
   /** Sends full batches, and what is left once its wait for others is over. */
   #sendBatches(): void {
     if (this.#sender === undefined) return
-    while (this.#inFlight.length < this.#options.windowBatches && (this.#hasFullBatch() || this.#isLingerOver)) {
+    while (this.#hasWindow() && (this.#hasFullBatch() || this.#isLingerOver)) {
       const batch = this.#takeBatch()
       if (batch === undefined) break
       this.#inFlight.push(batch)
@@ -161,6 +176,11 @@ export class Outbox {
       this.#sender.send(writeBatch(batch))
     }
     if (this.#queue.length === 0) this.#isLingerOver = false
+  }
+
+  #hasWindow(): boolean {
+    const { windowBatches, windowCharacters } = this.#options
+    return this.#inFlight.length < windowBatches && this.#inFlightCharacters < windowCharacters
   }
 
   #takeBatch(): Batch | undefined {
@@ -182,8 +202,4 @@ export class Outbox {
 /** A batch as one line: its records are JSON already. */
 function writeBatch({ sequence, records }: Batch): string {
   return `{"kind":"batch","sequence":${sequence},"records":[${records.join(',')}]}\n`
-}
-
-function notify(listeners: Array<() => void>): void {
-  for (const listener of listeners.splice(0)) listener()
 }

@@ -12,6 +12,7 @@ const BATCH_CHARACTERS_MAX = 16 * 1024 * 1024
 const LINGER_MS = 100
 /** The writer gathers for seconds before it stores, and acknowledges only then. */
 const WINDOW_BATCHES = 256
+const WINDOW_CHARACTERS = 16 * 1024 * 1024
 const ASK_TIMEOUT_MS = 35_000
 const RETRY_MIN_MS = 20
 const RETRY_MAX_MS = 1_000
@@ -60,7 +61,9 @@ export function openTrafficLink(path: string, dependencies: TrafficLinkDependenc
         const timer = new Promise<void>(resolve => {
           setTimeout(resolve, FLUSH_MS_MAX).unref()
         })
-        await Promise.race([outbox.flush(), timer])
+        const flushed = outbox.flush()
+        connection.requestFlush()
+        await Promise.race([flushed, timer])
         for (let left = outbox.close(); left > 0; left -= 1) dependencies.onDropped('closed')
       }
       connection.close()
@@ -76,7 +79,9 @@ function createOutbox({ settings, log, onDropped }: TrafficLinkDependencies): Ou
       batchRecordsMax: Math.min(BATCH_RECORDS_MAX, settings.trafficLogBatchSize),
       batchCharactersMax: BATCH_CHARACTERS_MAX,
       lingerMs: LINGER_MS,
-      windowBatches: WINDOW_BATCHES
+      dropsWhenFull: settings.trafficLogDropOnBackpressure,
+      windowBatches: WINDOW_BATCHES,
+      windowCharacters: WINDOW_CHARACTERS
     },
     {
       onDropped(reason) {

@@ -27,6 +27,8 @@ export interface WriterConnection {
   ask<Name extends QuestionName>(name: Name, question: Question<Name>): Promise<AskResult<Name>>
   /** Calls the listener with the summaries of new records, and how many were left out before them. Returns the function that ends it. */
   follow(listener: (summaries: readonly TrafficSummary[], skipped: number) => void): () => void
+  /** Has the writer store what it has at once, so that the acknowledgements come soon. */
+  requestFlush(): void
   /** Ends the connection and every wait. */
   close(): void
 }
@@ -57,6 +59,7 @@ export function connectToWriter(options: WriterConnectionOptions): WriterConnect
   let lastRequestId = 0
   let failures = 0
   let isClosed = false
+  let isFlushWanted = false
   let retry: NodeJS.Timeout | undefined
 
   const send = (line: WorkerLine) => socket?.write(writeLine(line))
@@ -65,11 +68,16 @@ export function connectToWriter(options: WriterConnectionOptions): WriterConnect
     const opening = createConnection(path)
     const splitter = new LineSplitter(LINE_BYTES_MAX)
     opening.once('connect', () => {
+      if (isClosed) {
+        opening.destroy()
+        return
+      }
       failures = 0
       socket = opening
       send({ kind: 'hello', version: TRAFFIC_PROTOCOL_VERSION, workerId: options.workerId })
       if (followers.size > 0) send({ kind: 'follow' })
       outbox?.connected({ send: line => void opening.write(line) })
+      if (isFlushWanted) send({ kind: 'flush' })
     })
     opening.on('data', chunk => {
       try {
@@ -142,6 +150,10 @@ export function connectToWriter(options: WriterConnectionOptions): WriterConnect
       return () => {
         if (followers.delete(listener) && followers.size === 0) send({ kind: 'unfollow' })
       }
+    },
+    requestFlush() {
+      isFlushWanted = true
+      send({ kind: 'flush' })
     },
     close() {
       isClosed = true

@@ -48,6 +48,7 @@ export async function translateEmbeddings(
     call: { plan, operation: 'embeddings', method, path, headers, body: writeJsonBody(body) },
     count: texts.length,
     extraHeaders,
+    requestedModel: requestedModel ?? model,
     answer: { model: requestedModel ?? plan.upstreamModel, encoding }
   }
   if (job.description !== undefined) {

@@ -2,6 +2,7 @@
 
 import { findProviderFace } from '../protocols/registry.ts'
 import { type ChatAnswer, type ReadChatAnswer, readChatAnswer } from '../providers/http/large-answers.ts'
+import type { CapturedBody } from './captured-body.ts'
 import { translateObservedChat, writeChatAnswer } from './chat.ts'
 import { translateDebug } from './debug.ts'
 import { answerEmbeddings, translateEmbeddings } from './embeddings.ts'
@@ -21,7 +22,8 @@ export const tasks = {
   'answer-embeddings': answerEmbeddings,
   'decode-tokens': decodeTokens,
   'estimate-tokens': estimateTokens,
-  'translate-debug': translateDebug
+  'translate-debug': translateDebug,
+  'write-captured-body': async (body: CapturedBody) => (await import('./captured-body.ts')).writeCapturedBody(body)
 } satisfies Record<string, (job: never, environment: TaskEnvironment) => unknown>
 
 export type TaskName = keyof typeof tasks

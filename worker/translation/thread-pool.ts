@@ -25,7 +25,9 @@ const MEBIBYTE = 1024 * 1024
  */
 const QUEUES = {
   requests: { bytesMax: 64 * MEBIBYTE, waitMsMax: 10_000 },
-  answers: { bytesMax: 256 * MEBIBYTE, waitMsMax: 30_000 }
+  answers: { bytesMax: 256 * MEBIBYTE, waitMsMax: 30_000 },
+  // Content of traffic records: nobody waits for it, and what does not fit is left out of its record.
+  records: { bytesMax: 32 * MEBIBYTE, waitMsMax: 10_000 }
 } as const
 
 export type Lane = keyof typeof QUEUES
@@ -61,7 +63,7 @@ export interface ThreadPoolOptions {
 /** Creates a pool without threads; the first task starts one. */
 export function createThreadPool({ settings, threads, onWaited }: ThreadPoolOptions): ThreadPool {
   let opening: Promise<Piscina> | undefined
-  const gates: Record<Lane, Gate> = { requests: openGate('requests', threads), answers: openGate('answers', threads) }
+  const gates: Record<Lane, Gate> = { requests: openGate('requests', threads), answers: openGate('answers', threads), records: openGate('records', threads) }
 
   async function runInThread<Name extends TaskName>(name: Name, job: Job<Name>): Promise<Result<Name>> {
     opening ??= openPool(settings, threads)

@@ -33,19 +33,20 @@ export async function translateTokenCount(
   if (plan.isTokenCountOff) throw unsupportedSemantic('model', 'token_counting_off')
   const count = texts.length
   const described = job.description && (await describe(request, job.protocol, texts))
+  const common = { plan, count, extraHeaders, requestedModel: request.model, ...described }
   const { countTokens } = findProviderFace(faces, plan)
   if (countTokens === undefined) {
     const estimate = await estimateTokens({ model: plan.upstreamModel, texts })
-    return { plan, count, estimate, extraHeaders, ...described }
+    return { ...common, estimate }
   }
-  if (count === 0) return { plan, count, extraHeaders, ...described }
+  if (count === 0) return common
   const written = countTokens.write(
     { model: plan.upstreamModel, input: texts },
     settings.providerOptions[plan.profileId]
   )
   const { method, path, headers, body } = written
   const call = { plan, operation: 'tokens', method, path, headers, body: writeJsonBody(body) } as const
-  return { plan, call, count, extraHeaders, ...described }
+  return { ...common, call }
 }
 
 async function describe(

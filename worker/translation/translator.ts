@@ -5,6 +5,7 @@ import { type CancelSignal, CancelSource } from '../performance/cancel-source.ts
 import { createTurnBudget } from '../performance/turn-budget.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
 import type { LargeAnswers } from '../providers/http/large-answers.ts'
+import type { CapturedBody } from './captured-body.ts'
 import type { TranslationSettings } from './chat.ts'
 import type { DebugJob } from './debug.ts'
 import { type Job, type Result, runTask, type TaskName } from './tasks.ts'
@@ -41,6 +42,8 @@ export interface Translator extends LargeAnswers {
   translateEmbeddings(job: EmbeddingsJob, signal: CancelSignal): Promise<TranslatedEmbeddings>
   answerEmbeddings(job: EmbeddingsAnswerJob, signal: CancelSignal): Promise<EmbeddingsAnswer>
   translateDebug(job: DebugJob, signal: CancelSignal): Promise<WrittenAnswer>
+  /** Writes a captured body for a traffic record, redacted. */
+  writeCapturedBody(job: CapturedBody): Promise<WrittenAnswer>
   /** Tasks that run in a thread or wait for one. */
   readonly poolTasks: number
   /** Ends the threads. */
@@ -103,6 +106,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     translateEmbeddings: (job, signal) => run('translate-embeddings', ofRequest(job), signal),
     answerEmbeddings: (job, signal) => run('answer-embeddings', ofAnswer(job), signal),
     translateDebug: (job, signal) => run('translate-debug', ofDebugging(job), signal),
+    writeCapturedBody: job => run('write-captured-body', ofCapture(job, thresholdBytes), NEVER_CANCELLED),
     get poolTasks() {
       return pool?.tasks ?? 0
     },
@@ -129,6 +133,14 @@ const EXPLAIN_WEIGHT = 64
 function ofDebugging(job: DebugJob): Work<DebugJob> {
   const work = ofRequest(job)
   return job.context.task.type === 'explain' ? { ...work, weight: work.weight * EXPLAIN_WEIGHT } : work
+}
+
+/** Redacting a text takes several times as long as parsing it (operations contract, section 8.2). */
+const CAPTURE_BYTES_MIN = 64 * 1024
+
+function ofCapture(job: CapturedBody, thresholdBytes: number): Work<CapturedBody> {
+  const bytes = job.bytes.byteLength
+  return { job, weight: bytes > CAPTURE_BYTES_MIN ? Math.max(bytes, thresholdBytes) : bytes, bytes, lane: 'records' }
 }
 
 /** A text is UTF-16 on its way to a thread. */

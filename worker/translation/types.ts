@@ -56,6 +56,8 @@ interface TranslatedTexts extends Described {
   /** How many texts the call has. */
   count: number
   extraHeaders: JsonObject | undefined
+  /** The model as the client wrote it; undefined where it named none. */
+  requestedModel: string | undefined
 }
 
 /** Without a call when there is no text to count, or when the gateway has counted them itself. */

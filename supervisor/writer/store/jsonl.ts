@@ -4,26 +4,37 @@ import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { TrafficRecord } from '../../../shared/traffic/record.ts'
 import type { Sink } from '../sink.ts'
+import { JsonlRotation, type RotationOptions } from './jsonl-rotation.ts'
 
 const APPEND = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW
 const PRIVATE = 0o600
 
-/** The end of a file in which the ids of records are looked up. */
-const RECENT_BYTES = 16 * 1024 * 1024
+/** The ends of the newest files in which the ids of records are looked up: more than workers can send again. */
+const RECENT_BYTES = 256 * 1024 * 1024
+const READ_BYTES = 1024 * 1024
 /** `"id": "` and the id as this module writes it; other members cannot hold an unescaped quote. */
-const ID = /"id": "([0-9a-f-]{36})"/
+const ID = /"id": "([0-9a-f-]{36})"/g
+/** Longer than what the expression matches. */
+const ID_BYTES = 64
+const NEWLINE = 0x0a
 
-/** Opens the file and reads which records its end holds. Rejects with the system's error. */
-export async function openJsonlSink(path: string): Promise<Sink> {
+/**
+ * Opens the file and reads which records its end holds, so that records which are sent again are not written again. Rejects with the
+ * system's error.
+ */
+export async function openJsonlSink(path: string, rotationOptions: RotationOptions): Promise<Sink> {
   await mkdir(dirname(path), { recursive: true })
-  const recentIds = await repairFile(path)
+  const rotation = new JsonlRotation(path, rotationOptions)
+  await cutUnfinishedLine(path)
+  const recentIds = await readRecentIds([path, ...(await rotation.list())])
 
   return {
     name: 'jsonl',
     async write(records) {
-      const missing = records.filter(({ id }) => !recentIds.has(id))
-      if (missing.length > 0) await append(path, missing.map(writeJsonLine).join(''))
-      for (const { id } of missing) recentIds.add(id)
+      await rotation.rotateIfDue()
+      const missing = new Map(records.filter(({ id }) => !recentIds.has(id)).map(record => [record.id, record]))
+      if (missing.size > 0) await append(path, [...missing.values()].map(writeJsonLine).join(''))
+      for (const id of missing.keys()) recentIds.add(id)
     },
     close: async () => undefined
   }
@@ -34,34 +45,64 @@ export function writeJsonLine(record: TrafficRecord): string {
   return `${writeSorted(record)}\n`
 }
 
-/** Cuts off a last line that a crash left unfinished, and returns the ids at the end of the file. */
-async function repairFile(path: string): Promise<RecentIds> {
-  const ids = new RecentIds()
+/** Cuts off a last line that a crash left unfinished, and creates the file where there is none. */
+async function cutUnfinishedLine(path: string): Promise<void> {
   const file = await openPrivate(path)
   try {
     const { size } = await file.stat()
-    const start = Math.max(0, size - RECENT_BYTES)
-    const bytes = Buffer.alloc(size - start)
-    await file.read(bytes, 0, bytes.length, start)
-    const end = bytes.lastIndexOf('\n') + 1
-    if (end < bytes.length) await file.truncate(start + end)
-    for (const line of bytes.toString('utf8', 0, end).split('\n')) {
-      const id = ID.exec(line)?.[1]
-      if (id !== undefined) ids.add(id)
+    let end = size
+    while (end > 0) {
+      const start = Math.max(0, end - READ_BYTES)
+      const bytes = await readAt(file, start, end - start)
+      const newline = bytes.lastIndexOf(NEWLINE)
+      end = newline === -1 ? start : start + newline + 1
+      if (newline !== -1) break
     }
-    return ids
+    if (end < size) await file.truncate(end)
   } finally {
     await file.close()
   }
 }
 
+/** The ids in the files, newest file first, from their ends up to `RECENT_BYTES`. */
+async function readRecentIds(paths: readonly string[]): Promise<RecentIds> {
+  const ids = new RecentIds()
+  let left = RECENT_BYTES
+  for (const path of paths) {
+    if (left <= 0) break
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+    try {
+      const { size } = await file.stat()
+      for (let end = size; end > 0 && left > 0; end -= READ_BYTES) {
+        const start = Math.max(0, end - READ_BYTES)
+        // An id may lie across the border of two pieces.
+        const bytes = await readAt(file, start, Math.min(size, end + ID_BYTES) - start)
+        for (const [, id] of bytes.toString('latin1').matchAll(ID)) ids.add(id ?? '')
+        left = ids.size < RECENT_IDS_MAX ? left - READ_BYTES : 0
+      }
+    } finally {
+      await file.close()
+    }
+  }
+  return ids
+}
+
+async function readAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, position)
+  return buffer.subarray(0, bytesRead)
+}
+
 /** More than workers can send again after a lost connection or a crash of the writer. */
-const RECENT_IDS_MAX = 65_536
+const RECENT_IDS_MAX = 131_072
 
 /** The ids of the records that were written last. */
 class RecentIds {
   #newer = new Set<string>()
   #older = new Set<string>()
+
+  get size(): number {
+    return this.#newer.size + this.#older.size
+  }
 
   has(id: string): boolean {
     return this.#newer.has(id) || this.#older.has(id)
@@ -80,15 +121,26 @@ async function append(path: string, text: string): Promise<void> {
   const file = await openPrivate(path)
   try {
     const { size } = await file.stat()
-    try {
-      await file.appendFile(text)
-    } catch (error) {
-      // A full disk takes a part of the text.
-      await file.truncate(size).catch(() => undefined)
-      throw error
-    }
+    const isLineOpen = size > 0 && (await readAt(file, size - 1, 1))[0] !== NEWLINE
+    await writeWhole(file, Buffer.from(isLineOpen ? `\n${text}` : text), size)
   } finally {
     await file.close()
+  }
+}
+
+/** Appends all of the bytes to a file of this size, or none: a full disk takes a part of them. */
+async function writeWhole(file: FileHandle, bytes: Buffer, size: number): Promise<void> {
+  let written = 0
+  try {
+    while (written < bytes.length) written += (await file.write(bytes, written)).bytesWritten
+  } catch (error) {
+    const isLast = await file.stat().then(
+      status => status.size === size + written,
+      () => false
+    )
+    // Otherwise another process has appended lines behind it.
+    if (isLast) await file.truncate(size).catch(() => undefined)
+    throw error
   }
 }
 

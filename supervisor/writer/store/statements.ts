@@ -10,6 +10,8 @@ export interface Dialect {
   selectTime(column: string): string
   /** Selects a JSON column as text. */
   selectJson(column: string): string
+  /** The condition that a record has this caller, of which `value` makes the placeholder. */
+  isCaller(name: string, value: (value: string) => string): string
 }
 
 export interface Statement {
@@ -49,7 +51,7 @@ class StatementWriter {
 
   conditions({ filter, start }: PageRequest): string[] {
     const conditions: string[] = []
-    const { from, to, has_error, min_latency_ms } = filter
+    const { from, to, has_error, min_latency_ms, error_type, caller } = filter
     if (from !== undefined) conditions.push(`created_at >= ${this.value(from)}`)
     if (to !== undefined) conditions.push(`created_at <= ${this.value(to)}`)
     for (const column of EQUAL_COLUMNS) {
@@ -57,6 +59,9 @@ class StatementWriter {
       if (wanted !== undefined) conditions.push(`${column} = ${this.value(wanted)}`)
     }
     if (has_error !== undefined) conditions.push(has_error ? IS_FAILED : IS_NOT_FAILED)
+    // It adds nothing but the index of failed records.
+    if (error_type !== undefined && has_error === undefined) conditions.push(IS_FAILED)
+    if (caller !== undefined) conditions.push(this.#dialect.isCaller(caller, text => this.value(text)))
     if (min_latency_ms !== undefined) conditions.push(`latency_ms >= ${this.value(min_latency_ms)}`)
     if (start.kind === 'after') {
       conditions.push(`(created_at, id) < (${this.value(start.created_at)}, ${this.value(start.id)})`)
@@ -66,26 +71,24 @@ class StatementWriter {
 }
 
 /** The time is part of the join because it says in which partition the row is. */
-const JOIN_PAYLOADS =
+const JOIN_PAYLOAD =
   'LEFT JOIN gateway_traffic_payloads AS payload ON payload.id = log.id AND payload.created_at = log.created_at'
 
 const ORDER = 'ORDER BY created_at DESC, id DESC'
 const where = (conditions: readonly string[]) => (conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`)
 
-/** Selects a page of records, newest first. `withPayloads` adds the content. */
-export function selectPage(page: PageRequest, dialect: Dialect, { withPayloads = false } = {}): Statement {
+/** Selects a page of records, newest first. */
+export function selectPage(page: PageRequest, dialect: Dialect): Statement {
   const writer = new StatementWriter(dialect)
   const { model } = page.filter
-  const offset = page.start.kind === 'offset' ? page.start.offset : 0
+  const { offset = 0 } = page.start
   const ids =
     model === undefined
       ? selectIds(page, writer, [], `LIMIT ${page.limit} OFFSET ${offset}`)
       : selectIdsOfModel(page, writer, model, offset)
   // The page is found in the indexes first; only its own rows are read whole.
-  const columns = [...summaryColumns(dialect), ...(withPayloads ? payloadColumns(dialect) : [])]
-  const payloads = withPayloads ? JOIN_PAYLOADS : ''
-  const sql = `SELECT ${columns.join(', ')} FROM (${ids}) AS page
-    JOIN gateway_traffic_logs AS log ON log.id = page.id AND log.created_at = page.created_at ${payloads}
+  const sql = `SELECT ${summaryColumns(dialect).join(', ')} FROM (${ids}) AS page
+    JOIN gateway_traffic_logs AS log ON log.id = page.id AND log.created_at = page.created_at
     ORDER BY log.created_at DESC, log.id DESC`
   return { sql, values: writer.values }
 }
@@ -115,7 +118,7 @@ export function selectRecord(id: string, dialect: Dialect): Statement {
 export function selectPayload(id: string, dialect: Dialect): Statement {
   const writer = new StatementWriter(dialect)
   const sql = `SELECT ${payloadColumns(dialect).join(', ')} FROM gateway_traffic_logs AS log
-    ${JOIN_PAYLOADS} WHERE log.id = ${writer.value(id)}`
+    ${JOIN_PAYLOAD} WHERE log.id = ${writer.value(id)}`
   return { sql, values: writer.values }
 }
 
@@ -129,13 +132,13 @@ export function countBefore(time: string, dialect: Dialect): Statement {
 }
 
 /** Adds the kept sums up; the percentiles are made of the latency classes. */
-export function selectSums({ from, to, by }: SumsRequest, dialect: Dialect): Statement {
+export function selectSums({ from, to, by, limit }: SumsRequest, dialect: Dialect): Statement {
   const writer = new StatementWriter(dialect)
   const keys = by.map(name => (name === 'hour' ? `${dialect.selectTime('hour')} AS hour` : name))
   const columns = [...keys, ...SUM_COLUMNS.map(name => `sum(${name}) AS ${name}`)]
   const group = by.length === 0 ? '' : `GROUP BY ${by.join(', ')} ORDER BY ${by.join(', ')}`
   const sql = `SELECT ${columns.join(', ')} FROM gateway_traffic_sums
-    WHERE hour >= ${writer.value(from)} AND hour <= ${writer.value(to)} ${group}`
+    WHERE hour >= ${writer.value(from)} AND hour <= ${writer.value(to)} ${group} LIMIT ${writer.value(limit)}`
   return { sql, values: writer.values }
 }
 

@@ -30,6 +30,8 @@ t.test('operations 6: the document lists what is mounted and nothing else', asyn
   for (const path of ['/v1/files', '/v1/batches', '/_admin/logs']) {
     t.equal((await fetch(url + path)).status, 404, path)
   }
+  const admin = await startDocumentedGateway(t, { GATEWAY_ADMIN_API_ENABLED: 'true', GATEWAY_ADMIN_API_KEY: 'adm' })
+  t.match(admin.document.paths['/_admin/logs']?.get, { tags: ['Admin / Traffic Logs'], security: [{ adminKey: [] }] })
   // Every listed operation is served: a wrong method would be 405, an unknown path 404 with these words.
   for (const [name] of listOperations(document)) {
     const [method = '', path = ''] = name.split(' ')

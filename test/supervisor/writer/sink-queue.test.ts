@@ -15,16 +15,26 @@ class FakeSink implements Sink {
   readonly stored = new Set<string>()
   failures = 0
   refused = new Set<string>()
+  /** It stores what is beside the refused records, and says which they are. */
+  namesRefused = false
   isClosed = false
+  writes = 0
+  /** A write ends when this does. */
+  held: Promise<void> | undefined
 
   async write(records: readonly TrafficRecord[]): Promise<void> {
+    this.writes += 1
+    await this.held
     if (this.failures > 0) {
       this.failures -= 1
       throw new Error('connection refused')
     }
-    if (records.some(({ request_id }) => this.refused.has(request_id))) throw new RecordsRefusedError('bad value')
-    this.batches.push(records.map(({ request_id }) => request_id))
-    for (const { request_id } of records) this.stored.add(request_id)
+    const refused = records.filter(({ request_id }) => this.refused.has(request_id))
+    if (refused.length > 0 && !this.namesRefused) throw new RecordsRefusedError('bad value')
+    const stored = records.filter(record => !refused.includes(record)).map(({ request_id }) => request_id)
+    this.batches.push(stored)
+    for (const requestId of stored) this.stored.add(requestId)
+    if (refused.length > 0) throw new RecordsRefusedError('bad value', new Set(refused.map(({ id }) => id)))
   }
 
   async close(): Promise<void> {
@@ -32,24 +42,31 @@ class FakeSink implements Sink {
   }
 }
 
+const defaultOptions: SinkQueueOptions = {
+  recordsMax: 100,
+  bytesMax: 1e9,
+  batchRecordsMax: 10,
+  batchBytesMax: 1e6,
+  flushIntervalMs: 1,
+  dropsWhenFull: true,
+  releasesInOutage: false,
+  slowWriteMs: 1_000_000,
+  spill: undefined,
+  retryMinMs: 1,
+  retryMaxMs: 4,
+  reportIntervalMs: 1_000_000
+}
+
 function createQueue(t: Test, options: Partial<SinkQueueOptions> = {}) {
   const sink = new FakeSink()
   const dropped: Array<[SinkDropReason, number]> = []
   const queue = new SinkQueue(
     sink,
-    {
-      recordsMax: 100,
-      batchRecordsMax: 10,
-      flushIntervalMs: 1,
-      dropsWhenFull: true,
-      spill: undefined,
-      retryMinMs: 1,
-      retryMaxMs: 4,
-      ...options
-    },
+    { ...defaultOptions, ...options },
     {
       log: pino({ enabled: false }),
       random: () => 0,
+      nowMs: () => performance.now(),
       onWritten: () => undefined,
       onDropped: (reason, count) => dropped.push([reason, count]),
       onWriteError: () => undefined
@@ -61,12 +78,12 @@ function createQueue(t: Test, options: Partial<SinkQueueOptions> = {}) {
 
 t.test('records wait for others up to the interval, and no longer than a full batch', async t => {
   const { sink, queue } = createQueue(t)
-  await Promise.all([queue.accept(createRecords(3)), queue.accept(createRecords(2))])
+  await Promise.all([queue.accept(createRecords(3), 1000), queue.accept(createRecords(2), 1000)])
   t.same(
     sink.batches.map(batch => batch.length),
     [5]
   )
-  await queue.accept(createRecords(25))
+  await queue.accept(createRecords(25), 1000)
   t.same(
     sink.batches.slice(1).map(batch => batch.length),
     [10, 10, 5]
@@ -76,7 +93,7 @@ t.test('records wait for others up to the interval, and no longer than a full ba
 t.test('a batch is tried again until the sink is available, and stored once', async t => {
   const { sink, queue, dropped } = createQueue(t)
   sink.failures = 5
-  await queue.accept(createRecords(3))
+  await queue.accept(createRecords(3), 1000)
   t.same(sink.batches, [['0', '1', '2']])
   t.same(dropped, [])
 })
@@ -84,7 +101,7 @@ t.test('a batch is tried again until the sink is available, and stored once', as
 t.test('refused records are found and counted, the others are stored', async t => {
   const { sink, queue, dropped } = createQueue(t)
   sink.refused = new Set(['3', '7'])
-  await queue.accept(createRecords(10))
+  await queue.accept(createRecords(10), 1000)
   t.equal(sink.stored.size, 8)
   t.same(dropped, [
     ['refused', 1],
@@ -92,11 +109,22 @@ t.test('refused records are found and counted, the others are stored', async t =
   ])
 })
 
+t.test('a sink that names the records that it refuses gets no batch again', async t => {
+  const { sink, queue, dropped } = createQueue(t)
+  sink.refused = new Set(['3', '7'])
+  sink.namesRefused = true
+  await queue.accept(createRecords(10), 1000)
+  t.equal(sink.batches.length, 1)
+  t.equal(sink.stored.size, 8)
+  t.same(dropped, [['refused', 2]])
+  t.same(queue.counts, { written: 8, dropped: 2 })
+})
+
 t.test('a full queue drops the new records', async t => {
   const { sink, queue, dropped } = createQueue(t, { recordsMax: 4, flushIntervalMs: 1_000_000 })
   sink.failures = Number.POSITIVE_INFINITY
-  void queue.accept(createRecords(3))
-  void queue.accept(createRecords(3))
+  void queue.accept(createRecords(3), 1000)
+  void queue.accept(createRecords(3), 1000)
   t.same(dropped, [['queue_full', 2]])
   t.equal(queue.depth, 4)
 })
@@ -112,8 +140,8 @@ t.test('during an outage records go to disk, and from there to the sink', async 
   })
   const { sink, queue, dropped } = createQueue(t, { spill })
   sink.failures = Number.POSITIVE_INFINITY
-  await queue.accept(createRecords(3))
-  await queue.accept([createRecord({ request_id: 'during' })])
+  await queue.accept(createRecords(3), 1000)
+  await queue.accept([createRecord({ request_id: 'during' })], 1000)
   t.equal(queue.depth, 0)
   t.equal(sink.stored.size, 0)
   sink.failures = 0
@@ -125,9 +153,106 @@ t.test('during an outage records go to disk, and from there to the sink', async 
 t.test('what is left at the close is counted', async t => {
   const { sink, queue, dropped } = createQueue(t, { retryMinMs: 1_000_000, retryMaxMs: 1_000_000 })
   sink.failures = Number.POSITIVE_INFINITY
-  const accepted = queue.accept(createRecords(3))
+  const accepted = queue.accept(createRecords(3), 1000)
   await queue.close()
   await accepted
   t.same(dropped, [['closed', 3]])
   t.ok(sink.isClosed)
+})
+
+async function openSpill(t: Test): Promise<Spill> {
+  const directory = createTemporaryFolder(t)
+  return Spill.open({ directory, name: 'postgres', bytesMax: 1e6, recordBytesMax: 1e5, onDropped: () => undefined })
+}
+
+t.test('a batch and the queue end at their bound of bytes', async t => {
+  const { sink, queue, dropped } = createQueue(t, { bytesMax: 1000, batchBytesMax: 300 })
+  const accepted = queue.accept(createRecords(12), 1200)
+  t.same(dropped, [['queue_full', 2]])
+  await accepted
+  t.same(
+    sink.batches.map(batch => batch.length),
+    [3, 3, 3, 1]
+  )
+})
+
+t.test('workers may forget what waits for a mirror in an outage, and it is stored later', async t => {
+  const { sink, queue } = createQueue(t, { releasesInOutage: true, retryMinMs: 20, retryMaxMs: 20 })
+  sink.failures = Number.POSITIVE_INFINITY
+  await queue.accept(createRecords(3), 1000)
+  await queue.accept([createRecord({ request_id: 'during' })], 1000)
+  t.equal(sink.stored.size, 0)
+  t.equal(queue.depth, 4)
+  sink.failures = 0
+  while (queue.depth > 0) await setImmediate()
+  t.same([...sink.stored], ['0', '1', '2', 'during'])
+  t.equal(queue.counts.written, 4)
+})
+
+t.test('behind a write that takes long, a mirror holds no worker up and a spill takes the records', async t => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const mirror = createQueue(t, { releasesInOutage: true, slowWriteMs: 1 })
+  mirror.sink.held = promise
+  await mirror.queue.accept(createRecords(3), 1000)
+  t.equal(mirror.sink.stored.size, 0)
+
+  const spill = await openSpill(t)
+  const spilling = createQueue(t, { spill, slowWriteMs: 1 })
+  spilling.sink.held = promise
+  const first = spilling.queue.accept(createRecords(1), 1000)
+  while (spilling.sink.writes === 0) await setImmediate()
+  await spilling.queue.accept([createRecord({ request_id: 'behind' })], 1000)
+  t.ok(spill.bytes > 0)
+  resolve()
+  await first
+  while (!spill.isEmpty || mirror.queue.depth > 0) await setImmediate()
+  t.same([...spilling.sink.stored], ['0', 'behind'])
+  t.equal(mirror.sink.stored.size, 3)
+})
+
+t.test('a full queue and the close spill what is left, for the next process', async t => {
+  const spill = await openSpill(t)
+  const { sink, queue, dropped } = createQueue(t, { spill, recordsMax: 2, retryMinMs: 1e6, retryMaxMs: 1e6 })
+  sink.held = new Promise(() => undefined)
+  const first = queue.accept(createRecords(1), 1000)
+  void queue.flush()
+  const second = queue.accept(createRecords(4), 4000)
+  while (spill.isEmpty) await setImmediate()
+  await queue.close()
+  await Promise.all([first, second])
+  t.same(dropped, [])
+  t.equal((await spill.read(100, 1e6)).records.length, 5)
+})
+
+t.test('a flush ends with a failed attempt, and the workers may forget what is left', async t => {
+  const { sink, queue, dropped } = createQueue(t, { flushIntervalMs: 1e6, retryMinMs: 1e6, retryMaxMs: 1e6 })
+  sink.failures = Number.POSITIVE_INFINITY
+  const accepted = queue.accept(createRecords(3), 1000)
+  await queue.flush()
+  queue.release()
+  await accepted
+  t.equal(queue.depth, 3)
+  await queue.close()
+  t.same(dropped, [['closed', 3]])
+})
+
+t.test('the lag is the age of the oldest record that is not stored', async t => {
+  let nowMs = 1000
+  const sink = new FakeSink()
+  const queue = new SinkQueue(sink, { ...defaultOptions, flushIntervalMs: 1e6 }, {
+    log: pino({ enabled: false }),
+    random: () => 0,
+    nowMs: () => nowMs,
+    onWritten: () => undefined,
+    onDropped: () => undefined,
+    onWriteError: () => undefined
+  })
+  t.teardown(() => queue.close())
+  t.equal(queue.lagMs, 0)
+  void queue.accept(createRecords(1), 1000)
+  nowMs += 5000
+  void queue.accept(createRecords(1), 1000)
+  t.equal(queue.lagMs, 5000)
+  await queue.flush()
+  t.equal(queue.lagMs, 0)
 })

@@ -19,7 +19,7 @@ function optionsIn(directory: string, options: Partial<SpillOptions> = {}): Spil
 async function readAll(spill: Spill, countMax: number): Promise<string[]> {
   const ids: string[] = []
   while (!spill.isEmpty) {
-    const { records, taken } = await spill.read(countMax)
+    const { records, taken } = await spill.read(countMax, 1e6)
     ids.push(...records.map(({ request_id }) => request_id))
     await taken()
   }
@@ -45,8 +45,8 @@ t.test('records come back in their order, in pieces, and leave nothing on disk',
 t.test('what is not taken is read again', async t => {
   const spill = await Spill.open(optionsIn(createTemporaryFolder(t)))
   await spill.append(createRecords(3))
-  await spill.read(2)
-  t.equal((await spill.read(2)).records[0]?.request_id, '0')
+  await spill.read(2, 1e6)
+  t.equal((await spill.read(2, 1e6)).records[0]?.request_id, '0')
   await spill.close()
 })
 
@@ -78,4 +78,22 @@ t.test('the oldest records make room and are counted', async t => {
   await spill.append([createRecord({ request_id: 'new' })])
   t.equal(dropped, 3)
   t.same(await readAll(spill, 10), ['new'])
+})
+
+t.test('a read ends at its bound of bytes, but has one record at least', async t => {
+  const spill = await Spill.open(optionsIn(createTemporaryFolder(t)))
+  await spill.append(createRecords(5))
+  t.equal((await spill.read(5, 1)).records.length, 1)
+  t.equal((await spill.read(5, spill.bytes / 2)).records.length, 3)
+  t.equal((await spill.read(5, 1e6)).records.length, 5)
+  await spill.close()
+})
+
+t.test('a segment that was read to its end while it was written keeps what came last', async t => {
+  const spill = await Spill.open(optionsIn(createTemporaryFolder(t)))
+  await spill.append(createRecords(2))
+  const { taken } = await spill.read(10, 1e6)
+  await Promise.all([spill.append([createRecord({ request_id: 'later' })]), taken()])
+  t.same(await readAll(spill, 10), ['later'])
+  t.equal(spill.ageMs, 0)
 })

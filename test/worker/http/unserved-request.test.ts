@@ -9,7 +9,10 @@ import { createRecorder } from '../observation/recorder.ts'
 
 function start() {
   const recorder = createRecorder()
-  const unserved = createUnservedRequests(createObservation([recorder.observer], pino({ level: 'silent' })))
+  const unserved = createUnservedRequests({
+    observation: createObservation([recorder.observer], pino({ level: 'silent' })),
+    fingerprint: value => value
+  })
   return { unserved, lives: recorder.lives }
 }
 
@@ -50,7 +53,7 @@ t.test('a request that was refused on the socket has one record, closed with the
 })
 
 t.test('without observers a refused request still has an id', async t => {
-  const unserved = createUnservedRequests(undefined)
+  const unserved = createUnservedRequests({ observation: undefined, fingerprint: value => value })
   t.match(unserved.refuse(431, new Socket(), undefined), /^[0-9a-f-]{36}$/)
   unserved.skip(createResponse())
 })

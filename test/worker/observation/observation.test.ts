@@ -31,7 +31,7 @@ class TestRequest extends ObservedRequest {
   }
 
   open(): void {
-    this.opened()
+    this.opened({})
   }
 
   end(isComplete: boolean): void {

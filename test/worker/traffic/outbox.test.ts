@@ -8,7 +8,9 @@ const OPTIONS: OutboxOptions = {
   batchRecordsMax: 3,
   batchCharactersMax: 1000,
   lingerMs: 1_000_000,
-  windowBatches: 2
+  dropsWhenFull: true,
+  windowBatches: 2,
+  windowCharacters: 10_000
 }
 
 interface Line {
@@ -62,11 +64,36 @@ t.test('a full outbox drops new records and counts them; room comes with an ackn
   const { outbox, dropped, sender } = createOutbox({ recordsMax: 3 })
   for (let index = 0; index < 5; index += 1) outbox.add(String(index))
   t.same(dropped, ['queue_full', 'queue_full'])
-  const room = outbox.whenRoom()
+  let calls = 0
+  outbox.whenRoom(() => (calls += 1))
+  const takeBack = outbox.whenRoom(() => t.fail('it was taken back'))
+  takeBack()
   outbox.connected(sender)
+  t.equal(calls, 0)
   outbox.acknowledged(1)
-  await room
   t.equal(outbox.isFull, false)
+  outbox.close()
+  t.equal(calls, 1)
+})
+
+t.test('where requests wait, a full outbox takes the records of those that run, within its bound of characters', async t => {
+  const { outbox, dropped } = createOutbox({ recordsMax: 1, charactersMax: 100, dropsWhenFull: false })
+  let calls = 0
+  for (let index = 0; index < 20; index += 1) outbox.add('"12345678"')
+  t.equal(outbox.size, 10)
+  t.equal(dropped.length, 10)
+  outbox.whenRoom(() => (calls += 1))
+  outbox.close()
+  t.equal(calls, 1)
+})
+
+t.test('no more is in flight than the window holds', async t => {
+  const { outbox, lines, sender } = createOutbox({ windowBatches: 100, windowCharacters: 50, batchRecordsMax: 1 })
+  outbox.connected(sender)
+  for (let index = 0; index < 20; index += 1) outbox.add('"12345678"')
+  t.equal(lines.length, 5)
+  outbox.acknowledged(2)
+  t.equal(lines.length, 7)
 })
 
 t.test('a record that no batch can hold, and one after the close, are dropped', async t => {

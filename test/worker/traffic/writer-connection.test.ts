@@ -13,6 +13,7 @@ import { createTemporaryFolder } from '../../support/temporary.ts'
 class FakeService implements TrafficService {
   readonly stored: TrafficRecord[] = []
   readonly followers = new Set<(summaries: readonly TrafficSummary[]) => void>()
+  flushes = 0
   /** Delays the settling of stored batches while it is set. */
   held: Array<() => void> | undefined
 
@@ -20,6 +21,11 @@ class FakeService implements TrafficService {
     this.stored.push(...records)
     const { held } = this
     if (held !== undefined) await new Promise<void>(resolve => held.push(resolve))
+  }
+
+  async flush(): Promise<void> {
+    this.flushes += 1
+    for (const settled of this.held?.splice(0) ?? []) settled()
   }
 
   async answer(name: string): Promise<null> {
@@ -43,7 +49,9 @@ function createOutbox(): Outbox {
     batchRecordsMax: 2,
     batchCharactersMax: 1e5,
     lingerMs: 1_000_000,
-    windowBatches: 4
+    dropsWhenFull: true,
+    windowBatches: 4,
+    windowCharacters: 1e6
   }
   return new Outbox(options, { onDropped: () => undefined })
 }
@@ -128,4 +136,20 @@ t.test('a follower gets new records until it ends', async t => {
   t.same(got, [{ id: 'one' }])
   unfollow()
   while (service.followers.size > 0) await setImmediate()
+})
+
+t.test('a worker that closes has everything stored at once, also what it sends afterwards', async t => {
+  const path = join(createTemporaryFolder(t), 'writer.sock')
+  const service = new FakeService()
+  await listen(t, path, service)
+  const outbox = createOutbox()
+  const connection = await connect(t, path, outbox)
+  service.held = []
+  // More batches than may be unacknowledged at a time.
+  for (const record of createRecords(20)) outbox.add(JSON.stringify(record))
+  const flushed = outbox.flush()
+  connection.requestFlush()
+  await flushed
+  t.equal(service.stored.length, 20)
+  t.equal(outbox.close(), 0)
 })

@@ -76,7 +76,7 @@ export function commonAttributes(ended: EndedRequest): Values {
     'caller.user_agent': caller.user_agent,
     'caller.agent_id': caller.agent_id,
     annotations: { caller },
-    metadata: describeMetadata(ended.request, ended.closed, ended.record.description),
+    metadata: describeMetadata(ended.request, ended.closed),
     latency_ms: roundMs(closed.durationMs),
     status,
     'otel.status_code': status,

@@ -9,7 +9,7 @@ import {
 } from '../../normalized/index.ts'
 import type { UpstreamCallReport } from '../../providers/types.ts'
 import type { CallDescription, PlannedFacts } from '../observer.ts'
-import { BoundedText } from './bounded-text.ts'
+import { AttributeText } from './attribute-text.ts'
 import type { CaptureSwitches } from './capture-switches.ts'
 
 /** The most events of one kind in a span; further ones are counted in its attributes only. */
@@ -36,7 +36,7 @@ export interface RecordedCall {
   readonly source: 'response.message' | 'metadata.upstream_called_tools'
   status: 'started' | 'completed' | 'failed'
   /** Only where they are captured. */
-  arguments?: BoundedText
+  arguments?: AttributeText
 }
 
 export interface ResponseRecord {
@@ -50,8 +50,8 @@ export interface ResponseRecord {
   metadata: Readonly<Record<string, string>>
   finishReason: FinishReason | undefined
   /** The text of the response, where it is captured. */
-  text: BoundedText | undefined
-  reasoning: BoundedText | undefined
+  text: AttributeText | undefined
+  reasoning: AttributeText | undefined
   /** Some text, reasoning, refusal, file or call has come. */
   hasOutput: boolean
   callCount: number
@@ -72,7 +72,7 @@ export class CallRecord {
   readonly #hostedRuns: RecordedCall[] = []
   #toolEvents = 0
   #reasoningEvents = 0
-  #reasoningBlock: BoundedText | undefined
+  #reasoningBlock: AttributeText | undefined
 
   constructor(capture: CaptureSwitches) {
     this.#capture = capture
@@ -85,8 +85,8 @@ export class CallRecord {
       conversationId: undefined,
       metadata: {},
       finishReason: undefined,
-      text: responses ? new BoundedText(charactersMax) : undefined,
-      reasoning: responses ? new BoundedText(charactersMax) : undefined,
+      text: responses ? new AttributeText(charactersMax) : undefined,
+      reasoning: responses ? new AttributeText(charactersMax) : undefined,
       hasOutput: false,
       callCount: 0,
       calls: []
@@ -126,7 +126,7 @@ export class CallRecord {
         this.#reasoningBlock?.add(event.text)
         return
       case 'reasoning-start':
-        if (this.#capture.responses) this.#reasoningBlock = new BoundedText(this.#capture.charactersMax)
+        if (this.#capture.responses) this.#reasoningBlock = new AttributeText(this.#capture.charactersMax)
         return
       case 'reasoning-end':
         this.#endReasoning(atMs)
@@ -206,7 +206,7 @@ export class CallRecord {
       id: event.id.slice(0, NAME_CHARACTERS_MAX),
       source: 'response.message',
       status: 'started',
-      ...(this.#capture.toolArguments && { arguments: new BoundedText(this.#capture.charactersMax) })
+      ...(this.#capture.toolArguments && { arguments: new AttributeText(this.#capture.charactersMax) })
     }
     this.#addCall(this.#clientCalls, call)
     if (!this.#isStream || this.#toolEvents >= TOOL_EVENTS_MAX) return

@@ -1,16 +1,19 @@
 // Hands the record of every request that ended to the outbox (operations contract, section 8).
-import type { UpstreamCallReport } from '../../providers/types.ts'
 import type { Outbox } from '../../traffic/outbox.ts'
-import type { CallDescription, RequestObserver, RequestView } from '../observer.ts'
-import { createRecord } from './record.ts'
+import type { RequestObserver, RequestView } from '../observer.ts'
+import type { ContentCapture, RequestContent } from './content.ts'
+import type { RecordWriter, SeenFacts } from './record.ts'
 
 /** What is collected between the start and the end of a request. */
-interface Collected {
-  apiKeyHash: string | undefined
-  clientIpHash: string | undefined
-  description: CallDescription | undefined
-  upstreamStatus: string | undefined
-  upstreamMs: number | undefined
+type Collected = { -readonly [Name in keyof SeenFacts]: SeenFacts[Name] } & { content: RequestContent | undefined }
+
+export interface TrafficObserverDependencies {
+  readonly outbox: Pick<Outbox, 'add'>
+  readonly writer: RecordWriter
+  /** Undefined while content is not captured. */
+  readonly capture: ContentCapture | undefined
+  /** Returns a number from 0 to 1. */
+  readonly random: () => number
 }
 
 export interface TrafficObserverOptions {
@@ -20,39 +23,66 @@ export interface TrafficObserverOptions {
   readonly excludedRoutes: ReadonlySet<string>
 }
 
-/** Creates the observer; `random` returns a number from 0 to 1. */
+/** Creates the observer. Without content capture it has none of the moments with content, so that nothing is done for them. */
 export function createTrafficObserver(
-  { outbox, random }: { outbox: Pick<Outbox, 'add'>; random: () => number },
+  { outbox, writer, capture, random }: TrafficObserverDependencies,
   { sampleRate, excludedRoutes }: TrafficObserverOptions
 ): RequestObserver {
-  const running = new WeakMap<RequestView, Collected>()
+  const running = new Map<RequestView, Collected>()
 
-  function noteCall(request: RequestView, { status, durationMs }: UpstreamCallReport): void {
-    const collected = running.get(request)
-    if (collected === undefined) return
-    collected.upstreamStatus = status
-    collected.upstreamMs = (collected.upstreamMs ?? 0) + durationMs
-  }
-
-  return {
+  const observer: RequestObserver = {
     name: 'traffic-log',
     opened(request) {
       if (excludedRoutes.has(request.route)) return
       running.set(request, {
         apiKeyHash: request.apiKeyHash,
         clientIpHash: request.clientIpHash,
-        description: undefined,
         upstreamStatus: undefined,
-        upstreamMs: undefined
+        upstreamMs: undefined,
+        firstTokenMs: undefined,
+        metadata: undefined,
+        content: undefined
       })
     },
-    upstreamCall: noteCall,
+    upstreamCall(request, { status, durationMs }) {
+      const collected = running.get(request)
+      if (collected === undefined) return
+      collected.upstreamStatus = status
+      collected.upstreamMs = (collected.upstreamMs ?? 0) + durationMs
+    },
+    firstToken(request, afterMs) {
+      const collected = running.get(request)
+      if (collected !== undefined) collected.firstTokenMs = afterMs
+    },
     closed(request, closed) {
       const collected = running.get(request)
       if (collected === undefined) return
+      running.delete(request)
       const isFailed = closed.status >= 400 || closed.errorType !== undefined
       if (!isFailed && sampleRate < 1 && random() >= sampleRate) return
-      outbox.add(JSON.stringify(createRecord(request, closed, collected)))
+      const { content } = collected
+      if (content === undefined || capture === undefined) {
+        outbox.add(writer.write(request, closed, collected))
+        return
+      }
+      capture.finish(content, { request, closed }, ({ members, metadata }) => {
+        outbox.add(writer.write(request, closed, { ...collected, metadata }, members))
+      })
     }
+  }
+  if (capture === undefined) return observer
+
+  const contentOf = (request: RequestView) => running.get(request)?.content
+  return {
+    ...observer,
+    follows: request => running.has(request),
+    headReceived(request, headers) {
+      const collected = running.get(request)
+      if (collected !== undefined) collected.content = capture.begin(request, headers)
+    },
+    bodyReceived: (request, body) => contentOf(request)?.takeRequestBody(body),
+    bodySent: (request, body) => contentOf(request)?.takeResponseBody(body),
+    events: (request, events) => contentOf(request)?.takeEvents(events, performance.now() - request.startedAtMs),
+    close: () => capture.close()
   }
 }

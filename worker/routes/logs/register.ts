@@ -49,7 +49,7 @@ export function registerLogRoutes(app: FastifyInstance, runtime: LogRuntime): vo
     const { context } = request
     const { level } = readParameters('query', context.query, streamParameters)
     assertAllowed(request.raw)
-    const release = await control.acquireLogStream(context.signal)
+    const release = await control.acquireHostSlot('log-stream', context.signal)
     if (release === null) throw context.signal.reason ?? new GatewayError('too_many_streams')
     try {
       if (drainGate.isDraining) throw shuttingDown()

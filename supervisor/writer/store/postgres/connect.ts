@@ -24,6 +24,8 @@ export async function connectToPostgres(dsn: string, options: PostgresOptions): 
   })
   // An idle connection that breaks is replaced when it is needed.
   pool.on('error', () => undefined)
+  // One that breaks while it is in use fails its query too.
+  pool.on('connect', client => client.on('error', () => undefined))
   try {
     const store = await openPostgresStore(pool, options)
     return { ...store, close: () => pool.end() }

@@ -11,25 +11,25 @@ import {
   selectRecord,
   selectSums
 } from '../statements.ts'
+import { cleanValue } from './clean-value.ts'
 
 export const postgresDialect: Dialect = {
   placeholder: number => `$${number}`,
   selectTime: column => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`,
-  selectJson: column => `${column}::text`
+  selectJson: column => `${column}::text`,
+  isCaller: (name, value) => {
+    const metadata = JSON.stringify({ annotations: { caller: { name } } })
+    return `metadata @> ${value(metadata)}::jsonb`
+  }
 }
 
 /** Questions for the database of this pool. */
 export function createPostgresQueries(pool: Pool): TrafficQueries {
-  const all = async ({ sql, values }: Statement) => (await pool.query<Row>(sql, [...values])).rows
+  const all = async ({ sql, values }: Statement) => (await pool.query<Row>(sql, values.map(cleanValue))).rows
   const first = async (statement: Statement) => (await all(statement))[0]
 
   return {
     list: async page => (await all(selectPage(page, postgresDialect))).map(readSummary),
-    listWhole: async page =>
-      (await all(selectPage(page, postgresDialect, { withPayloads: true }))).map(row => ({
-        ...readSummary(row),
-        ...readPayload(row)
-      })),
     async find(id) {
       const row = await first(selectRecord(id, postgresDialect))
       return row === undefined ? undefined : readSummary(row)

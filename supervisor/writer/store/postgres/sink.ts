@@ -16,6 +16,7 @@ import {
   writePayloadColumns,
   writeSumColumns
 } from '../columns.ts'
+import { cleanValue } from './clean-value.ts'
 import { createPostgresQueries } from './queries.ts'
 import { createPartitions, dropPartitionsBefore, monthOf, prepareSchema } from './schema.ts'
 
@@ -47,8 +48,11 @@ const ALL_SUM_COLUMNS = [...SUM_KEY_COLUMNS, ...SUM_COLUMNS]
 const ADD_SUMS = `${writeInsert('gateway_traffic_sums', ALL_SUM_COLUMNS)} ON CONFLICT (${SUM_KEY_COLUMNS.join(', ')})
   DO UPDATE SET ${SUM_COLUMNS.map(name => `${name} = gateway_traffic_sums.${name} + excluded.${name}`).join(', ')}`
 
-/** Classes of SQLSTATE for values that the tables do not take. */
-const REFUSED_CLASSES = new Set(['22', '23'])
+/** Classes of SQLSTATE for values that the tables do not take: wrong ones, and those beyond a limit, such as a text too long for an index. */
+const REFUSED_CLASSES = new Set(['22', '23', '54'])
+
+/** Key of the advisory lock under which one gateway at a time deletes old records: "gatewaz" as bytes. */
+const PURGE_LOCK = '29099043906544762'
 
 /**
  * Checks or migrates the schema and returns the store. Rejects with `SchemaMissingError`, `NewerSchemaError` and the driver's errors; the
@@ -149,6 +153,8 @@ export async function openPostgresStore(pool: Pool, { mayMigrate }: { mayMigrate
 }
 
 async function deleteOldest(connection: PoolClient, before: string, limit: number): Promise<number> {
+  // Several gateways may share the database, and two that delete the same records would wait for each other.
+  await connection.query('SELECT pg_advisory_xact_lock($1)', [PURGE_LOCK])
   const { rowCount } = await connection.query(
     `WITH oldest AS (
        SELECT id, created_at FROM gateway_traffic_logs WHERE created_at < $1 ORDER BY created_at, id LIMIT $2
@@ -193,14 +199,4 @@ function listPayload(record: TrafficRecord): ColumnValue[][] {
   if (payload === undefined) return []
   const { requestHeaders, requestBody, responseBody } = payload
   return [[record.id, record.created_at, ...[requestHeaders, requestBody, responseBody].map(cleanValue)]]
-}
-
-/** An escaped backslash, so that what follows it is no escape; NUL and halves of a surrogate pair, which Postgres refuses. */
-const JSON_ESCAPES = /\\\\|\\u0000|\\ud[89a-f][0-9a-f]{2}/g
-
-/** Replaces what a text or a JSON text may hold and Postgres cannot store. */
-function cleanValue(value: ColumnValue): ColumnValue {
-  if (typeof value !== 'string') return value
-  const text = value.includes('\u0000') ? value.replaceAll('\u0000', '\ufffd') : value
-  return text.includes('\\u') ? text.replace(JSON_ESCAPES, match => (match === '\\\\' ? match : '\\ufffd')) : text
 }

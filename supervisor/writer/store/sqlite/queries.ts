@@ -16,7 +16,9 @@ import {
 export const sqliteDialect: Dialect = {
   placeholder: () => '?',
   selectTime: column => column,
-  selectJson: column => column
+  selectJson: column => column,
+  // Word for word the expression of the index.
+  isCaller: (name, value) => `json_extract(metadata, '$.annotations.caller.name') = ${value(name)}`
 }
 
 const BUSY_TIMEOUT_MS = 5000
@@ -36,11 +38,6 @@ export function openSqliteQueries(path: string): SqliteQueries {
 
   return {
     list: async page => all(selectPage(page, sqliteDialect)).map(readSummary),
-    listWhole: async page =>
-      all(selectPage(page, sqliteDialect, { withPayloads: true })).map(row => ({
-        ...readSummary(row),
-        ...readPayload(row)
-      })),
     async find(id) {
       const row = first(selectRecord(id, sqliteDialect))
       return row === undefined ? undefined : readSummary(row)

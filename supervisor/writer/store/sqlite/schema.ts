@@ -15,6 +15,7 @@ const INDEXES: Readonly<Record<string, string>> = {
   model_effective: '(model_effective, created_at)',
   provider: '(provider, created_at)',
   api_key_hash: '(api_key_hash, created_at)',
+  caller: "(json_extract(metadata, '$.annotations.caller.name'), created_at)",
   errors: '(created_at) WHERE error_type IS NOT NULL OR status_code >= 400'
 }
 

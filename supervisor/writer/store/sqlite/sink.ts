@@ -118,9 +118,12 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
     },
     async close() {
       await queries.close()
-      // The file then stands alone, without its write-ahead log.
-      database.pragma('wal_checkpoint(TRUNCATE)')
-      database.close()
+      try {
+        // The file then stands alone, without its write-ahead log.
+        database.pragma('wal_checkpoint(TRUNCATE)')
+      } finally {
+        database.close()
+      }
     }
   }
 }

@@ -34,7 +34,6 @@ export function createThreadedQueries(path: string): ClosableQueries {
   }
   return {
     list: ask('list'),
-    listWhole: ask('listWhole'),
     find: ask('find'),
     findPayload: ask('findPayload'),
     countBefore: ask('countBefore'),

@@ -56,7 +56,6 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
     })
     t.equal(await queries.find(UNKNOWN_ID), undefined)
     t.equal(await queries.findPayload(UNKNOWN_ID), undefined)
-    t.match((await queries.listWhole(pageOf()))[0], { id: record?.id, request_body: { model: 'm' } })
   })
 
   t.test('pages follow each other by offset and by record, newest first', async t => {
@@ -75,6 +74,10 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
         await idsOf(pageOf({}, { limit: 2, start: { kind: 'after', created_at, id } })),
         ids.slice(index + 1, index + 3)
       )
+      t.same(
+        await idsOf(pageOf({}, { limit: 1, start: { kind: 'after', created_at, id, offset: 1 } })),
+        ids.slice(index + 2, index + 3)
+      )
     }
   })
 
@@ -83,7 +86,15 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
       { request_id: '0', model_requested: 'a', model_effective: 'b', latency_ms: 10 },
       { request_id: '1', model_requested: 'b', model_effective: 'b', status_code: 500, error_type: 'http_500' },
       { request_id: '2', model_effective: 'b', error_type: 'timeout', method: 'GET' },
-      { request_id: '3', protocol: 'gemini', route: '/x', provider: 'native', trace_id: 't', api_key_hash: 'k' }
+      {
+        request_id: '3',
+        protocol: 'gemini',
+        route: '/x',
+        provider: 'native',
+        trace_id: 't',
+        api_key_hash: 'k',
+        metadata: { lifecycle: 'x', path: '/x', annotations: { caller: { name: "it's \"me\"", category: 'sdk' } } }
+      }
     ])
     const select = async (filter: TrafficFilter) =>
       (await queries.list(pageOf(filter))).map(({ request_id }) => request_id)
@@ -98,6 +109,10 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
       '3'
     ])
     t.same(await select({ min_latency_ms: 10 }), ['0'])
+    t.same(await select({ caller: "it's \"me\"" }), ['3'])
+    t.same(await select({ caller: 'me' }), [])
+    t.same(await select({ error_type: 'timeout' }), ['2'])
+    t.same(await select({ error_type: 'timeout', has_error: false }), [])
     t.same(await select({ from: writeRecordTime(START + 1000), to: writeRecordTime(START + 2000) }), ['2', '1'])
     t.equal(await queries.countBefore(writeRecordTime(START + 2000)), 2)
   })
@@ -112,7 +127,8 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
     const [row, ...others] = await queries.sums({
       from: writeRecordTime(START),
       to: writeRecordTime(START),
-      by: ['hour', 'model']
+      by: ['hour', 'model'],
+      limit: 10
     })
     t.same(others, [])
     t.match(row, {
@@ -139,6 +155,8 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
     const [record] = records
     t.equal((await queries.find(record?.id ?? ''))?.id, record?.id)
     t.ok(await queries.findPayload(record?.id ?? ''))
+    t.equal((await queries.list(pageOf({ model: 'a\u0000b' }))).length, 1, 'the same text finds it')
+    t.same(await queries.list(pageOf({ caller: '\u0000', route: '\ud800' })), [])
   })
 
   t.test('records of several months are one list', async t => {

@@ -33,7 +33,12 @@ t.test('each documented filter uses an index, and no list is sorted as a whole',
     { model: 'm' },
     { status_code: 200 },
     { has_error: true },
-    { has_error: false }
+    { has_error: false },
+    { provider: 'native' },
+    { method: 'POST' },
+    { min_latency_ms: 1 },
+    { error_type: 'timeout' },
+    { caller: 'curl' }
   ]
   for (const filter of filters) {
     const steps = queries.explain(selectPage(pageOf(filter), sqliteDialect))
@@ -48,4 +53,7 @@ t.test('each documented filter uses an index, and no list is sorted as a whole',
       `${name} is in order`
     )
   }
+  const stepsOf = (filter: TrafficFilter) => queries.explain(selectPage(pageOf(filter), sqliteDialect)).join('; ')
+  t.match(stepsOf({ caller: 'curl' }), /ix_gateway_traffic_logs_caller/)
+  t.match(stepsOf({ error_type: 'timeout' }), /ix_gateway_traffic_logs_errors/)
 })

@@ -1,10 +1,9 @@
-import { cutText, SECRET_CHARACTERS_MAX } from '../../translation/capture.ts'
-import { ContentText } from './attribute-filter.ts'
+import { cutText, SECRET_CHARACTERS_MAX } from '../translation/capture.ts'
 
 /** Pieces may be slices that keep the whole read in memory from which they were cut, so they are copied together after so many. */
 const BLOCK_CHARACTERS = 1024
 
-/** Text of a response that is kept up to a bound, for an attribute. */
+/** Text of a response that is kept up to a bound. */
 export class BoundedText {
   #text = ''
   #pieces = ''
@@ -38,10 +37,5 @@ export class BoundedText {
   toString(): string {
     const text = this.#text + this.#pieces
     return this.#isCut ? cutText(`${text} `, text.length) : text
-  }
-
-  /** The text as the value of an attribute, with the mark of a cut. */
-  toAttribute(): ContentText {
-    return new ContentText(this.toString(), this.#isCut)
   }
 }

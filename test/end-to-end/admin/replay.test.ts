@@ -1,0 +1,151 @@
+// Replays through the whole stack of a started gateway (operations contract, section 9.5).
+import t, { type Test } from 'tap'
+import type { TrafficRecord } from '../../../shared/traffic/record.ts'
+import { post, upstreamChats } from '../../support/client.ts'
+import { createRecord } from '../../supervisor/writer/records.ts'
+import { ADMIN_KEY, type AdminOptions, error, postJson, recording, startAdminGateway, UNKNOWN_ID, until } from './support.ts'
+
+const CHAT = '/v1/chat/completions'
+const body = { model: 'GigaChat-2-Max', messages: [{ role: 'user', content: 'hi' }], metadata: { mine: 'kept' } }
+
+function recordOf(request: object, more: Partial<TrafficRecord> = {}): TrafficRecord {
+  return createRecord({ request_id: 'source', request_body_redacted: request as never, ...more })
+}
+
+function start(t: Test, records: readonly TrafficRecord[], options: AdminOptions = {}) {
+  return startAdminGateway(t, { ...options, records, env: { ...recording, GATEWAY_REPLAY_ENABLED: 'true', ...options.env } })
+}
+
+t.test('operations 90: a replay runs through the whole stack, once, and is marked', async t => {
+  const off = await startAdminGateway(t)
+  for (const id of [UNKNOWN_ID, 'not-a-uuid']) {
+    const refused = await off.logs(`/${id}/replay`, postJson(''))
+    t.equal(refused.status, 404)
+    t.same(refused.json, error('not_found', 'Not Found'))
+  }
+
+  const good = recordOf({ ...body, password: 'p' })
+  const refusals = [
+    [recordOf(body, { method: 'GET' }), 400, 'replay_not_supported', 'Only POST traffic log requests can be replayed'],
+    [
+      recordOf(body, { route: '/_admin/logs/{id}/redact', metadata: { lifecycle: 'x', path: '/_admin/logs/x/redact' } }),
+      400,
+      'replay_not_supported',
+      'Admin, debug, and log routes cannot be replayed'
+    ],
+    [
+      recordOf(body, { route: 'unmatched', metadata: { lifecycle: 'x', path: '/x' } }),
+      400,
+      'replay_not_supported',
+      'Invalid replay route'
+    ],
+    [createRecord(), 409, 'request_body_not_captured', 'Traffic log request body was not captured'],
+    [recordOf([1]), 409, 'request_body_not_captured', 'Traffic log request body was not captured']
+  ] as const
+  const { logs, emulator } = await start(t, [good, ...refusals.map(([record]) => record)])
+  for (const [record, status, code, message] of refusals) {
+    const refused = await logs(`/${record.id}/replay`, postJson(''))
+    t.equal(refused.status, status, message)
+    t.same(refused.json, error(code, message))
+  }
+  t.equal((await logs('/not-a-uuid/replay', postJson(''))).json.error.code, 'invalid_log_id')
+  t.equal((await logs(`/${UNKNOWN_ID}/replay`, postJson(''))).json.error.code, 'log_not_found')
+  t.equal(upstreamChats(emulator).length, 0)
+
+  const { status, json } = await logs(`/${good.id}/replay`, postJson(''))
+  t.equal(status, 200)
+  const mark = { source_log_id: good.id, source_request_id: 'source' }
+  t.match(json, {
+    id: good.id,
+    request_id: 'source',
+    replayed: true,
+    request: { method: 'POST', path: CHAT, metadata: { gateway_replay: mark }, redacted: true },
+    response: { status_code: 200, headers: { 'content-type': 'application/json' }, body: { object: 'chat.completion' } }
+  })
+  t.match(json.request.metadata.gateway_replay.replayed_at, /\+00:00$/)
+  t.equal(upstreamChats(emulator).length, 1, 'the upstream was called once')
+
+  const requestId = json.response.headers['x-request-id']
+  const [replayed] = await until(
+    async () => (await logs(`?request_id=${requestId}`)).json.data,
+    found => found.length === 1
+  )
+  t.match(replayed, { route: CHAT, method: 'POST', status_code: 200, metadata: { replay_of: good.id } })
+  const sent = (await logs(`/${replayed.id}/request`)).json
+  t.equal(sent.request_headers['x-gateway-replay'], 'true')
+  t.match(sent.request_body, { metadata: { mine: 'kept', gateway_replay: mark }, password: '***' })
+  t.same((await logs('?request_id=source&has_error=false')).json.data.length, 5, 'the source stays as it was')
+})
+
+t.test('operations 91: a replay works in PROD with the own key, and a failing target is its result', async t => {
+  const record = recordOf(body)
+  const { logs, emulator, gateway } = await start(t, [record], {
+    env: { GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'k1-of-the-tests', GATEWAY_PASS_TOKEN: 'true' }
+  })
+  t.equal((await post(`${gateway.url}${CHAT}`, body)).status, 401)
+  const good = await logs(`/${record.id}/replay`, postJson(''))
+  t.equal(good.status, 200)
+  t.equal(good.json.response.status_code, 200)
+  t.equal(upstreamChats(emulator).length, 1)
+
+  const failing = await logs(
+    `/${record.id}/replay`,
+    postJson({ overrides: { messages: [{ role: 'user', content: '[[error:500]]' }] } })
+  )
+  t.equal(failing.status, 200)
+  t.equal(failing.json.response.status_code, 500)
+})
+
+t.test('a stream is replayed to its end, and overrides take the place of members', async t => {
+  const record = recordOf(body)
+  const { logs, emulator } = await start(t, [record])
+  const stream = await logs(`/${record.id}/replay`, postJson({ stream: true, overrides: { temperature: 0.3 } }))
+  t.equal(stream.json.response.status_code, 200)
+  t.match(stream.json.response.body, /^data: .*\ndata: \[DONE\]\n\n$/s)
+  t.match(upstreamChats(emulator)[0]?.body, { temperature: 0.3, stream: true })
+  t.match((await logs(`/${record.id}/replay`, postJson('[]'))).json.error, { code: 'invalid_json' })
+})
+
+t.test('a client cannot mark its own requests', async t => {
+  const { logs, gateway } = await start(t, [])
+  const response = await post(`${gateway.url}${CHAT}`, body, { 'x-gateway-replay': 'true' })
+  const [record] = await until(
+    async () => (await logs(`?request_id=${response.headers.get('x-request-id')}`)).json.data,
+    found => found.length === 1
+  )
+  t.equal(record.metadata.replay_of, undefined)
+})
+
+t.test('one replay runs at a time; it ends with its client, and at its own deadline', async t => {
+  const record = recordOf({ ...body, messages: [{ role: 'user', content: '[[hang]]' }] })
+  const { logs, emulator } = await start(t, [record])
+  const leaving = new AbortController()
+  const running = logs(`/${record.id}/replay`, { ...postJson(''), signal: leaving.signal })
+  await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
+  const second = await logs(`/${record.id}/replay`, postJson(''))
+  t.equal(second.status, 429)
+  t.same(second.json, error('replay_in_progress', 'Another replay is running'))
+  leaving.abort()
+  await t.rejects(running)
+  await emulator.waitFor(({ stats }) => stats.activeChatRequests === 0)
+
+  const late = await until(
+    () => logs(`/${record.id}/replay`, postJson({ timeout_seconds: 0.2 })),
+    ({ status }) => status !== 429
+  )
+  t.equal(late.status, 502)
+  t.same(late.json, error('replay_failed', 'Replay request failed'))
+  await emulator.waitFor(({ stats }) => stats.activeChatRequests === 0)
+})
+
+t.test('a stopping gateway starts no replay, and ends one that runs with the result of its request', async t => {
+  const record = recordOf({ ...body, messages: [{ role: 'user', content: '[[hang]]' }] })
+  const { logs, emulator, gateway } = await start(t, [record], { env: { SHUTDOWN_TIMEOUT_SECONDS: '1' } })
+  const running = logs(`/${record.id}/replay`, postJson(''))
+  await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
+  const stopped = gateway.stop()
+  const { status, json } = await running
+  t.equal(status, 200)
+  t.equal(json.response.status_code, 503)
+  t.equal(await stopped, 0)
+})

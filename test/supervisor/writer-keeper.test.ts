@@ -1,0 +1,132 @@
+import { pino } from 'pino'
+import t from 'tap'
+import { createMessage } from '../../shared/ipc/checks.ts'
+import type { FromWriterContent } from '../../shared/ipc/writer-messages.ts'
+import type { ChildListeners } from '../../supervisor/child-process.ts'
+import { createWriterKeeper, type WriterEvent } from '../../supervisor/writer-keeper.ts'
+
+function createKeeper() {
+  const events: WriterEvent[] = []
+  const children: Array<{ listeners: ChildListeners; sent: Array<{ kind: string }>; isKilled: boolean }> = []
+  const owners: number[] = []
+  const keeper = createWriterKeeper(
+    {
+      log: pino({ enabled: false }),
+      nowMs: () => 0,
+      random: () => 0,
+      fork(listeners) {
+        const child = { listeners, sent: [] as Array<{ kind: string }>, isKilled: false }
+        children.push(child)
+        return {
+          pid: children.length,
+          send: message => void child.sent.push(message as { kind: string }),
+          kill() {
+            child.isKilled = true
+          }
+        }
+      },
+      onEvent: event => events.push(event),
+      onMetrics: (_message, owner) => owners.push(owner)
+    },
+    {
+      configure: { settings: {}, socketPath: '/tmp/x', isQuiet: true, hasMetrics: true },
+      startupTimeoutMs: 1_000_000,
+      restartPolicy: {
+        firstDelayMs: 0,
+        longestDelayMs: 0,
+        stableUptimeMs: 60_000,
+        windowMs: 60_000,
+        exitsInWindowMax: 3
+      },
+      healthPolicy: { pingIntervalMs: 1_000_000, unansweredPingsMax: 1 }
+    }
+  )
+  const last = () => children[children.length - 1]
+  return {
+    keeper,
+    events,
+    children,
+    owners,
+    receive: (content: FromWriterContent) => last()?.listeners.onMessage(createMessage(content)),
+    exit: () => last()?.listeners.onExit({ code: 1, signal: null }),
+    async nextChild() {
+      const count = children.length
+      while (children.length === count) await new Promise(resolve => setImmediate(resolve))
+    }
+  }
+}
+
+t.test('the writer is configured, and its start is reported once', async t => {
+  const { keeper, events, children, receive, exit, nextChild } = createKeeper()
+  keeper.start()
+  receive({ kind: 'writer-online', pid: 1 })
+  t.equal(children[0]?.sent[0]?.kind, 'configure-writer')
+  t.notOk(keeper.isReady)
+  receive({ kind: 'writer-ready' })
+  t.ok(keeper.isReady)
+  exit()
+  await nextChild()
+  receive({ kind: 'writer-online', pid: 2 })
+  receive({ kind: 'writer-ready' })
+  t.same(
+    events.map(({ kind }) => kind),
+    ['writer-started', 'writer-exited']
+  )
+  keeper.close()
+  exit()
+  t.same(
+    events.slice(2).map(({ kind }) => kind),
+    ['writer-exited', 'writer-closed']
+  )
+})
+
+t.test('a failed first start is reported once and not repeated', async t => {
+  for (const fail of [
+    ({ receive, exit }: ReturnType<typeof createKeeper>) => {
+      receive({ kind: 'writer-failed', reason: 'configuration', detail: 'no table' })
+      exit()
+    },
+    ({ exit }: ReturnType<typeof createKeeper>) => exit()
+  ]) {
+    const kept = createKeeper()
+    kept.keeper.start()
+    kept.receive({ kind: 'writer-online', pid: 1 })
+    fail(kept)
+    for (let turn = 0; turn < 10; turn += 1) await new Promise(resolve => setImmediate(resolve))
+    t.equal(kept.children.length, 1)
+    t.equal(kept.events.filter(({ kind }) => kind === 'writer-start-failed').length, 1)
+    kept.keeper.close()
+    t.equal(kept.events.at(-1)?.kind, 'writer-closed')
+  }
+})
+
+t.test('each process reports its metrics under a number of its own, and is asked for them', async t => {
+  const { keeper, events, owners, children, receive, exit, nextChild } = createKeeper()
+  keeper.start()
+  receive({ kind: 'writer-ready' })
+  receive({ kind: 'metrics-collected', requestId: 1 })
+  exit()
+  t.same(events.at(-1), { kind: 'writer-exited', owner: -1 })
+  await nextChild()
+  receive({ kind: 'metrics-collected', requestId: 2 })
+  t.same(owners, [-1, -2])
+  keeper.collectMetrics(5)
+  t.match(children[1]?.sent.at(-1), { kind: 'metrics-collect', requestId: 5 })
+  keeper.close()
+  exit()
+})
+
+t.test('a writer that exits too fast does not end the gateway', async t => {
+  const { keeper, events, children, receive, exit, nextChild } = createKeeper()
+  keeper.start()
+  receive({ kind: 'writer-ready' })
+  for (let count = 0; count < 3; count += 1) {
+    exit()
+    await nextChild()
+  }
+  exit()
+  t.equal(children.length, 4, 'the next one comes after a pause')
+  keeper.close()
+  t.equal(events.at(-1)?.kind, 'writer-closed')
+  t.notOk(events.some(({ kind }) => kind === 'writer-start-failed'))
+})

@@ -1,0 +1,114 @@
+import t from 'tap'
+import { parseSettings } from '../../../shared/settings.ts'
+import { summarize, type TrafficSummary } from '../../../shared/traffic/query.ts'
+import {
+  createReplays,
+  readReplayBody,
+  readReplayOptions,
+  readReplayPath,
+  REPLAY_BYTES_MAX
+} from '../../../worker/admin/replay.ts'
+import { createRecord } from '../../supervisor/writer/records.ts'
+
+const summary = summarize(createRecord({ request_id: 'source' }))
+const mark = { source_log_id: summary.id, source_request_id: 'source', replayed_at: '2026-01-05T10:00:00.000000+00:00' }
+const options = { overrides: {}, stream: undefined, timeoutMs: 1000 }
+const payload = { request_headers: null, request_body: null, response_body: null }
+
+function summaryAt(route: string, path: string): TrafficSummary {
+  return { ...summary, route, metadata: { lifecycle: 'request_completed', path } }
+}
+
+t.test('the path of a record is where it is sent', async t => {
+  const route = '/v1beta/models/{model}:generateContent'
+  t.equal(readReplayPath(summaryAt(route, '/v1beta/models/x:generateContent')), '/v1beta/models/x:generateContent')
+  t.throws(() => readReplayPath({ ...summary, method: 'GET' }), {
+    code: 'replay_not_supported',
+    message: 'Only POST traffic log requests can be replayed'
+  })
+  t.throws(() => readReplayPath(summaryAt('unmatched', '/x')), { message: 'Invalid replay route' })
+  t.throws(() => readReplayPath(summaryAt('/x', 'http://elsewhere')), { message: 'Invalid replay route' })
+  for (const path of ['/_admin/logs', '/_debug/translate', '/logs', '/debug/explain/openai', '//_admin/logs']) {
+    for (const [route, raw] of [
+      [path, path],
+      ['/v1/chat/completions', path]
+    ] as const) {
+      t.throws(() => readReplayPath(summaryAt(route, raw)), {
+        code: 'replay_not_supported',
+        message: 'Admin, debug, and log routes cannot be replayed'
+      })
+    }
+  }
+})
+
+t.test('only a whole object can be sent again', async t => {
+  t.same(readReplayBody({ ...payload, request_body: { model: 'm' } }), { model: 'm' })
+  for (const request_body of [null, 'text', 1, [], { truncated: true, max_bytes: 9, body: '{"a"' }]) {
+    t.throws(() => readReplayBody({ ...payload, request_body }), { code: 'request_body_not_captured', status: 409 })
+  }
+  t.throws(() => readReplayBody(null), { code: 'request_body_not_captured' })
+})
+
+t.test('the options are checked', async t => {
+  const settings = parseSettings({})
+  const read = (body: string) => readReplayOptions(Buffer.from(body), settings)
+  t.match(read(''), { overrides: {}, stream: undefined })
+  t.match(read('{"overrides":{"model":"x"},"stream":false,"timeout_seconds":1.5}'), {
+    overrides: { model: 'x' },
+    stream: false,
+    timeoutMs: 1500
+  })
+  for (const body of ['[]', 'null', '{', '"x"']) t.throws(() => read(body), { code: 'invalid_json' }, body)
+  for (const body of ['{"overrides":[]}', '{"stream":1}', '{"timeout_seconds":0}', '{"timeout_seconds":"1"}']) {
+    t.throws(() => read(body), { code: 'invalid_request' }, body)
+  }
+})
+
+t.test('a replay is redacted again, marked where the body has metadata, and has the key of the gateway', async t => {
+  const settings = parseSettings({ GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'ключ' })
+  const replays = createReplays(settings)
+  const body = { model: 'm', password: 'p', metadata: 'text', messages: [{ content: 'Bearer abc' }] }
+  const planned = replays.plan({ summary, path: '/v1/chat/completions', body, options, mark })
+  t.same(planned.headers, {
+    'content-type': 'application/json',
+    'x-gateway-replay': 'true',
+    'x-api-key': Buffer.from('ключ').toString('latin1')
+  })
+  t.same(JSON.parse(planned.body), {
+    model: 'm',
+    password: '***',
+    metadata: { gateway_replay: mark },
+    messages: [{ content: 'Bearer ***' }]
+  })
+  const other = replays.plan({
+    summary: summaryAt('/v1/embeddings', '/v1/embeddings'),
+    path: '/v1/embeddings',
+    body: { input: 'x', metadata: { a: 'b' } },
+    options: { ...options, overrides: { input: 'y' }, stream: false },
+    mark
+  })
+  t.same(JSON.parse(other.body), { input: 'y', metadata: { a: 'b' }, stream: false })
+  t.equal(createReplays(parseSettings({})).plan({ summary, path: '/x', body, options, mark }).headers['x-api-key'], undefined)
+})
+
+t.test('a response is shown as JSON, as text, or not at all, and never with a secret', async t => {
+  const replays = createReplays(parseSettings({ GATEWAY_TRAFFIC_LOG_REDACT_EXTRA_KEYS: '["customer_token"]' }))
+  const request = replays.plan({ summary, path: '/v1/chat/completions', body: { model: 'm' }, options, mark })
+  const show = (body: string, more: object = {}) =>
+    replays.show(
+      { id: summary.id, request, mark, summary },
+      { status: 200, headers: { 'set-cookie': ['a=b'] }, body: Buffer.from(body), isCut: false, ...more }
+    )
+  t.match(show('{"customer_token":"x","n":1}'), {
+    id: summary.id,
+    request_id: 'source',
+    replayed: true,
+    request: { method: 'POST', path: '/v1/chat/completions', metadata: { gateway_replay: mark }, redacted: false },
+    response: { status_code: 200, headers: { 'set-cookie': '***' }, body: { customer_token: '***', n: 1 } }
+  })
+  t.match(show('data: Bearer abc\n\n'), { response: { body: 'data: Bearer ***\n\n' } })
+  t.match(show(''), { response: { body: null } })
+  t.match(show('{"a":', { isCut: true }), {
+    response: { body: { truncated: true, max_bytes: REPLAY_BYTES_MAX, body: '{"a":' } }
+  })
+})

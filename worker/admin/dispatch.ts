@@ -1,0 +1,102 @@
+// Sends a request through the whole stack of this worker, over a connection in memory: the stages, the routes and the observers treat it
+// like any other (operations contract, section 9.5).
+import { createServer, type IncomingHttpHeaders, type RequestListener, request as startRequest } from 'node:http'
+import { type Duplex, duplexPair } from 'node:stream'
+import { markReplay } from '../http/replay-mark.ts'
+import type { CancelSignal } from '../performance/cancel-source.ts'
+
+export interface DispatchedRequest {
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** The record that is replayed. */
+  readonly sourceId: string
+}
+
+export interface DispatchedResponse {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** At most `bytesMax`. */
+  readonly body: Buffer
+  /** The response had more bytes. */
+  readonly isCut: boolean
+}
+
+export interface DispatchOptions {
+  readonly bytesMax: number
+  readonly timeoutMs: number
+  /** Ends the request, as a client disconnect does. */
+  readonly signal: CancelSignal
+}
+
+/** Resolves with the response, whatever its status. Rejects when the connection breaks, the time is up, or `signal` aborts. */
+export async function dispatch(
+  handle: RequestListener,
+  { path, headers, body, sourceId }: DispatchedRequest,
+  { bytesMax, timeoutMs, signal }: DispatchOptions
+): Promise<DispatchedResponse> {
+  const [clientSide, serverSide] = duplexPair()
+  actAsSocket(serverSide)
+  markReplay(serverSide, sourceId)
+  // It never listens: its one connection is the one in memory. The deadline is the caller's.
+  const server = createServer({ requestTimeout: 0, headersTimeout: 0 }, handle)
+  const end = () => {
+    clientSide.destroy()
+    serverSide.destroy()
+  }
+  const timer = setTimeout(end, timeoutMs)
+  signal.addEventListener('abort', end)
+  try {
+    server.emit('connection', serverSide)
+    return await exchange(clientSide, { path, headers, body, bytesMax })
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', end)
+    end()
+  }
+}
+
+function exchange(
+  connection: Duplex,
+  { path, headers, body, bytesMax }: Pick<DispatchedRequest, 'path' | 'headers' | 'body'> & { bytesMax: number }
+): Promise<DispatchedResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<DispatchedResponse>()
+  const outgoing = startRequest({ method: 'POST', path, headers, createConnection: () => connection })
+  outgoing.on('error', reject)
+  outgoing.on('response', response => {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    response.on('data', (chunk: Buffer) => {
+      // What is beyond the bound is read and dropped: the request is to end as it would for a client.
+      if (bytes < bytesMax) chunks.push(chunk.subarray(0, bytesMax - bytes))
+      bytes += chunk.length
+    })
+    response.on('end', () => {
+      resolve({
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        body: Buffer.concat(chunks),
+        isCut: bytes > bytesMax
+      })
+    })
+    response.on('error', reject)
+  })
+  connection.on('close', () => reject(new Error('The connection of a replay was closed.')))
+  outgoing.end(body)
+  return promise
+}
+
+const LOOPBACK = '127.0.0.1'
+
+/** The members of a socket that the HTTP side reads. Its bytes are not counted. */
+function actAsSocket(side: Duplex): void {
+  Object.assign(side, {
+    remoteAddress: LOOPBACK,
+    localAddress: LOOPBACK,
+    bytesWritten: 0,
+    setTimeout: () => side,
+    setNoDelay: () => side,
+    setKeepAlive: () => side,
+    destroySoon: () => side.end(() => side.destroy())
+  })
+}

@@ -1,0 +1,57 @@
+// What a dashboard shows besides records: sums over hours, and how the sinks are (operations contract, sections 8.3 and 9).
+import type { Settings } from '../../shared/settings.ts'
+import type { SinkHealth } from '../../shared/traffic/messages.ts'
+import type { SumsRow } from '../../shared/traffic/query.ts'
+import { planSinks } from '../../shared/traffic/sinks.ts'
+import type { WriterConnection } from '../traffic/writer-connection.ts'
+import type { SumsQuery } from './queries.ts'
+import { showTime } from './timestamps.ts'
+
+/** The rows have the members that the sums are grouped by, and what was added up. */
+export function showSums({ from, to, by, limit }: SumsQuery, rows: readonly SumsRow[]): object {
+  return { data: rows.map(row => showRow(row, by)), from: showTime(from), to: showTime(to), by, limit }
+}
+
+function showRow(row: SumsRow, by: SumsQuery['by']): object {
+  const { hour, protocol, model, api_key_hash, ...sums } = row
+  const keys = { hour: hour === null ? null : showTime(hour), protocol, model, api_key_hash }
+  // The store keeps an empty text for a record without a model or a key.
+  return { ...Object.fromEntries(by.map(name => [name, keys[name] === '' ? null : keys[name]])), ...sums }
+}
+
+export type WriterState = 'connected' | 'disconnected' | 'absent'
+
+export interface TrafficHealth {
+  /** Whether requests are recorded. */
+  readonly enabled: boolean
+  /** The sink that answers questions. */
+  readonly query_store: 'sqlite' | 'postgres' | null
+  readonly writer: WriterState
+  readonly sinks: ReadonlyArray<{
+    readonly name: string
+    readonly available: boolean
+    readonly queue_depth: number
+    readonly spill_bytes: number
+    readonly written: number
+    readonly dropped: number
+  }>
+}
+
+/** Never fails: a writer that does not answer is a state too. */
+export async function readHealth(
+  settings: Settings,
+  connection: WriterConnection | undefined
+): Promise<TrafficHealth> {
+  const answer = await connection?.ask('health', {})
+  const state = connection === undefined ? 'absent' : answer?.ok === true ? 'connected' : 'disconnected'
+  return {
+    enabled: settings.trafficLogEnabled,
+    query_store: planSinks(settings).relational?.name ?? null,
+    writer: state,
+    sinks: answer?.ok === true ? answer.answer.sinks.map(showSink) : []
+  }
+}
+
+function showSink({ name, isAvailable, queueDepth, spillBytes, written, dropped }: SinkHealth) {
+  return { name, available: isAvailable, queue_depth: queueDepth, spill_bytes: spillBytes, written, dropped }
+}

@@ -1,0 +1,150 @@
+// Reads the query strings of the admin API (operations contract, sections 9.1, 9.3 and 9.4). Wrong types are named together with 422,
+// then a wrong cursor or timestamp is refused with 400.
+import { type PageStart, SUM_KEYS, type SumKeyName, type TrafficFilter } from '../../shared/traffic/query.ts'
+import type { QueryValues } from '../http/families.ts'
+import {
+  boolean,
+  integer,
+  listOf,
+  optional,
+  type ParameterType,
+  readParameters,
+  text,
+  withDefault
+} from '../http/parameters.ts'
+import { GatewayError } from '../normalized/index.ts'
+import { readCursor } from './cursor.ts'
+import { readTimestamp } from './timestamps.ts'
+
+/** The largest value of the relational columns. */
+const INTEGER_MAX = 2_147_483_647
+
+/** An empty value is no filter. */
+function unlessEmpty<T>(type: ParameterType<T>): ParameterType<T | undefined> {
+  return value => (value === '' ? undefined : type(value))
+}
+
+const filterText = optional(unlessEmpty(text))
+
+const filterParameters = {
+  from: filterText,
+  to: filterText,
+  protocol: filterText,
+  route: filterText,
+  method: filterText,
+  provider: filterText,
+  request_id: filterText,
+  trace_id: filterText,
+  api_key_hash: filterText,
+  error_type: filterText,
+  caller: filterText,
+  model: filterText,
+  status_code: optional(unlessEmpty(integer({ min: -INTEGER_MAX, max: INTEGER_MAX }))),
+  has_error: optional(unlessEmpty(boolean)),
+  min_latency_ms: optional(unlessEmpty(integer({ min: 0, max: INTEGER_MAX })))
+}
+
+export interface PageQuery {
+  readonly filter: TrafficFilter
+  readonly start: PageStart
+  readonly limit: number
+  /** As the client sent it; null for none. */
+  readonly cursor: string | null
+}
+
+export interface LimitBounds {
+  readonly max: number
+  readonly fallback: number
+}
+
+export const LIST_LIMITS: LimitBounds = { max: 500, fallback: 100 }
+export const EXPORT_LIMITS: LimitBounds = { max: 5000, fallback: 1000 }
+
+/** The filters, the cursor and the limit of a list or an export. Raises `invalid_parameter`, `invalid_timestamp` and `invalid_cursor`. */
+export function readPageQuery(query: QueryValues, { max, fallback }: LimitBounds): PageQuery {
+  const { cursor, limit, from, to, ...filter } = readParameters('query', query, {
+    ...filterParameters,
+    limit: withDefault(integer({ min: 1, max }), fallback),
+    cursor: optional(text)
+  })
+  return {
+    filter: dropAbsent({ from: readBound('from', from), to: readBound('to', to), ...filter }),
+    start: readCursor(cursor),
+    limit,
+    cursor: cursor ?? null
+  }
+}
+
+/** The limit of a tail. Raises `invalid_parameter`. */
+export function readTailLimit(query: QueryValues): number {
+  const { max, fallback } = LIST_LIMITS
+  return readParameters('query', query, { limit: withDefault(integer({ min: 1, max }), fallback) }).limit
+}
+
+export interface PurgeQuery {
+  readonly retentionDays: number
+  readonly batchSize: number
+  readonly batchesMax: number
+  readonly isDryRun: boolean
+}
+
+/** What a purge deletes; a dry run unless the query says otherwise. Raises `invalid_parameter`. */
+export function readPurgeQuery(query: QueryValues, settings: { trafficLogRetentionDays: number }): PurgeQuery {
+  const values = readParameters('query', query, {
+    retention_days: withDefault(integer({ min: 1, max: 3650 }), settings.trafficLogRetentionDays),
+    batch_size: withDefault(integer({ min: 1, max: 10_000 }), 1000),
+    max_batches: withDefault(integer({ min: 1, max: 1000 }), 1),
+    dry_run: withDefault(boolean, true)
+  })
+  return {
+    retentionDays: values.retention_days,
+    batchSize: values.batch_size,
+    batchesMax: values.max_batches,
+    isDryRun: values.dry_run
+  }
+}
+
+export interface SumsQuery {
+  readonly from: string
+  readonly to: string
+  readonly by: readonly SumKeyName[]
+  readonly limit: number
+}
+
+const DAY_SECONDS = 24 * 60 * 60
+const SUM_ROWS_MAX = 10_000
+
+/**
+ * The hours and the groups of sums: by default those of the last day, by hour. Hours count whole, the one of `from` included. Raises
+ * `invalid_parameter` and `invalid_timestamp`.
+ */
+export function readSumsQuery(query: QueryValues, nowMs: number): SumsQuery {
+  const { from, to, by, limit } = readParameters('query', query, {
+    from: filterText,
+    to: filterText,
+    by: withDefault(listOf(SUM_KEYS), ['hour']),
+    limit: withDefault(integer({ min: 1, max: SUM_ROWS_MAX }), 1000)
+  })
+  const nowSeconds = Math.floor(nowMs / 1000)
+  const first = readBound('from', from ?? String(nowSeconds - DAY_SECONDS)) ?? ''
+  return {
+    from: `${first.slice(0, 'YYYY-MM-DDTHH'.length)}:00:00.000000Z`,
+    to: readBound('to', to ?? String(nowSeconds)) ?? '',
+    by: SUM_KEYS.filter(key => by.includes(key)),
+    limit
+  }
+}
+
+/** A bound of the filter by time: the records in it are not less exact than its digits. Raises `invalid_timestamp`. */
+function readBound(name: 'from' | 'to', value: string | undefined): string | undefined {
+  if (value === undefined) return undefined
+  const time = readTimestamp(value, name === 'from' ? 'up' : 'down')
+  if (time === undefined) throw new GatewayError('invalid_timestamp', { message: `Invalid ${name} timestamp` })
+  return time
+}
+
+type Present<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> }
+
+function dropAbsent<T extends object>(values: T): Present<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Present<T>
+}

@@ -1,0 +1,155 @@
+// Sends a recorded request again: what may be sent, with which mark, and what is shown of the response (operations contract, section 9.5;
+// field lesson L18). The request itself goes through `dispatch.ts`.
+import { createRedactor, REDACTED, type Redactor } from '../../shared/redaction.ts'
+import { listSecretTexts } from '../../shared/settings/effective.ts'
+import { isAuthRequired, type Settings } from '../../shared/settings.ts'
+import type { TrafficPayload, TrafficSummary } from '../../shared/traffic/query.ts'
+import { GatewayError, isJsonObject, type JsonObject } from '../normalized/index.ts'
+import { readOptionalObject } from './body.ts'
+import type { DispatchedRequest, DispatchedResponse } from './dispatch.ts'
+
+/** Bytes of a response that are shown. */
+export const REPLAY_BYTES_MAX = 1_000_000
+const TIMEOUT_SECONDS_MAX = 3600
+const DEFAULT_TIMEOUT_SECONDS = 600
+
+/** What the body of the replay request changes. */
+export interface ReplayOptions {
+  /** Take the place of members of the recorded body. */
+  readonly overrides: JsonObject
+  readonly stream: boolean | undefined
+  readonly timeoutMs: number
+}
+
+/** The mark of a replayed request in its `metadata`. */
+export interface ReplayMark {
+  readonly source_log_id: string
+  readonly source_request_id: string
+  readonly replayed_at: string
+}
+
+/** Raises `replay_not_supported` for a record that is never replayed. Returns the path to send it to. */
+export function readReplayPath({ method, route, metadata }: TrafficSummary): string {
+  if (method !== 'POST') throw new GatewayError('replay_not_supported')
+  const path = isJsonObject(metadata) && typeof metadata.path === 'string' ? metadata.path : route
+  if (!route.startsWith('/') || !path.startsWith('/')) throw notSupported('Invalid replay route')
+  if ([route, path].some(isInternal)) throw notSupported('Admin, debug, and log routes cannot be replayed')
+  return path
+}
+
+/** The recorded body. Raises `request_body_not_captured` where it is not there as a whole. */
+export function readReplayBody(payload: TrafficPayload | null): JsonObject {
+  const body = payload?.request_body
+  if (!isJsonObject(body) || isTruncated(body)) throw new GatewayError('request_body_not_captured')
+  return body
+}
+
+/** Raises `invalid_json` and `invalid_request`. */
+export function readReplayOptions(body: Buffer, settings: Pick<Settings, 'requestTimeoutSeconds'>): ReplayOptions {
+  const { overrides = {}, stream, timeout_seconds: seconds } = readOptionalObject(body) ?? {}
+  if (!isJsonObject(overrides)) throw invalid('Expected overrides to be an object')
+  if (stream !== undefined && typeof stream !== 'boolean') throw invalid('Expected stream to be a boolean')
+  const isTime = typeof seconds === 'number' && seconds > 0 && seconds <= TIMEOUT_SECONDS_MAX
+  if (seconds !== undefined && !isTime) {
+    throw invalid(`Expected timeout_seconds to be a number above 0 and at most ${TIMEOUT_SECONDS_MAX}`)
+  }
+  const fallback = settings.requestTimeoutSeconds === 0 ? DEFAULT_TIMEOUT_SECONDS : settings.requestTimeoutSeconds
+  return { overrides, stream, timeoutMs: (isTime ? seconds : fallback) * 1000 }
+}
+
+export interface Replays {
+  /** The request to send: redacted again, marked, with the gateway's own key. */
+  plan(options: {
+    summary: TrafficSummary
+    path: string
+    body: JsonObject
+    options: ReplayOptions
+    mark: ReplayMark
+  }): DispatchedRequest
+  /** The answer to the admin. */
+  show(sent: { id: string; request: DispatchedRequest; mark: ReplayMark; summary: TrafficSummary }, response: DispatchedResponse): object
+}
+
+export function createReplays(settings: Settings): Replays {
+  const knownSecrets = listSecretTexts(settings)
+  const requestRedactor = createRedactor({ knownSecrets })
+  const responseRedactor = createRedactor({ knownSecrets, extraKeys: settings.trafficLogRedactExtraKeys })
+  const keyHeaders = writeKeyHeaders(settings)
+  return {
+    plan({ summary, path, body, options: { overrides, stream }, mark }) {
+      const redacted = requestRedactor.redactValue(body) as JsonObject
+      const sent = { ...redacted, ...overrides, ...(stream !== undefined && { stream }) }
+      const marked = hasMetadata(summary.route) ? { ...sent, metadata: mergeMark(sent.metadata, mark) } : sent
+      return {
+        path,
+        headers: { 'content-type': 'application/json', 'x-gateway-replay': 'true', ...keyHeaders },
+        body: JSON.stringify(marked),
+        sourceId: summary.id
+      }
+    },
+    show({ id, request, mark, summary }, response) {
+      return {
+        id,
+        request_id: summary.request_id,
+        replayed: true,
+        request: {
+          method: 'POST',
+          path: request.path,
+          metadata: { gateway_replay: mark },
+          // What was masked when it was recorded, or now, cannot be sent as it was.
+          redacted: request.body.includes(REDACTED)
+        },
+        response: {
+          status_code: response.status,
+          headers: responseRedactor.redactValue(response.headers),
+          body: showBody(response, responseRedactor)
+        }
+      }
+    }
+  }
+}
+
+/** Bodies of these routes have a member for the client's own facts. */
+function hasMetadata(route: string): boolean {
+  return /\/(?:chat\/completions|messages)$/.test(route)
+}
+
+function mergeMark(metadata: unknown, mark: ReplayMark): JsonObject {
+  return { ...(isJsonObject(metadata) ? metadata : {}), gateway_replay: { ...mark } }
+}
+
+/** JSON where it is whole JSON, else text; in the wrapper of captured bodies where it was cut (section 8.2). */
+function showBody({ body, isCut }: DispatchedResponse, redactor: Redactor): unknown {
+  if (body.length === 0) return null
+  const text = body.toString('utf8')
+  if (isCut) return { truncated: true, max_bytes: REPLAY_BYTES_MAX, body: redactor.redactText(text) }
+  try {
+    return redactor.redactValue(JSON.parse(text))
+  } catch {
+    return redactor.redactText(text)
+  }
+}
+
+/** The wrapper of a captured body that was cut (section 8.2). */
+function isTruncated({ truncated, max_bytes, body }: JsonObject): boolean {
+  return truncated === true && typeof max_bytes === 'number' && body !== undefined
+}
+
+function isInternal(path: string): boolean {
+  return /^\/+(?:_admin|_debug|logs|debug\/)/.test(path)
+}
+
+/** Clients write a key outside ASCII as UTF-8, and a header holds one byte for each character. */
+function writeKeyHeaders(settings: Settings): Record<string, string> {
+  if (!isAuthRequired(settings)) return {}
+  const key = settings.apiKey ?? Object.values(settings.apiKeys)[0]
+  return key === undefined ? {} : { 'x-api-key': Buffer.from(key.reveal()).toString('latin1') }
+}
+
+function notSupported(message: string): GatewayError {
+  return new GatewayError('replay_not_supported', { message })
+}
+
+function invalid(message: string): GatewayError {
+  return new GatewayError('invalid_request', { message })
+}

@@ -1,0 +1,324 @@
+// The admin API over stored traffic records (operations contract, section 9), which is mounted only where a setting switches it on. Its
+// bodies are written here, so that the documentation does not load the room that answers.
+import type { Operation, Parameter } from '../operation.ts'
+import type { JsonSchema } from '../schema.ts'
+
+const text: JsonSchema = { type: 'string' }
+const integer: JsonSchema = { type: 'integer' }
+const object: JsonSchema = { type: 'object' }
+const nullable = (type: string): JsonSchema => ({ type: [type, 'null'] })
+const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items })
+const anyJson: JsonSchema = {}
+
+const summaryProperties: Readonly<Record<string, JsonSchema>> = {
+  id: { type: 'string', format: 'uuid' },
+  created_at: { type: 'string', format: 'date-time' },
+  request_id: text,
+  trace_id: nullable('string'),
+  span_id: nullable('string'),
+  protocol: text,
+  route: text,
+  method: text,
+  status_code: nullable('integer'),
+  model_requested: nullable('string'),
+  model_effective: nullable('string'),
+  provider: nullable('string'),
+  upstream_status_code: nullable('integer'),
+  latency_ms: nullable('integer'),
+  upstream_latency_ms: nullable('integer'),
+  input_tokens: nullable('integer'),
+  output_tokens: nullable('integer'),
+  total_tokens: nullable('integer'),
+  error_type: nullable('string'),
+  error_message: nullable('string'),
+  api_key_hash: nullable('string'),
+  client_ip_hash: nullable('string'),
+  metadata: object,
+  has_request_body: { type: 'boolean' },
+  has_response_body: { type: 'boolean' }
+}
+
+function closed(properties: Readonly<Record<string, JsonSchema>>, optional: readonly string[] = []): JsonSchema {
+  return { type: 'object', required: Object.keys(properties).filter(name => !optional.includes(name)), properties }
+}
+
+const summary = closed(summaryProperties)
+
+const query = (name: string, description: string, schema: JsonSchema = text): Parameter => ({
+  name,
+  in: 'query',
+  description,
+  schema
+})
+
+const limit = (maximum: number, standard: number): Parameter =>
+  query('limit', 'How many records at most.', { type: 'integer', minimum: 1, maximum, default: standard })
+
+const filters: readonly Parameter[] = [
+  query('from', 'Records that began at this time or later: RFC 3339, a date, or Unix seconds.'),
+  query('to', 'Records that began at this time or earlier.'),
+  ...['protocol', 'route', 'method', 'provider', 'request_id', 'trace_id', 'api_key_hash', 'error_type'].map(name =>
+    query(name, 'Records with exactly this value.')
+  ),
+  query('caller', 'Records whose caller has this name, such as `openai-python`.'),
+  query('model', 'Records whose requested or effective model has this name.'),
+  query('status_code', 'Records with this status.', integer),
+  query('has_error', 'Failed records, or those that did not fail.', { type: 'boolean' }),
+  query('min_latency_ms', 'Records that took this long or longer.', { type: 'integer', minimum: 0 })
+]
+const cursor = query('cursor', 'The `next_cursor` of the page before, or a decimal offset.')
+
+const id: Parameter = {
+  name: 'id',
+  in: 'path',
+  required: true,
+  description: 'The id of a record: a UUID.',
+  schema: text
+}
+
+interface Described extends Pick<Operation, 'id' | 'path' | 'summary' | 'description' | 'parameters' | 'body'> {
+  method?: 'post'
+  answer?: JsonSchema
+  content?: Readonly<Record<string, JsonSchema>>
+  statuses?: readonly number[]
+}
+
+function describe({ method = 'get' as 'get' | 'post', answer, content, statuses = [], ...operation }: Described): Operation {
+  return {
+    ...operation,
+    method,
+    tag: 'Admin / Traffic Logs',
+    responses: {
+      200: {
+        description: 'OK',
+        content: { ...(answer === undefined ? {} : { 'application/json': answer }), ...content }
+      }
+    },
+    errors: { form: 'system', statuses: [403, 503, ...(method === 'post' ? [408, 413, 415] : []), ...statuses] }
+  }
+}
+
+const OF_RECORD = [400, 404]
+
+const mark = closed({ source_log_id: text, source_request_id: text, replayed_at: text })
+
+export const adminOperations: readonly Operation[] = (
+  [
+    {
+      id: 'listTrafficLogs',
+      path: '/_admin/logs',
+      summary: 'Stored records, newest first',
+      parameters: [...filters, limit(500, 100), cursor],
+      answer: closed({
+        data: listOf(summary),
+        limit: integer,
+        cursor: nullable('string'),
+        next_cursor: nullable('string')
+      }),
+      statuses: [400, 422]
+    },
+    {
+      id: 'tailTrafficLogs',
+      path: '/_admin/logs/tail',
+      summary: 'The newest records, or a stream of them',
+      description:
+        'With `accept: text/event-stream` the same page oldest first, then every new record, as events `log` with the id of the record; ' +
+        '`last-event-id` continues behind it. An event `skipped` says how many records were left out for a slow client.',
+      parameters: [limit(500, 100)],
+      answer: closed({ data: listOf(summary), limit: integer }),
+      content: { 'text/event-stream; charset=utf-8': text },
+      statuses: [422, 429]
+    },
+    {
+      id: 'exportTrafficLogsAsNdjson',
+      path: '/_admin/logs/export.ndjson',
+      summary: 'Records with their content, one on each line',
+      description: '`x-next-cursor` is the cursor of the next export, where there is more.',
+      parameters: [...filters, limit(5000, 1000), cursor],
+      content: { 'application/x-ndjson': text },
+      statuses: [400, 422]
+    },
+    {
+      id: 'exportTrafficLogsAsCsv',
+      path: '/_admin/logs/export.csv',
+      summary: 'Records without content as CSV',
+      parameters: [...filters, limit(5000, 1000), cursor],
+      content: { 'text/csv; charset=utf-8': text },
+      statuses: [400, 422]
+    },
+    {
+      id: 'sumTrafficLogs',
+      path: '/_admin/logs/sums',
+      summary: 'Requests, errors, tokens and latencies, added up',
+      parameters: [
+        query('from', 'The first hour; it counts whole. By default a day ago.'),
+        query('to', 'The last hour. By default now.'),
+        query('by', 'Groups, separated by commas: hour, protocol, model, api_key_hash. By default hour.'),
+        query('limit', 'Rows at most.', { type: 'integer', minimum: 1, maximum: 10_000, default: 1000 })
+      ],
+      answer: closed({
+        data: listOf({
+          type: 'object',
+          properties: {
+            hour: text,
+            protocol: text,
+            model: nullable('string'),
+            api_key_hash: nullable('string'),
+            requests: integer,
+            errors: integer,
+            input_tokens: integer,
+            output_tokens: integer,
+            latency_p50_ms: integer,
+            latency_p95_ms: integer,
+            latency_p99_ms: integer
+          }
+        }),
+        from: text,
+        to: text,
+        by: listOf(text),
+        limit: integer
+      }),
+      statuses: [400, 422]
+    },
+    {
+      id: 'getTrafficLogHealth',
+      path: '/_admin/logs/health',
+      summary: 'How the traffic log and its sinks are',
+      answer: closed({
+        enabled: { type: 'boolean' },
+        query_store: { enum: ['sqlite', 'postgres', null] },
+        writer: { enum: ['connected', 'disconnected', 'absent'] },
+        sinks: listOf(
+          closed({
+            name: text,
+            available: { type: 'boolean' },
+            queue_depth: integer,
+            spill_bytes: integer,
+            written: integer,
+            dropped: integer
+          })
+        )
+      })
+    },
+    {
+      id: 'getTrafficLog',
+      path: '/_admin/logs/{id}',
+      summary: 'One record without its content',
+      parameters: [id],
+      answer: summary,
+      statuses: OF_RECORD
+    },
+    {
+      id: 'getTrafficLogRequest',
+      path: '/_admin/logs/{id}/request',
+      summary: 'The captured request of a record',
+      parameters: [id],
+      answer: closed({ id: text, request_headers: nullable('object'), request_body: anyJson }),
+      statuses: OF_RECORD
+    },
+    {
+      id: 'getTrafficLogResponse',
+      path: '/_admin/logs/{id}/response',
+      summary: 'The captured response of a record',
+      parameters: [id],
+      answer: closed({ id: text, response_body: anyJson }),
+      statuses: OF_RECORD
+    },
+    {
+      id: 'purgeTrafficLogs',
+      method: 'post',
+      path: '/_admin/logs/retention/purge',
+      summary: 'Delete old records, or count them',
+      description: 'Counts only, unless `dry_run` is false. Everything is in the query; a body is ignored.',
+      parameters: [
+        query('retention_days', 'Age in days from which records are deleted. By default the setting.', {
+          type: 'integer',
+          minimum: 1,
+          maximum: 3650
+        }),
+        query('batch_size', 'Records of one batch.', { type: 'integer', minimum: 1, maximum: 10_000, default: 1000 }),
+        query('max_batches', 'Batches at most.', { type: 'integer', minimum: 1, maximum: 1000, default: 1 }),
+        query('dry_run', 'Count only.', { type: 'boolean', default: true })
+      ],
+      answer: closed({
+        retention_days: integer,
+        cutoff: text,
+        dry_run: { type: 'boolean' },
+        expired: nullable('integer'),
+        deleted: integer,
+        batch_size: integer,
+        batches: integer,
+        max_batches: integer,
+        complete: nullable('boolean')
+      }),
+      statuses: [422]
+    },
+    {
+      id: 'replayTrafficLog',
+      method: 'post',
+      path: '/_admin/logs/{id}/replay',
+      summary: 'Send a recorded request again',
+      description: 'Needs `GATEWAY_REPLAY_ENABLED`. It costs tokens, uses the current credentials and makes a record of its own.',
+      parameters: [id],
+      body: {
+        name: 'ReplayTrafficLogRequest',
+        isOptional: true,
+        schema: {
+          type: 'object',
+          properties: {
+            overrides: { ...object, description: 'Members that take the place of those of the recorded body.' },
+            stream: { type: 'boolean' },
+            timeout_seconds: { type: 'number', exclusiveMinimum: 0, maximum: 3600 }
+          }
+        }
+      },
+      answer: closed({
+        id: text,
+        request_id: text,
+        replayed: { const: true },
+        request: closed({
+          method: text,
+          path: text,
+          metadata: closed({ gateway_replay: mark }),
+          redacted: { type: 'boolean', description: 'Something that was sent is masked.' }
+        }),
+        response: closed({ status_code: integer, headers: object, body: anyJson })
+      }),
+      statuses: [...OF_RECORD, 409, 429, 502]
+    },
+    {
+      id: 'redactTrafficLog',
+      method: 'post',
+      path: '/_admin/logs/{id}/redact',
+      summary: 'Remove the content of a record',
+      description: 'Without a body all three fields. What was written to a JSONL file stays.',
+      parameters: [id],
+      body: {
+        name: 'RedactTrafficLogRequest',
+        isOptional: true,
+        schema: {
+          type: 'object',
+          properties: {
+            fields: { type: ['array', 'null'], items: { enum: ['request_headers', 'request_body', 'response_body'] } }
+          }
+        }
+      },
+      answer: closed({
+        id: text,
+        redacted_fields: listOf(text),
+        result: closed(
+          {
+            id: text,
+            request_headers_redacted: { type: 'boolean' },
+            request_body_redacted: { type: 'boolean' },
+            response_body_redacted: { type: 'boolean' },
+            metadata: object,
+            mirrors: object
+          },
+          ['mirrors']
+        )
+      }),
+      statuses: OF_RECORD
+    }
+  ] as const satisfies readonly Described[]
+).map(describe)

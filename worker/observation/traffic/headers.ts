@@ -1,0 +1,50 @@
+// The headers of a request in its record. Values are shown by an allow-list, so that a header that nobody thought of hides its value
+// (operations contract, section 8.2; field lesson M1).
+import type { IncomingHttpHeaders } from 'node:http'
+import { REDACTED, type Redactor } from '../../../shared/redaction.ts'
+import { boundText } from '../../translation/captured-body.ts'
+
+const SHOWN: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'anthropic-beta',
+  'anthropic-dangerous-direct-browser-access',
+  'anthropic-version',
+  'cache-control',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'openai-beta',
+  'origin',
+  'priority',
+  'te',
+  'traceparent',
+  'transfer-encoding',
+  'user-agent',
+  'x-agent-id',
+  'x-app',
+  'x-gateway-replay',
+  'x-goog-api-client',
+  'x-request-id',
+  'x-server-timeout',
+  'x-session-id',
+  'x-span-id',
+  'x-trace-id'
+])
+
+/** What SDKs tell of themselves. */
+const SHOWN_PREFIX = 'x-stainless-'
+
+/** Every header by its name, with its value where that can be shown, redacted, else `***`. */
+export function redactHeaders(headers: IncomingHttpHeaders, redactor: Redactor): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => {
+      const isShown = (SHOWN.has(name) || name.startsWith(SHOWN_PREFIX)) && !redactor.isSensitive(name)
+      return [redactor.redactText(name), isShown ? boundText(redactor.redactText(String(value))) : REDACTED]
+    })
+  )
+}
