@@ -38,11 +38,7 @@ export function writeDemoBanner(facts: DemoFacts): string {
 function describeDashboard({ dashboard }: DemoFacts, baseUrl: string): string[] {
   if (dashboard === undefined) return []
   const key = dashboard.adminKey === undefined ? 'the value of GATEWAY_ADMIN_API_KEY' : dashboard.adminKey
-  return [
-    '',
-    `  Requests as they end    ${baseUrl}/_admin/ui`,
-    `  Admin key for the page  ${key}`
-  ]
+  return ['', `  Requests as they end    ${baseUrl}/_admin/ui`, `  Admin key for the page  ${key}`]
 }
 
 interface Example {

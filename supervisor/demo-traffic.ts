@@ -19,8 +19,16 @@ const RECORDING_SETTINGS = [
   'GATEWAY_TRAFFIC_LOG_SINK',
   'GATEWAY_TRAFFIC_LOG_SINKS',
   'GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN',
-  'GATEWAY_TRAFFIC_LOG_CAPTURE_CONTENT'
+  'GATEWAY_TRAFFIC_LOG_CAPTURE_CONTENT',
+  'GATEWAY_TRAFFIC_LOG_EXCLUDE_ROUTES'
 ] as const
+
+/** Requests of the page itself would hide those that a reader looks for. */
+const PAGE_ROUTES = [
+  '/_admin/ui',
+  '/_admin/ui/{name}',
+  ...['', '/tail', '/sums', '/health', '/{id}', '/{id}/request', '/{id}/response'].map(path => `/_admin/logs${path}`)
+]
 
 /** 128 bits. */
 const KEY_BYTES = 16
@@ -45,7 +53,8 @@ export function createDemoTraffic(givenSettings: ReadonlySet<string>): DemoTraff
       GATEWAY_TRAFFIC_LOG_SINK: 'sqlite',
       GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: `sqlite:${join(folder, 'traffic.sqlite')}`,
       // Only scripted responses, kept until the end of the demo. Without it nothing can be replayed.
-      GATEWAY_TRAFFIC_LOG_CAPTURE_CONTENT: 'true'
+      GATEWAY_TRAFFIC_LOG_CAPTURE_CONTENT: 'true',
+      GATEWAY_TRAFFIC_LOG_EXCLUDE_ROUTES: JSON.stringify(PAGE_ROUTES)
     },
     adminKey,
     remove: () => rmSync(folder, { recursive: true, force: true })

@@ -1,6 +1,6 @@
 // Builds the dashboard into `ops/dashboard/dist`, unless what is there is newer than everything it is made of. Runs before `npm start`,
 // in a build of the product, and before tests with a browser.
-import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 const folder = import.meta.dirname
@@ -15,7 +15,7 @@ export async function buildDashboard(): Promise<boolean> {
   const vite = await import('vite').catch(() => undefined)
   if (vite === undefined) return existsSync(built)
   // A running gateway, or a second build, never sees half of the files.
-  const outDir = mkdtempSync(join(folder, 'dist-'))
+  const outDir = join(folder, `dist-${process.pid}`)
   try {
     await vite.build({ configFile: join(folder, 'vite.config.ts'), logLevel: 'warn', build: { outDir } })
     rmSync(built, { recursive: true, force: true })

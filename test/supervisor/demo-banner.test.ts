@@ -35,7 +35,10 @@ t.test('with authentication on it names the variable of the key', async t => {
 
 t.test('it shows the page of the admin API with the key of this run, or names the variable of the key', async t => {
   const address = '  Requests as they end    http://127.0.0.1:8090/_admin/ui\n'
-  t.match(writeDemoBanner({ ...facts, dashboard: { adminKey: '0123abcd' } }), `${address}  Admin key for the page  0123abcd\n`)
+  t.match(
+    writeDemoBanner({ ...facts, dashboard: { adminKey: '0123abcd' } }),
+    `${address}  Admin key for the page  0123abcd\n`
+  )
   t.match(writeDemoBanner(facts), `${address}  Admin key for the page  the value of GATEWAY_ADMIN_API_KEY\n`)
   t.notMatch(writeDemoBanner({ ...facts, dashboard: undefined }), /_admin|ADMIN/)
 })

@@ -27,10 +27,20 @@ t.test('it records into a private folder that is removed, with a key of this run
 })
 
 t.test('what the operator has set stays', async t => {
-  const given = ['GATEWAY_TRAFFIC_LOG_ENABLED', 'GATEWAY_ADMIN_API_ENABLED', 'GATEWAY_ADMIN_API_KEY', 'GATEWAY_REPLAY_ENABLED']
-  t.same(createDemoTraffic(new Set(given)), { variables: {}, adminKey: undefined, remove: Function })
-  for (const name of ['SINK', 'SINKS', 'RELATIONAL_DSN', 'CAPTURE_CONTENT']) {
+  const given = [
+    'GATEWAY_TRAFFIC_LOG_ENABLED',
+    'GATEWAY_ADMIN_API_ENABLED',
+    'GATEWAY_ADMIN_API_KEY',
+    'GATEWAY_REPLAY_ENABLED'
+  ]
+  const { variables: none, adminKey } = createDemoTraffic(new Set(given))
+  t.same([none, adminKey], [{}, undefined])
+  for (const name of ['SINK', 'SINKS', 'RELATIONAL_DSN', 'CAPTURE_CONTENT', 'EXCLUDE_ROUTES']) {
     const { variables } = createDemoTraffic(new Set([`GATEWAY_TRAFFIC_LOG_${name}`]))
-    t.same(Object.keys(variables).filter(variable => variable.startsWith('GATEWAY_TRAFFIC_LOG')), [], name)
+    t.same(
+      Object.keys(variables).filter(variable => variable.startsWith('GATEWAY_TRAFFIC_LOG')),
+      [],
+      name
+    )
   }
 })

@@ -1,6 +1,7 @@
 // The dashboard in front of an admin API whose responses a test decides: the page comes from a real worker.
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+
 import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'

@@ -1,8 +1,8 @@
 // The admin API over stored traffic records (operations contract, section 9). Loaded only where `GATEWAY_ADMIN_API_ENABLED` is on; every
 // route needs the admin key, and every action is audited.
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { writeRecordTime } from '../../shared/traffic/record.ts'
 import type { TrafficPayload, TrafficSummary } from '../../shared/traffic/query.ts'
+import { writeRecordTime } from '../../shared/traffic/record.ts'
 import { type Audited, createAudit, digestFilter } from '../admin/audit.ts'
 import { writeCursor } from '../admin/cursor.ts'
 import { type DispatchedResponse, dispatch } from '../admin/dispatch.ts'
@@ -21,13 +21,7 @@ import {
 } from '../admin/queries.ts'
 import { createQueryStore } from '../admin/query-store.ts'
 import { readRedactedFields, showRedaction } from '../admin/redact.ts'
-import {
-  createReplays,
-  REPLAY_BYTES_MAX,
-  readReplayBody,
-  readReplayOptions,
-  readReplayPath
-} from '../admin/replay.ts'
+import { createReplays, REPLAY_BYTES_MAX, readReplayBody, readReplayOptions, readReplayPath } from '../admin/replay.ts'
 import { showSummary } from '../admin/show.ts'
 import { streamTail } from '../admin/tail.ts'
 import { showTime } from '../admin/timestamps.ts'
@@ -68,11 +62,7 @@ export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime)
   }
 
   /** Mounts a route that answers with one JSON value. */
-  function mountJson(
-    method: 'GET' | 'POST',
-    path: string,
-    answer: (request: FastifyRequest) => Promise<object>
-  ): void {
+  function mountJson(method: 'GET' | 'POST', path: string, answer: (request: FastifyRequest) => Promise<object>): void {
     mount(method, path, async (request, reply) => sendAnswer(reply, await answer(request)))
   }
 
@@ -132,11 +122,7 @@ export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime)
     }
   }
 
-  async function sendExport(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    send: typeof sendCsv
-  ): Promise<void> {
+  async function sendExport(request: FastifyRequest, reply: FastifyReply, send: typeof sendCsv): Promise<void> {
     const query = readPageQuery(request.context.query, EXPORT_LIMITS)
     await audit.run(request.context, { action: 'export', target: digestFilter(query.filter) }, async result => {
       result.rows = await send(reply, store, query)

@@ -1,5 +1,5 @@
-import { createServer } from 'node:http'
 import { once } from 'node:events'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { ApiError, createApi } from '../../../ops/dashboard/src/data/api.ts'
@@ -79,7 +79,11 @@ t.test('failures say what can be done', async t => {
     t.ok(error instanceof ApiError)
     t.match(error, { kind, code, message })
   }
-  const invalid = { code: 'invalid_parameter', message: 'Invalid.', errors: [{ path: 'query.limit', message: 'Too large' }] }
+  const invalid = {
+    code: 'invalid_parameter',
+    message: 'Invalid.',
+    errors: [{ path: 'query.limit', message: 'Too large' }]
+  }
   const { base } = await startServer(t, 422, { error: invalid })
   const api = createApi({ key: 'k', base })
   await t.rejects(api.health(), { kind: 'other', message: 'Invalid. query.limit: Too large' })

@@ -14,7 +14,8 @@ function streamOf(text: string): ReadableStream<Uint8Array> {
 t.test('after a loss it continues behind the last record, and stops where the key is refused', async t => {
   const calls: Array<string | undefined> = []
   const answers = [
-    () => streamOf('event: log\nid: a\ndata: 1\n\nevent: skipped\ndata: {"skipped":7}\n\nevent: log\nid: b\ndata: 2\n\n'),
+    () =>
+      streamOf('event: log\nid: a\ndata: 1\n\nevent: skipped\ndata: {"skipped":7}\n\nevent: log\nid: b\ndata: 2\n\n'),
     () => {
       throw new ApiError('store', 'query_store_unavailable', 'The store is unavailable.')
     },

@@ -86,11 +86,13 @@ t.test('members of an unexpected kind are text, not failures', async t => {
 })
 
 t.test('the upstream call ends the time of the request, and the moments of a stream are on the same scale', async t => {
-  const metadata = { stream: { first_event_ms: 40, events: 7 } }
+  const metadata = { first_token_ms: 35, stream: { first_event_ms: 40, last_event_ms: 99, event_count: 7 } }
   const record = { latency_ms: 100, upstream_latency_ms: 70, metadata } as unknown as TrafficSummary
   t.same(listTimings(record), [
     { label: 'Gateway', fromMs: 0, toMs: 100 },
     { label: 'Upstream', fromMs: 30, toMs: 100 },
-    { label: 'First event', fromMs: 40, toMs: 40 }
+    { label: 'First token', fromMs: 35, toMs: 35 },
+    { label: 'First event', fromMs: 40, toMs: 40 },
+    { label: 'Last event', fromMs: 99, toMs: 99 }
   ])
 })

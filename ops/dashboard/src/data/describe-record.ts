@@ -49,6 +49,7 @@ export function describeRecord(record: TrafficSummary): FactGroup[] {
       facts: [
         ['Path', metadata.path],
         ['Ended as', metadata.lifecycle],
+        ['Events of the stream', readObject(metadata.stream).event_count],
         ['Caller', caller.name],
         ['User agent', caller.user_agent],
         ['Key name', metadata.api_key_name],
@@ -69,8 +70,14 @@ export function describeRecord(record: TrafficSummary): FactGroup[] {
   }))
 }
 
-/** Members of the metadata that hold the times of a stream, in milliseconds since the start of the request. */
-const STREAM_MEMBERS = ['stream', 'timings'] as const
+/** Members of the metadata that hold moments, in milliseconds since the start of the request. */
+const MOMENTS: ReadonlyArray<readonly [label: string, read: (metadata: Values) => unknown]> = [
+  ['First token', metadata => metadata.first_token_ms],
+  ['First event', metadata => readObject(metadata.stream).first_event_ms],
+  ['Last event', metadata => readObject(metadata.stream).last_event_ms]
+]
+
+type Values = Readonly<Record<string, unknown>>
 
 /** The request, its upstream calls, and the moments of its stream as far as the record has them. */
 export function listTimings(record: TrafficSummary): Timing[] {
@@ -82,21 +89,13 @@ export function listTimings(record: TrafficSummary): Timing[] {
     timings.push({ label: 'Upstream', fromMs: Math.max(0, latencyMs - upstreamMs), toMs: latencyMs })
   }
   const metadata = readObject(record.metadata)
-  for (const member of STREAM_MEMBERS) {
-    for (const [name, value] of Object.entries(readObject(metadata[member]))) {
-      if (!name.endsWith('_ms') || typeof value !== 'number') continue
-      timings.push({ label: readName(name), fromMs: value, toMs: value })
-    }
+  for (const [label, read] of MOMENTS) {
+    const ms = read(metadata)
+    if (typeof ms === 'number') timings.push({ label, fromMs: ms, toMs: ms })
   }
   return timings
 }
 
-/** `first_event_ms` is shown as `First event`. */
-function readName(member: string): string {
-  const words = member.slice(0, -'_ms'.length).replaceAll('_', ' ')
-  return words.charAt(0).toUpperCase() + words.slice(1)
-}
-
-function readObject(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+function readObject(value: unknown): Values {
+  return typeof value === 'object' && value !== null ? (value as Values) : {}
 }

@@ -54,10 +54,7 @@ export function describeWhole(rows: readonly SumsRow[], range: Range): Figures {
     hours: hours.map(ms => ms / 1000),
     requests: [series('Requests', row => row?.requests ?? 0)],
     errorRate: [series('Errors', readErrorRate)],
-    tokens: [
-      series('Input', row => row?.input_tokens ?? 0),
-      series('Output', row => row?.output_tokens ?? 0)
-    ],
+    tokens: [series('Input', row => row?.input_tokens ?? 0), series('Output', row => row?.output_tokens ?? 0)],
     latency: [
       series('p50', row => readLatency(row, 'latency_p50_ms')),
       series('p95', row => readLatency(row, 'latency_p95_ms')),

@@ -11,7 +11,11 @@ export function Replay({ record }: { record: TrafficSummary }) {
   const { api } = useSession()
   const action = useAction(() => api.replay(record.id))
   return (
-    <Action action={action} name="Replay" question="Send this request again? It uses the gateway's own credentials and costs tokens.">
+    <Action
+      action={action}
+      name="Replay"
+      question="Send this request again? It uses the gateway's own credentials and costs tokens."
+    >
       {(result: ReplayResult) => (
         <>
           <Notice kind="info">Replayed with status {String(result.response.status_code)}.</Notice>

@@ -147,7 +147,7 @@ function Content({ label, isCaptured, load }: ContentProps) {
       <button type="button" onClick={show} disabled={state.isLoading}>
         Show {label}
       </button>
-      {!isCaptured && <span class="hint"> The body was not captured.</span>}
+      {!isCaptured && <span class="hint"> The body was not captured, or was redacted.</span>}
       {state.message !== undefined && <Notice kind="error">{state.message}</Notice>}
     </p>
   )

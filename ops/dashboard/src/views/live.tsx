@@ -52,7 +52,14 @@ export function Live() {
         </button>
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reached by the keyboard */}
-      <div class="card scroller" ref={scroller} onScroll={measure} tabIndex={0} role="region" aria-label="Newest records">
+      <div
+        class="card scroller"
+        ref={scroller}
+        onScroll={measure}
+        tabIndex={0}
+        role="region"
+        aria-label="Newest records"
+      >
         <table class="records" aria-rowcount={shown.size + 1} onKeyDown={moveBetweenRows}>
           <RecordColumns />
           <tbody>

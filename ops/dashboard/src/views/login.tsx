@@ -42,7 +42,8 @@ export function Login({ message, onKey }: LoginProps) {
       </button>
       {failure !== undefined && <Notice kind="error">{failure}</Notice>}
       <p class="hint">
-        The value of GATEWAY_ADMIN_API_KEY. It stays in this page's memory and is forgotten when the page is closed or locked.
+        The value of GATEWAY_ADMIN_API_KEY. It stays in this page's memory and is forgotten when the page is closed or
+        locked.
       </p>
     </form>
   )

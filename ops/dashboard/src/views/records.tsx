@@ -105,9 +105,11 @@ function Filters({ onSearch }: { onSearch: (values: FilterValues, limit: number)
   return (
     <form class="card filters" ref={form} onSubmit={search} aria-label="Filters">
       <div class="fields">
-        {fields.filter(({ isRare }) => isRare !== true).map(field => (
-          <Field key={field.name} field={field} />
-        ))}
+        {fields
+          .filter(({ isRare }) => isRare !== true)
+          .map(field => (
+            <Field key={field.name} field={field} />
+          ))}
         <label>
           <span>Rows</span>
           <select name="limit">
@@ -122,9 +124,11 @@ function Filters({ onSearch }: { onSearch: (values: FilterValues, limit: number)
       <details>
         <summary>More filters</summary>
         <div class="fields">
-          {fields.filter(({ isRare }) => isRare === true).map(field => (
-            <Field key={field.name} field={field} />
-          ))}
+          {fields
+            .filter(({ isRare }) => isRare === true)
+            .map(field => (
+              <Field key={field.name} field={field} />
+            ))}
         </div>
       </details>
       <div class="tools">
@@ -139,6 +143,8 @@ function Filters({ onSearch }: { onSearch: (values: FilterValues, limit: number)
   )
 }
 
+const INPUT_TYPES = { text: 'text', number: 'number', datetime: 'datetime-local' } as const
+
 function Field({ field: { name, label, kind, choices } }: { field: FilterField }) {
   return (
     <label>
@@ -152,7 +158,7 @@ function Field({ field: { name, label, kind, choices } }: { field: FilterField }
       ) : (
         <input
           name={name}
-          type={{ text: 'text', number: 'number', datetime: 'datetime-local' }[kind]}
+          type={INPUT_TYPES[kind]}
           list={choices && `choices-${name}`}
           spellcheck={false}
           autocomplete="off"
