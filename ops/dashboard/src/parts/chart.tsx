@@ -19,7 +19,6 @@ const SERIES_COLORS = 6
 
 export function Chart({ title, summary, hours, series, format, theme }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the theme changes the colors that are read here
   useEffect(() => {
     const element = frame.current
     if (element === null) return
@@ -39,7 +38,7 @@ export function Chart({ title, summary, hours, series, format, theme }: ChartPro
             stroke: color(`--series-${(index % SERIES_COLORS) + 1}`),
             width: 2,
             // An hour with no neighbors would be no line.
-            points: { show: hours.length <= 48, size: 4 },
+            points: { show: hours.length <= 48, size: 6 },
             value: (_plot: uPlot, value: number | null) => format(value)
           }))
         ]

@@ -36,7 +36,6 @@ export function RecordRow({ record, index, onOpen }: RecordRowProps) {
   }
   return (
     // The button is for the keyboard; the row only makes its target larger.
-    // biome-ignore lint/a11y/useKeyWithClickEvents: see above
     <tr class="record" aria-rowindex={index} onClick={() => onOpen(record)}>
       <td class="column-time">
         <button type="button" class="link" title={formatDateTime(record.created_at)}>

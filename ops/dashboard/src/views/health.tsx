@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Health as HealthFacts } from '../data/api.ts'
 import { formatBytes, formatCount } from '../data/format.ts'
 import { Notice } from '../parts/notice.tsx'
+import { Scroller } from '../parts/scroller.tsx'
 import { explainFailure, useSession } from '../session.ts'
 
 const REFRESH_MS = 5_000
@@ -61,8 +62,7 @@ function HealthView({ health: { enabled, query_store, writer, sinks } }: { healt
         </li>
       </ul>
       {sinks.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reached by the keyboard
-        <div class="card wide" tabIndex={0} role="region" aria-label="Sinks">
+        <Scroller class="card wide" label="Sinks">
           <table class="figures">
             <thead>
               <tr>
@@ -90,7 +90,7 @@ function HealthView({ health: { enabled, query_store, writer, sinks } }: { healt
               ))}
             </tbody>
           </table>
-        </div>
+        </Scroller>
       )}
     </>
   )

@@ -6,6 +6,7 @@ import { createTailBuffer } from '../data/tail-buffer.ts'
 import { followTail, type TailState } from '../data/tail-feed.ts'
 import { Notice } from '../parts/notice.tsx'
 import { COLUMNS, moveBetweenRows, RecordColumns, RecordRow } from '../parts/record-rows.tsx'
+import { Scroller } from '../parts/scroller.tsx'
 import { useSession } from '../session.ts'
 import { Detail } from './detail.tsx'
 
@@ -19,7 +20,7 @@ export function Live() {
   const tail = useTail()
   const { shown, isPaused, waiting } = tail
   const [opened, setOpened] = useState<TrafficSummary>()
-  const scroller = useRef<HTMLDivElement>(null)
+  const scroller = useRef<HTMLElement>(null)
   const [sight, setSight] = useState({ top: 0, height: 600 })
   const measure = useCallback(() => {
     const element = scroller.current
@@ -51,15 +52,7 @@ export function Live() {
           Clear
         </button>
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reached by the keyboard */}
-      <div
-        class="card scroller"
-        ref={scroller}
-        onScroll={measure}
-        tabIndex={0}
-        role="region"
-        aria-label="Newest records"
-      >
+      <Scroller class="card scroller" label="Newest records" element={scroller} onScroll={measure}>
         <table class="records" aria-rowcount={shown.size + 1} onKeyDown={moveBetweenRows}>
           <RecordColumns />
           <tbody>
@@ -71,7 +64,7 @@ export function Live() {
           </tbody>
         </table>
         {shown.size === 0 && <p class="empty">No requests yet. They appear here when they end.</p>}
-      </div>
+      </Scroller>
       {opened !== undefined && <Detail record={opened} onClose={() => setOpened(undefined)} />}
     </section>
   )
@@ -81,7 +74,7 @@ export function Live() {
 function Spacer({ rows }: { rows: number }) {
   if (rows <= 0) return null
   return (
-    <tr aria-hidden="true">
+    <tr role="presentation">
       <td class="spacer" colSpan={COLUMNS.length} style={{ height: `${rows * ROW_HEIGHT}px` }} />
     </tr>
   )

@@ -14,6 +14,7 @@ import {
 import { formatCount, formatDuration, formatPercent, formatShort } from '../data/format.ts'
 import { Chart } from '../parts/chart.tsx'
 import { Notice } from '../parts/notice.tsx'
+import { Scroller } from '../parts/scroller.tsx'
 import { explainFailure, type Session, useSession } from '../session.ts'
 import { ThemeContext } from '../theme.ts'
 
@@ -86,7 +87,6 @@ function useSums(hours: number, dimension: Dimension | '') {
   const session = useSession()
   const [loaded, setLoaded] = useState<Loaded>({ kind: 'loading' })
   const [version, setVersion] = useState(0)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new version loads again
   useEffect(() => {
     const closing = new AbortController()
     setLoaded({ kind: 'loading' })
@@ -191,8 +191,7 @@ function TotalsTable({ rows, dimension }: { rows: readonly SumsRow[]; dimension:
   const label = DIMENSIONS.find(({ name }) => name === (dimension ?? ''))?.label
   const sorted = [...rows].sort((one, other) => other.requests - one.requests)
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reached by the keyboard
-    <div class="card wide" tabIndex={0} role="region" aria-label="Sums of the whole time">
+    <Scroller class="card wide" label="Sums of the whole time">
       <table class="figures">
         <thead>
           <tr>
@@ -228,6 +227,6 @@ function TotalsTable({ rows, dimension }: { rows: readonly SumsRow[]; dimension:
           The first {ROWS_MAX} of {formatCount(sorted.length)}.
         </p>
       )}
-    </div>
+    </Scroller>
   )
 }

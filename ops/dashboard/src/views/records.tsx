@@ -5,6 +5,7 @@ import type { Page } from '../data/api.ts'
 import { FILTER_FIELDS, type FilterField, type FilterValues, writeQuery } from '../data/filters.ts'
 import { Notice } from '../parts/notice.tsx'
 import { moveBetweenRows, RecordColumns, RecordRow } from '../parts/record-rows.tsx'
+import { Scroller } from '../parts/scroller.tsx'
 import { explainFailure, useSession } from '../session.ts'
 import { Detail } from './detail.tsx'
 
@@ -33,8 +34,7 @@ export function Records() {
       <h2 id="records-title">Records</h2>
       <Filters onSearch={(values, limit) => setQuestion({ values, limit, cursors: [] })} />
       {loaded.kind === 'failed' && <Notice kind="error">{loaded.message}</Notice>}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reached by the keyboard */}
-      <div class="card scroller" tabIndex={0} role="region" aria-label="Records" aria-busy={loaded.kind === 'loading'}>
+      <Scroller class="card scroller" label="Found records" isBusy={loaded.kind === 'loading'}>
         <table class="records" onKeyDown={moveBetweenRows}>
           <RecordColumns />
           <tbody>
@@ -45,7 +45,7 @@ export function Records() {
         </table>
         {loaded.kind === 'loading' && <p class="empty">Loading…</p>}
         {page?.data.length === 0 && <p class="empty">No record matches.</p>}
-      </div>
+      </Scroller>
       <div class="tools pages">
         <button
           type="button"
@@ -110,16 +110,16 @@ function Filters({ onSearch }: { onSearch: (values: FilterValues, limit: number)
           .map(field => (
             <Field key={field.name} field={field} />
           ))}
-        <label>
-          <span>Rows</span>
-          <select name="limit">
+        <div class="field">
+          <label for="filter-limit">Rows</label>
+          <select id="filter-limit" name="limit">
             {PAGE_SIZES.map(size => (
               <option key={size} selected={size === '100'}>
                 {size}
               </option>
             ))}
           </select>
-        </label>
+        </div>
       </div>
       <details>
         <summary>More filters</summary>
@@ -147,16 +147,17 @@ const INPUT_TYPES = { text: 'text', number: 'number', datetime: 'datetime-local'
 
 function Field({ field: { name, label, kind, choices } }: { field: FilterField }) {
   return (
-    <label>
-      <span>{label}</span>
+    <div class="field">
+      <label for={`filter-${name}`}>{label}</label>
       {kind === 'outcome' ? (
-        <select name={name}>
+        <select id={`filter-${name}`} name={name}>
           <option value="">any</option>
           <option value="false">succeeded</option>
           <option value="true">failed</option>
         </select>
       ) : (
         <input
+          id={`filter-${name}`}
           name={name}
           type={INPUT_TYPES[kind]}
           list={choices && `choices-${name}`}
@@ -171,6 +172,6 @@ function Field({ field: { name, label, kind, choices } }: { field: FilterField }
           ))}
         </datalist>
       )}
-    </label>
+    </div>
   )
 }
