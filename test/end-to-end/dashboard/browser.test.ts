@@ -6,8 +6,8 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { buildDashboard } from '../../../ops/dashboard/build.ts'
 import { browserSkip, openPage, startBrowser } from '../../support/browser.ts'
-import { enterKey } from '../../support/dashboard.ts'
-import { ADMIN_KEY, recording, startAdminGateway } from '../admin/support.ts'
+import { ADMIN_KEY, enterKey } from '../../support/dashboard.ts'
+import { recording, startAdminGateway } from '../admin/support.ts'
 
 const axe = readFileSync(join(dirname(findPackageJSON('axe-core', import.meta.url) ?? ''), 'axe.min.js'), 'utf8')
 const HOSTILE = '<script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">'
@@ -23,7 +23,9 @@ async function findViolations(page: Page): Promise<string[]> {
 
 t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
   await buildDashboard()
-  const { gateway } = await startAdminGateway(t, { env: { ...recording, GATEWAY_REPLAY_ENABLED: 'true' } })
+  const { gateway } = await startAdminGateway(t, {
+    env: { ...recording, GATEWAY_REPLAY_ENABLED: 'true', GATEWAY_ADMIN_API_KEY: ADMIN_KEY }
+  })
   const { url } = gateway
   const browser = await startBrowser(t)
   const open = (options?: Parameters<typeof openPage>[2]) => openPage(browser, `${url}/_admin/ui`, options)
@@ -41,7 +43,7 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
     await page.getByRole('button', { name: 'Open' }).click()
     await page.getByRole('alert').getByText('The admin key is wrong.').waitFor()
     t.match(complaints.splice(0), [/403/], 'the browser reports the refused request')
-    await enterKey(page, ADMIN_KEY)
+    await enterKey(page)
     const stored =
       'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state])'
     t.equal(await page.evaluate(stored), JSON.stringify([{}, {}, '', `${url}/_admin/ui`, null]))
@@ -56,7 +58,7 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
 
   t.test('requests appear in the live tail as they end, and wait while it is paused', async t => {
     const { page, complaints } = await open()
-    await enterKey(page, ADMIN_KEY)
+    await enterKey(page)
     await page.getByRole('status').getByText('live').waitFor()
     await chat('GigaChat-2')
     await rows(page).filter({ hasText: 'GigaChat-2' }).first().waitFor()
@@ -76,7 +78,7 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
   t.test('records are filtered and paged; a record shows its content, is replayed and redacted', async t => {
     await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: '{' }).then(response => response.text())
     const { page, complaints } = await open()
-    await enterKey(page, ADMIN_KEY)
+    await enterKey(page)
     await page.getByRole('link', { name: 'Records' }).click()
     await page.getByLabel('Outcome').selectOption('failed')
     await page.getByRole('button', { name: 'Search' }).click()
@@ -123,7 +125,7 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
     await chat(HOSTILE, { 'user-agent': HOSTILE, 'x-request-id': 'hostile' })
     await fetch(`${url}/${encodeURIComponent(HOSTILE)}`).then(response => response.text())
     const { page, complaints } = await open()
-    await enterKey(page, ADMIN_KEY)
+    await enterKey(page)
     const row = rows(page).filter({ hasText: HOSTILE }).first()
     await row.click()
     const dialog = page.getByRole('dialog')
@@ -136,7 +138,7 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
     }
     await page.getByRole('link', { name: 'Overview' }).click()
     await page.getByLabel('By').selectOption('Model')
-    await page.getByRole('rowheader', { name: HOSTILE }).waitFor()
+    await page.getByRole('region', { name: 'Sums' }).getByRole('rowheader', { name: HOSTILE }).waitFor()
     t.equal(await page.evaluate('window.hacked'), undefined)
     t.equal(await page.locator('main script, main img').count(), 0)
     t.same(complaints, [])
@@ -147,7 +149,7 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
     for (const options of [{}, { colorScheme: 'dark' as const }, { width: 390 }]) {
       const { page } = await open(options)
       t.same(await findViolations(page), [], 'entry of the key')
-      await enterKey(page, ADMIN_KEY)
+      await enterKey(page)
       await rows(page).first().waitFor()
       for (const [view, ready] of [
         ['Live', 'tr.record'],

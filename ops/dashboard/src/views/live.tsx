@@ -74,7 +74,7 @@ export function Live() {
 function Spacer({ rows }: { rows: number }) {
   if (rows <= 0) return null
   return (
-    <tr role="presentation">
+    <tr>
       <td class="spacer" colSpan={COLUMNS.length} style={{ height: `${rows * ROW_HEIGHT}px` }} />
     </tr>
   )
