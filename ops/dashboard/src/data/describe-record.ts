@@ -49,7 +49,7 @@ export function describeRecord(record: TrafficSummary): FactGroup[] {
       facts: [
         ['Path', metadata.path],
         ['Ended as', metadata.lifecycle],
-        ['Events of the stream', readObject(metadata.stream).event_count],
+        ['Stream events', readObject(metadata.stream).event_count],
         ['Caller', caller.name],
         ['User agent', caller.user_agent],
         ['Key name', metadata.api_key_name],

@@ -20,10 +20,11 @@ export function formatPercent(value: unknown): string {
   return typeof value === 'number' ? `${tenths.format(value)}%` : UNKNOWN
 }
 
-/** Milliseconds, or seconds from one second on. */
+/** Milliseconds, with tenths below ten, or seconds from one second on. */
 export function formatDuration(ms: unknown): string {
   if (typeof ms !== 'number') return UNKNOWN
-  return ms < 1000 ? `${whole.format(ms)} ms` : `${tenths.format(ms / 1000)} s`
+  if (ms >= 1000) return `${tenths.format(ms / 1000)} s`
+  return `${(ms < 10 ? tenths : whole).format(ms)} ms`
 }
 
 export function formatBytes(value: unknown): string {

@@ -23,10 +23,12 @@ export interface RecordRowProps {
   readonly record: TrafficSummary | undefined
   /** Place in the whole table, where only some of its rows are in the page. */
   readonly index?: number
+  /** With the date, where records of several days are together. */
+  readonly isDated?: boolean
   readonly onOpen: (record: TrafficSummary) => void
 }
 
-export function RecordRow({ record, index, onOpen }: RecordRowProps) {
+export function RecordRow({ record, index, isDated = false, onOpen }: RecordRowProps) {
   if (record === undefined) {
     return (
       <tr class="record" aria-rowindex={index}>
@@ -39,7 +41,7 @@ export function RecordRow({ record, index, onOpen }: RecordRowProps) {
     <tr class="record" aria-rowindex={index} onClick={() => onOpen(record)}>
       <td class="column-time">
         <button type="button" class="link" title={formatDateTime(record.created_at)}>
-          {formatTime(record.created_at)}
+          {isDated ? formatDateTime(record.created_at) : formatTime(record.created_at)}
         </button>
       </td>
       <td class="column-request">

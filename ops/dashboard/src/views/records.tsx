@@ -35,11 +35,11 @@ export function Records() {
       <Filters onSearch={(values, limit) => setQuestion({ values, limit, cursors: [] })} />
       {loaded.kind === 'failed' && <Notice kind="error">{loaded.message}</Notice>}
       <Scroller class="card scroller" label="Found records" isBusy={loaded.kind === 'loading'}>
-        <table class="records" onKeyDown={moveBetweenRows}>
+        <table class="records dated" onKeyDown={moveBetweenRows}>
           <RecordColumns />
           <tbody>
             {page?.data.map(record => (
-              <RecordRow key={record.id} record={record} onOpen={setOpened} />
+              <RecordRow key={record.id} record={record} isDated onOpen={setOpened} />
             ))}
           </tbody>
         </table>
@@ -110,16 +110,6 @@ function Filters({ onSearch }: { onSearch: (values: FilterValues, limit: number)
           .map(field => (
             <Field key={field.name} field={field} />
           ))}
-        <div class="field">
-          <label for="filter-limit">Rows</label>
-          <select id="filter-limit" name="limit">
-            {PAGE_SIZES.map(size => (
-              <option key={size} selected={size === '100'}>
-                {size}
-              </option>
-            ))}
-          </select>
-        </div>
       </div>
       <details>
         <summary>More filters</summary>
@@ -138,6 +128,16 @@ function Filters({ onSearch }: { onSearch: (values: FilterValues, limit: number)
         <button type="button" onClick={clear}>
           Clear
         </button>
+        <label class="inline">
+          <span>Rows</span>
+          <select name="limit">
+            {PAGE_SIZES.map(size => (
+              <option key={size} selected={size === '100'}>
+                {size}
+              </option>
+            ))}
+          </select>
+        </label>
       </div>
     </form>
   )

@@ -93,6 +93,34 @@ t.test('the dashboard under load and failure', { skip: browserSkip }, async t =>
     await page.close()
   })
 
+  t.test('pages go by cursor, there and back', async t => {
+    const asked: Array<string | null> = []
+    const url = await startDashboard(t, (_request, response, { pathname, searchParams }) => {
+      if (pathname.endsWith('/tail')) return sendJson(response, 503, { error: { code: 'x', message: 'x' } })
+      const cursor = searchParams.get('cursor')
+      if (searchParams.get('limit') === '50') asked.push(cursor)
+      const next = { '': 'second', second: 'third', third: null }[cursor ?? ''] ?? null
+      const id = cursor ?? 'first'
+      sendJson(response, 200, { data: [{ id, route: `/${id}`, metadata: {} }], next_cursor: next })
+    })
+    const { page } = await openPage(browser, `${url}#records`)
+    await enterKey(page)
+    await page.getByLabel('Rows').selectOption('50')
+    await page.getByRole('button', { name: 'Search' }).click()
+    for (const [button, route] of [
+      ['Older', '/second'],
+      ['Older', '/third'],
+      ['Newer', '/second'],
+      ['Newer', '/first']
+    ] as const) {
+      await page.getByRole('button', { name: button }).click()
+      await page.locator('tr.record').filter({ hasText: route }).waitFor()
+    }
+    t.ok(await page.getByRole('button', { name: 'Newer' }).isDisabled())
+    t.same(asked, [null, 'second', 'third', 'second', null])
+    await page.close()
+  })
+
   t.test('a failing store is named in every view, and the tail connects again', async t => {
     let isFailing = true
     const handler: AdminHandler = (_request, response, { pathname }) => {
