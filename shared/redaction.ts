@@ -119,8 +119,7 @@ function createMaskings(keys: readonly string[]): Masking[] {
     text => text.replace(/(?<![\w-])eyJ[\w-]{6,}\.[\w-]{6,}\.[\w-]*/g, REDACTED),
     text => text.replace(/\b(?:sk-[\w-]{16,}|AIza[\w-]{20,})/g, REDACTED),
     text => text.replace(/\b([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/@"']+@/gi, `$1${REDACTED}@`),
-    text =>
-      text.replace(DATA_URL, (_, mediaType, data) => describeBase64(mediaType, data))
+    text => text.replace(DATA_URL, (_, mediaType, data) => describeBase64(mediaType, data))
   ]
 }
 

@@ -114,7 +114,10 @@ export function createWriterKeeper(dependencies: WriterKeeperDependencies, optio
         break
       case 'gave-up':
         // Requests are served without it; what they report waits in the workers, and is dropped and counted when their queues are full.
-        log.fatal({ event: 'writer_given_up', retry_ms: GIVE_UP_PAUSE_MS }, 'The writer of the traffic log exits too fast')
+        log.fatal(
+          { event: 'writer_given_up', retry_ms: GIVE_UP_PAUSE_MS },
+          'The writer of the traffic log exits too fast'
+        )
         pause = setTimeout(keeper.start, GIVE_UP_PAUSE_MS)
         break
       case 'forking':

@@ -82,7 +82,10 @@ async function startPostgres(folder: string): Promise<{ dsn: string; stop: () =>
 }
 
 /** Sends records without content to a writer process, as a worker does, and waits until all are acknowledged. */
-async function measureWriter({ name, location }: Place, options: { folder: string; records: number }): Promise<boolean> {
+async function measureWriter(
+  { name, location }: Place,
+  options: { folder: string; records: number }
+): Promise<boolean> {
   const socketPath = join(options.folder, `${name}.sock`)
   const { variables, issues } = resolveEnvironment({
     GATEWAY_TRAFFIC_LOG_ENABLED: 'true',
@@ -128,7 +131,9 @@ async function waitForKind(writer: ReturnType<typeof fork>, kind: string): Promi
 function writeBatches(count: number): string[] {
   const lines: string[] = []
   for (let start = 0; start < count; start += LINE_RECORDS) {
-    const records = Array.from({ length: Math.min(LINE_RECORDS, count - start) }, (_, index) => makeRecord(start + index))
+    const records = Array.from({ length: Math.min(LINE_RECORDS, count - start) }, (_, index) =>
+      makeRecord(start + index)
+    )
     lines.push(writeLine({ kind: 'batch', sequence: lines.length + 1, records }))
   }
   return lines

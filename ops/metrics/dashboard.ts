@@ -244,7 +244,10 @@ export const rows: Row[] = [
         bySink(sink => rate(`gateway_traffic_log_${sink}_written_total`, WINDOW, { where: where() }))
       ),
       graph('Records dropped', 'ops', 8, [
-        { expr: rate('gateway_traffic_log_dropped_total', WINDOW, { where: where() }), legend: 'by workers and writer' },
+        {
+          expr: rate('gateway_traffic_log_dropped_total', WINDOW, { where: where() }),
+          legend: 'by workers and writer'
+        },
         ...bySink(sink => rate(`gateway_traffic_log_${sink}_dropped_total`, WINDOW, { where: where() }))
       ]),
       graph(

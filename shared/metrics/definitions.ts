@@ -95,7 +95,9 @@ function sinkSeries<const Sink extends SinkName>(sink: Sink): SinkSeries<Sink> {
 }
 
 type SinkSeries<Sink extends SinkName> = {
-  readonly [Name in `gateway_traffic_log_${Sink}_${'written' | 'dropped' | 'write_errors'}_total`]: CounterDefinition<[]>
+  readonly [Name in `gateway_traffic_log_${Sink}_${'written' | 'dropped' | 'write_errors'}_total`]: CounterDefinition<
+    []
+  >
 } & {
   readonly [Name in `gateway_traffic_log_${Sink}_${'queue_depth' | 'spill_bytes' | 'lag_seconds'}`]: GaugeDefinition<[]>
 } & {

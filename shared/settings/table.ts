@@ -365,11 +365,7 @@ function metricsRows(add: SectionRows) {
 function adminRows(add: SectionRows) {
   return {
     GATEWAY_ADMIN_API_ENABLED: add.withDefault(kind.boolean, 'false', 'Serve the admin API over stored records.'),
-    GATEWAY_REPLAY_ENABLED: add.withDefault(
-      kind.boolean,
-      'false',
-      'Let the admin API send a stored request again.'
-    ),
+    GATEWAY_REPLAY_ENABLED: add.withDefault(kind.boolean, 'false', 'Let the admin API send a stored request again.'),
     GATEWAY_DEBUG_TRANSLATE_ENABLED: add.withDefault(kind.boolean, 'false', 'Serve the translation debugging routes.'),
     GATEWAY_ADMIN_API_KEY: add.optional(kind.secret, 'Key of the admin and debugging routes.', { secret: true })
   }

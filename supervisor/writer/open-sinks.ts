@@ -123,7 +123,8 @@ async function openNow(store: ReopeningSink<RelationalStore>): Promise<void> {
   } catch (error) {
     const isRemote = store.name !== 'sqlite'
     if (error instanceof Error && FATAL.has(error.name)) throw error
-    if (!isRemote) throw new SinkOpenError('GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN', 'must name a file that can be used', error)
+    if (!isRemote)
+      throw new SinkOpenError('GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN', 'must name a file that can be used', error)
     // The queue meets the outage with the first records.
   }
 }

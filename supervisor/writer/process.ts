@@ -65,7 +65,7 @@ export function runWriterProcess(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, ignoreSignal)
   process.on('exit', () => runtimeLog?.flush())
   // The supervisor has exited, so no message would ever close this process; workers end with it as well.
-  process.on('disconnect', () => void close(EXIT_FAILED).finally(removeSocketFolder))
+  process.on('disconnect', () => void close(EXIT_FAILED))
   process.on('uncaughtException', (error, origin) => {
     runtimeLog?.log.fatal({ event: 'writer_crashed', origin, err: error }, 'The writer exits after an unexpected error')
     process.exit(EXIT_FAILED)
@@ -173,6 +173,7 @@ export function runWriterProcess(): void {
       drops.close()
     }
     reportMetrics()
+    if (!process.connected) await removeSocketFolder()
     await runtimeLog?.drained()
     process.exit(exitCode)
   }

@@ -71,8 +71,7 @@ export function createTrafficServer(service: TrafficService, log: Logger): Traff
         server.once('error', reject)
         server.listen(path, () => resolve())
       }),
-    drained: () =>
-      connections.size === 0 ? Promise.resolve() : new Promise(resolve => drainListeners.push(resolve)),
+    drained: () => (connections.size === 0 ? Promise.resolve() : new Promise(resolve => drainListeners.push(resolve))),
     close: () =>
       new Promise(resolve => {
         server.close(() => resolve())

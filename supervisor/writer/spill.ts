@@ -187,8 +187,7 @@ export class Spill {
       const records: TrafficRecord[] = []
       let endBytes = this.#readBytes
       let position = this.#readBytes
-      const isFull = () =>
-        records.length >= countMax || (records.length > 0 && endBytes - this.#readBytes >= bytesMax)
+      const isFull = () => records.length >= countMax || (records.length > 0 && endBytes - this.#readBytes >= bytesMax)
       while (position < segment.bytes && !isFull()) {
         const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(READ_BYTES), 0, READ_BYTES, position)
         if (bytesRead === 0) break

@@ -73,7 +73,7 @@ t.test('a sensitive member of any type is replaced whole, and the other members 
   t.equal(value.password, 5, 'the given value is not changed')
 })
 
-t.test('operations 72: extra keys are masked under either spelling', async t => {
+t.test('extra keys are masked under either spelling', async t => {
   const extra = createRedactor({ extraKeys: ['customer_token'] })
   t.same(extra.redactValue({ 'Customer-Token': 'a' }), { 'Customer-Token': '***' })
   t.equal(extra.redactText('customer-token=abc'), 'customer-token=***')
@@ -146,4 +146,28 @@ t.test('the limiter tracks a bounded number of texts', async t => {
   for (let count = 0; count < 12; count += 1) limiter.admit('first', 0)
   for (let index = 0; index < 300; index += 1) t.ok(limiter.admit(`text ${index}`, 0))
   t.same(limiter.takeSuppressed(0), [{ text: 'first', count: 2 }])
+})
+
+t.test('known secrets are found in JSON text and in URLs too', async t => {
+  const secret = 'qu"ote\\ and späce'
+  const known = createRedactor({ knownSecrets: [secret] })
+  for (const text of [secret, JSON.stringify({ secret }), `https://host.example/${encodeURIComponent(secret)}`]) {
+    t.equal(known.redactText(`a ${text} b`).includes('ote'), false)
+  }
+})
+
+t.test('with redaction off only the own secrets are masked', async t => {
+  const own = createRedactor({ knownSecrets: ['gateway-key'], onlyOwnSecrets: true })
+  const value = { password: 'open gateway-key upstream-auth-abc', note: 'token=x' }
+  t.same(own.redactValue(value), { password: 'open *** upstream-auth-***', note: 'token=x' })
+  t.notOk(own.isSensitive('password'))
+})
+
+t.test('data URLs with parameters, and hostile padding, are described in linear time', async t => {
+  t.equal(redactor.redactText('data:text/plain;charset=utf-8;base64,aGVsbG8='), '[text/plain;base64 5 bytes]')
+  const growth = measureGrowth(20_000, size => {
+    const text = `data:image/png;base64,${'=A'.repeat(size / 2)}${'='.repeat(size)}A`
+    return () => redactor.redactText(text)
+  })
+  t.ok(growth <= LINEAR_GROWTH_MAX, `eight times the text takes ${growth.toFixed(1)} times as long`)
 })

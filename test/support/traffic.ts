@@ -7,6 +7,7 @@ import pg from 'pg'
 import type { Test } from 'tap'
 import { type GatewayOptions, readLog, type StartedGateway, startGateway } from './gateway.ts'
 import { waitUntil } from './processes.ts'
+import { scrapeUntil } from './scrape.ts'
 
 export interface TrafficGateway extends StartedGateway {
   /** Files of the sinks `jsonl` and `sqlite`. */
@@ -126,4 +127,24 @@ export function compareRecords(
     missing: requestIds.filter(id => !counts.has(id)).length,
     repeated: [...counts.values()].filter(count => count > 1).length
   }
+}
+
+/** Records wait until a test wants them stored. */
+export const gathering = { GATEWAY_TRAFFIC_LOG_BATCH_SIZE: '100000', GATEWAY_TRAFFIC_LOG_FLUSH_INTERVAL_MS: '3600000' }
+/** Records are stored soon. */
+export const prompt = { GATEWAY_TRAFFIC_LOG_FLUSH_INTERVAL_MS: '100' }
+
+/** Kills the writer while it has a thousand records that no sink has, and again under load. Returns the ids of all requests. */
+export async function killUnderLoad(gateway: TrafficGateway, sink: string): Promise<string[]> {
+  const ids = await sendPings(gateway.url, 1_000)
+  await scrapeUntil(
+    gateway,
+    'the writer has a thousand records that no sink has',
+    metrics => metrics.sum(`gateway_traffic_log_${sink}_queue_depth`) >= 1_000
+  )
+  await killWriter(gateway)
+  const loading = sendPings(gateway.url, 2_000)
+  await killWriter(gateway)
+  ids.push(...(await loading))
+  return ids
 }

@@ -38,17 +38,25 @@ export async function dispatch(
   const [clientSide, serverSide] = duplexPair()
   actAsSocket(serverSide)
   markReplay(serverSide, sourceId)
+  const served = Promise.withResolvers<void>()
   // It never listens: its one connection is the one in memory. The deadline is the caller's.
-  const server = createServer({ requestTimeout: 0, headersTimeout: 0 }, handle)
+  const server = createServer({ requestTimeout: 0, headersTimeout: 0 }, (incoming, outgoing) => {
+    outgoing.once('close', served.resolve)
+    handle(incoming, outgoing)
+  })
   const end = () => {
     clientSide.destroy()
     serverSide.destroy()
   }
   const timer = setTimeout(end, timeoutMs)
   signal.addEventListener('abort', end)
+  if (signal.aborted) end()
   try {
     server.emit('connection', serverSide)
-    return await exchange(clientSide, { path, headers, body, bytesMax })
+    const response = await exchange(clientSide, { path, headers, body, bytesMax })
+    // The response was read before the server has noticed that it is sent; a connection that closes now would look like a disconnect.
+    await served.promise
+    return response
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', end)

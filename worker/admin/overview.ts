@@ -38,10 +38,7 @@ export interface TrafficHealth {
 }
 
 /** Never fails: a writer that does not answer is a state too. */
-export async function readHealth(
-  settings: Settings,
-  connection: WriterConnection | undefined
-): Promise<TrafficHealth> {
+export async function readHealth(settings: Settings, connection: WriterConnection | undefined): Promise<TrafficHealth> {
   const answer = await connection?.ask('health', {})
   const state = connection === undefined ? 'absent' : answer?.ok === true ? 'connected' : 'disconnected'
   return {

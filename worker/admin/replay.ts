@@ -67,7 +67,10 @@ export interface Replays {
     mark: ReplayMark
   }): DispatchedRequest
   /** The answer to the admin. */
-  show(sent: { id: string; request: DispatchedRequest; mark: ReplayMark; summary: TrafficSummary }, response: DispatchedResponse): object
+  show(
+    sent: { id: string; request: DispatchedRequest; mark: ReplayMark; summary: TrafficSummary },
+    response: DispatchedResponse
+  ): object
 }
 
 export function createReplays(settings: Settings): Replays {
@@ -78,7 +81,7 @@ export function createReplays(settings: Settings): Replays {
   return {
     plan({ summary, path, body, options: { overrides, stream }, mark }) {
       const redacted = requestRedactor.redactValue(body) as JsonObject
-      const sent = { ...redacted, ...overrides, ...(stream !== undefined && { stream }) }
+      const sent: JsonObject = { ...redacted, ...overrides, ...(stream !== undefined && { stream }) }
       const marked = hasMetadata(summary.route) ? { ...sent, metadata: mergeMark(sent.metadata, mark) } : sent
       return {
         path,

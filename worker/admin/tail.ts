@@ -1,7 +1,7 @@
 // The newest records as server-sent events: first the page of the JSON form, oldest record first, then every record as it is written
 // (operations contract, section 9.3; decision 26).
 import type { FastifyReply } from 'fastify'
-import type { TrafficFilter, TrafficSummary } from '../../shared/traffic/query.ts'
+import type { TrafficSummary } from '../../shared/traffic/query.ts'
 import { writeRecordTime } from '../../shared/traffic/record.ts'
 import type { DrainGate } from '../http/drain-gate.ts'
 import { type EventStreamWriter, startEventStream } from '../http/event-stream.ts'
@@ -13,6 +13,8 @@ import { showSummary } from './show.ts'
 const WAITING_MAX = 1000
 /** Records that were sent lately: the writer announces some of them again, after a lost connection or besides the first page. */
 const REMEMBERED_MAX = 4000
+/** Records that a client that comes back gets of those that it missed. */
+const MISSED_MAX = 500
 /** Records written together are one chunk. */
 const CHUNK_RECORDS_MAX = 100
 /** A request that ended after a record may have begun before it; how long at most, for a client that comes back. */
@@ -70,11 +72,12 @@ export async function streamTail(
 async function readFirstPage(store: QueryStore, { limit, lastId }: TailOptions): Promise<TrafficSummary[]> {
   await store.ask('settle', {})
   const last = lastId === undefined ? null : await store.ask('find', { id: lastId })
-  const filter: TrafficFilter =
-    last === null ? {} : { from: writeRecordTime(Date.parse(last.created_at) - LONGEST_REQUEST_MS) }
-  const page = await store.ask('list', { filter, start: { kind: 'offset', offset: 0 }, limit })
+  const start = { kind: 'offset', offset: 0 } as const
+  if (last === null) return store.ask('list', { filter: {}, start, limit })
+  const from = writeRecordTime(Date.parse(last.created_at) - LONGEST_REQUEST_MS)
+  const page = await store.ask('list', { filter: { from }, start, limit: MISSED_MAX })
   // Ids grow with the time at which a record was made.
-  return last === null ? page : page.filter(({ id }) => id > last.id)
+  return page.filter(({ id }) => id > last.id)
 }
 
 async function send(stream: EventStreamWriter, arrivals: Arrivals): Promise<void> {

@@ -23,9 +23,13 @@ export async function countTokens(
     notePlan(runtime, { context, plan }, { requestedModel })
     return estimate === undefined ? writeTokenCount(protocol, 0) : writeTokenEstimate(protocol, estimate)
   }
-  return execute(runtime, { context, plan }, { extraHeaders, requestedModel, takesSlot: false }, (executor, callContext) =>
-    makeRequest(executor, call, callContext, ({ bytes, ...head }) =>
-      runtime.translator.answerTokenCount({ protocol, plan, bytes, head, count }, context.signal)
-    )
+  return execute(
+    runtime,
+    { context, plan },
+    { extraHeaders, requestedModel, takesSlot: false },
+    (executor, callContext) =>
+      makeRequest(executor, call, callContext, ({ bytes, ...head }) =>
+        runtime.translator.answerTokenCount({ protocol, plan, bytes, head, count }, context.signal)
+      )
   )
 }

@@ -185,6 +185,11 @@ export class RequestContext extends ObservedRequest {
     return this.#failure ?? this.signal.reason
   }
 
+  override readRefusedModel(): string | undefined {
+    if (!this.isModelRequest) return undefined
+    return (readPathModel(this.path) ?? readBodyModel(this.body))?.slice(0, MODEL_CHARACTERS_MAX)
+  }
+
   /** Starts model work, and is no request for anything else. */
   get isModelRequest(): boolean {
     return this.traits?.isModelRequest === true
@@ -297,6 +302,31 @@ export class RequestContext extends ObservedRequest {
     if (!isComplete) this.abort(new GatewayError('client_disconnected'))
     this.#environment.onClosed(this)
     this.closed(this.incoming.socket.bytesWritten - this.#sentBytesBefore, isComplete)
+  }
+}
+
+const MODEL_CHARACTERS_MAX = 256
+/** The body of a larger request may be in a thread. */
+const READ_AGAIN_BYTES_MAX = 64 * 1024
+
+function readBodyModel(body: Uint8Array): string | undefined {
+  if (body.byteLength === 0 || body.byteLength > READ_AGAIN_BYTES_MAX) return undefined
+  try {
+    const value: unknown = JSON.parse(Buffer.from(body).toString('utf8'))
+    const model = typeof value === 'object' && value !== null && 'model' in value ? value.model : undefined
+    return typeof model === 'string' && model !== '' ? model : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The model of a path of the content family, such as `/v1beta/models/m:generateContent`. */
+function readPathModel(path: string): string | undefined {
+  const name = /\/models\/([^:]+):[A-Za-z]+$/.exec(path)?.[1]
+  try {
+    return name === undefined ? undefined : decodeURIComponent(name)
+  } catch {
+    return undefined
   }
 }
 

@@ -81,6 +81,10 @@ export abstract class ObservedRequest implements RequestView {
     return undefined
   }
 
+  readRefusedModel(): string | undefined {
+    return undefined
+  }
+
   get startedAtEpochMs(): number {
     return Math.round(performance.timeOrigin + this.startedAtMs)
   }

@@ -110,6 +110,8 @@ export interface RequestView {
   traceContext?: TraceContext | undefined
   /** Computed at each read. */
   readonly logIds: LogIds
+  /** The model that a refused request names, at most 256 characters of it: read from its body, which costs what the refusal has cost. */
+  readRefusedModel(): string | undefined
   /** Name of the configured gateway key that the caller presented, once it was checked. */
   readonly apiKeyName: string | undefined
 }

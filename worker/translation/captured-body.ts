@@ -92,8 +92,9 @@ function describeFile(name: string, member: unknown, holder: object): string | u
   if (!DATA_NAMES.has(name) || typeof member !== 'string' || member.length < DATA_CHARACTERS_MIN) return undefined
   if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(member)) return undefined
   const { media_type, mime_type, mimeType, format } = holder as Record<string, unknown>
-  const type = [media_type, mime_type, mimeType, format].find(given => /^[\w.+/-]{1,64}$/.test(String(given)))
-  return describeBase64(type === undefined ? 'application/octet-stream' : String(type), member)
+  const types = [media_type, mime_type, mimeType, format].filter(given => typeof given === 'string')
+  const type = types.find(given => /^[\w.+/-]{1,64}$/.test(given)) ?? 'application/octet-stream'
+  return describeBase64(type, member)
 }
 
 /** A thread sees ever new copies of the same rules. */

@@ -63,7 +63,11 @@ export interface ThreadPoolOptions {
 /** Creates a pool without threads; the first task starts one. */
 export function createThreadPool({ settings, threads, onWaited }: ThreadPoolOptions): ThreadPool {
   let opening: Promise<Piscina> | undefined
-  const gates: Record<Lane, Gate> = { requests: openGate('requests', threads), answers: openGate('answers', threads), records: openGate('records', threads) }
+  const gates: Record<Lane, Gate> = {
+    requests: openGate('requests', threads),
+    answers: openGate('answers', threads),
+    records: openGate('records', threads)
+  }
 
   async function runInThread<Name extends TaskName>(name: Name, job: Job<Name>): Promise<Result<Name>> {
     opening ??= openPool(settings, threads)

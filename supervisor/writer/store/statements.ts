@@ -10,6 +10,8 @@ export interface Dialect {
   selectTime(column: string): string
   /** Selects a JSON column as text. */
   selectJson(column: string): string
+  /** A condition without an index of its own: the list is walked in its order, not read whole and sorted. */
+  isWalked(condition: string): string
   /** The condition that a record has this caller, of which `value` makes the placeholder. */
   isCaller(name: string, value: (value: string) => string): string
 }
@@ -26,7 +28,6 @@ const IS_NOT_FAILED = '(error_type IS NULL AND (status_code IS NULL OR status_co
 const EQUAL_COLUMNS = [
   'protocol',
   'route',
-  'method',
   'provider',
   'request_id',
   'trace_id',
@@ -51,7 +52,7 @@ class StatementWriter {
 
   conditions({ filter, start }: PageRequest): string[] {
     const conditions: string[] = []
-    const { from, to, has_error, min_latency_ms, error_type, caller } = filter
+    const { from, to, method, has_error, min_latency_ms, error_type, caller } = filter
     if (from !== undefined) conditions.push(`created_at >= ${this.value(from)}`)
     if (to !== undefined) conditions.push(`created_at <= ${this.value(to)}`)
     for (const column of EQUAL_COLUMNS) {
@@ -62,7 +63,10 @@ class StatementWriter {
     // It adds nothing but the index of failed records.
     if (error_type !== undefined && has_error === undefined) conditions.push(IS_FAILED)
     if (caller !== undefined) conditions.push(this.#dialect.isCaller(caller, text => this.value(text)))
-    if (min_latency_ms !== undefined) conditions.push(`latency_ms >= ${this.value(min_latency_ms)}`)
+    if (method !== undefined) conditions.push(this.#dialect.isWalked(`method = ${this.value(method)}`))
+    if (min_latency_ms !== undefined) {
+      conditions.push(this.#dialect.isWalked(`latency_ms >= ${this.value(min_latency_ms)}`))
+    }
     if (start.kind === 'after') {
       conditions.push(`(created_at, id) < (${this.value(start.created_at)}, ${this.value(start.id)})`)
     }

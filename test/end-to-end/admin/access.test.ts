@@ -1,6 +1,7 @@
 // Who may use the admin API, and what it says where it has nothing to ask (operations contract, sections 4.2 and 9).
-import { createServer, type AddressInfo } from 'node:net'
+
 import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import t from 'tap'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
 import { ADMIN_KEY, createCalls, error, startAdminGateway, UNKNOWN_ID } from './support.ts'

@@ -2,8 +2,8 @@
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { writeRecordTime } from '../../../shared/traffic/record.ts'
-import { readLog } from '../../support/gateway.ts'
 import { createRecord } from '../../supervisor/writer/records.ts'
+import { readLog } from '../../support/gateway.ts'
 import { ADMIN_KEY, error, postJson, startAdminGateway, UNKNOWN_ID, until } from './support.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -114,7 +114,11 @@ t.test('operations 92: a redaction removes what it names and nothing else', asyn
     redacted_fields: ['request_body', 'request_headers', 'response_body'],
     result: { request_headers_redacted: true, request_body_redacted: true, response_body_redacted: true }
   })
-  t.match((await logs(`/${id}`)).json.metadata.manual_redaction.fields, ['request_body', 'request_headers', 'response_body'])
+  t.match((await logs(`/${id}`)).json.metadata.manual_redaction.fields, [
+    'request_body',
+    'request_headers',
+    'response_body'
+  ])
 })
 
 t.test('every action is in the audit, in the log and in the store', async t => {

@@ -51,7 +51,9 @@ t.test('operations 82: the admin API over Postgres works, says when the server i
   t.match((await logs(`/${id}/response`)).json.response_body, { object: 'chat.completion' })
   t.equal((await logs('/export.ndjson?trace_id=trace')).text.split('\n').length, 4)
   t.equal((await logs('/export.csv?trace_id=trace')).text.split('\r\n').length, 5)
-  const sums = (await logs('/sums?by=model')).json.data.find(({ model }: { model: string }) => model === 'GigaChat-2-Max')
+  const sums = (await logs('/sums?by=model')).json.data.find(
+    ({ model }: { model: string }) => model === 'GigaChat-2-Max'
+  )
   t.match(sums, { requests: 3, errors: 0 })
 
   const replay = await logs(`/${data[2].id}/replay`, postJson(''))

@@ -1,9 +1,11 @@
 // Lists, filters, details and exports of stored records, through a started gateway whose traffic log is off: old records stay readable.
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
 import { type TrafficRecord, writeRecordTime } from '../../../shared/traffic/record.ts'
 import { createRecord } from '../../supervisor/writer/records.ts'
-import { ADMIN_KEY, error, readEvents, startAdminGateway, UNKNOWN_ID } from './support.ts'
+import { readLog } from '../../support/gateway.ts'
+import { ADMIN_KEY, error, readEvents, startAdminGateway, UNKNOWN_ID, until } from './support.ts'
 
 const START = Date.UTC(2026, 0, 5)
 const HOSTILE = '<script>alert(1)</script>\u0000\'"; DROP TABLE gateway_traffic_logs; -- %00\r\nx: y'
@@ -212,7 +214,10 @@ t.test('operations 88: exports have one line for each record, CSV without conten
   t.equal(ndjson.headers.get('content-type'), 'application/x-ndjson')
   t.match(ndjson.headers.get('content-disposition'), /^attachment/)
   t.ok(ndjson.text.endsWith('\n'))
-  const lines = ndjson.text.slice(0, -1).split('\n').map(line => JSON.parse(line))
+  const lines = ndjson.text
+    .slice(0, -1)
+    .split('\n')
+    .map(line => JSON.parse(line))
   t.same(
     lines.map(({ id }) => id),
     ids.slice(0, 4).toReversed()
@@ -246,7 +251,8 @@ t.test('an export says where the next one begins', async t => {
   const first = await logs('/export.ndjson?limit=2')
   const next = first.headers.get('x-next-cursor')
   const second = await logs(`/export.ndjson?limit=3&cursor=${next}`)
-  const read = ({ text }: { text: string }) => text.split('\n').flatMap(line => (line === '' ? [] : [JSON.parse(line).id]))
+  const read = ({ text }: { text: string }) =>
+    text.split('\n').flatMap(line => (line === '' ? [] : [JSON.parse(line).id]))
   t.same([...read(first), ...read(second)], ids.toReversed())
   const end = second.headers.get('x-next-cursor')
   t.type(end, 'string', 'a full page may be the last one')
@@ -280,13 +286,27 @@ t.test('sums are added up over whole hours, by what the query names', async t =>
   t.same(others, [], 'the limit counts rows')
   t.match(whole, { protocol: 'anthropic', requests: 1 })
   t.same((await logs('/sums')).json.data, [], 'the last day')
-  t.match((await logs('/sums?by=hour,secret&limit=0')).json.error.errors, [{ path: 'query.by' }, { path: 'query.limit' }])
+  t.match((await logs('/sums?by=hour,secret&limit=0')).json.error.errors, [
+    { path: 'query.by' },
+    { path: 'query.limit' }
+  ])
 })
 
-t.test('an export ends when its client disconnects', async t => {
+t.test('an export is read as fast as its client takes it, and ends with it', async t => {
+  const big = 'x'.repeat(2 ** 20)
+  const large = Array.from({ length: 64 }, () => createRecord({ request_body_redacted: { big } }))
+  const { gateway, logs } = await startAdminGateway(t, { records: large })
   const { port } = new URL(gateway.url)
   const socket = connect(Number(port), '127.0.0.1')
   socket.write(`GET /_admin/logs/export.ndjson HTTP/1.1\r\nhost: x\r\nx-admin-api-key: ${ADMIN_KEY}\r\n\r\n`)
+  await once(socket, 'readable')
+  t.equal((await logs('?limit=1')).status, 200, 'others go on meanwhile')
   socket.destroy()
-  t.equal((await logs('/export.ndjson')).status, 200, 'others go on')
+  const entry = await until(
+    async () => readLog(gateway).find(({ event, action }) => event === 'admin_audit' && action === 'export'),
+    found => found !== undefined
+  )
+  t.ok(Number(entry?.row_count) < large.length / 2, `${entry?.row_count} records were read`)
+  const whole = await logs('/export.ndjson')
+  t.equal(whole.text.split('\n').length, large.length + 1)
 })

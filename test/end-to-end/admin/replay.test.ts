@@ -1,9 +1,9 @@
 // Replays through the whole stack of a started gateway (operations contract, section 9.5).
 import t, { type Test } from 'tap'
 import type { TrafficRecord } from '../../../shared/traffic/record.ts'
-import { post, upstreamChats } from '../../support/client.ts'
 import { createRecord } from '../../supervisor/writer/records.ts'
-import { ADMIN_KEY, type AdminOptions, error, postJson, recording, startAdminGateway, UNKNOWN_ID, until } from './support.ts'
+import { post, upstreamChats } from '../../support/client.ts'
+import { type AdminOptions, error, postJson, recording, startAdminGateway, UNKNOWN_ID, until } from './support.ts'
 
 const CHAT = '/v1/chat/completions'
 const body = { model: 'GigaChat-2-Max', messages: [{ role: 'user', content: 'hi' }], metadata: { mine: 'kept' } }
@@ -13,7 +13,11 @@ function recordOf(request: object, more: Partial<TrafficRecord> = {}): TrafficRe
 }
 
 function start(t: Test, records: readonly TrafficRecord[], options: AdminOptions = {}) {
-  return startAdminGateway(t, { ...options, records, env: { ...recording, GATEWAY_REPLAY_ENABLED: 'true', ...options.env } })
+  return startAdminGateway(t, {
+    ...options,
+    records,
+    env: { ...recording, GATEWAY_REPLAY_ENABLED: 'true', ...options.env }
+  })
 }
 
 t.test('operations 90: a replay runs through the whole stack, once, and is marked', async t => {
@@ -28,7 +32,10 @@ t.test('operations 90: a replay runs through the whole stack, once, and is marke
   const refusals = [
     [recordOf(body, { method: 'GET' }), 400, 'replay_not_supported', 'Only POST traffic log requests can be replayed'],
     [
-      recordOf(body, { route: '/_admin/logs/{id}/redact', metadata: { lifecycle: 'x', path: '/_admin/logs/x/redact' } }),
+      recordOf(body, {
+        route: '/_admin/logs/{id}/redact',
+        metadata: { lifecycle: 'x', path: '/_admin/logs/x/redact' }
+      }),
       400,
       'replay_not_supported',
       'Admin, debug, and log routes cannot be replayed'
@@ -144,6 +151,12 @@ t.test('a stopping gateway starts no replay, and ends one that runs with the res
   const running = logs(`/${record.id}/replay`, postJson(''))
   await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
   const stopped = gateway.stop()
+  const refused = await until(
+    () => logs(`/${record.id}/replay`, postJson('')),
+    ({ json }) => json.error.code !== 'replay_in_progress'
+  )
+  t.equal(refused.status, 503)
+  t.equal(refused.json.error.code, 'gateway_not_ready')
   const { status, json } = await running
   t.equal(status, 200)
   t.equal(json.response.status_code, 503)

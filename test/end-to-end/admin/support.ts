@@ -120,7 +120,10 @@ export interface StreamEvent {
 /** Reads the events of a stream, comments left out: so many of them and ends it, or all of them until it ends. */
 export async function readEvents(
   response: Response,
-  { count = Number.POSITIVE_INFINITY, onEvent = () => undefined }: { count?: number; onEvent?: (event: StreamEvent) => void }
+  {
+    count = Number.POSITIVE_INFINITY,
+    onEvent = () => undefined
+  }: { count?: number; onEvent?: (event: StreamEvent) => void }
 ): Promise<StreamEvent[]> {
   let text = ''
   const events: StreamEvent[] = []

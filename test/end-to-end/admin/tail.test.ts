@@ -1,7 +1,15 @@
 // The tail as server-sent events, with requests that are made while it is open (operations contract, section 9.3).
 import t, { type Test } from 'tap'
 import { post } from '../../support/client.ts'
-import { type AdminGateway, ADMIN_KEY, readEvents, recording, startAdminGateway, type StreamEvent, until } from './support.ts'
+import {
+  ADMIN_KEY,
+  type AdminGateway,
+  readEvents,
+  recording,
+  type StreamEvent,
+  startAdminGateway,
+  until
+} from './support.ts'
 
 const chat = { model: 'GigaChat-2-Max', messages: [{ role: 'user', content: 'hi' }] }
 

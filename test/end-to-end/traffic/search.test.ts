@@ -28,8 +28,8 @@ function start(t: Test, { url }: SearchServerFake, env: Record<string, string> =
 /** Sends a chat and returns the id of its request. */
 async function chat({ url }: StartedGateway, text: string): Promise<string> {
   const body = { model: 'GigaChat-2-Max', messages: [{ role: 'user', content: text }] }
-  const { status, headers } = await post(`${url}${ROUTE}`, body)
-  t.equal(status, 200)
+  const { status, headers, text: answer } = await post(`${url}${ROUTE}`, body)
+  if (status !== 200) throw new Error(`The chat failed: ${answer}`)
   return headers.get('x-request-id') ?? 'none'
 }
 

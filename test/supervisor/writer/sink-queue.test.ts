@@ -239,14 +239,18 @@ t.test('a flush ends with a failed attempt, and the workers may forget what is l
 t.test('the lag is the age of the oldest record that is not stored', async t => {
   let nowMs = 1000
   const sink = new FakeSink()
-  const queue = new SinkQueue(sink, { ...defaultOptions, flushIntervalMs: 1e6 }, {
-    log: pino({ enabled: false }),
-    random: () => 0,
-    nowMs: () => nowMs,
-    onWritten: () => undefined,
-    onDropped: () => undefined,
-    onWriteError: () => undefined
-  })
+  const queue = new SinkQueue(
+    sink,
+    { ...defaultOptions, flushIntervalMs: 1e6 },
+    {
+      log: pino({ enabled: false }),
+      random: () => 0,
+      nowMs: () => nowMs,
+      onWritten: () => undefined,
+      onDropped: () => undefined,
+      onWriteError: () => undefined
+    }
+  )
   t.teardown(() => queue.close())
   t.equal(queue.lagMs, 0)
   void queue.accept(createRecords(1), 1000)

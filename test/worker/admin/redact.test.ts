@@ -23,8 +23,5 @@ t.test('each wrong body has its text', async t => {
     t.throws(() => read(body), { code, status: 400, message }, body)
   }
   const long = JSON.stringify({ fields: Array.from({ length: 1000 }, (_, index) => `${index}`.repeat(1000)) })
-  t.throws(
-    () => read(long),
-    (error: Error) => error.message.length < 3000
-  )
+  t.throws(() => read(long), { message: /^Unsupported redaction fields: .{0,3000}$/ })
 })

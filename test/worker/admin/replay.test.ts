@@ -3,10 +3,10 @@ import { parseSettings } from '../../../shared/settings.ts'
 import { summarize, type TrafficSummary } from '../../../shared/traffic/query.ts'
 import {
   createReplays,
+  REPLAY_BYTES_MAX,
   readReplayBody,
   readReplayOptions,
-  readReplayPath,
-  REPLAY_BYTES_MAX
+  readReplayPath
 } from '../../../worker/admin/replay.ts'
 import { createRecord } from '../../supervisor/writer/records.ts'
 
@@ -88,7 +88,10 @@ t.test('a replay is redacted again, marked where the body has metadata, and has 
     mark
   })
   t.same(JSON.parse(other.body), { input: 'y', metadata: { a: 'b' }, stream: false })
-  t.equal(createReplays(parseSettings({})).plan({ summary, path: '/x', body, options, mark }).headers['x-api-key'], undefined)
+  t.equal(
+    createReplays(parseSettings({})).plan({ summary, path: '/x', body, options, mark }).headers['x-api-key'],
+    undefined
+  )
 })
 
 t.test('a response is shown as JSON, as text, or not at all, and never with a secret', async t => {

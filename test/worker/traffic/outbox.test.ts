@@ -76,16 +76,19 @@ t.test('a full outbox drops new records and counts them; room comes with an ackn
   t.equal(calls, 1)
 })
 
-t.test('where requests wait, a full outbox takes the records of those that run, within its bound of characters', async t => {
-  const { outbox, dropped } = createOutbox({ recordsMax: 1, charactersMax: 100, dropsWhenFull: false })
-  let calls = 0
-  for (let index = 0; index < 20; index += 1) outbox.add('"12345678"')
-  t.equal(outbox.size, 10)
-  t.equal(dropped.length, 10)
-  outbox.whenRoom(() => (calls += 1))
-  outbox.close()
-  t.equal(calls, 1)
-})
+t.test(
+  'where requests wait, a full outbox takes the records of those that run, within its bound of characters',
+  async t => {
+    const { outbox, dropped } = createOutbox({ recordsMax: 1, charactersMax: 100, dropsWhenFull: false })
+    let calls = 0
+    for (let index = 0; index < 20; index += 1) outbox.add('"12345678"')
+    t.equal(outbox.size, 10)
+    t.equal(dropped.length, 10)
+    outbox.whenRoom(() => (calls += 1))
+    outbox.close()
+    t.equal(calls, 1)
+  }
+)
 
 t.test('no more is in flight than the window holds', async t => {
   const { outbox, lines, sender } = createOutbox({ windowBatches: 100, windowCharacters: 50, batchRecordsMax: 1 })

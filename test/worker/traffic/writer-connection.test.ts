@@ -113,7 +113,7 @@ t.test('questions get their answers or the reason why there is none', async t =>
   const connection = await connect(t, path, undefined)
   const page = { filter: {}, start: { kind: 'offset', offset: 0 }, limit: 1 } as const
   t.same(await connection.ask('find', { id: 'x' }), { ok: true, answer: null })
-  t.same(await connection.ask('sums', { from: '', to: '', by: [] }), {
+  t.same(await connection.ask('sums', { from: '', to: '', by: [], limit: 1 }), {
     ok: false,
     failure: 'query_store_not_configured'
   })

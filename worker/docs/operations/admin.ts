@@ -77,13 +77,13 @@ const id: Parameter = {
 }
 
 interface Described extends Pick<Operation, 'id' | 'path' | 'summary' | 'description' | 'parameters' | 'body'> {
-  method?: 'post'
+  method?: Operation['method']
   answer?: JsonSchema
   content?: Readonly<Record<string, JsonSchema>>
   statuses?: readonly number[]
 }
 
-function describe({ method = 'get' as 'get' | 'post', answer, content, statuses = [], ...operation }: Described): Operation {
+function describe({ method = 'get', answer, content, statuses = [], ...operation }: Described): Operation {
   return {
     ...operation,
     method,
@@ -258,7 +258,8 @@ export const adminOperations: readonly Operation[] = (
       method: 'post',
       path: '/_admin/logs/{id}/replay',
       summary: 'Send a recorded request again',
-      description: 'Needs `GATEWAY_REPLAY_ENABLED`. It costs tokens, uses the current credentials and makes a record of its own.',
+      description:
+        'Needs `GATEWAY_REPLAY_ENABLED`. It costs tokens, uses the current credentials and makes a record of its own.',
       parameters: [id],
       body: {
         name: 'ReplayTrafficLogRequest',

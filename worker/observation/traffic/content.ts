@@ -2,7 +2,12 @@
 // (operations contract, section 8.2). Bodies are copied when they pass and redacted after the request has ended.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { NormalizedEvent } from '../../normalized/index.ts'
-import { boundText, type CapturedBody, type CaptureRules, createCaptureRedactor } from '../../translation/captured-body.ts'
+import {
+  boundText,
+  type CapturedBody,
+  type CaptureRules,
+  createCaptureRedactor
+} from '../../translation/captured-body.ts'
 import type { ClosedFacts, RequestView } from '../observer.ts'
 import { redactHeaders } from './headers.ts'
 import type { RecordMembers } from './record.ts'
@@ -106,7 +111,10 @@ export function createContentCapture({ rules, writeBody }: ContentCaptureOptions
     const { message } = content
     const answer = message === undefined ? content.responseBody : keepBody(message.write(), Number.MAX_SAFE_INTEGER)
     const [requestBody, responseBody] = await Promise.all([write(content.requestBody, false), write(answer, true)])
-    const lost = [...(requestBody === undefined ? ['request_body'] : []), ...(responseBody === undefined ? ['response_body'] : [])]
+    const lost = [
+      ...(requestBody === undefined ? ['request_body'] : []),
+      ...(responseBody === undefined ? ['response_body'] : [])
+    ]
     return {
       members: {
         error_message:

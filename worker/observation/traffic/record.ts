@@ -96,7 +96,7 @@ export function createRecordWriter(redactText: (text: string) => string): Record
         route: quote(request.route),
         method: quote(request.method),
         status_code: String(closed.status),
-        model_requested: quote(facts.requestedModel),
+        model_requested: quote(facts.model === undefined ? request.readRefusedModel() : facts.requestedModel),
         model_effective: quote(facts.upstreamModel),
         provider: quote(facts.providerKind),
         upstream_status_code: readStatus(seen.upstreamStatus),

@@ -44,7 +44,11 @@ export class StreamMessage {
   }
 
   get timings(): StreamTimings {
-    return { event_count: this.#eventCount, first_event_ms: roundMs(this.#firstMs), last_event_ms: roundMs(this.#lastMs) }
+    return {
+      event_count: this.#eventCount,
+      first_event_ms: roundMs(this.#firstMs),
+      last_event_ms: roundMs(this.#lastMs)
+    }
   }
 
   /** Takes the events that were written so many milliseconds after the start. */

@@ -17,6 +17,7 @@ export const sqliteDialect: Dialect = {
   placeholder: () => '?',
   selectTime: column => column,
   selectJson: column => column,
+  isWalked: condition => `likely(${condition})`,
   // Word for word the expression of the index.
   isCaller: (name, value) => `json_extract(metadata, '$.annotations.caller.name') = ${value(name)}`
 }

@@ -87,7 +87,16 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
   return {
     name: 'sqlite',
     queries,
-    redact: async (id, fields, metadata) => redactRecord.immediate(id, fields, metadata),
+    async redact(id, fields, metadata) {
+      // Overwrites what is removed: otherwise the bytes stay in free pages of the file, and in the log that leads to it.
+      database.pragma('secure_delete = ON')
+      try {
+        return redactRecord.immediate(id, fields, metadata)
+      } finally {
+        database.pragma('secure_delete = OFF')
+        database.pragma('wal_checkpoint(TRUNCATE)')
+      }
+    },
     async purge(before, { batchSize, batchesMax }) {
       let deleted = 0
       let batches = 0

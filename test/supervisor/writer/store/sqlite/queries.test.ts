@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { TrafficFilter } from '../../../../../shared/traffic/query.ts'
@@ -5,6 +6,7 @@ import { openSqliteQueries, sqliteDialect } from '../../../../../supervisor/writ
 import { openSqliteStore } from '../../../../../supervisor/writer/store/sqlite/sink.ts'
 import { selectPage } from '../../../../../supervisor/writer/store/statements.ts'
 import { createTemporaryFolder } from '../../../../support/temporary.ts'
+import { createRecord } from '../../records.ts'
 import { pageOf, testStore } from '../store.cases.ts'
 
 function openStore(t: Test) {
@@ -56,4 +58,22 @@ t.test('each documented filter uses an index, and no list is sorted as a whole',
   const stepsOf = (filter: TrafficFilter) => queries.explain(selectPage(pageOf(filter), sqliteDialect)).join('; ')
   t.match(stepsOf({ caller: 'curl' }), /ix_gateway_traffic_logs_caller/)
   t.match(stepsOf({ error_type: 'timeout' }), /ix_gateway_traffic_logs_errors/)
+})
+
+t.test('a redaction leaves no byte of the content in the file', async t => {
+  const folder = createTemporaryFolder(t)
+  const path = join(folder, 'traffic.sqlite')
+  const store = openSqliteStore(path, openSqliteQueries)
+  t.teardown(() => store.close())
+  const secrets = { short: 'canary-in-a-row', long: `canary-in-pages-${'x'.repeat(100_000)}-canary-at-the-end` }
+  const records = [
+    createRecord({ error_message: 'canary-in-a-message', request_body_redacted: secrets }),
+    createRecord()
+  ]
+  await store.write(records)
+  const files = () =>
+    Buffer.concat(readdirSync(folder).map(name => readFileSync(join(folder, name)))).toString('latin1')
+  t.match(files(), /canary/)
+  t.equal(await store.redact(records[0]?.id ?? '', ['request_body'], {}), true)
+  t.notMatch(files(), /canary/)
 })

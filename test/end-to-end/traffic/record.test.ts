@@ -1,0 +1,221 @@
+// What a record holds, for every way in which a request can end (operations contract, section 8.1).
+
+import { chmodSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { dirname } from 'node:path'
+import t from 'tap'
+import { get, post } from '../../support/client.ts'
+import { LONG_GRACE, startDraining } from '../../support/drain.ts'
+import { readLog } from '../../support/gateway.ts'
+import { waitUntil } from '../../support/processes.ts'
+import { createTrafficFiles, type RecordedGateway, startRecordedGateway } from '../../support/recorded-gateway.ts'
+import { askIn, bodyOf, families, urlOf } from '../system/support.ts'
+
+const PROTOCOLS = { completions: 'openai', responses: 'openai', messages: 'anthropic', content: 'gemini' } as const
+const CONTENT = ['error_message', 'request_headers_redacted', 'request_body_redacted', 'response_body_redacted']
+
+/** The ids that the head of a response has on the socket. */
+function readRequestId(head: string): string {
+  return /x-request-id: (\S+)/i.exec(head)?.[1] ?? ''
+}
+
+/** Sends bytes and resolves with what comes back until the connection closes. */
+function sendRaw({ url }: RecordedGateway, bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url)
+    const socket = connect(Number(port), hostname, () => socket.write(bytes))
+    let text = ''
+    socket.on('data', chunk => (text += String(chunk)))
+    socket.on('close', () => resolve(text))
+    socket.on('error', reject)
+  })
+}
+
+t.test('operations 69: a JSONL record is one private line with sorted members and without content', async t => {
+  const files = createTrafficFiles(t)
+  mkdirSync(dirname(files.jsonl))
+  writeFileSync(files.jsonl, '')
+  chmodSync(files.jsonl, 0o644)
+  const gateway = await startRecordedGateway(t, { files })
+  const response = await askIn(gateway, 'completions', 'hello')
+  const record = await gateway.recordOf(response)
+  t.equal(statSync(files.jsonl).mode & 0o777, 0o600)
+  const lines = readFileSync(files.jsonl, 'utf8').split('\n').filter(Boolean)
+  t.equal(lines.length, 1)
+  const [line = ''] = lines
+  t.match(line, /^\{"api_key_hash|^\{"client_ip_hash/)
+  t.notOk(/":\S|,"/.test(line.replaceAll(/"(?:[^"\\]|\\.)*"(?!:)/g, '""')), 'a space follows each colon and comma')
+  const sorted = (value: object): boolean =>
+    JSON.stringify(Object.keys(value)) === JSON.stringify(Object.keys(value).sort()) &&
+    Object.values(value).every(member => typeof member !== 'object' || member === null || sorted(member))
+  t.ok(sorted(JSON.parse(line)))
+  t.notMatch(line, 'null')
+  for (const name of CONTENT) t.notOk(name in record)
+
+  const target = createTrafficFiles(t)
+  mkdirSync(dirname(target.jsonl))
+  writeFileSync(target.jsonl, 'kept\n')
+  const linked = createTrafficFiles(t)
+  mkdirSync(dirname(linked.jsonl))
+  symlinkSync(target.jsonl, linked.jsonl)
+  const other = await startRecordedGateway(t, { files: linked })
+  t.equal((await askIn(other, 'completions', 'hello')).status, 200)
+  await waitUntil(() => readLog(other).some(({ event }) => event === 'traffic_sink_unavailable'), 'the sink fails')
+  t.ok(lstatSync(linked.jsonl).isSymbolicLink())
+  t.equal(readFileSync(target.jsonl, 'utf8'), 'kept\n')
+})
+
+t.test('operations 70: refused and unknown requests are recorded', async t => {
+  const gateway = await startRecordedGateway(t, {
+    env: { GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: 'right-key-0123' }
+  })
+  const refused = await askIn(gateway, 'completions', 'hello', { headers: { 'x-api-key': 'wrong-key-4567' } })
+  const unknown = await get(`${gateway.url}/nowhere?key=hidden-0123`)
+  t.same([refused.status, unknown.status], [401, 404])
+  t.match(await gateway.recordOf(refused), {
+    status_code: 401,
+    error_type: 'http_401',
+    protocol: 'openai',
+    route: '/v1/chat/completions',
+    api_key_hash: /^hmac-sha256:[0-9a-f]{16}$/,
+    metadata: { lifecycle: 'request_error', path: '/v1/chat/completions' }
+  })
+  t.match(await gateway.recordOf(unknown), {
+    status_code: 404,
+    error_type: 'http_404',
+    protocol: 'system',
+    route: 'unmatched',
+    metadata: { lifecycle: 'request_error', path: '/nowhere' }
+  })
+  t.match(await gateway.rowOf(refused), { status_code: 401, error_type: 'http_401' })
+  t.match(await gateway.rowOf(unknown), { status_code: 404, error_type: 'http_404' })
+  t.notMatch(readFileSync(gateway.files.jsonl, 'utf8'), /hidden-0123|wrong-key/)
+})
+
+t.test('every family has all members of a request that succeeds', async t => {
+  const gateway = await startRecordedGateway(t, { env: { UPSTREAM_MODEL: 'GigaChat-2-Pro' } })
+  for (const family of families) {
+    for (const stream of [false, true]) {
+      const query = family === 'content' && stream ? '?alt=sse' : ''
+      const headers = { 'x-trace-id': 'trace-1', 'x-span-id': 'span-1', 'x-request-id': 'mine-1' }
+      const response = await askIn(gateway, family, '[[usage:3,2,0]]', { stream, query, headers })
+      const record = await gateway.recordOf(response)
+      t.match(
+        record,
+        {
+          id: /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/,
+          created_at: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/,
+          trace_id: 'trace-1',
+          span_id: 'span-1',
+          protocol: PROTOCOLS[family],
+          method: 'POST',
+          status_code: 200,
+          model_requested: 'GigaChat-2',
+          model_effective: 'GigaChat-2',
+          provider: 'native',
+          upstream_status_code: 200,
+          latency_ms: Number,
+          upstream_latency_ms: Number,
+          input_tokens: 3,
+          output_tokens: 2,
+          total_tokens: 5,
+          client_ip_hash: /^hmac-sha256:/,
+          metadata: {
+            lifecycle: stream ? 'streaming_completed' : 'request_completed',
+            model_source: 'payload',
+            client_request_id: 'mine-1',
+            annotations: { caller: { name: String, category: String } }
+          }
+        },
+        `${family} ${stream ? 'stream' : 'whole'}`
+      )
+      t.equal(typeof record.metadata.first_token_ms, stream ? 'number' : 'undefined')
+      for (const name of [...CONTENT, 'error_type']) t.notOk(name in record)
+    }
+  }
+})
+
+t.test('the model of the settings is told apart, and a refused model is named', async t => {
+  const gateway = await startRecordedGateway(t)
+  const unnamed = await post(`${gateway.url}/v1/chat/completions`, { messages: [{ role: 'user', content: 'hi' }] })
+  const { model_requested, metadata } = await gateway.recordOf(unnamed)
+  t.equal(model_requested, undefined)
+  if (unnamed.status === 200) t.equal(metadata.model_source, 'default')
+  const invalid = await post(urlOf(gateway, 'completions'), { ...bodyOf('completions', 'x'), temperature: 'hot' })
+  t.match(await gateway.recordOf(invalid), { status_code: 400, error_type: 'http_400', model_requested: 'GigaChat-2' })
+  const named = await post(`${gateway.url}/v1beta/models/some-model:generateContent`, { contents: 5 })
+  t.match(await gateway.recordOf(named), { status_code: 400, model_requested: 'some-model' })
+})
+
+t.test('failures of the provider have their word, their status and their time', async t => {
+  const gateway = await startRecordedGateway(t, { env: { UPSTREAM_MAX_RETRIES: '0' } })
+  const failed = await askIn(gateway, 'completions', '[[error:429]]')
+  t.match(await gateway.recordOf(failed), { status_code: 429, upstream_status_code: 429, upstream_latency_ms: Number })
+  const broken = await askIn(gateway, 'messages', '[[len:50]][[die:5]]', { stream: true })
+  const record = await gateway.recordOf(broken)
+  t.match(record, { status_code: 200, metadata: { lifecycle: 'streaming_aborted' } })
+  t.ok(record.error_type)
+})
+
+t.test('malformed heads, wrong methods, large bodies and system routes are recorded', async t => {
+  const gateway = await startRecordedGateway(t, { env: { GATEWAY_MAX_REQUEST_BODY_BYTES: '2000' } })
+  const malformed = readRequestId(await sendRaw(gateway, 'BROKEN\r\n\r\n'))
+  t.match(await gateway.recordWhere(({ request_id }) => request_id === malformed, 'the malformed one is there'), {
+    status_code: 400,
+    error_type: 'http_400',
+    route: 'unmatched',
+    protocol: 'system',
+    client_ip_hash: /^hmac-sha256:/
+  })
+  const wrongMethod = await get(`${gateway.url}/v1/chat/completions`)
+  t.match(await gateway.recordOf(wrongMethod), { status_code: 405, method: 'GET', error_type: 'http_405' })
+  const large = await post(urlOf(gateway, 'messages'), bodyOf('messages', 'x'.repeat(5000)))
+  t.match(await gateway.recordOf(large), { status_code: 413, error_type: 'http_413', protocol: 'anthropic' })
+  const health = await get(`${gateway.url}/health`)
+  t.match(await gateway.recordOf(health), { status_code: 200, route: '/health', protocol: 'system' })
+})
+
+t.test('a request that the drain refuses is recorded before the gateway exits', async t => {
+  const gateway = await startRecordedGateway(t, { env: LONG_GRACE })
+  await startDraining(gateway)
+  const refused = await askIn(gateway, 'messages', 'late')
+  t.equal(refused.status, 503)
+  await gateway.stop()
+  t.match(
+    gateway.records().find(({ request_id }) => request_id === refused.headers.get('x-request-id')),
+    { status_code: 503, error_type: 'http_503', route: '/v1/messages', model_requested: undefined }
+  )
+})
+
+t.test('keys have names in the records, several are valid at once, and a secret key is in none', async t => {
+  const keys = { current: 'key-current-0123456', next: 'key-next-0123456' }
+  const gateway = await startRecordedGateway(t, {
+    env: {
+      GATEWAY_ENABLE_API_KEY_AUTH: 'true',
+      GATEWAY_API_KEY: 'key-default-012345',
+      GATEWAY_API_KEYS: JSON.stringify(keys)
+    }
+  })
+  const names: Record<string, unknown> = {}
+  for (const key of ['key-default-012345', keys.current, keys.next]) {
+    const response = await askIn(gateway, 'completions', 'hello', { headers: { authorization: `Bearer ${key}` } })
+    t.equal(response.status, 200)
+    names[key] = (await gateway.recordOf(response)).metadata.api_key_name
+  }
+  t.same(names, { 'key-default-012345': 'default', [keys.current]: 'current', [keys.next]: 'next' })
+  const text = readFileSync(gateway.files.jsonl, 'utf8')
+  for (const key of Object.keys(names)) t.notOk(text.includes(key))
+})
+
+t.test('routes are left out by their template, and sampling keeps every failure', async t => {
+  const gateway = await startRecordedGateway(t, {
+    env: { GATEWAY_TRAFFIC_LOG_EXCLUDE_ROUTES: '["/health"]', GATEWAY_TRAFFIC_LOG_SAMPLE_RATE: '0' }
+  })
+  for (let index = 0; index < 3; index += 1) {
+    await get(`${gateway.url}/health`)
+    await askIn(gateway, 'completions', 'hello')
+  }
+  const failed = await get(`${gateway.url}/nowhere`)
+  await gateway.recordOf(failed)
+  t.equal(gateway.records().length, 1)
+})

@@ -1,0 +1,78 @@
+// The writer of traffic records, killed in a started gateway; what it leaves behind.
+import { readdirSync, readFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { waitUntil } from '../../support/processes.ts'
+import { scrapeUntil } from '../../support/scrape.ts'
+import { createTemporaryFolder } from '../../support/temporary.ts'
+import {
+  compareRecords,
+  gathering,
+  killUnderLoad,
+  killWriter,
+  readJsonl,
+  readSqlite,
+  readWriterPids,
+  sendPings,
+  startTrafficGateway
+} from '../../support/traffic.ts'
+
+const exactly = { missing: 0, repeated: 0 }
+
+t.test('operations 79: a killed writer loses and repeats nothing in files', async t => {
+  const gateway = await startTrafficGateway(t, 'jsonl,sqlite', { env: gathering })
+  const ids = await killUnderLoad(gateway, 'sqlite')
+  t.same(readJsonl(gateway.jsonlPath), [], 'all were in flight')
+  t.equal(await gateway.stop(), 0)
+  t.same(compareRecords(readJsonl(gateway.jsonlPath), ids), exactly)
+  t.same(compareRecords(readSqlite(gateway.sqlitePath), ids), exactly)
+})
+
+t.test('a writer that is killed while it stores loses and repeats nothing', async t => {
+  const env = { GATEWAY_TRAFFIC_LOG_BATCH_SIZE: '50', GATEWAY_TRAFFIC_LOG_FLUSH_INTERVAL_MS: '10' }
+  const gateway = await startTrafficGateway(t, 'jsonl,sqlite', { env })
+  const loading = sendPings(gateway.url, 4_000)
+  for (let kill = 0; kill < 3; kill += 1) {
+    const { length } = readJsonl(gateway.jsonlPath)
+    await waitUntil(() => readJsonl(gateway.jsonlPath).length > length + 50, 'some records are stored')
+    await killWriter(gateway)
+  }
+  const ids = await loading
+  t.equal(await gateway.stop(), 0)
+  t.same(
+    readdirSync(gateway.folder).filter(name => name.endsWith('-wal')),
+    []
+  )
+  t.same(compareRecords(readJsonl(gateway.jsonlPath), ids), exactly)
+  t.same(compareRecords(readSqlite(gateway.sqlitePath), ids), exactly)
+})
+
+/** Runs a gateway whose socket is in a folder of the test. */
+async function startWithSocketFolder(t: Test) {
+  const folder = createTemporaryFolder(t)
+  const env = { TMPDIR: folder, GATEWAY_API_KEY: 'hunter2-gateway', UPSTREAM_CREDENTIALS: 'aHVudGVyMjp1cHN0cmVhbQ==' }
+  const gateway = await startTrafficGateway(t, 'jsonl', { env: { ...env, ...gathering } })
+  return { gateway, listSockets: () => readdirSync(folder).filter(name => name.startsWith('llm-gateway-')) }
+}
+
+t.test('the socket of the writer is private, and no folder of it is left', async t => {
+  const { gateway, listSockets } = await startWithSocketFolder(t)
+  t.equal(listSockets().length, 1)
+  const [pid = 0] = readWriterPids(gateway)
+  t.notMatch(readFileSync(`/proc/${pid}/environ`, 'utf8'), /hunter2|aHVudGVy/)
+  await killWriter(gateway)
+  t.equal(await gateway.stop(), 0)
+  t.same(listSockets(), [])
+})
+
+t.test('a killed supervisor leaves no writer and no folder, and what the writer had is stored', async t => {
+  const { gateway, listSockets } = await startWithSocketFolder(t)
+  const ids = await sendPings(gateway.url, 100)
+  await scrapeUntil(
+    gateway,
+    'the writer has the records',
+    metrics => metrics.sum('gateway_traffic_log_jsonl_queue_depth') >= 100
+  )
+  gateway.process.kill('SIGKILL')
+  await waitUntil(() => listSockets().length === 0, 'the folder is removed')
+  t.same(compareRecords(readJsonl(gateway.jsonlPath), ids), exactly)
+})

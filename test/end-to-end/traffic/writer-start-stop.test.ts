@@ -1,0 +1,173 @@
+// Start and stop of a gateway with a traffic log.
+import { Agent, request } from 'node:http'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { writeRecordTime } from '../../../shared/traffic/record.ts'
+import { openSqliteQueries } from '../../../supervisor/writer/store/sqlite/queries.ts'
+import { openSqliteStore } from '../../../supervisor/writer/store/sqlite/sink.ts'
+import { createRecord } from '../../supervisor/writer/records.ts'
+import { post } from '../../support/client.ts'
+import { emulatorVariables, readLog, startEmulator } from '../../support/gateway.ts'
+import { startPostgres } from '../../support/postgres.ts'
+import { waitUntil } from '../../support/processes.ts'
+import { createTemporaryFolder } from '../../support/temporary.ts'
+import {
+  compareRecords,
+  gathering,
+  readJsonl,
+  readSqlite,
+  sendPings,
+  startTrafficGateway
+} from '../../support/traffic.ts'
+import { startScript } from '../process/fixtures/run.ts'
+
+const exactly = { missing: 0, repeated: 0 }
+
+/** Starts a gateway that exits with 2 before it listens, with a message that the pattern describes. */
+async function refuseStart(t: Test, env: Record<string, string>, message: RegExp, args: string[] = []): Promise<void> {
+  const variables = { GATEWAY_PORT: '0', GATEWAY_HOST: '127.0.0.1', GATEWAY_TRAFFIC_LOG_ENABLED: 'true', ...env }
+  const started = startScript(t, join(import.meta.dirname, '../../../supervisor/main.ts'), args, variables)
+  t.same(await started.exited, { code: 2, signal: null })
+  if (args.length === 0) t.match(started.errors(), message)
+  else t.match(JSON.parse(started.output()), { error: { details: [{ setting: /^GATEWAY_TRAFFIC_LOG_/ }] } })
+  t.notMatch(started.output(), /"event": ?"listening"/)
+}
+
+interface Outcome {
+  id: string
+  status: number
+}
+
+/** Clients that ask one after the other until the gateway refuses connections. */
+async function askUntilRefused(url: string, onResponse: () => void): Promise<Outcome[]> {
+  const body = JSON.stringify({ model: 'GigaChat-2', messages: [{ role: 'user', content: '[[slow:5]] hi' }] })
+  const outcomes: Outcome[] = []
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      for (let isRefused = false; !isRefused; ) {
+        isRefused = await new Promise<boolean>(resolve => {
+          const sent = request(`${url}/v1/chat/completions`, { method: 'POST', agent }, response => {
+            response.resume()
+            response.on('end', () => {
+              outcomes.push({ id: String(response.headers['x-request-id']), status: response.statusCode ?? 0 })
+              onResponse()
+              resolve(false)
+            })
+            response.on('error', () => resolve(false))
+          })
+          sent.on('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ECONNREFUSED'))
+          sent.end(body)
+        })
+      }
+      agent.destroy()
+    })
+  )
+  return outcomes
+}
+
+t.test('SIGTERM under load: every exchange that ended has its record in every sink', async t => {
+  const emulator = await startEmulator(t)
+  const gateway = await startTrafficGateway(t, 'jsonl,sqlite', { env: emulatorVariables(emulator) })
+  let responses = 0
+  const asking = askUntilRefused(gateway.url, () => {
+    responses += 1
+  })
+  await waitUntil(() => responses > 300, 'some load has passed')
+  t.equal(await gateway.stop(), 0)
+  const outcomes = await asking
+  for (const records of [readJsonl(gateway.jsonlPath), readSqlite(gateway.sqlitePath)]) {
+    const ids = outcomes.map(({ id }) => id)
+    t.same(compareRecords(records, ids), exactly)
+    const statuses = new Map(records.map(record => [record.request_id, record.status_code]))
+    t.same(
+      outcomes.filter(({ id, status }) => statuses.get(id) !== status),
+      []
+    )
+  }
+})
+
+t.test('operations 58: at the deadline what runs is cancelled, and queued records are on disk', async t => {
+  const emulator = await startEmulator(t)
+  const gateway = await startTrafficGateway(t, 'jsonl,sqlite', {
+    env: { ...emulatorVariables(emulator), ...gathering, GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '1' }
+  })
+  const ids = await sendPings(gateway.url, 50)
+  const content = '[[slow:60000]] hi'
+  const running = post(`${gateway.url}/v1/chat/completions`, {
+    model: 'GigaChat-2',
+    messages: [{ role: 'user', content }]
+  })
+  await emulator.waitFor(() => emulator.stats.activeChatRequests > 0)
+  t.same(readJsonl(gateway.jsonlPath), [])
+  t.equal(await gateway.stop(), 0)
+  const cancelled = await running
+  t.equal(cancelled.status, 503)
+  ids.push(cancelled.headers.get('x-request-id') ?? '')
+  const events = readLog(gateway).filter(
+    ({ event }) => event === 'shutdown_initiated' || event === 'requests_cancelled'
+  )
+  const [initiated = 0, cancelledAt = 0] = events.map(({ time }) => new Date(String(time)).getTime())
+  t.ok(Math.abs(cancelledAt - initiated - 1_000) <= 300, 'at one second')
+  t.same(compareRecords(readJsonl(gateway.jsonlPath), ids), exactly)
+  t.same(compareRecords(readSqlite(gateway.sqlitePath), ids), exactly)
+})
+
+t.test('records beyond the retention are deleted at the start', async t => {
+  const folder = createTemporaryFolder(t)
+  const path = join(folder, 'old.sqlite')
+  const store = openSqliteStore(path, openSqliteQueries)
+  const day = 24 * 60 * 60 * 1000
+  const ages = [31, 40, 400, 29].map(days => writeRecordTime(Date.now() - days * day))
+  await store.write(ages.map((created_at, index) => createRecord({ created_at, request_id: `r${index}` })))
+  await store.close()
+  const gateway = await startTrafficGateway(t, 'sqlite', { env: { GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: path } })
+  await waitUntil(
+    () => readSqlite(path).filter(({ request_id }) => /^r[012]$/.test(request_id)).length === 0,
+    'a purge'
+  )
+  t.equal(readSqlite(path).filter(({ request_id }) => request_id === 'r3').length, 1)
+  t.equal(await gateway.stop(), 0)
+})
+
+t.test('operations 80: an unknown sink, or a contradiction, refuses the start and names its setting', async t => {
+  for (const args of [[], ['--inspect-config']]) {
+    await refuseStart(t, { GATEWAY_TRAFFIC_LOG_SINK: 'kafka' }, /GATEWAY_TRAFFIC_LOG_SINK /, args)
+    await refuseStart(t, { GATEWAY_TRAFFIC_LOG_SINKS: 'jsonl,kafka' }, /GATEWAY_TRAFFIC_LOG_SINKS /, args)
+    await refuseStart(
+      t,
+      { GATEWAY_TRAFFIC_LOG_SINK: 'postgres' },
+      /GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN must be set for the sink postgres/,
+      args
+    )
+    await refuseStart(
+      t,
+      { GATEWAY_TRAFFIC_LOG_SINK: 'postgres', GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: 'sqlite:x' },
+      /GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN must be the address of a postgres database/,
+      args
+    )
+  }
+})
+
+t.test('a file that cannot be used refuses the start and names its setting', async t => {
+  const path = createTemporaryFolder(t)
+  await refuseStart(
+    t,
+    { GATEWAY_TRAFFIC_LOG_SINK: 'jsonl', GATEWAY_TRAFFIC_LOG_JSONL_PATH: path },
+    /^(?:llm-gateway: )?startup_failed: configuration: GATEWAY_TRAFFIC_LOG_JSONL_PATH [^\n]*EISDIR[^\n]*\n$/
+  )
+  await refuseStart(
+    t,
+    { GATEWAY_TRAFFIC_LOG_SINK: 'sqlite', GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: path },
+    /^(?:llm-gateway: )?startup_failed: configuration: GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN [^\n]*\n$/
+  )
+})
+
+t.test('tables that may not be made refuse the start by name', async t => {
+  const { dsn } = await startPostgres(t)
+  await refuseStart(
+    t,
+    { GATEWAY_TRAFFIC_LOG_SINK: 'postgres', GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: dsn },
+    /^(?:llm-gateway: )?startup_failed: configuration: [^\n]*GATEWAY_TRAFFIC_LOG_AUTO_MIGRATE[^\n]*\n$/
+  )
+})
