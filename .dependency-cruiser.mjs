@@ -16,6 +16,7 @@ const rooms = [
   'http',
   'docs',
   'admin',
+  'dashboard',
   'execution',
   'routes'
 ]

@@ -8,9 +8,11 @@ export interface DemoFacts {
   readonly model: string
   readonly controlUrl: string | undefined
   readonly logFile: string
+  /** Present where the admin API is on, with the key of this run unless the operator has set one. */
+  readonly dashboard: { readonly adminKey: string | undefined } | undefined
 }
 
-/** The text to print, with its final newline. It names the variable of a key, never the key. */
+/** The text to print, with its final newline. It names the variable of a key that was set, never the key. */
 export function writeDemoBanner(facts: DemoFacts): string {
   const baseUrl = writeBaseUrl(facts.address, facts.isTls)
   const lines = [
@@ -21,6 +23,7 @@ export function writeDemoBanner(facts: DemoFacts): string {
     // A demo never runs in PROD, so the documentation is served.
     `  Documentation           ${baseUrl}/docs`,
     `  Log file                ${facts.logFile}`,
+    ...describeDashboard(facts, baseUrl),
     '',
     ...listExamples(facts).flatMap(({ title, path, body }) => [
       `  ${title}:`,
@@ -32,6 +35,12 @@ export function writeDemoBanner(facts: DemoFacts): string {
     ''
   ]
   return `${lines.join('\n')}\n`
+}
+
+function describeDashboard({ dashboard }: DemoFacts, baseUrl: string): string[] {
+  if (dashboard === undefined) return []
+  const key = dashboard.adminKey === undefined ? 'the value of GATEWAY_ADMIN_API_KEY' : dashboard.adminKey
+  return ['', `  Requests as they end    ${baseUrl}/_admin/ui`, `  Admin key for the page  ${key}`]
 }
 
 interface Example {

@@ -11,6 +11,7 @@ import { StartupError } from '../shared/startup-error.ts'
 import { planSinks } from '../shared/traffic/sinks.ts'
 import { startControl } from './control.ts'
 import { writeDemoBanner } from './demo-banner.ts'
+import { createDemoTraffic, type DemoTraffic } from './demo-traffic.ts'
 import { chooseDemoPort, type DemoUpstream, startDemoUpstream } from './demo-upstream.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
 import { exitCodeBeforeStart } from './lifecycle.ts'
@@ -35,6 +36,7 @@ export interface GatewayContext {
 /** What is open and must be closed before the exit, latest first. */
 interface Owned {
   demo: DemoUpstream | undefined
+  demoTraffic: DemoTraffic | undefined
   runtimeLog: RuntimeLog | undefined
   reservation: PortReservation | undefined
   metrics: OpenMetrics | undefined
@@ -48,6 +50,7 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
   context.signals.listen(() => stop())
   const owned: Owned = {
     demo: undefined,
+    demoTraffic: undefined,
     runtimeLog: undefined,
     reservation: undefined,
     metrics: undefined,
@@ -98,6 +101,7 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
     await owned.metrics?.close()
     await owned.reservation?.release()
     await owned.demo?.close()
+    owned.demoTraffic?.remove()
     await owned.runtimeLog?.drained()
   }
 }
@@ -124,6 +128,7 @@ function crash(error: Error, owned: Owned, context: GatewayContext): never {
     'The supervisor exits after an unexpected error'
   )
   context.writeError(`internal: ${error.name}; the log says more`)
+  owned.demoTraffic?.remove()
   process.exit(EXIT_CODES.startupFailed)
 }
 
@@ -133,11 +138,13 @@ async function preparePlan(sources: PlanSources, owned: Owned, signal: AbortSign
   owned.demo = await startDemoUpstream(chooseDemoPort(plan.profiles), signal).catch(error => {
     throw new StartFailure('demo_upstream_failed', 'the embedded upstream did not start', error)
   })
+  owned.demoTraffic = createDemoTraffic(plan.givenSettings)
   const isTerminal = process.stdout.isTTY === true
   const variables = {
     ...(plan.settings.upstream.model === undefined && { UPSTREAM_MODEL: 'GigaChat-2-Max' }),
     // A terminal is read by people, a file or a pipe by programs.
     ...(isTerminal && !plan.givenSettings.has('GATEWAY_LOG_FORMAT') && { GATEWAY_LOG_FORMAT: 'text' }),
+    ...owned.demoTraffic.variables,
     ...owned.demo.variables
   }
   return planRuntime({ ...sources, demo: { variables, plan } })
@@ -195,6 +202,7 @@ function announce(
       isAuthRequired: isAuthRequired(plan.settings),
       model: chooseDemoModel(plan),
       controlUrl: owned.demo.controlUrl,
+      dashboard: plan.settings.adminApiEnabled ? { adminKey: owned.demoTraffic?.adminKey } : undefined,
       logFile: plan.settings.logFilename
     })
   )

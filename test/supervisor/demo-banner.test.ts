@@ -7,7 +7,8 @@ const facts: DemoFacts = {
   isAuthRequired: false,
   model: 'GigaChat-2-Max',
   controlUrl: 'http://127.0.0.1:9/__control',
-  logFile: 'gateway.log'
+  logFile: 'gateway.log',
+  dashboard: { adminKey: undefined }
 }
 
 t.test('the banner shows the base URL, the control URL and a request per family that can be pasted', async t => {
@@ -31,6 +32,16 @@ t.test('the banner shows the base URL, the control URL and a request per family 
 
 t.test('with authentication on it names the variable of the key', async t => {
   t.match(writeDemoBanner({ ...facts, isAuthRequired: true }), '"authorization: Bearer $GATEWAY_API_KEY"')
+})
+
+t.test('it shows the page of the admin API with the key of this run, or names the variable of the key', async t => {
+  const address = '  Requests as they end    http://127.0.0.1:8090/_admin/ui\n'
+  t.match(
+    writeDemoBanner({ ...facts, dashboard: { adminKey: '0123abcd' } }),
+    `${address}  Admin key for the page  0123abcd\n`
+  )
+  t.match(writeDemoBanner(facts), `${address}  Admin key for the page  the value of GATEWAY_ADMIN_API_KEY\n`)
+  t.notMatch(writeDemoBanner({ ...facts, dashboard: undefined }), /_admin|ADMIN/)
 })
 
 t.test('an unspecified address is shown as loopback, IPv6 in brackets', async t => {

@@ -114,6 +114,9 @@ export interface SumsQuery {
 const DAY_SECONDS = 24 * 60 * 60
 const SUM_ROWS_MAX = 10_000
 
+/** An empty text names no group: everything is one sum. */
+const sumKeys: ParameterType<SumKeyName[]> = value => (value === '' ? [] : listOf(SUM_KEYS)(value))
+
 /**
  * The hours and the groups of sums: by default those of the last day, by hour. Hours count whole, the one of `from` included. Raises
  * `invalid_parameter` and `invalid_timestamp`.
@@ -122,7 +125,7 @@ export function readSumsQuery(query: QueryValues, nowMs: number): SumsQuery {
   const { from, to, by, limit } = readParameters('query', query, {
     from: filterText,
     to: filterText,
-    by: withDefault(listOf(SUM_KEYS), ['hour']),
+    by: withDefault(sumKeys, ['hour']),
     limit: withDefault(integer({ min: 1, max: SUM_ROWS_MAX }), 1000)
   })
   const nowSeconds = Math.floor(nowMs / 1000)

@@ -16,8 +16,8 @@ export interface MountedRoute {
   access: RouteTraits['access']
 }
 
-/** The paths of this documentation, and the root that leads to it. */
-const UNLISTED = /^\/(?:$|docs(?:\/|$)|redoc$|openapi\.json$)/
+/** The paths of this documentation, the root that leads to it, and the page of the admin API. */
+const UNLISTED = /^\/(?:$|docs(?:\/|$)|redoc$|openapi\.json$|_admin\/ui(?:\/|$))/
 
 const PREFIX = /^(?:\/v[12])?(?:\/v1beta)?(?=\/)/
 

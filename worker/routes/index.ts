@@ -33,8 +33,12 @@ export async function registerRoutes(app: FastifyInstance, runtime: WorkerRuntim
     registerLogRoutes(app, runtime)
   }
   if (settings.adminApiEnabled) {
-    const { registerAdminRoutes } = await import('./admin.ts')
+    const [{ registerAdminRoutes }, { registerAdminUiRoutes }] = await Promise.all([
+      import('./admin.ts'),
+      import('./admin-ui.ts')
+    ])
     registerAdminRoutes(app, runtime)
+    registerAdminUiRoutes(app)
   }
   if (settings.debugTranslateEnabled) {
     const { registerDebugRoutes } = await import('./debug.ts')

@@ -285,6 +285,13 @@ t.test('sums are added up over whole hours, by what the query names', async t =>
   const [whole, ...others] = (await logs('/sums?from=2026-01-05&to=2026-01-05&by=protocol&limit=1')).json.data
   t.same(others, [], 'the limit counts rows')
   t.match(whole, { protocol: 'anthropic', requests: 1 })
+  const everything = (await logs('/sums?from=2026-01-05T00:30:00Z&to=2026-01-05T00:59:59Z&by=')).json
+  t.same(everything.by, [])
+  t.equal(everything.data.length, 1, 'no group is one sum')
+  t.equal(
+    everything.data[0].requests,
+    json.data.reduce((sum: number, row: { requests: number }) => sum + row.requests, 0)
+  )
   t.same((await logs('/sums')).json.data, [], 'the last day')
   t.match((await logs('/sums?by=hour,secret&limit=0')).json.error.errors, [
     { path: 'query.by' },

@@ -6,6 +6,7 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { waitUntil } from '../../support/processes.ts'
+import { createTemporaryFolder } from '../../support/temporary.ts'
 import { type Started, startScript } from './fixtures/run.ts'
 import { waitForEnd } from './fixtures/workers.ts'
 
@@ -106,11 +107,13 @@ t.test('the log shows the start and the stop, with effective settings and securi
 
 t.test('the embedded upstream exits with the gateway, also when the gateway is killed', async t => {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    const started = start(t, ['--demo', '--port', '0'], { GATEWAY_WORKERS: '1' })
+    // A killed gateway cannot remove its temporary folders.
+    const environment = { GATEWAY_WORKERS: '1', TMPDIR: createTemporaryFolder(t) }
+    const started = start(t, ['--demo', '--port', '0'], environment)
     await findBaseUrl(started)
     const children = readFileSync(`/proc/${started.child.pid}/task/${started.child.pid}/children`, 'utf8')
     const pids = children.trim().split(' ').map(Number)
-    t.equal(pids.length, 2, 'one worker and the upstream')
+    t.equal(pids.length, 3, 'one worker, the writer of records and the upstream')
     started.child.kill(signal)
     await started.exited
     for (const pid of pids) await waitForEnd(pid)

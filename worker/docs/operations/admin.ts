@@ -153,7 +153,10 @@ export const adminOperations: readonly Operation[] = (
       parameters: [
         query('from', 'The first hour; it counts whole. By default a day ago.'),
         query('to', 'The last hour. By default now.'),
-        query('by', 'Groups, separated by commas: hour, protocol, model, api_key_hash. By default hour.'),
+        query(
+          'by',
+          'Groups, separated by commas: hour, protocol, model, api_key_hash. By default hour; an empty text for one sum.'
+        ),
         query('limit', 'Rows at most.', { type: 'integer', minimum: 1, maximum: 10_000, default: 1000 })
       ],
       answer: closed({

@@ -1,0 +1,101 @@
+// The facts of a record in groups, and its times on one scale. Metadata has members of its own for every kind of request, so known names
+// are grouped and the rest is shown as it is.
+import type { TrafficSummary } from '../../../../shared/traffic/query.ts'
+
+export interface FactGroup {
+  readonly title: string
+  readonly facts: ReadonlyArray<readonly [name: string, value: unknown]>
+}
+
+/** A span of the request's time, or a moment when both ends are equal. */
+export interface Timing {
+  readonly label: string
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/** Members of the metadata that say where the request was led and why. */
+const ROUTE_MEMBERS: ReadonlyArray<readonly [name: string, member: string]> = [
+  ['Model from', 'model_source'],
+  ['Alias', 'selected_model_id'],
+  ['Profile', 'profile_id'],
+  ['Reason', 'route_reason'],
+  ['Capability profile', 'capability_profile'],
+  ['Configuration', 'config_revision'],
+  ['Profile revision', 'profile_revision'],
+  ['Inventory', 'inventory_revision'],
+  ['Execution', 'responses_execution_mode'],
+  ['Execution reason', 'responses_execution_reason']
+]
+
+/** Groups of facts; those without a value are left out. */
+export function describeRecord(record: TrafficSummary): FactGroup[] {
+  const metadata = readObject(record.metadata)
+  const caller = readObject(readObject(metadata.annotations).caller)
+  const groups: FactGroup[] = [
+    {
+      title: 'Route',
+      facts: [
+        ['Protocol', record.protocol],
+        ['Requested model', record.model_requested],
+        ['Effective model', record.model_effective],
+        ['Provider', record.provider],
+        ['Upstream status', record.upstream_status_code],
+        ...ROUTE_MEMBERS.map(([name, member]) => [name, metadata[member]] as const)
+      ]
+    },
+    {
+      title: 'Request',
+      facts: [
+        ['Path', metadata.path],
+        ['Ended as', metadata.lifecycle],
+        ['Stream events', readObject(metadata.stream).event_count],
+        ['Caller', caller.name],
+        ['User agent', caller.user_agent],
+        ['Key name', metadata.api_key_name],
+        ['Key hash', record.api_key_hash],
+        ['Address hash', record.client_ip_hash],
+        ['Replay of', metadata.replay_of],
+        ['Request id', record.request_id],
+        ['Client request id', metadata.client_request_id],
+        ['Trace id', record.trace_id],
+        ['Span id', record.span_id],
+        ['Record id', record.id]
+      ]
+    }
+  ]
+  return groups.map(({ title, facts }) => ({
+    title,
+    facts: facts.filter(([, value]) => value !== null && value !== undefined && value !== '')
+  }))
+}
+
+/** Members of the metadata that hold moments, in milliseconds since the start of the request. */
+const MOMENTS: ReadonlyArray<readonly [label: string, read: (metadata: Values) => unknown]> = [
+  ['First token', metadata => metadata.first_token_ms],
+  ['First event', metadata => readObject(metadata.stream).first_event_ms],
+  ['Last event', metadata => readObject(metadata.stream).last_event_ms]
+]
+
+type Values = Readonly<Record<string, unknown>>
+
+/** The request, its upstream calls, and the moments of its stream as far as the record has them. */
+export function listTimings(record: TrafficSummary): Timing[] {
+  const { latency_ms: latencyMs, upstream_latency_ms: upstreamMs } = record
+  if (typeof latencyMs !== 'number') return []
+  const timings: Timing[] = [{ label: 'Gateway', fromMs: 0, toMs: latencyMs }]
+  // The record has the length of the upstream calls, not their start: they are most of the time, and end it.
+  if (typeof upstreamMs === 'number') {
+    timings.push({ label: 'Upstream', fromMs: Math.max(0, latencyMs - upstreamMs), toMs: latencyMs })
+  }
+  const metadata = readObject(record.metadata)
+  for (const [label, read] of MOMENTS) {
+    const ms = read(metadata)
+    if (typeof ms === 'number') timings.push({ label, fromMs: ms, toMs: ms })
+  }
+  return timings
+}
+
+function readObject(value: unknown): Values {
+  return typeof value === 'object' && value !== null ? (value as Values) : {}
+}

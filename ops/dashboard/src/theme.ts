@@ -1,0 +1,22 @@
+// The color scheme: that of the system, or the one that the reader chose for as long as the page is open.
+import { createContext } from 'preact'
+
+export const THEMES = ['system', 'light', 'dark'] as const
+export type Theme = (typeof THEMES)[number]
+
+/** Changes whenever colors change: charts draw on canvas and have to do it again. */
+export const ThemeContext = createContext('system')
+
+/** Applies the choice to the document. */
+export function applyTheme(theme: Theme): void {
+  document.documentElement.dataset.theme = theme
+}
+
+/** Calls back when the system changes its scheme, until the returned function is called. */
+export function watchSystemTheme(onChange: (isDark: boolean) => void): () => void {
+  const query = matchMedia('(prefers-color-scheme: dark)')
+  const report = () => onChange(query.matches)
+  report()
+  query.addEventListener('change', report)
+  return () => query.removeEventListener('change', report)
+}

@@ -1,0 +1,154 @@
+// One record in a dialog: what was measured, the route that was planned, its content, and what can be done with it. Content is loaded only
+// when it is asked for, because every reading of content is audited.
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { TrafficSummary } from '../../../../shared/traffic/query.ts'
+import { describeRecord, listTimings } from '../data/describe-record.ts'
+import { formatCount, formatDateTime, formatText } from '../data/format.ts'
+import { Json } from '../parts/json.tsx'
+import { Notice } from '../parts/notice.tsx'
+import { Status } from '../parts/record-rows.tsx'
+import { Timings } from '../parts/timings.tsx'
+import { explainFailure, useSession } from '../session.ts'
+import { Redact, Replay } from './actions.tsx'
+
+export interface DetailProps {
+  readonly record: TrafficSummary
+  readonly onClose: () => void
+}
+
+export function Detail({ record: given, onClose }: DetailProps) {
+  const session = useSession()
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [record, setRecord] = useState(given)
+  const [version, setVersion] = useState(0)
+  useEffect(() => dialog.current?.showModal(), [])
+
+  async function reload(): Promise<void> {
+    setVersion(count => count + 1)
+    await session.api.find(record.id).then(setRecord, (error: unknown) => explainFailure(error, session))
+  }
+
+  const { input_tokens: input, output_tokens: output, total_tokens: total } = record
+  return (
+    <dialog class="detail" ref={dialog} onClose={onClose} aria-labelledby="detail-title">
+      <div class="tools">
+        <h3 id="detail-title">
+          <span class="method">{formatText(record.method)}</span> {formatText(record.route)}
+        </h3>
+        <Status record={record} />
+        <button type="button" class="close" onClick={() => dialog.current?.close()}>
+          Close
+        </button>
+      </div>
+      <p class="hint">{formatDateTime(record.created_at)}</p>
+      {record.error_type !== null && (
+        <p class="failure">
+          {formatText(record.error_type)}
+          {record.error_message !== null && `: ${formatText(record.error_message)}`}
+        </p>
+      )}
+
+      <Part title="Timings">
+        <Timings timings={listTimings(record)} />
+      </Part>
+      <Part title="Tokens">
+        <p class="tokens">
+          <b>{formatCount(input)}</b> input, <b>{formatCount(output)}</b> output, <b>{formatCount(total)}</b> in total
+        </p>
+      </Part>
+      {describeRecord(record).map(({ title, facts }) => (
+        <Part key={title} title={title}>
+          <dl class="facts">
+            {facts.map(([name, value]) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{formatText(value)}</dd>
+              </div>
+            ))}
+          </dl>
+        </Part>
+      ))}
+      <Part title="Content">
+        <Content
+          key={`request ${version}`}
+          label="request"
+          isCaptured={record.has_request_body}
+          load={async () => {
+            const { request_headers, request_body } = await session.api.readRequest(record.id)
+            return [
+              ['Request headers', request_headers],
+              ['Request body', request_body]
+            ]
+          }}
+        />
+        <Content
+          key={`response ${version}`}
+          label="response"
+          isCaptured={record.has_response_body}
+          load={async () => [['Response body', (await session.api.readResponse(record.id)).response_body]]}
+        />
+      </Part>
+      <Part title="Actions">
+        <Replay record={record} />
+        <Redact record={record} onDone={reload} />
+      </Part>
+      <details>
+        <summary>Metadata</summary>
+        <Json label="Metadata" value={record.metadata} />
+      </details>
+    </dialog>
+  )
+}
+
+function Part({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <section class="part" aria-label={title}>
+      <h4>{title}</h4>
+      {children}
+    </section>
+  )
+}
+
+interface ContentProps {
+  readonly label: string
+  readonly isCaptured: boolean
+  readonly load: () => Promise<Array<[title: string, value: unknown]>>
+}
+
+function Content({ label, isCaptured, load }: ContentProps) {
+  const session = useSession()
+  const [state, setState] = useState<{ values?: Array<[string, unknown]>; message?: string; isLoading?: boolean }>({})
+  async function show(): Promise<void> {
+    setState({ isLoading: true })
+    await load().then(
+      values => setState({ values }),
+      (error: unknown) => setState({ message: explainFailure(error, session) })
+    )
+  }
+  if (state.values !== undefined) {
+    return (
+      <>
+        {state.values.map(([title, value]) => (
+          <div key={title}>
+            <h5>{title}</h5>
+            {value === null || value === undefined ? (
+              <p class="hint">Not captured, or redacted.</p>
+            ) : (
+              <Json label={title} value={value} />
+            )}
+          </div>
+        ))}
+      </>
+    )
+  }
+  return (
+    <p>
+      <button type="button" onClick={show} disabled={state.isLoading}>
+        Show {label}
+      </button>
+      {!isCaptured && <span class="hint"> The body was not captured, or was redacted.</span>}
+      {state.message !== undefined && <Notice kind="error">{state.message}</Notice>}
+    </p>
+  )
+}

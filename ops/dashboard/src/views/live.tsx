@@ -1,0 +1,167 @@
+// The live tail. Records are counted and kept outside of the component; the page draws once for each frame, and only the rows in sight.
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import type { TrafficSummary } from '../../../../shared/traffic/query.ts'
+import { formatCount } from '../data/format.ts'
+import { createTailBuffer } from '../data/tail-buffer.ts'
+import { followTail, type TailState } from '../data/tail-feed.ts'
+import { Notice } from '../parts/notice.tsx'
+import { COLUMNS, moveBetweenRows, RecordColumns, RecordRow } from '../parts/record-rows.tsx'
+import { Scroller } from '../parts/scroller.tsx'
+import { useSession } from '../session.ts'
+import { Detail } from './detail.tsx'
+
+const ROWS_MAX = 1000
+/** As the style sheet has it. */
+const ROW_HEIGHT = 34
+/** Rows outside of the visible part, so that scrolling and the arrow keys find them. */
+const ROWS_AROUND = 8
+
+export function Live() {
+  const tail = useTail()
+  const { shown, isPaused, waiting } = tail
+  const [opened, setOpened] = useState<TrafficSummary>()
+  const scroller = useRef<HTMLElement>(null)
+  const [sight, setSight] = useState({ top: 0, height: 600 })
+  const measure = useCallback(() => {
+    const element = scroller.current
+    if (element !== null) setSight({ top: element.scrollTop, height: element.clientHeight })
+  }, [])
+  useEffect(() => {
+    const resizing = new ResizeObserver(measure)
+    if (scroller.current !== null) resizing.observe(scroller.current)
+    return () => resizing.disconnect()
+  }, [measure])
+
+  const first = Math.max(0, Math.floor(sight.top / ROW_HEIGHT) - ROWS_AROUND)
+  const last = Math.min(shown.size, Math.ceil((sight.top + sight.height) / ROW_HEIGHT) + ROWS_AROUND)
+  const places = Array.from({ length: Math.max(0, last - first) }, (_, index) => first + index)
+  return (
+    <section class="view" aria-labelledby="live-title">
+      <div class="tools">
+        <h2 id="live-title">Live</h2>
+        <TailStatus state={tail.state} isPaused={isPaused} />
+        <p class="count" data-testid="received">
+          {formatCount(tail.received)} received
+          {waiting > 0 && `, ${formatCount(waiting)} since the pause`}
+          {tail.skipped > 0 && `, ${formatCount(tail.skipped)} left out`}
+        </p>
+        <button type="button" aria-pressed={isPaused} onClick={tail.togglePause}>
+          {isPaused ? 'Resume' : 'Pause'}
+        </button>
+        <button type="button" onClick={tail.clear} disabled={tail.received === 0}>
+          Clear
+        </button>
+      </div>
+      <Scroller class="card scroller" label="Newest records" element={scroller} onScroll={measure}>
+        <table class="records" aria-rowcount={shown.size + 1} onKeyDown={moveBetweenRows}>
+          <RecordColumns />
+          <tbody>
+            <Spacer rows={first} />
+            {places.map(place => (
+              <RecordRow key={shown.keyAt(place)} record={shown.at(place)} index={place + 2} onOpen={setOpened} />
+            ))}
+            <Spacer rows={shown.size - last} />
+          </tbody>
+        </table>
+        {shown.size === 0 && <p class="empty">No requests yet. They appear here when they end.</p>}
+      </Scroller>
+      {opened !== undefined && <Detail record={opened} onClose={() => setOpened(undefined)} />}
+    </section>
+  )
+}
+
+/** In place of the rows that are out of sight. */
+function Spacer({ rows }: { rows: number }) {
+  if (rows <= 0) return null
+  return (
+    <tr>
+      <td class="spacer" colSpan={COLUMNS.length} style={{ height: `${rows * ROW_HEIGHT}px` }} />
+    </tr>
+  )
+}
+
+function TailStatus({ state, isPaused }: { state: TailState; isPaused: boolean }) {
+  if (state.kind === 'waiting') return <Notice kind="error">{state.message} Trying again.</Notice>
+  const text = state.kind === 'live' ? (isPaused ? 'paused' : 'live') : 'connecting'
+  return (
+    <p class={`tail-state ${text}`} role="status">
+      {text}
+    </p>
+  )
+}
+
+/** The tail of this session, from the first to the last time that the view is shown. */
+function useTail() {
+  const session = useSession()
+  const [state, setState] = useState<TailState>({ kind: 'connecting' })
+  const [isPaused, setPaused] = useState(false)
+  const [, setFrame] = useState(0)
+  // While the tail is paused, records wait in the second buffer and what is shown stays as it is.
+  const buffers = useRef({ shown: createTailBuffer(ROWS_MAX), waiting: createTailBuffer(ROWS_MAX), isPaused: false })
+  const frame = useRef(0)
+  const skipped = useRef(0)
+
+  const draw = useCallback(() => {
+    if (frame.current !== 0) return
+    frame.current = requestAnimationFrame(() => {
+      frame.current = 0
+      setFrame(count => count + 1)
+    })
+  }, [])
+
+  useEffect(() => {
+    const closing = new AbortController()
+    void followTail({
+      api: session.api,
+      signal: closing.signal,
+      onRecord(text) {
+        const { shown, waiting, isPaused } = buffers.current
+        if (isPaused) waiting.add(text)
+        else shown.add(text)
+        draw()
+      },
+      onSkipped(count) {
+        skipped.current += count
+        draw()
+      },
+      onState(next) {
+        setState(next)
+        if (next.kind === 'refused') session.end(next.error.message)
+      }
+    })
+    return () => {
+      closing.abort()
+      cancelAnimationFrame(frame.current)
+      frame.current = 0
+    }
+  }, [session, draw])
+
+  function togglePause(): void {
+    const { current } = buffers
+    current.isPaused = !current.isPaused
+    if (!current.isPaused) {
+      current.shown.append(current.waiting)
+      current.waiting.clear()
+    }
+    setPaused(current.isPaused)
+  }
+
+  function clear(): void {
+    buffers.current.shown.clear()
+    buffers.current.waiting.clear()
+    skipped.current = 0
+    draw()
+  }
+
+  const { shown, waiting } = buffers.current
+  return {
+    state,
+    shown,
+    isPaused,
+    received: shown.received + waiting.received,
+    waiting: waiting.received,
+    skipped: skipped.current,
+    togglePause,
+    clear
+  }
+}

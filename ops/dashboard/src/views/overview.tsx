@@ -1,0 +1,232 @@
+// Requests, errors, tokens and latency over time, of everything or by model, protocol and key.
+import { useContext, useEffect, useMemo, useState } from 'preact/hooks'
+import type { SumsRow } from '../../../../shared/traffic/query.ts'
+import {
+  addUp,
+  type Dimension,
+  describeGroups,
+  describeWhole,
+  type Figures,
+  lastHours,
+  nameGroup,
+  type Range
+} from '../data/figures.ts'
+import { formatCount, formatDuration, formatPercent, formatShort } from '../data/format.ts'
+import { Chart } from '../parts/chart.tsx'
+import { Notice } from '../parts/notice.tsx'
+import { Scroller } from '../parts/scroller.tsx'
+import { explainFailure, type Session, useSession } from '../session.ts'
+import { ThemeContext } from '../theme.ts'
+
+const RANGES = [
+  { label: 'Last 24 hours', hours: 24 },
+  { label: 'Last 7 days', hours: 7 * 24 },
+  { label: 'Last 30 days', hours: 30 * 24 }
+] as const
+
+const DIMENSIONS: ReadonlyArray<{ readonly label: string; readonly name: Dimension | '' }> = [
+  { label: 'Everything', name: '' },
+  { label: 'Model', name: 'model' },
+  { label: 'Protocol', name: 'protocol' },
+  { label: 'Key', name: 'api_key_hash' }
+]
+
+interface Sums {
+  readonly range: Range
+  readonly dimension: Dimension | undefined
+  /** Of the whole range, one row for each group, or one in all. */
+  readonly totals: readonly SumsRow[]
+  readonly hourly: readonly SumsRow[]
+}
+
+type Loaded =
+  | { readonly kind: 'loading' }
+  | { readonly kind: 'sums'; readonly sums: Sums }
+  | { readonly kind: 'failed'; readonly message: string }
+
+export function Overview() {
+  const [hours, setHours] = useState<number>(RANGES[0].hours)
+  const [dimension, setDimension] = useState<Dimension | ''>('')
+  const { loaded, reload } = useSums(hours, dimension)
+  return (
+    <section class="view" aria-labelledby="overview-title">
+      <div class="tools">
+        <h2 id="overview-title">Overview</h2>
+        <label class="inline">
+          <span>Range</span>
+          <select value={String(hours)} onChange={event => setHours(Number(event.currentTarget.value))}>
+            {RANGES.map(range => (
+              <option key={range.hours} value={String(range.hours)}>
+                {range.label}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label class="inline">
+          <span>By</span>
+          <select value={dimension} onChange={event => setDimension(event.currentTarget.value as Dimension | '')}>
+            {DIMENSIONS.map(({ name, label }) => (
+              <option key={name} value={name}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="button" onClick={reload}>
+          Refresh
+        </button>
+      </div>
+      {loaded.kind === 'loading' && <p class="empty">Loading…</p>}
+      {loaded.kind === 'failed' && <Notice kind="error">{loaded.message}</Notice>}
+      {loaded.kind === 'sums' && <SumsView sums={loaded.sums} />}
+    </section>
+  )
+}
+
+function useSums(hours: number, dimension: Dimension | '') {
+  const session = useSession()
+  const [loaded, setLoaded] = useState<Loaded>({ kind: 'loading' })
+  const [version, setVersion] = useState(0)
+  useEffect(() => {
+    const closing = new AbortController()
+    setLoaded({ kind: 'loading' })
+    loadSums(session, { hours, dimension: dimension === '' ? undefined : dimension }, closing.signal).then(
+      sums => setLoaded({ kind: 'sums', sums }),
+      (error: unknown) => {
+        if (!closing.signal.aborted) setLoaded({ kind: 'failed', message: explainFailure(error, session) })
+      }
+    )
+    return () => closing.abort()
+  }, [session, hours, dimension, version])
+  return { loaded, reload: () => setVersion(count => count + 1) }
+}
+
+async function loadSums(
+  { api }: Session,
+  { hours, dimension }: { hours: number; dimension: Dimension | undefined },
+  signal: AbortSignal
+): Promise<Sums> {
+  const range = lastHours(hours, Date.now())
+  const bounds = { from: new Date(range.fromMs).toISOString(), to: new Date(range.toMs).toISOString() }
+  const groups = dimension === undefined ? [] : [dimension]
+  const [totals, hourly] = await Promise.all([
+    api.sums({ ...bounds, by: groups }, signal),
+    api.sums({ ...bounds, by: ['hour', ...groups] }, signal)
+  ])
+  return { range, dimension, totals, hourly }
+}
+
+function SumsView({ sums: { range, dimension, totals, hourly } }: { sums: Sums }) {
+  const figures: Figures = useMemo(
+    () => (dimension === undefined ? describeWhole(hourly, range) : describeGroups(hourly, range, dimension)),
+    [range, dimension, hourly]
+  )
+  const { requests, errors, inputTokens, outputTokens } = useMemo(() => addUp(totals), [totals])
+  const theme = useContext(ThemeContext)
+  if (requests === 0) return <p class="card empty">No requests in this time.</p>
+  const errorRate = (100 * errors) / requests
+  const whole = dimension === undefined ? totals[0] : undefined
+  const shared = { hours: figures.hours, theme }
+  return (
+    <>
+      <dl class="tiles">
+        <Tile name="Requests" value={formatCount(requests)} />
+        <Tile name="Errors" value={`${formatCount(errors)} (${formatPercent(errorRate)})`} />
+        <Tile name="Input tokens" value={formatShort(inputTokens)} />
+        <Tile name="Output tokens" value={formatShort(outputTokens)} />
+        {whole !== undefined && (
+          <Tile
+            name="Latency p50 / p95 / p99"
+            value={[whole.latency_p50_ms, whole.latency_p95_ms, whole.latency_p99_ms].map(formatDuration).join(' / ')}
+          />
+        )}
+      </dl>
+      <div class="charts">
+        <Chart
+          {...shared}
+          title="Requests per hour"
+          summary={`${formatCount(requests)} in all`}
+          series={figures.requests}
+          format={formatShort}
+        />
+        <Chart
+          {...shared}
+          title="Error rate"
+          summary={`${formatPercent(errorRate)} in all`}
+          series={figures.errorRate}
+          format={formatPercent}
+        />
+        <Chart
+          {...shared}
+          title={dimension === undefined ? 'Tokens per hour' : 'Tokens per hour, input and output'}
+          summary={`${formatCount(inputTokens)} input and ${formatCount(outputTokens)} output tokens in all`}
+          series={figures.tokens}
+          format={formatShort}
+        />
+        <Chart
+          {...shared}
+          title={dimension === undefined ? 'Latency' : 'Latency, 95th percentile'}
+          summary="The table below has the percentiles of the whole time"
+          series={figures.latency}
+          format={formatDuration}
+        />
+      </div>
+      <TotalsTable rows={totals} dimension={dimension} />
+    </>
+  )
+}
+
+function Tile({ name, value }: { name: string; value: string }) {
+  return (
+    <div class="card tile">
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  )
+}
+
+const ROWS_MAX = 100
+
+function TotalsTable({ rows, dimension }: { rows: readonly SumsRow[]; dimension: Dimension | undefined }) {
+  const label = DIMENSIONS.find(({ name }) => name === (dimension ?? ''))?.label
+  const sorted = [...rows].sort((one, other) => other.requests - one.requests)
+  return (
+    <Scroller class="card wide" label="Sums of the whole time">
+      <table class="figures">
+        <thead>
+          <tr>
+            <th scope="col">{label}</th>
+            {['Requests', 'Errors', 'Error rate', 'Input tokens', 'Output tokens', 'p50', 'p95', 'p99'].map(name => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {sorted.slice(0, ROWS_MAX).map(row => {
+            const name = dimension === undefined ? 'All requests' : nameGroup(row, dimension)
+            return (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                <td>{formatCount(row.requests)}</td>
+                <td>{formatCount(row.errors)}</td>
+                <td>{formatPercent(row.requests === 0 ? undefined : (100 * row.errors) / row.requests)}</td>
+                <td>{formatCount(row.input_tokens)}</td>
+                <td>{formatCount(row.output_tokens)}</td>
+                <td>{formatDuration(row.latency_p50_ms)}</td>
+                <td>{formatDuration(row.latency_p95_ms)}</td>
+                <td>{formatDuration(row.latency_p99_ms)}</td>
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
+      {sorted.length > ROWS_MAX && (
+        <p class="hint">
+          The first {ROWS_MAX} of {formatCount(sorted.length)}.
+        </p>
+      )}
+    </Scroller>
+  )
+}

@@ -1,0 +1,177 @@
+// The list of stored records with its filters. Pages go by cursor, so they stay the same while new records arrive.
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { TrafficSummary } from '../../../../shared/traffic/query.ts'
+import type { Page } from '../data/api.ts'
+import { FILTER_FIELDS, type FilterField, type FilterValues, writeQuery } from '../data/filters.ts'
+import { Notice } from '../parts/notice.tsx'
+import { moveBetweenRows, RecordColumns, RecordRow } from '../parts/record-rows.tsx'
+import { Scroller } from '../parts/scroller.tsx'
+import { explainFailure, useSession } from '../session.ts'
+import { Detail } from './detail.tsx'
+
+const PAGE_SIZES = ['50', '100', '500'] as const
+
+interface Question {
+  readonly values: FilterValues
+  readonly limit: number
+  /** Cursors of the pages up to this one; the first page has none. */
+  readonly cursors: readonly string[]
+}
+
+type Loaded =
+  | { readonly kind: 'loading' }
+  | { readonly kind: 'page'; readonly page: Page }
+  | { readonly kind: 'failed'; readonly message: string }
+
+export function Records() {
+  const [question, setQuestion] = useState<Question>({ values: {}, limit: 100, cursors: [] })
+  const loaded = usePage(question)
+  const [opened, setOpened] = useState<TrafficSummary>()
+  const page = loaded.kind === 'page' ? loaded.page : undefined
+  const { cursors } = question
+  return (
+    <section class="view" aria-labelledby="records-title">
+      <h2 id="records-title">Records</h2>
+      <Filters onSearch={(values, limit) => setQuestion({ values, limit, cursors: [] })} />
+      {loaded.kind === 'failed' && <Notice kind="error">{loaded.message}</Notice>}
+      <Scroller class="card scroller" label="Found records" isBusy={loaded.kind === 'loading'}>
+        <table class="records dated" onKeyDown={moveBetweenRows}>
+          <RecordColumns />
+          <tbody>
+            {page?.data.map(record => (
+              <RecordRow key={record.id} record={record} isDated onOpen={setOpened} />
+            ))}
+          </tbody>
+        </table>
+        {loaded.kind === 'loading' && <p class="empty">Loading…</p>}
+        {page?.data.length === 0 && <p class="empty">No record matches.</p>}
+      </Scroller>
+      <div class="tools pages">
+        <button
+          type="button"
+          disabled={cursors.length === 0}
+          onClick={() => setQuestion({ ...question, cursors: cursors.slice(0, -1) })}
+        >
+          Newer
+        </button>
+        <p class="count">
+          Page {cursors.length + 1}
+          {page !== undefined && `, ${page.data.length} records`}
+        </p>
+        <button
+          type="button"
+          disabled={page?.next_cursor == null}
+          onClick={() => page?.next_cursor && setQuestion({ ...question, cursors: [...cursors, page.next_cursor] })}
+        >
+          Older
+        </button>
+      </div>
+      {opened !== undefined && <Detail record={opened} onClose={() => setOpened(undefined)} />}
+    </section>
+  )
+}
+
+function usePage(question: Question): Loaded {
+  const session = useSession()
+  const [loaded, setLoaded] = useState<Loaded>({ kind: 'loading' })
+  useEffect(() => {
+    const closing = new AbortController()
+    setLoaded({ kind: 'loading' })
+    const { values, limit, cursors } = question
+    session.api.list(writeQuery(values, { limit, cursor: cursors.at(-1) }), closing.signal).then(
+      page => setLoaded({ kind: 'page', page }),
+      (error: unknown) => {
+        if (!closing.signal.aborted) setLoaded({ kind: 'failed', message: explainFailure(error, session) })
+      }
+    )
+    return () => closing.abort()
+  }, [question, session])
+  return loaded
+}
+
+function Filters({ onSearch }: { onSearch: (values: FilterValues, limit: number) => void }) {
+  const form = useRef<HTMLFormElement>(null)
+  function search(event?: Event): void {
+    event?.preventDefault()
+    if (form.current === null) return
+    const values = Object.fromEntries([...new FormData(form.current)].map(([name, value]) => [name, String(value)]))
+    onSearch(values, Number(values.limit))
+  }
+  function clear(): void {
+    form.current?.reset()
+    search()
+  }
+  const fields: readonly FilterField[] = FILTER_FIELDS
+  return (
+    <form class="card filters" ref={form} onSubmit={search} aria-label="Filters">
+      <div class="fields">
+        {fields
+          .filter(({ isRare }) => isRare !== true)
+          .map(field => (
+            <Field key={field.name} field={field} />
+          ))}
+      </div>
+      <details>
+        <summary>More filters</summary>
+        <div class="fields">
+          {fields
+            .filter(({ isRare }) => isRare === true)
+            .map(field => (
+              <Field key={field.name} field={field} />
+            ))}
+        </div>
+      </details>
+      <div class="tools">
+        <button type="submit" class="primary">
+          Search
+        </button>
+        <button type="button" onClick={clear}>
+          Clear
+        </button>
+        <label class="inline">
+          <span>Rows</span>
+          <select name="limit">
+            {PAGE_SIZES.map(size => (
+              <option key={size} selected={size === '100'}>
+                {size}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+    </form>
+  )
+}
+
+const INPUT_TYPES = { text: 'text', number: 'number', datetime: 'datetime-local' } as const
+
+function Field({ field: { name, label, kind, choices } }: { field: FilterField }) {
+  return (
+    <div class="field">
+      <label for={`filter-${name}`}>{label}</label>
+      {kind === 'outcome' ? (
+        <select id={`filter-${name}`} name={name}>
+          <option value="">any</option>
+          <option value="false">succeeded</option>
+          <option value="true">failed</option>
+        </select>
+      ) : (
+        <input
+          id={`filter-${name}`}
+          name={name}
+          type={INPUT_TYPES[kind]}
+          list={choices && `choices-${name}`}
+          spellcheck={false}
+          autocomplete="off"
+        />
+      )}
+      {choices && (
+        <datalist id={`choices-${name}`}>
+          {choices.map(choice => (
+            <option key={choice} value={choice} />
+          ))}
+        </datalist>
+      )}
+    </div>
+  )
+}

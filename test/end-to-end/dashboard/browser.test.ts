@@ -1,0 +1,211 @@
+// The dashboard in a real browser, in front of a started gateway that records what the test sends.
+import { readFileSync } from 'node:fs'
+import { findPackageJSON } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { buildDashboard } from '../../../ops/dashboard/build.ts'
+import { browserSkip, openPage, startBrowser } from '../../support/browser.ts'
+import { ADMIN_KEY, enterKey } from '../../support/dashboard.ts'
+import { recording, startAdminGateway } from '../admin/support.ts'
+
+const axe = readFileSync(join(dirname(findPackageJSON('axe-core', import.meta.url) ?? ''), 'axe.min.js'), 'utf8')
+const HOSTILE = '<script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">'
+
+/** Rules that the page breaks seriously, with what breaks them. */
+async function findViolations(page: Page): Promise<string[]> {
+  await page.evaluate(axe)
+  const found = await page.evaluate(`axe.run().then(({ violations }) => violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`)
+  return found as string[]
+}
+
+t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
+  await buildDashboard()
+  const { gateway } = await startAdminGateway(t, {
+    env: { ...recording, GATEWAY_REPLAY_ENABLED: 'true', GATEWAY_ADMIN_API_KEY: ADMIN_KEY }
+  })
+  const { url } = gateway
+  const browser = await startBrowser(t)
+  const open = (options?: Parameters<typeof openPage>[2]) => openPage(browser, `${url}/_admin/ui`, options)
+  const chat = (model: string, headers: Record<string, string> = {}) =>
+    fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: `[[text:shown ${HOSTILE}]]` }] })
+    }).then(response => response.text())
+  const rows = (page: Page) => page.locator('tr.record')
+
+  t.test('a wrong key is refused with a message, and the right one is kept in memory only', async t => {
+    const { page, complaints } = await open()
+    await page.getByLabel('Admin key').fill('wrong')
+    await page.getByRole('button', { name: 'Open' }).click()
+    await page.getByRole('alert').getByText('The admin key is wrong.').waitFor()
+    t.match(complaints.splice(0), [/403/], 'the browser reports the refused request')
+    await enterKey(page)
+    const stored =
+      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state])'
+    t.equal(await page.evaluate(stored), JSON.stringify([{}, {}, '', `${url}/_admin/ui`, null]))
+    t.notMatch(await page.content(), ADMIN_KEY)
+    await page.getByRole('button', { name: 'Lock' }).click()
+    t.equal(await page.getByLabel('Admin key').inputValue(), '')
+    await page.reload()
+    await page.getByLabel('Admin key').waitFor()
+    t.same(complaints, [])
+    await page.close()
+  })
+
+  t.test('requests appear in the live tail as they end, and wait while it is paused', async t => {
+    const { page, complaints } = await open()
+    await enterKey(page)
+    await page.getByRole('status').getByText('live').waitFor()
+    await chat('GigaChat-2')
+    await rows(page).filter({ hasText: 'GigaChat-2' }).first().waitFor()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    const before = await rows(page).count()
+    await chat('GigaChat-2-Pro')
+    await page.getByText('1 since the pause').waitFor()
+    t.equal(await rows(page).count(), before)
+    await page.getByRole('button', { name: 'Resume' }).click()
+    await rows(page).filter({ hasText: 'GigaChat-2-Pro' }).waitFor()
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await page.getByText('No requests yet').waitFor()
+    t.same(complaints, [])
+    await page.close()
+  })
+
+  t.test('records are filtered and paged; a record shows its content, is replayed and redacted', async t => {
+    await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: '{' }).then(response => response.text())
+    const { page, complaints } = await open()
+    await enterKey(page)
+    await page.getByRole('link', { name: 'Records' }).click()
+    await page.getByLabel('Outcome').selectOption('failed')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await rows(page).filter({ hasText: '400' }).first().waitFor()
+    t.equal(await rows(page).filter({ hasText: '200' }).count(), 0)
+    await page.getByLabel('Outcome').selectOption('any')
+    await page.getByLabel('Model').fill('GigaChat-2-Pro')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByText('Page 1, 1 records').waitFor()
+
+    await rows(page).first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('region', { name: 'Timings' }).getByText('Upstream').waitFor()
+    t.match(await dialog.getByRole('region', { name: 'Tokens' }).innerText(), /\d+ input, \d+ output, \d+ in total/)
+    t.match(await dialog.getByRole('region', { name: 'Route' }).innerText(), /GigaChat-2-Pro/)
+    await dialog.getByRole('button', { name: 'Show request' }).click()
+    await dialog.getByRole('region', { name: 'Request body' }).getByText(HOSTILE.slice(0, 20)).waitFor()
+    await dialog.getByRole('button', { name: 'Show response' }).click()
+    await dialog.getByRole('region', { name: 'Response body' }).getByText('shown').waitFor()
+
+    await dialog.getByRole('button', { name: 'Replay…' }).click()
+    await dialog.getByRole('group', { name: 'Replay' }).getByRole('button', { name: 'Cancel' }).click()
+    await dialog.getByRole('button', { name: 'Replay…' }).click()
+    await dialog.getByRole('button', { name: 'Replay', exact: true }).click()
+    await dialog.getByText('Replayed with status 200.').waitFor()
+
+    await dialog.getByRole('button', { name: 'Redact…' }).click()
+    await dialog.getByRole('checkbox', { name: 'Request headers' }).uncheck()
+    await dialog.getByRole('button', { name: 'Redact', exact: true }).click()
+    await dialog.getByText('Redacted: ').waitFor()
+    await dialog.getByText('The body was not captured, or was redacted.').first().waitFor()
+    await dialog.getByRole('button', { name: 'Show response' }).click()
+    await dialog.getByText('Not captured, or redacted.').waitFor()
+    await page.keyboard.press('Escape')
+    t.equal(await dialog.count(), 0)
+
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByText('Page 1, 2 records').waitFor()
+    t.same(complaints, [])
+    await page.close()
+  })
+
+  t.test('what a hostile client writes stays text everywhere', async t => {
+    await chat(HOSTILE, { 'user-agent': HOSTILE, 'x-request-id': 'hostile' })
+    await fetch(`${url}/${encodeURIComponent(HOSTILE)}`).then(response => response.text())
+    const { page, complaints } = await open()
+    await enterKey(page)
+    const row = rows(page).filter({ hasText: HOSTILE }).first()
+    await row.click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Show request' }).click()
+    await dialog.getByRole('region', { name: 'Request body' }).getByText('<script>window.hacked = 1').waitFor()
+    await page.keyboard.press('Escape')
+    for (const view of ['Records', 'Overview', 'Sinks']) {
+      await page.getByRole('link', { name: view }).click()
+      await page.getByRole('heading', { name: view }).waitFor()
+    }
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await page.getByLabel('By').selectOption('Model')
+    await page.getByRole('region', { name: 'Sums' }).getByRole('rowheader', { name: HOSTILE }).waitFor()
+    t.equal(await page.evaluate('window.hacked'), undefined)
+    t.equal(await page.locator('main script, main img').count(), 0)
+    t.same(complaints, [])
+    await page.close()
+  })
+
+  t.test('every view is accessible, in both schemes and on a narrow screen', async t => {
+    for (const options of [{}, { colorScheme: 'dark' as const }, { width: 390 }]) {
+      const { page } = await open(options)
+      t.same(await findViolations(page), [], 'entry of the key')
+      await enterKey(page)
+      await rows(page).first().waitFor()
+      for (const [view, ready] of [
+        ['Live', 'tr.record'],
+        ['Records', 'tr.record'],
+        ['Overview', '.chart canvas'],
+        ['Sinks', '.states']
+      ] as const) {
+        await page.getByRole('link', { name: view }).click()
+        await page.locator(ready).first().waitFor()
+        t.same(await findViolations(page), [], view)
+        const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+        t.equal(await page.evaluate(overflow), 0, `${view}: nothing is wider than the screen`)
+      }
+      await page.getByRole('link', { name: 'Records' }).click()
+      await rows(page).filter({ hasText: '/v1/chat/completions' }).first().click()
+      await page.getByRole('button', { name: 'Show request' }).click()
+      await page.getByRole('button', { name: 'Redact…' }).click()
+      await page.getByRole('region', { name: 'Request headers' }).waitFor()
+      t.same(await findViolations(page), [], 'detail')
+      await page.close()
+    }
+  })
+
+  t.test('the colors follow the choice of the reader, and before that the system', async t => {
+    const { page } = await open({ colorScheme: 'dark' })
+    const background = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor')
+    const system = await background()
+    await page.getByLabel('Colors').selectOption('dark')
+    t.equal(await background(), system)
+    await page.getByLabel('Colors').selectOption('light')
+    t.not(await background(), system)
+    await page.close()
+  })
+
+  t.test('everything can be reached with the keyboard', async t => {
+    const { page } = await open()
+    const focused = () => page.evaluate('document.activeElement.textContent')
+    await page.getByLabel('Admin key').waitFor()
+    await page.keyboard.type(ADMIN_KEY)
+    await page.keyboard.press('Enter')
+    await rows(page).nth(1).waitFor()
+    const times = await page.locator('tr.record button').allInnerTexts()
+    for (let presses = 0; (await focused()) !== times[0]; presses++) {
+      if (presses > 20) t.fail('the rows cannot be reached')
+      if (presses > 20) return
+      await page.keyboard.press('Tab')
+    }
+    await page.keyboard.press('ArrowDown')
+    t.equal(await focused(), times[1])
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor()
+    await page.keyboard.press('Tab')
+    t.ok(await page.evaluate("document.querySelector('dialog').contains(document.activeElement)"))
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    t.equal(await focused(), times[1], 'the focus is back on the row')
+    await page.close()
+  })
+})

@@ -1,0 +1,98 @@
+import t from 'tap'
+import { describeRecord, listTimings } from '../../../ops/dashboard/src/data/describe-record.ts'
+import { addUp, describeGroups, describeWhole, lastHours } from '../../../ops/dashboard/src/data/figures.ts'
+import { writeQuery } from '../../../ops/dashboard/src/data/filters.ts'
+import { formatDuration, formatText, formatTime } from '../../../ops/dashboard/src/data/format.ts'
+import type { SumsRow, TrafficSummary } from '../../../shared/traffic/query.ts'
+
+const nowMs = Date.UTC(2026, 0, 5, 10, 30)
+const range = lastHours(3, nowMs)
+
+function row(hour: string, members: Partial<SumsRow>): SumsRow {
+  return {
+    hour,
+    protocol: null,
+    model: null,
+    api_key_hash: null,
+    requests: 10,
+    errors: 1,
+    input_tokens: 5,
+    output_tokens: 2,
+    latency_p50_ms: 1,
+    latency_p95_ms: 2,
+    latency_p99_ms: 3,
+    ...members
+  }
+}
+
+t.test('the hours of a range are whole, and hours without requests have no rate and no latency', async t => {
+  const figures = describeWhole([row('2026-01-05T09:00:00+00:00', {})], range)
+  t.same(
+    figures.hours.map(seconds => new Date(seconds * 1000).toISOString().slice(11, 16)),
+    ['08:00', '09:00', '10:00']
+  )
+  t.same(figures.requests, [{ label: 'Requests', values: [0, 10, 0] }])
+  t.same(figures.errorRate, [{ label: 'Errors', values: [null, 10, null] }])
+  t.same(
+    figures.latency.map(({ label, values }) => [label, values[1], values[0]]),
+    [
+      ['p50', 1, null],
+      ['p95', 2, null],
+      ['p99', 3, null]
+    ]
+  )
+})
+
+t.test('the largest groups are shown, records without a value as a group of their own', async t => {
+  const hour = '2026-01-05T10:00:00+00:00'
+  const rows = Array.from({ length: 9 }, (_, index) => row(hour, { model: `m${index}`, requests: index + 1 }))
+  const figures = describeGroups([...rows, row(hour, { model: null, requests: 100 })], range, 'model')
+  t.same(
+    figures.requests.map(({ label, values }) => [label, values[2]]),
+    [
+      ['(none)', 100],
+      ['m8', 9],
+      ['m7', 8],
+      ['m6', 7],
+      ['m5', 6],
+      ['m4', 5]
+    ]
+  )
+  t.same(addUp(rows), { requests: 45, errors: 9, inputTokens: 45, outputTokens: 18 })
+})
+
+t.test('a query has the filters that are set; local times become instants', async t => {
+  const query = writeQuery(
+    { model: ' m ', status_code: '', has_error: 'true', from: '2026-01-05T10:00', to: 'soon', limit: '7', other: 'x' },
+    { limit: 50, cursor: 'c' }
+  )
+  t.same(Object.fromEntries(query), {
+    from: new Date('2026-01-05T10:00').toISOString(),
+    model: 'm',
+    has_error: 'true',
+    limit: '50',
+    cursor: 'c'
+  })
+  t.equal(String(writeQuery({}, { limit: 100, cursor: undefined })), 'limit=100')
+})
+
+t.test('members of an unexpected kind are text, not failures', async t => {
+  const record = { metadata: 'text', model_requested: { a: 1 }, latency_ms: 'x' } as unknown as TrafficSummary
+  t.same(listTimings(record), [])
+  t.same(describeRecord(record)[0]?.facts, [['Requested model', { a: 1 }]])
+  t.equal(formatText({ a: 1 }), '{"a":1}')
+  t.equal(formatTime(5), '–')
+  t.equal(formatDuration(null), '–')
+})
+
+t.test('the upstream call ends the time of the request, and the moments of a stream are on the same scale', async t => {
+  const metadata = { first_token_ms: 35, stream: { first_event_ms: 40, last_event_ms: 99, event_count: 7 } }
+  const record = { latency_ms: 100, upstream_latency_ms: 70, metadata } as unknown as TrafficSummary
+  t.same(listTimings(record), [
+    { label: 'Gateway', fromMs: 0, toMs: 100 },
+    { label: 'Upstream', fromMs: 30, toMs: 100 },
+    { label: 'First token', fromMs: 35, toMs: 35 },
+    { label: 'First event', fromMs: 40, toMs: 40 },
+    { label: 'Last event', fromMs: 99, toMs: 99 }
+  ])
+})
