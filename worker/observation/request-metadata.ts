@@ -17,8 +17,6 @@ export function describeMetadata(
     client_request_id: request.clientRequestId,
     replay_of: request.replayOf,
     model_source: findModelSource(closed),
-    api_key_name: request.apiKeyName,
-    inventory_revision: closed.facts.inventoryRevision,
     ...(evidence && describeRoute(evidence)),
     ...(admission && describeAdmission(admission))
   }

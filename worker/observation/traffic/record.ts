@@ -73,6 +73,8 @@ export function createRecordWriter(redactText: (text: string) => string): Record
     const text = JSON.stringify({
       ...described,
       path: path === request.route ? path : redactText(path),
+      api_key_name: request.apiKeyName,
+      inventory_revision: closed.facts.inventoryRevision,
       ...(typeof clientId === 'string' && { client_request_id: redactText(clientId) }),
       ...(traceContext && { otel_trace_id: traceContext.traceId, otel_span_id: traceContext.spanId }),
       ...(seen.firstTokenMs !== undefined && { first_token_ms: roundMs(seen.firstTokenMs) }),

@@ -89,7 +89,8 @@ export interface EndedOptions {
 /** A request that is over: a whole chat unless stated otherwise. */
 export function endedRequest(options: EndedOptions = {}): EndedRequest {
   const { view, closed, capture = NOTHING, events = [], isStream = false } = options
-  const planned = { model: 'm', upstreamModel: 'up', providerKind: 'native', profileId: 'p', isStream }
+  const requestedModel = 'description' in options ? options.description?.requestedModel : chat.requestedModel
+  const planned = { model: 'm', requestedModel, upstreamModel: 'up', providerKind: 'native', profileId: 'p', isStream }
   const facts = options.facts ?? planned
   const record = new CallRecord(capture)
   if (options.facts === undefined) record.planned = planned
