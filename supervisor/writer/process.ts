@@ -178,7 +178,7 @@ export function runWriterProcess(): void {
     process.exit(exitCode)
   }
 
-  /** The supervisor removes it; after a crash of the supervisor nobody else would. */
+  /** The supervisor removes it; after a crash of the supervisor it would stay. */
   async function removeSocketFolder(): Promise<void> {
     if (socketPath === undefined || process.platform === 'win32') return
     await rm(socketPath, { force: true }).catch(() => undefined)

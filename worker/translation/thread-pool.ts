@@ -26,7 +26,7 @@ const MEBIBYTE = 1024 * 1024
 const QUEUES = {
   requests: { bytesMax: 64 * MEBIBYTE, waitMsMax: 10_000 },
   answers: { bytesMax: 256 * MEBIBYTE, waitMsMax: 30_000 },
-  // Content of traffic records: nobody waits for it, and what does not fit is left out of its record.
+  // Content of traffic records: no request waits for it, and what does not fit is left out of its record.
   records: { bytesMax: 32 * MEBIBYTE, waitMsMax: 10_000 }
 } as const
 

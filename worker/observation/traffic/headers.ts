@@ -1,4 +1,4 @@
-// The headers of a request in its record. Values are shown by an allow-list, so that a header that nobody thought of hides its value
+// The headers of a request in its record. Values are shown by an allow-list, so that a header that the list lacks hides its value
 // (operations contract, section 8.2; field lesson M1).
 import type { IncomingHttpHeaders } from 'node:http'
 import { REDACTED, type Redactor } from '../../../shared/redaction.ts'
