@@ -11,6 +11,7 @@ import { readMetricsText } from '../support/metrics-text.ts'
 import { waitUntil } from '../support/processes.ts'
 import { findProgram, whyWithout } from '../support/programs.ts'
 import { type StartedPrometheus, startPrometheus } from '../support/prometheus.ts'
+import { createTrafficFiles, trafficVariables } from '../support/recorded-gateway.ts'
 import { askIn, families, model, openStream } from './system/support.ts'
 
 const API_KEY = 'prometheus-test-key'
@@ -20,6 +21,12 @@ const DEADLINE_MS = 120_000
 const queries = rows.flatMap(row =>
   row.panels.flatMap(panel => panel.queries.map(({ expr, legend }) => ({ title: `${panel.title}: ${legend}`, expr })))
 )
+
+/** A gateway has one relational sink at a time, and this one has no search server. */
+const WITHOUT_VALUE: ReadonlySet<string> = new Set([
+  'Duration of a write, p95: postgres',
+  'Duration of a write, p95: opensearch'
+])
 
 /** What Grafana fills in. */
 function fillIn(expression: string): string {
@@ -39,6 +46,7 @@ t.test(
     const gateway = await startGateway(t, {
       env: {
         ...emulatorVariables(emulator),
+        ...trafficVariables(createTrafficFiles(t)),
         GATEWAY_METRICS_ENABLED: 'true',
         GATEWAY_ENABLE_API_KEY_AUTH: 'true',
         GATEWAY_API_KEY: API_KEY,
@@ -66,7 +74,9 @@ t.test(
       controller.abort()
     }
 
-    const waiting = new Map(queries.map(query => [query.title, fillIn(query.expr)]))
+    const answered = queries.filter(({ title }) => !WITHOUT_VALUE.has(title))
+    t.equal(queries.length - answered.length, WITHOUT_VALUE.size)
+    const waiting = new Map(answered.map(query => [query.title, fillIn(query.expr)]))
     await waitUntil(
       async () => {
         await makeTraffic()
