@@ -1,9 +1,11 @@
 import Fastify from 'fastify'
 import t from 'tap'
+import { systemClock } from '../../../shared/clock.ts'
 import { createNativeProfileSet } from '../../../shared/native-profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { findUndescribed } from '../../../worker/docs/document.ts'
 import { type MountedRoute, readMountedRoute } from '../../../worker/docs/mounted-routes.ts'
+import { createDrainGate } from '../../../worker/http/drain-gate.ts'
 import { systemTraits } from '../../../worker/http/route-traits.ts'
 import { providerFaces } from '../../../worker/protocols/registry.ts'
 import { describeGateway } from '../../../worker/routes/docs.ts'
@@ -13,7 +15,11 @@ import type { WorkerRuntime } from '../../../worker/routes/worker-runtime.ts'
 const options = { metricsPath: '/metrics' }
 
 t.test('every route that any setting mounts has a description', async t => {
-  const settings = parseSettings({ GATEWAY_DEBUG_TRANSLATE_ENABLED: 'True', GATEWAY_METRICS_ENABLED: 'True' })
+  const settings = parseSettings({
+    GATEWAY_ADMIN_API_ENABLED: 'True',
+    GATEWAY_DEBUG_TRANSLATE_ENABLED: 'True',
+    GATEWAY_METRICS_ENABLED: 'True'
+  })
   const revision = `sha256:${'c'.repeat(64)}`
   // Routes are only mounted here, so the parts that their handlers use are not needed.
   const runtime = {
@@ -22,6 +28,9 @@ t.test('every route that any setting mounts has a description', async t => {
     profiles: createNativeProfileSet(settings),
     revisions: { config: revision, matrix: revision },
     version: '0.0.0',
+    clock: systemClock,
+    drainGate: createDrainGate(),
+    control: {},
     metrics: {}
   } as unknown as WorkerRuntime
   const app = Fastify({ exposeHeadRoutes: false })
@@ -33,6 +42,7 @@ t.test('every route that any setting mounts has a description', async t => {
   await registerRoutes(app, runtime)
   t.ok(routes.length > 60, `${routes.length} routes`)
   t.ok(routes.some(({ template }) => template === '/_debug/translate'))
+  t.ok(routes.some(({ template }) => template === '/_admin/logs'))
   t.same(findUndescribed({ ...describeGateway(runtime), routes }), [])
 })
 
