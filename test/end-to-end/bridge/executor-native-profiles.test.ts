@@ -52,7 +52,8 @@ t.test('the token of a client reaches no profile of a file, and fails no request
   )
   t.equal(embedded.status, 200)
   const sent = JSON.stringify(emulator.requests.map(({ headers }) => headers))
-  for (const token of [...tokens, 'of-the-settings', 'Bearer abc"', basic('c:secret-3')]) t.notOk(sent.includes(token), token)
+  for (const token of [...tokens, 'of-the-settings', 'Bearer abc"', basic('c:secret-3')])
+    t.notOk(sent.includes(token), token)
   const oauth = emulator.requests
     .filter(({ path }) => path.endsWith('/oauth'))
     .map(({ headers }) => headers.authorization)
