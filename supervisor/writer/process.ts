@@ -156,7 +156,7 @@ export function runWriterProcess(): void {
     return { counters: createSinkCounters(registry), watch: ({ queues }) => watchSinks(registry, queues) }
   }
 
-  /** Stores what has arrived and exits. It keeps within its bounds, whatever the sinks do. */
+  /** Stores what has arrived and exits, within a fixed time also when a sink does not answer. */
   async function close(exitCode: number): Promise<void> {
     if (isClosing) return
     isClosing = true

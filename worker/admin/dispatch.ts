@@ -29,7 +29,7 @@ export interface DispatchOptions {
   readonly signal: CancelSignal
 }
 
-/** Resolves with the response, whatever its status. Rejects when the connection breaks, the time is up, or `signal` aborts. */
+/** Resolves with the response, also with one of an error status. Rejects when the connection breaks, the time is up, or `signal` aborts. */
 export async function dispatch(
   handle: RequestListener,
   { path, headers, body, sourceId }: DispatchedRequest,

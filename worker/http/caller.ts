@@ -15,7 +15,7 @@ const TEXT_CHARACTERS_MAX = 256
 interface Row extends Pick<Caller, 'name' | 'category'> {
   /** Whether a user agent in lower case belongs to this row. */
   matches: (agent: string) => boolean
-  /** The family whatever the headers say, or that of the headers alone. Absent: that of the headers, else that of the user agent. */
+  /** The family, even if the headers say another one; or that of the headers alone. Absent: that of the headers, else that of the user agent. */
   family?: ClientFamily | 'of-headers'
 }
 

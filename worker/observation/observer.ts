@@ -25,7 +25,7 @@ export interface LogIds {
   readonly trace_id: string
   /** The client's `x-span-id`, else that of `traceContext`. */
   readonly span_id: string | undefined
-  /** Those of `traceContext`, whatever ids the client gave. */
+  /** Those of `traceContext`, also where the client gave ids. */
   readonly otel_trace_id?: string
   readonly otel_span_id?: string
 }

@@ -2,34 +2,10 @@
 // stores use them.
 import type { AuditEntry } from '../../../shared/traffic/messages.ts'
 import type { PayloadField } from '../../../shared/traffic/query.ts'
-import { hasError, type TrafficRecord } from '../../../shared/traffic/record.ts'
+import { hasError, SUMMARY_MEMBERS, type TrafficRecord } from '../../../shared/traffic/record.ts'
 
 /** Columns with the value of the record's member of the same name. */
-export const MEMBER_COLUMNS = [
-  'id',
-  'created_at',
-  'request_id',
-  'trace_id',
-  'span_id',
-  'protocol',
-  'route',
-  'method',
-  'status_code',
-  'model_requested',
-  'model_effective',
-  'provider',
-  'upstream_status_code',
-  'latency_ms',
-  'upstream_latency_ms',
-  'input_tokens',
-  'output_tokens',
-  'total_tokens',
-  'error_type',
-  'error_message',
-  'api_key_hash',
-  'client_ip_hash',
-  'metadata'
-] as const satisfies ReadonlyArray<keyof TrafficRecord>
+export const MEMBER_COLUMNS = SUMMARY_MEMBERS
 
 /** Known without reading the bodies, which are in a table of their own so that lists never load them (field lesson L6). */
 export const FLAG_COLUMNS = ['has_request_body', 'has_response_body'] as const

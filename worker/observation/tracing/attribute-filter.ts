@@ -1,4 +1,4 @@
-// The last step before an attribute is exported, whatever made it: without the main switch no content passes, everything is redacted, and
+// The last step before any attribute is exported: without the main switch no content passes, everything is redacted, and
 // every value is bounded and of a type that spans have (operations contract, section 11.3).
 import type { Redactor } from '../../../shared/redaction.ts'
 import type { Captured } from '../../translation/call-description.ts'

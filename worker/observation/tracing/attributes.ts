@@ -269,7 +269,7 @@ function errorAttributes({ errorType, failure }: ClosedFacts): Values {
   }
 }
 
-/** In the words of chat completions. A turn with a call has the reason for calls, whatever the provider says. */
+/** In the words of chat completions. A turn with a call has the reason for calls, also where the provider says another one. */
 export function findFinishReason({ response }: CallRecord): string | undefined {
   const { finishReason, callCount, calls } = response
   if (finishReason === undefined) return undefined

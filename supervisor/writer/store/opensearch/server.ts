@@ -31,7 +31,7 @@ export interface SearchResponse {
 }
 
 export interface SearchServer {
-  /** Resolves with every response, whatever its status. Rejects with `SearchServerError` where none came. */
+  /** Resolves with the response, also with one of an error status. Rejects with `SearchServerError` where none came. */
   call(request: SearchRequest): Promise<SearchResponse>
   /** Aborts the running calls and closes the connections. */
   close(): Promise<void>
