@@ -78,14 +78,19 @@ export const supportMatrix: readonly SupportCell[] = Object.freeze(
   )
 )
 
-const cellsByRoute = new Map(supportMatrix.map(cell => [`${cell.publicProtocol} ${cell.upstreamProvider}`, cell]))
+const cellsByProtocol: ReadonlyMap<PublicProtocol, ReadonlyMap<string, SupportCell>> = new Map(
+  publicProtocols.map(protocol => {
+    const cells = supportMatrix.filter(({ publicProtocol }) => publicProtocol === protocol)
+    return [protocol, new Map(cells.map(cell => [cell.upstreamProvider, cell]))]
+  })
+)
 
 /**
  * The cell of a client protocol and a provider kind. A kind that the matrix does not list, such as one that only tests register, has no
  * cell: nothing is published about it.
  */
 export function findCell(publicProtocol: PublicProtocol, providerKind: string): SupportCell | undefined {
-  return cellsByRoute.get(`${publicProtocol} ${providerKind}`)
+  return cellsByProtocol.get(publicProtocol)?.get(providerKind)
 }
 
 /** Whether this build executes the kind for some client protocol: false only where the matrix blocks it for all of them. */

@@ -8,6 +8,7 @@ import type { LargeAnswers } from '../providers/http/large-answers.ts'
 import type { CapturedBody } from './captured-body.ts'
 import type { TranslationSettings } from './chat.ts'
 import type { DebugJob } from './debug.ts'
+import { relayChat } from './relayed-chat.ts'
 import { type Job, type Result, runTask, type TaskName } from './tasks.ts'
 import { createThreadPool, type Work } from './thread-pool.ts'
 import { decodeTokens } from './token-decoding.ts'
@@ -96,7 +97,10 @@ export function createTranslator(options: TranslatorOptions): Translator {
   return {
     isLarge,
     isLargeAnswer: bytes => isLarge(weighJson(bytes)),
-    translateChat: (job, signal) => run('translate-chat', ofRequest(job), signal),
+    async translateChat(job, signal) {
+      if (job.bytes.byteLength >= TURN_WEIGHT_MIN) await turns.wait()
+      return relayChat(job, environment) ?? run('translate-chat', ofRequest(job), signal)
+    },
     // Its weight is known already: `isLargeAnswer`.
     readChat: (answer, signal) => run('read-chat-answer', { ...ofAnswer(answer), weight: thresholdBytes }, signal),
     writeChatAnswer: (job, characters, signal) =>
