@@ -129,7 +129,8 @@ t.test('the short way of a chat has the result of the general way', async t => {
       stream: mostly<unknown>(fc.constant(false), true, 'yes'),
       user: mostly(fc.constant('u'), ''),
       n: mostly<unknown>(fc.constant(undefined), 1, 2),
-      store: mostly<unknown>(fc.constant(undefined), true, false)
+      store: mostly<unknown>(fc.constant(undefined), true, false),
+      ключ: mostly<unknown>(fc.constant(undefined), 1)
     },
     { requiredKeys: ['messages', 'model'] }
   )
@@ -156,13 +157,25 @@ t.test('the short way of a chat has the result of the general way', async t => {
   t.ok(counts.refused > 50, `${counts.refused} bodies are refused`)
 })
 
+t.test('the bounds of a request hold on the short way too', async t => {
+  function relay(stopCharacters: number): unknown {
+    const body = { model: 'alias', messages: [{ role: 'user', content: 'Hello!' }], stop: 'x'.repeat(stopCharacters) }
+    const bytes = Buffer.from(JSON.stringify(body))
+    const job = { protocol: 'completions', apiMode: 'v1', bytes, context: { requestId: 'r' } } as const
+    return outcome(() => relayChat(job, environment))
+  }
+  t.match(relay(65_536), { path: '/v1/chat/completions' })
+  t.match(relay(65_537), { code: 'invalid_request', param: 'stop' })
+})
+
 t.test('the short way of a response has the result of the general way', async t => {
   let relayed = 0
   const scalar = mostly<unknown>(fc.constantFrom(null, 1, true, 'x'), 'upstream-model', '\\u00fcpstream')
   const message = fc.record(
     {
       content: mostly<unknown>(text, '<think>hm</think>yes', '\u00a0<think>a', 'upstream-model', null),
-      refusal: mostly<unknown>(fc.constant(null), '', 'no'),
+      refusal: mostly<unknown>(fc.constant(null), '', 'no', []),
+      function_call: mostly<unknown>(fc.constant(undefined), null, []),
       annotations: mostly<unknown>(fc.constant([]), [{}]),
       tool_calls: mostly<unknown>(fc.constantFrom(null, []), [
         { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }

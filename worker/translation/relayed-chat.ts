@@ -3,6 +3,7 @@
 
 import { planChat } from '../bridge/plan-chat.ts'
 import type { RouteTable } from '../bridge/resolve-route.ts'
+import { assertBounded } from '../normalized/index.ts'
 import { clientFaces, type ProviderFaces } from '../protocols/registry.ts'
 import type { ChatJob, TaskEnvironment, TranslatedChat } from './types.ts'
 
@@ -21,6 +22,7 @@ export function relayChat(job: ChatJob, { settings, faces }: TaskEnvironment): T
   if (outline === undefined || relayed.get(outline.body.model) !== protocol) return undefined
   const { body } = outline
   const request = client.readRequest(body, job.context)
+  assertBounded(request)
   const { plan, face, written } = planChat({ protocol, apiMode, request, body }, settings, faces)
   const reused = face.relay?.reuseOutlined(bytes, outline, written.body)
   if (reused === undefined) return undefined

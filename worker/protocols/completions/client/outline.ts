@@ -40,7 +40,7 @@ export function readOutline(bytes: Uint8Array): BodyOutline | undefined {
       body.messages = PLAIN_MESSAGES
       continue
     }
-    const name = buffer.toString('latin1', cursor.start, cursor.end)
+    const name = buffer.toString('utf8', cursor.start, cursor.end)
     if (name === '__proto__' || name in body || !cursor.take(COLON)) return undefined
     const value = readScalar(cursor, buffer)
     if (value === undefined) return undefined

@@ -107,13 +107,17 @@ function passMessageMember(found: Found): boolean {
     if (!takeMember(found, CONTENT) || cursor.peek() !== QUOTE || !cursor.takeText()) return false
     return cursor.end === cursor.start || isTextStart(bytes[cursor.start] as number)
   }
-  if (!EMPTY_MEMBERS.some(name => cursor.isText(name))) return false
+  const isList = LISTS.some(name => cursor.isText(name))
+  if (!isList && !NULLS.some(name => cursor.isText(name))) return false
   if (!cursor.take(COLON)) return false
-  return cursor.takeWord('null') || (cursor.take(OPENING_BRACKET) && cursor.take(CLOSING_BRACKET))
+  return cursor.takeWord('null') || (isList && cursor.take(OPENING_BRACKET) && cursor.take(CLOSING_BRACKET))
 }
 
-/** Members that are plain only where they are empty: null or a list without entries. */
-const EMPTY_MEMBERS = ['refusal', 'annotations', 'tool_calls', 'function_call', 'audio', 'reasoning_content']
+/** Members that are plain only where they are null or a list without entries. */
+const LISTS = ['annotations', 'tool_calls']
+
+/** Members that are plain only where they are null: the general way refuses a list in some of them. */
+const NULLS = ['refusal', 'function_call', 'audio', 'reasoning_content']
 
 /** Reasons that stand beside a text; others belong to calls or are no reasons of the wire. */
 function isPlainReason(cursor: JsonCursor): boolean {
