@@ -200,7 +200,7 @@ function send(message: FromWriterContent, sent: () => void = () => undefined): v
 /** Errors of the stores whose message tells the operator what to do and holds no secret. */
 const EXPLAINED = new Set(['SchemaMissingError', 'NewerSchemaError'])
 /** A later start does not help against these errors of files. */
-const WRONG_FILES = /^(EACCES|EISDIR|ELOOP|ENOENT|ENOTDIR|EPERM|EROFS|SQLITE_(CANTOPEN|NOTADB|PERM|READONLY).*)$/
+const WRONG_FILES = /^(EACCES|EEXIST|EISDIR|ELOOP|ENOENT|ENOTDIR|EPERM|EROFS|SQLITE_(CANTOPEN|NOTADB|PERM|READONLY).*)$/
 
 function describeFailure(error: unknown): { reason: 'configuration' | 'internal'; detail: string } {
   if (error instanceof SinkOpenError) {

@@ -1,4 +1,5 @@
 // Start and stop of a gateway with a traffic log.
+import { writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -160,6 +161,13 @@ t.test('a file that cannot be used refuses the start and names its setting', asy
     t,
     { GATEWAY_TRAFFIC_LOG_SINK: 'sqlite', GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: path },
     /^(?:llm-gateway: )?startup_failed: configuration: GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN [^\n]*\n$/
+  )
+  const file = join(path, 'file')
+  writeFileSync(file, '')
+  await refuseStart(
+    t,
+    { GATEWAY_TRAFFIC_LOG_SINK: 'sqlite', GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: join(file, 'traffic.sqlite') },
+    /^(?:llm-gateway: )?startup_failed: configuration: GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN [^\n]*EEXIST[^\n]*\n$/
   )
 })
 
