@@ -22,6 +22,7 @@ import { createRestartPolicy } from './restart-policy.ts'
 import { type PlanSources, planRuntime, type RuntimePlan } from './runtime-plan.ts'
 import type { StopSignals } from './signals.ts'
 import { StartFailure, toListenFailure, toStartFailure } from './start-failure.ts'
+import { warnOfMissingCredentials } from './startup-checks.ts'
 import { planWorkerArguments } from './worker-arguments.ts'
 import { createWriterSocket, type WriterSocket } from './writer-socket.ts'
 
@@ -170,6 +171,9 @@ function describeStart(log: Logger, plan: RuntimePlan, version: string): void {
   const posture = JSON.stringify(describeSecurityPosture(settings))
   log.info({ event: 'security_posture' }, `Security posture: ${posture}`)
   for (const warning of plan.warnings) log.warn({ event: 'configuration_warning' }, warning)
+  if (plan.profiles.origin === 'file') return
+  const missing = warnOfMissingCredentials(settings, plan.givenSettings)
+  if (missing !== undefined) log.warn({ event: 'configuration_warning' }, missing)
 }
 
 function watchDemo(owned: Owned, log: Logger): void {

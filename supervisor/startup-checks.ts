@@ -98,6 +98,21 @@ function checkUpstream(
   }
 }
 
+/**
+ * The warning for a start without any credentials of the native upstream at its default address; undefined where none is needed. Not for
+ * a preflight: the program that runs it may add the credentials later. Clients would see the upstream's 401 as a wrong gateway key.
+ */
+export function warnOfMissingCredentials(
+  { passToken, upstream }: Settings,
+  given: ReadonlySet<string>
+): string | undefined {
+  const { accessToken, certFile, credentials } = upstream
+  const isSet = [accessToken, certFile, credentials].some(value => value !== undefined)
+  // Upstreams at other addresses may do without, and a user with a password needs another address.
+  if (isSet || passToken || given.has('UPSTREAM_BASE_URL')) return undefined
+  return 'No credentials of the upstream are set (UPSTREAM_CREDENTIALS); it will refuse every call with 401.'
+}
+
 function warnOfUnusedKeyFile({ upstream }: Settings, warnings: string[]): void {
   if (upstream.keyFile !== undefined && upstream.certFile === undefined) {
     warnings.push('UPSTREAM_KEY_FILE is not used without UPSTREAM_CERT_FILE.')
