@@ -12,6 +12,8 @@ export interface Dialect {
   selectJson(column: string): string
   /** A condition without an index of its own: the list is walked in its order, not read whole and sorted. */
   isWalked(condition: string): string
+  /** The table read by the index of an id that few records share, and a condition that this index needs besides the equality. */
+  byId(column: string): { readonly table: string; readonly condition?: string }
   /** The condition that a record has this caller, of which `value` makes the placeholder. */
   isCaller(name: string, value: (value: string) => string): string
 }
@@ -26,6 +28,7 @@ export const IS_FAILED = '(error_type IS NOT NULL OR status_code >= 400)'
 /** Most records are: the plus sign keeps SQLite from collecting them all by their status and sorting them. */
 const IS_NOT_FAILED = '(error_type IS NULL AND (+status_code IS NULL OR +status_code < 400))'
 
+const ID_COLUMNS = ['request_id', 'trace_id'] as const satisfies ReadonlyArray<keyof TrafficFilter>
 const EQUAL_COLUMNS = [
   'protocol',
   'route',
@@ -49,6 +52,12 @@ class StatementWriter {
   value(value: string | number): string {
     this.values.push(value)
     return this.#dialect.placeholder(this.values.length)
+  }
+
+  /** The table that the conditions are about; ids leave the planner no choice because other indexes look as good to it. */
+  source({ filter }: PageRequest): { readonly table: string; readonly condition?: string } {
+    const column = ID_COLUMNS.find(name => filter[name] !== undefined)
+    return column === undefined ? { table: 'gateway_traffic_logs' } : this.#dialect.byId(column)
   }
 
   conditions({ filter, start }: PageRequest): string[] {
@@ -99,7 +108,8 @@ export function selectPage(page: PageRequest, dialect: Dialect): Statement {
 }
 
 function selectIds(page: PageRequest, writer: StatementWriter, more: readonly string[], limit: string): string {
-  return `SELECT created_at, id FROM gateway_traffic_logs ${where([...more, ...writer.conditions(page)])} ${ORDER} ${limit}`
+  const { table, condition = [] } = writer.source(page)
+  return `SELECT created_at, id FROM ${table} ${where([...more, ...writer.conditions(page)].concat(condition))} ${ORDER} ${limit}`
 }
 
 /**

@@ -18,6 +18,7 @@ export const postgresDialect: Dialect = {
   selectTime: column => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`,
   selectJson: column => `${column}::text`,
   isWalked: condition => condition,
+  byId: () => ({ table: 'gateway_traffic_logs' }),
   isCaller: (name, value) => {
     const metadata = JSON.stringify({ annotations: { caller: { name } } })
     return `metadata @> ${value(metadata)}::jsonb`

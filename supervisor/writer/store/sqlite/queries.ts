@@ -12,12 +12,17 @@ import {
   selectRecord,
   selectSums
 } from '../statements.ts'
+import { IS_IN_ANY_BLOCK } from './schema.ts'
 
 export const sqliteDialect: Dialect = {
   placeholder: () => '?',
   selectTime: column => column,
   selectJson: column => column,
   isWalked: condition => `likely(${condition})`,
+  byId: column => ({
+    table: `gateway_traffic_logs INDEXED BY ix_gateway_traffic_logs_${column}`,
+    condition: IS_IN_ANY_BLOCK
+  }),
   // Word for word the expression of the index.
   isCaller: (name, value) => `json_extract(metadata, '$.annotations.caller.name') = ${value(name)}`
 }
