@@ -19,10 +19,8 @@ export const postgresDialect: Dialect = {
   selectJson: column => `${column}::text`,
   isWalked: condition => condition,
   byId: () => ({ table: 'gateway_traffic_logs' }),
-  isCaller: (name, value) => {
-    const metadata = JSON.stringify({ annotations: { caller: { name } } })
-    return `metadata @> ${value(metadata)}::jsonb`
-  }
+  // The expression of the index.
+  isCaller: (name, value) => `metadata #>> '{annotations,caller,name}' = ${value(name)}`
 }
 
 /** Questions for the database of this pool. */

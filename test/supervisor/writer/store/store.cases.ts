@@ -13,6 +13,38 @@ export function pageOf(filter: TrafficFilter = {}, more: Partial<PageRequest> = 
   return { filter, start: { kind: 'offset', offset: 0 }, limit: 100, ...more }
 }
 
+/**
+ * Every filter of the guide, each with a value that many of the records have and, where it makes another plan, one that none has. `ids` are of
+ * a record that is stored.
+ */
+export function listDocumentedFilters(ids: { request_id: string; trace_id: string }): TrafficFilter[] {
+  return [
+    {},
+    { from: '2026-01-05T10:00:00.000000Z', to: '2026-01-05T11:00:00.000000Z' },
+    { protocol: 'openai' },
+    { protocol: 'absent' },
+    { route: '/v1/chat/completions' },
+    { method: 'POST' },
+    { provider: 'native' },
+    { provider: 'absent' },
+    { request_id: ids.request_id },
+    { trace_id: ids.trace_id },
+    { request_id: ids.request_id, protocol: 'openai', has_error: false },
+    { trace_id: ids.trace_id, model: 'm' },
+    { api_key_hash: 'k' },
+    { model: 'm' },
+    { model: 'absent' },
+    { status_code: 200 },
+    { status_code: 418 },
+    { has_error: true },
+    { has_error: false },
+    { error_type: 'timeout' },
+    { caller: 'curl' },
+    { caller: 'absent' },
+    { min_latency_ms: 1 }
+  ]
+}
+
 /** Runs the questions against empty stores that `open` makes, one for each test. */
 export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>): void {
   /** A store with these records, each one second later than the one before. */
@@ -142,6 +174,43 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
     })
     t.ok((row?.latency_p50_ms ?? 0) >= 100 && (row?.latency_p50_ms ?? 0) <= 125)
     t.ok((row?.latency_p99_ms ?? 0) >= 900 && (row?.latency_p99_ms ?? 0) <= 1125)
+  })
+
+  t.test('of records with one id only the first is stored, and it counts once', async t => {
+    const { store, queries, records } = await createStore(t, [{ request_id: 'first', input_tokens: 1 }])
+    const again = records.map(record => ({ ...record, request_id: 'again' }))
+    const others = [{ request_id: 'second' }, { request_id: 'third' }].map(one =>
+      createRecord({ created_at: writeRecordTime(START), input_tokens: 10, request_body_redacted: {}, ...one })
+    )
+    await store.write([...again, ...others, ...others.map(one => ({ ...one, request_id: 'again' }))])
+    t.same((await queries.list(pageOf())).map(({ request_id }) => request_id).sort(), ['first', 'second', 'third'])
+    const sums = { from: writeRecordTime(START), to: writeRecordTime(START), by: [], limit: 10 }
+    t.match(await queries.sums(sums), [{ requests: 3, input_tokens: 21 }])
+  })
+
+  t.test('texts come back as they were, whatever characters they have', async t => {
+    const text = 'tab\t line\n return\r \\N \\. \\t {"a",NULL} \'quoted\' ü 😀'
+    const { queries, records } = await createStore(t, [
+      {
+        model_requested: text,
+        error_type: '\\N',
+        error_message: '',
+        metadata: { lifecycle: text, path: '\\' },
+        request_body_redacted: { [text]: text },
+        response_body_redacted: text
+      },
+      { error_message: '\\.' }
+    ])
+    const [id = '', other = ''] = records.map(record => record.id)
+    t.match(await queries.find(id), {
+      model_requested: text,
+      model_effective: null,
+      error_type: '\\N',
+      error_message: '',
+      metadata: { lifecycle: text, path: '\\' }
+    })
+    t.same(await queries.findPayload(id), { request_headers: null, request_body: { [text]: text }, response_body: text })
+    t.equal((await queries.find(other))?.error_message, '\\.')
   })
 
   t.test('what a database may not take is replaced', async t => {
