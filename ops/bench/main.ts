@@ -11,7 +11,7 @@
 // `npm run bench -- --traffic` compares the product with the traffic log to SQLite, without content, to the product without.
 //
 // `npm run bench -- --stores` measures how many records the writer of the traffic log stores in a second, and how long the questions of the
-// admin API take over many records with bodies (`--records`, a million by default).
+// admin API take over many records with bodies (`--records`, a million by default; `--only postgres` for one store).
 //
 // `npm run bench -- --scrape` measures how long a scrape of the metrics blocks the processes of a gateway with many series.
 
@@ -51,7 +51,7 @@ if (flags.isolation) {
 }
 if (flags.stores) {
   const records = Number(flags.records ?? (flags.quick ? 20_000 : 1_000_000))
-  process.exit((await measureStores({ records })) ? 0 : 1)
+  process.exit((await measureStores({ records, only: flags.only })) ? 0 : 1)
 }
 if (flags.scrape) process.exit((await measureScrapes({ isQuick: flags.quick })) ? 0 : 1)
 // A start of a program is up to a tenth dearer or cheaper than the next for its whole life, and other work on the machine makes single

@@ -46,7 +46,7 @@ interface Place {
 }
 
 /** Prints the figures of both stores; false when one misses its goal. */
-export async function measureStores({ records }: { records: number }): Promise<boolean> {
+export async function measureStores({ records, only }: { records: number; only: string }): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
   // Postgres refuses to run as root, and its own user has to reach the folder.
   chmodSync(folder, 0o755)
@@ -57,7 +57,7 @@ export async function measureStores({ records }: { records: number }): Promise<b
       { name: 'postgres', location: postgres.dsn }
     ]
     const verdicts: boolean[] = []
-    for (const place of places) {
+    for (const place of places.filter(({ name }) => name.includes(only))) {
       verdicts.push(await measureWriter(place, { folder, records: Math.min(records, 200_000) }))
       verdicts.push(await measureQuestions(place, records))
     }

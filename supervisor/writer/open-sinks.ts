@@ -19,8 +19,10 @@ const QUEUE_BYTES_MAX = 128 * 1024 * 1024
 const BATCH_BYTES_MAX = 16 * 1024 * 1024
 /** Of one file of lines: an editor still opens it. */
 const JSONL_BYTES_MAX = 256 * 1024 * 1024
-/** Connections to Postgres: one writes, the others answer. */
+/** Connections to Postgres: two write, the others answer. */
 const POSTGRES_CONNECTIONS = 4
+/** While one waits for the server the other one is prepared, and the server works on two processors. */
+const POSTGRES_BATCHES_AT_ONCE = 2
 const POSTGRES_TIMEOUT_MS = 30_000
 
 export interface OpenSinks {
@@ -186,6 +188,7 @@ function createQueue(
       releasesInOutage: isMirrored && settings.trafficLogDropOnBackpressure,
       slowWriteMs: SLOW_WRITE_MS,
       reportIntervalMs: REPORT_INTERVAL_MS,
+      batchesAtOnce: name === 'postgres' ? POSTGRES_BATCHES_AT_ONCE : 1,
       batchRecordsMax: isSearch ? settings.opensearchBulkSize : settings.trafficLogBatchSize,
       flushIntervalMs: isSearch ? settings.opensearchFlushIntervalMs : settings.trafficLogFlushIntervalMs,
       dropsWhenFull: settings.trafficLogDropOnBackpressure,

@@ -12,6 +12,8 @@ export interface SinkQueueOptions {
   readonly bytesMax: number
   readonly batchRecordsMax: number
   readonly batchBytesMax: number
+  /** Full batches that the sink gets at the same time. */
+  readonly batchesAtOnce: number
   /** How long a record waits for others. */
   readonly flushIntervalMs: number
   /** Drop records that find the queue full, or spill them. Otherwise the workers' windows bound it, and requests wait. */
@@ -69,7 +71,7 @@ export class SinkQueue {
   readonly #dependencies: SinkQueueDependencies
   readonly #counts = { written: 0, dropped: 0 }
   #entries: Entry[] = []
-  /** The batch that the sink has now. */
+  /** What the sink has now: one batch or several. */
   #batch: Entry[] = []
   #bytes = 0
   /** Undefined while the sink is available. */
@@ -210,6 +212,16 @@ export class SinkQueue {
     return this.#entries.splice(0, count)
   }
 
+  /** One batch, and more only while they are full. */
+  #takeBatches(): Entry[][] {
+    const batches: Entry[][] = []
+    do {
+      const batch = this.#takeBatch()
+      if (batch.length > 0) batches.push(batch)
+    } while (batches.length < this.#options.batchesAtOnce && this.#hasFullBatch())
+    return batches
+  }
+
   #mayRelease(): boolean {
     const { releasesInOutage, spill } = this.#options
     return releasesInOutage && spill === undefined && (this.#outage !== undefined || this.#isSlow)
@@ -250,8 +262,8 @@ export class SinkQueue {
   async #writeNext(): Promise<boolean> {
     const { spill } = this.#options
     if (this.#outage !== undefined) return this.#writeInOutage()
-    const batch = this.#takeBatch()
-    if (batch.length > 0) return this.#store(batch)
+    const batches = this.#takeBatches()
+    if (batches.length > 0) return this.#store(batches)
     return spill !== undefined && !spill.isEmpty && this.#storeSpilled(spill)
   }
 
@@ -265,21 +277,21 @@ export class SinkQueue {
     if (this.#timer !== undefined) return false
     if (spill !== undefined && !spill.isEmpty) return this.#storeSpilled(spill)
     const batch = this.#takeBatch()
-    if (batch.length > 0) return this.#store(batch)
+    if (batch.length > 0) return this.#store([batch])
     this.#outage = undefined
     return false
   }
 
-  async #store(batch: Entry[]): Promise<boolean> {
+  async #store(batches: readonly Entry[][]): Promise<boolean> {
     const { spill } = this.#options
-    this.#batch = batch
+    this.#batch = batches.flat()
     try {
-      await this.#writeToSink(batch)
-      return true
-    } catch (error) {
-      this.#noteFailure(error)
-      // Of a batch that was halved, one half may be stored.
-      const left = batch.filter(({ isSettled }) => !isSettled)
+      const results = await Promise.allSettled(batches.map(batch => this.#writeToSink(batch)))
+      const failed = results.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
+      if (failed === undefined) return true
+      this.#noteFailure(failed.reason)
+      // Another batch, or one half of a batch that was halved, may be stored.
+      const left = this.#batch.filter(({ isSettled }) => !isSettled)
       if (spill !== undefined) await this.#spill(spill, left)
       else this.#putBack(left)
       return false

@@ -45,6 +45,7 @@ class FakeSink implements Sink {
 const defaultOptions: SinkQueueOptions = {
   recordsMax: 100,
   bytesMax: 1e9,
+  batchesAtOnce: 1,
   batchRecordsMax: 10,
   batchBytesMax: 1e6,
   flushIntervalMs: 1,
@@ -95,6 +96,31 @@ t.test('a batch is tried again until the sink is available, and stored once', as
   sink.failures = 5
   await queue.accept(createRecords(3), 1000)
   t.same(sink.batches, [['0', '1', '2']])
+  t.same(dropped, [])
+})
+
+t.test('a sink that takes several batches at once gets them only while they are full', async t => {
+  const { sink, queue } = createQueue(t, { batchesAtOnce: 2 })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  sink.held = promise
+  const accepted = queue.accept(createRecords(35), 1000)
+  t.equal(sink.writes, 2)
+  t.equal(queue.depth, 35)
+  resolve()
+  await accepted
+  t.same(
+    sink.batches.map(batch => batch.length),
+    [10, 10, 10, 5]
+  )
+})
+
+t.test('of two batches at once the one that fails is stored later, and none twice', async t => {
+  const { sink, queue, dropped } = createQueue(t, { batchesAtOnce: 2 })
+  sink.failures = 1
+  await queue.accept(createRecords(20), 1000)
+  t.equal(sink.stored.size, 20)
+  t.equal(sink.batches.flat().length, 20)
+  t.same(queue.counts, { written: 20, dropped: 0 })
   t.same(dropped, [])
 })
 

@@ -209,7 +209,11 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
       error_message: '',
       metadata: { lifecycle: text, path: '\\' }
     })
-    t.same(await queries.findPayload(id), { request_headers: null, request_body: { [text]: text }, response_body: text })
+    t.same(await queries.findPayload(id), {
+      request_headers: null,
+      request_body: { [text]: text },
+      response_body: text
+    })
     t.equal((await queries.find(other))?.error_message, '\\.')
   })
 

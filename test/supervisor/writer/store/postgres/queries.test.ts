@@ -46,44 +46,47 @@ t.test('Postgres', async t => {
     await t.rejects(openPostgresStore(pool, { mayMigrate: true }), NewerSchemaError)
   })
 
-  t.test('each documented filter uses an index, and reads neither content nor many more records than it shows', async t => {
-    const pool = await createDatabase(t)
-    const store = await openPostgresStore(pool, { mayMigrate: true })
-    const failure = { status_code: 504, error_type: 'timeout' }
-    const records = Array.from({ length: 20_000 }, (_, index) =>
-      createRecord({
-        // The last days of a month and the first ones of the next: two partitions.
-        created_at: writeRecordTime(Date.UTC(2025, 11, 30) + index * 30_000),
-        request_id: randomUUID(),
-        trace_id: randomUUID(),
-        model_requested: 'm',
-        model_effective: index % 2 === 0 ? 'm' : 'n',
-        provider: 'native',
-        api_key_hash: index % 5 === 0 ? 'k' : 'l',
-        latency_ms: index % 4,
-        metadata: { lifecycle: 'x', path: '/', annotations: { caller: { name: index % 3 === 0 ? 'curl' : 'sdk' } } },
-        request_body_redacted: { index },
-        ...(index % 10 === 0 ? failure : {})
-      })
-    )
-    for (let start = 0; start < records.length; start += 500) await store.write(records.slice(start, start + 500))
-    await pool.query('ANALYZE')
-    const { request_id = '', trace_id = '' } = records[5_000] ?? {}
-    for (const filter of listDocumentedFilters({ request_id, trace_id })) {
-      const { sql, values } = selectPage(pageOf(filter), postgresDialect)
-      const { rows } = await pool.query(`EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${sql}`, [...values])
-      const nodes = listNodes(rows[0]['QUERY PLAN'][0].Plan)
-      const read = nodes.filter(node => node['Relation Name'] !== undefined)
-      const name = JSON.stringify(filter)
-      const plan = read.map(node => `${node['Node Type']} ${node['Relation Name']} ${node['Index Name'] ?? ''}`)
-      const isByIndex = (node: PlanNode) => /^(Index Scan|Index Only Scan|Bitmap Heap Scan)$/.test(node['Node Type'])
-      t.ok(read.length > 0 && read.every(isByIndex), `${name} uses indexes alone: ${plan}`)
-      t.notMatch(plan.join(), 'gateway_traffic_payloads', `${name} reads no content`)
-      const count = countReadRows(nodes)
-      // The page, once to find it and once to read it; twice as many for a model; and what a condition without an index leaves out.
-      t.ok(count <= 500, `${name} reads ${count} rows`)
+  t.test(
+    'each documented filter uses an index, and reads neither content nor many more records than it shows',
+    async t => {
+      const pool = await createDatabase(t)
+      const store = await openPostgresStore(pool, { mayMigrate: true })
+      const failure = { status_code: 504, error_type: 'timeout' }
+      const records = Array.from({ length: 20_000 }, (_, index) =>
+        createRecord({
+          // The last days of a month and the first ones of the next: two partitions.
+          created_at: writeRecordTime(Date.UTC(2025, 11, 30) + index * 30_000),
+          request_id: randomUUID(),
+          trace_id: randomUUID(),
+          model_requested: 'm',
+          model_effective: index % 2 === 0 ? 'm' : 'n',
+          provider: 'native',
+          api_key_hash: index % 5 === 0 ? 'k' : 'l',
+          latency_ms: index % 4,
+          metadata: { lifecycle: 'x', path: '/', annotations: { caller: { name: index % 3 === 0 ? 'curl' : 'sdk' } } },
+          request_body_redacted: { index },
+          ...(index % 10 === 0 ? failure : {})
+        })
+      )
+      for (let start = 0; start < records.length; start += 500) await store.write(records.slice(start, start + 500))
+      await pool.query('ANALYZE')
+      const { request_id = '', trace_id = '' } = records[5_000] ?? {}
+      for (const filter of listDocumentedFilters({ request_id, trace_id })) {
+        const { sql, values } = selectPage(pageOf(filter), postgresDialect)
+        const { rows } = await pool.query(`EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${sql}`, [...values])
+        const nodes = listNodes(rows[0]['QUERY PLAN'][0].Plan)
+        const read = nodes.filter(node => node['Relation Name'] !== undefined)
+        const name = JSON.stringify(filter)
+        const plan = read.map(node => `${node['Node Type']} ${node['Relation Name']} ${node['Index Name'] ?? ''}`)
+        const isByIndex = (node: PlanNode) => /^(Index Scan|Index Only Scan|Bitmap Heap Scan)$/.test(node['Node Type'])
+        t.ok(read.length > 0 && read.every(isByIndex), `${name} uses indexes alone: ${plan}`)
+        t.notMatch(plan.join(), 'gateway_traffic_payloads', `${name} reads no content`)
+        const count = countReadRows(nodes)
+        // The page, once to find it and once to read it; twice as many for a model; and what a condition without an index leaves out.
+        t.ok(count <= 500, `${name} reads ${count} rows`)
+      }
     }
-  })
+  )
 
   t.test('a database of the first version keeps its records', async t => {
     const pool = await createDatabase(t)
@@ -93,7 +96,10 @@ t.test('Postgres', async t => {
       "SELECT indexname AS name FROM pg_indexes WHERE tablename = 'gateway_traffic_logs' AND indexname LIKE 'ix_%'"
     )
     for (const { name } of rows) await pool.query(`DROP INDEX ${name}`)
-    for (const name of [...rows.map(row => row.name).filter(one => !one.endsWith('_caller')), 'ix_gateway_traffic_logs_metadata_gin']) {
+    for (const name of [
+      ...rows.map(row => row.name).filter(one => !one.endsWith('_caller')),
+      'ix_gateway_traffic_logs_metadata_gin'
+    ]) {
       await pool.query(`CREATE INDEX ${name} ON gateway_traffic_logs (created_at)`)
     }
     await pool.query('UPDATE gateway_schema_version SET version = 1')
