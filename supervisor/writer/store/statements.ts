@@ -62,7 +62,7 @@ class StatementWriter {
 
   conditions({ filter, start }: PageRequest): string[] {
     const conditions: string[] = []
-    const { from, to, method, has_error, min_latency_ms, error_type, caller } = filter
+    const { from, to, method, has_error, min_latency_ms, caller } = filter
     if (from !== undefined) conditions.push(`created_at >= ${this.value(from)}`)
     if (to !== undefined) conditions.push(`created_at <= ${this.value(to)}`)
     for (const column of EQUAL_COLUMNS) {
@@ -70,8 +70,6 @@ class StatementWriter {
       if (wanted !== undefined) conditions.push(`${column} = ${this.value(wanted)}`)
     }
     if (has_error !== undefined) conditions.push(has_error ? IS_FAILED : IS_NOT_FAILED)
-    // It adds nothing but the index of failed records.
-    if (error_type !== undefined && has_error === undefined) conditions.push(IS_FAILED)
     if (caller !== undefined) conditions.push(this.#dialect.isCaller(caller, text => this.value(text)))
     if (method !== undefined) conditions.push(this.#dialect.isWalked(`method = ${this.value(method)}`))
     if (min_latency_ms !== undefined) {

@@ -31,7 +31,8 @@ const CHEAPER_INDEXES: Readonly<Record<string, string>> = {
   provider: '(provider, created_at, id)',
   api_key_hash: '(api_key_hash, created_at, id)',
   caller: "((metadata #>> '{annotations,caller,name}'), created_at, id)",
-  errors: '(created_at, id) WHERE error_type IS NOT NULL OR status_code >= 400'
+  errors: '(created_at, id) WHERE error_type IS NOT NULL OR status_code >= 400',
+  error_type: '(error_type, created_at, id) WHERE error_type IS NOT NULL'
 }
 
 const STEPS: readonly string[] = [

@@ -85,11 +85,13 @@ const STEPS: readonly string[] = [
    DROP INDEX ix_gateway_traffic_logs_request_id;
    DROP INDEX ix_gateway_traffic_logs_trace_id;
    CREATE INDEX ix_gateway_traffic_logs_request_id ON gateway_traffic_logs (block, request_id);
-   CREATE INDEX ix_gateway_traffic_logs_trace_id ON gateway_traffic_logs (block, trace_id);`
+   CREATE INDEX ix_gateway_traffic_logs_trace_id ON gateway_traffic_logs (block, trace_id);
+   CREATE INDEX ix_gateway_traffic_logs_error_type ON gateway_traffic_logs (error_type, created_at)
+     WHERE error_type IS NOT NULL;`
 ]
 
 /**
- * The block of the next record, as SQL: consecutive records share one (ADR 2026-11-23-ids-in-blocks). Small enough that its part of an
+ * The block of the next record, as SQL: consecutive records share one (ADR 2026-11-23-what-a-stored-record-costs). Small enough that its part of an
  * index, some 60 pages, is written at once with a batch; large enough that a search in each of the 245 blocks of a million records takes
  * less than a millisecond.
  */

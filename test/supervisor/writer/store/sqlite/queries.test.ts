@@ -49,7 +49,8 @@ t.test('each documented filter uses an index, and no list is sorted as a whole',
   }
   const stepsOf = (filter: TrafficFilter) => queries.explain(selectPage(pageOf(filter), sqliteDialect)).join('; ')
   t.match(stepsOf({ caller: 'curl' }), /ix_gateway_traffic_logs_caller/)
-  t.match(stepsOf({ error_type: 'timeout' }), /ix_gateway_traffic_logs_errors/)
+  t.match(stepsOf({ error_type: 'timeout' }), /ix_gateway_traffic_logs_error_type/)
+  t.match(stepsOf({ has_error: true }), /ix_gateway_traffic_logs_errors/)
   const others = listDocumentedFilters({ request_id: 'r', trace_id: 't' }).filter(
     filter => !('request_id' in filter || 'trace_id' in filter)
   )
@@ -90,6 +91,7 @@ t.test('a file of the first version keeps its records', async t => {
   const file = new Database(path)
   file.exec(`DROP INDEX ix_gateway_traffic_logs_request_id;
     DROP INDEX ix_gateway_traffic_logs_trace_id;
+    DROP INDEX ix_gateway_traffic_logs_error_type;
     ALTER TABLE gateway_traffic_logs DROP COLUMN block;
     CREATE INDEX ix_gateway_traffic_logs_request_id ON gateway_traffic_logs (request_id);
     CREATE INDEX ix_gateway_traffic_logs_trace_id ON gateway_traffic_logs (trace_id);
