@@ -171,7 +171,9 @@ export class SinkQueue {
   #noteSlowWrite(): void {
     const { spill } = this.#options
     if (this.#mayRelease()) this.release()
-    if (spill !== undefined) void this.#spill(spill, this.#waiting.takeAll())
+    if (spill === undefined) return
+    void this.#copyToSpill(spill, unsettledOf(this.#batch))
+    void this.#spill(spill, this.#waiting.takeAll())
   }
 
   #schedule(delayMs: number): void {
@@ -251,6 +253,20 @@ export class SinkQueue {
       this.#noteFailure(error)
       return false
     }
+  }
+
+  /**
+   * Spills what a write has that may never end: workers forget batches in their order, so this one would hold back all that come after it. If
+   * the write succeeds, the copy is stored once more, which changes nothing.
+   */
+  async #copyToSpill(spill: Spill, batch: readonly Entry[]): Promise<void> {
+    if (batch.length === 0) return
+    const records = batch.map(({ record }) => record)
+    // Where there is no copy, the batch is settled when the write ends.
+    await spill.append(records).then(
+      () => settle(batch),
+      () => undefined
+    )
   }
 
   async #spill(spill: Spill, batch: readonly Entry[]): Promise<void> {
