@@ -1,6 +1,11 @@
 // The SELECT statements of both relational stores. A dialect has only what differs between them, so that the same question gets the same
 // answer from either (operations contract, section 9.1).
-import type { PageRequest, SumsRequest, TrafficFilter } from '../../../shared/traffic/query.ts'
+import {
+  type PageRequest,
+  type SumsRequest,
+  type TrafficFilter,
+  WINDOW_RECORDS
+} from '../../../shared/traffic/query.ts'
 import { FLAG_COLUMNS, MEMBER_COLUMNS, SUM_COLUMNS } from './columns.ts'
 
 export interface Dialect {
@@ -14,6 +19,10 @@ export interface Dialect {
   isWalked(condition: string): string
   /** The condition that a record has this caller, of which `value` makes the placeholder. */
   isCaller(name: string, value: (value: string) => string): string
+  /** Selects a member of the metadata of `log` as text. */
+  selectMember(path: readonly string[]): string
+  /** The condition that a text contains a part, which has no letter A to Z; letters of the text count as small ones. */
+  contains(text: string, part: string): string
 }
 
 export interface Statement {
@@ -37,6 +46,19 @@ const EQUAL_COLUMNS = [
   'status_code'
 ] as const satisfies ReadonlyArray<keyof TrafficFilter>
 
+/** The texts that a search looks at: short ones, and no captured content. */
+const SEARCHED_COLUMNS = [
+  'request_id',
+  'trace_id',
+  'route',
+  'provider',
+  'model_requested',
+  'model_effective',
+  'error_type',
+  'error_message'
+] as const
+const SEARCHED_MEMBERS = [['path'], ['annotations', 'caller', 'name']] as const
+
 class StatementWriter {
   readonly #dialect: Dialect
   readonly values: Array<string | number> = []
@@ -51,7 +73,7 @@ class StatementWriter {
     return this.#dialect.placeholder(this.values.length)
   }
 
-  conditions({ filter, start }: PageRequest): string[] {
+  conditions({ filter, start }: Pick<PageRequest, 'filter' | 'start'>): string[] {
     const conditions: string[] = []
     const { from, to, method, has_error, min_latency_ms, error_type, caller } = filter
     if (from !== undefined) conditions.push(`created_at >= ${this.value(from)}`)
@@ -82,20 +104,73 @@ const JOIN_PAYLOAD =
 const ORDER = 'ORDER BY created_at DESC, id DESC'
 const where = (conditions: readonly string[]) => (conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`)
 
+const JOIN_LOG = 'JOIN gateway_traffic_logs AS log ON log.id = page.id AND log.created_at = page.created_at'
+
 /** Selects a page of records, newest first. */
 export function selectPage(page: PageRequest, dialect: Dialect): Statement {
   const writer = new StatementWriter(dialect)
+  if (page.filter.q !== undefined) return selectFound(page, writer, dialect)
+  // The page is found in the indexes first; only its own rows are read whole.
+  const sql = `SELECT ${summaryColumns(dialect).join(', ')} FROM (${selectPageIds(page, writer)}) AS page
+    ${JOIN_LOG} ORDER BY log.created_at DESC, log.id DESC`
+  return { sql, values: writer.values }
+}
+
+function selectPageIds(page: PageRequest, writer: StatementWriter): string {
   const { model } = page.filter
   const { offset = 0 } = page.start
-  const ids =
-    model === undefined
-      ? selectIds(page, writer, [], `LIMIT ${page.limit} OFFSET ${offset}`)
-      : selectIdsOfModel(page, writer, model, offset)
-  // The page is found in the indexes first; only its own rows are read whole.
-  const sql = `SELECT ${summaryColumns(dialect).join(', ')} FROM (${ids}) AS page
-    JOIN gateway_traffic_logs AS log ON log.id = page.id AND log.created_at = page.created_at
-    ORDER BY log.created_at DESC, log.id DESC`
+  return model === undefined
+    ? selectIds(page, writer, [], `LIMIT ${page.limit} OFFSET ${offset}`)
+    : selectIdsOfModel(page, writer, model, offset)
+}
+
+/** Selects a page of what a search finds in the window, which is the same for every page. */
+function selectFound(page: PageRequest, writer: StatementWriter, dialect: Dialect): Statement {
+  const { offset = 0 } = page.start
+  const window = selectWindow(page.filter, writer, WINDOW_RECORDS)
+  const conditions = conditionsInWindow(page.filter, writer, dialect)
+  if (page.start.kind === 'after') {
+    const { created_at, id } = page.start
+    conditions.push(`(log.created_at, log.id) < (${writer.value(created_at)}, ${writer.value(id)})`)
+  }
+  const sql = `SELECT ${summaryColumns(dialect).join(', ')} FROM (${window}) AS page ${JOIN_LOG} ${where(conditions)}
+    ORDER BY log.created_at DESC, log.id DESC LIMIT ${page.limit} OFFSET ${offset}`
   return { sql, values: writer.values }
+}
+
+/** Counts the records of the window, of which it examines one more than the window has, and those that the whole filter selects. */
+export function selectEstimate(filter: TrafficFilter, dialect: Dialect): Statement {
+  const writer = new StatementWriter(dialect)
+  const window = selectWindow(filter, writer, WINDOW_RECORDS + 1)
+  const conditions = conditionsInWindow(filter, writer, dialect)
+  // Without further conditions the indexes have all that is counted.
+  const counted =
+    conditions.length === 0
+      ? 'count(*) AS found FROM page'
+      : `count(*) FILTER (${where(conditions)}) AS found FROM page ${JOIN_LOG}`
+  // The window comes first, as its values do.
+  return { sql: `WITH page AS (${window}) SELECT count(*) AS examined, ${counted}`, values: writer.values }
+}
+
+const FROM_NEWEST = { kind: 'offset', offset: 0 } as const
+
+/** The newest records that the conditions with an index select. */
+function selectWindow(filter: TrafficFilter, writer: StatementWriter, limit: number): string {
+  const { q: _q, method: _method, min_latency_ms: _latency, ...indexed } = filter
+  return selectPageIds({ filter: indexed, start: FROM_NEWEST, limit }, writer)
+}
+
+/** The other conditions, on the rows of `log`. */
+function conditionsInWindow(filter: TrafficFilter, writer: StatementWriter, dialect: Dialect): string[] {
+  const { q, method, min_latency_ms } = filter
+  const walked = { ...(method !== undefined && { method }), ...(min_latency_ms !== undefined && { min_latency_ms }) }
+  const conditions = writer.conditions({ filter: walked, start: FROM_NEWEST })
+  if (q === undefined) return conditions
+  const members = SEARCHED_MEMBERS.map(path => dialect.selectMember(path))
+  // A line feed keeps the end of one text and the start of the next from being found as one.
+  const text = `concat_ws('\n', ${[...SEARCHED_COLUMNS.map(name => `log.${name}`), ...members].join(', ')})`
+  const part = q.replace(/[A-Z]+/g, letters => letters.toLowerCase())
+  return [...conditions, dialect.contains(text, writer.value(part))]
 }
 
 function selectIds(page: PageRequest, writer: StatementWriter, more: readonly string[], limit: string): string {

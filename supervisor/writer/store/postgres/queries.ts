@@ -1,11 +1,12 @@
 // Answers questions from Postgres, with the statements that SQLite gets.
 import type { Pool } from 'pg'
 import type { TrafficQueries } from '../../../../shared/traffic/query.ts'
-import { type Row, readPayload, readSummary, readSums } from '../rows.ts'
+import { type Row, readEstimate, readPayload, readSummary, readSums } from '../rows.ts'
 import {
   countBefore,
   type Dialect,
   type Statement,
+  selectEstimate,
   selectPage,
   selectPayload,
   selectRecord,
@@ -21,7 +22,10 @@ export const postgresDialect: Dialect = {
   isCaller: (name, value) => {
     const metadata = JSON.stringify({ annotations: { caller: { name } } })
     return `metadata @> ${value(metadata)}::jsonb`
-  }
+  },
+  selectMember: path => `log.metadata #>> '{${path.join(',')}}'`,
+  // This collation folds the letters A to Z alone, as SQLite does.
+  contains: (text, part) => `strpos(lower(${text} COLLATE "C"), ${part}) > 0`
 }
 
 /** Questions for the database of this pool. */
@@ -31,6 +35,7 @@ export function createPostgresQueries(pool: Pool): TrafficQueries {
 
   return {
     list: async page => (await all(selectPage(page, postgresDialect))).map(readSummary),
+    estimate: async filter => readEstimate(await first(selectEstimate(filter, postgresDialect))),
     async find(id) {
       const row = await first(selectRecord(id, postgresDialect))
       return row === undefined ? undefined : readSummary(row)

@@ -2,11 +2,12 @@
 // its own, beside the one that writes.
 import Database from 'better-sqlite3'
 import type { TrafficQueries } from '../../../../shared/traffic/query.ts'
-import { type Row, readPayload, readSummary, readSums } from '../rows.ts'
+import { type Row, readEstimate, readPayload, readSummary, readSums } from '../rows.ts'
 import {
   countBefore,
   type Dialect,
   type Statement,
+  selectEstimate,
   selectPage,
   selectPayload,
   selectRecord,
@@ -19,7 +20,9 @@ export const sqliteDialect: Dialect = {
   selectJson: column => column,
   isWalked: condition => `likely(${condition})`,
   // Word for word the expression of the index.
-  isCaller: (name, value) => `json_extract(metadata, '$.annotations.caller.name') = ${value(name)}`
+  isCaller: (name, value) => `json_extract(metadata, '$.annotations.caller.name') = ${value(name)}`,
+  selectMember: path => `json_extract(log.metadata, '$.${path.join('.')}')`,
+  contains: (text, part) => `instr(lower(${text}), ${part}) > 0`
 }
 
 const BUSY_TIMEOUT_MS = 5000
@@ -39,6 +42,7 @@ export function openSqliteQueries(path: string): SqliteQueries {
 
   return {
     list: async page => all(selectPage(page, sqliteDialect)).map(readSummary),
+    estimate: async filter => readEstimate(first(selectEstimate(filter, sqliteDialect))),
     async find(id) {
       const row = first(selectRecord(id, sqliteDialect))
       return row === undefined ? undefined : readSummary(row)

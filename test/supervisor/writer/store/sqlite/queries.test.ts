@@ -40,7 +40,10 @@ t.test('each documented filter uses an index, and no list is sorted as a whole',
     { method: 'POST' },
     { min_latency_ms: 1 },
     { error_type: 'timeout' },
-    { caller: 'curl' }
+    { caller: 'curl' },
+    { q: 'x' },
+    { q: 'x', model: 'm' },
+    { q: 'x', method: 'GET', has_error: true }
   ]
   for (const filter of filters) {
     const steps = queries.explain(selectPage(pageOf(filter), sqliteDialect))
