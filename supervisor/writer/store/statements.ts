@@ -19,7 +19,7 @@ export interface Dialect {
   isWalked(condition: string): string
   /** The condition that a record has this caller, of which `value` makes the placeholder. */
   isCaller(name: string, value: (value: string) => string): string
-  /** Selects a member of the metadata of `log` as text. */
+  /** Selects a member of the metadata as text. */
   selectMember(path: readonly string[]): string
   /** The condition that a text contains a part, which has no letter A to Z; letters of the text count as small ones. */
   contains(text: string, part: string): string
@@ -46,7 +46,7 @@ const EQUAL_COLUMNS = [
   'status_code'
 ] as const satisfies ReadonlyArray<keyof TrafficFilter>
 
-/** The texts that a search looks at: short ones, and no captured content. */
+/** What a search looks at: short texts, and no captured content. */
 const SEARCHED_COLUMNS = [
   'request_id',
   'trace_id',
@@ -95,6 +95,21 @@ class StatementWriter {
     }
     return conditions
   }
+
+  /** The conditions that are left for the rows of `selectWindow`. */
+  conditionsInWindow({ q, method, min_latency_ms }: TrafficFilter): string[] {
+    const walked = { ...(method !== undefined && { method }), ...(min_latency_ms !== undefined && { min_latency_ms }) }
+    const conditions = this.conditions({ filter: walked, start: NEWEST })
+    if (q === undefined) return conditions
+    const part = q.replace(/[A-Z]+/g, letters => letters.toLowerCase())
+    return [...conditions, this.#dialect.contains('searched', this.value(part))]
+  }
+
+  /** The texts that a search looks at as one; a line feed keeps the end of one and the start of the next from being found together. */
+  searchedText(): string {
+    const members = SEARCHED_MEMBERS.map(path => this.#dialect.selectMember(path))
+    return `concat_ws('\n', ${[...SEARCHED_COLUMNS, ...members].join(', ')}) AS searched`
+  }
 }
 
 /** The time is part of the join because it says in which partition the row is. */
@@ -104,89 +119,92 @@ const JOIN_PAYLOAD =
 const ORDER = 'ORDER BY created_at DESC, id DESC'
 const where = (conditions: readonly string[]) => (conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`)
 
-const JOIN_LOG = 'JOIN gateway_traffic_logs AS log ON log.id = page.id AND log.created_at = page.created_at'
-
 /** Selects a page of records, newest first. */
 export function selectPage(page: PageRequest, dialect: Dialect): Statement {
   const writer = new StatementWriter(dialect)
-  if (page.filter.q !== undefined) return selectFound(page, writer, dialect)
+  const ids = page.filter.q === undefined ? selectPageIds(page, writer) : selectFoundIds(page, writer)
   // The page is found in the indexes first; only its own rows are read whole.
-  const sql = `SELECT ${summaryColumns(dialect).join(', ')} FROM (${selectPageIds(page, writer)}) AS page
-    ${JOIN_LOG} ORDER BY log.created_at DESC, log.id DESC`
+  const sql = `SELECT ${summaryColumns(dialect).join(', ')} FROM (${ids}) AS page
+    JOIN gateway_traffic_logs AS log ON log.id = page.id AND log.created_at = page.created_at
+    ORDER BY log.created_at DESC, log.id DESC`
   return { sql, values: writer.values }
 }
 
-function selectPageIds(page: PageRequest, writer: StatementWriter): string {
+const KEY_COLUMNS = ['created_at', 'id'] as const
+
+function selectPageIds(page: PageRequest, writer: StatementWriter, columns: readonly string[] = KEY_COLUMNS): string {
   const { model } = page.filter
   const { offset = 0 } = page.start
   return model === undefined
-    ? selectIds(page, writer, [], `LIMIT ${page.limit} OFFSET ${offset}`)
-    : selectIdsOfModel(page, writer, model, offset)
+    ? selectRows(page, writer, { columns, tail: `${ORDER} LIMIT ${page.limit} OFFSET ${offset}` })
+    : selectRowsOfModel(page, writer, { columns, model, offset })
 }
 
-/** Selects a page of what a search finds in the window, which is the same for every page. */
-function selectFound(page: PageRequest, writer: StatementWriter, dialect: Dialect): Statement {
-  const { offset = 0 } = page.start
-  const window = selectWindow(page.filter, writer, WINDOW_RECORDS)
-  const conditions = conditionsInWindow(page.filter, writer, dialect)
-  if (page.start.kind === 'after') {
-    const { created_at, id } = page.start
-    conditions.push(`(log.created_at, log.id) < (${writer.value(created_at)}, ${writer.value(id)})`)
-  }
-  const sql = `SELECT ${summaryColumns(dialect).join(', ')} FROM (${window}) AS page ${JOIN_LOG} ${where(conditions)}
-    ORDER BY log.created_at DESC, log.id DESC LIMIT ${page.limit} OFFSET ${offset}`
-  return { sql, values: writer.values }
-}
-
-/** Counts the records of the window, of which it examines one more than the window has, and those that the whole filter selects. */
-export function selectEstimate(filter: TrafficFilter, dialect: Dialect): Statement {
-  const writer = new StatementWriter(dialect)
-  const window = selectWindow(filter, writer, WINDOW_RECORDS + 1)
-  const conditions = conditionsInWindow(filter, writer, dialect)
-  // Without further conditions the indexes have all that is counted.
-  const counted =
-    conditions.length === 0
-      ? 'count(*) AS found FROM page'
-      : `count(*) FILTER (${where(conditions)}) AS found FROM page ${JOIN_LOG}`
-  // The window comes first, as its values do.
-  return { sql: `WITH page AS (${window}) SELECT count(*) AS examined, ${counted}`, values: writer.values }
-}
-
-const FROM_NEWEST = { kind: 'offset', offset: 0 } as const
-
-/** The newest records that the conditions with an index select. */
-function selectWindow(filter: TrafficFilter, writer: StatementWriter, limit: number): string {
-  const { q: _q, method: _method, min_latency_ms: _latency, ...indexed } = filter
-  return selectPageIds({ filter: indexed, start: FROM_NEWEST, limit }, writer)
-}
-
-/** The other conditions, on the rows of `log`. */
-function conditionsInWindow(filter: TrafficFilter, writer: StatementWriter, dialect: Dialect): string[] {
-  const { q, method, min_latency_ms } = filter
-  const walked = { ...(method !== undefined && { method }), ...(min_latency_ms !== undefined && { min_latency_ms }) }
-  const conditions = writer.conditions({ filter: walked, start: FROM_NEWEST })
-  if (q === undefined) return conditions
-  const members = SEARCHED_MEMBERS.map(path => dialect.selectMember(path))
-  // A line feed keeps the end of one text and the start of the next from being found as one.
-  const text = `concat_ws('\n', ${[...SEARCHED_COLUMNS.map(name => `log.${name}`), ...members].join(', ')})`
-  const part = q.replace(/[A-Z]+/g, letters => letters.toLowerCase())
-  return [...conditions, dialect.contains(text, writer.value(part))]
-}
-
-function selectIds(page: PageRequest, writer: StatementWriter, more: readonly string[], limit: string): string {
-  return `SELECT created_at, id FROM gateway_traffic_logs ${where([...more, ...writer.conditions(page)])} ${ORDER} ${limit}`
+function selectRows(
+  page: Pick<PageRequest, 'filter' | 'start'>,
+  writer: StatementWriter,
+  { columns, more = [], tail }: { columns: readonly string[]; more?: readonly string[]; tail: string }
+): string {
+  const conditions = where([...more, ...writer.conditions(page)])
+  return `SELECT ${columns.join(', ')} FROM gateway_traffic_logs ${conditions} ${tail}`
 }
 
 /**
  * The two columns of a model have an index each, so each is asked by itself; together they would be a scan. Most records are found by both and
  * stand once in the union; leaving them out of one question would walk through all of them where both names are the same.
  */
-function selectIdsOfModel(page: PageRequest, writer: StatementWriter, model: string, offset: number): string {
-  const limit = `LIMIT ${page.limit + offset}`
-  const requested = selectIds(page, writer, [`model_requested = ${writer.value(model)}`], limit)
-  const effective = selectIds(page, writer, [`model_effective = ${writer.value(model)}`], limit)
+function selectRowsOfModel(
+  page: PageRequest,
+  writer: StatementWriter,
+  { columns, model, offset }: { columns: readonly string[]; model: string; offset: number }
+): string {
+  const tail = `${ORDER} LIMIT ${page.limit + offset}`
+  const select = (name: string) =>
+    selectRows(page, writer, { columns, more: [`${name} = ${writer.value(model)}`], tail })
+  const [requested, effective] = [select('model_requested'), select('model_effective')]
   return `SELECT * FROM (${requested}) AS requested UNION SELECT * FROM (${effective}) AS effective
     ${ORDER} LIMIT ${page.limit} OFFSET ${offset}`
+}
+
+/** Selects a page of what a search finds in the window, which is the same for every page. */
+function selectFoundIds({ filter, start, limit }: PageRequest, writer: StatementWriter): string {
+  const window = selectWindow(filter, writer, WINDOW_RECORDS)
+  const conditions = [...writer.conditionsInWindow(filter), ...writer.conditions({ filter: {}, start })]
+  return `SELECT created_at, id FROM (${window}) AS examined ${where(conditions)}
+    ${ORDER} LIMIT ${limit} OFFSET ${start.offset ?? 0}`
+}
+
+/** Counts the records of the window, of which it examines one more than the window has, and those that the whole filter selects. */
+export function selectEstimate(filter: TrafficFilter, dialect: Dialect): Statement {
+  const writer = new StatementWriter(dialect)
+  const size = WINDOW_RECORDS + 1
+  const { q, method, min_latency_ms, model, ...indexed } = filter
+  const isWhole = [q, method, min_latency_ms, model].every(value => value === undefined)
+  // Where nothing further is asked of the records, any of them count, and an index has all that is needed.
+  const window = isWhole
+    ? selectRows({ filter: indexed, start: NEWEST }, writer, { columns: ['1 AS one'], tail: `LIMIT ${size}` })
+    : selectWindow(filter, writer, size)
+  const conditions = writer.conditionsInWindow(filter)
+  const found = conditions.length === 0 ? 'count(*)' : `count(*) FILTER (${where(conditions)})`
+  // The window comes first, as its values do.
+  return {
+    sql: `WITH examined AS (${window}) SELECT count(*) AS examined, ${found} AS found FROM examined`,
+    values: writer.values
+  }
+}
+
+const NEWEST = { kind: 'offset', offset: 0 } as const
+
+/** The newest records that the conditions with an index select, with what the other conditions ask for: no table is joined with so many. */
+function selectWindow(filter: TrafficFilter, writer: StatementWriter, limit: number): string {
+  const { q, method, min_latency_ms, ...indexed } = filter
+  const columns = [
+    ...KEY_COLUMNS,
+    ...(method === undefined ? [] : ['method']),
+    ...(min_latency_ms === undefined ? [] : ['latency_ms']),
+    ...(q === undefined ? [] : [writer.searchedText()])
+  ]
+  return selectPageIds({ filter: indexed, start: NEWEST, limit }, writer, columns)
 }
 
 /** Selects one record by its id. */

@@ -23,7 +23,7 @@ export const postgresDialect: Dialect = {
     const metadata = JSON.stringify({ annotations: { caller: { name } } })
     return `metadata @> ${value(metadata)}::jsonb`
   },
-  selectMember: path => `log.metadata #>> '{${path.join(',')}}'`,
+  selectMember: path => `metadata #>> '{${path.join(',')}}'`,
   // This collation folds the letters A to Z alone, as SQLite does.
   contains: (text, part) => `strpos(lower(${text} COLLATE "C"), ${part}) > 0`
 }

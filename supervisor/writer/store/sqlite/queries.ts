@@ -21,7 +21,7 @@ export const sqliteDialect: Dialect = {
   isWalked: condition => `likely(${condition})`,
   // Word for word the expression of the index.
   isCaller: (name, value) => `json_extract(metadata, '$.annotations.caller.name') = ${value(name)}`,
-  selectMember: path => `json_extract(log.metadata, '$.${path.join('.')}')`,
+  selectMember: path => `json_extract(metadata, '$.${path.join('.')}')`,
   contains: (text, part) => `instr(lower(${text}), ${part}) > 0`
 }
 
