@@ -19,7 +19,8 @@ export class BatchWriter {
   readonly #sink: Sink
   readonly #slowWriteMs: number
   readonly #dependencies: BatchWriterDependencies
-  #isSlow = false
+  /** Writes that run and take longer than they should. */
+  #slowWrites = 0
 
   constructor(sink: Sink, { slowWriteMs }: { slowWriteMs: number }, dependencies: BatchWriterDependencies) {
     this.#sink = sink
@@ -27,9 +28,9 @@ export class BatchWriter {
     this.#dependencies = dependencies
   }
 
-  /** Whether the write that runs takes longer than it should. */
+  /** Whether a write runs that takes longer than it should. */
   get isSlow(): boolean {
-    return this.#isSlow
+    return this.#slowWrites > 0
   }
 
   /**
@@ -37,9 +38,14 @@ export class BatchWriter {
    * alone. Rejects with the error of a sink that is not available; entries of a half that was stored before it are reported as stored.
    */
   async write(batch: readonly Entry[]): Promise<void> {
-    const { nowMs, onStored } = this.#dependencies
+    const { nowMs, onStored, onSlow } = this.#dependencies
     const startedAtMs = nowMs()
-    const slow = setTimeout(() => this.#noteSlow(), this.#slowWriteMs)
+    let isSlow = false
+    const slow = setTimeout(() => {
+      isSlow = true
+      this.#slowWrites += 1
+      onSlow()
+    }, this.#slowWriteMs)
     try {
       await this.#sink.write(batch.map(({ record }) => record))
     } catch (error) {
@@ -60,14 +66,9 @@ export class BatchWriter {
       return
     } finally {
       clearTimeout(slow)
-      this.#isSlow = false
+      if (isSlow) this.#slowWrites -= 1
     }
     onStored(batch, nowMs() - startedAtMs)
-  }
-
-  #noteSlow(): void {
-    this.#isSlow = true
-    this.#dependencies.onSlow()
   }
 
   #refuse(batch: readonly Entry[], error: RecordsRefusedError): void {
