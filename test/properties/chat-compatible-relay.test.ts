@@ -1,9 +1,16 @@
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
-import type { JsonObject } from '../../worker/normalized/index.ts'
+import { BASE_FEATURES, FEATURE_NAMES } from '../../shared/profile.ts'
+import { GatewayError, type JsonObject } from '../../worker/normalized/index.ts'
+import { relayPlainResponse } from '../../worker/protocols/completions/provider/plain-response.ts'
 import { countMembers, isSameJson, scanJson } from '../../worker/protocols/completions/provider/raw-json.ts'
 import { chatCompatibleRelay } from '../../worker/protocols/completions/provider/relay.ts'
-import { write } from '../worker/protocols/completions/provider/support.ts'
+import { providerFaces } from '../../worker/protocols/registry.ts'
+import { translateChat } from '../../worker/translation/chat.ts'
+import { relayChat } from '../../worker/translation/relayed-chat.ts'
+import type { TaskEnvironment, TranslatedChat } from '../../worker/translation/types.ts'
+import { answer, openReader, options, write } from '../worker/protocols/completions/provider/support.ts'
 
 const text = fc.oneof(
   fc.constantFrom('"model":"x"', '\\', '"', ':', '{', '}', '\u2028'),
@@ -62,4 +69,140 @@ t.test('reused bytes say what would have been written, with the model renamed', 
     { numRuns: 1000 }
   )
   t.ok(reused > 20, 'many bodies need no other change')
+})
+
+/** Aliases of a provider of this wire: one declares everything, one only texts and a short output. */
+const aliases = Object.fromEntries(
+  ['alias', 'team/large', 'team/"large"', 'small'].map(name => [
+    name,
+    {
+      profileId: 'p',
+      providerKind: 'chat_compatible',
+      upstreamModel: 'exact-model',
+      slotKey: 'p\nexact-model',
+      capabilities: {
+        features: name === 'small' ? [...BASE_FEATURES, 'text'] : FEATURE_NAMES,
+        outputTokensMax: 1000
+      }
+    }
+  ])
+)
+const environment: TaskEnvironment = {
+  settings: { routes: { aliases }, providerOptions: { p: options } },
+  faces: providerFaces,
+  decodeTokens: async () => [],
+  estimateTokens: async () => 0
+}
+
+/** What becomes of a body, or the refusal. */
+function outcome(translate: () => TranslatedChat | undefined): unknown {
+  try {
+    const call = translate()
+    return (
+      call && { ...call, body: Buffer.from(call.body).toString('latin1'), request: { ...call.request, messages: [] } }
+    )
+  } catch (thrown) {
+    if (!GatewayError.is(thrown)) throw thrown
+    const { code, param, message, cause } = thrown
+    return { code, param, message, cause }
+  }
+}
+
+/** Nearly always a plain value, so that many whole bodies are plain. */
+function mostly<Value>(plain: fc.Arbitrary<Value>, ...others: Value[]): fc.Arbitrary<Value> {
+  return fc.oneof({ weight: 15, arbitrary: plain }, { weight: 1, arbitrary: fc.constantFrom(...others) })
+}
+
+t.test('the short way of a chat has the result of the general way', async t => {
+  const counts = { relayed: 0, refused: 0 }
+  const role = mostly(fc.constantFrom('system', 'user', 'assistant'), 'developer', 'tool')
+  const message = fc.record({ role, content: mostly<unknown>(text, null, [], 'x\ud800') })
+  const body = fc.record(
+    {
+      messages: fc.array(message, { minLength: 1, maxLength: 4 }),
+      model: mostly(fc.constantFrom('alias', 'team/large', 'small'), 'team/"large"', 'unknown'),
+      temperature: mostly<unknown>(fc.double({ noNaN: true, noDefaultInfinity: true }), 'hot', null),
+      top_p: fc.constantFrom(0, 1, -1),
+      max_tokens: mostly(fc.constantFrom(1, 1000), 1001, 0, 1.5),
+      seed: mostly<unknown>(fc.constant(7), 'seven'),
+      stop: mostly<unknown>(fc.constant('END'), ''),
+      stream: mostly<unknown>(fc.constant(false), true, 'yes'),
+      user: mostly(fc.constant('u'), ''),
+      n: mostly<unknown>(fc.constant(undefined), 1, 2),
+      store: mostly<unknown>(fc.constant(undefined), true, false)
+    },
+    { requiredKeys: ['messages', 'model'] }
+  )
+  fc.assert(
+    fc.property(body, fc.constantFrom(undefined, 1), fc.nat({ max: 3 }), (body, space, offset) => {
+      const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(JSON.stringify(body, null, space))]).subarray(
+        offset
+      )
+      const job = { protocol: 'completions', apiMode: 'v1', bytes, context: { requestId: 'r' } } as const
+      const short = outcome(() => relayChat(job, environment))
+      if (short === undefined) return
+      counts[typeof short === 'object' && short !== null && 'code' in short ? 'refused' : 'relayed']++
+      if (
+        !isDeepStrictEqual(
+          short,
+          outcome(() => translateChat(job, environment))
+        )
+      )
+        throw new Error('another result')
+    }),
+    { numRuns: 3000 }
+  )
+  t.ok(counts.relayed > 50, `${counts.relayed} bodies are relayed`)
+  t.ok(counts.refused > 50, `${counts.refused} bodies are refused`)
+})
+
+t.test('the short way of a response has the result of the general way', async t => {
+  let relayed = 0
+  const scalar = mostly<unknown>(fc.constantFrom(null, 1, true, 'x'), 'upstream-model', '\\u00fcpstream')
+  const message = fc.record(
+    {
+      content: mostly<unknown>(text, '<think>hm</think>yes', '\u00a0<think>a', 'upstream-model', null),
+      refusal: mostly<unknown>(fc.constant(null), '', 'no'),
+      annotations: mostly<unknown>(fc.constant([]), [{}]),
+      tool_calls: mostly<unknown>(fc.constantFrom(null, []), [
+        { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
+      ]),
+      reasoning_content: mostly<unknown>(fc.constant(null), 'hm'),
+      vendor: mostly<unknown>(fc.constant(undefined), 'x')
+    },
+    { requiredKeys: ['content'] }
+  )
+  const count = mostly<unknown>(fc.constantFrom(0, 12, null), -1, 'x')
+  const counts = { prompt_tokens: count, completion_tokens: count, total_tokens: count }
+  const details = fc.record({ cached_tokens: count, vendor: scalar })
+  const usage = fc.record({ ...counts, prompt_tokens_details: details, vendor: scalar }, { requiredKeys: [] })
+  const more = fc.record(
+    {
+      usage: mostly<unknown>(usage, null, 'x', { a: { b: { c: 1 } } }),
+      id: mostly<unknown>(fc.constant('a'), null, 'upstream-model'),
+      created: mostly<unknown>(fc.constantFrom(1, 1.5), '1'),
+      object: mostly(fc.constant('chat.completion'), 'other'),
+      model: mostly<unknown>(fc.constantFrom('upstream-model', 'alias'), 7),
+      error: mostly<unknown>(fc.constant(null), { message: 'm' }, false),
+      message: mostly<unknown>(fc.constant(null), 'm'),
+      system_fingerprint: scalar,
+      vendor: mostly(scalar, { route: ['x'] })
+    },
+    { requiredKeys: [] }
+  )
+  const reason = mostly<unknown>(fc.constantFrom('stop', 'length', 'content_filter'), 'tool_calls', 'eos', '', null)
+  fc.assert(
+    fc.property(message, reason, more, (message, reason, more) => {
+      const bytes = answer(message, reason, more)
+      const short = relayPlainResponse(bytes, 'alias')
+      if (short === undefined) return
+      relayed++
+      const general = openReader().relayBody?.(bytes, { publicModel: 'alias', wantsEvents: true })
+      if (!isDeepStrictEqual(short.bytes?.toString(), general?.bytes?.toString())) throw new Error('other bytes')
+      const usage = general?.events.filter(event => event.type === 'usage')
+      if (!isDeepStrictEqual(short.events, usage)) throw new Error('another usage')
+    }),
+    { numRuns: 3000 }
+  )
+  t.ok(relayed > 50, `${relayed} responses are relayed`)
 })

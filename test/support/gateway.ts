@@ -22,10 +22,11 @@ export interface StartedGateway {
   stop(): Promise<number | null>
 }
 
-/** The lines of the gateway's log file so far. */
+/** The lines of the gateway's log file so far. One that is just being written is left out. */
 export function readLog({ folder }: Pick<StartedGateway, 'folder'>): Array<Record<string, unknown>> {
-  const lines = readFileSync(join(folder, 'gateway.log'), 'utf8').trim().split('\n')
-  return lines.map(line => JSON.parse(line) as Record<string, unknown>)
+  const text = readFileSync(join(folder, 'gateway.log'), 'utf8')
+  const lines = text.slice(0, text.lastIndexOf('\n') + 1).split('\n')
+  return lines.filter(line => line.trim() !== '').map(line => JSON.parse(line) as Record<string, unknown>)
 }
 
 export interface GatewayOptions {

@@ -28,6 +28,8 @@ export interface AliasRoute {
   profileId: string
   providerKind: string
   upstreamModel: string
+  /** As in the plan. */
+  slotKey: string
   /** Absent for an alias that is served. */
   refusal?: AliasRefusal
   /** Of an external provider: what the operator reviewed. Absent for a native alias, whose provider declares it. */
@@ -138,7 +140,7 @@ function findAlias({ aliases }: RouteTable, model: string | undefined): AliasRou
 }
 
 function planAlias(alias: AliasRoute, publicModel: string, apiMode: ApiMode): EmbeddingsPlan {
-  const { profileId, providerKind, upstreamModel, refusal, capabilities, isTokenCountOff, evidence } = alias
+  const { profileId, providerKind, upstreamModel, slotKey, refusal, capabilities, isTokenCountOff, evidence } = alias
   if (refusal !== undefined) throw refuseAlias(refusal)
   const plan: EmbeddingsPlan = {
     profileId,
@@ -146,7 +148,7 @@ function planAlias(alias: AliasRoute, publicModel: string, apiMode: ApiMode): Em
     apiMode,
     upstreamModel,
     publicModel,
-    slotKey: createSlotKey(profileId, upstreamModel)
+    slotKey
   }
   if (capabilities !== undefined) plan.capabilities = capabilities
   if (isTokenCountOff !== undefined) plan.isTokenCountOff = isTokenCountOff

@@ -1,5 +1,6 @@
 // Turns the validated profiles into the table that `resolve-route.ts` reads.
 
+import { createSlotKey } from '../../shared/model-slots.ts'
 import type { ModelAlias, ProfileSet, ProviderProfile } from '../../shared/profile.ts'
 import { isDynamic, isExternalKind, requiresNewerSchema } from '../../shared/profile-routes.ts'
 import type { Settings } from '../../shared/settings.ts'
@@ -31,7 +32,9 @@ export function createRouteTable(set: ProfileSet, settings: RouteSettings, confi
 
 function createAliasRoute(set: ProfileSet, profile: ProviderProfile, alias: ModelAlias): AliasRoute {
   const { profileId, providerKind, tokenCounting } = profile
-  const route: AliasRoute = { profileId, providerKind, upstreamModel: alias.upstreamModel }
+  const { upstreamModel } = alias
+  const slotKey = createSlotKey(profileId, upstreamModel)
+  const route: AliasRoute = { profileId, providerKind, upstreamModel, slotKey }
   const refusal = findRefusal(set, profile, alias)
   if (refusal !== undefined) route.refusal = refusal
   const capabilities = readCapabilities(profile, alias)

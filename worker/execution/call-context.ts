@@ -37,6 +37,7 @@ export function createCallContext(
   if (!context.isObserved) return call
   return {
     ...call,
+    wantsEvents: context.wantsEvents,
     onUpstreamCallStarted: () => context.upstreamCallStarted(),
     onUpstreamCall: report => context.upstreamCall(report),
     onUpstreamFailure: errorType => context.upstreamFailed(errorType),

@@ -146,9 +146,14 @@ export abstract class ObservedRequest implements RequestView {
     this.#observation?.described(this, description)
   }
 
+  /** Whether an observer wants the events of this response. */
+  get wantsEvents(): boolean {
+    return this.#observation?.wantsEvents === true && this.#checkFollowed()
+  }
+
   /** Events of the response, after they were written for the client. The list is passed on as it is. */
   events(events: readonly NormalizedEvent[]): void {
-    if (this.#observation?.wantsEvents === true && this.#checkFollowed()) this.#observation.events(this, events)
+    if (this.wantsEvents) this.#observation?.events(this, events)
   }
 
   /** Model and provider are chosen. Call it once, before the provider is called. */

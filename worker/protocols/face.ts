@@ -71,11 +71,24 @@ export type ProtocolTraits = Readonly<
   Pick<NormalizedRequest, 'fieldPaths' | 'carriesFileBytes' | 'carriesParsedArguments'>
 >
 
+/** A body that was looked at without parsing its messages. */
+export interface BodyOutline {
+  /** The body with one message in place of all: it is read, admitted and written like the whole one. */
+  body: JsonObject
+  /** The place of the model's text in the bytes, with its quotes. */
+  model: { start: number; end: number }
+}
+
 /** The client's side of a chat-like protocol. */
 export interface ChatClientFace {
   readonly traits: ProtocolTraits
   /** Reads a parsed body. Raises `GatewayError` with the path of the field at fault. */
   readRequest(body: JsonObject, context: ReadContext): NormalizedRequest
+  /**
+   * The outline of a body whose messages no provider on the same wire would get in another form; undefined for any other body. Absent in
+   * a protocol that is no provider's wire.
+   */
+  readOutline?(bytes: Uint8Array): BodyOutline | undefined
   /**
    * Raises `unsupported_semantic` for a member of the body that asks for something that the normalized form does not carry, and
    * `invalid_request` for what the protocol forbids and `readRequest` accepts all the same (bridge.md 7.6). Called only for providers
@@ -208,10 +221,17 @@ export interface ResponseReader {
    * Like `readBody`, for a call whose client takes the response as the provider writes it. Present in readers of a wire that is also a
    * client protocol.
    */
-  relayBody?(bytes: Uint8Array, publicModel: string): RelayedBody
+  relayBody?(bytes: Uint8Array, options: RelayBodyOptions): RelayedBody
+}
+
+export interface RelayBodyOptions {
+  publicModel: string
+  /** All events of the response are wanted, and not its usage alone. */
+  wantsEvents: boolean
 }
 
 export interface RelayedBody {
+  /** All events where they are wanted or the response is not passed on; else the usage. */
   events: NormalizedEvent[]
   /** The response's own bytes with the model renamed; undefined when something else has to change too. */
   bytes?: Uint8Array | undefined
@@ -222,6 +242,8 @@ export interface RelayCodec<Reading> {
   readonly protocol: ClientProtocol
   /** The client's bytes with the model renamed, where they say the same as the written body; undefined otherwise. */
   reuseBody(bytes: Uint8Array, received: JsonObject, written: JsonObject): Uint8Array | undefined
+  /** The same for a body of which only the outline was read and written. */
+  reuseOutlined(bytes: Uint8Array, outline: BodyOutline, written: JsonObject): Uint8Array | undefined
   /** Whether the response to this request may be passed on as it comes, if it has the form that the gateway would write. */
   acceptsResponse(request: NormalizedRequest, reading: Reading): boolean
 }

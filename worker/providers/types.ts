@@ -39,6 +39,8 @@ export interface CallContext {
   headers: readonly string[]
   /** Put the bytes of generated images on their `file` events. */
   wantsFileBytes?: boolean
+  /** An observer wants all events of a response that is passed on as bytes, and not its usage alone. */
+  wantsEvents?: boolean
   /** Called when an exchange of this request with a provider begins; `onUpstreamCall` follows. Must not throw. */
   onUpstreamCallStarted?: () => void
   /** Called once for each exchange of this request with a provider, when it has ended; not for tokens. Must not throw. */

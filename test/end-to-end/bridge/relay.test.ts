@@ -43,6 +43,22 @@ t.test('the same holds for a large request', async t => {
   t.ok(received === body.replace('"bridge/a"', '"coder"'))
 })
 
+t.test('a text that is no valid JSON is refused at any size, and nothing is sent', async t => {
+  for (const filler of ['', 'word '.repeat(200_000)]) {
+    received = ''
+    const response = await ask(`{"model":"bridge/a","messages":[{"role":"user","content":"a\tb${filler}"}]}`)
+    t.equal(response.status, 400)
+    t.match(response.text, /invalid_json/)
+    t.equal(received, '')
+  }
+})
+
+t.test('a limit that the alias does not declare is refused with its name', async t => {
+  const response = await ask('{"model":"bridge/a","messages":[{"role":"user","content":"a"}],"max_tokens":100000000}')
+  t.equal(response.status, 400)
+  t.match(JSON.parse(response.text), { error: { param: 'max_tokens', code: 'unsupported_semantic' } })
+})
+
 t.test('what has to change goes through the normalized form', async t => {
   answer = JSON.stringify(chatAnswer('<think>hm</think>yes'))
   const response = await ask('{"model":"bridge/a","messages":[{"role":"developer","content":"x"}]}')

@@ -16,7 +16,12 @@ export const EDGE = 'edge'
 /** An alias with texts only. */
 export const PLAIN_EDGE = 'edge-plain'
 
-const edge = { profileId: 'edge-chat', providerKind: 'chat_compatible', upstreamModel: 'edge-large' }
+const edge = {
+  profileId: 'edge-chat',
+  providerKind: 'chat_compatible',
+  upstreamModel: 'edge-large',
+  slotKey: 'edge-chat\nedge-large'
+}
 const limits = { outputTokensMax: 100_000 }
 
 const routes: RouteTable = {

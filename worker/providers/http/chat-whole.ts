@@ -53,7 +53,8 @@ async function readResponse(
     }
     const reader = openChatReader(dependencies, call, context, response)
     if (call.acceptsProviderBytes === true && reader.relayBody !== undefined) {
-      return reader.relayBody(bytes, call.plan.publicModel)
+      const { wantsEvents = false } = context
+      return reader.relayBody(bytes, { publicModel: call.plan.publicModel, wantsEvents })
     }
     return { events: cutAtStop(reader.readBody(bytes), listStops(call)) }
   } catch (thrown) {

@@ -23,6 +23,7 @@ import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { assertExpressed, spellField } from './assert-expressed.ts'
 import { writeCompletionsError } from './errors.ts'
+import { readOutline } from './outline.ts'
 import { readMessages } from './read-messages.ts'
 import { type CompletionsRequest, chatParameters } from './schema.ts'
 import { createCompletionsStreamWriter } from './stream.ts'
@@ -55,6 +56,7 @@ const traits = { fieldPaths, carriesFileBytes: true }
 export const completionsFace: ChatClientFace = {
   traits,
   readRequest: readCompletionsRequest,
+  readOutline,
   assertExpressed,
   spellField,
   writeResponse: writeCompletionsResponse,

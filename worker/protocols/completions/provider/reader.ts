@@ -9,10 +9,11 @@ import {
   type NormalizedEvent
 } from '../../../normalized/index.ts'
 import { RepeatedFrame } from '../../../performance/repeated-frame.ts'
-import type { ReaderDependencies, RelayedBody, ResponseHead, ResponseReader } from '../../face.ts'
+import type { ReaderDependencies, RelayBodyOptions, RelayedBody, ResponseHead, ResponseReader } from '../../face.ts'
 import { readExternalErrorEvent } from '../../shared/external-error.ts'
 import { createSseParser, type SseParser } from '../../shared/sse.ts'
 import { takeEvents } from '../../shared/take-events.ts'
+import { relayPlainResponse } from './plain-response.ts'
 import type { ChatCompatibleReading } from './reading.ts'
 import { relayResponse } from './relay.ts'
 import { type Payload, protocolError, ResponseState, readLegacyCall, readList, readPiece } from './response-state.ts'
@@ -54,7 +55,9 @@ class ChatReader implements ResponseReader {
     return this.#readPayload(parseBody(bytes))
   }
 
-  relayBody(bytes: Uint8Array, publicModel: string): RelayedBody {
+  relayBody(bytes: Uint8Array, { publicModel, wantsEvents }: RelayBodyOptions): RelayedBody {
+    const plain = wantsEvents || this.#state.hasReports ? undefined : relayPlainResponse(bytes, publicModel)
+    if (plain !== undefined) return plain
     const payload = parseBody(bytes)
     return { events: this.#readPayload(payload), bytes: relayResponse(bytes, payload, publicModel) }
   }

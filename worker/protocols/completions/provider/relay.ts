@@ -9,6 +9,11 @@ import type { ChatCompatibleReading } from './reading.ts'
 export const chatCompatibleRelay: RelayCodec<ChatCompatibleReading> = {
   protocol: 'completions',
   reuseBody,
+  reuseOutlined(bytes, outline, written) {
+    const { model } = written
+    if (typeof model !== 'string' || !saysTheSame(outline.body, written)) return undefined
+    return replaceValue(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), outline.model, model)
+  },
   acceptsResponse: ({ isStream, parallelToolCalls, sampling, usesLegacyFunctions }, { toolNames }) =>
     // Streams go through the normalized form, as do responses that are cut: at a stop string, or after their first call.
     !isStream &&

@@ -55,6 +55,11 @@ export class ResponseState {
     return this.assembler.isTerminated
   }
 
+  /** The request has something to report with the beginning of its response. */
+  get hasReports(): boolean {
+    return this.#options.reading.droppedToolCalls > 0
+  }
+
   /** The provider has sent a finish reason. */
   get hasFinishWord(): boolean {
     return this.#finishWord !== null

@@ -80,7 +80,7 @@ t.test('responses are taken as bytes only where nothing is cut from them', async
 })
 
 t.test('the bytes of a plain response are passed on with the model renamed', async t => {
-  const relay = (bytes: Buffer) => openReader().relayBody?.(bytes, 'alias')
+  const relay = (bytes: Buffer) => openReader().relayBody?.(bytes, { publicModel: 'alias', wantsEvents: true })
   const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
   const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 }
   const plain = [

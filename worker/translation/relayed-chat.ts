@@ -1,0 +1,49 @@
+// The short way of a chat whose client and provider speak the same protocol: only an outline of the body is read, and its bytes are sent
+// on with the model renamed. It has the result of the general way, which every other chat takes.
+
+import { planChat } from '../bridge/plan-chat.ts'
+import type { RouteTable } from '../bridge/resolve-route.ts'
+import { clientFaces, type ProviderFaces } from '../protocols/registry.ts'
+import type { ChatJob, TaskEnvironment, TranslatedChat } from './types.ts'
+
+/**
+ * The translated chat; undefined for one that takes the general way. It is pure and costs a third of a microsecond for each kilobyte, so
+ * bodies of any size are read on the event loop. Raises the `GatewayError` of a request that its route does not admit.
+ */
+export function relayChat(job: ChatJob, { settings, faces }: TaskEnvironment): TranslatedChat | undefined {
+  const { protocol, apiMode, bytes, description } = job
+  const client = clientFaces[protocol]
+  // A description is made of the whole request.
+  if (client.readOutline === undefined || description !== undefined) return undefined
+  const relayed = findRelayedModels(settings.routes, faces)
+  if (relayed.size === 0) return undefined
+  const outline = client.readOutline(bytes)
+  if (outline === undefined || relayed.get(outline.body.model) !== protocol) return undefined
+  const { body } = outline
+  const request = client.readRequest(body, job.context)
+  const { plan, face, written } = planChat({ protocol, apiMode, request, body }, settings, faces)
+  const reused = face.relay?.reuseOutlined(bytes, outline, written.body)
+  if (reused === undefined) return undefined
+  const { attachments, headers, path, reading } = written
+  const call: TranslatedChat = { request, plan, path, headers, body: reused, attachments, reading }
+  request.messages = []
+  if (face.relay?.acceptsResponse(request, reading) === true) call.acceptsProviderBytes = true
+  return call
+}
+
+type RelayedModels = ReadonlyMap<unknown, string>
+
+const relayedModels = new WeakMap<RouteTable, RelayedModels>()
+
+/** The client protocol of each alias whose provider speaks one; computed once, because the routes never change. */
+function findRelayedModels(routes: RouteTable, faces: ProviderFaces): RelayedModels {
+  const known = relayedModels.get(routes)
+  if (known !== undefined) return known
+  const models = new Map<string, string>()
+  for (const [alias, { providerKind }] of Object.entries(routes.aliases)) {
+    const relay = faces[providerKind]?.v1.relay
+    if (relay !== undefined) models.set(alias, relay.protocol)
+  }
+  relayedModels.set(routes, models)
+  return models
+}
