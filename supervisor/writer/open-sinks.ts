@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Logger } from '../../shared/logging.ts'
-import type { Settings } from '../../shared/settings.ts'
+import type { WriterSettings } from '../../shared/settings/writer-settings.ts'
 import { LINE_BYTES_MAX } from '../../shared/traffic/messages.ts'
 import { planSinks, type SinkName } from '../../shared/traffic/sinks.ts'
 import { ReopeningSink } from './reopening-sink.ts'
@@ -54,7 +54,7 @@ export class SinkOpenError extends Error {
 }
 
 interface Context {
-  readonly settings: Settings
+  readonly settings: WriterSettings
   readonly log: Logger
   readonly counters: SinkCounters
   readonly isMirrored: boolean
@@ -65,7 +65,7 @@ interface Context {
  * `SinkOpenError`, and with `SchemaMissingError` or `NewerSchemaError` of a database that answers. Nothing stays open then.
  */
 export async function openSinks(
-  settings: Settings,
+  settings: WriterSettings,
   { log, counters }: { log: Logger; counters: SinkCounters }
 ): Promise<OpenSinks> {
   const plan = planSinks(settings)
@@ -96,7 +96,7 @@ export async function openSinks(
 
 function openStore(
   { name, location }: { name: RelationalStore['name']; location: string },
-  settings: Settings
+  settings: WriterSettings
 ): ReopeningSink<RelationalStore> {
   return new ReopeningSink<RelationalStore>(name, async () => {
     if (name === 'sqlite') {

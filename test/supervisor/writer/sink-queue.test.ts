@@ -215,26 +215,40 @@ t.test('workers may forget what waits for a mirror in an outage, and it is store
   t.equal(queue.counts.written, 4)
 })
 
-t.test('behind a write that takes long, a mirror holds no worker up and a spill takes the records', async t => {
+t.test('behind a write that takes long, a mirror holds no worker up', async t => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const mirror = createQueue(t, { releasesInOutage: true, slowWriteMs: 1 })
   mirror.sink.held = promise
   await mirror.queue.accept(createRecords(3), 1000)
   t.equal(mirror.sink.stored.size, 0)
 
-  const spill = await openSpill(t)
-  const spilling = createQueue(t, { spill, slowWriteMs: 1 })
-  spilling.sink.held = promise
-  const first = spilling.queue.accept(createRecords(1), 1000)
-  while (spilling.sink.writes === 0) await setImmediate()
-  await spilling.queue.accept([createRecord({ request_id: 'behind' })], 1000)
-  t.ok(spill.bytes > 0)
   resolve()
-  await first
-  while (!spill.isEmpty || mirror.queue.depth > 0) await setImmediate()
-  t.same([...spilling.sink.stored], ['0', 'behind'])
+  while (mirror.queue.depth > 0) await setImmediate()
   t.equal(mirror.sink.stored.size, 3)
 })
+
+for (const ending of ['succeeds', 'fails'] as const)
+  t.test(
+    `records of a write that takes long are spilled too, so no worker waits for it, also where it ${ending} later`,
+    async t => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const spill = await openSpill(t)
+      const { sink, queue, dropped } = createQueue(t, { spill, slowWriteMs: 1 })
+      sink.held = promise
+      const first = queue.accept(createRecords(1), 1000)
+      while (sink.writes === 0) await setImmediate()
+      await Promise.all([first, queue.accept([createRecord({ request_id: 'behind' })], 1000)])
+      t.equal(sink.stored.size, 0)
+      if (ending === 'fails') sink.failures = 1
+      resolve()
+      while (!spill.isEmpty || queue.depth > 0) await setImmediate()
+      const copies = sink.batches.flat().filter(requestId => requestId === '0').length
+      t.equal(copies, ending === 'succeeds' ? 2 : 1, 'a failed write leaves one copy')
+      t.same([...sink.stored], ['0', 'behind'])
+      t.same(queue.counts, { written: 2, dropped: 0 })
+      t.same(dropped, [])
+    }
+  )
 
 t.test('a full queue and the close spill what is left, for the next process', async t => {
   const spill = await openSpill(t)

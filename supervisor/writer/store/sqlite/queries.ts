@@ -2,11 +2,12 @@
 // its own, beside the one that writes.
 import Database from 'better-sqlite3'
 import type { TrafficQueries } from '../../../../shared/traffic/query.ts'
-import { type Row, readPayload, readSummary, readSums } from '../rows.ts'
+import { type Row, readEstimate, readPayload, readSummary, readSums } from '../rows.ts'
 import {
   countBefore,
   type Dialect,
   type Statement,
+  selectEstimate,
   selectPage,
   selectPayload,
   selectRecord,
@@ -24,7 +25,9 @@ export const sqliteDialect: Dialect = {
     condition: IS_IN_ANY_BLOCK
   }),
   // Word for word the expression of the index.
-  isCaller: (name, value) => `json_extract(metadata, '$.annotations.caller.name') = ${value(name)}`
+  isCaller: (name, value) => `json_extract(metadata, '$.annotations.caller.name') = ${value(name)}`,
+  selectMember: path => `json_extract(metadata, '$.${path.join('.')}')`,
+  contains: (text, part) => `instr(lower(${text}), ${part}) > 0`
 }
 
 const BUSY_TIMEOUT_MS = 5000
@@ -44,6 +47,7 @@ export function openSqliteQueries(path: string): SqliteQueries {
 
   return {
     list: async page => all(selectPage(page, sqliteDialect)).map(readSummary),
+    estimate: async filter => readEstimate(first(selectEstimate(filter, sqliteDialect))),
     async find(id) {
       const row = first(selectRecord(id, sqliteDialect))
       return row === undefined ? undefined : readSummary(row)
