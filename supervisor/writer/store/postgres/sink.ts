@@ -116,10 +116,11 @@ export async function openPostgresStore(pool: Pool, { mayMigrate }: { mayMigrate
       return result
     } catch (error) {
       isBroken = !isRefusal(error)
-      await connection.query('ROLLBACK').catch(() => undefined)
+      if (!isBroken) await connection.query('ROLLBACK').catch(() => undefined)
       throw error
     } finally {
-      // A connection that failed for another reason than the values is closed and not used again.
+      // A connection that failed for another reason than the values is closed, which ends its transaction: on one that has fallen silent a
+      // ROLLBACK would wait as long as the statement before it.
       connection.release(isBroken)
     }
   }
