@@ -4,7 +4,7 @@ import { findProviderFace } from '../protocols/registry.ts'
 import { type ChatAnswer, type ReadChatAnswer, readChatAnswer } from '../providers/http/large-answers.ts'
 import type { CapturedBody } from './captured-body.ts'
 import { translateObservedChat, writeChatAnswer } from './chat.ts'
-import { translateDebug } from './debug.ts'
+import type { DebugJob } from './debug.ts'
 import { answerEmbeddings, translateEmbeddings } from './embeddings.ts'
 import { answerTokenCount, translateTokenCount } from './token-count.ts'
 import { decodeTokens } from './token-decoding.ts'
@@ -22,7 +22,9 @@ export const tasks = {
   'answer-embeddings': answerEmbeddings,
   'decode-tokens': decodeTokens,
   'estimate-tokens': estimateTokens,
-  'translate-debug': translateDebug,
+  // Loaded with the first job: most workers have none.
+  'translate-debug': async (job: DebugJob, environment: TaskEnvironment) =>
+    (await import('./debug.ts')).translateDebug(job, environment),
   'write-captured-body': async (body: CapturedBody) => (await import('./captured-body.ts')).writeCapturedBody(body)
 } satisfies Record<string, (job: never, environment: TaskEnvironment) => unknown>
 
