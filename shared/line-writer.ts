@@ -29,7 +29,8 @@ export function createLineWriter(stream: Writable, options: LineWriterOptions): 
   let waitingBytes = 0
   let isWriting = false
   let isClosed = false
-  let isGathering = false
+  /** One for all lines that are gathered: it may end early for the later ones, never late. */
+  let timer: NodeJS.Timeout | undefined
   let drainListeners: Array<() => void> = []
 
   // The reader closed its end, so the queued lines are discarded; the log file has them too.
@@ -46,8 +47,18 @@ export function createLineWriter(stream: Writable, options: LineWriterOptions): 
     for (const listener of listeners) listener()
   }
 
+  function endGathering(): void {
+    timer = undefined
+    writeNext()
+  }
+
+  /** Writes what is due: whole pieces at once, lines of less than one when they were gathered long enough. */
+  function proceed(): void {
+    if (options.gatherMs === 0 || waitingBytes >= PIECE_BYTES || drainListeners.length > 0) writeNext()
+    else if (waitingBytes > 0) timer ??= setTimeout(endGathering, options.gatherMs).unref()
+  }
+
   function writeNext(): void {
-    isGathering = false
     if (isWriting || isClosed) return
     const piece = pieces.shift()
     if (piece === undefined) {
@@ -58,7 +69,7 @@ export function createLineWriter(stream: Writable, options: LineWriterOptions): 
     stream.write(piece, () => {
       isWriting = false
       waitingBytes -= piece.length
-      writeNext()
+      proceed()
     })
   }
 
@@ -73,13 +84,7 @@ export function createLineWriter(stream: Writable, options: LineWriterOptions): 
       const last = pieces.at(-1)
       if (last !== undefined && last.length + line.length <= PIECE_BYTES) pieces[pieces.length - 1] = last + line
       else pieces.push(line)
-      if (isWriting) return
-      if (options.gatherMs === 0 || waitingBytes >= PIECE_BYTES) {
-        writeNext()
-      } else if (!isGathering) {
-        isGathering = true
-        setTimeout(writeNext, options.gatherMs).unref()
-      }
+      if (!isWriting) proceed()
     },
     flush() {
       for (const piece of pieces.splice(0)) stream.write(piece)

@@ -14,7 +14,8 @@ export type Logger = PinoLogger
 
 /**
  * Writes one line of the level INFO from the JSON text of its members, such as `"event":"x","status":200`, which is neither checked nor
- * redacted. For lines of every request: they cost a fifth of what the general way costs.
+ * redacted and must have passed `escapeJsonLine` where it is not the gateway's own. For lines of every request: they cost a tenth of what
+ * the general way costs.
  */
 export type WritePlainLine = (members: string, message: string) => void
 
@@ -117,15 +118,29 @@ function createPlainLines(
 ): WritePlainLine {
   if (!log.isLevelEnabled('info')) return () => undefined
   const source = `"pid":${process.pid}${worker === undefined ? '' : `,"worker":${worker}`}`
-  let lastMs = 0
-  let lastTime = ''
+  const writeTime = createTimeWriter()
+  let lastMessage = ''
+  let quotedMessage = '""'
   return (members, message) => {
-    const nowMs = Date.now()
-    // Several lines of one millisecond are common under load, and writing a time costs as much as the rest of a line.
-    if (nowMs !== lastMs) lastTime = new Date(nowMs).toISOString()
-    lastMs = nowMs
+    if (message !== lastMessage) quotedMessage = escapeJsonLine(JSON.stringify(message))
+    lastMessage = message
     destinations.lastLevel = INFO_LEVEL
-    destinations.write(`{"level":"INFO","time":"${lastTime}",${source},${members},"msg":${JSON.stringify(message)}}\n`)
+    destinations.writeEscaped(
+      `{"level":"INFO","time":"${writeTime(Date.now())}",${source},${members},"msg":${quotedMessage}}\n`
+    )
+  }
+}
+
+/** Writes times as RFC 3339. Under load every millisecond has lines, so what all times of a second share is kept. */
+function createTimeWriter(): (epochMs: number) => string {
+  let lastSecond = -1
+  let start = ''
+  return epochMs => {
+    const second = Math.floor(epochMs / 1000)
+    // Up to the decimal point.
+    if (second !== lastSecond) start = new Date(epochMs).toISOString().slice(0, -4)
+    lastSecond = second
+    return `${start}${String(epochMs - second * 1000).padStart(3, '0')}Z`
   }
 }
 
@@ -154,8 +169,9 @@ function openDestinations(
   const destinations = {
     [Symbol.for('pino.metadata')]: true,
     lastLevel: 0,
-    write(line: string): void {
-      const fileLine = isText ? writeTextLine(line, { isColored: false }) : escapeJsonLine(line)
+    write: (line: string): void => destinations.writeEscaped(isText ? line : escapeJsonLine(line)),
+    writeEscaped(line: string): void {
+      const fileLine = isText ? writeTextLine(line, { isColored: false }) : line
       file.write(fileLine)
       if (isQuiet && destinations.lastLevel < WARN_LEVEL) return
       stdout.write(isColored ? writeTextLine(line, { isColored }) : fileLine)
