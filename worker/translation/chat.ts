@@ -7,6 +7,7 @@ import { assertBounded } from '../normalized/index.ts'
 import { clientFaces } from '../protocols/registry.ts'
 import type { DescriptionOptions } from './call-description.ts'
 import { readJsonObject } from './json-body.ts'
+import { loadDescriptions } from './load-descriptions.ts'
 import type { ChatAnswerJob, ChatJob, TaskEnvironment, TranslatedChat, WrittenAnswer } from './types.ts'
 
 /**
@@ -43,7 +44,7 @@ async function addDescription(
   protocol: ChatJob['protocol'],
   options: DescriptionOptions
 ): Promise<TranslatedChat> {
-  const { describeChat } = await import('./describe-call.ts')
+  const { describeChat } = await loadDescriptions()
   call.description = describeChat(call.request, protocol, options)
   return call
 }

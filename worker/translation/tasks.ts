@@ -1,5 +1,6 @@
 // Every task of the translation, one line each. Tasks are pure, so each runs inline or in a thread of the pool with the same result.
 
+import { importOnce } from '../performance/import-once.ts'
 import { findProviderFace } from '../protocols/registry.ts'
 import { type ChatAnswer, type ReadChatAnswer, readChatAnswer } from '../providers/http/large-answers.ts'
 import type { CapturedBody } from './captured-body.ts'
@@ -10,6 +11,10 @@ import { answerTokenCount, translateTokenCount } from './token-count.ts'
 import { decodeTokens } from './token-decoding.ts'
 import { estimateTokens } from './token-estimate.ts'
 import type { TaskEnvironment } from './types.ts'
+
+// Loaded with the first job: most workers have none.
+const loadDebug = importOnce(() => import('./debug.ts'))
+const loadCapturedBody = importOnce(() => import('./captured-body.ts'))
 
 export const tasks = {
   'translate-chat': translateObservedChat,
@@ -22,10 +27,9 @@ export const tasks = {
   'answer-embeddings': answerEmbeddings,
   'decode-tokens': decodeTokens,
   'estimate-tokens': estimateTokens,
-  // Loaded with the first job: most workers have none.
   'translate-debug': async (job: DebugJob, environment: TaskEnvironment) =>
-    (await import('./debug.ts')).translateDebug(job, environment),
-  'write-captured-body': async (body: CapturedBody) => (await import('./captured-body.ts')).writeCapturedBody(body)
+    (await loadDebug()).translateDebug(job, environment),
+  'write-captured-body': async (body: CapturedBody) => (await loadCapturedBody()).writeCapturedBody(body)
 } satisfies Record<string, (job: never, environment: TaskEnvironment) => unknown>
 
 export type TaskName = keyof typeof tasks

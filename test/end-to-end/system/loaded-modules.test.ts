@@ -66,7 +66,9 @@ t.test('a worker with everything off loads nothing of tracing, metrics, threads 
   )
   t.ok(urls.some(url => url.endsWith('/worker/observation/create-observers.ts')))
   t.same(optionalPackages(urls), [])
-  t.notOk(urls.some(url => /\/worker\/(observation\/(tracing|metrics)|translation\/(describe-call|capture|debug))/.test(url)))
+  t.notOk(
+    urls.some(url => /\/worker\/(observation\/(tracing|metrics)|translation\/(describe-call|capture|debug))/.test(url))
+  )
   t.notOk(urls.some(url => /\/worker\/(debug|admin|traffic|routes\/(debug|admin))|\/client\/write-request/.test(url)))
 })
 
