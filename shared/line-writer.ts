@@ -29,8 +29,8 @@ export function createLineWriter(stream: Writable, options: LineWriterOptions): 
   let waitingBytes = 0
   let isWriting = false
   let isClosed = false
-  /** One for all lines that are gathered: it may end early for the later ones, never late. */
-  let timer: NodeJS.Timeout | undefined
+  /** One timer runs for all lines that are gathered: it may end early for the later ones, never late. */
+  let isGathering = false
   let drainListeners: Array<() => void> = []
 
   // The reader closed its end, so the queued lines are discarded; the log file has them too.
@@ -48,14 +48,18 @@ export function createLineWriter(stream: Writable, options: LineWriterOptions): 
   }
 
   function endGathering(): void {
-    timer = undefined
+    isGathering = false
     writeNext()
   }
 
   /** Writes what is due: whole pieces at once, lines of less than one when they were gathered long enough. */
   function proceed(): void {
-    if (options.gatherMs === 0 || waitingBytes >= PIECE_BYTES || drainListeners.length > 0) writeNext()
-    else if (waitingBytes > 0) timer ??= setTimeout(endGathering, options.gatherMs).unref()
+    if (options.gatherMs === 0 || waitingBytes >= PIECE_BYTES || drainListeners.length > 0) {
+      writeNext()
+    } else if (waitingBytes > 0 && !isGathering) {
+      isGathering = true
+      setTimeout(endGathering, options.gatherMs).unref()
+    }
   }
 
   function writeNext(): void {

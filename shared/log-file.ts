@@ -32,13 +32,13 @@ export function openLogFile(options: LogFileOptions): LogFile {
   let waiting = ''
   /** Takes the bytes of every write: buffers of this size are memory of their own, which has to be found and given back each time. */
   const room = Buffer.allocUnsafe(options.gatherCharacters * 2 * UTF8_BYTES_MAX)
-  /** One for all lines that are gathered: it may end early for the later ones, never late. */
-  let timer: NodeJS.Timeout | undefined
+  /** One timer runs for all lines that are gathered: it may end early for the later ones, never late. */
+  let isGathering = false
   /** The last line in the file is incomplete. */
   let endsInPartialLine = false
 
   function endGathering(): void {
-    timer = undefined
+    isGathering = false
     flush()
   }
 
@@ -66,8 +66,12 @@ export function openLogFile(options: LogFileOptions): LogFile {
   return {
     write(line) {
       waiting += line
-      if (waiting.length >= options.gatherCharacters) flush()
-      else timer ??= setTimeout(endGathering, options.gatherMs).unref()
+      if (waiting.length >= options.gatherCharacters) {
+        flush()
+      } else if (!isGathering) {
+        isGathering = true
+        setTimeout(endGathering, options.gatherMs).unref()
+      }
     },
     flush,
     reopen() {
