@@ -11,8 +11,8 @@ import { startOtlpReceiver } from '../../support/otlp/receiver.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import { askIn, families } from './support.ts'
 
-/** Packages of features that are off by default. */
-const OPTIONAL = ['@opentelemetry', '@grpc', 'prom-client', 'piscina', 'better-sqlite3', 'protobufjs']
+/** Packages of features that are off by default, and `ajv`, with which the framework would compile schemas. */
+const OPTIONAL = ['@opentelemetry', '@grpc', 'prom-client', 'piscina', 'better-sqlite3', 'protobufjs', 'ajv']
 
 /** A module for `--import` that writes the URL of each module that its process resolves into a file, with the process before it. */
 function createProbe(t: Test): { option: string; readWorkerModules: () => string[] } {
