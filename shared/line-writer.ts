@@ -3,7 +3,9 @@
 import type { Writable } from 'node:stream'
 
 /** The system writes up to this size to a pipe in one piece, so lines of several processes are not mixed. */
-const PIECE_BYTES = 4096
+export const PIPE_PIECE_BYTES = 4096
+/** A file takes a piece of any size at once, and each write costs as much as some lines. */
+export const FILE_PIECE_BYTES = 32 * 1024
 /** Limit of the lines in memory while the reader is slow; further lines are dropped and counted. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024
 
@@ -17,6 +19,8 @@ export interface LineWriter {
 }
 
 export interface LineWriterOptions {
+  /** The largest piece that is written at once, unless a single line is longer. */
+  readonly pieceBytes: number
   /** Lines are gathered for this long, which makes fewer and larger writes; 0 writes each line at once. */
   readonly gatherMs: number
   /** Called for each line that is dropped because the reader is slow. */
@@ -54,7 +58,7 @@ export function createLineWriter(stream: Writable, options: LineWriterOptions): 
 
   /** Writes what is due: whole pieces at once, lines of less than one when they were gathered long enough. */
   function proceed(): void {
-    if (options.gatherMs === 0 || waitingBytes >= PIECE_BYTES || drainListeners.length > 0) {
+    if (options.gatherMs === 0 || waitingBytes >= options.pieceBytes || drainListeners.length > 0) {
       writeNext()
     } else if (waitingBytes > 0 && !isGathering) {
       isGathering = true
@@ -86,7 +90,7 @@ export function createLineWriter(stream: Writable, options: LineWriterOptions): 
       }
       waitingBytes += line.length
       const last = pieces.at(-1)
-      if (last !== undefined && last.length + line.length <= PIECE_BYTES) pieces[pieces.length - 1] = last + line
+      if (last !== undefined && last.length + line.length <= options.pieceBytes) pieces[pieces.length - 1] = last + line
       else pieces.push(line)
       if (!isWriting) proceed()
     },

@@ -1,8 +1,10 @@
 // The runtime log of every process: one line per event to stdout and to the log file (operations contract, section 12).
+import { fstatSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
+import { isatty } from 'node:tty'
 import { format } from 'node:util'
 import pino, { type LogFn, type Logger as PinoLogger } from 'pino'
-import { createLineWriter } from './line-writer.ts'
+import { createLineWriter, FILE_PIECE_BYTES, PIPE_PIECE_BYTES } from './line-writer.ts'
 import { openLogFile } from './log-file.ts'
 import { escapeJsonLine, writeTextLine } from './log-line.ts'
 import { createRedactor, type Redactor } from './redaction.ts'
@@ -160,6 +162,7 @@ function openDestinations(
     onLost: losses.count
   })
   const stdout = createLineWriter(process.stdout, {
+    pieceBytes: isFile(process.stdout.fd) ? FILE_PIECE_BYTES : PIPE_PIECE_BYTES,
     gatherMs: isWorker ? WORKER_FLUSH_INTERVAL_MS : 0,
     onLost: () => losses.count(1)
   })
@@ -190,6 +193,16 @@ function openDestinations(
     }
   }
   return destinations
+}
+
+/** Whether the descriptor is a file or a device that is no terminal, such as `/dev/null`. */
+function isFile(descriptor: number): boolean {
+  try {
+    const stats = fstatSync(descriptor)
+    return !(stats.isFIFO() || stats.isSocket() || isatty(descriptor))
+  } catch {
+    return false
+  }
 }
 
 /** Reports the number of lost lines, at most once a second. */
