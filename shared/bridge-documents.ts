@@ -14,14 +14,14 @@ import { CATALOG_SCHEMA_VERSION, type CatalogSnapshot } from './catalog.ts'
 import { REGISTRY_PROFILE_ID } from './catalog-composition.ts'
 import { compareCodePoints } from './json.ts'
 import { machineText, revision, validated } from './machine-document.ts'
+import { writeSupportCell } from './support-matrix.ts'
 import {
   PROVIDER_KINDS,
   publicProtocols,
   SUPPORT_STATUSES,
   type SupportCell,
-  semanticNames,
-  writeSupportCell
-} from './support-matrix.ts'
+  semanticNames
+} from './support-vocabulary.ts'
 
 export interface Revisions {
   readonly config: string

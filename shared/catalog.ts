@@ -2,7 +2,7 @@
 // (bridge contract, 6.1, 6.2).
 import { compareCodePoints, type JsonObject, type JsonValue } from './json.ts'
 import { revisionOf } from './revision.ts'
-import type { ProviderKind } from './support-matrix.ts'
+import type { ProviderKind } from './support-vocabulary.ts'
 
 export const CATALOG_SCHEMA_VERSION = 'gateway.model-catalog.v1'
 

@@ -3,7 +3,9 @@
 import type { Writable } from 'node:stream'
 
 /** The system writes up to this size to a pipe in one piece, so lines of several processes are not mixed. */
-const PIECE_BYTES = 4096
+export const PIPE_PIECE_BYTES = 4096
+/** A file takes a piece of any size at once, and each write costs as much as some lines. */
+export const FILE_PIECE_BYTES = 32 * 1024
 /** Limit of the lines in memory while the reader is slow; further lines are dropped and counted. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024
 
@@ -17,6 +19,8 @@ export interface LineWriter {
 }
 
 export interface LineWriterOptions {
+  /** The largest piece that is written at once, unless a single line is longer. */
+  readonly pieceBytes: number
   /** Lines are gathered for this long, which makes fewer and larger writes; 0 writes each line at once. */
   readonly gatherMs: number
   /** Called for each line that is dropped because the reader is slow. */
@@ -29,6 +33,7 @@ export function createLineWriter(stream: Writable, options: LineWriterOptions): 
   let waitingBytes = 0
   let isWriting = false
   let isClosed = false
+  /** One timer runs for all lines that are gathered: it may end early for the later ones, never late. */
   let isGathering = false
   let drainListeners: Array<() => void> = []
 
@@ -46,8 +51,22 @@ export function createLineWriter(stream: Writable, options: LineWriterOptions): 
     for (const listener of listeners) listener()
   }
 
-  function writeNext(): void {
+  function endGathering(): void {
     isGathering = false
+    writeNext()
+  }
+
+  /** Writes what is due: whole pieces at once, lines of less than one when they were gathered long enough. */
+  function proceed(): void {
+    if (options.gatherMs === 0 || waitingBytes >= options.pieceBytes || drainListeners.length > 0) {
+      writeNext()
+    } else if (waitingBytes > 0 && !isGathering) {
+      isGathering = true
+      setTimeout(endGathering, options.gatherMs).unref()
+    }
+  }
+
+  function writeNext(): void {
     if (isWriting || isClosed) return
     const piece = pieces.shift()
     if (piece === undefined) {
@@ -58,7 +77,7 @@ export function createLineWriter(stream: Writable, options: LineWriterOptions): 
     stream.write(piece, () => {
       isWriting = false
       waitingBytes -= piece.length
-      writeNext()
+      proceed()
     })
   }
 
@@ -71,15 +90,9 @@ export function createLineWriter(stream: Writable, options: LineWriterOptions): 
       }
       waitingBytes += line.length
       const last = pieces.at(-1)
-      if (last !== undefined && last.length + line.length <= PIECE_BYTES) pieces[pieces.length - 1] = last + line
+      if (last !== undefined && last.length + line.length <= options.pieceBytes) pieces[pieces.length - 1] = last + line
       else pieces.push(line)
-      if (isWriting) return
-      if (options.gatherMs === 0 || waitingBytes >= PIECE_BYTES) {
-        writeNext()
-      } else if (!isGathering) {
-        isGathering = true
-        setTimeout(writeNext, options.gatherMs).unref()
-      }
+      if (!isWriting) proceed()
     },
     flush() {
       for (const piece of pieces.splice(0)) stream.write(piece)

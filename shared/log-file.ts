@@ -4,6 +4,8 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 
 const OWNER_ONLY = 0o600
 const LINE_FEED = 10
+/** Of one character of a string, as UTF-8. */
+const UTF8_BYTES_MAX = 3
 
 export interface LogFile {
   /** Adds a line, which ends with a newline. */
@@ -28,17 +30,23 @@ export interface LogFileOptions {
 export function openLogFile(options: LogFileOptions): LogFile {
   let file = openSync(options.path, 'a', OWNER_ONLY)
   let waiting = ''
-  let timer: NodeJS.Timeout | undefined
+  /** Takes the bytes of every write: buffers of this size are memory of their own, which has to be found and given back each time. */
+  const room = Buffer.allocUnsafe(options.gatherCharacters * 2 * UTF8_BYTES_MAX)
+  /** One timer runs for all lines that are gathered: it may end early for the later ones, never late. */
+  let isGathering = false
   /** The last line in the file is incomplete. */
   let endsInPartialLine = false
 
+  function endGathering(): void {
+    isGathering = false
+    flush()
+  }
+
   function flush(): void {
-    clearTimeout(timer)
-    timer = undefined
     if (waiting === '') return
     const text = endsInPartialLine ? `\n${waiting}` : waiting
     waiting = ''
-    let rest = Buffer.from(text)
+    let rest = encode(text)
     try {
       while (rest.length > 0) {
         const written = writeSync(file, rest)
@@ -50,11 +58,20 @@ export function openLogFile(options: LogFileOptions): LogFile {
     }
   }
 
+  function encode(text: string): Buffer {
+    if (text.length * UTF8_BYTES_MAX > room.length) return Buffer.from(text)
+    return room.subarray(0, room.write(text))
+  }
+
   return {
     write(line) {
       waiting += line
-      if (waiting.length >= options.gatherCharacters) flush()
-      else timer ??= setTimeout(flush, options.gatherMs).unref()
+      if (waiting.length >= options.gatherCharacters) {
+        flush()
+      } else if (!isGathering) {
+        isGathering = true
+        setTimeout(endGathering, options.gatherMs).unref()
+      }
     },
     flush,
     reopen() {

@@ -1,7 +1,7 @@
 // The profile that exists when no profile file is chosen (bridge contract, 5.1).
 import type { ModelAlias, ProfileSet, ProviderProfile } from './profile.ts'
 import type { Settings } from './settings.ts'
-import type { ProviderKind } from './support-matrix.ts'
+import type { ProviderKind } from './support-vocabulary.ts'
 
 export const NATIVE_PROFILE_ID = 'native-upstream'
 export const NATIVE_PROVIDER_KIND = 'native' satisfies ProviderKind

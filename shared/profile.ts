@@ -2,7 +2,7 @@
 import type { JsonObject } from './json.ts'
 import { revisionOf } from './revision.ts'
 import type { Secret } from './secret.ts'
-import type { ProviderKind, SupportStatus } from './support-matrix.ts'
+import type { ProviderKind, SupportStatus } from './support-vocabulary.ts'
 
 export const PROFILE_SCHEMA_VERSIONS = [
   'gateway.provider-profiles.v1',

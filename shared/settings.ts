@@ -34,6 +34,9 @@ export type Settings = Group<'GATEWAY_'> & {
   readonly proxy: ProxyGroup
 }
 
+/** The keys in `Settings` of these variables of the gateway. */
+export type SettingsKey<Name extends SettingName> = Name extends `GATEWAY_${infer Rest}` ? Camel<Rest> : never
+
 /** Raised for one or more invalid settings. The message names the variables and the expected values, never the given ones. */
 export class SettingsError extends Error {
   readonly issues: readonly SettingIssue[]

@@ -4,6 +4,7 @@ import type { MessageSender, WorkerMessageHandlers } from '../shared/ipc/handler
 import type { ListenOptions } from '../shared/ipc/messages.ts'
 import type { RuntimeLog } from '../shared/logging.ts'
 import { writeTransferredCredentials, writeTransferredSettings } from '../shared/settings/transfer.ts'
+import { writeWriterSettings } from '../shared/settings/writer-settings.ts'
 import { createCatalogOfRecord } from './catalog-of-record.ts'
 import { createConcurrencyBroker } from './concurrency-broker.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
@@ -242,7 +243,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
       },
       {
         configure: {
-          settings: transferredSettings,
+          settings: writeWriterSettings(settings),
           socketPath,
           isQuiet: options.isQuiet,
           hasMetrics: settings.metricsEnabled

@@ -180,10 +180,12 @@ function advanceDraining(state: DrainingState, event: LifecycleEvent): Transitio
       return closeWriter(EXIT_CODES.clean, [startCleanupTimer])
     case 'drain-deadline':
     case 'stop-signal':
+      // Without a request that runs, only the grace is left to end.
+      if (state.areRequestsDone) return close(EXIT_CODES.clean, closeListeners(state))
       return {
         state: { phase: 'cancelling' },
         effects: [
-          ...(state.areListenersOpen ? [{ kind: 'close-listeners' } as const] : []),
+          ...closeListeners(state),
           { kind: 'cancel-requests' },
           { kind: 'start-timer', timer: 'settle' },
           // One bound for all that follows: the cancelled requests, the workers and the writer.
@@ -198,9 +200,13 @@ function advanceDraining(state: DrainingState, event: LifecycleEvent): Transitio
 /** Listeners close once every worker has acknowledged the drain and the grace is over; workers close when no request is left. */
 function continueDraining(state: DrainingState): Transition {
   if (!state.isDrainAcknowledged || !state.isGraceOver) return { state, effects: [] }
-  const effects: LifecycleEffect[] = state.areListenersOpen ? [{ kind: 'close-listeners' }] : []
+  const effects = closeListeners(state)
   if (!state.areRequestsDone) return { state: { ...state, areListenersOpen: false }, effects }
   return close(EXIT_CODES.clean, effects)
+}
+
+function closeListeners({ areListenersOpen }: DrainingState): LifecycleEffect[] {
+  return areListenersOpen ? [{ kind: 'close-listeners' }] : []
 }
 
 function advanceCancelling(state: LifecycleState, event: LifecycleEvent): Transition {

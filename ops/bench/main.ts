@@ -11,7 +11,10 @@
 // `npm run bench -- --traffic` compares the product with the traffic log to SQLite, without content, to the product without.
 //
 // `npm run bench -- --stores` measures how many records the writer of the traffic log stores in a second, and how long the questions of the
-// admin API take over many records with bodies (`--records`, a million by default).
+// admin API take over many records with bodies (`--records`, a million by default; `--only postgres` for one store).
+//
+// `npm run bench -- --outage` takes the database of the traffic log away for a minute under load, once as a server that is down and once as
+// one that falls silent, and judges memory, requests and records.
 //
 // `npm run bench -- --scrape` measures how long a scrape of the metrics blocks the processes of a gateway with many series.
 
@@ -21,6 +24,7 @@ import { type ComparedTargets, compareBuilds } from './builds.ts'
 import { judgeBridge, judgeGoals } from './goals.ts'
 import { measureIsolation } from './isolation.ts'
 import { OBSERVATION_RATIO_MAX, startObservation } from './observation.ts'
+import { measureOutages } from './outage.ts'
 import { bridgeScenarios, type Scenario, scenarios } from './scenarios.ts'
 import { measureScrapes } from './scrape.ts'
 import { measureStores } from './stores.ts'
@@ -32,6 +36,7 @@ const { values: flags } = parseArgs({
     against: { type: 'string' },
     isolation: { type: 'boolean', default: false },
     observation: { type: 'boolean', default: false },
+    outage: { type: 'boolean', default: false },
     scrape: { type: 'boolean', default: false },
     stores: { type: 'boolean', default: false },
     traffic: { type: 'boolean', default: false },
@@ -51,7 +56,11 @@ if (flags.isolation) {
 }
 if (flags.stores) {
   const records = Number(flags.records ?? (flags.quick ? 20_000 : 1_000_000))
-  process.exit((await measureStores({ records })) ? 0 : 1)
+  process.exit((await measureStores({ records, only: flags.only })) ? 0 : 1)
+}
+if (flags.outage) {
+  const { quick: isQuick, only } = flags
+  process.exit((await measureOutages({ checkout: root, isQuick, only })) ? 0 : 1)
 }
 if (flags.scrape) process.exit((await measureScrapes({ isQuick: flags.quick })) ? 0 : 1)
 // A start of a program is up to a tenth dearer or cheaper than the next for its whole life, and other work on the machine makes single

@@ -1,6 +1,7 @@
 // The v1 chat wire: writes a plan as `choices` with a string as `content`; a stream has `data:` frames and `[DONE]`.
-import { adjustPayload, type ChatWire, extraMember, type Frame, type ResponseContext } from './chat-wire.ts'
+import { adjustPayload, type ChatWire, extraMember, type ResponseContext } from './chat-wire.ts'
 import { sendApiError } from './exchange.ts'
+import type { Frame } from './frame.ts'
 import { readChatV1 } from './read-v1.ts'
 import type { PlannedCall, ResponsePlan } from './response-plan.ts'
 import { splitIntoDeltas } from './tokens.ts'

@@ -1,7 +1,8 @@
 // The v2 chat wire: writes a plan as messages of content parts; a stream has named events and no end marker.
 import type { BuiltinRun } from './builtins.ts'
-import { adjustPayload, type ChatWire, extraMember, type Frame, type ResponseContext } from './chat-wire.ts'
+import { adjustPayload, type ChatWire, extraMember, type ResponseContext } from './chat-wire.ts'
 import { sendApiError } from './exchange.ts'
+import type { Frame } from './frame.ts'
 import { readChatV2 } from './read-v2.ts'
 import type { PlannedCall, ResponsePlan } from './response-plan.ts'
 import { splitIntoDeltas } from './tokens.ts'

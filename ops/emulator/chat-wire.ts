@@ -4,6 +4,7 @@ import type { Step } from './directive-steps.ts'
 import type { UpstreamError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import type { FileStore } from './files.ts'
+import type { Frame } from './frame.ts'
 import type { ModelInventory } from './models.ts'
 import type { ResponsePlan } from './response-plan.ts'
 import type { EmulatorSettings } from './settings.ts'
@@ -43,13 +44,6 @@ export interface ResponseContext {
   fileIds: Array<string | null>
   includeUsage: boolean
   createId: () => string
-}
-
-export interface Frame {
-  event: string | null
-  data: string
-  /** `finish` holds the finish reason; `done` is the end marker after it. */
-  kind: 'delta' | 'finish' | 'done'
 }
 
 export interface ChatWire {

@@ -1,5 +1,5 @@
 // Responses of the chat-completions wire that break its rules, one for each detailed id of the contract's table of provider errors.
-import type { Frame } from './chat-wire.ts'
+import type { Frame } from './frame.ts'
 
 /** Changes a whole response into a malformed one; returns the text of the body. */
 type BreakWhole = (body: WholeBody) => string

@@ -1,6 +1,7 @@
 // The streams of the chat-completions wire, also in the forms in which single providers differ from each other.
-import { adjustPayload, extraMember, type Frame, type ResponseContext } from './chat-wire.ts'
+import { adjustPayload, extraMember, type ResponseContext } from './chat-wire.ts'
 import type { Step } from './directive-steps.ts'
+import type { Frame } from './frame.ts'
 import { breakStream } from './malformed-chat.ts'
 import {
   createCallId,

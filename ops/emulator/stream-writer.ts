@@ -1,9 +1,9 @@
 // Writes the frames of a stream in two steps: a pure plan of text blocks, then the writes with their gaps, cuts and breaks.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGzip } from 'node:zlib'
-import type { Frame } from './chat-wire.ts'
 import { HANG_BEFORE_HEADERS, type Step } from './directive-steps.ts'
 import { apiHeaders, breakConnection, type Exchange, onClosed, pause, writeHtmlError } from './exchange.ts'
+import type { Frame } from './frame.ts'
 
 export interface StreamScript {
   blocks: string[]

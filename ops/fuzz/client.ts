@@ -3,7 +3,7 @@
 import { Agent, type IncomingMessage, request as openRequest } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { EXCHANGE_DEADLINE_MS, type WireResponse } from './types.ts'
+import { EXCHANGE_DEADLINE_MS, type WireResponse } from './wire-response.ts'
 
 export interface ClientRequest {
   method: string

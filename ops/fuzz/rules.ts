@@ -1,8 +1,8 @@
 // The rules that hold for every response of the gateway and for every request that it sends upstream. A broken rule is returned as text.
 
 import { type Family, type HttpResponse, readEnd, readError, readStream } from './readers.ts'
-import type { WireResponse } from './types.ts'
 import type { UpstreamRequest } from './upstream.ts'
+import type { WireResponse } from './wire-response.ts'
 
 /** What a client asked for, as far as the form of the response depends on it. */
 export interface Asked {

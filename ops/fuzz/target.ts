@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { startGateway } from '../compare/gateway.ts'
 import { type Client, createClient } from './client.ts'
-import type { WireResponse } from './types.ts'
 import { type FuzzUpstream, startUpstream } from './upstream.ts'
+import type { WireResponse } from './wire-response.ts'
 
 export interface FuzzTarget {
   port: number

@@ -16,14 +16,3 @@ export interface FuzzKind<Case> {
   /** The case for a person to read. */
   describe(fuzzed: Case): { summary: object; bytes: Buffer }
 }
-
-/** A response as it came over the wire. */
-export interface WireResponse {
-  status: number
-  headers: Headers
-  bytes: Buffer
-  /** `broken`: the connection closed before the end of the body. */
-  end: 'complete' | 'broken'
-}
-
-export const EXCHANGE_DEADLINE_MS = 20_000

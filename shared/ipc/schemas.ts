@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { CATALOG_SCHEMA_VERSION, type CatalogFailure, type CatalogModels, type CatalogSnapshot } from '../catalog.ts'
 import { PROFILE_SCHEMA_VERSIONS, type ProfileSet } from '../profile.ts'
-import { PROVIDER_KINDS, SUPPORT_STATUSES } from '../support-matrix.ts'
+import { PROVIDER_KINDS, SUPPORT_STATUSES } from '../support-vocabulary.ts'
 
 export const revision = z.string().regex(/^sha256:[0-9a-f]{64}$/)
 export const revisions = z.object({ config: revision, matrix: revision })

@@ -17,7 +17,7 @@ import { count } from './schemas.ts'
 const toWriterChecks = {
   /** Acknowledged by `writer-ready` or `writer-failed`. */
   'configure-writer': hasFields({
-    /** As `writeTransferredSettings` returns them: secrets are plain texts. */
+    /** As `writeWriterSettings` returns them: secrets are plain texts. */
     settings: z.record(z.string(), z.unknown()),
     /** Where the writer listens: a path in a directory that only this user can enter. */
     socketPath: z.string(),

@@ -11,10 +11,13 @@ type Transferred = Plain | readonly Plain[] | Readonly<Record<string, Plain>>
 /** Values under the names of their settings; unset ones are absent. Holds secrets: it belongs in a message and nowhere else. */
 export type TransferredSettings = Readonly<Record<string, unknown>>
 
-/** Settings as plain data, secrets in plain text. `readTransferredSettings` is the inverse. */
-export function writeTransferredSettings(settings: Settings): TransferredSettings {
+/** Settings as plain data, secrets in plain text: all of them, or those with these names. `readTransferredSettings` is the inverse. */
+export function writeTransferredSettings(
+  settings: Settings,
+  names: readonly SettingName[] = settingNames
+): TransferredSettings {
   const transferred: Record<string, unknown> = {}
-  for (const name of settingNames) {
+  for (const name of names) {
     const value = readSetting(settings, name)
     if (value !== undefined) transferred[name] = settingsTable[name].isSecret ? revealSecrets(value) : value
   }
@@ -26,9 +29,17 @@ export function writeTransferredSettings(settings: Settings): TransferredSetting
  * name is unknown, a setting that has a default is missing, or a value is no plain data; the error names settings, never values.
  */
 export function readTransferredSettings(transferred: TransferredSettings): Settings {
+  return assembleSettings(readTransferredValues(transferred, settingNames))
+}
+
+/** The values of exactly these settings. Throws as `readTransferredSettings` does, also for the value of any other setting. */
+export function readTransferredValues(
+  transferred: TransferredSettings,
+  names: readonly SettingName[]
+): Map<SettingName, unknown> {
   const issues: SettingIssue[] = []
   const values = new Map<SettingName, unknown>()
-  for (const name of settingNames) {
+  for (const name of names) {
     const value = Object.hasOwn(transferred, name) ? transferred[name] : undefined
     values.set(name, value === undefined ? undefined : readValue(name, value, issues))
     if (value === undefined && settingsTable[name].defaultText !== undefined) {
@@ -36,10 +47,10 @@ export function readTransferredSettings(transferred: TransferredSettings): Setti
     }
   }
   for (const name of Object.keys(transferred)) {
-    if (!Object.hasOwn(settingsTable, name)) issues.push({ setting: name, message: 'is unknown' })
+    if (!values.has(name as SettingName)) issues.push({ setting: name, message: 'is unknown' })
   }
   if (issues.length > 0) throw new SettingsError(issues)
-  return assembleSettings(values)
+  return values
 }
 
 /** The credentials of profiles as plain texts. `readTransferredCredentials` is the inverse. */

@@ -1,6 +1,15 @@
 // The lines between a worker and the writer: records with their acknowledgements, and questions with their answers. Both ends come from
 // one build, so lines are checked only as far as a broken connection or a foreign program could harm.
-import type { PageRequest, PayloadField, SumsRequest, SumsRow, TrafficPayload, TrafficSummary } from './query.ts'
+import type {
+  Estimate,
+  PageRequest,
+  PayloadField,
+  SumsRequest,
+  SumsRow,
+  TrafficFilter,
+  TrafficPayload,
+  TrafficSummary
+} from './query.ts'
 import type { TrafficRecord } from './record.ts'
 
 /** Raised when a line changes its meaning. */
@@ -65,6 +74,7 @@ export interface SinkHealth {
 /** Every question with its answer. */
 export interface TrafficQuestions {
   list: { readonly question: PageRequest; readonly answer: TrafficSummary[] }
+  estimate: { readonly question: { readonly filter: TrafficFilter }; readonly answer: Estimate }
   /** Fewer records than a full page where their content is large; at least one unless none is left. */
   'list-whole': { readonly question: PageRequest; readonly answer: Array<TrafficSummary & TrafficPayload> }
   /** Stores what still waits in memory, for a bounded time, so that the next question finds it. */

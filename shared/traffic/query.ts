@@ -22,7 +22,15 @@ export interface TrafficFilter {
   readonly min_latency_ms?: number
   /** Name of the caller. */
   readonly caller?: string
+  /** A part of an id, a route, a path, a name of a model, provider or caller, or an error; letters A to Z in any case. Searched in a window. */
+  readonly q?: string
 }
+
+/**
+ * Searches for a text and estimates look at so many records: the newest ones that the filter selects by what has an index, so by all but
+ * `q`, `method` and `min_latency_ms`. So neither can keep a database busy for long.
+ */
+export const WINDOW_RECORDS = 10_000
 
 /** Where a page begins; records are in descending order of time and id. */
 export type PageStart =
@@ -86,9 +94,18 @@ export interface SumsRow {
   readonly latency_p99_ms: number
 }
 
+/** How many records a filter selects. */
+export interface Estimate {
+  readonly records: number
+  /** The window was full: there may be more. */
+  readonly isLowerBound: boolean
+}
+
 /** Questions about the stored records. Every method rejects with the driver's error while the store is not available. */
 export interface TrafficQueries {
   list(page: PageRequest): Promise<TrafficSummary[]>
+  /** Counts within the window. */
+  estimate(filter: TrafficFilter): Promise<Estimate>
   find(id: string): Promise<TrafficSummary | undefined>
   findPayload(id: string): Promise<TrafficPayload | undefined>
   /** Records older than the time. */

@@ -56,7 +56,11 @@ export function createExposition(
         } while (!source.isAtEnd)
       }
       if (format === 'openmetrics') parts.push(Buffer.from('# EOF\n'))
-      return Buffer.concat(parts)
+      // The whole text is copied here, and again where it is sent on: each in a turn of its own.
+      await nextTurn()
+      const whole = Buffer.concat(parts)
+      await nextTurn()
+      return whole
     }
   }
 }

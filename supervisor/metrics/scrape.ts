@@ -1,11 +1,14 @@
 // Answers a scrape: asks all workers for what changed, waits for them at most a second, and writes the totals of the gateway
 // (operations contract, section 7.5).
+import { setTimeout as wait } from 'node:timers/promises'
 import { type Asker, createAsker, type RequestPairs } from '../../shared/ipc/ask.ts'
 import type { SupervisorMessageContent, WorkerMessage } from '../../shared/ipc/messages.ts'
 import type { MetricsFormat } from '../../shared/metrics/format.ts'
 
 /** A worker that needs longer is scraped with its last known samples (field lesson K2). */
 const COLLECT_TIMEOUT_MS = 1_000
+/** How long a worker may take before the next one is asked as well. */
+const WORKER_GAP_MS_MAX = 5
 
 const collectPairs = { 'metrics-collect': ['metrics-collected'] } as const satisfies RequestPairs<Collect, Collected>
 type Collect = Extract<SupervisorMessageContent, { kind: 'metrics-collect' }>
@@ -50,9 +53,14 @@ export function createScraper({ readyOwners, send, onCollected, write }: Scraper
 
   async function collect(): Promise<void> {
     const timeoutMs = COLLECT_TIMEOUT_MS
-    const replies = await Promise.all(
-      readyOwners().map(owner => findAsker(owner).ask({ kind: 'metrics-collect' }, { timeoutMs }))
-    )
+    const asked: Array<ReturnType<Asker<Collect, Collected, typeof collectPairs>['ask']>> = []
+    // In turn, because what all of them report together would block this process several times as long as what one of them does.
+    for (const owner of readyOwners()) {
+      const reply = findAsker(owner).ask({ kind: 'metrics-collect' }, { timeoutMs })
+      asked.push(reply)
+      await Promise.race([reply, wait(WORKER_GAP_MS_MAX, undefined, { ref: false })])
+    }
+    const replies = await Promise.all(asked)
     const isLate = (reply: (typeof replies)[number]) => reply.kind === 'unanswered' && reply.reason === 'timeout'
     onCollected(replies.filter(isLate).length)
   }

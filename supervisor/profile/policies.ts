@@ -1,6 +1,6 @@
 // What a profile may say depends on its kind: the reviewed policies, and token counting (bridge contract, section 4.2).
 import type { ProviderProfile } from '../../shared/profile.ts'
-import type { ProviderKind } from '../../shared/support-matrix.ts'
+import type { ProviderKind } from '../../shared/support-vocabulary.ts'
 
 export const LOOPBACK_POLICY = 'loopback-development'
 export const TLS_POLICY = 'system-default'

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { canonicalDestination } from '../../shared/destination.ts'
 import { FEATURE_NAMES, PROFILE_SCHEMA_VERSIONS, type ProfileSchemaVersion } from '../../shared/profile.ts'
-import { PROVIDER_KINDS, SUPPORT_STATUSES } from '../../shared/support-matrix.ts'
+import { PROVIDER_KINDS, SUPPORT_STATUSES } from '../../shared/support-vocabulary.ts'
 import { LOOPBACK_POLICY, PUBLIC_POLICIES, TLS_POLICY } from './policies.ts'
 
 /** Longest text of an identifier or a label, in characters. */

@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Logger } from '../../shared/logging.ts'
-import type { Settings } from '../../shared/settings.ts'
+import type { WriterSettings } from '../../shared/settings/writer-settings.ts'
 import { LINE_BYTES_MAX } from '../../shared/traffic/messages.ts'
 import { planSinks, type SinkName } from '../../shared/traffic/sinks.ts'
 import { ReopeningSink } from './reopening-sink.ts'
@@ -19,8 +19,10 @@ const QUEUE_BYTES_MAX = 128 * 1024 * 1024
 const BATCH_BYTES_MAX = 16 * 1024 * 1024
 /** Of one file of lines: an editor still opens it. */
 const JSONL_BYTES_MAX = 256 * 1024 * 1024
-/** Connections to Postgres: one writes, the others answer. */
+/** Connections to Postgres: two write, the others answer. */
 const POSTGRES_CONNECTIONS = 4
+/** While one waits for the server the other one is prepared, and the server works on two processors. */
+const POSTGRES_BATCHES_AT_ONCE = 2
 const POSTGRES_TIMEOUT_MS = 30_000
 
 export interface OpenSinks {
@@ -52,7 +54,7 @@ export class SinkOpenError extends Error {
 }
 
 interface Context {
-  readonly settings: Settings
+  readonly settings: WriterSettings
   readonly log: Logger
   readonly counters: SinkCounters
   readonly isMirrored: boolean
@@ -63,7 +65,7 @@ interface Context {
  * `SinkOpenError`, and with `SchemaMissingError` or `NewerSchemaError` of a database that answers. Nothing stays open then.
  */
 export async function openSinks(
-  settings: Settings,
+  settings: WriterSettings,
   { log, counters }: { log: Logger; counters: SinkCounters }
 ): Promise<OpenSinks> {
   const plan = planSinks(settings)
@@ -94,7 +96,7 @@ export async function openSinks(
 
 function openStore(
   { name, location }: { name: RelationalStore['name']; location: string },
-  settings: Settings
+  settings: WriterSettings
 ): ReopeningSink<RelationalStore> {
   return new ReopeningSink<RelationalStore>(name, async () => {
     if (name === 'sqlite') {
@@ -186,6 +188,7 @@ function createQueue(
       releasesInOutage: isMirrored && settings.trafficLogDropOnBackpressure,
       slowWriteMs: SLOW_WRITE_MS,
       reportIntervalMs: REPORT_INTERVAL_MS,
+      batchesAtOnce: name === 'postgres' ? POSTGRES_BATCHES_AT_ONCE : 1,
       batchRecordsMax: isSearch ? settings.opensearchBulkSize : settings.trafficLogBatchSize,
       flushIntervalMs: isSearch ? settings.opensearchFlushIntervalMs : settings.trafficLogFlushIntervalMs,
       dropsWhenFull: settings.trafficLogDropOnBackpressure,

@@ -11,8 +11,7 @@ import {
   type ToWriterMessage
 } from '../../shared/ipc/writer-messages.ts'
 import { createRuntimeLog, type RuntimeLog } from '../../shared/logging.ts'
-import { listSecretTexts } from '../../shared/settings/effective.ts'
-import { readTransferredSettings } from '../../shared/settings/transfer.ts'
+import { listWriterSecrets, readWriterSettings } from '../../shared/settings/writer-settings.ts'
 import { createDropLog, type DropLog } from './drop-log.ts'
 import { type OpenSinks, openSinks, type SinkCounters, SinkOpenError } from './open-sinks.ts'
 import { startRetention } from './retention.ts'
@@ -101,8 +100,8 @@ export function runWriterProcess(): void {
   async function start(message: ToWriterFields['configure-writer']): Promise<void> {
     try {
       socketPath = message.socketPath
-      const settings = readTransferredSettings(message.settings)
-      runtimeLog = createRuntimeLog({ settings, isQuiet: message.isQuiet, knownSecrets: listSecretTexts(settings) })
+      const settings = readWriterSettings(message.settings)
+      runtimeLog = createRuntimeLog({ settings, isQuiet: message.isQuiet, knownSecrets: listWriterSecrets(settings) })
       const { log } = runtimeLog
       const drops = createDropLog({ log, intervalMs: DROP_REPORT_INTERVAL_MS })
       const metrics = message.hasMetrics ? await startMetrics() : undefined

@@ -1,17 +1,17 @@
-// The way of records into one sink: a bounded queue, batches by count, bytes and time, retries with back-off, and the spill while the
+// The way of records into one sink: a bounded buffer, batches by count, bytes and time, attempts with back-off, and the spill while the
 // sink is not available (operations contract, section 8.3). Each sink has its own, so a failing sink never delays another.
-import type { Logger } from '../../shared/logging.ts'
 import type { TrafficRecord } from '../../shared/traffic/record.ts'
 import type { SinkName } from '../../shared/traffic/sinks.ts'
-import { RecordsRefusedError, type Sink } from './sink.ts'
+import { BatchWriter } from './batch-writer.ts'
+import { createEntries, type Entry, release, settle, unsettledOf } from './entries.ts'
+import { type BufferBounds, EntryBuffer } from './entry-buffer.ts'
+import { Outage, type OutageDependencies, type OutageOptions } from './outage.ts'
+import type { Sink } from './sink.ts'
 import type { Spill } from './spill.ts'
 
-export interface SinkQueueOptions {
-  /** Bounds of what waits in memory. */
-  readonly recordsMax: number
-  readonly bytesMax: number
-  readonly batchRecordsMax: number
-  readonly batchBytesMax: number
+export interface SinkQueueOptions extends BufferBounds, OutageOptions {
+  /** Full batches that the sink gets at the same time. */
+  readonly batchesAtOnce: number
   /** How long a record waits for others. */
   readonly flushIntervalMs: number
   /** Drop records that find the queue full, or spill them. Otherwise the workers' windows bound it, and requests wait. */
@@ -25,42 +25,14 @@ export interface SinkQueueOptions {
   readonly slowWriteMs: number
   /** Where records go while the sink is not available or the queue is full; without it they wait in the queue. */
   readonly spill: Spill | undefined
-  readonly retryMinMs: number
-  readonly retryMaxMs: number
-  /** Between two lines of the log about one outage. */
-  readonly reportIntervalMs: number
 }
 
 export type SinkDropReason = 'queue_full' | 'refused' | 'spill_failed' | 'spill_full' | 'closed'
 
-export interface SinkQueueDependencies {
-  readonly log: Logger
-  /** From 0 to 1. */
-  readonly random: () => number
-  /** Milliseconds of any clock that does not jump. */
-  readonly nowMs: () => number
+export interface SinkQueueDependencies extends OutageDependencies {
   readonly onWritten: (count: number, durationMs: number) => void
   readonly onDropped: (reason: SinkDropReason, count: number) => void
   readonly onWriteError: () => void
-}
-
-/** Records that arrived together; their worker may forget them when all are settled. */
-interface Arrival {
-  readonly atMs: number
-  unsettled: number
-  readonly settled: () => void
-}
-
-interface Entry {
-  readonly record: TrafficRecord
-  readonly bytes: number
-  readonly arrival: Arrival
-  isSettled: boolean
-}
-
-interface Outage {
-  failures: number
-  reportedAtMs: number
 }
 
 export class SinkQueue {
@@ -68,13 +40,11 @@ export class SinkQueue {
   readonly #options: SinkQueueOptions
   readonly #dependencies: SinkQueueDependencies
   readonly #counts = { written: 0, dropped: 0 }
-  #entries: Entry[] = []
-  /** The batch that the sink has now. */
+  readonly #waiting: EntryBuffer
+  readonly #writer: BatchWriter
+  readonly #outage: Outage
+  /** What the sink has now: one batch or several. */
   #batch: Entry[] = []
-  #bytes = 0
-  /** Undefined while the sink is available. */
-  #outage: Outage | undefined
-  #isSlow = false
   #isWriting = false
   #isWriteWanted = false
   #isClosed = false
@@ -85,6 +55,15 @@ export class SinkQueue {
     this.#sink = sink
     this.#options = options
     this.#dependencies = dependencies
+    this.#waiting = new EntryBuffer(options)
+    this.#outage = new Outage(sink.name, options, dependencies)
+    this.#writer = new BatchWriter(sink, options, {
+      log: dependencies.log,
+      nowMs: dependencies.nowMs,
+      onSlow: () => this.#noteSlowWrite(),
+      onStored: (entries, durationMs) => this.#noteStored(entries, durationMs),
+      onRefused: entries => this.#drop('refused', entries)
+    })
     // What an earlier process has spilled is stored even if no record ever comes.
     if (options.spill?.isEmpty === false) void this.#write()
   }
@@ -94,12 +73,12 @@ export class SinkQueue {
   }
 
   get isAvailable(): boolean {
-    return this.#outage === undefined
+    return !this.#outage.isOngoing
   }
 
   /** Records in memory. */
   get depth(): number {
-    return this.#entries.length + this.#batch.length
+    return this.#waiting.length + this.#batch.length
   }
 
   get spillBytes(): number {
@@ -108,7 +87,7 @@ export class SinkQueue {
 
   /** How long the oldest record waits that is not stored; 0 for none. */
   get lagMs(): number {
-    const oldest = this.#batch[0] ?? this.#entries[0]
+    const oldest = this.#batch[0] ?? this.#waiting.all[0]
     const waitedMs = oldest === undefined ? 0 : this.#dependencies.nowMs() - oldest.arrival.atMs
     return Math.max(0, waitedMs, this.#options.spill?.ageMs ?? 0)
   }
@@ -124,24 +103,19 @@ export class SinkQueue {
    */
   accept(records: readonly TrafficRecord[], bytes: number): Promise<void> {
     if (records.length === 0) return Promise.resolve()
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const arrival: Arrival = { atMs: this.#dependencies.nowMs(), unsettled: records.length, settled: resolve }
-    const bytesEach = Math.ceil(bytes / records.length)
-    const entries = records.map(record => ({ record, bytes: bytesEach, arrival, isSettled: false }))
+    const { entries, settled } = createEntries(records, { bytes, atMs: this.#dependencies.nowMs() })
     if (this.#isClosed) {
       this.#drop('closed', entries)
-      return promise
+      return settled
     }
-    const isSetAside = this.#isSlow && this.#options.spill !== undefined
-    const surplus = entries.splice(isSetAside ? 0 : this.#countRoom(entries.length, bytesEach))
-    for (const entry of entries) this.#entries.push(entry)
-    this.#bytes += bytesEach * entries.length
+    const surplus = entries.splice(this.#countRoom(entries))
+    this.#waiting.add(entries)
     if (surplus.length > 0) this.#putAside(surplus)
-    if (this.#mayRelease()) resolve()
-    if (this.#outage !== undefined && this.#options.spill !== undefined) void this.#write()
-    else if (this.#hasFullBatch()) void this.#write()
+    const isReleased = this.#mayRelease()
+    if (this.#outage.isOngoing && this.#options.spill !== undefined) void this.#write()
+    else if (this.#waiting.hasFullBatch) void this.#write()
     else this.#schedule(this.#options.flushIntervalMs)
-    return promise
+    return isReleased ? Promise.resolve() : settled
   }
 
   /**
@@ -160,8 +134,8 @@ export class SinkQueue {
 
   /** Lets workers forget everything that waits: from now on the queue alone has it. */
   release(): void {
-    for (const { arrival } of this.#batch) arrival.settled()
-    for (const { arrival } of this.#entries) arrival.settled()
+    release(this.#batch)
+    release(this.#waiting.all)
   }
 
   /** Ends all attempts; what is left goes to the spill, or is counted as dropped. The sink and the spill are closed. */
@@ -170,7 +144,7 @@ export class SinkQueue {
     clearTimeout(this.#timer)
     const { spill } = this.#options
     // Whether the sink has the batch of a write that has not ended is not known; records that are sent twice are stored once.
-    const left = [...this.#batch, ...this.#entries.splice(0)].filter(({ isSettled }) => !isSettled)
+    const left = unsettledOf([...this.#batch, ...this.#waiting.takeAll()])
     if (left.length > 0) {
       if (spill === undefined) this.#drop('closed', left)
       else await this.#spill(spill, left)
@@ -179,11 +153,10 @@ export class SinkQueue {
     await this.#sink.close()
   }
 
-  #countRoom(count: number, bytesEach: number): number {
-    const { recordsMax, bytesMax, dropsWhenFull } = this.#options
-    if (!dropsWhenFull) return count
-    const byBytes = Math.floor((bytesMax - this.#bytes) / Math.max(1, bytesEach))
-    return Math.max(0, Math.min(count, recordsMax - this.depth, byBytes))
+  /** How many of the entries wait in memory. */
+  #countRoom(entries: readonly Entry[]): number {
+    if (this.#writer.isSlow && this.#options.spill !== undefined) return 0
+    return this.#options.dropsWhenFull ? this.#waiting.countRoom(entries, this.#batch.length) : entries.length
   }
 
   #putAside(surplus: Entry[]): void {
@@ -192,36 +165,17 @@ export class SinkQueue {
     else void this.#spill(spill, surplus).then(() => this.#write())
   }
 
-  #hasFullBatch(): boolean {
-    const { batchRecordsMax, batchBytesMax } = this.#options
-    return this.#entries.length >= batchRecordsMax || this.#bytes >= batchBytesMax
-  }
-
-  #takeBatch(): Entry[] {
-    const { batchRecordsMax, batchBytesMax } = this.#options
-    let count = 0
-    let bytes = 0
-    for (const entry of this.#entries) {
-      if (count >= batchRecordsMax || (count > 0 && bytes + entry.bytes > batchBytesMax)) break
-      count += 1
-      bytes += entry.bytes
-    }
-    this.#bytes -= bytes
-    return this.#entries.splice(0, count)
-  }
-
   #mayRelease(): boolean {
     const { releasesInOutage, spill } = this.#options
-    return releasesInOutage && spill === undefined && (this.#outage !== undefined || this.#isSlow)
+    return releasesInOutage && spill === undefined && (this.#outage.isOngoing || this.#writer.isSlow)
   }
 
   #noteSlowWrite(): void {
     const { spill } = this.#options
-    this.#isSlow = true
     if (this.#mayRelease()) this.release()
-    if (spill === undefined || this.#entries.length === 0) return
-    this.#bytes = 0
-    void this.#spill(spill, this.#entries.splice(0))
+    if (spill === undefined) return
+    void this.#copyToSpill(spill, unsettledOf(this.#batch))
+    void this.#spill(spill, this.#waiting.takeAll())
   }
 
   #schedule(delayMs: number): void {
@@ -249,62 +203,52 @@ export class SinkQueue {
   /** Whether there may be more to do at once. */
   async #writeNext(): Promise<boolean> {
     const { spill } = this.#options
-    if (this.#outage !== undefined) return this.#writeInOutage()
-    const batch = this.#takeBatch()
-    if (batch.length > 0) return this.#store(batch)
+    if (this.#outage.isOngoing) return this.#writeInOutage()
+    const batches = this.#waiting.takeBatches(this.#options.batchesAtOnce)
+    if (batches.length > 0) return this.#store(batches)
     return spill !== undefined && !spill.isEmpty && this.#storeSpilled(spill)
   }
 
   async #writeInOutage(): Promise<boolean> {
     const { spill } = this.#options
-    if (spill !== undefined && this.#entries.length > 0) {
-      await this.#spill(spill, this.#takeBatch())
+    if (spill !== undefined && this.#waiting.length > 0) {
+      await this.#spill(spill, this.#waiting.takeBatch())
       return true
     }
     // The back-off is running: its timer comes back here.
     if (this.#timer !== undefined) return false
     if (spill !== undefined && !spill.isEmpty) return this.#storeSpilled(spill)
-    const batch = this.#takeBatch()
-    if (batch.length > 0) return this.#store(batch)
-    this.#outage = undefined
+    const batch = this.#waiting.takeBatch()
+    if (batch.length > 0) return this.#store([batch])
+    this.#outage.forget()
     return false
   }
 
-  async #store(batch: Entry[]): Promise<boolean> {
+  async #store(batches: readonly Entry[][]): Promise<boolean> {
     const { spill } = this.#options
-    this.#batch = batch
+    this.#batch = batches.flat()
     try {
-      await this.#writeToSink(batch)
-      return true
-    } catch (error) {
-      this.#noteFailure(error)
-      // Of a batch that was halved, one half may be stored.
-      const left = batch.filter(({ isSettled }) => !isSettled)
+      const results = await Promise.allSettled(batches.map(batch => this.#writer.write(batch)))
+      const failed = results.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
+      if (failed === undefined) return true
+      this.#noteFailure(failed.reason)
+      // Another batch, or one half of a batch that was halved, may be stored.
+      const left = unsettledOf(this.#batch)
       if (spill !== undefined) await this.#spill(spill, left)
-      else this.#putBack(left)
+      else this.#waiting.putBack(left)
+      if (this.#mayRelease()) this.release()
       return false
     } finally {
       this.#batch = []
     }
   }
 
-  #putBack(left: Entry[]): void {
-    this.#entries.unshift(...left)
-    for (const { bytes } of left) this.#bytes += bytes
-    if (this.#mayRelease()) this.release()
-  }
-
   async #storeSpilled(spill: Spill): Promise<boolean> {
     const { batchRecordsMax, batchBytesMax } = this.#options
     try {
       const { records, taken } = await spill.read(batchRecordsMax, batchBytesMax)
-      const arrival: Arrival = {
-        atMs: this.#dependencies.nowMs(),
-        unsettled: records.length,
-        settled: () => undefined
-      }
-      const entries = records.map(record => ({ record, bytes: 0, arrival, isSettled: false }))
-      if (entries.length > 0) await this.#writeToSink(entries)
+      const { entries } = createEntries(records, { bytes: 0, atMs: this.#dependencies.nowMs() })
+      if (entries.length > 0) await this.#writer.write(entries)
       await taken()
       return true
     } catch (error) {
@@ -314,61 +258,17 @@ export class SinkQueue {
   }
 
   /**
-   * Writes a batch and drops the records that the sink refuses. Where it does not name them the batch is halved until they stand alone.
+   * Spills what a write has that may never end: workers forget batches in their order, so this one would hold back all that come after it. If
+   * the write succeeds, the copy is stored once more, which changes nothing.
    */
-  async #writeToSink(batch: readonly Entry[]): Promise<void> {
-    const startedAtMs = this.#dependencies.nowMs()
-    const slow = setTimeout(() => this.#noteSlowWrite(), this.#options.slowWriteMs)
-    try {
-      await this.#sink.write(batch.map(({ record }) => record))
-    } catch (error) {
-      if (!(error instanceof RecordsRefusedError)) throw error
-      const { refusedIds } = error
-      if (refusedIds === undefined && batch.length > 1) {
-        const half = batch.length >> 1
-        await this.#writeToSink(batch.slice(0, half))
-        await this.#writeToSink(batch.slice(half))
-        return
-      }
-      const isRefused = ({ record }: Entry) => refusedIds?.has(record.id) ?? true
-      this.#dropRefused(batch.filter(isRefused), error)
-      this.#noteWritten(
-        batch.filter(entry => !isRefused(entry)),
-        startedAtMs
-      )
-      return
-    } finally {
-      clearTimeout(slow)
-      this.#isSlow = false
-    }
-    this.#noteWritten(batch, startedAtMs)
-  }
-
-  #noteWritten(batch: readonly Entry[], startedAtMs: number): void {
-    const { log, nowMs, onWritten } = this.#dependencies
-    if (this.#outage !== undefined) {
-      const fields = { event: 'traffic_sink_available', sink: this.name, failures: this.#outage.failures }
-      log.info(fields, 'A sink of the traffic log is available again')
-    }
-    this.#outage = undefined
-    // The queue was closed meanwhile where some are settled.
-    const written = batch.filter(({ isSettled }) => !isSettled)
-    if (written.length === 0) return
-    this.#counts.written += written.length
-    onWritten(written.length, nowMs() - startedAtMs)
-    settle(written)
-  }
-
-  #dropRefused(batch: readonly Entry[], error: RecordsRefusedError): void {
-    const fields = {
-      event: 'traffic_record_refused',
-      sink: this.name,
-      count: batch.length,
-      record: batch[0]?.record.id,
-      err: error
-    }
-    this.#dependencies.log.warn(fields, 'A sink refused traffic records')
-    this.#drop('refused', batch)
+  async #copyToSpill(spill: Spill, batch: readonly Entry[]): Promise<void> {
+    if (batch.length === 0) return
+    const records = batch.map(({ record }) => record)
+    // Where there is no copy, the batch is settled when the write ends.
+    await spill.append(records).then(
+      () => settle(batch),
+      () => undefined
+    )
   }
 
   async #spill(spill: Spill, batch: readonly Entry[]): Promise<void> {
@@ -377,46 +277,33 @@ export class SinkQueue {
       await spill.append(batch.map(({ record }) => record))
       settle(batch)
     } catch (error) {
-      this.#report('traffic_spill_failed', error, 'Traffic records could not be spilled to disk')
+      const failure = { error, waiting: this.depth }
+      this.#outage.report('traffic_spill_failed', failure, 'Traffic records could not be spilled to disk')
       this.#drop('spill_failed', batch)
     }
   }
 
-  #noteFailure(error: unknown): void {
-    const { nowMs, random, onWriteError } = this.#dependencies
-    onWriteError()
-    this.#outage ??= { failures: 0, reportedAtMs: Number.NEGATIVE_INFINITY }
-    this.#outage.failures += 1
-    const { failures, reportedAtMs } = this.#outage
-    const { retryMinMs, retryMaxMs, reportIntervalMs } = this.#options
-    if (nowMs() - reportedAtMs >= reportIntervalMs) {
-      this.#outage.reportedAtMs = nowMs()
-      this.#report('traffic_sink_unavailable', error, 'A sink of the traffic log is not available')
-    }
-    const delayMs = Math.min(retryMaxMs, retryMinMs * 2 ** Math.min(failures - 1, 16))
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    this.#schedule(delayMs / 2 + (delayMs / 2) * random())
+  #noteStored(entries: readonly Entry[], durationMs: number): void {
+    this.#outage.noteSuccess()
+    // The queue was closed meanwhile where some are settled.
+    const written = unsettledOf(entries)
+    if (written.length === 0) return
+    this.#counts.written += written.length
+    this.#dependencies.onWritten(written.length, durationMs)
+    settle(written)
   }
 
-  #report(event: string, error: unknown, text: string): void {
-    const failures = this.#outage?.failures ?? 0
-    this.#dependencies.log.warn({ event, sink: this.name, failures, waiting: this.depth, err: error }, text)
+  #noteFailure(error: unknown): void {
+    this.#dependencies.onWriteError()
+    const delayMs = this.#outage.noteFailure({ error, waiting: this.depth })
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#schedule(delayMs)
   }
 
   #drop(reason: SinkDropReason, batch: readonly Entry[]): void {
     this.#counts.dropped += batch.length
     this.#dependencies.onDropped(reason, batch.length)
     settle(batch)
-  }
-}
-
-function settle(batch: readonly Entry[]): void {
-  for (const entry of batch) {
-    if (entry.isSettled) continue
-    const { arrival } = entry
-    entry.isSettled = true
-    arrival.unsettled -= 1
-    if (arrival.unsettled === 0) arrival.settled()
   }
 }

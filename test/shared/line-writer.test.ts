@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import fc from 'fast-check'
 import t from 'tap'
-import { createLineWriter } from '../../shared/line-writer.ts'
+import { createLineWriter, FILE_PIECE_BYTES, PIPE_PIECE_BYTES } from '../../shared/line-writer.ts'
 
 /** A reader that accepts one piece at a time; `read` accepts the next. */
 function createSlowReader() {
@@ -17,11 +17,12 @@ function createSlowReader() {
   return { stream, taken, read: () => take?.() }
 }
 
+const pieceSize = fc.constantFrom(PIPE_PIECE_BYTES, FILE_PIECE_BYTES)
 const failOnLoss = () => t.fail('no line may be lost')
 
 t.test('lines of any length are written in order, and no piece ends inside a line', async t => {
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.nat({ max: 9000 }), { maxLength: 40 }), async lengths => {
+    fc.asyncProperty(fc.array(fc.nat({ max: 9000 }), { maxLength: 40 }), pieceSize, async (lengths, pieceBytes) => {
       const pieces: string[] = []
       const stream = new Writable({
         decodeStrings: false,
@@ -30,13 +31,13 @@ t.test('lines of any length are written in order, and no piece ends inside a lin
           setImmediate(done)
         }
       })
-      const writer = createLineWriter(stream, { gatherMs: 1, onLost: failOnLoss })
+      const writer = createLineWriter(stream, { pieceBytes, gatherMs: 1, onLost: failOnLoss })
       const lines = lengths.map((length, index) => `${index}:${'x'.repeat(length)}\n`)
       for (const line of lines) writer.write(line)
       await writer.drained()
       t.equal(pieces.join(''), lines.join(''))
       t.ok(pieces.every(piece => piece.endsWith('\n')))
-      t.ok(pieces.every(piece => piece.length <= 4096 || piece.indexOf('\n') === piece.length - 1))
+      t.ok(pieces.every(piece => piece.length <= pieceBytes || piece.indexOf('\n') === piece.length - 1))
     })
   )
 })
@@ -45,6 +46,7 @@ t.test('a reader that stops reading causes bounded memory, and the dropped lines
   const { stream, taken } = createSlowReader()
   let lost = 0
   const writer = createLineWriter(stream, {
+    pieceBytes: PIPE_PIECE_BYTES,
     gatherMs: 0,
     onLost: () => {
       lost += 1
@@ -58,7 +60,7 @@ t.test('a reader that stops reading causes bounded memory, and the dropped lines
 
 t.test('when the reader continues, the queued lines follow', async t => {
   const { stream, taken, read } = createSlowReader()
-  const writer = createLineWriter(stream, { gatherMs: 0, onLost: failOnLoss })
+  const writer = createLineWriter(stream, { pieceBytes: PIPE_PIECE_BYTES, gatherMs: 0, onLost: failOnLoss })
   writer.write('one\n')
   writer.write('two\n')
   writer.write('three\n')
@@ -72,7 +74,7 @@ t.test('when the reader continues, the queued lines follow', async t => {
 
 t.test('gathered lines are written by the timer or when a piece is full', async t => {
   const { stream, taken } = createSlowReader()
-  const writer = createLineWriter(stream, { gatherMs: 60_000, onLost: failOnLoss })
+  const writer = createLineWriter(stream, { pieceBytes: PIPE_PIECE_BYTES, gatherMs: 60_000, onLost: failOnLoss })
   writer.write('short\n')
   t.same(taken, [])
   writer.write(`${'x'.repeat(4095)}\n`)
@@ -87,7 +89,7 @@ t.test('a reader that closes its end causes no error, and drained() resolves', a
       done(new Error('EPIPE'))
     }
   })
-  const writer = createLineWriter(stream, { gatherMs: 0, onLost: failOnLoss })
+  const writer = createLineWriter(stream, { pieceBytes: PIPE_PIECE_BYTES, gatherMs: 0, onLost: failOnLoss })
   writer.write('one\n')
   writer.write('two\n')
   await writer.drained()

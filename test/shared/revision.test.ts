@@ -10,14 +10,8 @@ import {
   type ProfileSet,
   type ProviderProfile
 } from '../../shared/profile.ts'
-import {
-  computeMatrixRevision,
-  findCell,
-  findRow,
-  matrixRevision,
-  publicProtocols,
-  supportMatrix
-} from '../../shared/support-matrix.ts'
+import { computeMatrixRevision, findCell, findRow, matrixRevision, supportMatrix } from '../../shared/support-matrix.ts'
+import { publicProtocols } from '../../shared/support-vocabulary.ts'
 import { referenceMatrix } from './fixtures/reference-matrix.ts'
 
 const nativeMain: ProviderProfile = {

@@ -110,6 +110,15 @@ t.test('a second stop signal cancels at once, a third changes nothing', async t 
   t.same(run(second.state, 'stop-signal').last, [])
 })
 
+t.test('a second stop signal and the deadline close at once where no request runs, also within the grace', async t => {
+  for (const event of ['stop-signal', 'drain-deadline'] as const) {
+    const within = run(live, 'stop-signal', 'requests-done', event)
+    t.same(within.last, ['close-listeners', 'close-workers', 'start-timer cleanup'])
+    t.same(run(within.state, 'settle-over', 'requests-done').last, [])
+    t.same(run(within.state, 'workers-exited', 'writer-closed').last, ['exit 0'])
+  }
+})
+
 t.test('row 8: cleanup within its bound exits 0, beyond it kills and exits 4', async t => {
   const closing = run(live, 'stop-signal', 'drain-acknowledged', 'grace-over', 'requests-done').state
   t.same(run(closing, 'workers-exited', 'writer-closed').last, ['exit 0'])

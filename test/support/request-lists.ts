@@ -1,6 +1,7 @@
 // Bodies whose cost lies in one list: for every member of the parameter tables, and for the lists inside it, a body with a given
 // number of the smallest possible items. The tests of growth and the measurement of costs use the same bodies.
 
+import type { ChatConfiguration } from '../../worker/bridge/plan-chat.ts'
 import { planUpstreamHeaders } from '../../worker/execution/upstream-headers.ts'
 import { type ClientProtocol, GatewayError, type JsonObject, type JsonValue } from '../../worker/normalized/index.ts'
 import { readEmbeddingsRequest } from '../../worker/protocols/completions/client/embeddings.ts'
@@ -27,7 +28,7 @@ import type { NativeOptions } from '../../worker/protocols/native/options.ts'
 import { providerFaces } from '../../worker/protocols/registry.ts'
 import { responsesParameters } from '../../worker/protocols/responses/client/schema.ts'
 import type { ParameterTable } from '../../worker/protocols/shared/parameters.ts'
-import { type TranslationSettings, translateChat } from '../../worker/translation/chat.ts'
+import { translateChat } from '../../worker/translation/chat.ts'
 import { readJsonObject } from '../../worker/translation/json-body.ts'
 import { decodeTokens } from '../../worker/translation/token-decoding.ts'
 import { estimateTokens } from '../../worker/translation/token-estimate.ts'
@@ -531,7 +532,7 @@ const nativeOptions: NativeOptions = {
     audioAndImageBytesMax: 1e9
   }
 }
-const settings: TranslationSettings = {
+const settings: ChatConfiguration = {
   routes: {
     aliases: {},
     dynamic: {

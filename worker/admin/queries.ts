@@ -10,6 +10,7 @@ import {
   type ParameterType,
   readParameters,
   text,
+  textUpTo,
   withDefault
 } from '../http/parameters.ts'
 import { GatewayError } from '../normalized/index.ts'
@@ -18,6 +19,8 @@ import { readTimestamp } from './timestamps.ts'
 
 /** The largest value of the relational columns. */
 const INTEGER_MAX = 2_147_483_647
+/** Of a text that is searched for: longer than any that is found. */
+const SEARCH_LENGTH_MAX = 256
 
 /** An empty value is no filter. */
 function unlessEmpty<T>(type: ParameterType<T>): ParameterType<T | undefined> {
@@ -41,7 +44,8 @@ const filterParameters = {
   model: filterText,
   status_code: optional(unlessEmpty(integer({ min: -INTEGER_MAX, max: INTEGER_MAX }))),
   has_error: optional(unlessEmpty(boolean)),
-  min_latency_ms: optional(unlessEmpty(integer({ min: 0, max: INTEGER_MAX })))
+  min_latency_ms: optional(unlessEmpty(integer({ min: 0, max: INTEGER_MAX }))),
+  q: optional(unlessEmpty(textUpTo(SEARCH_LENGTH_MAX)))
 }
 
 export interface PageQuery {

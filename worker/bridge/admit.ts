@@ -1,7 +1,8 @@
 // Compares what a request uses with what its route keeps, before any I/O (contracts/bridge.md 7.3): the cell of the support matrix, what
 // the alias declares, and what the provider's wire has. A native route has no cell and no declaration to look up.
 
-import { findCell, findRow, matrixRevision, type SupportCell } from '../../shared/support-matrix.ts'
+import { findCell, findRow, matrixRevision } from '../../shared/support-matrix.ts'
+import type { SupportCell } from '../../shared/support-vocabulary.ts'
 import {
   type ClientProtocol,
   findFeatureUse,

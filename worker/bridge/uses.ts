@@ -2,7 +2,7 @@
 // for it, and the client's field that asks for it (bridge contract, 7.3 and 7.4).
 
 import { BASE_FEATURES } from '../../shared/profile.ts'
-import type { SemanticName } from '../../shared/support-matrix.ts'
+import type { SemanticName } from '../../shared/support-vocabulary.ts'
 import {
   type ContentPart,
   type FieldName,

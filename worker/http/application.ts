@@ -20,6 +20,16 @@ import {
 import { createUnservedRequests } from './unserved-request.ts'
 
 /**
+ * No route has a schema of the framework. It loads its compilers for them at every start, a hundred modules, unless it is given others.
+ * Earns: 48 ms of the 963 ms of processor time that the start of a worker took.
+ */
+const WITHOUT_SCHEMAS = { compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema } }
+
+function refuseSchema(): never {
+  throw new Error('Routes have no schemas of the framework.')
+}
+
+/**
  * Assembles the application and mounts its routes. The listener that it resolves with is not bound yet; closing it closes the
  * application as well.
  */
@@ -35,6 +45,7 @@ export async function createApplication(
     rewriteUrl: incoming => repairPath(incoming.url ?? '/', settings),
     // The router's own bound of 100 is shorter than some model ids.
     routerOptions: { maxParamLength: MODEL_CHARACTERS_MAX },
+    schemaController: WITHOUT_SCHEMAS,
     frameworkErrors(error, request, reply) {
       openContext(request, reply)
       app.errorHandler(error, request, reply)

@@ -63,6 +63,11 @@ export function listOf<const Word extends string>(words: readonly Word[]): Param
 /** Any text, not changed. */
 export const text: ParameterType<string> = value => value
 
+/** A text of this many UTF-16 units at most. */
+export function textUpTo(max: number): ParameterType<string> {
+  return value => (value.length > max ? new InvalidValue(`Input should have at most ${max} characters`) : value)
+}
+
 /** A parameter that must be there. */
 export function required<T>(type: ParameterType<T>): Parameter<T> {
   return value => (value === undefined ? new InvalidValue('Field required') : type(value))

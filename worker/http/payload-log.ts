@@ -3,16 +3,29 @@
 import type { Logger } from '../../shared/logging.ts'
 import { createRedactor } from '../../shared/redaction.ts'
 import type { Settings } from '../../shared/settings.ts'
+import type { LogIds } from '../observation/observer.ts'
 import { listAuthorizationTexts } from '../providers/pass-token.ts'
-import type { RequestContext } from './request-context.ts'
+import type { UpstreamAuthorization } from '../providers/types.ts'
+import type { Family } from './families.ts'
+
+/** What the log needs of a request. */
+export interface LoggedRequest {
+  readonly isModelRequest: boolean
+  readonly route: string
+  readonly family: Family
+  readonly logIds: LogIds
+  readonly authorization: UpstreamAuthorization
+  readonly body: Uint8Array
+  readonly outgoing: { readonly statusCode: number }
+}
 
 export interface PayloadLog {
   /** The body of a model request has arrived. */
-  request(context: RequestContext): void
+  request(request: LoggedRequest): void
   /** A model request gets this whole response. */
-  response(context: RequestContext, body: string | Uint8Array): void
+  response(request: LoggedRequest, body: string | Uint8Array): void
   /** A model request gets this piece of its stream. */
-  chunk(context: RequestContext, piece: string | Uint8Array): void
+  chunk(request: LoggedRequest, piece: string | Uint8Array): void
 }
 
 /** Enough to see what was sent, and little enough to keep a debug log small. */
@@ -21,35 +34,35 @@ const LOGGED_BYTES_MAX = 64 * 1024
 /** Creates the log; undefined unless the level is DEBUG. */
 export function createPayloadLog({ log, settings }: { log: Logger; settings: Pick<Settings, 'mode'> }): PayloadLog {
   const isShown = settings.mode === 'DEV'
-  const describe = (context: RequestContext, content: string | Uint8Array) =>
-    isShown ? readPayload(content, maskAuthorization(context)) : ''
+  const describe = (request: LoggedRequest, content: string | Uint8Array) =>
+    isShown ? readPayload(content, maskAuthorization(request)) : ''
   return {
-    request(context) {
-      if (!context.isModelRequest) return
-      const fields = { event: 'client_request_payload', ...context.logIds, route: context.route }
-      log.debug({ ...fields, payload: describe(context, context.body) }, 'Client request')
+    request(request) {
+      if (!request.isModelRequest) return
+      const fields = { event: 'client_request_payload', ...request.logIds, route: request.route }
+      log.debug({ ...fields, payload: describe(request, request.body) }, 'Client request')
     },
-    response(context, body) {
-      if (!context.isModelRequest) return
-      const fields = { event: nameResponse(context), ...context.logIds, status: context.outgoing.statusCode }
-      log.debug({ ...fields, response: describe(context, body) }, 'Client response')
+    response(request, body) {
+      if (!request.isModelRequest) return
+      const fields = { event: nameResponse(request), ...request.logIds, status: request.outgoing.statusCode }
+      log.debug({ ...fields, response: describe(request, body) }, 'Client response')
     },
-    chunk(context, piece) {
-      if (!context.isModelRequest) return
-      const event = isResponses(context) ? 'responses_stream_chunk' : 'stream_chunk'
-      log.debug({ event, ...context.logIds, response: describe(context, piece) }, 'Client stream')
+    chunk(request, piece) {
+      if (!request.isModelRequest) return
+      const event = isResponses(request) ? 'responses_stream_chunk' : 'stream_chunk'
+      log.debug({ event, ...request.logIds, response: describe(request, piece) }, 'Client stream')
     }
   }
 }
 
-function isResponses({ route }: RequestContext): boolean {
+function isResponses({ route }: LoggedRequest): boolean {
   return route.endsWith('/responses')
 }
 
-function nameResponse(context: RequestContext): string {
-  if (isResponses(context)) return 'responses_api_response'
-  if (context.route.endsWith('/embeddings')) return 'embeddings_response'
-  switch (context.family) {
+function nameResponse(request: LoggedRequest): string {
+  if (isResponses(request)) return 'responses_api_response'
+  if (request.route.endsWith('/embeddings')) return 'embeddings_response'
+  switch (request.family) {
     case 'messages':
       return 'anthropic_message_response'
     case 'content':
@@ -60,7 +73,7 @@ function nameResponse(context: RequestContext): string {
 }
 
 /** Masks what the client brought for the upstream, wherever it repeats it; the log itself knows only the gateway's own secrets. */
-function maskAuthorization({ authorization }: RequestContext): (text: string) => string {
+function maskAuthorization({ authorization }: LoggedRequest): (text: string) => string {
   const knownSecrets = listAuthorizationTexts(authorization)
   return knownSecrets.length === 0 ? text => text : createRedactor({ knownSecrets }).redactText
 }

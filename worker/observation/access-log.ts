@@ -1,5 +1,6 @@
 // Writes one line per finished request (operations contract, section 12). The line is built only from named facts, so that it cannot
 // contain a header, a query or content.
+import { escapeJsonLine } from '../../shared/log-line.ts'
 import type { WritePlainLine } from '../../shared/logging.ts'
 import type { RequestObserver } from './observer.ts'
 
@@ -15,40 +16,72 @@ export interface AccessLogDependencies {
 
 /** Creates the observer that writes the `http_access` line of a closed request. */
 export function createAccessLog({ writePlainLine, redactText, metricsPath }: AccessLogDependencies): RequestObserver {
-  /** A text that the client chose. */
-  const foreign = (name: string, text: string | undefined) =>
-    text === undefined ? '' : `,"${name}":${JSON.stringify(redactText(text))}`
+  const method = rememberMember('method', redactText)
+  const route = rememberMember('route')
+  const path = rememberMember('path', redactText)
+  const errorType = rememberMember('error_type')
+  const provider = rememberMember('provider')
+  const profile = rememberMember('provider_profile')
+  const model = rememberMember('model', redactText)
+  const keyHash = rememberMember('api_key_hash')
+  const caller = rememberMember('caller', redactText)
+  const foreignId = (name: string, text: string | undefined) =>
+    text === undefined ? '' : writeMember(name, redactText(text))
 
   return {
     name: 'access-log',
-    closed(request, { status, lifecycle, errorType, durationMs, bytesSent, facts }) {
-      const { route, traceContext } = request
-      if (EXCLUDED_ROUTES.has(route) || route === metricsPath) return
-      const { trace_id, span_id } = request.logIds
+    closed(request, { status, lifecycle, errorType: error, durationMs, bytesSent, facts }) {
+      if (EXCLUDED_ROUTES.has(request.route) || request.route === metricsPath) return
+      const { requestId, traceId, spanId, traceContext: own } = request
+      const isOwnTrace = traceId === requestId || traceId === own?.traceId
       writePlainLine(
-        `"event":"http_access","request_id":"${request.requestId}"${foreign('trace_id', trace_id)}` +
-          foreign('span_id', span_id) +
-          own('otel_trace_id', traceContext?.traceId) +
-          own('otel_span_id', traceContext?.spanId) +
-          `${foreign('method', request.method)}${own('route', route)}${foreign('path', request.path)}` +
-          `,"status":${status},"lifecycle":"${lifecycle}"${own('error_type', errorType)}` +
+        `"event":"http_access","request_id":"${requestId}"` +
+          (isOwnTrace ? `,"trace_id":"${traceId}"` : foreignId('trace_id', traceId)) +
+          (spanId === undefined && own !== undefined ? `,"span_id":"${own.spanId}"` : foreignId('span_id', spanId)) +
+          (own === undefined ? '' : `,"otel_trace_id":"${own.traceId}","otel_span_id":"${own.spanId}"`) +
+          `${method(request.method)}${route(request.route)}${path(request.path)}` +
+          `,"status":${status},"lifecycle":"${lifecycle}"${errorType(error)}` +
           `,"latency_ms":${Math.round(durationMs * 10) / 10},"bytes":${bytesSent},"protocol":"${request.protocol}"` +
-          own('provider', facts.providerKind) +
-          own('provider_profile', facts.profileId) +
-          foreign('model', facts.model) +
+          provider(facts.providerKind) +
+          profile(facts.profileId) +
+          model(facts.model) +
           count('input_tokens', facts.inputTokens) +
           count('output_tokens', facts.outputTokens) +
-          own('api_key_hash', request.apiKeyHash) +
-          foreign('caller', request.caller.name),
+          keyHash(request.apiKeyHash) +
+          caller(request.caller.name),
         'Request finished'
       )
     }
   }
 }
 
-/** A text of the gateway's own. */
-function own(name: string, text: string | undefined): string {
-  return text === undefined ? '' : `,"${name}":${JSON.stringify(text)}`
+/** Clients can choose some of the texts: they may not fill the memory. */
+const REMEMBERED_MAX = 256
+const REMEMBERED_CHARACTERS_MAX = 256
+
+/**
+ * Writes a member whose text is mostly one of a few, from memory: a text is redacted and quoted once. Empty for undefined. `redactText`
+ * masks what looks like a secret; it is left out for the gateway's own texts.
+ */
+function rememberMember(
+  name: string,
+  redactText: (text: string) => string = text => text
+): (text: string | undefined) => string {
+  const known = new Map<string, string>()
+  return text => {
+    if (text === undefined) return ''
+    const before = known.get(text)
+    if (before !== undefined) return before
+    const member = writeMember(name, redactText(text))
+    if (text.length > REMEMBERED_CHARACTERS_MAX) return member
+    if (known.size >= REMEMBERED_MAX) known.clear()
+    known.set(text, member)
+    return member
+  }
+}
+
+function writeMember(name: string, text: string): string {
+  return `,"${name}":${escapeJsonLine(JSON.stringify(text))}`
 }
 
 function count(name: string, value: number | undefined): string {

@@ -1,7 +1,7 @@
 // The admin API over stored traffic records (operations contract, section 9). Loaded only where `GATEWAY_ADMIN_API_ENABLED` is on; every
 // route needs the admin key, and every action is audited.
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import type { TrafficPayload, TrafficSummary } from '../../shared/traffic/query.ts'
+import type { Estimate, TrafficPayload, TrafficSummary } from '../../shared/traffic/query.ts'
 import { writeRecordTime } from '../../shared/traffic/record.ts'
 import { type Audited, createAudit, digestFilter } from '../admin/audit.ts'
 import { writeCursor } from '../admin/cursor.ts'
@@ -38,11 +38,6 @@ export type AdminRuntime = Pick<
   WorkerRuntime,
   'settings' | 'log' | 'fingerprint' | 'clock' | 'control' | 'drainGate' | 'writer'
 >
-
-/** What an action adds to its entry of the audit. */
-interface Result {
-  rows?: number
-}
 
 /** Mounts every admin route; the literal paths win over those with an id. */
 export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime): void {
@@ -83,11 +78,18 @@ export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime)
     return payload
   }
 
-  async function list(query: PageQuery, result: Result): Promise<object> {
+  async function sendList({ context }: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const query = readPageQuery(context.query, LIST_LIMITS)
     const { filter, start, limit, cursor } = query
-    const page = await store.ask('list', { filter, start, limit })
-    result.rows = page.length
-    return { data: page.map(showSummary), limit, cursor, next_cursor: findNextCursor(query, page) }
+    await audit.run(context, { action: 'list', target: digestFilter(filter) }, async result => {
+      const [page, estimate] = await Promise.all([
+        store.ask('list', { filter, start, limit }),
+        store.ask('estimate', { filter })
+      ])
+      result.rows = page.length
+      const answer = { data: page.map(showSummary), limit, cursor, next_cursor: findNextCursor(query, page) }
+      sendAnswer(reply, answer, { 'x-total-estimate': showEstimate(estimate) })
+    })
   }
 
   async function sendTail(request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -155,10 +157,7 @@ export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime)
     }
   }
 
-  mountJson('GET', '', ({ context }) => {
-    const query = readPageQuery(context.query, LIST_LIMITS)
-    return audit.run(context, { action: 'list', target: digestFilter(query.filter) }, result => list(query, result))
-  })
+  mount('GET', '', sendList)
   mount('GET', '/tail', sendTail)
   mount('GET', '/export.ndjson', (request, reply) => sendExport(request, reply, sendNdjson))
   mount('GET', '/export.csv', (request, reply) => sendExport(request, reply, sendCsv))
@@ -226,8 +225,13 @@ function findNextCursor({ start, limit, cursor }: PageQuery, page: readonly Traf
   return isDecimal ? String((start.offset ?? 0) + page.length) : writeCursor(last)
 }
 
-function sendAnswer(reply: FastifyReply, answer: object): void {
-  sendJson(reply, 200, { 'cache-control': 'no-store' }, JSON.stringify(answer))
+/** A number, with a plus sign where there may be more. */
+function showEstimate({ records, isLowerBound }: Estimate): string {
+  return isLowerBound ? `${records}+` : String(records)
+}
+
+function sendAnswer(reply: FastifyReply, answer: object, headers: Readonly<Record<string, string>> = {}): void {
+  sendJson(reply, 200, { 'cache-control': 'no-store', ...headers }, JSON.stringify(answer))
 }
 
 /** Raises `invalid_log_id`; the router lets a parameter be empty, but that is no path of its own. */

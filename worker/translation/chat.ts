@@ -2,15 +2,13 @@
 // client's body.
 
 import { writeJsonBody } from '../../shared/json.ts'
-import { type ChatConfiguration, planChat } from '../bridge/plan-chat.ts'
+import { planChat } from '../bridge/plan-chat.ts'
 import { assertBounded } from '../normalized/index.ts'
 import { clientFaces } from '../protocols/registry.ts'
 import type { DescriptionOptions } from './call-description.ts'
 import { readJsonObject } from './json-body.ts'
+import { loadDescriptions } from './load-descriptions.ts'
 import type { ChatAnswerJob, ChatJob, TaskEnvironment, TranslatedChat, WrittenAnswer } from './types.ts'
-
-/** The operator's configuration as plain data that may cross a thread boundary. */
-export type TranslationSettings = ChatConfiguration
 
 /**
  * Reads a chat body of a client protocol, resolves its route and writes it on the provider's wire.
@@ -46,7 +44,7 @@ async function addDescription(
   protocol: ChatJob['protocol'],
   options: DescriptionOptions
 ): Promise<TranslatedChat> {
-  const { describeChat } = await import('./describe-call.ts')
+  const { describeChat } = await loadDescriptions()
   call.description = describeChat(call.request, protocol, options)
   return call
 }

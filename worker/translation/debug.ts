@@ -1,5 +1,6 @@
-// Works on a debugging request, inline or in a thread. The room with the translations is loaded with the first of them.
+// Works on a debugging request, inline or in a thread. Loaded with the first of them.
 
+import { answerDebug } from '../debug/answer.ts'
 import type { DebugContext } from '../debug/job.ts'
 import { GatewayError, type JsonObject } from '../normalized/index.ts'
 import { readJsonObject } from './json-body.ts'
@@ -17,7 +18,6 @@ export async function translateDebug(
 ): Promise<WrittenAnswer> {
   const { byteLength } = bytes
   const body = readDebugBody(bytes)
-  const { answerDebug } = await import('../debug/answer.ts')
   return { body: JSON.stringify(await answerDebug({ body, bytes: byteLength }, context, environment)) }
 }
 

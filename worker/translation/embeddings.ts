@@ -7,6 +7,7 @@ import { type ClientProtocol, GatewayError } from '../normalized/index.ts'
 import type { EmbeddingsInput } from '../protocols/face.ts'
 import { type EmbeddingsOperation, embeddingsFaces, findProviderFace } from '../protocols/registry.ts'
 import { readJsonObject, readResponseJson } from './json-body.ts'
+import { loadDescriptions } from './load-descriptions.ts'
 import type {
   EmbeddingsAnswer,
   EmbeddingsAnswerJob,
@@ -52,7 +53,7 @@ export async function translateEmbeddings(
     answer: { model: requestedModel ?? plan.upstreamModel, encoding }
   }
   if (job.description !== undefined) {
-    const { describeEmbeddings } = await import('./describe-call.ts')
+    const { describeEmbeddings } = await loadDescriptions()
     translated.description = describeEmbeddings(read, texts, { user: received.user, options: job.description })
   }
   return translated

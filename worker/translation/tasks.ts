@@ -1,15 +1,20 @@
 // Every task of the translation, one line each. Tasks are pure, so each runs inline or in a thread of the pool with the same result.
 
+import { importOnce } from '../performance/import-once.ts'
 import { findProviderFace } from '../protocols/registry.ts'
 import { type ChatAnswer, type ReadChatAnswer, readChatAnswer } from '../providers/http/large-answers.ts'
 import type { CapturedBody } from './captured-body.ts'
 import { translateObservedChat, writeChatAnswer } from './chat.ts'
-import { translateDebug } from './debug.ts'
+import type { DebugJob } from './debug.ts'
 import { answerEmbeddings, translateEmbeddings } from './embeddings.ts'
 import { answerTokenCount, translateTokenCount } from './token-count.ts'
 import { decodeTokens } from './token-decoding.ts'
 import { estimateTokens } from './token-estimate.ts'
 import type { TaskEnvironment } from './types.ts'
+
+// Loaded with the first job: most workers have none.
+const loadDebug = importOnce(() => import('./debug.ts'))
+const loadCapturedBody = importOnce(() => import('./captured-body.ts'))
 
 export const tasks = {
   'translate-chat': translateObservedChat,
@@ -22,8 +27,9 @@ export const tasks = {
   'answer-embeddings': answerEmbeddings,
   'decode-tokens': decodeTokens,
   'estimate-tokens': estimateTokens,
-  'translate-debug': translateDebug,
-  'write-captured-body': async (body: CapturedBody) => (await import('./captured-body.ts')).writeCapturedBody(body)
+  'translate-debug': async (job: DebugJob, environment: TaskEnvironment) =>
+    (await loadDebug()).translateDebug(job, environment),
+  'write-captured-body': async (body: CapturedBody) => (await loadCapturedBody()).writeCapturedBody(body)
 } satisfies Record<string, (job: never, environment: TaskEnvironment) => unknown>
 
 export type TaskName = keyof typeof tasks

@@ -3,11 +3,11 @@
 
 import { extname, join } from 'node:path'
 import type { Piscina } from 'piscina'
+import type { ChatConfiguration } from '../bridge/plan-chat.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { CancelSignal } from '../performance/cancel-source.ts'
 import { raceAbort } from '../providers/http/abort.ts'
 import { createGate, type Gate } from '../providers/http/gate.ts'
-import type { TranslationSettings } from './chat.ts'
 import type { Job, Result, TaskMessage, TaskName } from './tasks.ts'
 import type { TaskResult } from './types.ts'
 
@@ -54,7 +54,7 @@ export interface ThreadPool {
 }
 
 export interface ThreadPoolOptions {
-  settings: TranslationSettings
+  settings: ChatConfiguration
   threads: number
   /** Called with how long a task waited for a thread, when it gets one, for the metrics. */
   onWaited?: ((ms: number) => void) | undefined
@@ -113,7 +113,7 @@ function openGate(lane: Lane, threads: number): Gate {
 }
 
 /** Loads the pool library on first use: most workers never receive a body that is large enough. */
-async function openPool(settings: TranslationSettings, threads: number): Promise<Piscina> {
+async function openPool(settings: ChatConfiguration, threads: number): Promise<Piscina> {
   const { Piscina } = await import('piscina')
   return new Piscina({
     filename: join(import.meta.dirname, `thread${extname(import.meta.filename)}`),

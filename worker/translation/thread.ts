@@ -2,9 +2,9 @@
 
 import { setPriority } from 'node:os'
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina'
+import type { ChatConfiguration } from '../bridge/plan-chat.ts'
 import { toGatewayError } from '../normalized/index.ts'
 import { providerFaces } from '../protocols/registry.ts'
-import type { TranslationSettings } from './chat.ts'
 import { summarizeRequest } from './request-summary.ts'
 import { runTask, type TaskMessage } from './tasks.ts'
 import { decodeTokens } from './token-decoding.ts'
@@ -17,7 +17,7 @@ const NICENESS = 10
 // Linux gives each thread a priority of its own; elsewhere this would change that of the whole process.
 if (process.platform === 'linux') setPriority(NICENESS)
 
-const { settings } = workerData as { settings: TranslationSettings }
+const { settings } = workerData as { settings: ChatConfiguration }
 const environment: TaskEnvironment = { settings, faces: providerFaces, decodeTokens, estimateTokens }
 
 export default async function run(message: TaskMessage): Promise<unknown> {

@@ -8,6 +8,7 @@ import { unsupportedSemantic } from '../normalized/index.ts'
 import type { ModelRequest } from '../protocols/face.ts'
 import { findProviderFace, tokenCountFaces } from '../protocols/registry.ts'
 import { readJsonObject, readResponseJson } from './json-body.ts'
+import { loadDescriptions } from './load-descriptions.ts'
 import type {
   TaskEnvironment,
   TokenCountAnswerJob,
@@ -54,7 +55,7 @@ async function describe(
   protocol: TokenCountJob['protocol'],
   texts: readonly string[]
 ): Promise<Pick<TranslatedTokenCount, 'description'>> {
-  const { describeTokenCount } = await import('./describe-call.ts')
+  const { describeTokenCount } = await loadDescriptions()
   return { description: describeTokenCount(request, protocol, texts) }
 }
 

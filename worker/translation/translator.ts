@@ -1,12 +1,12 @@
 // Decides where a task of the translation runs: inline, or in a thread when its body is so large that it would delay every other request
 // of this worker. A thread costs more processor time in total, so small bodies stay inline (ADR 2026-11-21-translation-pool).
 
+import type { ChatConfiguration } from '../bridge/plan-chat.ts'
 import { type CancelSignal, CancelSource } from '../performance/cancel-source.ts'
 import { createTurnBudget } from '../performance/turn-budget.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
 import type { LargeAnswers } from '../providers/http/large-answers.ts'
 import type { CapturedBody } from './captured-body.ts'
-import type { TranslationSettings } from './chat.ts'
 import type { DebugJob } from './debug.ts'
 import { relayChat } from './relayed-chat.ts'
 import { type Job, type Result, runTask, type TaskName } from './tasks.ts'
@@ -52,7 +52,7 @@ export interface Translator extends LargeAnswers {
 }
 
 export interface TranslatorOptions {
-  settings: TranslationSettings
+  settings: ChatConfiguration
   /** The faces for inline tasks; threads have those of the registry. */
   faces: ProviderFaces
   /** 0 runs everything inline. */

@@ -1,5 +1,6 @@
 // The jobs of the translation, inline or in a thread, and the form in which their results cross a thread boundary.
 
+import type { ChatConfiguration } from '../bridge/plan-chat.ts'
 import type {
   ClientProtocol,
   ErrorCode,
@@ -11,7 +12,6 @@ import type { ApiMode, EmbeddingsEncoding, ReadContext, ResponseContext, Respons
 import type { EmbeddingsOperation, ProviderFaces, TokenCountProtocol } from '../protocols/registry.ts'
 import type { ChatCall, ResourceCall } from '../providers/types.ts'
 import type { CallDescription, DescriptionOptions } from './call-description.ts'
-import type { TranslationSettings } from './chat.ts'
 
 /** What every job that begins with a client's body has. */
 interface RequestJob {
@@ -114,7 +114,7 @@ export interface TokenEstimateJob {
 
 /** What the tasks use besides their jobs. */
 export interface TaskEnvironment {
-  settings: TranslationSettings
+  settings: ChatConfiguration
   faces: ProviderFaces
   /** Decodes token ids into texts. Rejects with `GatewayError`. */
   decodeTokens(job: TokenDecodingJob): Promise<string[]>

@@ -128,7 +128,10 @@ export function writeSumColumns(sum: Sums): ColumnValue[] {
   ]
 }
 
-/** Adds the records up by hour, protocol, model and key: a batch becomes a few rows. */
+/**
+ * Adds the records up by hour, protocol, model and key: a batch becomes a few rows. They are in the order of their keys, so that
+ * transactions that change the same rows lock them in the same order.
+ */
 export function sumRecords(records: readonly TrafficRecord[]): Sums[] {
   const sums = new Map<string, Sums>()
   for (const record of records) {
@@ -151,5 +154,5 @@ export function sumRecords(records: readonly TrafficRecord[]): Sums[] {
     const latencyClass = classifyLatency(record.latency_ms ?? 0)
     sum.latencies.set(latencyClass, (sum.latencies.get(latencyClass) ?? 0) + 1)
   }
-  return [...sums.values()]
+  return [...sums].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, sum]) => sum)
 }

@@ -1,6 +1,12 @@
 // Reads the rows that the statements of `statements.ts` select, from either store.
 import type { JsonValue } from '../../../shared/json.ts'
-import type { SumsRow, TrafficPayload, TrafficSummary } from '../../../shared/traffic/query.ts'
+import {
+  type Estimate,
+  type SumsRow,
+  type TrafficPayload,
+  type TrafficSummary,
+  WINDOW_RECORDS
+} from '../../../shared/traffic/query.ts'
 import { LATENCY_BOUNDS_MS, LATENCY_COLUMNS, MEMBER_COLUMNS } from './columns.ts'
 
 export type Row = Readonly<Record<string, unknown>>
@@ -22,6 +28,12 @@ export function readPayload(row: Row): TrafficPayload {
     request_body: readJson(row.request_body),
     response_body: readJson(row.response_body)
   }
+}
+
+/** The row of `selectEstimate`, whose window has room for one record more than are counted. */
+export function readEstimate(row: Row | undefined): Estimate {
+  const records = Math.min(Number(row?.found), WINDOW_RECORDS)
+  return { records, isLowerBound: Number(row?.examined) > WINDOW_RECORDS }
 }
 
 export function readSums(row: Row): SumsRow {

@@ -1,6 +1,11 @@
 // The SELECT statements of both relational stores. A dialect has only what differs between them, so that the same question gets the same
 // answer from either (operations contract, section 9.1).
-import type { PageRequest, SumsRequest, TrafficFilter } from '../../../shared/traffic/query.ts'
+import {
+  type PageRequest,
+  type SumsRequest,
+  type TrafficFilter,
+  WINDOW_RECORDS
+} from '../../../shared/traffic/query.ts'
 import { FLAG_COLUMNS, MEMBER_COLUMNS, SUM_COLUMNS } from './columns.ts'
 
 export interface Dialect {
@@ -12,8 +17,14 @@ export interface Dialect {
   selectJson(column: string): string
   /** A condition without an index of its own: the list is walked in its order, not read whole and sorted. */
   isWalked(condition: string): string
+  /** The table read by the index of an id that few records share, and a condition that this index needs besides the equality. */
+  byId(column: string): { readonly table: string; readonly condition?: string }
   /** The condition that a record has this caller, of which `value` makes the placeholder. */
   isCaller(name: string, value: (value: string) => string): string
+  /** Selects a member of the metadata as text. */
+  selectMember(path: readonly string[]): string
+  /** The condition that a text contains a part, which has no letter A to Z; letters of the text count as small ones. */
+  contains(text: string, part: string): string
 }
 
 export interface Statement {
@@ -26,6 +37,7 @@ export const IS_FAILED = '(error_type IS NOT NULL OR status_code >= 400)'
 /** Most records are: the plus sign keeps SQLite from collecting them all by their status and sorting them. */
 const IS_NOT_FAILED = '(error_type IS NULL AND (+status_code IS NULL OR +status_code < 400))'
 
+const ID_COLUMNS = ['request_id', 'trace_id'] as const satisfies ReadonlyArray<keyof TrafficFilter>
 const EQUAL_COLUMNS = [
   'protocol',
   'route',
@@ -36,6 +48,19 @@ const EQUAL_COLUMNS = [
   'error_type',
   'status_code'
 ] as const satisfies ReadonlyArray<keyof TrafficFilter>
+
+/** What a search looks at: short texts, and no captured content. */
+const SEARCHED_COLUMNS = [
+  'request_id',
+  'trace_id',
+  'route',
+  'provider',
+  'model_requested',
+  'model_effective',
+  'error_type',
+  'error_message'
+] as const
+const SEARCHED_MEMBERS = [['path'], ['annotations', 'caller', 'name']] as const
 
 class StatementWriter {
   readonly #dialect: Dialect
@@ -51,9 +76,15 @@ class StatementWriter {
     return this.#dialect.placeholder(this.values.length)
   }
 
-  conditions({ filter, start }: PageRequest): string[] {
+  /** The table that the conditions are about; ids leave the planner no choice because other indexes look as good to it. */
+  source({ filter }: Pick<PageRequest, 'filter'>): { readonly table: string; readonly condition?: string } {
+    const column = ID_COLUMNS.find(name => filter[name] !== undefined)
+    return column === undefined ? { table: 'gateway_traffic_logs' } : this.#dialect.byId(column)
+  }
+
+  conditions({ filter, start }: Pick<PageRequest, 'filter' | 'start'>): string[] {
     const conditions: string[] = []
-    const { from, to, method, has_error, min_latency_ms, error_type, caller } = filter
+    const { from, to, method, has_error, min_latency_ms, caller } = filter
     if (from !== undefined) conditions.push(`created_at >= ${this.value(from)}`)
     if (to !== undefined) conditions.push(`created_at <= ${this.value(to)}`)
     for (const column of EQUAL_COLUMNS) {
@@ -61,8 +92,6 @@ class StatementWriter {
       if (wanted !== undefined) conditions.push(`${column} = ${this.value(wanted)}`)
     }
     if (has_error !== undefined) conditions.push(has_error ? IS_FAILED : IS_NOT_FAILED)
-    // It adds nothing but the index of failed records.
-    if (error_type !== undefined && has_error === undefined) conditions.push(IS_FAILED)
     if (caller !== undefined) conditions.push(this.#dialect.isCaller(caller, text => this.value(text)))
     if (method !== undefined) conditions.push(this.#dialect.isWalked(`method = ${this.value(method)}`))
     if (min_latency_ms !== undefined) {
@@ -72,6 +101,21 @@ class StatementWriter {
       conditions.push(`(created_at, id) < (${this.value(start.created_at)}, ${this.value(start.id)})`)
     }
     return conditions
+  }
+
+  /** The conditions that are left for the rows of `selectWindow`. */
+  conditionsInWindow({ q, method, min_latency_ms }: TrafficFilter): string[] {
+    const walked = { ...(method !== undefined && { method }), ...(min_latency_ms !== undefined && { min_latency_ms }) }
+    const conditions = this.conditions({ filter: walked, start: NEWEST })
+    if (q === undefined) return conditions
+    const part = q.replace(/[A-Z]+/g, letters => letters.toLowerCase())
+    return [...conditions, this.#dialect.contains('searched', this.value(part))]
+  }
+
+  /** The texts that a search looks at as one; a line feed keeps the end of one and the start of the next from being found together. */
+  searchedText(): string {
+    const members = SEARCHED_MEMBERS.map(path => this.#dialect.selectMember(path))
+    return `concat_ws('\n', ${[...SEARCHED_COLUMNS, ...members].join(', ')}) AS searched`
   }
 }
 
@@ -85,12 +129,7 @@ const where = (conditions: readonly string[]) => (conditions.length === 0 ? '' :
 /** Selects a page of records, newest first. */
 export function selectPage(page: PageRequest, dialect: Dialect): Statement {
   const writer = new StatementWriter(dialect)
-  const { model } = page.filter
-  const { offset = 0 } = page.start
-  const ids =
-    model === undefined
-      ? selectIds(page, writer, [], `LIMIT ${page.limit} OFFSET ${offset}`)
-      : selectIdsOfModel(page, writer, model, offset)
+  const ids = page.filter.q === undefined ? selectPageIds(page, writer) : selectFoundIds(page, writer)
   // The page is found in the indexes first; only its own rows are read whole.
   const sql = `SELECT ${summaryColumns(dialect).join(', ')} FROM (${ids}) AS page
     JOIN gateway_traffic_logs AS log ON log.id = page.id AND log.created_at = page.created_at
@@ -98,20 +137,82 @@ export function selectPage(page: PageRequest, dialect: Dialect): Statement {
   return { sql, values: writer.values }
 }
 
-function selectIds(page: PageRequest, writer: StatementWriter, more: readonly string[], limit: string): string {
-  return `SELECT created_at, id FROM gateway_traffic_logs ${where([...more, ...writer.conditions(page)])} ${ORDER} ${limit}`
+const KEY_COLUMNS = ['created_at', 'id'] as const
+
+function selectPageIds(page: PageRequest, writer: StatementWriter, columns: readonly string[] = KEY_COLUMNS): string {
+  const { model } = page.filter
+  const { offset = 0 } = page.start
+  return model === undefined
+    ? selectRows(page, writer, { columns, tail: `${ORDER} LIMIT ${page.limit} OFFSET ${offset}` })
+    : selectRowsOfModel(page, writer, { columns, model, offset })
+}
+
+function selectRows(
+  page: Pick<PageRequest, 'filter' | 'start'>,
+  writer: StatementWriter,
+  { columns, more = [], tail }: { columns: readonly string[]; more?: readonly string[]; tail: string }
+): string {
+  const { table, condition = [] } = writer.source(page)
+  const conditions = where([...more, ...writer.conditions(page)].concat(condition))
+  return `SELECT ${columns.join(', ')} FROM ${table} ${conditions} ${tail}`
 }
 
 /**
  * The two columns of a model have an index each, so each is asked by itself; together they would be a scan. Most records are found by both and
  * stand once in the union; leaving them out of one question would walk through all of them where both names are the same.
  */
-function selectIdsOfModel(page: PageRequest, writer: StatementWriter, model: string, offset: number): string {
-  const limit = `LIMIT ${page.limit + offset}`
-  const requested = selectIds(page, writer, [`model_requested = ${writer.value(model)}`], limit)
-  const effective = selectIds(page, writer, [`model_effective = ${writer.value(model)}`], limit)
+function selectRowsOfModel(
+  page: PageRequest,
+  writer: StatementWriter,
+  { columns, model, offset }: { columns: readonly string[]; model: string; offset: number }
+): string {
+  const tail = `${ORDER} LIMIT ${page.limit + offset}`
+  const select = (name: string) =>
+    selectRows(page, writer, { columns, more: [`${name} = ${writer.value(model)}`], tail })
+  const [requested, effective] = [select('model_requested'), select('model_effective')]
   return `SELECT * FROM (${requested}) AS requested UNION SELECT * FROM (${effective}) AS effective
     ${ORDER} LIMIT ${page.limit} OFFSET ${offset}`
+}
+
+/** Selects a page of what a search finds in the window, which is the same for every page. */
+function selectFoundIds({ filter, start, limit }: PageRequest, writer: StatementWriter): string {
+  const window = selectWindow(filter, writer, WINDOW_RECORDS)
+  const conditions = [...writer.conditionsInWindow(filter), ...writer.conditions({ filter: {}, start })]
+  return `SELECT created_at, id FROM (${window}) AS examined ${where(conditions)}
+    ${ORDER} LIMIT ${limit} OFFSET ${start.offset ?? 0}`
+}
+
+/** Counts the records of the window, of which it examines one more than the window has, and those that the whole filter selects. */
+export function selectEstimate(filter: TrafficFilter, dialect: Dialect): Statement {
+  const writer = new StatementWriter(dialect)
+  const size = WINDOW_RECORDS + 1
+  const { q, method, min_latency_ms, model, ...indexed } = filter
+  const isWhole = [q, method, min_latency_ms, model].every(value => value === undefined)
+  // Where nothing further is asked of the records, any of them count, and an index has all that is needed.
+  const window = isWhole
+    ? selectRows({ filter: indexed, start: NEWEST }, writer, { columns: ['1 AS one'], tail: `LIMIT ${size}` })
+    : selectWindow(filter, writer, size)
+  const conditions = writer.conditionsInWindow(filter)
+  const found = conditions.length === 0 ? 'count(*)' : `count(*) FILTER (${where(conditions)})`
+  // The window comes first, as its values do.
+  return {
+    sql: `WITH examined AS (${window}) SELECT count(*) AS examined, ${found} AS found FROM examined`,
+    values: writer.values
+  }
+}
+
+const NEWEST = { kind: 'offset', offset: 0 } as const
+
+/** The newest records that the conditions with an index select, with what the other conditions ask for: no table is joined with so many. */
+function selectWindow(filter: TrafficFilter, writer: StatementWriter, limit: number): string {
+  const { q, method, min_latency_ms, ...indexed } = filter
+  const columns = [
+    ...KEY_COLUMNS,
+    ...(method === undefined ? [] : ['method']),
+    ...(min_latency_ms === undefined ? [] : ['latency_ms']),
+    ...(q === undefined ? [] : [writer.searchedText()])
+  ]
+  return selectPageIds({ filter: indexed, start: NEWEST, limit }, writer, columns)
 }
 
 /** Selects one record by its id. */

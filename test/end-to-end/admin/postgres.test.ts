@@ -39,12 +39,28 @@ t.test('operations 82: the admin API over Postgres works, says when the server i
   const second = (await logs(`?trace_id=trace&limit=2&cursor=${first.next_cursor}`)).json
   t.same([...first.data, ...second.data], data)
   t.equal(second.next_cursor, null)
-  for (const query of ['model=GigaChat-2-Max', 'has_error=false', 'caller=node', 'min_latency_ms=0', 'method=POST']) {
+  for (const query of [
+    'model=GigaChat-2-Max',
+    'has_error=false',
+    'caller=node',
+    'min_latency_ms=0',
+    'method=POST',
+    'q=gigachat-2'
+  ]) {
     t.equal((await logs(`?trace_id=trace&${query}`)).json.data.length, 3, query)
   }
-  for (const query of ['model=%00', 'caller=%00%22', 'error_type=x', 'status_code=-1', 'min_latency_ms=2147483647']) {
+  for (const query of [
+    'model=%00',
+    'caller=%00%22',
+    'error_type=x',
+    'status_code=-1',
+    'min_latency_ms=2147483647',
+    'q=%00%25'
+  ]) {
     t.equal((await logs(`?trace_id=trace&${query}`)).json.data.length, 0, query)
   }
+
+  t.equal((await logs('?trace_id=trace&q=GIGA')).headers.get('x-total-estimate'), '3')
 
   const { id } = data[1]
   t.match((await logs(`/${id}/request`)).json.request_body.messages[0].content, /DROP TABLE/)

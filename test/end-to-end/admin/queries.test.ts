@@ -111,6 +111,38 @@ t.test('operations 85: a model is the requested or the effective one, an error a
   t.equal(await select('?model=&has_error=&status_code=&from=&request_id='), '43210', 'an empty value is no filter')
 })
 
+t.test('a search finds parts of texts, with the other filters, in lists and exports', async t => {
+  t.equal(await select('?q=OPENAI-p'), '3')
+  t.equal(await select('?q=script'), '4')
+  t.equal(await select('?q=http_5'), '1')
+  t.equal(await select('?q=request%20text'), '', 'captured content is not searched')
+  t.equal(await select('?q=v1/chat&model=b'), '210')
+  t.equal(await select('?q='), '43210', 'an empty value is no filter')
+  t.equal(await select('?q=%25'), '4', 'a percent sign is one, and no wildcard')
+  const [first, second] = [await logs('?q=v1/&limit=3'), await logs('?q=v1/&limit=3&cursor=3')]
+  t.equal(first.json.data.length + second.json.data.length, 4)
+  const { next_cursor: next } = first.json
+  t.same((await logs(`?q=v1/&limit=3&cursor=${next}`)).json.data, second.json.data)
+  t.equal((await logs('/export.csv?q=http_5')).text.split('\r\n').length, 3)
+  t.equal((await logs('/export.ndjson?q=v1/&limit=2')).text.split('\n').length, 3)
+  const refused = await logs(`?q=${'x'.repeat(257)}`)
+  t.equal(refused.status, 422)
+  t.match(refused.json.error.errors, [{ path: 'query.q', message: 'Input should have at most 256 characters' }])
+})
+
+t.test('a list tells how many records its filters select', async t => {
+  for (const [query, estimate] of [
+    ['', '5'],
+    ['?limit=2', '5'],
+    ['?limit=2&cursor=2', '5'],
+    ['?model=b', '3'],
+    ['?q=http_5', '1'],
+    ['?min_latency_ms=11', '0']
+  ] as const) {
+    t.equal((await logs(query)).headers.get('x-total-estimate'), estimate, query)
+  }
+})
+
 t.test('operations 86: times are inclusive, of any form, and nothing else', async t => {
   const third = new Date(START + 2000).toISOString()
   t.equal(await select('?from=2026-01-05T00:00:00Z'), '43210')

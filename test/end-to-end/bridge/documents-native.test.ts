@@ -6,12 +6,8 @@ import { createEmulator } from '../../../ops/emulator/server.ts'
 import { NATIVE_PROFILE_ID } from '../../../shared/native-profile.ts'
 import { revisionOf } from '../../../shared/revision.ts'
 import { parseSettings } from '../../../shared/settings.ts'
-import {
-  computeMatrixRevision,
-  PROVIDER_KINDS,
-  publicProtocols,
-  semanticNames
-} from '../../../shared/support-matrix.ts'
+import { computeMatrixRevision } from '../../../shared/support-matrix.ts'
+import { PROVIDER_KINDS, publicProtocols, semanticNames } from '../../../shared/support-vocabulary.ts'
 import { referenceMatrix } from '../../shared/fixtures/reference-matrix.ts'
 import { get } from '../../support/client.ts'
 import { LONG_GRACE, startDraining } from '../../support/drain.ts'

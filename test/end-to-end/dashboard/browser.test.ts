@@ -87,7 +87,13 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
     await page.getByLabel('Outcome').selectOption('any')
     await page.getByLabel('Model').fill('GigaChat-2-Pro')
     await page.getByRole('button', { name: 'Search' }).click()
-    await page.getByText('Page 1, 1 records').waitFor()
+    await page.getByText('Page 1, 1 of 1 records').waitFor()
+    await page.getByLabel('Contains').fill('no such text')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByText('No record matches.').waitFor()
+    await page.getByLabel('Contains').fill('gigachat-2-pr')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByText('Page 1, 1 of 1 records').waitFor()
 
     await rows(page).first().click()
     const dialog = page.getByRole('dialog')
@@ -116,7 +122,7 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
     t.equal(await dialog.count(), 0)
 
     await page.getByRole('button', { name: 'Search' }).click()
-    await page.getByText('Page 1, 2 records').waitFor()
+    await page.getByText('Page 1, 2 of 2 records').waitFor()
     t.same(complaints, [])
     await page.close()
   })

@@ -58,6 +58,17 @@ t.test('a second signal cancels at once', async t => {
   t.same(await fleet.exited, { code: 0, signal: null })
 })
 
+t.test('a second signal ends the grace of an idle gateway', async t => {
+  const fleet = await startFleet(t, {
+    GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '60',
+    GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '300'
+  })
+  fleet.child.kill('SIGTERM')
+  await fleet.until('/state', state => state.isDraining === true)
+  fleet.child.kill('SIGINT')
+  t.same(await fleet.exited, { code: 0, signal: null })
+})
+
 t.test('a signal that a terminal and a shell both forward counts once: running requests finish', async t => {
   const fleet = await startFleet(t, { GATEWAY_WORKERS: '1' })
   const running = fleet.get('/work?ms=1000')

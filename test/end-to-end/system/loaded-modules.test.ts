@@ -11,8 +11,8 @@ import { startOtlpReceiver } from '../../support/otlp/receiver.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import { askIn, families } from './support.ts'
 
-/** Packages of features that are off by default. */
-const OPTIONAL = ['@opentelemetry', '@grpc', 'prom-client', 'piscina', 'better-sqlite3', 'protobufjs']
+/** Packages of features that are off by default, and `ajv`, with which the framework would compile schemas. */
+const OPTIONAL = ['@opentelemetry', '@grpc', 'prom-client', 'piscina', 'better-sqlite3', 'protobufjs', 'ajv']
 
 /** A module for `--import` that writes the URL of each module that its process resolves into a file, with the process before it. */
 function createProbe(t: Test): { option: string; readWorkerModules: () => string[] } {
@@ -66,7 +66,9 @@ t.test('a worker with everything off loads nothing of tracing, metrics, threads 
   )
   t.ok(urls.some(url => url.endsWith('/worker/observation/create-observers.ts')))
   t.same(optionalPackages(urls), [])
-  t.notOk(urls.some(url => /\/worker\/(observation\/(tracing|metrics)|translation\/(describe-call|capture))/.test(url)))
+  t.notOk(
+    urls.some(url => /\/worker\/(observation\/(tracing|metrics)|translation\/(describe-call|capture|debug))/.test(url))
+  )
   t.notOk(urls.some(url => /\/worker\/(debug|admin|traffic|routes\/(debug|admin))|\/client\/write-request/.test(url)))
 })
 

@@ -20,6 +20,7 @@ t.test('every sink has its series; counts stay and gauges go with the process', 
     {
       recordsMax: 2,
       bytesMax: 1e6,
+      batchesAtOnce: 1,
       batchRecordsMax: 10,
       batchBytesMax: 1e6,
       flushIntervalMs: 1e6,

@@ -45,6 +45,7 @@ class FakeSink implements Sink {
 const defaultOptions: SinkQueueOptions = {
   recordsMax: 100,
   bytesMax: 1e9,
+  batchesAtOnce: 1,
   batchRecordsMax: 10,
   batchBytesMax: 1e6,
   flushIntervalMs: 1,
@@ -95,6 +96,31 @@ t.test('a batch is tried again until the sink is available, and stored once', as
   sink.failures = 5
   await queue.accept(createRecords(3), 1000)
   t.same(sink.batches, [['0', '1', '2']])
+  t.same(dropped, [])
+})
+
+t.test('a sink that takes several batches at once gets them only while they are full', async t => {
+  const { sink, queue } = createQueue(t, { batchesAtOnce: 2 })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  sink.held = promise
+  const accepted = queue.accept(createRecords(35), 1000)
+  t.equal(sink.writes, 2)
+  t.equal(queue.depth, 35)
+  resolve()
+  await accepted
+  t.same(
+    sink.batches.map(batch => batch.length),
+    [10, 10, 10, 5]
+  )
+})
+
+t.test('of two batches at once the one that fails is stored later, and none twice', async t => {
+  const { sink, queue, dropped } = createQueue(t, { batchesAtOnce: 2 })
+  sink.failures = 1
+  await queue.accept(createRecords(20), 1000)
+  t.equal(sink.stored.size, 20)
+  t.equal(sink.batches.flat().length, 20)
+  t.same(queue.counts, { written: 20, dropped: 0 })
   t.same(dropped, [])
 })
 
@@ -189,26 +215,40 @@ t.test('workers may forget what waits for a mirror in an outage, and it is store
   t.equal(queue.counts.written, 4)
 })
 
-t.test('behind a write that takes long, a mirror holds no worker up and a spill takes the records', async t => {
+t.test('behind a write that takes long, a mirror holds no worker up', async t => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const mirror = createQueue(t, { releasesInOutage: true, slowWriteMs: 1 })
   mirror.sink.held = promise
   await mirror.queue.accept(createRecords(3), 1000)
   t.equal(mirror.sink.stored.size, 0)
 
-  const spill = await openSpill(t)
-  const spilling = createQueue(t, { spill, slowWriteMs: 1 })
-  spilling.sink.held = promise
-  const first = spilling.queue.accept(createRecords(1), 1000)
-  while (spilling.sink.writes === 0) await setImmediate()
-  await spilling.queue.accept([createRecord({ request_id: 'behind' })], 1000)
-  t.ok(spill.bytes > 0)
   resolve()
-  await first
-  while (!spill.isEmpty || mirror.queue.depth > 0) await setImmediate()
-  t.same([...spilling.sink.stored], ['0', 'behind'])
+  while (mirror.queue.depth > 0) await setImmediate()
   t.equal(mirror.sink.stored.size, 3)
 })
+
+for (const ending of ['succeeds', 'fails'] as const)
+  t.test(
+    `records of a write that takes long are spilled too, so no worker waits for it, also where it ${ending} later`,
+    async t => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const spill = await openSpill(t)
+      const { sink, queue, dropped } = createQueue(t, { spill, slowWriteMs: 1 })
+      sink.held = promise
+      const first = queue.accept(createRecords(1), 1000)
+      while (sink.writes === 0) await setImmediate()
+      await Promise.all([first, queue.accept([createRecord({ request_id: 'behind' })], 1000)])
+      t.equal(sink.stored.size, 0)
+      if (ending === 'fails') sink.failures = 1
+      resolve()
+      while (!spill.isEmpty || queue.depth > 0) await setImmediate()
+      const copies = sink.batches.flat().filter(requestId => requestId === '0').length
+      t.equal(copies, ending === 'succeeds' ? 2 : 1, 'a failed write leaves one copy')
+      t.same([...sink.stored], ['0', 'behind'])
+      t.same(queue.counts, { written: 2, dropped: 0 })
+      t.same(dropped, [])
+    }
+  )
 
 t.test('a full queue and the close spill what is left, for the next process', async t => {
   const spill = await openSpill(t)

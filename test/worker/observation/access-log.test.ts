@@ -2,6 +2,8 @@ import t from 'tap'
 import { startEventStream } from '../../../worker/http/event-stream.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
 import { mountOperation } from '../../../worker/http/route-traits.ts'
+import { createAccessLog } from '../../../worker/observation/access-log.ts'
+import type { ClosedFacts, RequestView } from '../../../worker/observation/observer.ts'
 import { get, post } from '../../support/client.ts'
 import { type Handler, openConnection, signalled, startApplication } from '../http/support.ts'
 
@@ -115,4 +117,35 @@ t.test('a client cannot forge a line', async t => {
   await get(`${url}/nope%0A%7B%22event%22:%22forged%22%7D`)
   t.match(lines(), [{ event: 'http_access', path: '/nope%0A%7B%22event%22:%22forged%22%7D' }])
   t.equal(lines().length, 1)
+})
+
+t.test('texts that repeat are masked and escaped each time, whatever their number', async t => {
+  const lines: string[] = []
+  const { closed } = createAccessLog({
+    writePlainLine: members => lines.push(members),
+    redactText: text => text.replaceAll('hush', '***'),
+    metricsPath: '/metrics'
+  })
+  const request = {
+    requestId: 'r1',
+    traceId: 't hush',
+    spanId: undefined,
+    traceContext: undefined,
+    route: '/v1/messages',
+    protocol: 'anthropic',
+    method: 'POST',
+    path: '/v1/messages',
+    apiKeyHash: undefined,
+    caller: { name: 'a "hush"', category: 'unknown' }
+  }
+  const end = { status: 200, lifecycle: 'request_completed', durationMs: 1.26, bytesSent: 3 }
+  const names = Array.from({ length: 600 }, (_, index) => `m${index} hush \u2028`)
+  for (const model of [...names, ...names, ...names]) {
+    closed?.(request as unknown as RequestView, { ...end, facts: { model } } as unknown as ClosedFacts)
+    const line = lines.pop() ?? ''
+    if (!/^[\x20-\x7e]*$/.test(line)) t.fail(`not escaped: ${line}`)
+    const written = { trace_id: 't ***', caller: 'a "***"', latency_ms: 1.3, model: model.replace('hush', '***') }
+    const rest = JSON.parse(`{${line}}`) as Record<string, unknown>
+    if (model === names[0] || rest.model !== written.model) t.match(rest, written)
+  }
 })

@@ -109,7 +109,7 @@ t.test('a record that no batch can hold, and one after the close, are dropped', 
 
 type Step = 'add' | 'connect' | 'disconnect' | 'acknowledge' | 'flush'
 
-t.test('every record is acknowledged, dropped or still there, whatever happens to the connection', async t => {
+t.test('after any events of the connection, every record is acknowledged, dropped or still waiting', async t => {
   const step = fc.constantFrom<Step>('add', 'add', 'add', 'connect', 'disconnect', 'acknowledge', 'flush')
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), steps => {

@@ -7,7 +7,8 @@ import {
   type CapabilityName,
   type CapabilitySource
 } from '../../../shared/capabilities.ts'
-import { findRow, type PublicProtocol, type SemanticName, type SupportCell } from '../../../shared/support-matrix.ts'
+import { findRow } from '../../../shared/support-matrix.ts'
+import type { PublicProtocol, SemanticName, SupportCell } from '../../../shared/support-vocabulary.ts'
 import type { ProviderCapabilities } from '../../protocols/capabilities.ts'
 import type { ApiMode } from '../../protocols/face.ts'
 import type { LayerDecisions } from './intersect-layers.ts'

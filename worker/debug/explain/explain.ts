@@ -10,23 +10,13 @@ import {
   requestFeatures
 } from '../../normalized/index.ts'
 import type { ExplainedFamily } from '../job.ts'
+import { BoundedProbe, type BoundedProbeOptions } from './bounded-probe.ts'
 import { type Found, findUnchanged, listDifferences } from './compare.ts'
+import type { ExplainedField, Verdict } from './field.ts'
 import { Edits, findAt, listInner, type Place, readPlace, writePlace } from './paths.ts'
-import type { Accepted, Probe, Refused } from './probe.ts'
+import type { Accepted, Refused } from './probe.ts'
+import { Refusals } from './refusals.ts'
 import { findParameter } from './tables.ts'
-
-export type Verdict = 'exact' | 'translated' | 'ignored' | 'refused'
-
-export interface ExplainedField {
-  path: string
-  verdict: Verdict
-  reason: string
-  /** Where the value stands in the provider's body. */
-  upstream?: string
-  /** Of a refused field: the code of the error, and the field that it names. */
-  code?: string
-  param?: string
-}
 
 export interface Explanation {
   /** The refusal that the route itself would answer with. */
@@ -39,33 +29,11 @@ export interface Explanation {
   isComplete: boolean
 }
 
-/** Every probe costs as much as a translation of the body. */
-const PROBES_MAX = 3000
-/** Enough for every member of a body itself. */
-const PROBES_MIN = 64
-const PROBED_BYTES_MAX = 96 * 1024 * 1024
-const REFUSALS_MAX = 100
 const OTHER_FORM = 'Sent in another form.'
 const NO_EFFECT = 'Has no effect on this route.'
-/** Between turns of the event loop. */
-const TURN_BYTES = 512 * 1024
 
-/** A member that a family cannot do without, in its smallest form. */
-const SMALLEST: Readonly<Record<ExplainedFamily, JsonObject>> = {
-  openai: { messages: [{ role: 'user', content: 'Hi' }] },
-  responses: { input: 'Hi' },
-  anthropic: { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 16 },
-  gemini: { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] },
-  embeddings: { input: 'Hi' }
-}
-
-export interface ExplainOptions {
+export interface ExplainOptions extends BoundedProbeOptions {
   family: ExplainedFamily
-  probe: Probe
-  /** The length of the body. */
-  bytes: number
-  /** Lets other work of the event loop go on. */
-  pause: () => Promise<void>
 }
 
 /** Explains a body. Raises only faults of the gateway. */
@@ -83,128 +51,41 @@ interface Node {
 
 class Explainer {
   readonly #body: JsonObject
-  readonly #options: ExplainOptions
-  readonly #refusals = new Map<string, ExplainedField>()
-  #edits = new Edits()
-  /** The same, and every field without effect. */
+  readonly #family: ExplainedFamily
+  readonly #probe: BoundedProbe
+  readonly #refusals: Refusals
+  /** The refused fields, and every field without effect. */
   #ignored = new Edits()
-  #probesLeft: number
-  #bytesOfTurn = 0
   #isCut = false
 
-  constructor(body: JsonObject, options: ExplainOptions) {
+  constructor(body: JsonObject, { family, ...options }: ExplainOptions) {
     this.#body = body
-    this.#options = options
-    const affordable = Math.ceil(PROBED_BYTES_MAX / Math.max(options.bytes, 1))
-    this.#probesLeft = Math.max(PROBES_MIN, Math.min(PROBES_MAX, affordable))
+    this.#family = family
+    this.#probe = new BoundedProbe(body, options)
+    this.#refusals = new Refusals(body, { family, probe: this.#probe })
   }
 
   async run(): Promise<Explanation> {
-    const first = await this.#probe(this.#edits)
-    const base = first.isAccepted ? first : await this.#takeOutRefused(first)
+    const first = await this.#probe.look(new Edits())
+    const base = first.isAccepted ? first : await this.#refusals.takeOut(first)
     const error = first.isAccepted ? {} : { error: first.error }
     const roots = listInner(this.#body).map(({ step, value }): Node => ({ place: [step], value, inner: [] }))
     if (base !== undefined) await this.#judgeAll(roots, base)
     else for (const node of roots) this.#markRefused(node)
-    const added = [...this.#refusals.values()].filter(({ path }) => findAt(this.#body, readPlace(path)) === undefined)
+    const added = this.#refusals.fields.filter(({ path }) => findAt(this.#body, readPlace(path)) === undefined)
     return {
       ...error,
       ...(base === undefined ? {} : { base }),
       fields: [...roots.flatMap(flatten), ...added],
-      isComplete: base !== undefined && this.#probesLeft > 0 && !this.#isCut
+      isComplete: base !== undefined && this.#probe.left > 0 && !this.#isCut
     }
-  }
-
-  async #probe(edits: Edits): Promise<Accepted | Refused> {
-    this.#probesLeft--
-    this.#bytesOfTurn += this.#options.bytes
-    if (this.#bytesOfTurn > TURN_BYTES) {
-      this.#bytesOfTurn = 0
-      await this.#options.pause()
-    }
-    return this.#options.probe(edits.apply(this.#body))
-  }
-
-  /** Takes out what the route refuses, one field after the other, until the rest is accepted. */
-  async #takeOutRefused(first: Refused): Promise<Accepted | undefined> {
-    let refused = first
-    while (this.#refusals.size < REFUSALS_MAX && this.#probesLeft > 0) {
-      const { error } = refused
-      const outcome = await this.#takeOut(error)
-      if (outcome === undefined) {
-        this.#note(this.#edits.toOriginal(this.#body, readPlace(error.param ?? '')), error)
-        return undefined
-      }
-      if (outcome.isAccepted) return outcome
-      refused = outcome
-    }
-    return undefined
-  }
-
-  /** Takes out as little as makes this refusal go away; undefined when nothing does. */
-  async #takeOut(error: GatewayError): Promise<Accepted | Refused | undefined> {
-    const [member] = readPlace(error.param ?? '')
-    const smallest = SMALLEST[this.#options.family]
-    const named = this.#edits.toOriginal(this.#body, readPlace(error.param ?? ''))
-    for (const place of listEnclosing(named)) {
-      const outcome = await this.#tryWithout(place, error)
-      if (outcome !== undefined) return outcome
-    }
-    if (typeof member === 'string' && smallest[member] !== undefined) {
-      const outcome = await this.#tryWithout([member], error, smallest[member])
-      if (outcome !== undefined) return outcome
-    }
-    // The error names no field of the body, such as all attachments together.
-    const blamed = named.length > 0 ? undefined : await this.#findBlamed([], this.#body, error)
-    if (blamed !== undefined) return this.#tryWithout(blamed, error)
-    for (const [name, value] of Object.entries(smallest)) {
-      const outcome = await this.#tryWithout([name], error, value)
-      if (outcome !== undefined) return outcome
-    }
-    return undefined
-  }
-
-  /** Takes a place out, or puts a value there; undefined, and nothing is changed, where the error stays. */
-  async #tryWithout(place: Place, error: GatewayError, value?: JsonValue): Promise<Accepted | Refused | undefined> {
-    if (this.#edits.has(place)) return undefined
-    const edits = this.#edits.with(place, value)
-    const outcome = await this.#probe(edits)
-    if (isSameRefusal(outcome, error)) return undefined
-    this.#edits = edits
-    this.#note(place, error)
-    return outcome
-  }
-
-  /** The smallest field without which the body is accepted. */
-  async #findBlamed(holder: Place, value: JsonValue, error: GatewayError): Promise<Place | undefined> {
-    for (const { step, value: inner } of listInner(value)) {
-      const place = [...holder, step]
-      if (this.#edits.has(place) || this.#probesLeft <= 0) continue
-      const without = await this.#probe(this.#edits.with(place))
-      if (isSameRefusal(without, error)) continue
-      // Another error may be about the missing field itself, so that only its inner fields can tell.
-      const blamed = (await this.#findBlamed(place, inner, error)) ?? (without.isAccepted ? place : undefined)
-      if (blamed !== undefined) return blamed
-    }
-    return undefined
-  }
-
-  #note(place: Place, { code, message, param }: GatewayError): void {
-    const path = place.length === 0 ? (param ?? '') : writePlace(place)
-    const named = param === undefined || param === path ? {} : { param }
-    this.#refusals.set(path, { path, verdict: 'refused', reason: message, code, ...named })
   }
 
   #markRefused(node: Node): void {
-    const refusal = this.#refusals.get(writePlace(node.place))
+    const refusal = this.#refusals.find(node.place)
     if (refusal !== undefined) node.field = refusal
-    else if (this.#hasRefusalInside(node.place)) node.inner = this.#createInner(node)
+    else if (this.#refusals.hasInside(node.place)) node.inner = this.#createInner(node)
     for (const inner of node.inner) this.#markRefused(inner)
-  }
-
-  #hasRefusalInside(place: Place): boolean {
-    const path = writePlace(place)
-    return [...this.#refusals.keys()].some(key => key.startsWith(`${path}.`) || key.startsWith(`${path}[`))
   }
 
   #createInner({ place, value }: Node): Node[] {
@@ -214,7 +95,7 @@ class Explainer {
   /** Gives a node its inner nodes; false where it has none, or more than the bounds allow. */
   #open(node: Node): boolean {
     const inner = this.#createInner(node)
-    if (inner.length > this.#probesLeft) this.#isCut = true
+    if (inner.length > this.#probe.left) this.#isCut = true
     else node.inner = inner
     return node.inner.length > 0
   }
@@ -222,14 +103,16 @@ class Explainer {
   /** The inner nodes of one that holds refused fields: of a very long list only those. */
   #openRefused(node: Node): void {
     const inner = this.#createInner(node)
-    const isLong = inner.length > this.#probesLeft
+    const isLong = inner.length > this.#probe.left
     if (isLong) this.#isCut = true
-    node.inner = isLong ? inner.filter(({ place }) => this.#edits.has(place) || this.#edits.hasInside(place)) : inner
+    node.inner = isLong
+      ? inner.filter(({ place }) => this.#refusals.edits.has(place) || this.#refusals.edits.hasInside(place))
+      : inner
   }
 
   /** Level by level, so that a bound leaves out details before it leaves out members. */
   async #judgeAll(roots: readonly Node[], base: Accepted): Promise<void> {
-    this.#ignored = this.#edits
+    this.#ignored = this.#refusals.edits
     let level = [...roots]
     while (level.length > 0) {
       const next: Node[] = []
@@ -245,16 +128,16 @@ class Explainer {
   /** Gives a node its verdict, or inner nodes that get theirs. */
   async #judge(node: Node, base: Accepted): Promise<void> {
     const { place, value } = node
-    const refusal = this.#refusals.get(writePlace(place))
+    const refusal = this.#refusals.find(place)
     if (refusal !== undefined) {
       node.field = refusal
       return
     }
-    if (this.#edits.hasInside(place)) {
+    if (this.#refusals.edits.hasInside(place)) {
       this.#openRefused(node)
       return
     }
-    if (this.#probesLeft <= 0) {
+    if (this.#probe.left <= 0) {
       node.field = this.#write(
         node,
         'translated',
@@ -262,7 +145,7 @@ class Explainer {
       )
       return
     }
-    const without = await this.#probe(this.#edits.with(place))
+    const without = await this.#probe.look(this.#refusals.edits.with(place))
     if (!without.isAccepted) await this.#judgeNeeded(node, base)
     else if (!isDeepStrictEqual(without.upstream, base.upstream)) {
       this.#judgeChange(node, base, listDifferences(base.upstream, without.upstream), OTHER_FORM)
@@ -275,7 +158,7 @@ class Explainer {
   async #judgeNeeded(node: Node, base: Accepted): Promise<void> {
     const { place, value } = node
     const [other] = listOtherValues(value)
-    const changed = other === undefined ? undefined : await this.#probe(this.#edits.with(place, other))
+    const changed = other === undefined ? undefined : await this.#probe.look(this.#refusals.edits.with(place, other))
     const whole = [{ place: [], value: base.upstream }]
     const places = changed?.isAccepted === true ? listDifferences(base.upstream, changed.upstream) : whole
     const isCertain = changed === undefined || changed.isAccepted
@@ -309,7 +192,7 @@ class Explainer {
     }
     if (this.#open(node)) return
     for (const other of listOtherValues(value)) {
-      const changed = await this.#probe(this.#edits.with(node.place, other))
+      const changed = await this.#probe.look(this.#refusals.edits.with(node.place, other))
       if (isSameWork(changed, base)) continue
       node.field = this.#write(node, 'translated', 'Says what also holds without it; another value has an effect.')
       return
@@ -320,7 +203,7 @@ class Explainer {
   /** Of two fields that say the same only one is without effect: all ignored fields can be left out together. */
   async #judgeIgnored(node: Node, base: Accepted, reason: string): Promise<void> {
     const ignored = this.#ignored.with(node.place)
-    if (isSameWork(await this.#probe(ignored), base)) {
+    if (isSameWork(await this.#probe.look(ignored), base)) {
       this.#ignored = ignored
       node.field = this.#write(node, 'ignored', reason)
     } else node.field = this.#write(node, 'translated', 'Another field of the request says the same.')
@@ -328,7 +211,7 @@ class Explainer {
 
   /** Why a field has no effect, where the client face or the provider face says so. */
   #findDeclaredReason({ place }: Node, base: Accepted, without: Accepted): string | undefined {
-    const parameter = findParameter(this.#options.family, place)
+    const parameter = findParameter(this.#family, place)
     if (parameter?.class === 'accepted_ignored') return 'Accepted without effect.'
     if (parameter?.class === 'not_applicable') return 'Not used.'
     const { chat } = base
@@ -343,7 +226,7 @@ class Explainer {
   }
 
   #write({ place }: Node, verdict: Verdict, reason: string): ExplainedField {
-    const note = findParameter(this.#options.family, place)?.note
+    const note = findParameter(this.#family, place)?.note
     return { path: writePlace(place), verdict, reason: note === undefined ? reason : `${reason} ${note}` }
   }
 }
@@ -354,21 +237,6 @@ function isSameWork(outcome: Accepted | Refused, base: Accepted): boolean {
     isDeepStrictEqual(outcome.upstream, base.upstream) &&
     isDeepStrictEqual(outcome.ownWork, base.ownWork)
   )
-}
-
-function isSameRefusal(outcome: Accepted | Refused, { param, message }: GatewayError): boolean {
-  return !outcome.isAccepted && outcome.error.param === param && outcome.error.message === message
-}
-
-/** The place itself, then the elements of lists that hold it, then its member of the body. */
-function listEnclosing(place: Place): Place[] {
-  const places: Place[] = []
-  for (let length = place.length; length > 0; length--) {
-    if (length === place.length || length === 1 || typeof place[length - 1] === 'number') {
-      places.push(place.slice(0, length))
-    }
-  }
-  return places
 }
 
 /** Other values of the same type, the nearest first; none for null. */

@@ -64,7 +64,13 @@ const filters: readonly Parameter[] = [
   query('model', 'Records whose requested or effective model has this name.'),
   query('status_code', 'Records with this status.', integer),
   query('has_error', 'Failed records, or those that did not fail.', { type: 'boolean' }),
-  query('min_latency_ms', 'Records that took this long or longer.', { type: 'integer', minimum: 0 })
+  query('min_latency_ms', 'Records that took this long or longer.', { type: 'integer', minimum: 0 }),
+  query(
+    'q',
+    'Records with this part in an id, a route, a path, an error, or the name of a model, provider or caller; A to Z in any case. ' +
+      'Looks at the newest 10000 records that the filters besides `method` and `min_latency_ms` select.',
+    { type: 'string', maxLength: 256 }
+  )
 ]
 const cursor = query('cursor', 'The `next_cursor` of the page before, or a decimal offset.')
 
@@ -108,6 +114,9 @@ export const adminOperations: readonly Operation[] = (
       id: 'listTrafficLogs',
       path: '/_admin/logs',
       summary: 'Stored records, newest first',
+      description:
+        '`x-total-estimate` is the number of records that the filters select, such as `37`. With more than 10000 records it counts among the ' +
+        'newest 10000, as `q` does, and ends with a plus sign: `10000+`.',
       parameters: [...filters, limit(500, 100), cursor],
       answer: closed({
         data: listOf(summary),

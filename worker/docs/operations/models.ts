@@ -1,5 +1,5 @@
 // The model lists of all families (bridge contract, section 6.3), and LiteLLM-style model info.
-import { publicProtocols } from '../../../shared/support-matrix.ts'
+import { publicProtocols } from '../../../shared/support-vocabulary.ts'
 import { CATALOG_STATUSES } from '../error-responses.ts'
 import { modelInPath, type Operation, type Parameter } from '../operation.ts'
 import { reference } from './references.ts'

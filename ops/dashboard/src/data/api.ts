@@ -27,6 +27,8 @@ export class ApiError extends Error {
 export interface Page {
   readonly data: TrafficSummary[]
   readonly next_cursor: string | null
+  /** How many records the filter selects, such as `37`, or `10000+` where there may be more. */
+  readonly total: string
 }
 
 export interface ReplayResult {
@@ -104,11 +106,19 @@ export function createApi({ key, base, fetch: send = fetch }: ApiOptions): Api {
   }
 
   async function json<Value>(path: string, init: RequestInit = {}, timeoutMs = READ_TIMEOUT_MS): Promise<Value> {
+    return (await receive<Value>(path, init, timeoutMs)).value
+  }
+
+  async function receive<Value>(
+    path: string,
+    init: RequestInit,
+    timeoutMs = READ_TIMEOUT_MS
+  ): Promise<{ value: Value; headers: Headers }> {
     const deadline = AbortSignal.timeout(timeoutMs)
     const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline
     const response = await request(path, { ...init, signal })
     try {
-      return (await response.json()) as Value
+      return { value: (await response.json()) as Value, headers: response.headers }
     } catch (error) {
       if (init.signal?.aborted) throw error
       throw new ApiError('network', '', isTimeout(error) ? 'The gateway did not respond in time.' : NETWORK_MESSAGE)
@@ -124,7 +134,10 @@ export function createApi({ key, base, fetch: send = fetch }: ApiOptions): Api {
         if (!(error instanceof ApiError) || error.kind !== 'store') throw error
       })
     },
-    list: (query, signal) => json(`logs?${query}`, withSignal(signal)),
+    async list(query, signal) {
+      const { value, headers } = await receive<Omit<Page, 'total'>>(`logs?${query}`, withSignal(signal))
+      return { ...value, total: headers.get('x-total-estimate') ?? '?' }
+    },
     find: id => json(pathOf(id)),
     readRequest: id => json(pathOf(id, '/request')),
     readResponse: id => json(pathOf(id, '/response')),

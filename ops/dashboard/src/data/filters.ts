@@ -4,6 +4,7 @@
 export const FILTER_FIELDS = [
   { name: 'from', label: 'From', kind: 'datetime' },
   { name: 'to', label: 'To', kind: 'datetime' },
+  { name: 'q', label: 'Contains', kind: 'text' },
   { name: 'model', label: 'Model', kind: 'text' },
   { name: 'protocol', label: 'Protocol', kind: 'text', choices: ['openai', 'anthropic', 'gemini', 'system'] },
   { name: 'status_code', label: 'Status', kind: 'number' },

@@ -56,7 +56,7 @@ export function Records() {
         </button>
         <p class="count">
           Page {cursors.length + 1}
-          {page !== undefined && `, ${page.data.length} records`}
+          {page !== undefined && `, ${page.data.length} of ${page.total} records`}
         </p>
         <button
           type="button"

@@ -1,6 +1,6 @@
 // Connects the sink to the search server of the settings.
 import type { Logger } from '../../../../shared/logging.ts'
-import type { Settings } from '../../../../shared/settings.ts'
+import type { WriterSettings } from '../../../../shared/settings/writer-settings.ts'
 import type { RedactableSink } from '../../sink.ts'
 import { connectToSearchServer } from './server.ts'
 import { createOpensearchSink } from './sink.ts'
@@ -9,7 +9,7 @@ const TIMEOUT_MS = 30_000
 const RETRY_MIN_MS = 100
 
 /** Creates the sink; no call is made before the first write. Raises a `TypeError` for a URL that cannot be used. */
-export function connectToOpensearch(settings: Settings, log: Logger): RedactableSink {
+export function connectToOpensearch(settings: WriterSettings, log: Logger): RedactableSink {
   const server = connectToSearchServer({
     url: settings.searchIndexUrl,
     username: settings.opensearchUsername?.reveal(),

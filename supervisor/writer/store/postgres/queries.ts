@@ -1,11 +1,12 @@
 // Answers questions from Postgres, with the statements that SQLite gets.
 import type { Pool } from 'pg'
 import type { TrafficQueries } from '../../../../shared/traffic/query.ts'
-import { type Row, readPayload, readSummary, readSums } from '../rows.ts'
+import { type Row, readEstimate, readPayload, readSummary, readSums } from '../rows.ts'
 import {
   countBefore,
   type Dialect,
   type Statement,
+  selectEstimate,
   selectPage,
   selectPayload,
   selectRecord,
@@ -18,10 +19,12 @@ export const postgresDialect: Dialect = {
   selectTime: column => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`,
   selectJson: column => `${column}::text`,
   isWalked: condition => condition,
-  isCaller: (name, value) => {
-    const metadata = JSON.stringify({ annotations: { caller: { name } } })
-    return `metadata @> ${value(metadata)}::jsonb`
-  }
+  byId: () => ({ table: 'gateway_traffic_logs' }),
+  // The expression of the index.
+  isCaller: (name, value) => `metadata #>> '{annotations,caller,name}' = ${value(name)}`,
+  selectMember: path => `metadata #>> '{${path.join(',')}}'`,
+  // This collation folds the letters A to Z alone, as SQLite does.
+  contains: (text, part) => `strpos(lower(${text} COLLATE "C"), ${part}) > 0`
 }
 
 /** Questions for the database of this pool. */
@@ -31,6 +34,7 @@ export function createPostgresQueries(pool: Pool): TrafficQueries {
 
   return {
     list: async page => (await all(selectPage(page, postgresDialect))).map(readSummary),
+    estimate: async filter => readEstimate(await first(selectEstimate(filter, postgresDialect))),
     async find(id) {
       const row = await first(selectRecord(id, postgresDialect))
       return row === undefined ? undefined : readSummary(row)

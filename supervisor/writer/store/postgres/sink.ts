@@ -17,6 +17,7 @@ import {
   writeSumColumns
 } from '../columns.ts'
 import { cleanValue } from './clean-value.ts'
+import { copyRows } from './copy.ts'
 import { createPostgresQueries } from './queries.ts'
 import { createPartitions, dropPartitionsBefore, monthOf, prepareSchema } from './schema.ts'
 
@@ -50,6 +51,7 @@ const ADD_SUMS = `${writeInsert('gateway_traffic_sums', ALL_SUM_COLUMNS)} ON CON
 
 /** Classes of SQLSTATE for values that the tables do not take: wrong ones, and those beyond a limit, such as a text too long for an index. */
 const REFUSED_CLASSES = new Set(['22', '23', '54'])
+const UNIQUE_VIOLATION = '23505'
 
 /** Key of the advisory lock under which one gateway at a time deletes old records: "gatewaz" as bytes. */
 const PURGE_LOCK = '29099043906544762'
@@ -68,19 +70,39 @@ export async function openPostgresStore(pool: Pool, { mayMigrate }: { mayMigrate
   const months = new Set<string>()
 
   /** Returns the months whose partitions exist from now on. */
-  async function insert(connection: PoolClient, records: readonly TrafficRecord[]): Promise<ReadonlySet<string>> {
+  async function prepareMonths(connection: PoolClient, records: readonly TrafficRecord[]): Promise<Set<string>> {
     const newMonths = new Set(records.map(({ created_at }) => monthOf(created_at)).filter(month => !months.has(month)))
     for (const month of newMonths) await createPartitions(connection, month)
-    const { rows } = await connection.query(named(INSERT_LOGS), listColumns(records.map(writeLogColumns), LOG_COLUMNS))
+    return newMonths
+  }
+
+  /** Stores records of which none is stored yet; otherwise it fails as a whole. */
+  async function insertNew(connection: PoolClient, records: readonly TrafficRecord[]): Promise<ReadonlySet<string>> {
+    const newMonths = await prepareMonths(connection, records)
+    const { logs, payloads } = writeRows(records)
+    await copyRows(connection, { table: 'gateway_traffic_logs', columns: LOG_COLUMNS, rows: logs })
+    if (payloads.length > 0) {
+      await copyRows(connection, { table: 'gateway_traffic_payloads', columns: PAYLOAD_COLUMNS, rows: payloads })
+    }
+    await addSums(connection, records)
+    return newMonths
+  }
+
+  /** Stores those of the records that are not stored yet. */
+  async function insertMissing(
+    connection: PoolClient,
+    records: readonly TrafficRecord[]
+  ): Promise<ReadonlySet<string>> {
+    const newMonths = await prepareMonths(connection, records)
+    const { rows } = await connection.query(named(INSERT_LOGS), listColumns(writeRows(records).logs, LOG_COLUMNS))
     const insertedIds = new Set(rows.map(({ id }) => id))
-    const inserted = records.filter(({ id }) => insertedIds.has(id))
-    const payloads = inserted.flatMap(listPayload)
+    // Of two with one id only the first was stored.
+    const inserted = records.filter(({ id }) => insertedIds.delete(id))
+    const { payloads } = writeRows(inserted)
     if (payloads.length > 0) {
       await connection.query(named(INSERT_PAYLOADS), listColumns(payloads, PAYLOAD_COLUMNS))
     }
-    // Only of records that are new: one that is sent again counts once.
-    const sums = sumRecords(inserted).map(sum => writeSumColumns(sum).map(cleanValue))
-    if (sums.length > 0) await connection.query(named(ADD_SUMS), listColumns(sums, ALL_SUM_COLUMNS))
+    await addSums(connection, inserted)
     return newMonths
   }
 
@@ -94,10 +116,11 @@ export async function openPostgresStore(pool: Pool, { mayMigrate }: { mayMigrate
       return result
     } catch (error) {
       isBroken = !isRefusal(error)
-      await connection.query('ROLLBACK').catch(() => undefined)
+      if (!isBroken) await connection.query('ROLLBACK').catch(() => undefined)
       throw error
     } finally {
-      // A connection that failed for another reason than the values is closed and not used again.
+      // A connection that failed for another reason than the values is closed, which ends its transaction: on one that has fallen silent a
+      // ROLLBACK would wait as long as the statement before it.
       connection.release(isBroken)
     }
   }
@@ -142,7 +165,11 @@ export async function openPostgresStore(pool: Pool, { mayMigrate }: { mayMigrate
     },
     async write(records) {
       try {
-        const created = await inTransaction(connection => insert(connection, records))
+        const created = await inTransaction(connection => insertNew(connection, records)).catch((error: unknown) => {
+          if (codeOf(error) !== UNIQUE_VIOLATION) throw error
+          // Records that are sent again, after a writer or a connection was lost.
+          return inTransaction(connection => insertMissing(connection, records))
+        })
         for (const month of created) months.add(month)
       } catch (error) {
         throw isRefusal(error) ? new RecordsRefusedError(error) : error
@@ -169,9 +196,12 @@ async function deleteOldest(connection: PoolClient, before: string, limit: numbe
   return rowCount ?? 0
 }
 
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}
+
 function isRefusal(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return REFUSED_CLASSES.has(code.slice(0, 2))
+  return REFUSED_CLASSES.has(codeOf(error).slice(0, 2))
 }
 
 /** A batch as one array for each column: the statement is the same for every size, so the server plans it once. */
@@ -188,15 +218,27 @@ function listColumns(rows: ReadonlyArray<readonly ColumnValue[]>, columns: reado
   return columns.map((_, column) => rows.map(row => row[column] ?? null))
 }
 
-function writeLogColumns(record: TrafficRecord): ColumnValue[] {
-  const payload = writePayloadColumns(record)
-  const flags = [payload?.requestBody == null ? 'false' : 'true', payload?.responseBody == null ? 'false' : 'true']
-  return [...writeMemberColumns(record).map(cleanValue), ...flags]
+/** The rows of both tables. */
+function writeRows(records: readonly TrafficRecord[]): { logs: ColumnValue[][]; payloads: ColumnValue[][] } {
+  const logs: ColumnValue[][] = []
+  const payloads: ColumnValue[][] = []
+  for (const record of records) {
+    const payload = writePayloadColumns(record)
+    const flags = [payload?.requestBody == null ? 'false' : 'true', payload?.responseBody == null ? 'false' : 'true']
+    logs.push([...writeMemberColumns(record).map(cleanValue), ...flags])
+    if (payload === undefined) continue
+    const { requestHeaders, requestBody, responseBody } = payload
+    payloads.push([record.id, record.created_at, ...[requestHeaders, requestBody, responseBody].map(cleanValue)])
+  }
+  return { logs, payloads }
 }
 
-function listPayload(record: TrafficRecord): ColumnValue[][] {
-  const payload = writePayloadColumns(record)
-  if (payload === undefined) return []
-  const { requestHeaders, requestBody, responseBody } = payload
-  return [[record.id, record.created_at, ...[requestHeaders, requestBody, responseBody].map(cleanValue)]]
+async function addSums(connection: PoolClient, records: readonly TrafficRecord[]): Promise<void> {
+  const sums = sumRecords(records).map(sum => writeSumColumns(sum).map(cleanValue))
+  if (sums.length === 0) return
+  const columns = listColumns(sums, ALL_SUM_COLUMNS)
+  const keys = columns.slice(0, SUM_KEY_COLUMNS.length)
+  // Written here because the driver looks for quotes in each of some thousand numbers.
+  const counts = columns.slice(SUM_KEY_COLUMNS.length).map(values => `{${values.join(',')}}`)
+  await connection.query(named(ADD_SUMS), [...keys, ...counts])
 }

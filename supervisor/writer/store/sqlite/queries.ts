@@ -2,24 +2,32 @@
 // its own, beside the one that writes.
 import Database from 'better-sqlite3'
 import type { TrafficQueries } from '../../../../shared/traffic/query.ts'
-import { type Row, readPayload, readSummary, readSums } from '../rows.ts'
+import { type Row, readEstimate, readPayload, readSummary, readSums } from '../rows.ts'
 import {
   countBefore,
   type Dialect,
   type Statement,
+  selectEstimate,
   selectPage,
   selectPayload,
   selectRecord,
   selectSums
 } from '../statements.ts'
+import { IS_IN_ANY_BLOCK } from './schema.ts'
 
 export const sqliteDialect: Dialect = {
   placeholder: () => '?',
   selectTime: column => column,
   selectJson: column => column,
   isWalked: condition => `likely(${condition})`,
+  byId: column => ({
+    table: `gateway_traffic_logs INDEXED BY ix_gateway_traffic_logs_${column}`,
+    condition: IS_IN_ANY_BLOCK
+  }),
   // Word for word the expression of the index.
-  isCaller: (name, value) => `json_extract(metadata, '$.annotations.caller.name') = ${value(name)}`
+  isCaller: (name, value) => `json_extract(metadata, '$.annotations.caller.name') = ${value(name)}`,
+  selectMember: path => `json_extract(metadata, '$.${path.join('.')}')`,
+  contains: (text, part) => `instr(lower(${text}), ${part}) > 0`
 }
 
 const BUSY_TIMEOUT_MS = 5000
@@ -39,6 +47,7 @@ export function openSqliteQueries(path: string): SqliteQueries {
 
   return {
     list: async page => all(selectPage(page, sqliteDialect)).map(readSummary),
+    estimate: async filter => readEstimate(first(selectEstimate(filter, sqliteDialect))),
     async find(id) {
       const row = first(selectRecord(id, sqliteDialect))
       return row === undefined ? undefined : readSummary(row)

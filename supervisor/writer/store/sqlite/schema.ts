@@ -79,8 +79,30 @@ const STEPS: readonly string[] = [
    ) STRICT;
    ${Object.entries(INDEXES)
      .map(([name, columns]) => `CREATE INDEX ix_gateway_traffic_logs_${name} ON gateway_traffic_logs ${columns};`)
-     .join('\n   ')}`
+     .join('\n   ')}`,
+  // Ids are random, so every record changed another page of these two indexes; now they are in order within a block only.
+  `ALTER TABLE gateway_traffic_logs ADD COLUMN block INTEGER NOT NULL DEFAULT 0;
+   DROP INDEX ix_gateway_traffic_logs_request_id;
+   DROP INDEX ix_gateway_traffic_logs_trace_id;
+   CREATE INDEX ix_gateway_traffic_logs_request_id ON gateway_traffic_logs (block, request_id);
+   CREATE INDEX ix_gateway_traffic_logs_trace_id ON gateway_traffic_logs (block, trace_id);
+   CREATE INDEX ix_gateway_traffic_logs_error_type ON gateway_traffic_logs (error_type, created_at)
+     WHERE error_type IS NOT NULL;`
 ]
+
+/**
+ * The block of the next record, as SQL: consecutive records share one (ADR 2026-11-23-what-a-stored-record-costs). Small enough that its part of an
+ * index, some 60 pages, is written at once with a batch; large enough that a search in each of the 245 blocks of a million records takes
+ * less than a millisecond.
+ */
+export const NEXT_BLOCK = `(SELECT coalesce(max(rowid), 0) / 4096 FROM gateway_traffic_logs)`
+
+/** Lets an index that begins with the block be used: it is searched in every block. */
+export const IS_IN_ANY_BLOCK = `block IN (
+  WITH RECURSIVE blocks (number) AS (
+    SELECT min(block) FROM gateway_traffic_logs
+    UNION ALL SELECT number + 1 FROM blocks WHERE number < (SELECT max(block) FROM gateway_traffic_logs)
+  ) SELECT number FROM blocks)`
 
 /** Thrown for a file that a newer version of the gateway has written. */
 export class NewerSchemaError extends Error {

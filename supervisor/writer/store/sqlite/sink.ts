@@ -19,7 +19,7 @@ import {
   writePayloadColumns,
   writeSumColumns
 } from '../columns.ts'
-import { migrate } from './schema.ts'
+import { migrate, NEXT_BLOCK } from './schema.ts'
 
 const PRIVATE = 0o600
 const BUSY_TIMEOUT_MS = 5000
@@ -40,8 +40,8 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
   const database = openForWriting(path)
   const queries = openQueries(path)
   const insertLog = database.prepare(
-    `INSERT OR IGNORE INTO gateway_traffic_logs (${[...MEMBER_COLUMNS, ...FLAG_COLUMNS].join(', ')})
-     VALUES (${[...MEMBER_COLUMNS, ...FLAG_COLUMNS].map(() => '?').join(', ')})`
+    `INSERT OR IGNORE INTO gateway_traffic_logs (${[...MEMBER_COLUMNS, ...FLAG_COLUMNS].join(', ')}, block)
+     VALUES (${[...MEMBER_COLUMNS, ...FLAG_COLUMNS].map(() => '?').join(', ')}, ${NEXT_BLOCK})`
   )
   const insertPayload = database.prepare(
     `INSERT INTO gateway_traffic_payloads (${PAYLOAD_COLUMNS.join(', ')}) VALUES (?, ?, ?, ?, ?)`

@@ -34,6 +34,7 @@ export function createThreadedQueries(path: string): ClosableQueries {
   }
   return {
     list: ask('list'),
+    estimate: ask('estimate'),
     find: ask('find'),
     findPayload: ask('findPayload'),
     countBefore: ask('countBefore'),

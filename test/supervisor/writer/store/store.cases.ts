@@ -1,6 +1,6 @@
 // What both relational stores must answer alike.
 import type { Test } from 'tap'
-import type { PageRequest, TrafficFilter } from '../../../../shared/traffic/query.ts'
+import { type PageRequest, type TrafficFilter, WINDOW_RECORDS } from '../../../../shared/traffic/query.ts'
 import { type TrafficRecord, writeRecordTime } from '../../../../shared/traffic/record.ts'
 import type { RelationalStore } from '../../../../supervisor/writer/sink.ts'
 import { createRecord } from '../records.ts'
@@ -11,6 +11,38 @@ export const START = Date.UTC(2026, 0, 5)
 
 export function pageOf(filter: TrafficFilter = {}, more: Partial<PageRequest> = {}): PageRequest {
   return { filter, start: { kind: 'offset', offset: 0 }, limit: 100, ...more }
+}
+
+/**
+ * Every filter of the guide, each with a value that many of the records have and, where it makes another plan, one that none has. `ids` are of
+ * a record that is stored.
+ */
+export function listDocumentedFilters(ids: { request_id: string; trace_id: string }): TrafficFilter[] {
+  return [
+    {},
+    { from: '2026-01-05T10:00:00.000000Z', to: '2026-01-05T11:00:00.000000Z' },
+    { protocol: 'openai' },
+    { protocol: 'absent' },
+    { route: '/v1/chat/completions' },
+    { method: 'POST' },
+    { provider: 'native' },
+    { provider: 'absent' },
+    { request_id: ids.request_id },
+    { trace_id: ids.trace_id },
+    { request_id: ids.request_id, protocol: 'openai', has_error: false },
+    { trace_id: ids.trace_id, model: 'm' },
+    { api_key_hash: 'k' },
+    { model: 'm' },
+    { model: 'absent' },
+    { status_code: 200 },
+    { status_code: 418 },
+    { has_error: true },
+    { has_error: false },
+    { error_type: 'timeout' },
+    { caller: 'curl' },
+    { caller: 'absent' },
+    { min_latency_ms: 1 }
+  ]
 }
 
 /** Runs the questions against empty stores that `open` makes, one for each test. */
@@ -117,6 +149,102 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
     t.equal(await queries.countBefore(writeRecordTime(START + 2000)), 2)
   })
 
+  t.test(
+    'a search finds a part of the short texts of a record, in any case of A to Z, and nothing in its content',
+    async t => {
+      const { queries } = await createStore(t, [
+        { request_id: '0', model_requested: 'GigaChat-2-Max', trace_id: 'TRACE-a' },
+        { request_id: '1', model_effective: 'gigachat-2', provider: 'native', error_type: 'http_50%', latency_ms: 50 },
+        { request_id: '2', route: '/v1/Messages', error_message: 'Ошибка: лимит', method: 'GET' },
+        {
+          request_id: '3',
+          route: '/end',
+          provider: 'begin',
+          metadata: { lifecycle: 'hidden', path: '/api/x_y', annotations: { caller: { name: 'it\'s "me"' } } },
+          request_body_redacted: { text: 'hidden' }
+        }
+      ])
+      const select = async (q: string, filter: TrafficFilter = {}) =>
+        (await queries.list(pageOf({ q, ...filter }))).map(({ request_id }) => request_id)
+      t.same(await select('GIGAchat-2'), ['1', '0'])
+      t.same(await select('trace-A'), ['0'])
+      t.same(await select('nativ'), ['1'])
+      t.same(await select('50%'), ['1'], 'a percent sign is no wildcard')
+      t.same(await select('h%p'), [])
+      t.same(await select('v1/mess'), ['2'])
+      t.same(await select('лимит'), ['2'])
+      t.same(await select('ЛИМИТ'), [], 'letters beyond A to Z are taken as they are')
+      t.same(await select('x_y'), ['3'])
+      t.same(await select('XAY'), [], 'nor is an underscore')
+      t.same(await select('\'s "M'), ['3'])
+      t.same(await select('hidden'), [])
+      t.same(await select('/endbegin'), [], 'texts are not joined')
+      t.same(await select('gigachat', { model: 'gigachat-2' }), ['1'])
+      t.same(await select('gigachat', { min_latency_ms: 50 }), ['1'])
+      t.same(await select('messages', { method: 'POST' }), [])
+      const page = await queries.list(pageOf({ q: 'gigachat' }, { limit: 1 }))
+      t.same(
+        page.map(({ request_id }) => request_id),
+        ['1']
+      )
+      const [{ created_at, id } = { created_at: '', id: '' }] = page
+      const next = await queries.list(pageOf({ q: 'gigachat' }, { limit: 1, start: { kind: 'after', created_at, id } }))
+      t.same(
+        next.map(({ request_id }) => request_id),
+        ['0']
+      )
+      const second = await queries.list(pageOf({ q: 'gigachat' }, { start: { kind: 'offset', offset: 1 } }))
+      t.same(second, next)
+    }
+  )
+
+  t.test('an estimate counts what a filter selects', async t => {
+    const { queries } = await createStore(t, [
+      { model_requested: 'a', model_effective: 'a', latency_ms: 10 },
+      { model_requested: 'b', model_effective: 'a', method: 'GET', latency_ms: 20 },
+      { model_requested: 'c', status_code: 500 }
+    ])
+    const counts: Array<[TrafficFilter, number]> = [
+      [{}, 3],
+      [{ model: 'a' }, 2],
+      [{ model: 'a', method: 'GET' }, 1],
+      [{ min_latency_ms: 10 }, 2],
+      [{ has_error: true }, 1],
+      [{ q: 'v1' }, 3],
+      [{ q: 'nothing' }, 0],
+      [{ model: 'x' }, 0]
+    ]
+    for (const [filter, records] of counts) {
+      t.same(await queries.estimate(filter), { records, isLowerBound: false }, JSON.stringify(filter))
+    }
+  })
+
+  t.test(
+    'a search and an estimate look at the newest records of the filter, and at no more than the window',
+    async t => {
+      const { store, queries } = await createStore(t, [
+        { request_id: 'needle', trace_id: 'old' },
+        { request_id: 'needle in the window' }
+      ])
+      const makeNewer = (index: number) =>
+        createRecord({ request_id: 'newer', created_at: writeRecordTime(START + 60_000 + index) })
+      const newer = Array.from({ length: WINDOW_RECORDS - 1 }, (_, index) => makeNewer(index))
+      for (let start = 0; start < newer.length; start += 2000) await store.write(newer.slice(start, start + 2000))
+      const select = async (filter: TrafficFilter) =>
+        (await queries.list(pageOf({ q: 'needle', ...filter }))).map(({ request_id }) => request_id)
+      t.same(await select({}), ['needle in the window'])
+      t.same(await select({ trace_id: 'old' }), ['needle'], 'a filter moves the window')
+      t.same(await select({ to: writeRecordTime(START) }), ['needle'])
+      t.same(await queries.estimate({}), { records: WINDOW_RECORDS, isLowerBound: true })
+      t.same(await queries.estimate({ q: 'newer' }), { records: WINDOW_RECORDS - 1, isLowerBound: true })
+      t.same(await queries.estimate({ method: 'PUT' }), { records: 0, isLowerBound: true })
+      t.same(await queries.estimate({ from: writeRecordTime(START + 1000) }), {
+        records: WINDOW_RECORDS,
+        isLowerBound: false
+      })
+    }
+  )
+
   t.test('a record that is sent again changes nothing, sums included', async t => {
     const { store, queries, records } = await createStore(t, [
       { model_requested: 'm', input_tokens: 1, output_tokens: 2, latency_ms: 100 },
@@ -142,6 +270,47 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
     })
     t.ok((row?.latency_p50_ms ?? 0) >= 100 && (row?.latency_p50_ms ?? 0) <= 125)
     t.ok((row?.latency_p99_ms ?? 0) >= 900 && (row?.latency_p99_ms ?? 0) <= 1125)
+  })
+
+  t.test('of records with one id only the first is stored, and it counts once', async t => {
+    const { store, queries, records } = await createStore(t, [{ request_id: 'first', input_tokens: 1 }])
+    const again = records.map(record => ({ ...record, request_id: 'again' }))
+    const others = [{ request_id: 'second' }, { request_id: 'third' }].map(one =>
+      createRecord({ created_at: writeRecordTime(START), input_tokens: 10, request_body_redacted: {}, ...one })
+    )
+    await store.write([...again, ...others, ...others.map(one => ({ ...one, request_id: 'again' }))])
+    t.same((await queries.list(pageOf())).map(({ request_id }) => request_id).sort(), ['first', 'second', 'third'])
+    const sums = { from: writeRecordTime(START), to: writeRecordTime(START), by: [], limit: 10 }
+    t.match(await queries.sums(sums), [{ requests: 3, input_tokens: 21 }])
+  })
+
+  t.test('texts come back as they were, whatever characters they have', async t => {
+    const text = 'tab\t line\n return\r \\N \\. \\t {"a",NULL} \'quoted\' ü 😀'
+    const { queries, records } = await createStore(t, [
+      {
+        model_requested: text,
+        error_type: '\\N',
+        error_message: '',
+        metadata: { lifecycle: text, path: '\\' },
+        request_body_redacted: { [text]: text },
+        response_body_redacted: text
+      },
+      { error_message: '\\.' }
+    ])
+    const [id = '', other = ''] = records.map(record => record.id)
+    t.match(await queries.find(id), {
+      model_requested: text,
+      model_effective: null,
+      error_type: '\\N',
+      error_message: '',
+      metadata: { lifecycle: text, path: '\\' }
+    })
+    t.same(await queries.findPayload(id), {
+      request_headers: null,
+      request_body: { [text]: text },
+      response_body: text
+    })
+    t.equal((await queries.find(other))?.error_message, '\\.')
   })
 
   t.test('what a database may not take is replaced', async t => {

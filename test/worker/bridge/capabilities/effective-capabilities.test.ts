@@ -3,7 +3,7 @@ import { type CapabilityName, capabilityNames } from '../../../../shared/capabil
 import { createNativeProfileSet } from '../../../../shared/native-profile.ts'
 import type { ProfileSet } from '../../../../shared/profile.ts'
 import { parseSettings } from '../../../../shared/settings.ts'
-import { type PublicProtocol, publicProtocols } from '../../../../shared/support-matrix.ts'
+import { type PublicProtocol, publicProtocols } from '../../../../shared/support-vocabulary.ts'
 import { describeCapabilityRoute, findModelRoute } from '../../../../worker/bridge/capabilities/capability-route.ts'
 import { decideCapabilities } from '../../../../worker/bridge/capabilities/effective-capabilities.ts'
 import type { ApiMode } from '../../../../worker/protocols/face.ts'

@@ -34,7 +34,7 @@ t.test('the model is the effective one, else the requested one, else null', asyn
 const unusual = fc.constantFrom('a', '\n', '\r', '\u2028', '\ud800', '\u0000', '"', '\\')
 const anyText = fc.array(unusual).map(characters => characters.join(''))
 
-t.test('a record is one line, whatever its texts hold', async () => {
+t.test('a record with any texts is one line', async () => {
   fc.assert(
     fc.property(anyText, fc.jsonValue(), (text, value) => {
       const record = createRecord({ model_requested: text, request_body_redacted: value as never })

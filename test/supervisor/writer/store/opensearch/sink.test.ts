@@ -266,7 +266,7 @@ t.test('an error shows neither the password nor a record', async t => {
 })
 
 t.test(
-  'whatever mix of item outcomes, each record ends once: stored, refused, or in a batch that is sent again',
+  'for any mix of item outcomes, each record ends once: stored, refused, or in a batch that is sent again',
   async t => {
     const statuses = fc.constantFrom(201, 201, 429, 503, 400, 403, 409)
     const { server, sink } = await startSink(t)

@@ -1,11 +1,16 @@
+import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import t, { type Test } from 'tap'
+import { writeRecordTime } from '../../../../../shared/traffic/record.ts'
 import { RecordsRefusedError } from '../../../../../supervisor/writer/sink.ts'
+import { postgresDialect } from '../../../../../supervisor/writer/store/postgres/queries.ts'
 import { NewerSchemaError, SchemaMissingError } from '../../../../../supervisor/writer/store/postgres/schema.ts'
 import { openPostgresStore } from '../../../../../supervisor/writer/store/postgres/sink.ts'
+import { selectPage } from '../../../../../supervisor/writer/store/statements.ts'
 import { startPostgres } from '../../../../support/postgres.ts'
 import { createRecord } from '../../records.ts'
-import { testStore } from '../store.cases.ts'
+import { listDocumentedFilters, pageOf, testStore } from '../store.cases.ts'
+import { countReadRows, listNodes, type PlanNode } from './plans.ts'
 
 function createPool(t: Test, options: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool(options)
@@ -39,6 +44,68 @@ t.test('Postgres', async t => {
     await t.resolves(openPostgresStore(pool, { mayMigrate: false }))
     await pool.query('UPDATE gateway_schema_version SET version = 1000')
     await t.rejects(openPostgresStore(pool, { mayMigrate: true }), NewerSchemaError)
+  })
+
+  t.test(
+    'each documented filter uses an index, and reads neither content nor many more records than it shows',
+    async t => {
+      const pool = await createDatabase(t)
+      const store = await openPostgresStore(pool, { mayMigrate: true })
+      const failure = { status_code: 504, error_type: 'timeout' }
+      const records = Array.from({ length: 20_000 }, (_, index) =>
+        createRecord({
+          // The last days of a month and the first ones of the next: two partitions.
+          created_at: writeRecordTime(Date.UTC(2025, 11, 30) + index * 30_000),
+          request_id: randomUUID(),
+          trace_id: randomUUID(),
+          model_requested: 'm',
+          model_effective: index % 2 === 0 ? 'm' : 'n',
+          provider: 'native',
+          api_key_hash: index % 5 === 0 ? 'k' : 'l',
+          latency_ms: index % 4,
+          metadata: { lifecycle: 'x', path: '/', annotations: { caller: { name: index % 3 === 0 ? 'curl' : 'sdk' } } },
+          request_body_redacted: { index },
+          ...(index % 10 === 0 ? failure : {})
+        })
+      )
+      for (let start = 0; start < records.length; start += 500) await store.write(records.slice(start, start + 500))
+      await pool.query('ANALYZE')
+      const { request_id = '', trace_id = '' } = records[5_000] ?? {}
+      for (const filter of listDocumentedFilters({ request_id, trace_id })) {
+        const { sql, values } = selectPage(pageOf(filter), postgresDialect)
+        const { rows } = await pool.query(`EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${sql}`, [...values])
+        const nodes = listNodes(rows[0]['QUERY PLAN'][0].Plan)
+        const read = nodes.filter(node => node['Relation Name'] !== undefined)
+        const name = JSON.stringify(filter)
+        const plan = read.map(node => `${node['Node Type']} ${node['Relation Name']} ${node['Index Name'] ?? ''}`)
+        const isByIndex = (node: PlanNode) => /^(Index Scan|Index Only Scan|Bitmap Heap Scan)$/.test(node['Node Type'])
+        t.ok(read.length > 0 && read.every(isByIndex), `${name} uses indexes alone: ${plan}`)
+        t.notMatch(plan.join(), 'gateway_traffic_payloads', `${name} reads no content`)
+        const count = countReadRows(nodes)
+        // The page, once to find it and once to read it; twice as many for a model; and what a condition without an index leaves out.
+        t.ok(count <= 500, `${name} reads ${count} rows`)
+      }
+    }
+  )
+
+  t.test('a database of the first version keeps its records', async t => {
+    const pool = await createDatabase(t)
+    const record = createRecord()
+    await (await openPostgresStore(pool, { mayMigrate: true })).write([record])
+    const { rows } = await pool.query<{ name: string; column: string }>(
+      "SELECT indexname AS name FROM pg_indexes WHERE tablename = 'gateway_traffic_logs' AND indexname LIKE 'ix_%'"
+    )
+    for (const { name } of rows) await pool.query(`DROP INDEX ${name}`)
+    for (const name of [
+      ...rows.map(row => row.name).filter(one => !/_(caller|error_type)$/.test(one)),
+      'ix_gateway_traffic_logs_metadata_gin'
+    ]) {
+      await pool.query(`CREATE INDEX ${name} ON gateway_traffic_logs (created_at)`)
+    }
+    await pool.query('UPDATE gateway_schema_version SET version = 1')
+    await t.rejects(openPostgresStore(pool, { mayMigrate: false }), SchemaMissingError)
+    const store = await openPostgresStore(pool, { mayMigrate: true })
+    t.equal((await store.queries.list(pageOf({ request_id: record.request_id }))).length, 1)
   })
 
   t.test('a record that the tables do not take is refused, and the connection stays of use', async t => {

@@ -1,13 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import type { TrafficFilter } from '../../../../../shared/traffic/query.ts'
+import { writeRecordTime } from '../../../../../shared/traffic/record.ts'
 import { openSqliteQueries, sqliteDialect } from '../../../../../supervisor/writer/store/sqlite/queries.ts'
 import { openSqliteStore } from '../../../../../supervisor/writer/store/sqlite/sink.ts'
 import { selectPage } from '../../../../../supervisor/writer/store/statements.ts'
 import { createTemporaryFolder } from '../../../../support/temporary.ts'
 import { createRecord } from '../../records.ts'
-import { pageOf, testStore } from '../store.cases.ts'
+import { listDocumentedFilters, pageOf, START, testStore } from '../store.cases.ts'
 
 function openStore(t: Test) {
   const path = join(createTemporaryFolder(t), 'traffic.sqlite')
@@ -24,25 +26,8 @@ t.test('each documented filter uses an index, and no list is sorted as a whole',
   t.teardown(() => store.close())
   const queries = openSqliteQueries(path)
   t.teardown(() => queries.close())
-  const filters: TrafficFilter[] = [
-    {},
-    { from: '2026', to: '2027' },
-    { protocol: 'openai' },
-    { route: '/x' },
-    { request_id: 'r' },
-    { trace_id: 't' },
-    { api_key_hash: 'k' },
-    { model: 'm' },
-    { status_code: 200 },
-    { has_error: true },
-    { has_error: false },
-    { provider: 'native' },
-    { method: 'POST' },
-    { min_latency_ms: 1 },
-    { error_type: 'timeout' },
-    { caller: 'curl' }
-  ]
-  for (const filter of filters) {
+  const searches: TrafficFilter[] = [{ q: 'x' }, { q: 'x', model: 'm' }, { q: 'x', method: 'GET', has_error: true }]
+  for (const filter of [...listDocumentedFilters({ request_id: 'r', trace_id: 't' }), ...searches]) {
     const steps = queries.explain(selectPage(pageOf(filter), sqliteDialect))
     const name = JSON.stringify(filter)
     t.notOk(
@@ -53,6 +38,10 @@ t.test('each documented filter uses an index, and no list is sorted as a whole',
       steps.some(step => step.startsWith('MULTI-INDEX OR')),
       `${name} collects no records to sort them: ${steps}`
     )
+    t.notOk(
+      steps.some(step => step.includes('gateway_traffic_payloads')),
+      `${name} reads no content: ${steps}`
+    )
     t.notMatch(
       steps.slice(0, 3).join('; '),
       /USE TEMP B-TREE FOR ORDER BY.*gateway_traffic_logs/,
@@ -61,7 +50,59 @@ t.test('each documented filter uses an index, and no list is sorted as a whole',
   }
   const stepsOf = (filter: TrafficFilter) => queries.explain(selectPage(pageOf(filter), sqliteDialect)).join('; ')
   t.match(stepsOf({ caller: 'curl' }), /ix_gateway_traffic_logs_caller/)
-  t.match(stepsOf({ error_type: 'timeout' }), /ix_gateway_traffic_logs_errors/)
+  t.match(stepsOf({ error_type: 'timeout' }), /ix_gateway_traffic_logs_error_type/)
+  t.match(stepsOf({ has_error: true }), /ix_gateway_traffic_logs_errors/)
+  const others = listDocumentedFilters({ request_id: 'r', trace_id: 't' }).filter(
+    filter => !('request_id' in filter || 'trace_id' in filter)
+  )
+  for (const name of ['request_id', 'trace_id'] as const) {
+    for (const other of others) {
+      const steps = stepsOf({ [name]: 'x', ...other })
+      const isSearched = steps.includes(`ix_gateway_traffic_logs_${name} (block=? AND ${name}=?)`)
+      t.ok(isSearched, `${name} and ${JSON.stringify(other)}: ${steps}`)
+    }
+  }
+})
+
+t.test('an id is found in every block of records, after a purge too', async t => {
+  const store = openStore(t)
+  const records = Array.from({ length: 9_000 }, (_, index) =>
+    createRecord({ request_id: `r${index}`, trace_id: 't', created_at: writeRecordTime(START + index * 1000) })
+  )
+  await store.write(records)
+  const find = async (index: number) => (await store.queries.list(pageOf({ request_id: `r${index}` }))).length
+  for (const index of [0, 4094, 4095, 4096, 4097, 8191, 8192, 8999]) t.equal(await find(index), 1, `record ${index}`)
+  t.equal(await find(9_000), 0)
+  t.same(
+    (await store.queries.list(pageOf({ trace_id: 't' }, { limit: 2 }))).map(({ request_id }) => request_id),
+    ['r8999', 'r8998']
+  )
+  await store.purge(writeRecordTime(START + 6_000_000), { batchSize: 10_000, batchesMax: 1 })
+  t.equal(await find(5_999), 0)
+  t.equal(await find(6_000), 1)
+  await store.write([createRecord({ request_id: 'after' })])
+  t.equal((await store.queries.list(pageOf({ request_id: 'after' }))).length, 1)
+})
+
+t.test('a file of the first version keeps its records', async t => {
+  const path = join(createTemporaryFolder(t), 'traffic.sqlite')
+  const first = openSqliteStore(path, openSqliteQueries)
+  await first.write([createRecord({ request_id: 'old', trace_id: 'shared' })])
+  await first.close()
+  const file = new Database(path)
+  file.exec(`DROP INDEX ix_gateway_traffic_logs_request_id;
+    DROP INDEX ix_gateway_traffic_logs_trace_id;
+    DROP INDEX ix_gateway_traffic_logs_error_type;
+    ALTER TABLE gateway_traffic_logs DROP COLUMN block;
+    CREATE INDEX ix_gateway_traffic_logs_request_id ON gateway_traffic_logs (request_id);
+    CREATE INDEX ix_gateway_traffic_logs_trace_id ON gateway_traffic_logs (trace_id);
+    PRAGMA user_version = 1`)
+  file.close()
+  const store = openSqliteStore(path, openSqliteQueries)
+  t.teardown(() => store.close())
+  await store.write([createRecord({ request_id: 'new', trace_id: 'shared' })])
+  t.equal((await store.queries.list(pageOf({ request_id: 'old' }))).length, 1)
+  t.equal((await store.queries.list(pageOf({ trace_id: 'shared' }))).length, 2)
 })
 
 t.test('a redaction leaves no byte of the content in the file', async t => {

@@ -1,0 +1,85 @@
+// Writes one batch into a sink: notices when that takes long, and finds the records that the sink refuses, so that the others are stored.
+import type { Logger } from '../../shared/logging.ts'
+import type { Entry } from './entries.ts'
+import { RecordsRefusedError, type Sink } from './sink.ts'
+
+export interface BatchWriterDependencies {
+  readonly log: Logger
+  /** Milliseconds of any clock that does not jump. */
+  readonly nowMs: () => number
+  /** Called while a write runs that takes longer than `slowWriteMs`. */
+  readonly onSlow: () => void
+  /** Called with entries that the sink has stored. */
+  readonly onStored: (entries: readonly Entry[], durationMs: number) => void
+  /** Called with entries that the sink will never store. */
+  readonly onRefused: (entries: readonly Entry[]) => void
+}
+
+export class BatchWriter {
+  readonly #sink: Sink
+  readonly #slowWriteMs: number
+  readonly #dependencies: BatchWriterDependencies
+  /** Writes that run and take longer than they should. */
+  #slowWrites = 0
+
+  constructor(sink: Sink, { slowWriteMs }: { slowWriteMs: number }, dependencies: BatchWriterDependencies) {
+    this.#sink = sink
+    this.#slowWriteMs = slowWriteMs
+    this.#dependencies = dependencies
+  }
+
+  /** Whether a write runs that takes longer than it should. */
+  get isSlow(): boolean {
+    return this.#slowWrites > 0
+  }
+
+  /**
+   * Resolves when each entry is stored or refused. Where the sink does not name the refused records, the batch is halved until they stand
+   * alone. Rejects with the error of a sink that is not available; entries of a half that was stored before it are reported as stored.
+   */
+  async write(batch: readonly Entry[]): Promise<void> {
+    const { nowMs, onStored, onSlow } = this.#dependencies
+    const startedAtMs = nowMs()
+    let isSlow = false
+    const slow = setTimeout(() => {
+      isSlow = true
+      this.#slowWrites += 1
+      onSlow()
+    }, this.#slowWriteMs)
+    try {
+      await this.#sink.write(batch.map(({ record }) => record))
+    } catch (error) {
+      if (!(error instanceof RecordsRefusedError)) throw error
+      const { refusedIds } = error
+      if (refusedIds === undefined && batch.length > 1) {
+        const half = batch.length >> 1
+        await this.write(batch.slice(0, half))
+        await this.write(batch.slice(half))
+        return
+      }
+      const isRefused = ({ record }: Entry) => refusedIds?.has(record.id) ?? true
+      this.#refuse(batch.filter(isRefused), error)
+      onStored(
+        batch.filter(entry => !isRefused(entry)),
+        nowMs() - startedAtMs
+      )
+      return
+    } finally {
+      clearTimeout(slow)
+      if (isSlow) this.#slowWrites -= 1
+    }
+    onStored(batch, nowMs() - startedAtMs)
+  }
+
+  #refuse(batch: readonly Entry[], error: RecordsRefusedError): void {
+    const fields = {
+      event: 'traffic_record_refused',
+      sink: this.#sink.name,
+      count: batch.length,
+      record: batch[0]?.record.id,
+      err: error
+    }
+    this.#dependencies.log.warn(fields, 'A sink refused traffic records')
+    this.#dependencies.onRefused(batch)
+  }
+}

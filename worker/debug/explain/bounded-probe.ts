@@ -1,0 +1,50 @@
+// Looks at one body with edits again and again, within bounds: every look costs as much as a translation of the body.
+
+import type { JsonObject } from '../../normalized/index.ts'
+import type { Edits } from './paths.ts'
+import type { Accepted, Probe, Refused } from './probe.ts'
+
+const PROBES_MAX = 3000
+/** Enough for every member of a body itself. */
+const PROBES_MIN = 64
+const PROBED_BYTES_MAX = 96 * 1024 * 1024
+/** Between turns of the event loop. */
+const TURN_BYTES = 512 * 1024
+
+export interface BoundedProbeOptions {
+  probe: Probe
+  /** The length of the body. */
+  bytes: number
+  /** Lets other work of the event loop go on. */
+  pause: () => Promise<void>
+}
+
+export class BoundedProbe {
+  readonly #body: JsonObject
+  readonly #options: BoundedProbeOptions
+  #left: number
+  #bytesOfTurn = 0
+
+  constructor(body: JsonObject, options: BoundedProbeOptions) {
+    this.#body = body
+    this.#options = options
+    const affordable = Math.ceil(PROBED_BYTES_MAX / Math.max(options.bytes, 1))
+    this.#left = Math.max(PROBES_MIN, Math.min(PROBES_MAX, affordable))
+  }
+
+  /** How many looks the bounds still allow. The caller keeps to it: a look that it has begun is not refused. */
+  get left(): number {
+    return this.#left
+  }
+
+  /** What becomes of the body with these edits. Rejects only with faults of the gateway. */
+  async look(edits: Edits): Promise<Accepted | Refused> {
+    this.#left--
+    this.#bytesOfTurn += this.#options.bytes
+    if (this.#bytesOfTurn > TURN_BYTES) {
+      this.#bytesOfTurn = 0
+      await this.#options.pause()
+    }
+    return this.#options.probe(edits.apply(this.#body))
+  }
+}

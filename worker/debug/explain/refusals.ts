@@ -1,0 +1,143 @@
+// Takes out of a body what its route refuses, field by field, so that the rest can be explained.
+
+import type { GatewayError, JsonObject, JsonValue } from '../../normalized/index.ts'
+import type { ExplainedFamily } from '../job.ts'
+import type { BoundedProbe } from './bounded-probe.ts'
+import type { ExplainedField } from './field.ts'
+import { Edits, listInner, type Place, readPlace, writePlace } from './paths.ts'
+import type { Accepted, Refused } from './probe.ts'
+
+const REFUSALS_MAX = 100
+
+/** A member that a family cannot do without, in its smallest form. */
+const SMALLEST: Readonly<Record<ExplainedFamily, JsonObject>> = {
+  openai: { messages: [{ role: 'user', content: 'Hi' }] },
+  responses: { input: 'Hi' },
+  anthropic: { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 16 },
+  gemini: { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] },
+  embeddings: { input: 'Hi' }
+}
+
+export interface RefusalsOptions {
+  family: ExplainedFamily
+  probe: BoundedProbe
+}
+
+export class Refusals {
+  readonly #body: JsonObject
+  readonly #options: RefusalsOptions
+  readonly #fields = new Map<string, ExplainedField>()
+  #edits = new Edits()
+
+  constructor(body: JsonObject, options: RefusalsOptions) {
+    this.#body = body
+    this.#options = options
+  }
+
+  /** What was taken out of the body, or replaced by its smallest form. */
+  get edits(): Edits {
+    return this.#edits
+  }
+
+  /** In the order in which they were found. */
+  get fields(): ExplainedField[] {
+    return [...this.#fields.values()]
+  }
+
+  find(place: Place): ExplainedField | undefined {
+    return this.#fields.get(writePlace(place))
+  }
+
+  hasInside(place: Place): boolean {
+    const path = writePlace(place)
+    return [...this.#fields.keys()].some(key => key.startsWith(`${path}.`) || key.startsWith(`${path}[`))
+  }
+
+  /**
+   * Takes out what the route refuses, one field after the other, until the rest is accepted. Resolves with the look at the rest; with
+   * undefined where nothing that can be taken out makes the body acceptable, or the bounds came first.
+   */
+  async takeOut(first: Refused): Promise<Accepted | undefined> {
+    let refused = first
+    while (this.#fields.size < REFUSALS_MAX && this.#options.probe.left > 0) {
+      const { error } = refused
+      const outcome = await this.#takeOutOne(error)
+      if (outcome === undefined) {
+        this.#note(this.#edits.toOriginal(this.#body, readPlace(error.param ?? '')), error)
+        return undefined
+      }
+      if (outcome.isAccepted) return outcome
+      refused = outcome
+    }
+    return undefined
+  }
+
+  /** Takes out as little as makes this refusal go away; undefined when nothing does. */
+  async #takeOutOne(error: GatewayError): Promise<Accepted | Refused | undefined> {
+    const [member] = readPlace(error.param ?? '')
+    const smallest = SMALLEST[this.#options.family]
+    const named = this.#edits.toOriginal(this.#body, readPlace(error.param ?? ''))
+    for (const place of listEnclosing(named)) {
+      const outcome = await this.#tryWithout(place, error)
+      if (outcome !== undefined) return outcome
+    }
+    if (typeof member === 'string' && smallest[member] !== undefined) {
+      const outcome = await this.#tryWithout([member], error, smallest[member])
+      if (outcome !== undefined) return outcome
+    }
+    // The error names no field of the body, such as all attachments together.
+    const blamed = named.length > 0 ? undefined : await this.#findBlamed([], this.#body, error)
+    if (blamed !== undefined) return this.#tryWithout(blamed, error)
+    for (const [name, value] of Object.entries(smallest)) {
+      const outcome = await this.#tryWithout([name], error, value)
+      if (outcome !== undefined) return outcome
+    }
+    return undefined
+  }
+
+  /** Takes a place out, or puts a value there; undefined, and nothing is changed, where the error stays. */
+  async #tryWithout(place: Place, error: GatewayError, value?: JsonValue): Promise<Accepted | Refused | undefined> {
+    if (this.#edits.has(place)) return undefined
+    const edits = this.#edits.with(place, value)
+    const outcome = await this.#options.probe.look(edits)
+    if (isSameRefusal(outcome, error)) return undefined
+    this.#edits = edits
+    this.#note(place, error)
+    return outcome
+  }
+
+  /** The smallest field without which the body is accepted. */
+  async #findBlamed(holder: Place, value: JsonValue, error: GatewayError): Promise<Place | undefined> {
+    for (const { step, value: inner } of listInner(value)) {
+      const place = [...holder, step]
+      if (this.#edits.has(place) || this.#options.probe.left <= 0) continue
+      const without = await this.#options.probe.look(this.#edits.with(place))
+      if (isSameRefusal(without, error)) continue
+      // Another error may be about the missing field itself, so that only its inner fields can tell.
+      const blamed = (await this.#findBlamed(place, inner, error)) ?? (without.isAccepted ? place : undefined)
+      if (blamed !== undefined) return blamed
+    }
+    return undefined
+  }
+
+  #note(place: Place, { code, message, param }: GatewayError): void {
+    const path = place.length === 0 ? (param ?? '') : writePlace(place)
+    const named = param === undefined || param === path ? {} : { param }
+    this.#fields.set(path, { path, verdict: 'refused', reason: message, code, ...named })
+  }
+}
+
+function isSameRefusal(outcome: Accepted | Refused, { param, message }: GatewayError): boolean {
+  return !outcome.isAccepted && outcome.error.param === param && outcome.error.message === message
+}
+
+/** The place itself, then the elements of lists that hold it, then its member of the body. */
+function listEnclosing(place: Place): Place[] {
+  const places: Place[] = []
+  for (let length = place.length; length > 0; length--) {
+    if (length === place.length || length === 1 || typeof place[length - 1] === 'number') {
+      places.push(place.slice(0, length))
+    }
+  }
+  return places
+}
