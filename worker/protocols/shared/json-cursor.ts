@@ -22,6 +22,9 @@ const NEAR_BYTES = 16
 /** Each escape costs as much as a kilobyte of prose; a text with more of them is left to the general way, which may run in a thread. */
 const ESCAPES_MAX = 50_000
 
+/** Digits in a row of a number. No client writes as many, and ten million of them would keep the event loop busy for a tenth of a second. */
+const DIGITS_MAX = 64
+
 export class JsonCursor {
   /** The next byte. */
   at = 0
@@ -94,7 +97,7 @@ export class JsonCursor {
     }
   }
 
-  /** Passes a number; false when none follows, or an invalid one. */
+  /** Passes a number; false when none follows, an invalid one, or a very long one. */
   takeNumber(): boolean {
     this.peek()
     const bytes = this.#bytes
@@ -214,12 +217,13 @@ export class JsonCursor {
     }
   }
 
-  /** The place behind at least one digit; -1 where there is none. */
+  /** The place behind at least one digit; -1 where there is none, or too many. */
   #passDigits(from: number): number {
     const bytes = this.#bytes
+    const last = from + DIGITS_MAX
     let index = from
-    while (isDigit(bytes[index])) index++
-    return index === from ? -1 : index
+    while (isDigit(bytes[index]) && index <= last) index++
+    return index === from || index > last ? -1 : index
   }
 }
 

@@ -116,3 +116,9 @@ t.test('the cost grows with the length', async t => {
 t.test('a text with too many escapes is left to the general way', async t => {
   t.equal(new JsonCursor(Buffer.from(`"${'\\n'.repeat(50_001)}"`)).takeText(), false)
 })
+
+t.test('a very long number is left to the general way', async t => {
+  const isPassed = (text: string) => new JsonCursor(Buffer.from(text)).takeNumber()
+  t.equal(isPassed(`-${'1'.repeat(64)}.${'1'.repeat(64)}e${'0'.repeat(64)}`), true)
+  for (const text of ['1'.repeat(65), `0.${'1'.repeat(65)}`, `1e${'0'.repeat(65)}`]) t.equal(isPassed(text), false)
+})
