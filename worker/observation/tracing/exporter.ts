@@ -13,7 +13,7 @@ const HTTP_DEFAULT = 'http://localhost:4318'
 const HTTP_CONNECTIONS_MAX = 8
 const TRACES_PATH = '/v1/traces'
 
-/** Loads one of the two exporters. Rejects when its package is missing or the certificate cannot be read. */
+/** Loads one of the two exporters. Rejects when its package is missing, the certificate cannot be read, or gRPC cannot carry a header. */
 export async function createExporter(settings: ExporterSettings, version: string): Promise<SpanExporter> {
   const { traceCollectorEndpoint, otel } = settings
   const headers = exporterHeaders(settings)
@@ -41,7 +41,14 @@ export async function createExporter(settings: ExporterSettings, version: string
     import('@grpc/grpc-js')
   ])
   const metadata = new Metadata()
-  for (const [name, value] of Object.entries(headers)) metadata.set(name, value)
+  for (const [name, value] of Object.entries(headers)) {
+    try {
+      metadata.set(name, value)
+    } catch {
+      // The message of the library repeats the value, which is a secret.
+      throw new Error('A header of OTEL_EXPORTER_OTLP_HEADERS or GATEWAY_TRACE_API_KEY cannot be sent as gRPC metadata')
+    }
+  }
   const isTls = traceCollectorEndpoint.startsWith('https:')
   return new OTLPTraceExporter({
     ...common,

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import t from 'tap'
 import { parseSettings } from '../../../../shared/settings.ts'
 import { createExporter, exporterHeaders, httpTracesUrl } from '../../../../worker/observation/tracing/exporter.ts'
@@ -32,6 +33,18 @@ t.test('a certificate that cannot be read is an error, over both transports', as
   for (const OTEL_EXPORTER_OTLP_PROTOCOL of ['grpc', 'http/protobuf']) {
     const settings = parseSettings({ OTEL_EXPORTER_OTLP_PROTOCOL, OTEL_EXPORTER_OTLP_CERTIFICATE: '/nowhere/ca.pem' })
     await t.rejects(createExporter(settings, '0'), { code: 'ENOENT' }, OTEL_EXPORTER_OTLP_PROTOCOL)
+  }
+})
+
+t.test('a header that gRPC cannot carry is an error that does not repeat it', async t => {
+  for (const env of [
+    { OTEL_EXPORTER_OTLP_HEADERS: 'x-token=hunter2-%E2%82%AC' },
+    { OTEL_EXPORTER_OTLP_HEADERS: 'hunter2 x=y' },
+    { GATEWAY_TRACE_API_KEY: 'hunter2-€' }
+  ]) {
+    const refused = await createExporter(parseSettings(env), '0').catch((error: Error) => error)
+    t.match(refused, { message: /OTEL_EXPORTER_OTLP_HEADERS or GATEWAY_TRACE_API_KEY/ })
+    t.notMatch(inspect(refused), 'hunter2')
   }
 })
 
