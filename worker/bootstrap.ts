@@ -186,9 +186,8 @@ const FAILURES: Readonly<Record<string, Failure>> = {
 
 function describeFailure(error: unknown): Failure {
   if (error instanceof SettingsError) {
-    // The detail has a maximum length, and the first names are enough to find the mistake.
-    const settings = error.issues.slice(0, 8).map(issue => issue.setting)
-    return { reason: 'configuration', detail: settings.join(' ').slice(0, FAILURE_DETAIL_MAX) }
+    // It names settings and what they must be, never their values; the first ones are enough to find the mistake.
+    return { reason: 'configuration', detail: error.message.slice(0, FAILURE_DETAIL_MAX) }
   }
   if (error instanceof Error && error.name === 'TransportConfigurationError') {
     return { reason: 'configuration', detail: 'a TLS file of the upstream cannot be used; the log says which' }

@@ -171,7 +171,7 @@ t.test('a port that is taken and a path that another route has end the start', a
   t.match(portTaken.errors, `port_in_use: 127.0.0.1:${port}`)
   const pathTaken = await failToStart(t, { GATEWAY_METRICS_ENABLED: 'True', GATEWAY_METRICS_PATH: '/health' })
   t.equal(pathTaken.code, 2)
-  t.match(pathTaken.errors, 'GATEWAY_METRICS_PATH')
+  t.match(pathTaken.errors, 'GATEWAY_METRICS_PATH is the path of another route')
   const pattern = await failToStart(t, { GATEWAY_METRICS_ENABLED: 'True', GATEWAY_METRICS_PATH: '/:any' })
   t.equal(pattern.code, 2)
   t.match(pattern.errors, 'GATEWAY_METRICS_PATH')
