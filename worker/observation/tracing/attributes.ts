@@ -54,7 +54,7 @@ export function isFailed({ closed }: Pick<EndedRequest, 'closed'>): boolean {
 
 /** What the span of every request has. */
 export function commonAttributes(ended: EndedRequest): Values {
-  const { request, closed, record } = ended
+  const { request, closed } = ended
   const { caller } = request
   const status = isFailed(ended) ? 'ERROR' : 'OK'
   return {
@@ -64,8 +64,7 @@ export function commonAttributes(ended: EndedRequest): Values {
     protocol: request.protocol,
     route: request.route,
     method: request.method,
-    model_requested:
-      record.description?.requestedModel ?? (record.description === undefined ? closed.facts.model : null),
+    model_requested: requestedModel(ended),
     model_effective: closed.facts.upstreamModel,
     'caller.name': caller.name,
     'caller.category': caller.category,
@@ -85,6 +84,12 @@ export function commonAttributes(ended: EndedRequest): Values {
     [ATTR_HTTP_RESPONSE_STATUS_CODE]: closed.status,
     [ATTR_ERROR_TYPE]: closed.errorType
   }
+}
+
+/** As the client wrote it, also where its request was refused; undefined where it named none. */
+function requestedModel({ request, closed, record }: EndedRequest): string | undefined {
+  if (record.description !== undefined) return record.description.requestedModel
+  return closed.facts.model === undefined ? request.readRefusedModel() : closed.facts.requestedModel
 }
 
 /** What a span has in addition that names no success of a call: of any other route, and of a call that failed. */

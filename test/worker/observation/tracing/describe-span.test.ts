@@ -142,7 +142,15 @@ t.test('any other request is a gateway.request with the facts of its end', async
 })
 
 t.test('a call that fails before its provider is chosen is a gateway.request', async t => {
-  t.equal(describe({ facts: {}, description: undefined }).name, 'gateway.request')
+  const refused = { facts: {}, description: undefined, view: { readRefusedModel: () => 'm' } }
+  t.match(describe(refused), { name: 'gateway.request', attributes: { model_requested: 'm' } })
+})
+
+t.test('a failed call that was not followed has the model only where the client named it', async t => {
+  const facts = { model: 'default', upstreamModel: 'up', providerKind: 'native' }
+  const options = { description: undefined, closed: { status: 500 } }
+  t.notOk('model_requested' in describe({ ...options, facts }).attributes)
+  t.match(describe({ ...options, facts: { ...facts, requestedModel: 'm' } }).attributes, { model_requested: 'm' })
 })
 
 t.test('a call that failed keeps its name and has the facts of its end', async t => {

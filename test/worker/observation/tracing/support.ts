@@ -119,6 +119,7 @@ export function endedRequest(options: EndedOptions = {}): EndedRequest {
       clientRequestId: 'mine',
       startedAtMs: 5,
       startedAtEpochMs: 1_700_000_000_000,
+      readRefusedModel: () => undefined,
       ...view
     } as RequestView,
     closed: {
