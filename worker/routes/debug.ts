@@ -4,15 +4,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createAudit } from '../admin/audit.ts'
 import { type DebugTask, explainedFamilies, translationEndpoints } from '../debug/job.ts'
+import { boolean, oneOf, optional, readParameters, text } from '../http/parameters.ts'
 import { sendJson } from '../http/respond.ts'
 import { systemTraits } from '../http/route-traits.ts'
-import { GatewayError } from '../normalized/index.ts'
-import type { ApiMode } from '../protocols/face.ts'
 import { ATTACHMENT_IDS_HEADER } from '../protocols/responses/client/attachment-ids.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 /** Both spellings of the explanation lead to one handler. */
 const EXPLAIN_PATHS = ['/_debug/explain', '/debug/explain']
+
+const modeParameters = { api_mode: optional(oneOf(['v1', 'v2'])) }
+/** What the content protocol has in its path. */
+const pathParameters = { model: optional(text), stream: optional(boolean) }
 
 /** Mounts every debugging route; all of them need the admin key. */
 export function registerDebugRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
@@ -20,10 +23,10 @@ export function registerDebugRoutes(app: FastifyInstance, runtime: WorkerRuntime
   const audit = createAudit({ ...runtime, connection: writer, nowMs: clock.nowMs })
 
   async function answer(request: FastifyRequest, reply: FastifyReply, task: DebugTask): Promise<void> {
-    const { requestId, apiMode, body: bytes, signal } = request.context
+    const { requestId, apiMode, query, body: bytes, signal } = request.context
     const context = {
       task,
-      apiMode: readApiMode(request) ?? apiMode,
+      apiMode: readParameters('query', query, modeParameters).api_mode ?? apiMode,
       requestId,
       attachmentIds: readAttachmentIds(request),
       storesByDefault: settings.responsesStoreDefault,
@@ -55,20 +58,11 @@ export function registerDebugRoutes(app: FastifyInstance, runtime: WorkerRuntime
 }
 
 /** Raises `invalid_parameter`. */
-function readApiMode({ context }: FastifyRequest): ApiMode | undefined {
-  const { api_mode: mode } = context.query
-  if (mode === undefined || mode === 'v1' || mode === 'v2') return mode
-  throw new GatewayError('invalid_parameter', {
-    errors: [{ path: 'query.api_mode', message: "Input should be 'v1' or 'v2'" }]
-  })
-}
-
-/** What the content protocol has in its path. */
 function readOutside({ context }: FastifyRequest): { model?: string; isStream?: boolean } {
-  const { model, stream } = context.query
+  const { model, stream } = readParameters('query', context.query, pathParameters)
   return {
-    ...(typeof model === 'string' && model !== '' ? { model } : {}),
-    ...(stream === 'true' ? { isStream: true } : {})
+    ...(model !== undefined && model !== '' ? { model } : {}),
+    ...(stream === true ? { isStream: true } : {})
   }
 }
 

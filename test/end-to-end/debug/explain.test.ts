@@ -145,6 +145,11 @@ t.test('query parameters of another form are refused', async t => {
   const { call } = await startDebugGateway(t)
   const { status, json } = await call('/_debug/explain/openai?api_mode=v3', {})
   t.strictSame([status, json.error.code, json.error.errors[0].path], [422, 'invalid_parameter', 'query.api_mode'])
+  const unread = await call('/_debug/explain/gemini?stream=maybe&api_mode=v1', {})
+  t.strictSame([unread.status, unread.json.error.errors[0].path], [422, 'query.stream'])
+  const body = { contents: [{ parts: [{ text: 'hi' }] }] }
+  const repeated = await call('/_debug/explain/gemini?model=m&api_mode=v1&api_mode=V2&stream=1', body)
+  t.match(repeated.json, { accepted: true, route: { api_mode: 'v2' } }, 'the last one counts, in any case')
   t.equal((await call('/_debug/explain/other', {})).status, 404)
   const headers = { authorization: `Bearer ${ADMIN_KEY}` }
   const embeddings = await call('/debug/explain/embeddings', { model: 'Embeddings', input: 'hi', user: 'u' }, headers)

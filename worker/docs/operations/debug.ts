@@ -137,7 +137,7 @@ function describeExplanation(path: string, family: string, id: string): Operatio
     parameters: [
       { name: 'api_mode', in: 'query', description: 'The contract of the native upstream.', schema: apiMode },
       { name: 'model', in: 'query', description: 'For gemini, whose path names it.', schema: text },
-      { name: 'stream', in: 'query', description: 'For gemini: `true` for a stream.', schema: text }
+      { name: 'stream', in: 'query', description: 'For gemini: `true` for a stream.', schema: { type: 'boolean' } }
     ],
     errors: { form: 'system', statuses: [...statuses, 422] }
   }
