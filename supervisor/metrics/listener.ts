@@ -67,6 +67,8 @@ interface Refusal {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+const UNAUTHENTICATED = { status: 401, code: 'invalid_api_key', headers: { 'www-authenticate': 'Bearer' } }
+
 /** Unknown paths and methods are refused before a key is looked at, as on the public port (operations contract, section 1). */
 function createRefusal(
   settings: MetricsListenerOptions['settings']
@@ -82,9 +84,8 @@ function createRefusal(
     if (!isKeyNeeded) return undefined
     const query = Object.fromEntries(new URLSearchParams(search))
     const presented = findApiKey(headers, query, { isBearerTaken: false })
-    if (presented === undefined) return { status: 401, code: 'invalid_api_key', message: 'API key required' }
-    if (keys.match(presented) === undefined) return { status: 401, code: 'invalid_api_key', message: 'Invalid API key' }
-    return undefined
+    if (presented === undefined) return { ...UNAUTHENTICATED, message: 'API key required' }
+    return keys.match(presented) === undefined ? { ...UNAUTHENTICATED, message: 'Invalid API key' } : undefined
   }
 }
 

@@ -119,7 +119,9 @@ t.test('a port of their own takes the metrics off the public one', async t => {
   t.same(JSON.parse((await fetchMetrics(`${url}/internal/m`)).text), {
     error: { code: 'invalid_api_key', message: 'API key required' }
   })
-  t.equal((await fetchMetrics(`${url}/internal/m`, { 'x-api-key': 'no' })).status, 401)
+  const wrong = await get(`${url}/internal/m`, { 'x-api-key': 'no' })
+  t.equal(wrong.status, 401)
+  t.equal(wrong.headers.get('www-authenticate'), 'Bearer')
   t.equal((await fetchMetrics(`${url}/metrics`, { 'x-api-key': 'k1' })).status, 404)
   const refused = await post(`${url}/internal/m`, {}, { 'x-api-key': 'k1' })
   t.equal(refused.status, 405)
