@@ -29,6 +29,7 @@ export function checkStartup(settings: Settings, options: StartupContext): Start
   const refusals: StartupErrorDetail[] = []
   const warnings: string[] = []
   checkAccess(settings, refusals)
+  checkMetricsPort(settings, refusals, warnings)
   checkLogFile(settings, refusals)
   checkSinks(settings, refusals)
   if (options.isNativeMode) checkUpstream(settings, options, refusals, warnings)
@@ -40,12 +41,31 @@ export function checkStartup(settings: Settings, options: StartupContext): Start
 }
 
 function checkAccess(settings: Settings, refusals: StartupErrorDetail[]): void {
-  if (!isAuthRequired(settings) || settings.apiKey !== undefined) return
+  // Clients' keys are compared without the blanks around them, so no client could send a key of blanks.
+  const hasKey = settings.apiKey !== undefined && settings.apiKey.reveal().trim() !== ''
+  if (!isAuthRequired(settings) || hasKey) return
   refusals.push({
     reasonId: 'api_key_required',
     setting: 'GATEWAY_API_KEY',
     explanation: 'GATEWAY_API_KEY must be set when authentication is on or the mode is PROD'
   })
+}
+
+function checkMetricsPort(
+  { metricsPort, metricsEnabled, port }: Settings,
+  refusals: StartupErrorDetail[],
+  warnings: string[]
+): void {
+  const setting = 'GATEWAY_METRICS_PORT'
+  if (metricsPort === undefined) return
+  if (!metricsEnabled) warnings.push(`${setting} has no effect while GATEWAY_METRICS_ENABLED is off.`)
+  else if (metricsPort === port && port !== 0) {
+    refusals.push({
+      reasonId: 'invalid_settings',
+      setting,
+      explanation: `${setting} must be another port than GATEWAY_PORT`
+    })
+  }
 }
 
 function checkSinks(settings: Settings, refusals: StartupErrorDetail[]): void {

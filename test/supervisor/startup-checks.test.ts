@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { StartupError } from '../../shared/startup-error.ts'
 import { planRuntime } from '../../supervisor/runtime-plan.ts'
 import { warnOfMissingCredentials } from '../../supervisor/startup-checks.ts'
 
@@ -24,4 +25,28 @@ t.test('a start without any credentials of the default upstream is warned about'
   ]) {
     t.equal(warn(environment), undefined, Object.keys(environment).join())
   }
+})
+
+/** What a start with these variables is refused for, and its warnings. */
+function check(environment: Record<string, string>): { refusals: string[]; warnings: readonly string[] } {
+  try {
+    return { refusals: [], warnings: planRuntime({ environment, options: { variables: {}, isDemo: false } }).warnings }
+  } catch (thrown) {
+    if (!(thrown instanceof StartupError)) throw thrown
+    return { refusals: thrown.details.map(({ explanation }) => explanation), warnings: [] }
+  }
+}
+
+t.test('the metrics have a port of their own', async t => {
+  const ports = { GATEWAY_PORT: '18090', GATEWAY_METRICS_PORT: '18090' }
+  t.same(check({ ...ports, GATEWAY_METRICS_ENABLED: 'true' }).refusals, [
+    'GATEWAY_METRICS_PORT must be another port than GATEWAY_PORT'
+  ])
+  t.same(check({ ...ports, GATEWAY_METRICS_ENABLED: 'true', GATEWAY_METRICS_PORT: '18091' }).refusals, [])
+  t.match(check(ports), { refusals: [], warnings: [/GATEWAY_METRICS_PORT has no effect/] })
+})
+
+t.test('a key of blanks is no key', async t => {
+  const refused = check({ GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: '  ' }).refusals
+  t.match(refused, [/GATEWAY_API_KEY must be set/])
 })
