@@ -33,12 +33,14 @@ export interface Audited {
 /** What an action found or changed. */
 export interface AuditResult {
   readonly rows?: number
+  /** Code of what ended a response that had begun: the action itself does not fail then. */
+  readonly failure?: string | undefined
 }
 
 export interface Audit {
   /**
-   * Runs the action and writes its entry when it has ended, failed or not. `work` sets `rows` of the result that it is given. Rejects with
-   * the error of `work`.
+   * Runs the action and writes its entry when it has ended, failed or not. `work` sets the members of the result that it is given. Rejects
+   * with the error of `work`.
    */
   run<Result>(
     context: RequestContext,
@@ -77,10 +79,12 @@ export function createAudit({ settings, log, fingerprint, connection, nowMs }: A
     async run(context, { action, target }, work) {
       // A connection that is closed has no address any more.
       const clientIpHash = context.clientIpHash ?? null
-      const result: { rows?: number } = {}
+      const result: { -readonly [Name in keyof AuditResult]: AuditResult[Name] } = {}
       let outcome = 'ok'
       try {
-        return await work(result)
+        const returned = await work(result)
+        outcome = result.failure ?? outcome
+        return returned
       } catch (error) {
         outcome = toGatewayError(error).code
         throw error

@@ -81,10 +81,11 @@ export function createReplays(settings: Settings): Replays {
   return {
     plan({ summary, path, body, options: { overrides, stream }, mark }) {
       const redacted = requestRedactor.redactValue(body) as JsonObject
-      const sent: JsonObject = { ...redacted, ...overrides, ...(stream !== undefined && { stream }) }
+      const target = aim(path, summary.route, { overrides, stream })
+      const sent: JsonObject = { ...redacted, ...target.changes }
       const marked = hasMetadata(summary.route) ? { ...sent, metadata: mergeMark(sent.metadata, mark) } : sent
       return {
-        path,
+        path: target.path,
         headers: { 'content-type': 'application/json', 'x-gateway-replay': 'true', ...keyHeaders },
         body: JSON.stringify(marked),
         sourceId: summary.id
@@ -110,6 +111,31 @@ export function createReplays(settings: Settings): Replays {
       }
     }
   }
+}
+
+interface ReplayTarget {
+  readonly path: string
+  /** Members that take the place of those of the body. */
+  readonly changes: JsonObject
+}
+
+/** Content routes name the model, and whether they stream, in their path. Raises `invalid_request`. */
+function aim(path: string, route: string, { overrides, stream }: Omit<ReplayOptions, 'timeoutMs'>): ReplayTarget {
+  const [, start, recordedModel, recordedMethod = ''] = /^(.*\/models\/)(.+):(\w+)$/.exec(path) ?? []
+  if (!route.includes('/models/{model}:') || start === undefined) {
+    return { path, changes: { ...overrides, ...(stream !== undefined && { stream }) } }
+  }
+  const { model, ...changes } = overrides
+  if (model !== undefined && typeof model !== 'string') throw invalid('Expected overrides.model to be a string')
+  const shownModel = model === undefined ? recordedModel : encodeURIComponent(model.replace(/^models\//, ''))
+  const method = stream === undefined ? recordedMethod : chooseMethod(recordedMethod, stream)
+  return { path: `${start}${shownModel}:${method}`, changes }
+}
+
+/** Embeddings and token counts have no stream. */
+function chooseMethod(method: string, stream: boolean): string {
+  if (!/^(?:stream)?generateContent$/i.test(method)) return method
+  return stream ? 'streamGenerateContent' : 'generateContent'
 }
 
 /** Bodies of these routes have a member for the client's own facts. */

@@ -13,7 +13,7 @@ import { showSummary } from './show.ts'
 const WAITING_MAX = 1000
 /** Records that were sent lately: the writer announces some of them again, after a lost connection or besides the first page. */
 const REMEMBERED_MAX = 4000
-/** Records that a client that comes back gets of those that it missed. */
+/** Records that a client gets of those that it missed, after it or the writer was away. */
 const MISSED_MAX = 500
 /** Records written together are one chunk. */
 const CHUNK_RECORDS_MAX = 100
@@ -45,18 +45,36 @@ export async function streamTail(
   const { signal } = reply.request.context
   const arrivals = new Arrivals()
   // Before the page is asked for: a record is in the page, or it arrives.
-  const unfollow = connection.follow((summaries, skipped) => arrivals.add(summaries, skipped))
+  const unfollow = connection.follow(
+    (summaries, skipped) => arrivals.add(summaries, skipped),
+    () => void catchUp()
+  )
+  let firstPage: FirstPage | undefined
+
+  /** The writer was started again, and other workers may have sent it records before this one followed it. */
+  async function catchUp(): Promise<void> {
+    if (firstPage === undefined) return
+    const { lastId: pageLastId } = firstPage
+    try {
+      await store.ask('settle', {})
+      const newest = await store.ask('list', { filter: {}, start: NEWEST, limit: MISSED_MAX })
+      arrivals.add(newest.filter(({ id }) => id > pageLastId).reverse(), 0)
+    } catch {
+      // The connection is lost again: the next one calls this again.
+    }
+  }
+
   const end = () => arrivals.end()
   signal.addEventListener('abort', end)
   const leave = drainGate.onDraining(end)
   try {
-    const page = await readFirstPage(store, { limit, lastId })
+    firstPage = await readFirstPage(store, { limit, lastId })
     const stream = startEventStream(reply, {
       cacheControl: 'no-store',
       keepAliveText: ': ping\n\n',
       ...(keepAliveIntervalMs === undefined ? {} : { keepAliveIntervalMs })
     })
-    arrivals.addFirst(page.reverse())
+    arrivals.addFirst(firstPage.records.toReversed())
     if (signal.aborted || drainGate.isDraining) end()
     await send(stream, arrivals)
     stream.end()
@@ -68,16 +86,28 @@ export async function streamTail(
   }
 }
 
-/** The newest records, or those that were recorded after the one that the client saw last. Newest first. */
-async function readFirstPage(store: QueryStore, { limit, lastId }: TailOptions): Promise<TrafficSummary[]> {
+interface FirstPage {
+  /** Newest first. */
+  readonly records: readonly TrafficSummary[]
+  /** Greatest id up to the end of this page. Ids grow with the time at which a record was made. */
+  readonly lastId: string
+}
+
+const NEWEST = { kind: 'offset', offset: 0 } as const
+
+/** The newest records, or those that were recorded after the one that the client saw last. */
+async function readFirstPage(store: QueryStore, { limit, lastId }: TailOptions): Promise<FirstPage> {
   await store.ask('settle', {})
   const last = lastId === undefined ? null : await store.ask('find', { id: lastId })
-  const start = { kind: 'offset', offset: 0 } as const
-  if (last === null) return store.ask('list', { filter: {}, start, limit })
-  const from = writeRecordTime(Date.parse(last.created_at) - LONGEST_REQUEST_MS)
-  const page = await store.ask('list', { filter: { from }, start, limit: MISSED_MAX })
-  // Ids grow with the time at which a record was made.
-  return page.filter(({ id }) => id > last.id)
+  const from = last === null ? undefined : writeRecordTime(Date.parse(last.created_at) - LONGEST_REQUEST_MS)
+  const page = await store.ask('list', {
+    filter: from === undefined ? {} : { from },
+    start: NEWEST,
+    limit: from === undefined ? limit : MISSED_MAX
+  })
+  const seenId = last?.id ?? ''
+  const records = page.filter(({ id }) => id > seenId)
+  return { records, lastId: records.reduce((greatest, { id }) => (id > greatest ? id : greatest), seenId) }
 }
 
 async function send(stream: EventStreamWriter, arrivals: Arrivals): Promise<void> {

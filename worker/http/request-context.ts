@@ -90,6 +90,8 @@ export class RequestContext extends ObservedRequest {
   isStreaming = false
   /** The gateway itself closes the connection in the middle of the response, which ends a failed stream of some protocols. */
   isCut = false
+  /** The whole response was sent and only the rest of the request is read: a client that closes its connection now has its answer. */
+  isSent = false
   /**
    * Aborted with a `GatewayError` when the client disconnects, at the drain deadline, and when the time of a non-streaming request
    * is up. Every upstream call of the request takes it.
@@ -298,7 +300,7 @@ export class RequestContext extends ObservedRequest {
     this.#isClosed = true
     if (this.#isQueued) this.incoming.socket.removeListener('close', this.#onConnectionClosed)
     clearTimeout(this.#deadline)
-    const isComplete = this.outgoing.writableFinished || this.isCut
+    const isComplete = this.outgoing.writableFinished || this.isCut || this.isSent
     if (!isComplete) this.abort(new GatewayError('client_disconnected'))
     this.#environment.onClosed(this)
     this.closed(this.incoming.socket.bytesWritten - this.#sentBytesBefore, isComplete)

@@ -85,7 +85,11 @@ function endAfterRequest(context: RequestContext, response: ServerResponse, body
     endWhole(response, body)
     return
   }
-  if (response.req.method !== 'HEAD') response.write(body)
+  if (response.req.method !== 'HEAD') {
+    response.write(body, error => {
+      if (error == null) context.isSent = true
+    })
+  }
   const timer = setTimeout(finish, LINGER_MS)
   function finish(): void {
     clearTimeout(timer)

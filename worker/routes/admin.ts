@@ -128,6 +128,7 @@ export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime)
     const query = readPageQuery(request.context.query, EXPORT_LIMITS)
     await audit.run(request.context, { action: 'export', target: digestFilter(query.filter) }, async result => {
       result.rows = await send(reply, store, query)
+      result.failure = request.context.failure?.code
     })
   }
 

@@ -25,8 +25,11 @@ export interface WriterConnection {
   readonly isConnected: boolean
   /** Asks the writer; never rejects. */
   ask<Name extends QuestionName>(name: Name, question: Question<Name>): Promise<AskResult<Name>>
-  /** Calls the listener with the summaries of new records, and how many were left out before them. Returns the function that ends it. */
-  follow(listener: (summaries: readonly TrafficSummary[], skipped: number) => void): () => void
+  /**
+   * Calls `listener` with the summaries of new records, and how many were left out before them. Calls `onReconnected` when a lost connection
+   * is there again: records of the meantime are stored and were not passed on. Returns the function that ends both.
+   */
+  follow(listener: Follower['listener'], onReconnected?: Follower['onReconnected']): () => void
   /** Has the writer store what it has at once, so that the acknowledgements come soon. */
   requestFlush(): void
   /** Ends the connection and every wait. */
@@ -43,7 +46,10 @@ export interface WriterConnectionOptions {
   readonly retryMaxMs: number
 }
 
-type Follower = (summaries: readonly TrafficSummary[], skipped: number) => void
+interface Follower {
+  readonly listener: (summaries: readonly TrafficSummary[], skipped: number) => void
+  readonly onReconnected: (() => void) | undefined
+}
 
 interface Pending {
   readonly end: (result: AskResult<QuestionName>) => void
@@ -78,6 +84,7 @@ export function connectToWriter(options: WriterConnectionOptions): WriterConnect
       if (followers.size > 0) send({ kind: 'follow' })
       outbox?.connected({ send: line => void opening.write(line) })
       if (isFlushWanted) send({ kind: 'flush' })
+      for (const { onReconnected } of followers) onReconnected?.()
     })
     opening.on('data', chunk => {
       try {
@@ -115,7 +122,7 @@ export function connectToWriter(options: WriterConnectionOptions): WriterConnect
         end(line.requestId, { ok: false, failure: line.failure })
         break
       case 'stored':
-        for (const follower of followers) follower(line.summaries, line.skipped)
+        for (const { listener } of followers) listener(line.summaries, line.skipped)
         break
     }
   }
@@ -144,11 +151,12 @@ export function connectToWriter(options: WriterConnectionOptions): WriterConnect
         send({ kind: 'ask', requestId, name, question })
       })
     },
-    follow(listener) {
-      followers.add(listener)
+    follow(listener, onReconnected) {
+      const follower = { listener, onReconnected }
+      followers.add(follower)
       if (followers.size === 1) send({ kind: 'follow' })
       return () => {
-        if (followers.delete(listener) && followers.size === 0) send({ kind: 'unfollow' })
+        if (followers.delete(follower) && followers.size === 0) send({ kind: 'unfollow' })
       }
     },
     requestFlush() {

@@ -128,6 +128,11 @@ export function writeSumColumns(sum: Sums): ColumnValue[] {
   ]
 }
 
+/** The hour of a record's time. A purge up to a time keeps the sums of its hour, which still has records. */
+export function startOfHour(time: string): string {
+  return `${time.slice(0, 'YYYY-MM-DDTHH'.length)}:00:00.000000Z`
+}
+
 /**
  * Adds the records up by hour, protocol, model and key: a batch becomes a few rows. They are in the order of their keys, so that
  * transactions that change the same rows lock them in the same order.
@@ -136,7 +141,7 @@ export function sumRecords(records: readonly TrafficRecord[]): Sums[] {
   const sums = new Map<string, Sums>()
   for (const record of records) {
     const key: SumKey = {
-      hour: `${record.created_at.slice(0, 13)}:00:00.000000Z`,
+      hour: startOfHour(record.created_at),
       protocol: record.protocol,
       model: record.model_requested ?? record.model_effective ?? '',
       api_key_hash: record.api_key_hash ?? ''

@@ -1,4 +1,5 @@
 // The main path of the admin API over a real Postgres server: real requests are recorded, found, shown, exported, redacted and deleted.
+import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { post } from '../../support/client.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
@@ -61,6 +62,13 @@ t.test('operations 82: the admin API over Postgres works, says when the server i
   }
 
   t.equal((await logs('?trace_id=trace&q=GIGA')).headers.get('x-total-estimate'), '3')
+  const long = randomBytes(4000).toString('hex')
+  const { headers } = await post(`${gateway.url}/v1beta/models/${long}:generateContent`, {}, { 'x-trace-id': long })
+  const [cut] = await until(
+    async () => (await logs(`?request_id=${headers.get('x-request-id')}`)).json.data,
+    found => found.length === 1
+  )
+  t.equal(cut.trace_id, long.slice(0, 512), 'an id that is too long for an index is no way around the log')
 
   const { id } = data[1]
   t.match((await logs(`/${id}/request`)).json.request_body.messages[0].content, /DROP TABLE/)

@@ -345,7 +345,13 @@ t.test('an export is read as fast as its client takes it, and ends with it', asy
     async () => readLog(gateway).find(({ event, action }) => event === 'admin_audit' && action === 'export'),
     found => found !== undefined
   )
+  t.equal(entry?.outcome, 'client_disconnected', 'the audit tells it from a whole export')
   t.ok(Number(entry?.row_count) < large.length / 2, `${entry?.row_count} records were read`)
   const whole = await logs('/export.ndjson')
   t.equal(whole.text.split('\n').length, large.length + 1)
+  const [, second] = await until(
+    async () => readLog(gateway).filter(({ event, action }) => event === 'admin_audit' && action === 'export'),
+    found => found.length === 2
+  )
+  t.match(second, { outcome: 'ok', row_count: large.length })
 })

@@ -1,6 +1,7 @@
 // The tail as server-sent events, with requests that are made while it is open (operations contract, section 9.3).
 import t, { type Test } from 'tap'
 import { post } from '../../support/client.ts'
+import { killWriter, sendPings } from '../../support/traffic.ts'
 import {
   ADMIN_KEY,
   type AdminGateway,
@@ -65,6 +66,17 @@ t.test('operations 87: every new record is an event, once, and a client that com
 
   const strange = await openTail(started, '?limit=1', { 'last-event-id': 'no such id' })
   t.same((await readEvents(strange, { count: 1 })).map(requestIdOf), [missed])
+})
+
+t.test('a tail has the records that other workers stored while the writer was started again', async t => {
+  const started = await startAdminGateway(t, { env: { ...recording, GATEWAY_WORKERS: '2' } })
+  await send(started)
+  const response = await openTail(started)
+  const sending = sendPings(started.gateway.url, 400)
+  await killWriter(started.gateway)
+  const sent = new Set(await sending)
+  await readEvents(response, { count: 401, onEvent: event => sent.delete(requestIdOf(event)) })
+  t.same([...sent], [])
 })
 
 t.test('a tail ends when the gateway stops, and takes no part in the wait for running requests', async t => {

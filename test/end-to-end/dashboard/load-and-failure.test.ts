@@ -121,6 +121,34 @@ t.test('the dashboard under load and failure', { skip: browserSkip }, async t =>
     await page.close()
   })
 
+  t.test('a redaction that failed in a mirror and a replay of masked content say so', async t => {
+    const url = await startDashboard(t, (_request, response, { pathname }) => {
+      if (pathname.endsWith('/redact')) {
+        const result = { mirrors: { opensearch: 'failed', other: 'redacted' } }
+        return sendJson(response, 200, { redacted_fields: ['request_body'], result })
+      }
+      if (pathname.endsWith('/replay')) {
+        const replayed = { request: { redacted: true }, response: { status_code: 200, headers: {}, body: null } }
+        return sendJson(response, 200, replayed)
+      }
+      if (pathname.endsWith('/tail')) return sendJson(response, 503, { error: { code: 'x', message: 'x' } })
+      const record = JSON.parse(/data: (.*)/.exec(writeEvent(1))?.[1] ?? '')
+      sendJson(response, 200, pathname.endsWith(record.id) ? record : { data: [record], next_cursor: null })
+    })
+    const { page } = await openPage(browser, `${url}#records`)
+    await enterKey(page)
+    await page.locator('tr.record').click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Replay…' }).click()
+    await dialog.getByRole('button', { name: 'Replay', exact: true }).click()
+    await dialog.getByText('What is masked in the record was sent masked.').waitFor()
+    await dialog.getByRole('button', { name: 'Redact…' }).click()
+    await dialog.getByRole('button', { name: 'Redact', exact: true }).click()
+    await dialog.getByRole('alert').getByText('opensearch still has the content.').waitFor()
+    t.equal(await dialog.getByText('other still has the content.').count(), 0)
+    await page.close()
+  })
+
   t.test('a failing store is named in every view, and the tail connects again', async t => {
     let isFailing = true
     const handler: AdminHandler = (_request, response, { pathname }) => {

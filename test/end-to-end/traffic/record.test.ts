@@ -143,6 +143,17 @@ t.test('the model of the settings is told apart, and a refused model is named', 
   t.match(await gateway.recordOf(named), { status_code: 400, model_requested: 'some-model' })
 })
 
+t.test('long ids and names are cut, so that every store takes them', async t => {
+  const gateway = await startRecordedGateway(t)
+  const long = 'x'.repeat(3000)
+  const ping = await post(`${gateway.url}/ping`, {}, { 'x-trace-id': long, 'x-span-id': long })
+  const named = await post(`${gateway.url}/v1beta/models/${long}:generateContent`, bodyOf('content', 'hi'))
+  const cut = 'x'.repeat(512)
+  const { trace_id, span_id } = await gateway.recordOf(ping)
+  t.same([trace_id, span_id], [cut, cut])
+  t.equal((await gateway.recordOf(named)).model_requested, cut)
+})
+
 t.test('failures of the provider have their word, their status and their time', async t => {
   const gateway = await startRecordedGateway(t, { env: { UPSTREAM_MAX_RETRIES: '0' } })
   const failed = await askIn(gateway, 'completions', '[[error:429]]')

@@ -43,7 +43,9 @@ t.test('anything else is refused', async t => {
     `${cursor} `,
     cursor.slice(1),
     encode('2026-01-05T10:00:00.123456Z'),
-    encode('2026-13-05T10:00:00.123456Z 0198c0de-0000-7000-8000-000000000000'),
+    ...['2026-13-05T10', '2026-02-31T10', '0000-01-05T10', '2026-01-05T24'].map(hour =>
+      encode(`${hour}:00:00.123456Z 0198c0de-0000-7000-8000-000000000000`)
+    ),
     encode("2026-01-05T10:00:00.123456Z 0198c0de-0000-7000-8000-000000000000' OR 1=1 --")
   ]) {
     t.throws(() => readCursor(text), { code: 'invalid_cursor', status: 400, message: 'Invalid cursor' }, text)

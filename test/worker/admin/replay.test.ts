@@ -4,6 +4,7 @@ import { summarize, type TrafficSummary } from '../../../shared/traffic/query.ts
 import {
   createReplays,
   REPLAY_BYTES_MAX,
+  type ReplayOptions,
   readReplayBody,
   readReplayOptions,
   readReplayPath
@@ -92,6 +93,32 @@ t.test('a replay is redacted again, marked where the body has metadata, and has 
     createReplays(parseSettings({})).plan({ summary, path: '/x', body, options, mark }).headers['x-api-key'],
     undefined
   )
+})
+
+t.test('the model and the stream of a content route are part of its path', async t => {
+  const replays = createReplays(parseSettings({}))
+  const plan = (method: string, changed: Partial<ReplayOptions>) => {
+    const path = `/v1beta/models/m1:${method}`
+    const { path: sentTo, body } = replays.plan({
+      summary: summaryAt(`/v1beta/models/{model}:${method}`, path),
+      path,
+      body: { contents: [] },
+      options: { ...options, ...changed },
+      mark
+    })
+    return [sentTo.slice('/v1beta/models/'.length), JSON.parse(body)]
+  }
+  t.same(plan('generateContent', {}), ['m1:generateContent', { contents: [] }])
+  t.same(plan('generateContent', { overrides: { model: 'models/a b' }, stream: true }), [
+    'a%20b:streamGenerateContent',
+    { contents: [] }
+  ])
+  t.same(plan('streamGenerateContent', { overrides: { contents: ['x'] }, stream: false }), [
+    'm1:generateContent',
+    { contents: ['x'] }
+  ])
+  t.same(plan('embedContent', { stream: true }), ['m1:embedContent', { contents: [] }])
+  t.throws(() => plan('generateContent', { overrides: { model: 1 } }), { code: 'invalid_request', status: 400 })
 })
 
 t.test('a response is shown as JSON, as text, or not at all, and never with a secret', async t => {

@@ -170,6 +170,19 @@ const cases: Case[] = [
     view: chatView
   },
   {
+    name: '413 of a client that closes its connection once it has the response',
+    env: { GATEWAY_MAX_REQUEST_BODY_BYTES: '10' },
+    async run({ port }, t) {
+      const { socket, waitFor } = await openConnection(t, port)
+      socket.write(`POST ${CHAT} HTTP/1.1\r\nhost: a\r\ncontent-length: 300000\r\n\r\nx`)
+      await waitFor(/request_entity_too_large/)
+      socket.destroy()
+    },
+    moments: refusedMoments,
+    ended: failed(413),
+    view: chatView
+  },
+  {
     name: 'a body that is no JSON',
     run: ({ url }) => post(url + CHAT, '{'),
     moments: refusedMoments,

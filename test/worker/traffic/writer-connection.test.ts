@@ -153,3 +153,19 @@ t.test('a worker that closes has everything stored at once, also what it sends a
   t.equal(service.stored.length, 20)
   t.equal(outbox.close(), 0)
 })
+
+t.test('a follower is told when the writer is there again', async t => {
+  const path = join(createTemporaryFolder(t), 'writer.sock')
+  const server = await listen(t, path, new FakeService())
+  const connection = await connect(t, path, undefined)
+  let reconnections = 0
+  connection.follow(
+    () => undefined,
+    () => (reconnections += 1)
+  )
+  await server.close()
+  const service = new FakeService()
+  await listen(t, path, service)
+  while (service.followers.size === 0) await setImmediate()
+  t.equal(reconnections, 1)
+})

@@ -31,18 +31,27 @@ export interface RecordWriter {
 /** What clients write over and over, such as names of models: quoted and redacted once. */
 const REMEMBERED_MAX = 1024
 const REMEMBERED_CHARACTERS_MAX = 256
+/**
+ * Names and ids that clients choose are cut here. Columns with them have indexes, and Postgres refuses a row whose index entry exceeds about
+ * 2700 bytes: such a request would not be recorded.
+ */
+const INDEXED_CHARACTERS_MAX = 512
 
 /** Creates the writer. `redactText` is applied to everything that a client has written, also without content capture. */
 export function createRecordWriter(redactText: (text: string) => string): RecordWriter {
   const quoted = new Map<string, string>()
   const callers = new WeakMap<Caller, string>()
 
+  function writeIndexed(text: string): string {
+    return JSON.stringify(redactText(text).slice(0, INDEXED_CHARACTERS_MAX).toWellFormed())
+  }
+
   /** The JSON text of a client's text; undefined for none. */
   function quote(text: string | undefined): string | undefined {
     if (text === undefined) return undefined
     const known = quoted.get(text)
     if (known !== undefined) return known
-    const written = JSON.stringify(redactText(text).toWellFormed())
+    const written = writeIndexed(text)
     if (text.length > REMEMBERED_CHARACTERS_MAX) return written
     if (quoted.size >= REMEMBERED_MAX) quoted.clear()
     quoted.set(text, written)
@@ -51,7 +60,7 @@ export function createRecordWriter(redactText: (text: string) => string): Record
 
   /** Ids are new in each request. */
   function quoteId(id: string | undefined): string | undefined {
-    return id === undefined ? undefined : JSON.stringify(redactText(id).toWellFormed())
+    return id === undefined ? undefined : writeIndexed(id)
   }
 
   function writeCaller(caller: Caller): string {

@@ -1,4 +1,5 @@
 // The admin API as the page uses it (operations contract, section 9). The key is an argument and is never stored.
+import type { MirrorOutcome } from '../../../../shared/traffic/messages.ts'
 import type {
   PayloadField,
   SumsRequest,
@@ -32,13 +33,19 @@ export interface Page {
 }
 
 export interface ReplayResult {
-  readonly request: { readonly method: string; readonly path: string }
+  readonly request: {
+    readonly method: string
+    readonly path: string
+    /** What was masked in the record was sent masked. */
+    readonly redacted: boolean
+  }
   readonly response: { readonly status_code: number; readonly headers: unknown; readonly body: unknown }
 }
 
 export interface RedactResult {
   readonly redacted_fields: string[]
-  readonly result: Readonly<Record<string, unknown>>
+  /** What became of the content in further sinks; absent where there are none. */
+  readonly result: { readonly mirrors?: Readonly<Record<string, MirrorOutcome>> }
 }
 
 export interface Sink {

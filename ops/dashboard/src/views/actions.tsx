@@ -18,7 +18,10 @@ export function Replay({ record }: { record: TrafficSummary }) {
     >
       {(result: ReplayResult) => (
         <>
-          <Notice kind="info">Replayed with status {String(result.response.status_code)}.</Notice>
+          <Notice kind="info">
+            Replayed with status {String(result.response.status_code)}.
+            {result.request.redacted && ' What is masked in the record was sent masked.'}
+          </Notice>
           <Json label="Response of the replay" value={result.response.body} />
         </>
       )}
@@ -65,7 +68,18 @@ export function Redact({ record, onDone }: { record: TrafficSummary; onDone: () 
         </fieldset>
       }
     >
-      {(result: RedactResult) => <Notice kind="info">Redacted: {result.redacted_fields.join(', ')}.</Notice>}
+      {({ redacted_fields: redacted, result: { mirrors = {} } }: RedactResult) => (
+        <>
+          <Notice kind="info">Redacted: {redacted.join(', ')}.</Notice>
+          {Object.entries(mirrors)
+            .filter(([, outcome]) => outcome === 'failed')
+            .map(([sink]) => (
+              <Notice key={sink} kind="error">
+                {sink} still has the content. Redact again when it is available.
+              </Notice>
+            ))}
+        </>
+      )}
     </Action>
   )
 }

@@ -11,6 +11,7 @@ import {
   PAYLOAD_COLUMNS,
   SUM_COLUMNS,
   SUM_KEY_COLUMNS,
+  startOfHour,
   sumRecords,
   writeMemberColumns,
   writePayloadColumns,
@@ -150,7 +151,7 @@ export async function openPostgresStore(pool: Pool, { mayMigrate }: { mayMigrate
         isComplete = count < batchSize
       }
       if (isComplete) {
-        await pool.query('DELETE FROM gateway_traffic_sums WHERE hour < $1', [before])
+        await pool.query('DELETE FROM gateway_traffic_sums WHERE hour < $1', [startOfHour(before)])
         await inTransaction(connection => dropPartitionsBefore(connection, monthOf(before)))
         months.clear()
       }

@@ -14,6 +14,7 @@ import {
   PAYLOAD_COLUMNS,
   SUM_COLUMNS,
   SUM_KEY_COLUMNS,
+  startOfHour,
   sumRecords,
   writeMemberColumns,
   writePayloadColumns,
@@ -109,7 +110,7 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
         // Records that wait to be stored come in between.
         await setImmediate()
       }
-      if (isComplete) deleteSums.run(before)
+      if (isComplete) deleteSums.run(startOfHour(before))
       database.pragma('incremental_vacuum')
       database.pragma('wal_checkpoint(PASSIVE)')
       return { deleted, batches, isComplete }

@@ -385,6 +385,31 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
     t.equal((await queries.list(pageOf())).length, 2, 'a record of a month that was deleted can still come')
   })
 
+  t.test('a purge keeps the sums of an hour that still has records', async t => {
+    const times = ['2026-01-05T09:59:59.999999Z', '2026-01-05T10:10:00.000000Z', '2026-01-05T10:50:00.000000Z']
+    const { store, queries } = await createStore(
+      t,
+      times.map(created_at => ({ created_at }))
+    )
+    const hours = async () => {
+      const rows = await queries.sums({
+        from: '2026-01-05T00:00:00.000000Z',
+        to: times[2] ?? '',
+        by: ['hour'],
+        limit: 9
+      })
+      return rows.map(({ hour, requests }) => [hour?.slice(11, 13), requests])
+    }
+    t.same(await store.purge('2026-01-05T10:30:00.000000Z', { batchSize: 9, batchesMax: 1 }), {
+      deleted: 2,
+      batches: 1,
+      isComplete: true
+    })
+    t.same(await hours(), [['10', 2]], 'as it was, because sums are not reduced')
+    await store.purge('2026-01-05T11:00:00.000000Z', { batchSize: 9, batchesMax: 1 })
+    t.same(await hours(), [])
+  })
+
   t.test('the audit takes its entries', async t => {
     const { store } = await createStore(t, [])
     await t.resolves(
