@@ -32,7 +32,9 @@ const CHEAPER_INDEXES: Readonly<Record<string, string>> = {
   api_key_hash: '(api_key_hash, created_at, id)',
   caller: "((metadata #>> '{annotations,caller,name}'), created_at, id)",
   errors: '(created_at, id) WHERE error_type IS NOT NULL OR status_code >= 400',
-  error_type: '(error_type, created_at, id) WHERE error_type IS NOT NULL'
+  error_type: '(error_type, created_at, id) WHERE error_type IS NOT NULL',
+  // For the operator's own questions; the gateway asks for the caller alone.
+  metadata_gin: 'USING gin (metadata jsonb_path_ops)'
 }
 
 const STEPS: readonly string[] = [
@@ -99,7 +101,7 @@ const STEPS: readonly string[] = [
      .map(([name, columns]) => `CREATE INDEX ix_gateway_traffic_logs_${name} ON gateway_traffic_logs ${columns};`)
      .join('\n   ')}`,
   // What each record costs: new records go to the end of an ascending index, whose pages are then filled completely; a hash index of random
-  // ids is half as large; and the caller is all that was looked for in the metadata.
+  // ids is half as large; and an index of paths in the metadata has fewer entries than one of all its words.
   `${Object.keys(INDEXES)
     .map(name => `DROP INDEX ix_gateway_traffic_logs_${name};`)
     .join('\n   ')}
