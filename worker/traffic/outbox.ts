@@ -18,7 +18,7 @@ export interface OutboxOptions {
   readonly batchCharactersMax: number
   /** How long a record waits for others. */
   readonly lingerMs: number
-  /** Batches that may be unacknowledged at a time, and their characters: each is held twice, here and in the socket. */
+  /** Batches that may be unacknowledged at a time, and their characters. */
   readonly windowBatches: number
   readonly windowCharacters: number
 }
@@ -30,13 +30,15 @@ export interface OutboxDependencies {
 
 /** A connection to the writer. */
 export interface BatchSender {
-  /** Takes one line, which ends with a line feed. */
-  send(line: string): void
+  /** Takes one line, which ends with a line feed; its bytes are not changed afterwards. */
+  send(line: Uint8Array): void
 }
 
 interface Batch {
   readonly sequence: number
-  readonly records: readonly string[]
+  /** Bytes, outside of the heap: many texts that live until they are acknowledged would be moved by each collection. */
+  readonly line: Uint8Array
+  readonly count: number
   readonly characters: number
 }
 
@@ -99,7 +101,7 @@ export class Outbox {
   /** A connection exists: everything that was not acknowledged goes first, in its order and under its numbers. */
   connected(sender: BatchSender): void {
     this.#sender = sender
-    for (const batch of this.#inFlight) sender.send(writeBatch(batch))
+    for (const { line } of this.#inFlight) sender.send(line)
     this.#sendBatches()
   }
 
@@ -111,8 +113,8 @@ export class Outbox {
   /** The writer has stored the batch of this number, and all before it. */
   acknowledged(sequence: number): void {
     while (this.#inFlight[0] !== undefined && this.#inFlight[0].sequence <= sequence) {
-      const { records, characters } = this.#inFlight.shift() as Batch
-      this.#inFlightRecords -= records.length
+      const { count, characters } = this.#inFlight.shift() as Batch
+      this.#inFlightRecords -= count
       this.#inFlightCharacters -= characters
     }
     this.#sendBatches()
@@ -171,9 +173,9 @@ export class Outbox {
       const batch = this.#takeBatch()
       if (batch === undefined) break
       this.#inFlight.push(batch)
-      this.#inFlightRecords += batch.records.length
+      this.#inFlightRecords += batch.count
       this.#inFlightCharacters += batch.characters
-      this.#sender.send(writeBatch(batch))
+      this.#sender.send(batch.line)
     }
     if (this.#queue.length === 0) this.#isLingerOver = false
   }
@@ -195,11 +197,12 @@ export class Outbox {
     if (count === 0) return undefined
     this.#lastSequence += 1
     this.#queueCharacters -= characters
-    return { sequence: this.#lastSequence, records: this.#queue.splice(0, count), characters }
+    return { sequence: this.#lastSequence, line: this.#writeLine(count), count, characters }
   }
-}
 
-/** A batch as one line: its records are JSON already. */
-function writeBatch({ sequence, records }: Batch): string {
-  return `{"kind":"batch","sequence":${sequence},"records":[${records.join(',')}]}\n`
+  /** Takes the first records of the queue and writes them as a batch: they are JSON already. */
+  #writeLine(count: number): Uint8Array {
+    const records = this.#queue.splice(0, count)
+    return Buffer.from(`{"kind":"batch","sequence":${this.#lastSequence},"records":[${records.join(',')}]}\n`)
+  }
 }

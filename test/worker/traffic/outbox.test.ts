@@ -23,7 +23,7 @@ function createOutbox(options: Partial<OutboxOptions> = {}) {
   const lines: Line[] = []
   const dropped: DropReason[] = []
   const outbox = new Outbox({ ...OPTIONS, ...options }, { onDropped: reason => dropped.push(reason) })
-  const sender = { send: (line: string) => lines.push(JSON.parse(line) as Line) }
+  const sender = { send: (line: Uint8Array) => void lines.push(JSON.parse(Buffer.from(line).toString()) as Line) }
   return { outbox, lines, dropped, sender }
 }
 
