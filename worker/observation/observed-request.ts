@@ -58,6 +58,7 @@ export abstract class ObservedRequest implements RequestView {
   apiKeyName: string | undefined
   traceContext: TraceContext | undefined
   metricsState: object | undefined
+  trafficState: object | undefined
 
   /** Undefined where nothing observes, and after `closed`. */
   #observation: Observation | undefined

@@ -110,6 +110,8 @@ export interface RequestView {
   traceContext?: TraceContext | undefined
   /** What the metrics keep of the request while it runs; no other observer reads it. */
   metricsState?: object | undefined
+  /** The same for the traffic log. */
+  trafficState?: object | undefined
   /** Computed at each read. */
   readonly logIds: LogIds
   /** The model that a refused request names, at most 256 characters of it: read from its body, which costs what the refusal has cost. */

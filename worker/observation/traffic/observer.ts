@@ -7,6 +7,10 @@ import type { RecordWriter, SeenFacts } from './record.ts'
 /** What is collected between the start and the end of a request. */
 type Collected = { -readonly [Name in keyof SeenFacts]: SeenFacts[Name] } & { content: RequestContent | undefined }
 
+function collectedOf(request: RequestView): Collected | undefined {
+  return request.trafficState as Collected | undefined
+}
+
 export interface TrafficObserverDependencies {
   readonly outbox: Pick<Outbox, 'add'>
   readonly writer: RecordWriter
@@ -28,13 +32,11 @@ export function createTrafficObserver(
   { outbox, writer, capture, random }: TrafficObserverDependencies,
   { sampleRate, excludedRoutes }: TrafficObserverOptions
 ): RequestObserver {
-  const running = new Map<RequestView, Collected>()
-
   const observer: RequestObserver = {
     name: 'traffic-log',
     opened(request) {
       if (excludedRoutes.has(request.route)) return
-      running.set(request, {
+      const collected: Collected = {
         apiKeyHash: request.apiKeyHash,
         clientIpHash: request.clientIpHash,
         upstreamStatus: undefined,
@@ -42,22 +44,24 @@ export function createTrafficObserver(
         firstTokenMs: undefined,
         metadata: undefined,
         content: undefined
-      })
+      }
+      // On the request itself: a map of running requests would move them to the old generation (ADR 2026-11-22-young-requests).
+      request.trafficState = collected
     },
     upstreamCall(request, { status, durationMs }) {
-      const collected = running.get(request)
+      const collected = collectedOf(request)
       if (collected === undefined) return
       collected.upstreamStatus = status
       collected.upstreamMs = (collected.upstreamMs ?? 0) + durationMs
     },
     firstToken(request, afterMs) {
-      const collected = running.get(request)
+      const collected = collectedOf(request)
       if (collected !== undefined) collected.firstTokenMs = afterMs
     },
     closed(request, closed) {
-      const collected = running.get(request)
+      const collected = collectedOf(request)
       if (collected === undefined) return
-      running.delete(request)
+      request.trafficState = undefined
       const isFailed = closed.status >= 400 || closed.errorType !== undefined
       if (!isFailed && sampleRate < 1 && random() >= sampleRate) return
       const { content } = collected
@@ -72,12 +76,12 @@ export function createTrafficObserver(
   }
   if (capture === undefined) return observer
 
-  const contentOf = (request: RequestView) => running.get(request)?.content
+  const contentOf = (request: RequestView) => collectedOf(request)?.content
   return {
     ...observer,
-    follows: request => running.has(request),
+    follows: request => request.trafficState !== undefined,
     headReceived(request, headers) {
-      const collected = running.get(request)
+      const collected = collectedOf(request)
       if (collected !== undefined) collected.content = capture.begin(request, headers)
     },
     bodyReceived: (request, body) => contentOf(request)?.takeRequestBody(body),
