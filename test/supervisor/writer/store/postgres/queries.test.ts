@@ -96,11 +96,9 @@ t.test('Postgres', async t => {
       "SELECT indexname AS name FROM pg_indexes WHERE tablename = 'gateway_traffic_logs' AND indexname LIKE 'ix_%'"
     )
     for (const { name } of rows) await pool.query(`DROP INDEX ${name}`)
-    for (const name of [
-      ...rows.map(row => row.name).filter(one => !/_(caller|error_type)$/.test(one)),
-      'ix_gateway_traffic_logs_metadata_gin'
-    ]) {
-      await pool.query(`CREATE INDEX ${name} ON gateway_traffic_logs (created_at)`)
+    for (const { name } of rows) {
+      if (!/_(caller|error_type)$/.test(name))
+        await pool.query(`CREATE INDEX ${name} ON gateway_traffic_logs (created_at)`)
     }
     await pool.query('UPDATE gateway_schema_version SET version = 1')
     await t.rejects(openPostgresStore(pool, { mayMigrate: false }), SchemaMissingError)
