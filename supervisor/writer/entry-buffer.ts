@@ -46,7 +46,7 @@ export class EntryBuffer {
 
   /** Puts entries of a batch back to the front. */
   putBack(entries: readonly Entry[]): void {
-    this.#entries.unshift(...entries)
+    this.#entries = entries.concat(this.#entries)
     this.#bytes += sumBytes(entries)
   }
 

@@ -1,6 +1,7 @@
 // Classifies what sent a request by its headers (operations contract, section 11.5).
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller } from '../observation/observer.ts'
+import { rememberTexts } from '../performance/remember-texts.ts'
 
 type ClientFamily = NonNullable<Caller['client_family']>
 
@@ -57,7 +58,7 @@ const CONTENT_SDK = 'google-genai-sdk'
 
 /** Classifies the sender of a request with these headers. Never throws, and every text of the result is bounded. */
 export function classifyCaller(headers: IncomingHttpHeaders): Caller {
-  const agent = findAgent(headers['user-agent'])
+  const agent = findAgent(headers['user-agent'] ?? '')
   const family = findHeaderFamily(headers)
   const { referer, 'x-agent-id': agentId, 'x-goog-api-client': contentClient } = headers
   if (referer !== undefined || agentId !== undefined || contentClient !== undefined) {
@@ -164,19 +165,7 @@ interface UserAgent {
   callers: { [Name in ClientFamily | 'none']?: Caller }
 }
 
-/** Clients are few; when one sends ever new user agents, the cache begins anew. */
-const CACHED_AGENTS_MAX = 256
-const agents = new Map<string, UserAgent>()
-
-function findAgent(header = ''): UserAgent {
-  const known = agents.get(header)
-  if (known !== undefined) return known
-  const agent = readAgent(header)
-  if (header.length > TEXT_CHARACTERS_MAX) return agent
-  if (agents.size >= CACHED_AGENTS_MAX) agents.clear()
-  agents.set(header, agent)
-  return agent
-}
+const findAgent = rememberTexts(readAgent)
 
 function readAgent(header: string): UserAgent {
   const text = readText(header)

@@ -3,6 +3,7 @@
 import { createHmac, createSecretKey } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { readBearer } from '../../shared/api-key.ts'
+import { rememberTexts } from '../performance/remember-texts.ts'
 import type { QueryValues } from './families.ts'
 
 /** Computes the fingerprint of a value: `hmac-sha256:` and 16 hexadecimal digits. */
@@ -12,21 +13,8 @@ export type Fingerprint = (value: string) => string
 export function createFingerprint(key: Buffer): Fingerprint {
   // With the bytes of the key each call would make a key object of its own, which costs ten times as much as the digest.
   const secret = createSecretKey(key)
-  const known = new Map<string, string>()
-  return value => {
-    const before = known.get(value)
-    if (before !== undefined) return before
-    const fingerprint = `hmac-sha256:${createHmac('sha256', secret).update(value).digest('hex').slice(0, 16)}`
-    if (value.length > REMEMBERED_CHARACTERS_MAX) return fingerprint
-    if (known.size >= REMEMBERED_MAX) known.clear()
-    known.set(value, fingerprint)
-    return fingerprint
-  }
+  return rememberTexts(value => `hmac-sha256:${createHmac('sha256', secret).update(value).digest('hex').slice(0, 16)}`)
 }
-
-/** Keys and addresses are few, and a digest costs 1.7 us; when one client sends ever new keys, the memory begins anew. */
-const REMEMBERED_MAX = 1024
-const REMEMBERED_CHARACTERS_MAX = 512
 
 /** What identifies a caller: the bearer token or the whole authorization, else a key from a header or the query. */
 export function findCallerKey(headers: IncomingHttpHeaders, query: QueryValues): string | undefined {

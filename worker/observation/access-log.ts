@@ -2,6 +2,7 @@
 // contain a header, a query or content.
 import { escapeJsonLine } from '../../shared/log-line.ts'
 import type { WritePlainLine } from '../../shared/logging.ts'
+import { rememberTexts } from '../performance/remember-texts.ts'
 import type { RequestObserver } from './observer.ts'
 
 /** Load balancers probe these every second; their lines would bury the others. */
@@ -55,10 +56,6 @@ export function createAccessLog({ writePlainLine, redactText, metricsPath }: Acc
   }
 }
 
-/** Clients can choose some of the texts: they may not fill the memory. */
-const REMEMBERED_MAX = 256
-const REMEMBERED_CHARACTERS_MAX = 256
-
 /**
  * Writes a member whose text is mostly one of a few, from memory: a text is redacted and quoted once. Empty for undefined. `redactText`
  * masks what looks like a secret; it is left out for the gateway's own texts.
@@ -67,17 +64,8 @@ function rememberMember(
   name: string,
   redactText: (text: string) => string = text => text
 ): (text: string | undefined) => string {
-  const known = new Map<string, string>()
-  return text => {
-    if (text === undefined) return ''
-    const before = known.get(text)
-    if (before !== undefined) return before
-    const member = writeMember(name, redactText(text))
-    if (text.length > REMEMBERED_CHARACTERS_MAX) return member
-    if (known.size >= REMEMBERED_MAX) known.clear()
-    known.set(text, member)
-    return member
-  }
+  const write = rememberTexts(text => writeMember(name, redactText(text)))
+  return text => (text === undefined ? '' : write(text))
 }
 
 function writeMember(name: string, text: string): string {

@@ -2,6 +2,7 @@
 // members, because most of them need no quoting and what is equal in many records is quoted once.
 import { randomUUIDv7 } from 'node:crypto'
 import { type TrafficRecord, writeRecordTime } from '../../../shared/traffic/record.ts'
+import { rememberTexts } from '../../performance/remember-texts.ts'
 import type { Caller, ClosedFacts, RequestView } from '../observer.ts'
 import { describeMetadata } from '../request-metadata.ts'
 
@@ -28,9 +29,6 @@ export interface RecordWriter {
   write(request: RequestView, closed: ClosedFacts, seen: SeenFacts, content?: RecordMembers): string
 }
 
-/** What clients write over and over, such as names of models: quoted and redacted once. */
-const REMEMBERED_MAX = 1024
-const REMEMBERED_CHARACTERS_MAX = 256
 /**
  * Names and ids that clients choose are cut here. Columns with them have indexes, and Postgres refuses a row whose index entry exceeds about
  * 2700 bytes: such a request would not be recorded.
@@ -39,23 +37,17 @@ const INDEXED_CHARACTERS_MAX = 512
 
 /** Creates the writer. `redactText` is applied to everything that a client has written, also without content capture. */
 export function createRecordWriter(redactText: (text: string) => string): RecordWriter {
-  const quoted = new Map<string, string>()
   const callers = new WeakMap<Caller, string>()
 
   function writeIndexed(text: string): string {
     return JSON.stringify(redactText(text).slice(0, INDEXED_CHARACTERS_MAX).toWellFormed())
   }
 
+  const remembered = rememberTexts(writeIndexed)
+
   /** The JSON text of a client's text; undefined for none. */
   function quote(text: string | undefined): string | undefined {
-    if (text === undefined) return undefined
-    const known = quoted.get(text)
-    if (known !== undefined) return known
-    const written = writeIndexed(text)
-    if (text.length > REMEMBERED_CHARACTERS_MAX) return written
-    if (quoted.size >= REMEMBERED_MAX) quoted.clear()
-    quoted.set(text, written)
-    return written
+    return text === undefined ? undefined : remembered(text)
   }
 
   /** Ids are new in each request. */
