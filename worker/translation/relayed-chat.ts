@@ -7,19 +7,23 @@ import { assertBounded } from '../normalized/index.ts'
 import { clientFaces, type ProviderFaces } from '../protocols/registry.ts'
 import type { ChatJob, TaskEnvironment, TranslatedChat } from './types.ts'
 
+/** Whether any chat of this protocol can take the short way. */
+export function mayRelay({ protocol, description }: ChatJob, { settings, faces }: TaskEnvironment): boolean {
+  // A description is made of the whole request.
+  if (clientFaces[protocol].readOutline === undefined || description !== undefined) return false
+  return findRelayedModels(settings.routes, faces).size > 0
+}
+
 /**
- * The translated chat; undefined for one that takes the general way. It is pure and costs a third of a microsecond for each kilobyte, so
- * bodies of any size are read on the event loop. Raises the `GatewayError` of a request that its route does not admit.
+ * The translated chat; undefined for one that takes the general way. It is pure and costs some 0.2 ms per megabyte, so bodies of any size
+ * are read on the event loop. Ask `mayRelay` first. Raises the `GatewayError` of a request that its route does not admit.
  */
 export function relayChat(job: ChatJob, { settings, faces }: TaskEnvironment): TranslatedChat | undefined {
-  const { protocol, apiMode, bytes, description } = job
+  const { protocol, apiMode, bytes } = job
   const client = clientFaces[protocol]
-  // A description is made of the whole request.
-  if (client.readOutline === undefined || description !== undefined) return undefined
-  const relayed = findRelayedModels(settings.routes, faces)
-  if (relayed.size === 0) return undefined
-  const outline = client.readOutline(bytes)
-  if (outline === undefined || relayed.get(outline.body.model) !== protocol) return undefined
+  const outline = client.readOutline?.(bytes)
+  if (outline === undefined) return undefined
+  if (findRelayedModels(settings.routes, faces).get(outline.body.model) !== protocol) return undefined
   const { body } = outline
   const request = client.readRequest(body, job.context)
   assertBounded(request)

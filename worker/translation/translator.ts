@@ -8,7 +8,7 @@ import type { ProviderFaces } from '../protocols/registry.ts'
 import type { LargeAnswers } from '../providers/http/large-answers.ts'
 import type { CapturedBody } from './captured-body.ts'
 import type { DebugJob } from './debug.ts'
-import { relayChat } from './relayed-chat.ts'
+import { mayRelay, relayChat } from './relayed-chat.ts'
 import { type Job, type Result, runTask, type TaskName } from './tasks.ts'
 import { createThreadPool, type Work } from './thread-pool.ts'
 import { decodeTokens } from './token-decoding.ts'
@@ -98,8 +98,12 @@ export function createTranslator(options: TranslatorOptions): Translator {
     isLarge,
     isLargeAnswer: bytes => isLarge(weighJson(bytes)),
     async translateChat(job, signal) {
-      if (job.bytes.byteLength >= TURN_WEIGHT_MIN) await turns.wait()
-      return relayChat(job, environment) ?? run('translate-chat', ofRequest(job), signal)
+      if (mayRelay(job, environment)) {
+        if (job.bytes.byteLength >= TURN_WEIGHT_MIN) await turns.wait()
+        const relayed = relayChat(job, environment)
+        if (relayed !== undefined) return relayed
+      }
+      return run('translate-chat', ofRequest(job), signal)
     },
     // Its weight is known already: `isLargeAnswer`.
     readChat: (answer, signal) => run('read-chat-answer', { ...ofAnswer(answer), weight: thresholdBytes }, signal),

@@ -1,25 +1,29 @@
-// Steps through the bytes of a JSON text without making values of it, for bodies that are passed on as they came. It accepts exactly the
-// JSON of RFC 8259, as `JSON.parse` does; a caller that meets something it did not expect reads the body in the general way.
+// Steps through the bytes of a JSON text without making values of it, for bodies that are passed on as they came. What it accepts
+// is valid JSON, and it refuses valid JSON only where that is costly to look at: very many escapes, or a number of very many digits. A caller
+// that meets something it did not expect reads the body in the general way.
 
-const TAB = 0x09
-const LINE_FEED = 0x0a
-const CARRIAGE_RETURN = 0x0d
-const SPACE = 0x20
-const QUOTE = 0x22
-const PLUS = 0x2b
-const MINUS = 0x2d
-const DOT = 0x2e
-const ZERO = 0x30
-const NINE = 0x39
-const BACKSLASH = 0x5c
+import {
+  BACKSLASH,
+  CARRIAGE_RETURN,
+  DOT,
+  LINE_FEED,
+  MINUS,
+  NINE,
+  PLUS,
+  QUOTE,
+  SPACE,
+  TAB,
+  ZERO
+} from './json-characters.ts'
 
 const HIGH_BITS = 0x80808080 | 0
 const FOUR_SPACES = 0x20202020
 
 const WORD_BYTES = 4
+/** How far a byte is looked for before the native search is used. */
 const NEAR_BYTES = 16
 
-/** Each escape costs as much as a kilobyte of prose; a text with more of them is left to the general way, which may run in a thread. */
+/** Each escape costs as much as some hundred bytes of prose. A body with more of them is left to the general way, which may run in a thread. */
 const ESCAPES_MAX = 50_000
 
 /** Digits in a row of a number. No client writes as many, and ten million of them would keep the event loop busy for a tenth of a second. */

@@ -4,15 +4,16 @@
 import { isUtf8 } from 'node:buffer'
 import type { JsonValue } from '../../../normalized/index.ts'
 import type { BodyOutline } from '../../face.ts'
+import {
+  CLOSING_BRACE,
+  CLOSING_BRACKET,
+  COLON,
+  COMMA,
+  OPENING_BRACE,
+  OPENING_BRACKET,
+  QUOTE
+} from '../../shared/json-characters.ts'
 import { JsonCursor } from '../../shared/json-cursor.ts'
-
-const OPENING_BRACE = 0x7b
-const CLOSING_BRACE = 0x7d
-const OPENING_BRACKET = 0x5b
-const CLOSING_BRACKET = 0x5d
-const COLON = 0x3a
-const COMMA = 0x2c
-const QUOTE = 0x22
 
 /** Stands for any number of messages that are a role and a text. */
 const PLAIN_MESSAGES: JsonValue = [{ role: 'user', content: 'text' }]

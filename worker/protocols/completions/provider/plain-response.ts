@@ -3,17 +3,18 @@
 
 import { type NormalizedUsage, tryParseJson } from '../../../normalized/index.ts'
 import type { RelayedBody } from '../../face.ts'
+import {
+  CLOSING_BRACE,
+  CLOSING_BRACKET,
+  COLON,
+  COMMA,
+  OPENING_BRACE,
+  OPENING_BRACKET,
+  QUOTE
+} from '../../shared/json-characters.ts'
 import { JsonCursor } from '../../shared/json-cursor.ts'
 import { replaceValue } from './raw-json.ts'
 import { readUsage } from './usage.ts'
-
-const OPENING_BRACE = 0x7b
-const CLOSING_BRACE = 0x7d
-const OPENING_BRACKET = 0x5b
-const CLOSING_BRACKET = 0x5d
-const COLON = 0x3a
-const COMMA = 0x2c
-const QUOTE = 0x22
 
 /** What is found on the way through the bytes. */
 interface Found {

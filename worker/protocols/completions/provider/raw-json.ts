@@ -2,11 +2,16 @@
 // members. The bytes are those of valid JSON; strings are passed with the native search, so that prose costs little.
 
 import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
-
-const QUOTE = 34
-const COLON = 58
-const BACKSLASH = 92
-const SPACE = 32
+import {
+  BACKSLASH,
+  CLOSING_BRACE,
+  CLOSING_BRACKET,
+  COLON,
+  OPENING_BRACE,
+  OPENING_BRACKET,
+  QUOTE,
+  SPACE
+} from '../../shared/json-characters.ts'
 
 export interface ScannedJson {
   /** How many members all objects have together; a repeated name counts each time. */
@@ -24,8 +29,8 @@ export function scanJson(bytes: Buffer, member: string): ScannedJson {
   let value: ScannedJson['value']
   for (let index = 0; index < bytes.length; index++) {
     const code = bytes[index]
-    if (code === 0x7b || code === 0x5b) depth++
-    else if (code === 0x7d || code === 0x5d) depth--
+    if (code === OPENING_BRACE || code === OPENING_BRACKET) depth++
+    else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) depth--
     if (code !== QUOTE) continue
     const end = findStringEnd(bytes, index + 1)
     const after = skipBlanks(bytes, end + 1)
