@@ -49,9 +49,19 @@ export async function createTracing(options: TracingOptions): Promise<RequestObs
     capture: readCaptureSwitches(settings, knownSecrets),
     isSampledAtHead: createHeadSampler(settings.observabilitySampleRate),
     writer: new SpanWriter(provider.tracer, ids),
-    profiles
+    profiles,
+    onFailed(error) {
+      counts.dropped(1)
+      log.warn({ event: 'span_failed', err: error }, 'The spans of a request could not be written')
+    }
   })
-  return { ...observer, close: provider.close }
+  return {
+    ...observer,
+    async close() {
+      await observer.close?.()
+      await provider.close()
+    }
+  }
 }
 
 const BATCH_MAX = 512

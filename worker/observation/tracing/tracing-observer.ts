@@ -1,5 +1,6 @@
-// Records a request from its head to its end, and writes its spans when it is over (operations contract, section 11.2).
+// Records a request from its head to its end, and writes its spans soon after it is over (operations contract, section 11.2).
 import type { ProfileSet } from '../../../shared/profile.ts'
+import { createGatherer } from '../../performance/gather.ts'
 import type { RequestObserver, RequestView } from '../observer.ts'
 import { type EndedRequest, isFailed } from './attributes.ts'
 import { type CaptureSwitches, toDescriptionOptions } from './capture-switches.ts'
@@ -14,11 +15,17 @@ export interface TracingObserverOptions {
   readonly profiles: ProfileSet
   readonly isSampledAtHead: HeadSampler
   readonly writer: Pick<SpanWriter, 'write'>
+  /** Called when the spans of a request could not be written. */
+  readonly onFailed: (error: unknown) => void
 }
 
-/** The observer has no `close`: its spans are in the hands of the writer. */
+/** Requests whose spans are written in one go: few, because captured texts are redacted meanwhile. */
+const GATHERED_MAX = 8
+const GATHER_MS = 250
+
+/** Its `close` writes what was kept back; the spans are then in the hands of the writer. */
 export function createTracingObserver(options: TracingObserverOptions): RequestObserver {
-  const { capture, isSampledAtHead, writer } = options
+  const { capture, isSampledAtHead, writer, onFailed } = options
   const describer = createSpanDescriber(capture)
   const redact = (text: string) => capture.redactor?.redactText(text) ?? text
   const servers = listServers(options.profiles)
@@ -40,6 +47,18 @@ export function createTracingObserver(options: TracingObserverOptions): RequestO
     }
     return { ...call, startMs, endMs }
   }
+
+  function writeSpans({ trace, ended, links }: ToWrite): void {
+    try {
+      const startMs = ended.request.startedAtMs
+      const server = { ...describer.describeRequest(ended), startMs, endMs: startMs + ended.closed.durationMs }
+      writer.write(trace, { ...server, links }, describeExchange(ended, trace.exchange))
+    } catch (error) {
+      onFailed(error)
+    }
+  }
+
+  const gatherer = createGatherer({ step: writeSpans, itemsMax: GATHERED_MAX, waitMs: GATHER_MS })
 
   return {
     name: 'tracing',
@@ -74,12 +93,17 @@ export function createTracingObserver(options: TracingObserverOptions): RequestO
       const record = trace.recordWith(capture)
       record.usage ??= trace.usage
       record.upstreamCall = trace.lastCall
-      const ended = { request, closed, record }
-      const startMs = request.startedAtMs
-      const server = { ...describer.describeRequest(ended), startMs, endMs: startMs + closed.durationMs }
-      writer.write(trace, { ...server, links: listLinks(request) }, describeExchange(ended, trace.exchange))
-    }
+      gatherer.add({ trace, ended: { request, closed, record }, links: listLinks(request) })
+    },
+    close: async () => gatherer.flush()
   }
+}
+
+/** A request whose spans are to be written. */
+interface ToWrite {
+  trace: RequestTrace
+  ended: EndedRequest
+  links: ReturnType<typeof listLinks>
 }
 
 function traceOf({ traceContext }: RequestView): RequestTrace | undefined {
