@@ -65,11 +65,10 @@ if (flags.outage) {
 if (flags.scrape) process.exit((await measureScrapes({ isQuick: flags.quick })) ? 0 : 1)
 // A start of a program is up to a tenth dearer or cheaper than the next for its whole life, and other work on the machine makes single
 // rounds half as dear again: several starts of each are compared, each by many short rounds in turn.
-// Between two builds a few per cent count, so more starts are needed than for the goals.
 const observation = flags.observation ? await startObservation() : undefined
 const comparison = planComparison()
 const isComparison = comparison !== undefined
-const starts = flags.quick ? 2 : isComparison ? 8 : 4
+const starts = isComparison ? 1 : flags.quick ? 2 : 4
 const rounds = flags.quick ? 4 : isComparison ? 8 : 12
 const measured = select(scenarios)
 
@@ -101,8 +100,8 @@ function planComparison() {
   return { names: { old: 'old', new: 'new' }, products, variables: {}, ratioMax: BUILD_RATIO_MAX }
 }
 
-/** How often the products are started anew for figures that are still noisy. */
-const batchesMax = flags.quick ? 1 : 3
+/** Between two builds a few per cent count, so more starts are needed than for the goals. */
+const pairs = flags.quick ? { pairsMin: 2, pairsMax: 2 } : { pairsMin: 6, pairsMax: 24 }
 
 let targets: Targets | undefined
 // The products are processes of their own and would run on without the benchmark.
@@ -111,6 +110,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 async function start(): Promise<Targets> {
+  const isFirst = targets === undefined
   targets = await startTargets({
     starts,
     products: comparison?.products ?? { product: root },
@@ -118,11 +118,16 @@ async function start(): Promise<Targets> {
     hasRelay: !isComparison,
     ...(isComparison ? {} : { bridgeShapes: bridgeScenarios.map(({ shape }) => shape) })
   })
-  console.log(`${starts} starts of each, ${rounds} interleaved rounds of each start, Node ${process.version}`)
-  console.log(targets.placement)
+  if (isFirst) printConditions(targets)
+  return targets
+}
+
+function printConditions({ placement }: Targets): void {
+  const order = isComparison ? 'one pair of starts at a time' : `${starts} starts of each`
+  console.log(`${order}, ${rounds} interleaved rounds of each start, Node ${process.version}`)
+  console.log(placement)
   if (flags.quick) console.log('quick: too short to judge by, only a check that the benchmark runs')
   console.log()
-  return targets
 }
 
 async function startBuilds(names: { old: string; new: string }): Promise<ComparedTargets> {
@@ -153,7 +158,7 @@ const isGood =
         scenarios: measured,
         start: () => startBuilds(comparison.names),
         rounds,
-        batchesMax
+        ...pairs
       })
 await observation?.close()
 if (!isGood) process.exitCode = 1
