@@ -279,7 +279,10 @@ export const rows: Row[] = [
         's',
         12,
         bySink(sink => quantile(0.95, `gateway_traffic_log_${sink}_write_seconds`, WINDOW, { where: where() }))
-      )
+      ),
+      graph('Write-ahead log of SQLite', 'bytes', 12, [
+        { expr: current('sum', 'gateway_traffic_log_sqlite_wal_bytes', { where: where() }), legend: 'write-ahead log' }
+      ])
     ]
   },
   {

@@ -181,6 +181,7 @@ export const metricDefinitions = Object.freeze({
   ...sinkSeries('sqlite'),
   ...sinkSeries('postgres'),
   ...sinkSeries('opensearch'),
+  gateway_traffic_log_sqlite_wal_bytes: gauge("Size of the SQLite file's write-ahead log in bytes.", 'sum'),
 
   // Traces.
   gateway_trace_spans_total: counter('Total number of spans that the trace collector took.'),

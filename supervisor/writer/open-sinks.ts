@@ -30,6 +30,8 @@ export interface OpenSinks {
   readonly store: ReopeningSink<RelationalStore> | undefined
   /** Further sinks that repeat a redaction. */
   readonly mirrors: ReadonlyArray<ReopeningSink<RedactableSink>>
+  /** The file of a store that is SQLite. */
+  readonly sqliteFile: string | undefined
   /** Closes the queues, which close their sinks, and what no queue owns. */
   close(): Promise<void>
 }
@@ -91,7 +93,8 @@ export async function openSinks(
     await close()
     throw error
   }
-  return { queues, store, mirrors, close }
+  const sqliteFile = plan.relational?.name === 'sqlite' ? plan.relational.location : undefined
+  return { queues, store, mirrors, sqliteFile, close }
 }
 
 function openStore(

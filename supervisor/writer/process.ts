@@ -152,7 +152,7 @@ export function runWriterProcess(): void {
       if (delta !== undefined) send({ kind: 'metrics-delta', delta })
     }
     setInterval(reportMetrics, METRICS_REPORT_INTERVAL_MS).unref()
-    return { counters: createSinkCounters(registry), watch: ({ queues }) => watchSinks(registry, queues) }
+    return { counters: createSinkCounters(registry), watch: sinks => watchSinks(registry, sinks) }
   }
 
   /** Stores what has arrived and exits, within a fixed time also when a sink does not answer. */

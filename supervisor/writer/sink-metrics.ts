@@ -1,8 +1,8 @@
 // What the writer counts of each sink (operations contract, section 7.5). Loaded only when metrics are on.
+import { statSync } from 'node:fs'
 import type { MetricRegistry } from '../../shared/metrics/registry.ts'
 import type { SinkName } from '../../shared/traffic/sinks.ts'
-import type { SinkCounters } from './open-sinks.ts'
-import type { SinkQueue } from './sink-queue.ts'
+import type { OpenSinks, SinkCounters } from './open-sinks.ts'
 
 /** Counters of the sinks; those of one exist from its first sample on. */
 export function createSinkCounters(registry: MetricRegistry): SinkCounters {
@@ -24,7 +24,10 @@ export function createSinkCounters(registry: MetricRegistry): SinkCounters {
 }
 
 /** Creates the counters of the sinks that are open, and sets their gauges with each report. */
-export function watchSinks(registry: MetricRegistry, queues: readonly SinkQueue[]): void {
+export function watchSinks(
+  registry: MetricRegistry,
+  { queues, sqliteFile }: Pick<OpenSinks, 'queues' | 'sqliteFile'>
+): void {
   const gauges = queues.map(queue => {
     const prefix: `gateway_traffic_log_${SinkName}` = `gateway_traffic_log_${queue.name}`
     for (const counted of ['written', 'dropped', 'write_errors'] as const) {
@@ -44,4 +47,11 @@ export function watchSinks(registry: MetricRegistry, queues: readonly SinkQueue[
       lag.set(queue.lagMs / 1000)
     }
   })
+  if (sqliteFile !== undefined) watchWriteAheadLog(registry, `${sqliteFile}-wal`)
+}
+
+/** It grows without end while a reader of the database does not end (field lesson L5). */
+function watchWriteAheadLog(registry: MetricRegistry, path: string): void {
+  const bytes = registry.gauge('gateway_traffic_log_sqlite_wal_bytes').with({})
+  registry.onCollect(() => bytes.set(statSync(path, { throwIfNoEntry: false })?.size ?? 0))
 }

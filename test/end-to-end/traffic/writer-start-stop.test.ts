@@ -9,8 +9,10 @@ import { openSqliteStore } from '../../../supervisor/writer/store/sqlite/sink.ts
 import { createRecord } from '../../supervisor/writer/records.ts'
 import { post } from '../../support/client.ts'
 import { emulatorVariables, readLog, startEmulator } from '../../support/gateway.ts'
+import { scrapeUntil } from '../../support/metrics.ts'
 import { startPostgres } from '../../support/postgres.ts'
 import { waitUntil } from '../../support/processes.ts'
+import { startRecordedGateway } from '../../support/recorded-gateway.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import {
   compareRecords,
@@ -21,6 +23,7 @@ import {
   startTrafficGateway
 } from '../../support/traffic.ts'
 import { startScript } from '../process/fixtures/run.ts'
+import { askIn } from '../system/support.ts'
 
 const exactly = { missing: 0, repeated: 0 }
 
@@ -177,5 +180,15 @@ t.test('tables that may not be made refuse the start by name', async t => {
     t,
     { GATEWAY_TRAFFIC_LOG_SINK: 'postgres', GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: dsn },
     /^(?:llm-gateway: )?startup_failed: configuration: [^\n]*GATEWAY_TRAFFIC_LOG_AUTO_MIGRATE[^\n]*\n$/
+  )
+})
+
+t.test('field lesson L5: the size of the write-ahead log is a metric', async t => {
+  const gateway = await startRecordedGateway(t, { env: { GATEWAY_METRICS_ENABLED: 'true' } })
+  t.equal((await askIn(gateway, 'completions', 'hello')).status, 200)
+  await scrapeUntil(
+    gateway,
+    metrics => metrics.sum('gateway_traffic_log_sqlite_wal_bytes') > 0,
+    'the record stands in the write-ahead log'
   )
 })

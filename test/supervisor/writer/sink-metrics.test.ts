@@ -42,7 +42,8 @@ t.test('every sink has its series; counts stay and gauges go with the process', 
     }
   )
   t.teardown(() => queue.close())
-  watchSinks(registry, [queue])
+  const folder = t.testdir({ 'traffic.sqlite-wal': '12345' })
+  watchSinks(registry, { queues: [queue], sqliteFile: `${folder}/traffic.sqlite` })
   void queue.accept(createRecords(5), 1000)
   await queue.flush()
   counters.written('sqlite', 7, 20)
@@ -57,6 +58,7 @@ t.test('every sink has its series; counts stay and gauges go with the process', 
   t.equal(readValue('gateway_traffic_log_sqlite_write_errors_total'), 1)
   t.equal(readValue('gateway_traffic_log_sqlite_queue_depth'), 2)
   t.equal(readValue('gateway_traffic_log_sqlite_spill_bytes'), 0)
+  t.equal(readValue('gateway_traffic_log_sqlite_wal_bytes'), 5)
   t.ok((readValue('gateway_traffic_log_sqlite_lag_seconds') ?? 0) > 0)
   t.equal(readValue('gateway_traffic_log_postgres_written_total'), undefined)
   aggregator.releaseOwner(-1)
