@@ -1,100 +1,145 @@
-// Judges the product by its goals: against a bare relay, and its families against completions.
+// Judges the product by its goals: against a bare relay, and its families against completions. One start of each program is alive at a time:
+// idle ones beside them make what is measured dearer, by up to a fifth.
 
 import { type Family, writeRequest } from './bodies.ts'
 import { nameAlias } from './bridge-profile.ts'
-import { mean, ratiosByStart, sample, valuesOf } from './samples.ts'
+import { type Lane, type MeasuredScenario, mean, ratiosByStart, type Samples, sample, valuesOf } from './samples.ts'
 import { type BridgeScenario, otherFamilies, type Scenario, translatedFamilies } from './scenarios.ts'
-import type { Target } from './targets.ts'
+import type { Target, Targets } from './targets.ts'
 
-/** Prints every ratio; false when one of them misses its goal. */
-export async function judgeGoals(scenarios: Scenario[], targets: Target[], rounds: number): Promise<boolean> {
-  const verdicts: boolean[] = []
-  for (const scenario of scenarios) verdicts.push(await compareTargets(scenario, targets, rounds))
-  for (const scenario of scenarios) verdicts.push(...(await compareFamilies(scenario, targets, rounds)))
-  return verdicts.every(isMet => isMet)
+/** What is measured in each start, and what is said of all of them. */
+export interface Measurement {
+  scenario: MeasuredScenario
+  lanes(targets: Target[]): Lane[]
+  /** Prints every ratio; false when one of them misses its goal. */
+  judge(samples: Samples): boolean
 }
 
-/** The same for the product as a bridge: what it relays and what it translates, both against the bare relay. */
-export async function judgeBridge(scenarios: BridgeScenario[], targets: Target[], rounds: number): Promise<boolean> {
-  const verdicts: boolean[] = []
-  for (const scenario of scenarios) verdicts.push(await compareBridge(scenario, targets, rounds))
-  return verdicts.every(isMet => isMet)
+export interface JudgeOptions {
+  starts: number
+  rounds: number
+  /** Starts every program once. */
+  start(): Promise<Targets>
 }
 
-async function compareBridge(scenario: BridgeScenario, targets: Target[], rounds: number): Promise<boolean> {
-  const relay = findTarget(targets, 'relay')
-  const bridge = findTarget(targets, 'bridge')
+/** Measures all in start after start, then prints and judges; false when a goal is missed. */
+export async function judgeGoals(
+  measurements: Measurement[],
+  { starts, rounds, start }: JudgeOptions
+): Promise<boolean> {
+  const samples = measurements.map((): Samples => new Map())
+  for (let index = 0; index < starts; index++) {
+    const { all, close } = await start()
+    try {
+      for (const [at, { scenario, lanes }] of measurements.entries()) {
+        const fresh = await sample(scenario, lanes(all), rounds)
+        const gathered = samples[at]
+        for (const [name, values] of fresh) gathered?.set(name, [...(gathered.get(name) ?? []), ...values])
+      }
+    } finally {
+      await close()
+    }
+  }
+  return measurements.map(({ judge }, at) => judge(samples[at] ?? new Map())).every(isMet => isMet)
+}
+
+/** The product against relay and upstream, and its families against completions. */
+export function planGoals(scenarios: Scenario[]): Measurement[] {
+  return [...scenarios.map(compareTargets), ...scenarios.flatMap(compareFamilies)]
+}
+
+/** The product as a bridge: what it relays and what it translates, both against the bare relay. */
+export function planBridgeGoals(scenarios: BridgeScenario[]): Measurement[] {
+  return scenarios.map(compareBridge)
+}
+
+function compareBridge(scenario: BridgeScenario): Measurement {
   const { shape, ratioMax, translatedRatioMax } = scenario
   const plain = writeRequest('completions', shape)
   const aliased = { ...shape, model: nameAlias(shape.model) }
   const families: Family[] = ['completions', ...(translatedRatioMax === undefined ? [] : translatedFamilies)]
-  const lanes = [
-    // The upstream answers a path with this word as the bridge's provider does.
-    { name: 'relay', target: relay, request: { ...plain, path: `/openai${plain.path}` } },
-    ...families.map(name => ({ name, target: bridge, request: writeRequest(name, aliased) }))
-  ]
-  const samples = await sample(scenario, lanes, rounds)
-  const base = mean(valuesOf(samples, 'relay'))
-  console.log(`${scenario.name} (${scenario.unit})`)
-  console.log(`  ${lanes.map(({ name }) => `${name} ${mean(valuesOf(samples, name)).toFixed(2)}`).join('   ')}`)
-  const verdicts = families.map(name => {
-    const ratios = valuesOf(samples, name).map(value => value / base)
-    const isRelayed = name === 'completions'
-    const goal = isRelayed ? ratioMax : translatedRatioMax?.[name as keyof typeof translatedRatioMax]
-    return report({ name: `${name}, ${isRelayed ? 'relayed' : 'translated'} / relay`, ratios, goal })
-  })
-  console.log()
-  return verdicts.every(isMet => isMet)
+  return {
+    scenario,
+    lanes: targets => [
+      // The upstream answers a path with this word as the bridge's provider does.
+      { name: 'relay', target: findTarget(targets, 'relay'), request: { ...plain, path: `/openai${plain.path}` } },
+      ...families.map(name => ({ name, target: findTarget(targets, 'bridge'), request: writeRequest(name, aliased) }))
+    ],
+    judge(samples) {
+      const base = mean(valuesOf(samples, 'relay'))
+      console.log(`${scenario.name} (${scenario.unit})`)
+      console.log(
+        `  ${[...samples.keys()].map(name => `${name} ${mean(valuesOf(samples, name)).toFixed(2)}`).join('   ')}`
+      )
+      const verdicts = families.map(name => {
+        const ratios = valuesOf(samples, name).map(value => value / base)
+        const isRelayed = name === 'completions'
+        const goal = isRelayed ? ratioMax : translatedRatioMax?.[name as keyof typeof translatedRatioMax]
+        return report({ name: `${name}, ${isRelayed ? 'relayed' : 'translated'} / relay`, ratios, goal })
+      })
+      console.log()
+      return verdicts.every(isMet => isMet)
+    }
+  }
 }
 
-function findTarget(targets: Target[], name: string): Target {
+/** The target of this name; throws for one that was not started. */
+export function findTarget(targets: Target[], name: string): Target {
   const target = targets.find(one => one.name === name)
   if (target === undefined) throw new Error(`The target ${name} was not started.`)
   return target
 }
 
-async function compareTargets(scenario: Scenario, targets: Target[], rounds: number): Promise<boolean> {
+function compareTargets(scenario: Scenario): Measurement {
   const request = writeRequest('completions', scenario.shape)
-  const lanes = ['direct', 'relay', 'product']
-    .map(name => findTarget(targets, name))
-    .map(target => ({
-      name: target.name,
-      target,
-      request: { ...request, path: target.prefix + request.path }
-    }))
-  const samples = await sample(scenario, lanes, rounds)
-  const [direct = 0, relay = 0, product = 0] = ['direct', 'relay', 'product'].map(name => mean(valuesOf(samples, name)))
-  console.log(`${scenario.name} (${scenario.unit})`)
-  console.log(`  direct ${direct.toFixed(2)}   relay ${relay.toFixed(2)}   product ${product.toFixed(2)}`)
-  if (scenario.measure === 'first-content') {
-    console.log(`  added by relay ${(relay - direct).toFixed(2)} ms, by product ${(product - direct).toFixed(2)} ms\n`)
-    return true
+  return {
+    scenario,
+    lanes: targets =>
+      ['direct', 'relay', 'product']
+        .map(name => findTarget(targets, name))
+        .map(target => ({ name: target.name, target, request: { ...request, path: target.prefix + request.path } })),
+    judge(samples) {
+      const averages = ['direct', 'relay', 'product'].map(name => mean(valuesOf(samples, name)))
+      const [direct = 0, relay = 0, product = 0] = averages
+      console.log(`${scenario.name} (${scenario.unit})`)
+      console.log(`  direct ${direct.toFixed(2)}   relay ${relay.toFixed(2)}   product ${product.toFixed(2)}`)
+      if (scenario.measure === 'first-content') {
+        console.log(
+          `  added by relay ${(relay - direct).toFixed(2)} ms, by product ${(product - direct).toFixed(2)} ms\n`
+        )
+        return true
+      }
+      // Relay and product are different programs, so every start of the product is held against the mean of the relays.
+      const ratios = valuesOf(samples, 'product').map(value => value / relay)
+      const isMet = report({ name: 'product / relay', ratios, goal: scenario.ratioMax })
+      console.log()
+      return isMet
+    }
   }
-  // Relay and product are different programs, so every start of the product is held against the mean of the relays.
-  const ratios = valuesOf(samples, 'product').map(value => value / relay)
-  const isMet = report({ name: 'product / relay', ratios, goal: scenario.ratioMax })
-  console.log()
-  return isMet
 }
 
-/** The same starts of the product, asked by every family in turn. */
-async function compareFamilies(scenario: Scenario, targets: Target[], rounds: number): Promise<boolean[]> {
-  const target = targets.find(({ name }) => name === 'product')
+/** The same start of the product, asked by every family in turn; nothing for a scenario without goals of the families. */
+function compareFamilies(scenario: Scenario): Measurement[] {
   const { familyRatioMax } = scenario
-  if (target === undefined || familyRatioMax === undefined) return []
+  if (familyRatioMax === undefined) return []
   const families: Family[] = ['completions', ...otherFamilies]
-  const lanes = families.map(name => ({ name, target, request: writeRequest(name, scenario.shape) }))
-  const samples = await sample(scenario, lanes, rounds)
-  console.log(`${scenario.name}, by family (${scenario.unit})`)
-  const verdicts = otherFamilies.map(name =>
-    report({
-      name: `${name} / completions`,
-      ratios: ratiosByStart(samples, name, 'completions'),
-      goal: familyRatioMax[name]
-    })
-  )
-  console.log()
-  return verdicts
+  const measurement: Measurement = {
+    scenario,
+    lanes(targets) {
+      const target = findTarget(targets, 'product')
+      return families.map(name => ({ name, target, request: writeRequest(name, scenario.shape) }))
+    },
+    judge(samples) {
+      console.log(`${scenario.name}, by family (${scenario.unit})`)
+      const verdicts = otherFamilies.map(name => {
+        const ratios = ratiosByStart(samples, name, 'completions')
+        return report({ name: `${name} / completions`, ratios, goal: familyRatioMax[name] })
+      })
+      console.log()
+      return verdicts.every(isMet => isMet)
+    }
+  }
+  return [measurement]
 }
 
 function report({ name, ratios, goal }: { name: string; ratios: number[]; goal: number | undefined }): boolean {

@@ -21,14 +21,14 @@
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type ComparedTargets, compareBuilds } from './builds.ts'
-import { judgeBridge, judgeGoals } from './goals.ts'
+import { findTarget, judgeGoals, planBridgeGoals, planGoals } from './goals.ts'
 import { measureIsolation } from './isolation.ts'
 import { OBSERVATION_RATIO_MAX, startObservation } from './observation.ts'
 import { measureOutages } from './outage.ts'
 import { bridgeScenarios, type Scenario, scenarios } from './scenarios.ts'
 import { measureScrapes } from './scrape.ts'
 import { measureStores } from './stores.ts'
-import { startTargets, type Target, type Targets } from './targets.ts'
+import { startTargets, type Targets } from './targets.ts'
 
 const { values: flags } = parseArgs({
   options: {
@@ -68,7 +68,7 @@ if (flags.scrape) process.exit((await measureScrapes({ isQuick: flags.quick })) 
 const observation = flags.observation ? await startObservation() : undefined
 const comparison = planComparison()
 const isComparison = comparison !== undefined
-const starts = isComparison ? 1 : flags.quick ? 2 : 4
+const starts = flags.quick ? 2 : 4
 const rounds = flags.quick ? 4 : isComparison ? 8 : 12
 const measured = select(scenarios)
 
@@ -112,7 +112,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 async function start(): Promise<Targets> {
   const isFirst = targets === undefined
   targets = await startTargets({
-    starts,
+    starts: 1,
     products: comparison?.products ?? { product: root },
     variables: comparison?.variables ?? {},
     hasRelay: !isComparison,
@@ -123,7 +123,7 @@ async function start(): Promise<Targets> {
 }
 
 function printConditions({ placement }: Targets): void {
-  const order = isComparison ? 'one pair of starts at a time' : `${starts} starts of each`
+  const order = isComparison ? 'one pair of starts at a time' : `${starts} starts of each, one at a time`
   console.log(`${order}, ${rounds} interleaved rounds of each start, Node ${process.version}`)
   console.log(placement)
   if (flags.quick) console.log('quick: too short to judge by, only a check that the benchmark runs')
@@ -132,22 +132,12 @@ function printConditions({ placement }: Targets): void {
 
 async function startBuilds(names: { old: string; new: string }): Promise<ComparedTargets> {
   const { all, close } = await start()
-  const find = (name: string): Target => {
-    const target = all.find(one => one.name === name)
-    if (target === undefined) throw new Error(`The target ${name} was not started.`)
-    return target
-  }
-  return { old: find(names.old), new: find(names.new), close }
+  return { old: findTarget(all, names.old), new: findTarget(all, names.new), close }
 }
 
-async function judgeAgainstRelay(): Promise<boolean> {
-  const { all, close } = await start()
-  try {
-    const isNativeGood = await judgeGoals(measured, all, rounds)
-    return (await judgeBridge(select(bridgeScenarios), all, rounds)) && isNativeGood
-  } finally {
-    await close()
-  }
+function judgeAgainstRelay(): Promise<boolean> {
+  const measurements = [...planGoals(measured), ...planBridgeGoals(select(bridgeScenarios))]
+  return judgeGoals(measurements, { starts, rounds, start })
 }
 
 const isGood =

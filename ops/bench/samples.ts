@@ -12,11 +12,14 @@ export interface Lane {
   request: FamilyRequest
 }
 
+/** What of a scenario says how it is measured. */
+export type MeasuredScenario = Omit<Scenario, 'familyRatioMax'>
+
 /** For each lane and each start of its program the values of all rounds. */
 export type Samples = Map<string, number[][]>
 
 /** Warms up every start of every lane, then measures them in turn; every other round in reverse order. Rejects on a failed request. */
-export async function sample(scenario: Scenario, lanes: Lane[], rounds: number): Promise<Samples> {
+export async function sample(scenario: MeasuredScenario, lanes: Lane[], rounds: number): Promise<Samples> {
   const samples: Samples = new Map(lanes.map(({ name, target }) => [name, target.instances.map(() => [])]))
   for (const lane of lanes) {
     for (const instance of lane.target.instances) {
@@ -35,7 +38,7 @@ export async function sample(scenario: Scenario, lanes: Lane[], rounds: number):
   return samples
 }
 
-async function measure({ name, request }: Lane, instance: Instance, scenario: Scenario): Promise<number> {
+async function measure({ name, request }: Lane, instance: Instance, scenario: MeasuredScenario): Promise<number> {
   const before = instance.cpuSeconds()
   const { connections, requests } = scenario
   const result = await runLoad({ connections, requests, port: instance.port, ...request })
