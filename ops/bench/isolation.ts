@@ -67,7 +67,6 @@ export async function measureIsolation(options: IsolationOptions): Promise<boole
   const folder = mkdtempSync(join(tmpdir(), 'gateway-isolation-'))
   const probes = await listenForProbes(join(folder, 'probe.sock'))
   const targets = await startTargets({
-    starts: 1,
     products: { product: options.checkout },
     hasRelay: false,
     nodeOptions: [probes.nodeOption],
@@ -85,7 +84,7 @@ export async function measureIsolation(options: IsolationOptions): Promise<boole
     process.once(signal, () => void close().finally(() => process.exit(1)))
   }
   try {
-    const port = targets.all[0]?.instances[0]?.port ?? 0
+    const port = targets.all[0]?.instance.port ?? 0
     const bench = { port, upstreamPort: targets.upstreamPort, probes, client, options }
     setNiceness(client)
     console.log(`${targets.placement}, Node ${process.version}; ${CONNECTIONS} disturbing exchanges at a time`)

@@ -112,7 +112,6 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 async function start(): Promise<Targets> {
   const isFirst = targets === undefined
   targets = await startTargets({
-    starts: 1,
     products: comparison?.products ?? { product: root },
     variables: comparison?.variables ?? {},
     hasRelay: !isComparison,

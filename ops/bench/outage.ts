@@ -69,7 +69,6 @@ export async function measureOutages(options: OutageOptions): Promise<boolean> {
     const network = await startTcpSwitch(postgres.port)
     closers.push(network.close)
     const targets = await startTargets({
-      starts: 1,
       products: { product: options.checkout },
       variables: { product: listVariables(postgres.dsn.replace(`:${postgres.port}/`, `:${network.port}/`), folder) },
       hasRelay: false,
@@ -77,7 +76,7 @@ export async function measureOutages(options: OutageOptions): Promise<boolean> {
       isPinned: false
     })
     closers.push(targets.close)
-    const [gateway] = targets.all[0]?.instances ?? []
+    const gateway = targets.all[0]?.instance
     if (gateway === undefined) throw new Error('The gateway was not started.')
     const memory = sampleMemory(gateway.pid)
     closers.push(memory.stop)

@@ -3,9 +3,9 @@
 import type { FamilyRequest } from './bodies.ts'
 import { runLoad } from './load.ts'
 import type { Scenario } from './scenarios.ts'
-import type { Instance, Target } from './targets.ts'
+import type { Target } from './targets.ts'
 
-/** A request that is sent to every start of a target. */
+/** A request that is sent to a target. */
 export interface Lane {
   name: string
   target: Target
@@ -18,27 +18,20 @@ export type MeasuredScenario = Omit<Scenario, 'familyRatioMax'>
 /** For each lane and each start of its program the values of all rounds. */
 export type Samples = Map<string, number[][]>
 
-/** Warms up every start of every lane, then measures them in turn; every other round in reverse order. Rejects on a failed request. */
+/** Warms up the start of every lane, then measures them in turn; every other round in reverse order. Rejects on a failed request. */
 export async function sample(scenario: MeasuredScenario, lanes: Lane[], rounds: number): Promise<Samples> {
-  const samples: Samples = new Map(lanes.map(({ name, target }) => [name, target.instances.map(() => [])]))
-  for (const lane of lanes) {
-    for (const instance of lane.target.instances) {
-      await measure(lane, instance, { ...scenario, requests: scenario.warmUpRequests })
-    }
-  }
-  const startCount = Math.max(...lanes.map(({ target }) => target.instances.length))
+  const values = new Map<Lane, number[]>(lanes.map(lane => [lane, []]))
+  for (const lane of lanes) await measure(lane, { ...scenario, requests: scenario.warmUpRequests })
   for (let round = 0; round < rounds; round++) {
-    for (let start = 0; start < startCount; start++) {
-      for (const lane of round % 2 === 0 ? lanes : lanes.toReversed()) {
-        const instance = lane.target.instances[start]
-        if (instance !== undefined) samples.get(lane.name)?.[start]?.push(await measure(lane, instance, scenario))
-      }
+    for (const lane of round % 2 === 0 ? lanes : lanes.toReversed()) {
+      values.get(lane)?.push(await measure(lane, scenario))
     }
   }
-  return samples
+  return new Map(lanes.map(lane => [lane.name, [values.get(lane) ?? []]]))
 }
 
-async function measure({ name, request }: Lane, instance: Instance, scenario: MeasuredScenario): Promise<number> {
+async function measure({ name, target, request }: Lane, scenario: MeasuredScenario): Promise<number> {
+  const { instance } = target
   const before = instance.cpuSeconds()
   const { connections, requests } = scenario
   const result = await runLoad({ connections, requests, port: instance.port, ...request })

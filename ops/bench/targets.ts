@@ -10,7 +10,7 @@ import type { BodyShape } from './bodies.ts'
 import { PROVIDER_KEY_VARIABLE, writeBridgeProfile } from './bridge-profile.ts'
 import { chooseProcessors, moveTo } from './processors.ts'
 
-/** One started program of a target. */
+/** A started program. */
 export interface Instance {
   port: number
   /** Of the program's first process. */
@@ -23,7 +23,7 @@ export interface Target {
   name: string
   /** Stands in front of the path of every request. */
   prefix: string
-  instances: Instance[]
+  instance: Instance
 }
 
 export interface Targets {
@@ -44,8 +44,6 @@ const HEAP_FLAGS = [
 const START_DEADLINE_MS = 120_000
 
 export interface TargetOptions {
-  /** How often each program is started. */
-  starts: number
   /** Names of products, each with the checkout whose gateway it is. */
   products: Record<string, string>
   /** Further variables of products, by name. */
@@ -60,12 +58,9 @@ export interface TargetOptions {
   isPinned?: boolean
 }
 
-/**
- * Starts the upstream once, and relay and products several times each: what a program costs differs from start to start by how its
- * code and its objects happen to lie in memory, and stays so for its whole life.
- */
+/** Starts the upstream, and then relay and products, each once. */
 export async function startTargets(options: TargetOptions): Promise<Targets> {
-  const { starts, products, hasRelay, bridgeShapes, nodeOptions = [], isPinned = true } = options
+  const { products, hasRelay, bridgeShapes, nodeOptions = [], isPinned = true } = options
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
   const processors = isPinned ? chooseProcessors() : undefined
   const children: ChildProcess[] = []
@@ -74,8 +69,7 @@ export async function startTargets(options: TargetOptions): Promise<Targets> {
   const upstreamPort = await readPort(upstream)
   const direct = { port: upstreamPort, pid: upstream.pid ?? 0, cpuSeconds: () => readCpuSeconds(upstream.pid) }
   if (processors !== undefined) moveTo(processors.measured)
-  const relays: Instance[] = []
-  const started: StartedProduct[] = Object.entries(products).map(([name, checkout]) => ({
+  const planned: ProductPlan[] = Object.entries(products).map(([name, checkout]) => ({
     name,
     checkout,
     variables: {
@@ -83,46 +77,39 @@ export async function startTargets(options: TargetOptions): Promise<Targets> {
       UPSTREAM_ACCESS_TOKEN: 'bench',
       UPSTREAM_MODEL: 'bench',
       ...options.variables?.[name]
-    },
-    instances: []
+    }
   }))
-  const [first] = started
+  const [first] = planned
   if (bridgeShapes !== undefined && first !== undefined) {
     const config = writeBridgeProfile(folder, upstreamPort, bridgeShapes)
     const variables = { GATEWAY_CONFIG: config, [PROVIDER_KEY_VARIABLE]: 'bench' }
-    started.push({ name: 'bridge', checkout: first.checkout, variables, instances: [] })
+    planned.push({ name: 'bridge', checkout: first.checkout, variables })
   }
-  for (let start = 0; start < starts; start++) {
-    if (hasRelay) {
-      const relay = startRelay(upstreamPort)
-      children.push(relay)
-      relays.push({ port: await readPort(relay), pid: relay.pid ?? 0, cpuSeconds: () => readCpuSeconds(relay.pid) })
-    }
-    for (const { name, checkout, variables, instances } of started) {
-      const port = await findFreePort()
-      const logFile = join(folder, `${name}-${start}.log`)
-      const product = startProduct({ checkout, port, logFile, folder, nodeOptions, variables })
-      children.push(product)
-      // One after the other: on one processor, many starts at once take longer together than one of them may.
-      await waitUntilReady(port)
-      instances.push({ port, pid: product.pid ?? 0, cpuSeconds: () => readFamilyCpuSeconds(product.pid) })
-    }
+  const all: Target[] = []
+  if (hasRelay) {
+    const child = startRelay(upstreamPort)
+    children.push(child)
+    const relay = { port: await readPort(child), pid: child.pid ?? 0, cpuSeconds: () => readCpuSeconds(child.pid) }
+    all.push({ name: 'direct', prefix: '/api', instance: direct }, { name: 'relay', prefix: '', instance: relay })
+  }
+  for (const { name, checkout, variables } of planned) {
+    const port = await findFreePort()
+    const logFile = join(folder, `${name}.log`)
+    const product = startProduct({ checkout, port, logFile, folder, nodeOptions, variables })
+    children.push(product)
+    // One after the other: on one processor, many starts at once take longer together than one of them may.
+    await waitUntilReady(port)
+    const instance = { port, pid: product.pid ?? 0, cpuSeconds: () => readFamilyCpuSeconds(product.pid) }
+    all.push({ name, prefix: '', instance })
   }
   if (processors !== undefined) moveTo(processors.other)
-  const productTargets = started.map(({ name, instances }) => ({ name, prefix: '', instances }))
   return {
     upstreamPort,
     placement:
       processors === undefined
         ? 'every process on any processor'
         : `relay and product on processor ${processors.measured}, upstream and load on ${processors.other}`,
-    all: hasRelay
-      ? [
-          { name: 'direct', prefix: '/api', instances: [direct] },
-          { name: 'relay', prefix: '', instances: relays },
-          ...productTargets
-        ]
-      : productTargets,
+    all,
     async close() {
       const exits = children.map(child => (child.exitCode === null ? once(child, 'exit') : undefined))
       for (const child of children) {
@@ -142,12 +129,11 @@ function startRelay(upstreamPort: number): ChildProcess {
   })
 }
 
-interface StartedProduct {
+interface ProductPlan {
   name: string
   checkout: string
   /** What tells it its upstream. */
   variables: Record<string, string>
-  instances: Instance[]
 }
 
 interface ProductPlace {

@@ -53,5 +53,14 @@ export function watchSinks(
 /** It grows without end while a reader of the database does not end (field lesson L5). */
 function watchWriteAheadLog(registry: MetricRegistry, path: string): void {
   const bytes = registry.gauge('gateway_traffic_log_sqlite_wal_bytes').with({})
-  registry.onCollect(() => bytes.set(statSync(path, { throwIfNoEntry: false })?.size ?? 0))
+  registry.onCollect(() => bytes.set(readSize(path)))
+}
+
+/** 0 for a file that is not there or cannot be looked at. */
+function readSize(path: string): number {
+  try {
+    return statSync(path).size
+  } catch {
+    return 0
+  }
 }

@@ -50,8 +50,8 @@ export async function createTracing(options: TracingOptions): Promise<RequestObs
     isSampledAtHead: createHeadSampler(settings.observabilitySampleRate),
     writer: new SpanWriter(provider.tracer, ids),
     profiles,
-    onFailed(error) {
-      counts.dropped(1)
+    onFailed(error, spans) {
+      counts.dropped(spans)
       log.warn({ event: 'span_failed', err: error }, 'The spans of a request could not be written')
     }
   })

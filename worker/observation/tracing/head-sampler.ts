@@ -3,7 +3,7 @@ import type { RemoteParent } from '../observer.ts'
 
 export type HeadSampler = (traceId: string, parent: RemoteParent | undefined) => boolean
 
-/** The last digits of a trace id are random, in a UUID as in the ids that W3C trace context asks for. As many as a number holds exactly. */
+/** The last digits of a trace id are random, in a UUID as in the ids that W3C trace context asks for. A number holds so many exactly. */
 const RANDOM_DIGITS = 12
 
 /**

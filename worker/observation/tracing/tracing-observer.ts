@@ -15,15 +15,15 @@ export interface TracingObserverOptions {
   readonly profiles: ProfileSet
   readonly isSampledAtHead: HeadSampler
   readonly writer: Pick<SpanWriter, 'write'>
-  /** Called when the spans of a request could not be written. */
-  readonly onFailed: (error: unknown) => void
+  /** Called when the spans of a request, so many, could not be written. */
+  readonly onFailed: (error: unknown, spans: number) => void
 }
 
-/** Requests whose spans are written in one go: few, because captured texts are redacted meanwhile. */
+/** Requests whose spans are written in one go. Captured texts are long and are redacted then: such requests are not gathered. */
 const GATHERED_MAX = 8
 const GATHER_MS = 250
 
-/** Its `close` writes what was kept back; the spans are then in the hands of the writer. */
+/** Its `close` writes the spans of the requests that were gathered. */
 export function createTracingObserver(options: TracingObserverOptions): RequestObserver {
   const { capture, isSampledAtHead, writer, onFailed } = options
   const describer = createSpanDescriber(capture)
@@ -54,11 +54,12 @@ export function createTracingObserver(options: TracingObserverOptions): RequestO
       const server = { ...describer.describeRequest(ended), startMs, endMs: startMs + ended.closed.durationMs }
       writer.write(trace, { ...server, links }, describeExchange(ended, trace.exchange))
     } catch (error) {
-      onFailed(error)
+      onFailed(error, trace.exchange === undefined ? 1 : 2)
     }
   }
 
-  const gatherer = createGatherer({ step: writeSpans, itemsMax: GATHERED_MAX, waitMs: GATHER_MS })
+  const itemsMax = capture.content ? 1 : GATHERED_MAX
+  const gatherer = createGatherer({ step: writeSpans, itemsMax, waitMs: GATHER_MS })
 
   return {
     name: 'tracing',
