@@ -1,7 +1,9 @@
 // Writes whole responses directly to the connection. Fastify's own sending would cost a serializer lookup, a header object and hooks
 // per response, and every response must carry the same headers, whichever stage writes it.
+
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
+import { asBuffer } from '../../shared/bytes.ts'
 import type { RequestContext } from './request-context.ts'
 import { limitUnread } from './served-connection.ts'
 
@@ -57,7 +59,7 @@ function endWhole(response: ServerResponse, body?: string | Uint8Array): void {
 }
 
 function toLatin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+  return asBuffer(bytes).toString('latin1')
 }
 
 function writeHeaders(context: RequestContext, whole: WholeResponse): string[] {

@@ -1,5 +1,6 @@
 // Writes a captured body for a traffic record: redacted, bounded, as JSON text (operations contract, section 8.2). Its time is linear in
 // the length of the body. Large bodies are written in a thread.
+import { asBuffer } from '../../shared/bytes.ts'
 import { createRedactor, describeBase64, REDACTED, type Redactor } from '../../shared/redaction.ts'
 import { cutText } from './capture.ts'
 
@@ -40,7 +41,7 @@ const DATA_CHARACTERS_MIN = 256
  */
 export function writeCapturedBody({ bytes, isCut, keepsText, rules }: CapturedBody): { body: string } {
   const redactor = findRedactor(rules)
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+  const text = asBuffer(bytes).toString('utf8')
   if (isCut) {
     // The last characters may be the beginning of a secret, which redaction would not recognize.
     const body = redactor.redactText(cutText(`${text} `, text.length)).toWellFormed()

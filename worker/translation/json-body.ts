@@ -1,5 +1,6 @@
 // Reads the bytes of a request body as a JSON object, with the same error texts in all families (operations contract, section 1.1), and
 // the bytes of a provider's answer. Pure: it also runs in the threads of the pool.
+import { asBuffer } from '../../shared/bytes.ts'
 import {
   findInfiniteNumber,
   findJsonFault,
@@ -45,7 +46,7 @@ function infiniteNumber(value: JsonObject): GatewayError {
 }
 
 function toText(bytes: Uint8Array): string {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+  const text = asBuffer(bytes).toString('utf8')
   // Some clients send a byte order mark first; it is not part of the JSON text.
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }

@@ -1,5 +1,6 @@
 // The reader that both contracts share: parses bytes into payloads and detects a response that ends too early.
 
+import { asBuffer } from '../../../shared/bytes.ts'
 import {
   FRAME_CHARACTERS,
   isJsonObject,
@@ -54,7 +55,7 @@ export class NativeReader implements ResponseReader {
   readBody(bytes: Uint8Array): NormalizedEvent[] {
     const state = this.#state
     state.assembler.expectWhole()
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+    const text = asBuffer(bytes).toString('utf8')
     const payload = this.#parse(text, 'the answer')
     if (payload !== undefined && state.begin(payload, true)) {
       state.calls.beginFrame(true)

@@ -1,6 +1,7 @@
 // Maps the error of an external provider to the gateway's error (bridge.md 8.7). A status about the operator's credential or destination
 // is no fault of the client, so it becomes 502; of the provider's words only the message of a refused request reaches a client.
 
+import { asBuffer } from '../../../shared/bytes.ts'
 import { GatewayError, type GatewayErrorOptions, isJsonObject } from '../../normalized/index.ts'
 import type { ResponseHead } from '../face.ts'
 import { cleanProviderMessage, findErrorStatus } from './provider-message.ts'
@@ -113,7 +114,7 @@ function cleanMessage(message: string | undefined): GatewayErrorOptions {
 
 function readMessage(bytes: Uint8Array): string | undefined {
   try {
-    const body: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
+    const body: unknown = JSON.parse(asBuffer(bytes).toString('utf8'))
     // Some servers send a list with one error.
     const first: unknown = Array.isArray(body) ? body[0] : body
     return isJsonObject(first) ? findMessage(first) : undefined

@@ -1,5 +1,6 @@
 // Fetches the bytes of images that the upstream generated, for client protocols whose responses carry them.
 
+import { asBuffer } from '../../../shared/bytes.ts'
 import type { Logger } from '../../../shared/logging.ts'
 import {
   beyondBound,
@@ -76,7 +77,7 @@ export function createImageCompleter(dependencies: { download: FileCalls['downlo
 }
 
 function writeBase64(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+  return asBuffer(bytes).toString('base64')
 }
 
 /** Whether an event is about an image without its bytes. */

@@ -2,6 +2,7 @@
 // number, a text or a word: nothing in such messages can be refused or has to be written in another way for a provider on the same wire.
 
 import { isUtf8 } from 'node:buffer'
+import { asBuffer } from '../../../../shared/bytes.ts'
 import type { JsonValue } from '../../../normalized/index.ts'
 import type { BodyOutline } from '../../face.ts'
 import {
@@ -27,7 +28,7 @@ const MESSAGES_MAX = 20_000
  * a member twice.
  */
 export function readOutline(bytes: Uint8Array): BodyOutline | undefined {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const buffer = asBuffer(bytes)
   if (buffer[0] !== OPENING_BRACE || !isUtf8(buffer)) return undefined
   const cursor = new JsonCursor(buffer)
   const body: { [name: string]: JsonValue } = {}

@@ -1,6 +1,7 @@
 // Passes a plain whole response on without parsing it: one choice with a text, and nothing that the gateway would write in another way.
 // What it does not know is left to the general way, `relay.ts`.
 
+import { asBuffer } from '../../../../shared/bytes.ts'
 import { type NormalizedUsage, tryParseJson } from '../../../normalized/index.ts'
 import type { RelayedBody } from '../../face.ts'
 import {
@@ -44,7 +45,7 @@ const TEXT = ROLE | CONTENT
 
 /** The response with the model renamed, and its usage; undefined for one that is not plain. */
 export function relayPlainResponse(bytes: Uint8Array, publicModel: string): RelayedBody | undefined {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const buffer = asBuffer(bytes)
   const found: Found = { bytes: buffer, cursor: new JsonCursor(buffer), members: 0, model: undefined, usage: undefined }
   if (!passObject(found, passTopMember) || !found.cursor.isAtEnd()) return undefined
   const { model, members } = found

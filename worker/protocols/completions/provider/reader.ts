@@ -1,6 +1,7 @@
 // Reads whole and streamed responses of the chat completions wire. It is strict about shapes that a client could misread, each with its
 // detailed id for the log (bridge.md 8.7), and accepts the dialects of servers that mean the same.
 
+import { asBuffer } from '../../../../shared/bytes.ts'
 import {
   FRAME_CHARACTERS,
   isJsonObject,
@@ -211,7 +212,7 @@ class ChatReader implements ResponseReader {
 }
 
 function parseBody(bytes: Uint8Array): JsonObject {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+  const text = asBuffer(bytes).toString('utf8')
   const payload = parse(text)
   if (!isJsonObject(payload) || isTextTooDeep(text, payload)) throw protocolError('invalid_json_response')
   return payload

@@ -1,6 +1,7 @@
 // Passes bytes on between a client and a provider that both speak chat completions, where nothing but the model's name has to change.
 
 import { isUtf8 } from 'node:buffer'
+import { asBuffer } from '../../../../shared/bytes.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
 import type { RelayCodec } from '../../face.ts'
 import { countMembers, isSameJson, replaceValue, scanJson } from './raw-json.ts'
@@ -12,7 +13,7 @@ export const chatCompatibleRelay: RelayCodec<ChatCompatibleReading> = {
   reuseOutlined(bytes, outline, written) {
     const { model } = written
     if (typeof model !== 'string' || !saysTheSame(outline.body, written)) return undefined
-    return replaceValue(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), outline.model, model)
+    return replaceValue(asBuffer(bytes), outline.model, model)
   },
   acceptsResponse: ({ isStream, parallelToolCalls, sampling, usesLegacyFunctions }, { toolNames }) =>
     // Streams go through the normalized form, as do responses that are cut: at a stop string, or after their first call.
@@ -30,7 +31,7 @@ export const chatCompatibleRelay: RelayCodec<ChatCompatibleReading> = {
 function reuseBody(bytes: Uint8Array, received: JsonObject, written: JsonObject): Uint8Array | undefined {
   const { model } = written
   if (typeof model !== 'string' || !saysTheSame(received, written)) return undefined
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const buffer = asBuffer(bytes)
   if (buffer[0] !== OPENING_BRACE || !isUtf8(buffer)) return undefined
   const { memberCount, value } = scanJson(buffer, 'model')
   if (value === undefined || memberCount !== countMembers(received)) return undefined
@@ -75,7 +76,7 @@ export function relayResponse(bytes: Uint8Array, payload: JsonObject, publicMode
   const { choices, created, id, model, object } = payload
   const hasHead = typeof id === 'string' && typeof created === 'number' && object === 'chat.completion'
   if (!hasHead || !Array.isArray(choices) || choices.length !== 1 || !isPlainChoice(choices[0])) return undefined
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const buffer = asBuffer(bytes)
   if (model === publicModel) return buffer
   const { value } = scanJson(buffer, 'model')
   if (value === undefined || (occursOutside(buffer, value) && namesModel(payload))) return undefined
