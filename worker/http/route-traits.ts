@@ -1,6 +1,7 @@
 // The facts of a route that the stages before its handler need. Each route declares them once, when it is mounted.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Protocol } from '../observation/observer.ts'
+import { rememberCombinations } from '../performance/remember-texts.ts'
 import type { ApiMode } from '../protocols/face.ts'
 import { detectModelsFamily, type Family, PROTOCOL_OF_FAMILY, type QueryValues } from './families.ts'
 
@@ -101,9 +102,14 @@ export function describeRoute(
 ): { route: string; protocol: Protocol } {
   const operation = traits.readOperation?.(rest)
   // All routes with operations under one pattern belong to this family, also where the method is that of a model list.
-  if (operation !== undefined) return { route: `${traits.template}:${operation}`, protocol: PROTOCOL_OF_FAMILY.content }
+  if (operation !== undefined) {
+    return { route: nameOperation(traits.template, operation), protocol: PROTOCOL_OF_FAMILY.content }
+  }
   return { route: traits.template, protocol: traits.protocol ?? PROTOCOL_OF_FAMILY[familyOfRoute(traits, request)] }
 }
+
+/** One text for each operation: observers look their memory up by it, and a new text would be hashed and compared each time. */
+const nameOperation = rememberCombinations((template: string, operation: string) => `${template}:${operation}`)
 
 function readApiMode(prefix: string): ApiMode | undefined {
   if (prefix === '/v1' || prefix.startsWith('/v1/')) return 'v1'

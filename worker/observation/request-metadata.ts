@@ -1,24 +1,43 @@
 // What records and spans say about a request besides their own fields: how it ended, and which configuration led it where (operations
 // contract, section 8.1; bridge contract, section 7.7).
 import type { AdmissionEvidence, RouteEvidence } from '../bridge/evidence.ts'
-import type { ClosedFacts, RequestView } from './observer.ts'
+import type { ClosedFacts, Lifecycle, RequestView } from './observer.ts'
 
 type Values = Readonly<Record<string, unknown>>
 
+/** What many requests have in common. */
+export interface RequestCourse {
+  readonly lifecycle: Lifecycle
+  readonly path: string
+  /** Where the name of the model comes from; undefined without a model. */
+  readonly modelSource: string | undefined
+  readonly evidence: RouteEvidence | undefined
+}
+
 /** The metadata of a request that ended; members without a value are undefined. */
-export function describeMetadata(
-  request: RequestView,
-  closed: ClosedFacts
-): Values & { readonly lifecycle: string; readonly path: string } {
-  const { evidence, admission } = closed.facts
+export function describeMetadata(request: RequestView, closed: ClosedFacts): Values {
+  return { ...describeCourse(readCourse(request, closed)), ...describeOwn(request, closed) }
+}
+
+export function readCourse({ path }: RequestView, closed: ClosedFacts): RequestCourse {
+  const { lifecycle, facts } = closed
+  return { lifecycle, path, modelSource: findModelSource(closed), evidence: facts.evidence }
+}
+
+/** The part of the metadata that is equal for requests of one course. */
+export function describeCourse({ lifecycle, path, modelSource, evidence }: RequestCourse): Values {
+  return { lifecycle, path, model_source: modelSource, ...(evidence && describeRoute(evidence)) }
+}
+
+/** The part that belongs to one request. */
+export function describeOwn(
+  { clientRequestId, replayOf }: RequestView,
+  { facts }: ClosedFacts
+): Values & { readonly client_request_id: string | undefined } {
   return {
-    lifecycle: closed.lifecycle,
-    path: request.path,
-    client_request_id: request.clientRequestId,
-    replay_of: request.replayOf,
-    model_source: findModelSource(closed),
-    ...(evidence && describeRoute(evidence)),
-    ...(admission && describeAdmission(admission))
+    client_request_id: clientRequestId,
+    replay_of: replayOf,
+    ...(facts.admission && describeAdmission(facts.admission))
   }
 }
 

@@ -3,7 +3,7 @@ import type { RemoteParent } from '../observer.ts'
 
 export type HeadSampler = (traceId: string, parent: RemoteParent | undefined) => boolean
 
-/** The last digits of a trace id are random, in a UUID as in the ids that W3C trace context asks for. A number holds so many exactly. */
+/** The last digits of a trace id are random, in a UUID as in the ids that W3C trace context asks for. */
 const RANDOM_DIGITS = 12
 
 /**
@@ -12,6 +12,9 @@ const RANDOM_DIGITS = 12
  * costs 1 us.
  */
 export function createHeadSampler(ratio: number): HeadSampler {
-  const threshold = (1 - ratio) * 16 ** RANDOM_DIGITS
-  return (traceId, parent) => parent?.isSampled ?? Number.parseInt(traceId.slice(-RANDOM_DIGITS), 16) >= threshold
+  const lowest = Math.ceil((1 - ratio) * 16 ** RANDOM_DIGITS)
+  if (lowest >= 16 ** RANDOM_DIGITS) return (_traceId, parent) => parent?.isSampled ?? false
+  // Numbers of one length are ordered like their digits.
+  const lowestDigits = lowest.toString(16).padStart(RANDOM_DIGITS, '0')
+  return (traceId, parent) => parent?.isSampled ?? traceId.slice(-RANDOM_DIGITS) >= lowestDigits
 }

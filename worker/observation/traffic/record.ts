@@ -2,9 +2,9 @@
 // members, because most of them need no quoting and what is equal in many records is quoted once.
 import { randomUUIDv7 } from 'node:crypto'
 import { type TrafficRecord, writeRecordTime } from '../../../shared/traffic/record.ts'
-import { rememberTexts } from '../../performance/remember-texts.ts'
-import type { Caller, ClosedFacts, RequestView } from '../observer.ts'
-import { describeMetadata } from '../request-metadata.ts'
+import { rememberCombinations } from '../../performance/remember-texts.ts'
+import type { Caller, ClosedFacts, Protocol, RequestView } from '../observer.ts'
+import { describeCourse, describeOwn, type RequestCourse, readCourse } from '../request-metadata.ts'
 
 /** What was seen of a request besides its view and its end. */
 export interface SeenFacts {
@@ -37,98 +37,137 @@ const INDEXED_CHARACTERS_MAX = 512
 
 /** Creates the writer. `redactText` is applied to everything that a client has written, also without content capture. */
 export function createRecordWriter(redactText: (text: string) => string): RecordWriter {
-  const callers = new WeakMap<Caller, string>()
-
   function writeIndexed(text: string): string {
     return JSON.stringify(redactText(text).slice(0, INDEXED_CHARACTERS_MAX).toWellFormed())
   }
 
-  const remembered = rememberTexts(writeIndexed)
-
   /** The JSON text of a client's text; undefined for none. */
   function quote(text: string | undefined): string | undefined {
-    return text === undefined ? undefined : remembered(text)
+    return text === undefined ? undefined : writeIndexed(text)
   }
 
-  /** Ids are new in each request. */
-  function quoteId(id: string | undefined): string | undefined {
-    return id === undefined ? undefined : writeIndexed(id)
-  }
+  const writeOperation = rememberCombinations((protocol: Protocol, route: string, method: string, status: number) =>
+    joinMembers({ protocol: `"${protocol}"`, route: quote(route), method: quote(method), status_code: String(status) })
+  )
 
-  function writeCaller(caller: Caller): string {
-    const known = callers.get(caller)
-    if (known !== undefined) return known
+  const writeDestination = rememberCombinations(
+    (
+      requested: string | undefined,
+      effective: string | undefined,
+      provider: string | undefined,
+      status: string | undefined
+    ) =>
+      joinMembers({
+        model_requested: quote(requested),
+        model_effective: quote(effective),
+        provider: quote(provider),
+        upstream_status_code: readStatus(status)
+      })
+  )
+
+  const writeSender = rememberCombinations(
+    (errorType: string | undefined, keyHash: string | undefined, ipHash: string | undefined) =>
+      joinMembers({ error_type: quote(errorType), api_key_hash: quote(keyHash), client_ip_hash: quote(ipHash) })
+  )
+
+  const writeCaller = rememberCombinations((caller: Caller) => {
     const { user_agent, agent_id } = caller
-    const written = JSON.stringify({
+    return JSON.stringify({
       ...caller,
       ...(user_agent !== undefined && { user_agent: redactText(user_agent).toWellFormed() }),
       ...(agent_id !== undefined && { agent_id: redactText(agent_id).toWellFormed() })
     })
-    callers.set(caller, written)
-    return written
-  }
+  })
+
+  const writeCourse = rememberCombinations(
+    (
+      lifecycle: RequestCourse['lifecycle'],
+      path: string,
+      isTemplate: boolean,
+      modelSource: RequestCourse['modelSource'],
+      evidence: RequestCourse['evidence'],
+      keyName: string | undefined,
+      inventoryRevision: string | undefined
+    ) =>
+      writeMembers({
+        ...describeCourse({ lifecycle, path: isTemplate ? path : redactText(path), modelSource, evidence }),
+        api_key_name: keyName,
+        inventory_revision: inventoryRevision
+      })
+  )
 
   function writeMetadata(request: RequestView, closed: ClosedFacts, seen: SeenFacts): string {
-    const { path, traceContext } = request
-    const { client_request_id: clientId, ...described } = describeMetadata(request, closed)
-    const text = JSON.stringify({
-      ...described,
-      path: path === request.route ? path : redactText(path),
-      api_key_name: request.apiKeyName,
-      inventory_revision: closed.facts.inventoryRevision,
-      ...(typeof clientId === 'string' && { client_request_id: redactText(clientId) }),
-      ...(traceContext && { otel_trace_id: traceContext.traceId, otel_span_id: traceContext.spanId }),
-      ...(seen.firstTokenMs !== undefined && { first_token_ms: roundMs(seen.firstTokenMs) }),
+    const { lifecycle, path, modelSource, evidence } = readCourse(request, closed)
+    const { inventoryRevision } = closed.facts
+    const isTemplate = path === request.route
+    const course = writeCourse(
+      lifecycle,
+      path,
+      isTemplate,
+      modelSource,
+      evidence,
+      request.apiKeyName,
+      inventoryRevision
+    )
+    const own = writeMembers(describeOwnMetadata(request, closed, seen))
+    const caller = `"annotations":{"caller":${writeCaller(request.caller)}}`
+    return own === '' ? `{${course},${caller}}` : `{${course},${own},${caller}}`
+  }
+
+  /** What no other request has. */
+  function describeOwnMetadata(request: RequestView, closed: ClosedFacts, seen: SeenFacts): object {
+    const { traceContext } = request
+    const { client_request_id: clientId, ...own } = describeOwn(request, closed)
+    return {
+      ...own,
+      client_request_id: clientId === undefined ? undefined : redactText(clientId),
+      otel_trace_id: traceContext?.traceId,
+      otel_span_id: traceContext?.spanId,
+      first_token_ms: seen.firstTokenMs === undefined ? undefined : roundMs(seen.firstTokenMs),
       ...seen.metadata
-    })
-    return `${text.slice(0, -1)},"annotations":{"caller":${writeCaller(request.caller)}}}`
+    }
   }
 
   return {
     write(request, closed, seen, content = {}) {
-      const { requestId, traceId } = request
-      const { facts } = closed
+      const { requestId, traceId, spanId } = request
+      const { facts, status } = closed
       const { inputTokens, outputTokens } = facts
-      const members: RecordMembers = {
-        id: `"${randomUUIDv7()}"`,
-        created_at: `"${writeRecordTime(performance.timeOrigin + request.startedAtMs)}"`,
-        request_id: `"${requestId}"`,
-        trace_id: traceId === requestId ? `"${traceId}"` : quoteId(traceId),
-        span_id: quoteId(request.spanId),
-        protocol: `"${request.protocol}"`,
-        route: quote(request.route),
-        method: quote(request.method),
-        status_code: String(closed.status),
-        model_requested: quote(facts.model === undefined ? request.readRefusedModel() : facts.requestedModel),
-        model_effective: quote(facts.upstreamModel),
-        provider: quote(facts.providerKind),
-        upstream_status_code: readStatus(seen.upstreamStatus),
-        latency_ms: String(roundMs(closed.durationMs)),
-        upstream_latency_ms: seen.upstreamMs === undefined ? undefined : String(roundMs(seen.upstreamMs)),
-        input_tokens: inputTokens?.toString(),
-        output_tokens: outputTokens?.toString(),
-        total_tokens: sumTokens(inputTokens, outputTokens)?.toString(),
-        error_type: quote(closed.errorType),
-        api_key_hash: quote(seen.apiKeyHash),
-        client_ip_hash: quote(seen.clientIpHash),
-        metadata: writeMetadata(request, closed, seen)
-      }
-      return `{${joinMembers(members)}${joinMembers(content, ',')}}`
+      const requested = facts.model === undefined ? request.readRefusedModel() : facts.requestedModel
+      // Members that many records have in common are written once for all of them; those between them are of one record.
+      return (
+        `{"id":"${randomUUIDv7()}","created_at":"${writeRecordTime(performance.timeOrigin + request.startedAtMs)}"` +
+        `,"request_id":"${requestId}"` +
+        `,"trace_id":${traceId === requestId ? `"${traceId}"` : writeIndexed(traceId)}` +
+        writeMember('span_id', quote(spanId)) +
+        writeOperation(request.protocol, request.route, request.method, status) +
+        writeDestination(requested, facts.upstreamModel, facts.providerKind, seen.upstreamStatus) +
+        `,"latency_ms":${roundMs(closed.durationMs)}` +
+        writeMember('upstream_latency_ms', seen.upstreamMs === undefined ? undefined : roundMs(seen.upstreamMs)) +
+        writeMember('input_tokens', inputTokens) +
+        writeMember('output_tokens', outputTokens) +
+        writeMember('total_tokens', sumTokens(inputTokens, outputTokens)) +
+        writeSender(closed.errorType, seen.apiKeyHash, seen.clientIpHash) +
+        `,"metadata":${writeMetadata(request, closed, seen)}${joinMembers(content)}}`
+      )
     }
   }
 }
 
-/** `before` stands in front of the first member. */
-function joinMembers(members: RecordMembers, before = ''): string {
+/** Each member behind a comma; one without a value is left out. */
+function joinMembers(members: RecordMembers): string {
   let text = ''
-  let separator = before
-  for (const name in members) {
-    const json = members[name as keyof TrafficRecord]
-    if (json === undefined) continue
-    text += `${separator}"${name}":${json}`
-    separator = ','
-  }
+  for (const name in members) text += writeMember(name as keyof TrafficRecord, members[name as keyof TrafficRecord])
   return text
+}
+
+function writeMember(name: keyof TrafficRecord, json: string | number | undefined): string {
+  return json === undefined ? '' : `,"${name}":${json}`
+}
+
+/** The members of an object as JSON, without its braces. */
+function writeMembers(values: object): string {
+  return JSON.stringify(values).slice(1, -1)
 }
 
 /** Microseconds are what the clock has. */

@@ -51,4 +51,5 @@ t.test('without one the trace id decides: alike in every worker, and about as of
   const share = ids.filter(id => one(id, undefined)).length / ids.length
   t.ok(share > 0.22 && share < 0.28, `${share}`)
   t.ok(ids.every(id => createHeadSampler(1)(id, undefined)))
+  t.notOk(ids.some(id => createHeadSampler(0)(id, undefined)))
 })
