@@ -9,7 +9,7 @@ const WAITERS_PER_MODEL_MAX = 1024
 
 export interface SlotLimits {
   /** By the configured name, and by its folded form. */
-  readonly perModel: Readonly<Record<string, number>>
+  readonly perModel: ReadonlyMap<string, number>
   /** By slot key: models whose limit is configured under the name of an alias. */
   readonly perAlias?: ReadonlyMap<string, number>
   /** For models that are not listed; undefined means no limit. */
@@ -22,7 +22,11 @@ export interface SlotLimits {
 const HOST_LIMITS = { 'log-stream': 5, 'traffic-tail': 16, replay: 1 } as const
 export type HostSlot = keyof typeof HOST_LIMITS
 
-export const hostSlotLimits: SlotLimits = { perModel: HOST_LIMITS, otherwise: 0, acquireTimeoutMs: 0 }
+export const hostSlotLimits: SlotLimits = {
+  perModel: new Map(Object.entries(HOST_LIMITS)),
+  otherwise: 0,
+  acquireTimeoutMs: 0
+}
 
 /** The key of a slot that is no model's: there, the name of a profile would come first. */
 export function hostSlotKey(slot: HostSlot): string {
@@ -118,13 +122,13 @@ export function slotLimitsFrom(settings: SlotSettings, profiles: readonly Provid
 }
 
 /** The configured names stay beside their keys: the key of an assistant or a stored thread is no model name and is not folded. */
-function foldLimits(perModel: Readonly<Record<string, number>>): Record<string, number> {
+function foldLimits(perModel: Readonly<Record<string, number>>): ReadonlyMap<string, number> {
   const limits = new Map(Object.entries(perModel))
   for (const [name, limit] of Object.entries(perModel)) {
     const key = foldModelName(name)
     limits.set(key, Math.min(limit, limits.get(key) ?? limit))
   }
-  return Object.fromEntries(limits)
+  return limits
 }
 
 function findAliasLimits(
@@ -134,7 +138,7 @@ function findAliasLimits(
   const limits = new Map<string, number>()
   for (const { profileId, models } of profiles) {
     for (const { publicAlias, upstreamModel, enabled } of models) {
-      const limit = enabled ? findLimit(perModel, foldModelName(publicAlias)) : undefined
+      const limit = enabled ? perModel.get(foldModelName(publicAlias)) : undefined
       if (limit === undefined) continue
       const key = createSlotKey(profileId, upstreamModel)
       limits.set(key, Math.min(limit, limits.get(key) ?? limit))
@@ -145,14 +149,11 @@ function findAliasLimits(
 
 /** Returns how many concurrent calls the model of a slot key may have, or undefined for no limit. */
 export function limitOf({ perModel, perAlias, otherwise }: SlotLimits, key: string): number | undefined {
-  const ofModel = findLimit(perModel, modelOf(key))
+  // Asked for every request, and most gateways have no limits.
+  const ofModel = perModel.size === 0 ? undefined : perModel.get(modelOf(key))
   const ofAlias = perAlias?.get(key)
   if (ofModel === undefined || ofAlias === undefined) return ofModel ?? ofAlias ?? otherwise
   return Math.min(ofModel, ofAlias)
-}
-
-function findLimit(perModel: SlotLimits['perModel'], name: string): number | undefined {
-  return Object.hasOwn(perModel, name) ? perModel[name] : undefined
 }
 
 /** What one ticket has: a place in the queue, or a slot once `leaveQueue` is undefined. */

@@ -72,7 +72,7 @@ t.test('reused bytes say what would have been written, with the model renamed', 
 })
 
 /** Aliases of a provider of this wire: one declares everything, one only texts and a short output. */
-const aliases = Object.fromEntries(
+const aliases = new Map(
   ['alias', 'team/large', 'team/"large"', 'small'].map(name => [
     name,
     {

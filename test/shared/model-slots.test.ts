@@ -12,7 +12,14 @@ import type { ProviderProfile } from '../../shared/profile.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import { aliasOf, edgeProfile } from '../support/profile-sets.ts'
 
-const limits: SlotLimits = { perModel: { one: 1, two: 2 }, otherwise: undefined, acquireTimeoutMs: undefined }
+const limits: SlotLimits = {
+  perModel: new Map([
+    ['one', 1],
+    ['two', 2]
+  ]),
+  otherwise: undefined,
+  acquireTimeoutMs: undefined
+}
 
 function createAsker(overrides: Partial<SlotLimits> = {}) {
   const pool = createSlotPool({ ...limits, ...overrides })

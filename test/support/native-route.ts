@@ -82,7 +82,7 @@ export function createSend<Written>(face: RouteFace<Written>) {
       ...(defaultModel === undefined ? {} : { defaultModel })
     }
     const faces = { native: { v1: nativeV1Face, v2: nativeV2Face } }
-    const plan = resolveRoute(request, mode, { routes: { aliases: {}, dynamic }, faces })
+    const plan = resolveRoute(request, mode, { routes: { aliases: new Map(), dynamic }, faces })
     const nativeFace = faces.native[mode]
     settleConversation(request, nativeFace.accepts)
     admitRequest(request, nativeFace.accepts)

@@ -534,7 +534,7 @@ const nativeOptions: NativeOptions = {
 }
 const settings: ChatConfiguration = {
   routes: {
-    aliases: {},
+    aliases: new Map(),
     dynamic: {
       profileId: 'main',
       providerKind: 'native',

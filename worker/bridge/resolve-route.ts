@@ -3,6 +3,7 @@
 
 import { createSlotKey } from '../../shared/model-slots.ts'
 import { GatewayError, invalidRequest, unsupportedSemantic } from '../normalized/index.ts'
+import { rememberCombinations } from '../performance/remember-texts.ts'
 import type { ApiMode, ModelRequest } from '../protocols/face.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
 import type { AdmissionEvidence, RouteEvidence } from './evidence.ts'
@@ -50,7 +51,7 @@ export interface DeclaredCapabilities {
 /** Every route of the gateway: plain data, the same in all workers and their threads. */
 export interface RouteTable {
   /** By public alias, disabled ones included: their names lead nowhere else. */
-  aliases: Readonly<Record<string, AliasRoute>>
+  aliases: ReadonlyMap<string, AliasRoute>
   dynamic?: DynamicRoute
 }
 
@@ -94,7 +95,7 @@ export function resolveRoute(
   const slotKey =
     upstreamModel === undefined
       ? faces[providerKind]?.[apiMode].findImpliedModel?.(request)
-      : createSlotKey(profileId, upstreamModel)
+      : findSlotKey(profileId, upstreamModel)
   if (slotKey === undefined) throw new GatewayError('model_required', { param: 'model' })
   const plan: ExecutionPlan = { profileId, providerKind, apiMode, publicModel: model ?? upstreamModel ?? '', slotKey }
   if (upstreamModel !== undefined) plan.upstreamModel = upstreamModel
@@ -128,15 +129,17 @@ export function resolveEmbeddingsRoute(
     apiMode,
     upstreamModel,
     publicModel: model ?? upstreamModel,
-    slotKey: createSlotKey(profileId, upstreamModel)
+    slotKey: findSlotKey(profileId, upstreamModel)
   }
   if (sentModel !== undefined && dynamic.refusesUnlisted === true) plan.isUndeclared = true
   return plan
 }
 
+const findSlotKey = rememberCombinations(createSlotKey)
+
 /** Exact and case-sensitive: no other spelling of an alias is known. */
 function findAlias({ aliases }: RouteTable, model: string | undefined): AliasRoute | undefined {
-  return model !== undefined && Object.hasOwn(aliases, model) ? aliases[model] : undefined
+  return model === undefined ? undefined : aliases.get(model)
 }
 
 function planAlias(alias: AliasRoute, publicModel: string, apiMode: ApiMode): EmbeddingsPlan {

@@ -16,7 +16,7 @@ export type RouteSettings = Pick<Settings, 'passModel' | 'embeddings'> & {
  * @param configRevision for the evidence of the aliases' requests.
  */
 export function createRouteTable(set: ProfileSet, settings: RouteSettings, configRevision: string): RouteTable {
-  const aliases: Record<string, AliasRoute> = Object.create(null)
+  const aliases = new Map<string, AliasRoute>()
   let dynamic: DynamicRoute | undefined
   for (const profile of set.profiles) {
     if (isDynamic(profile)) dynamic = createDynamicRoute(profile, settings, set.origin)
@@ -24,7 +24,7 @@ export function createRouteTable(set: ProfileSet, settings: RouteSettings, confi
       // The settings name their default model and decide whether the client's is sent, so the default model needs no alias.
       if (set.origin === 'settings' && isDynamic(profile) && alias.publicAlias === alias.upstreamModel) continue
       const evidence = set.origin === 'file' ? createRouteEvidence(profile, alias, configRevision) : undefined
-      aliases[alias.publicAlias] = { ...createAliasRoute(set, profile, alias), ...(evidence && { evidence }) }
+      aliases.set(alias.publicAlias, { ...createAliasRoute(set, profile, alias), ...(evidence && { evidence }) })
     }
   }
   return dynamic === undefined ? { aliases } : { aliases, dynamic }

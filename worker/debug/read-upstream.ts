@@ -73,7 +73,7 @@ function listCandidates(
   const { routes } = settings
   const { aliases, dynamic } = routes
   const named = alias ?? model
-  const ofModel = Object.hasOwn(aliases, named) ? aliases[named] : undefined
+  const ofModel = aliases.get(named)
   const selected =
     profile !== undefined && alias === undefined
       ? [{ profileId: profile, providerKind: findKind(routes, profile) ?? '' }]

@@ -31,7 +31,7 @@ export function readSelection(body: JsonObject, { routes }: ChatConfiguration): 
   }
   const alias = readName(body, 'alias')
   const profile = readName(body, 'profile')
-  if (alias !== undefined && !Object.hasOwn(routes.aliases, alias)) {
+  if (alias !== undefined && !routes.aliases.has(alias)) {
     throw invalidDebugRequest('Expected alias to be a public alias of a profile')
   }
   if (profile !== undefined && findKind(routes, profile) === undefined) {
@@ -85,7 +85,7 @@ export function selectPlan(
     return resolveRoute(request, apiMode, { routes, faces })
   }
   if (routes.dynamic?.profileId === profile) {
-    return resolveRoute(request, apiMode, { routes: { aliases: {}, dynamic: routes.dynamic }, faces })
+    return resolveRoute(request, apiMode, { routes: { aliases: new Map(), dynamic: routes.dynamic }, faces })
   }
   // The model has no alias there, so nothing is declared about it and nothing but the wire is asked.
   const { model } = request
@@ -94,13 +94,13 @@ export function selectPlan(
 }
 
 function isServedBy({ aliases }: RouteTable, profile: string, model: string | undefined): boolean {
-  return model !== undefined && Object.hasOwn(aliases, model) && aliases[model]?.profileId === profile
+  return model !== undefined && aliases.get(model)?.profileId === profile
 }
 
 /** The kind of a profile; undefined for a profile that serves nothing. */
 export function findKind({ aliases, dynamic }: RouteTable, profile: string): string | undefined {
   if (dynamic?.profileId === profile) return dynamic.providerKind
-  return Object.values(aliases).find(alias => alias.profileId === profile)?.providerKind
+  return [...aliases.values()].find(alias => alias.profileId === profile)?.providerKind
 }
 
 /** The provider's body with a fixed text in place of every file that would be uploaded first. */

@@ -46,7 +46,7 @@ function findRelayedModels(routes: RouteTable, faces: ProviderFaces): RelayedMod
   const known = relayedModels.get(routes)
   if (known !== undefined) return known
   const models = new Map<string, string>()
-  for (const [alias, { providerKind }] of Object.entries(routes.aliases)) {
+  for (const [alias, { providerKind }] of routes.aliases) {
     const relay = faces[providerKind]?.v1.relay
     if (relay !== undefined) models.set(alias, relay.protocol)
   }

@@ -25,10 +25,10 @@ const edge = {
 const limits = { outputTokensMax: 100_000 }
 
 const routes: RouteTable = {
-  aliases: {
-    [EDGE]: { ...edge, capabilities: { features: FEATURE_NAMES, ...limits } },
-    [PLAIN_EDGE]: { ...edge, capabilities: { features: [...BASE_FEATURES, 'text'], ...limits } }
-  },
+  aliases: new Map([
+    [EDGE, { ...edge, capabilities: { features: FEATURE_NAMES, ...limits } }],
+    [PLAIN_EDGE, { ...edge, capabilities: { features: [...BASE_FEATURES, 'text'], ...limits } }]
+  ]),
   dynamic: { profileId: 'main', providerKind: 'native', passModel: true, defaultEmbeddingsModel: 'Embeddings' }
 }
 

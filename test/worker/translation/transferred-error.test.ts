@@ -4,7 +4,7 @@ import { providerFaces } from '../../../worker/protocols/registry.ts'
 import { createTranslator } from '../../../worker/translation/translator.ts'
 
 const dynamic = { profileId: 'p', providerKind: 'native', passModel: true, defaultEmbeddingsModel: 'e' }
-const settings = { routes: { aliases: {}, dynamic }, providerOptions: {} }
+const settings = { routes: { aliases: new Map(), dynamic }, providerOptions: {} }
 
 /** The error that `run` rejects with; undefined when it resolves. */
 async function catchError(run: () => Promise<unknown>): Promise<unknown> {

@@ -53,19 +53,24 @@ function writeTools(request: NormalizedRequest, prepared: PreparedRequest): Json
   return written
 }
 
-function writeMessages(prepared: PreparedRequest): JsonObject[] {
-  return prepared.turns.flatMap<JsonObject>(({ turn, fileIds }): JsonObject | JsonObject[] => {
+function writeMessages({ turns, names }: PreparedRequest): JsonObject[] {
+  const messages: JsonObject[] = []
+  for (const { turn, fileIds } of turns) {
     switch (turn.type) {
       case 'text':
-        return withAttachments({ role: turn.role, content: turn.text }, fileIds)
+        messages.push(withAttachments({ role: turn.role, content: turn.text }, fileIds))
+        break
       case 'calls':
-        return writeCalls(turn, fileIds, prepared.names)
+        for (const message of writeCalls(turn, fileIds, names)) messages.push(message)
+        break
       case 'result':
-        return writeResult(turn.result, prepared.names)
+        messages.push(writeResult(turn.result, names))
+        break
       default:
-        return assertNever(turn)
+        assertNever(turn)
     }
-  })
+  }
+  return messages
 }
 
 /** A v1 message holds one call, so several calls become pairs of a call and its result. State ids are not sent on v1. */

@@ -123,19 +123,24 @@ function withoutNestedNulls(value: JsonValue): JsonValue {
   return isJsonObject(value) ? withoutNulls(value) : value
 }
 
-function writeMessages(prepared: PreparedRequest): JsonObject[] {
-  return prepared.turns.flatMap<JsonObject>(({ turn, fileIds }): JsonObject | JsonObject[] => {
+function writeMessages({ turns, names }: PreparedRequest): JsonObject[] {
+  const messages: JsonObject[] = []
+  for (const { turn, fileIds } of turns) {
     switch (turn.type) {
       case 'text':
-        return { role: turn.role, content: [{ text: turn.text }, ...writeFiles(fileIds)] }
+        messages.push({ role: turn.role, content: [{ text: turn.text }, ...writeFiles(fileIds)] })
+        break
       case 'calls':
-        return writeCalls(turn, fileIds, prepared.names)
+        for (const message of writeCalls(turn, fileIds, names)) messages.push(message)
+        break
       case 'result':
-        return writeResult(turn.result, turn.result.stateId, prepared.names)
+        messages.push(writeResult(turn.result, turn.result.stateId, names))
+        break
       default:
-        return assertNever(turn)
+        assertNever(turn)
     }
-  })
+  }
+  return messages
 }
 
 /** One message per state id with all its calls, then the results in the order of the calls, each under the same state id. */
