@@ -82,7 +82,10 @@ export class WholeResponseSink implements ClientSink {
     } else if (this.#response !== undefined) {
       const { usage } = this.#response
       if (usage !== null) reply.request.context.usage(usage)
-      sendJson(reply, 200, {}, await this.#write(this.#response))
+      const characters = this.#measure(this.#response)
+      const isLarge = this.#translator.isLarge(characters)
+      const body = isLarge ? await this.#writeInThread(this.#response, characters) : this.#write(this.#response)
+      sendJson(reply, 200, {}, body)
     }
   }
 
@@ -90,11 +93,18 @@ export class WholeResponseSink implements ClientSink {
     return false
   }
 
-  async #write(response: NormalizedResponse): Promise<string | Uint8Array> {
-    const { reply, protocol, face, responseContext } = this.#options
-    // About the length of the written response: its own texts, and what it repeats of a large request.
-    const characters = countCharacters(response) + (responseContext.request.echo?.text?.length ?? 0)
-    if (!this.#translator.isLarge(characters)) return JSON.stringify(face.writeResponse(response, responseContext))
+  /** About how many characters the written response has: its own texts, and what it repeats of a large request. */
+  #measure(response: NormalizedResponse): number {
+    return countCharacters(response) + (this.#options.responseContext.request.echo?.text?.length ?? 0)
+  }
+
+  #write(response: NormalizedResponse): string {
+    const { face, responseContext } = this.#options
+    return JSON.stringify(face.writeResponse(response, responseContext))
+  }
+
+  async #writeInThread(response: NormalizedResponse, characters: number): Promise<string | Uint8Array> {
+    const { reply, protocol, responseContext } = this.#options
     const { now, ...context } = responseContext
     const job = { protocol, response, context, completedAt: now?.() ?? context.createdAt }
     return (await this.#translator.writeChatAnswer(job, characters, reply.request.context.signal)).body

@@ -94,17 +94,16 @@ export function createTranslator(options: TranslatorOptions): Translator {
     return runTask(name, work.job, environment)
   }
 
+  async function relayOrTranslate(job: ChatJob, signal: CancelSignal): Promise<TranslatedChat> {
+    if (job.bytes.byteLength >= TURN_WEIGHT_MIN) await turns.wait()
+    return relayChat(job, environment) ?? (await run('translate-chat', ofRequest(job), signal))
+  }
+
   return {
     isLarge,
     isLargeAnswer: bytes => isLarge(weighJson(bytes)),
-    async translateChat(job, signal) {
-      if (mayRelay(job, environment)) {
-        if (job.bytes.byteLength >= TURN_WEIGHT_MIN) await turns.wait()
-        const relayed = relayChat(job, environment)
-        if (relayed !== undefined) return relayed
-      }
-      return run('translate-chat', ofRequest(job), signal)
-    },
+    translateChat: (job, signal) =>
+      mayRelay(job, environment) ? relayOrTranslate(job, signal) : run('translate-chat', ofRequest(job), signal),
     // Its weight is known already: `isLargeAnswer`.
     readChat: (answer, signal) => run('read-chat-answer', { ...ofAnswer(answer), weight: thresholdBytes }, signal),
     writeChatAnswer: (job, characters, signal) =>

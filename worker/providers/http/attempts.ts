@@ -28,7 +28,7 @@ export interface Attempt {
   readonly number: number
 }
 
-/** Counts the attempts of one call. The caller loops: `begin`, send, and after any failure `recover`. */
+/** Counts the attempts of one call. The caller loops: `tryBegin` or `begin`, send, and after any failure `recover`. */
 export class Attempts {
   readonly #options: AttemptsOptions
   readonly #context: CallContext
@@ -44,12 +44,23 @@ export class Attempts {
     this.#operation = operation
   }
 
-  /** Acquires the credential of the next attempt. What it throws goes through `recover` like the failure of an exchange. */
-  async begin(): Promise<Attempt> {
+  /**
+   * Begins the next attempt where its credential is at hand; undefined when `begin` has to be awaited. What both throw goes through
+   * `recover` like the failure of an exchange.
+   */
+  tryBegin(): Attempt | undefined {
     this.#credential = undefined
     throwIfAborted(this.#context.signal)
-    const { credentials } = this.#options
-    const credential = credentials.find(this.#context) ?? (await credentials.acquire(this.#context))
+    const credential = this.#options.credentials.find(this.#context)
+    return credential === undefined ? undefined : this.#beginWith(credential)
+  }
+
+  /** Acquires the credential of the next attempt. */
+  async begin(): Promise<Attempt> {
+    return this.#beginWith(await this.#options.credentials.acquire(this.#context))
+  }
+
+  #beginWith(credential: Credential): Attempt {
     this.#credential = credential
     return { credential, number: this.#number }
   }

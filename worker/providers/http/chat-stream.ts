@@ -45,7 +45,7 @@ export async function streamChat(
   for (;;) {
     const session = new StreamSession(dependencies, call, context, sink)
     try {
-      const attempt = await attempts.begin()
+      const attempt = attempts.tryBegin() ?? (await attempts.begin())
       const exchange = { call: described, headers, receiver: session, timeouts: client.timeouts.stream }
       await session.follow(client.send(exchange, attempt, context))
       confirmCall(described)
@@ -199,8 +199,11 @@ class StreamSession implements ExchangeReceiver {
   /** The response is not a stream: raises its error. */
   async #refuse(): Promise<never> {
     const face = findChatFace(this.#dependencies, this.#call)
-    const collected = await (this.#collector ?? new ResponseCollector()).take()
-    const { bytes } = requireSuccess(collected, this.#dependencies.client.readError)
+    const collector = this.#collector ?? new ResponseCollector()
+    const { bytes } = requireSuccess(
+      collector.take() ?? (await collector.decompress()),
+      this.#dependencies.client.readError
+    )
     const body = parseJson(bytes)
     // Front servers send the provider's error with status 200 (field lesson A16).
     const error = isJsonObject(body) ? face.findError(body) : undefined

@@ -30,7 +30,9 @@ export async function completeChat(
     context,
     (dependencies.bounds ?? defaultBounds).wholeBytesMax
   )
-  const { events, bytes } = await readResponse(dependencies, call, context, response)
+  const { events, bytes }: RelayedBody = dependencies.largeAnswers.isLargeAnswer(response.bytes)
+    ? { events: await readInThread(dependencies, call, context, response) }
+    : readHere(dependencies, call, context, response)
   if (bytes !== undefined) {
     passOn(bytes, events, sink)
     return
@@ -40,17 +42,14 @@ export async function completeChat(
   sink.push(isIncomplete ? await completer.complete(events, context) : events)
 }
 
-async function readResponse(
+function readHere(
   dependencies: ChatDependencies,
   call: ChatCall,
   context: CallContext,
   response: BufferedResponse
-): Promise<RelayedBody> {
+): RelayedBody {
+  const { bytes } = response
   try {
-    const { bytes } = response
-    if (dependencies.largeAnswers.isLargeAnswer(bytes)) {
-      return { events: await readInThread(dependencies, call, context, response) }
-    }
     const reader = openChatReader(dependencies, call, context, response)
     if (call.acceptsProviderBytes === true && reader.relayBody !== undefined) {
       const { wantsEvents = false } = context
@@ -58,8 +57,7 @@ async function readResponse(
     }
     return { events: cutAtStop(reader.readBody(bytes), listStops(call)) }
   } catch (thrown) {
-    if (GatewayError.is(thrown)) reportCallFailure(dependencies.log, contentFailure(thrown), context, 'chat')
-    throw thrown
+    throw reportUnreadable(dependencies, context, thrown)
   }
 }
 
@@ -78,7 +76,17 @@ async function readInThread(
 ): Promise<NormalizedEvent[]> {
   const { plan, reading } = call
   const answer = { plan, reading, head, bytes, stops: listStops(call) }
-  const { events, anomalies } = await dependencies.largeAnswers.readChat(answer, context.signal)
-  for (const anomaly of anomalies) reportAnomaly(dependencies, context, anomaly)
-  return events
+  try {
+    const { events, anomalies } = await dependencies.largeAnswers.readChat(answer, context.signal)
+    for (const anomaly of anomalies) reportAnomaly(dependencies, context, anomaly)
+    return events
+  } catch (thrown) {
+    throw reportUnreadable(dependencies, context, thrown)
+  }
+}
+
+/** Writes the line of a response that cannot be used, and returns its error. */
+function reportUnreadable({ log }: ChatDependencies, context: CallContext, thrown: unknown): unknown {
+  if (GatewayError.is(thrown)) reportCallFailure(log, contentFailure(thrown), context, 'chat')
+  return thrown
 }

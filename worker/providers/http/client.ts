@@ -84,17 +84,24 @@ export class ProviderClient {
    * Makes one attempt: waits for a free connection, sends the call and gives the response to the receiver. Resolves and rejects like
    * `runExchange`, and rejects with `gateway_overloaded` when no connection becomes free.
    */
-  async send(
+  send(exchange: AttemptExchange, attempt: Attempt, context: CallContext): Promise<'ended' | 'cancelled'> {
+    const { gate } = this.#options.origin
+    const release = gate?.tryEnter()
+    if (gate === undefined || release !== undefined) return this.#sendNow(exchange, attempt, context, release)
+    return gate.enter(context.signal).then(entered => this.#sendNow(exchange, attempt, context, entered))
+  }
+
+  #sendNow(
     { call, headers, receiver, timeouts }: AttemptExchange,
     attempt: Attempt,
-    context: CallContext
+    context: CallContext,
+    release: (() => void) | undefined
   ): Promise<'ended' | 'cancelled'> {
     const { log, origin: connections } = this.#options
-    const { dispatcher, origin, gate } = connections
-    const release = gate === undefined ? undefined : (gate.tryEnter() ?? (await gate.enter(context.signal)))
+    const { dispatcher, origin } = connections
     if (context.signal.aborted) {
       release?.()
-      throw abortError(context.signal)
+      return Promise.reject(abortError(context.signal))
     }
     const request: ExchangeRequest = {
       method: call.method,
@@ -136,10 +143,10 @@ export class ProviderClient {
     const timeouts = call.operation === 'chat' ? this.timeouts.chat : this.timeouts.call
     for (;;) {
       try {
-        const attempt = await attempts.begin()
+        const attempt = attempts.tryBegin() ?? (await attempts.begin())
         const receiver = new ResponseCollector(bytesMax)
         await this.send({ call: sent, headers, receiver, timeouts }, attempt, context)
-        const response = requireSuccess(await receiver.take(), this.#options.readError)
+        const response = requireSuccess(receiver.take() ?? (await receiver.decompress()), this.#options.readError)
         confirmCall(sent)
         return response
       } catch (thrown) {

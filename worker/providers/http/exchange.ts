@@ -110,7 +110,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   #isPaused = false
   /** The body goes out in pieces, and each of them restarts the timer. */
   #isPieced = false
-  /** Head and pieces of one read of the connection arrive one after the other; the timer was restarted for the first of them. */
+  /** Pieces of one read of the connection arrive one after the other; the timer is restarted behind the last of them. */
   #isReading = false
   /** Bytes of the response in this read. */
   #readBytes = 0
@@ -177,7 +177,6 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     if (this.#isSettled || status < 200) return
     this.#status = status
     this.#phase = 'reading the response'
-    if (this.#limitMs === this.#options.timeouts.idleMs) this.#timer?.refresh()
     this.#startRead()
     try {
       this.#options.receiver.onHead({ status, headers }, this)
@@ -188,10 +187,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isSettled) return
-    if (!this.#isReading) {
-      this.#timer?.refresh()
-      this.#startRead()
-    }
+    if (!this.#isReading) this.#startRead()
     this.#readBytes += chunk.length
     if (this.#waiting !== undefined) this.#waiting.push(chunk)
     else if (this.#readBytes <= SMALL_READ_BYTES || budget.take(chunk.length)) this.#receive(chunk)
@@ -275,7 +271,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     this.#reject(thrown)
   }
 
-  /** Until the read ends, nothing restarts the timer: a restart costs a tenth of what the event in a piece costs. */
+  /** A read restarts the timer once, at its end: a restart costs a tenth of what the event in a piece costs. */
   #startRead(): void {
     this.#isReading = true
     this.#readBytes = 0
@@ -284,9 +280,8 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
 
   readonly #endRead = (): void => {
     this.#isReading = false
-    const { idleMs } = this.#options.timeouts
-    // Only here does the timer of the head give way to another limit: a whole response often arrives in one read and has ended by now.
-    if (idleMs !== this.#limitMs && !this.#isSettled && !this.#isPaused) this.#enter('reading the response', idleMs)
+    // A whole response often arrives in one read and has ended by now.
+    if (!this.#isSettled && !this.#isPaused) this.#enter('reading the response', this.#options.timeouts.idleMs)
   }
 
   #enter(phase: Phase, limitMs: number): void {

@@ -1,7 +1,12 @@
 // Collects a whole response of a provider: its body bounded and decompressed, and the long body of an error cut.
 
 import { ByteCollector } from '../../../shared/byte-collector.ts'
-import { type CompressedEncoding, decompress, readContentEncoding } from '../../../shared/content-encoding.ts'
+import {
+  type CompressedEncoding,
+  type ContentEncoding,
+  decompress,
+  readContentEncoding
+} from '../../../shared/content-encoding.ts'
 import type { ResponseHead } from '../../protocols/face.ts'
 import { readHeader } from '../../protocols/shared/response-header.ts'
 import { protocolFailure, transportFailure } from './call-failure.ts'
@@ -63,23 +68,36 @@ export class ResponseCollector implements ExchangeReceiver {
     collected.add(chunk)
   }
 
+  /** The response, once the exchange has ended; undefined when it has to be decompressed. */
+  take(): BufferedResponse | undefined {
+    const { status, headers, encoding } = this.#describe()
+    if (encoding === 'identity') return { status, headers, bytes: this.#takeBytes() }
+    // A truncated compressed error body is ignored; the status is enough.
+    return this.#isCut ? { status, headers, bytes: EMPTY } : undefined
+  }
+
   /**
-   * Resolves with the response after the exchange has ended. Rejects with `CallFailure` for a body of status 200 that cannot be
+   * Resolves with the response that `take` could not return. Rejects with `CallFailure` for a body of status 200 that cannot be
    * decompressed; for another status the body is empty then.
    */
-  async take(): Promise<BufferedResponse> {
-    const { status, headers } = this.#head ?? { status: 0, headers: {} }
-    const body = this.#collected?.take() ?? EMPTY
-    const encoding = readContentEncoding(readHeader(headers, 'content-encoding'))
-    if (encoding === 'identity') return { status, headers, bytes: body }
-    // A truncated compressed error body is ignored; the status is enough.
-    if (this.#isCut) return { status, headers, bytes: EMPTY }
-    const decompressed = decompressResponse(body, encoding, this.#bytesMax)
+  async decompress(): Promise<BufferedResponse> {
+    const { status, headers, encoding } = this.#describe()
+    const decompressed = decompressResponse(this.#takeBytes(), encoding, this.#bytesMax)
     // The status of an error counts even when its body cannot be decompressed.
     return { status, headers, bytes: await (status === 200 ? decompressed : decompressed.catch(() => EMPTY)) }
   }
+
+  #describe(): ResponseHead & { encoding: ContentEncoding | undefined } {
+    const { status, headers } = this.#head ?? NO_HEAD
+    return { status, headers, encoding: readContentEncoding(readHeader(headers, 'content-encoding')) }
+  }
+
+  #takeBytes(): Buffer {
+    return this.#collected?.take() ?? EMPTY
+  }
 }
 
+const NO_HEAD: ResponseHead = { status: 0, headers: {} }
 const EMPTY = Buffer.alloc(0)
 
 /** Parses a response's JSON. Raises the `CallFailure` of a response that cannot be used for anything else. */
@@ -91,12 +109,16 @@ export function readJson(response: BufferedResponse): unknown {
   }
 }
 
+function isAccepted(encoding: ContentEncoding | undefined): encoding is CompressedEncoding {
+  return ACCEPTED.some(accepted => accepted === encoding)
+}
+
 async function decompressResponse(
   body: Buffer,
-  encoding: CompressedEncoding | undefined,
+  encoding: ContentEncoding | undefined,
   bytesMax: number
 ): Promise<Buffer> {
-  if (encoding === undefined || !ACCEPTED.includes(encoding)) throw protocolFailure('unsupported_content_encoding')
+  if (!isAccepted(encoding)) throw protocolFailure('unsupported_content_encoding')
   const decompressed = await decompress(body, encoding, bytesMax).catch(refuseBrokenData)
   if (decompressed === undefined) throw protocolFailure('response_too_large')
   return decompressed

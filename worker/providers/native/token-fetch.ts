@@ -69,7 +69,7 @@ async function fetchToken(
 ): Promise<FetchedToken> {
   const receiver = new ResponseCollector(TOKEN_RESPONSE_BYTES_MAX)
   await runExchange({ dispatcher, origin, request, receiver, timeouts: timeouts.call, signal })
-  const token = readTokenResponse(readJson(requireSuccess(await receiver.take(), readError)))
+  const token = readTokenResponse(readJson(requireSuccess(receiver.take() ?? (await receiver.decompress()), readError)))
   if (token === undefined) throw protocolFailure('token_response_without_token')
   return token
 }

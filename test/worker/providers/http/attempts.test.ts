@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Secret } from '../../../../shared/secret.ts'
 import { GatewayError } from '../../../../worker/normalized/index.ts'
-import { Attempts, type AttemptsOptions } from '../../../../worker/providers/http/attempts.ts'
+import { type Attempt, Attempts, type AttemptsOptions } from '../../../../worker/providers/http/attempts.ts'
 import { CallFailure } from '../../../../worker/providers/http/call-failure.ts'
 import type { Credential, CredentialSource } from '../../../../worker/providers/http/credential.ts'
 import type { CallContext } from '../../../../worker/providers/types.ts'
@@ -56,6 +56,11 @@ function createAttempts(
   return { attempts, lines: memory.lines }
 }
 
+/** Begins as callers do. */
+async function begin(attempts: Attempts): Promise<Attempt> {
+  return attempts.tryBegin() ?? (await attempts.begin())
+}
+
 const twice = { retriesMax: 2, backoffSeconds: 0, statuses: [429, 503] }
 
 t.test(
@@ -64,9 +69,9 @@ t.test(
     const [old, renewed] = [credential('old', false), credential('new', true)]
     const { source, rejected } = createSource([old, renewed])
     const { attempts, lines } = createAttempts(source)
-    t.same(await attempts.begin(), { credential: old, number: 0 })
+    t.same(await begin(attempts), { credential: old, number: 0 })
     await attempts.recover(refused, { canRetry: true })
-    t.same(await attempts.begin(), { credential: renewed, number: 0 })
+    t.same(await begin(attempts), { credential: renewed, number: 0 })
     t.equal(await rejection(attempts.recover(refused, { canRetry: true })), refused.error)
     // The second refusal is the result of the call; the next call fetches again.
     t.same(rejected, [old, renewed])
@@ -78,7 +83,7 @@ t.test('a credential that was fetched for the attempt is not renewed, but droppe
   const fresh = credential('new', true)
   const { source, rejected, given } = createSource([fresh, credential('another', true)])
   const { attempts } = createAttempts(source)
-  await attempts.begin()
+  await begin(attempts)
   t.equal(await rejection(attempts.recover(refused, { canRetry: true })), refused.error)
   t.same(rejected, [fresh])
   t.equal(given.length, 1)
@@ -87,7 +92,7 @@ t.test('a credential that was fetched for the attempt is not renewed, but droppe
 t.test('a credential that cannot be renewed fails the call at once', async t => {
   const { source } = createSource([credential('fixed', false)], false)
   const { attempts } = createAttempts(source)
-  await attempts.begin()
+  await begin(attempts)
   t.equal(await rejection(attempts.recover(refused, { canRetry: true })), refused.error)
 })
 
@@ -96,7 +101,7 @@ t.test('each retry has its own number and its own renewal', async t => {
   const { attempts } = createAttempts(source, { retryPolicy: { ...twice, statuses: [401] } })
   const numbers: number[] = []
   for (let count = 0; count < 4; count += 1) {
-    numbers.push((await attempts.begin()).number)
+    numbers.push((await begin(attempts)).number)
     await attempts.recover(refused, { canRetry: true })
   }
   t.same(numbers, [0, 0, 1, 1])
@@ -106,10 +111,10 @@ t.test('retries end with the last failure and one line in the log', async t => {
   const { source } = createSource([1, 2, 3].map(number => credential(String(number), false)))
   const { attempts, lines } = createAttempts(source, { retryPolicy: twice })
   for (const number of [0, 1]) {
-    t.equal((await attempts.begin()).number, number)
+    t.equal((await begin(attempts)).number, number)
     await attempts.recover(busy, { canRetry: true })
   }
-  t.equal((await attempts.begin()).number, 2)
+  t.equal((await begin(attempts)).number, 2)
   t.equal(await rejection(attempts.recover(busy, { canRetry: true })), busy.error)
   t.equal(lines.length, 1)
 })
@@ -117,25 +122,25 @@ t.test('retries end with the last failure and one line in the log', async t => {
 t.test('the failure of a token fetch passes the same decision as any other', async t => {
   const { source, rejected } = createSource([busy, credential('a', true), refused])
   const { attempts } = createAttempts(source, { retryPolicy: twice })
-  await attempts.recover(await rejection(attempts.begin()), { canRetry: true })
-  t.equal((await attempts.begin()).number, 1)
+  await attempts.recover(await rejection(begin(attempts)), { canRetry: true })
+  t.equal((await begin(attempts)).number, 1)
   await attempts.recover(busy, { canRetry: true })
   // The token server refused the account: that is no refusal of a token, and nothing is renewed.
-  const thrown = await rejection(attempts.begin())
+  const thrown = await rejection(begin(attempts))
   t.equal(await rejection(attempts.recover(thrown, { canRetry: true })), refused.error)
   t.same(rejected, [])
 })
 
 t.test('there is no retry once the client has seen something, or when the executor closes', async t => {
   const seen = createAttempts(createSource([credential('a', false)]).source, { retryPolicy: twice })
-  await seen.attempts.begin()
+  await begin(seen.attempts)
   t.equal(await rejection(seen.attempts.recover(busy, { canRetry: false })), busy.error)
 
   const closing = createAttempts(createSource([credential('a', false)]).source, {
     retryPolicy: twice,
     lifetime: AbortSignal.abort()
   })
-  await closing.attempts.begin()
+  await begin(closing.attempts)
   t.equal(await rejection(closing.attempts.recover(busy, { canRetry: true })), busy.error)
 })
 
@@ -145,12 +150,12 @@ t.test('an abort ends the delay at once and wins over every attempt', async t =>
     retryPolicy: twice,
     context: { signal: abort.signal }
   })
-  await attempts.begin()
+  await begin(attempts)
   const late = new CallFailure(new GatewayError('rate_limited'), { status: 429, retryAfter: '60' })
   const waiting = attempts.recover(late, { canRetry: true })
   setImmediate(() => abort.abort(new GatewayError('client_disconnected')))
   t.match(await rejection(waiting), { code: 'client_disconnected' })
-  t.match(await rejection(attempts.begin()), { code: 'client_disconnected' })
+  t.match(await rejection(begin(attempts)), { code: 'client_disconnected' })
   t.equal(lines.length, 0)
 })
 

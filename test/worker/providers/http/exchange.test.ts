@@ -41,10 +41,10 @@ t.test('an exchange gives the response to its receiver and reports how it ended'
   const outcome = await runExchange(
     options(pool, stub.origin, { receiver: collector, onSettled: observation => observations.push(observation) })
   )
-  const response = await collector.take()
+  const response = collector.take()
   t.equal(outcome, 'ended')
-  t.equal(response.bytes.toString(), 'one two')
-  t.equal(response.headers['x-request-id'], 'u1')
+  t.equal(response?.bytes.toString(), 'one two')
+  t.equal(response?.headers['x-request-id'], 'u1')
   t.equal(observations.length, 1)
   t.equal(observations[0]?.status, '200')
 })
@@ -312,7 +312,7 @@ t.test('a response that comes before the body is sent is the response', async t 
   const collector = new ResponseCollector()
   const request = { method: 'POST' as const, path: '/', headers: [], body: Buffer.alloc(64 * 1024 * 1024) }
   await runExchange(options(pool, origin, { request, receiver: collector }))
-  t.equal((await collector.take()).status, 413)
+  t.equal(collector.take()?.status, 413)
 })
 
 t.test('a request that the client library refuses is a transport failure', async t => {

@@ -15,7 +15,7 @@ async function collect(
   const middle = Math.floor(bytes.length / 2)
   collector.onData(bytes.subarray(0, middle))
   collector.onData(bytes.subarray(middle))
-  return collector.take()
+  return collector.take() ?? (await collector.decompress())
 }
 
 t.test('compressed responses are decompressed, deflate in both of its formats', async t => {
@@ -63,8 +63,7 @@ t.test('a long error body is cut and ends the exchange', async t => {
   collector.onHead({ status: 502, headers: {} }, { ...control, cancel: () => (cancels += 1) })
   collector.onData(Buffer.alloc(60_000, 'x'))
   collector.onData(Buffer.alloc(60_000, 'y'))
-  const response = await collector.take()
-  t.equal(response.bytes.length, 60_000)
+  t.equal(collector.take()?.bytes.length, 60_000)
   t.equal(cancels, 1)
 })
 
