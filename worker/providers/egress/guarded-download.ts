@@ -131,10 +131,12 @@ export function createGuardedDownload(dependencies: DownloadDependencies): Guard
             bytesMax = request.limitFor({ mediaType, urlPath: url.pathname })
             if (Number(readHeader(received.headers, 'content-length')) > bytesMax) throw request.tooLarge()
           },
-          onData(chunk) {
-            length += chunk.length
-            if (length > bytesMax) throw request.tooLarge()
-            chunks.push(chunk)
+          onData(pieces) {
+            for (const piece of pieces) {
+              length += piece.length
+              if (length > bytesMax) throw request.tooLarge()
+              chunks.push(piece)
+            }
           }
         },
         timeouts: {

@@ -71,8 +71,6 @@ class StreamSession implements ExchangeReceiver {
   #stream: { reader: ResponseReader; delivery: EventDelivery } | undefined
   /** Takes what is not a stream of events. */
   #collector: ResponseCollector | undefined
-  /** The pieces of one read, until the microtask that decodes them. */
-  #chunks: Buffer[] = []
   readonly #bytesMax: number
   #receivedBytes = 0
 
@@ -120,30 +118,20 @@ class StreamSession implements ExchangeReceiver {
     this.#collector.onHead(head, control)
   }
 
-  onData(chunk: Buffer): void {
+  onData(pieces: readonly Buffer[]): void {
     if (this.#stream === undefined) {
-      this.#collector?.onData(chunk)
+      this.#collector?.onData(pieces)
       return
     }
-    if (this.#stream.delivery.isOver) return
-    this.#receivedBytes += chunk.length
-    if (this.#receivedBytes > this.#bytesMax) throw protocolFailure('response_too_large')
-    this.#chunks.push(chunk)
-    if (this.#chunks.length === 1) queueMicrotask(this.#read)
-  }
-
-  /**
-   * All pieces of one read arrive in one turn of the event loop: a microtask later they are decoded and parsed as one, and written
-   * as one. Providers send each event as a piece of its own, and decoding costs more per call than per event.
-   */
-  readonly #read = (): void => {
-    const chunks = this.#chunks
-    const [first] = chunks
-    if (first === undefined || this.#stream === undefined) return
-    this.#chunks = []
     const { reader, delivery } = this.#stream
+    if (delivery.isOver) return
+    // Providers send each event as a piece of its own, and decoding costs more per call than per event.
+    const [first] = pieces
+    const bytes = first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces)
+    this.#receivedBytes += bytes.length
+    if (this.#receivedBytes > this.#bytesMax) throw protocolFailure('response_too_large')
     try {
-      this.#deliver(delivery, reader.push(chunks.length === 1 ? first : Buffer.concat(chunks)))
+      this.#deliver(delivery, reader.push(bytes))
     } catch (thrown) {
       delivery.fail(thrown)
     }

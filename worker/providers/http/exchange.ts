@@ -30,7 +30,8 @@ export interface ExchangeControl {
 /** Takes a response. An error that it throws ends the exchange and rejects it. */
 export interface ExchangeReceiver {
   onHead(head: ResponseHead, control: ExchangeControl): void
-  onData(chunk: Buffer): void
+  /** Takes the pieces of the body that one read of the connection brought. */
+  onData(pieces: readonly Buffer[]): void
 }
 
 export interface ExchangeTimeouts {
@@ -69,7 +70,7 @@ export interface ExchangeOptions {
  */
 const BODY_PIECE_BYTES = 256 * 1024
 
-/** What is read of all responses before other work of the event loop has its turn: as much as one read of a connection. */
+/** What is received of all responses before other work of the event loop has its turn: as much as one read of a connection. */
 const budget = createTurnBudget(64 * 1024)
 
 /** A small read never waits: it is cheap, and would stand behind the reads of fast responses. */
@@ -110,12 +111,14 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   #isPaused = false
   /** The body goes out in pieces, and each of them restarts the timer. */
   #isPieced = false
-  /** Pieces of one read of the connection arrive one after the other; the timer is restarted behind the last of them. */
+  /** The pieces of one read of the connection arrive one after the other, and are received together behind the last of them. */
   #isReading = false
-  /** Bytes of the response in this read. */
-  #readBytes = 0
-  /** Pieces of the response that wait for a turn of the event loop; the connection is paused meanwhile. */
-  #waiting: Buffer[] | undefined
+  #pieces: Buffer[] = []
+  #piecesBytes = 0
+  /** The last piece has arrived. */
+  #isEnded = false
+  /** The pieces wait for a turn of the event loop; the connection is paused meanwhile. */
+  #isHeld = false
 
   constructor(
     options: ExchangeOptions,
@@ -188,19 +191,17 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isSettled) return
     if (!this.#isReading) this.#startRead()
-    this.#readBytes += chunk.length
-    if (this.#waiting !== undefined) this.#waiting.push(chunk)
-    else if (this.#readBytes <= SMALL_READ_BYTES || budget.take(chunk.length)) this.#receive(chunk)
-    else this.#waitForTurn(chunk)
+    this.#piecesBytes += chunk.length
+    this.#pieces.push(chunk)
   }
 
   onResponseEnd(): void {
-    this.#receiveWaiting()
-    if (this.#settle(String(this.#status))) resolveEnded(this.#resolve)
+    this.#isEnded = true
+    if (!this.#isReading) this.#startRead()
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    this.#receiveWaiting()
+    this.#receivePieces()
     if (!this.#isSettled) this.#fail(transportFailure(error))
   }
 
@@ -215,7 +216,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     if (this.#isSettled || !this.#isPaused) return
     this.#isPaused = false
     this.#enter('reading the response', this.#options.timeouts.idleMs)
-    if (this.#waiting === undefined) this.#controller?.resume()
+    if (!this.#isHeld) this.#controller?.resume()
   }
 
   cancel(): void {
@@ -224,29 +225,27 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     this.#resolve('cancelled')
   }
 
-  #receive(chunk: Buffer): void {
+  #receivePieces(): void {
+    const pieces = this.#pieces
+    if (pieces.length === 0 || this.#isSettled) return
+    this.#pieces = []
+    this.#piecesBytes = 0
     try {
-      this.#options.receiver.onData(chunk)
+      this.#options.receiver.onData(pieces)
     } catch (thrown) {
       this.#fail(thrown)
     }
   }
 
-  /** Keeps a piece back that is over the budget of this turn. Others arrive while the connection is paused only when it closes. */
-  #waitForTurn(chunk: Buffer): void {
-    this.#waiting = [chunk]
+  /** Keeps pieces back that are over the budget of this turn. Others arrive while the connection is paused only when it closes. */
+  #holdPieces(): void {
+    this.#isHeld = true
     this.#controller?.pause()
     void budget.wait().then(() => {
-      this.#receiveWaiting()
+      this.#isHeld = false
+      this.#receivePieces()
       if (!this.#isPaused && !this.#isSettled) this.#controller?.resume()
     })
-  }
-
-  #receiveWaiting(): void {
-    const waiting = this.#waiting
-    this.#waiting = undefined
-    if (waiting === undefined || this.#isSettled) return
-    for (const chunk of waiting) this.#receive(chunk)
   }
 
   readonly #onAbort = (): void => {
@@ -274,13 +273,21 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   /** A read restarts the timer once, at its end: a restart costs a tenth of what the event in a piece costs. */
   #startRead(): void {
     this.#isReading = true
-    this.#readBytes = 0
     queueMicrotask(this.#endRead)
   }
 
   readonly #endRead = (): void => {
     this.#isReading = false
-    // A whole response often arrives in one read and has ended by now.
+    if (this.#isSettled) return
+    if (this.#isEnded) {
+      this.#receivePieces()
+      if (this.#settle(String(this.#status))) resolveEnded(this.#resolve)
+      return
+    }
+    if (!this.#isHeld) {
+      if (this.#piecesBytes <= SMALL_READ_BYTES || budget.take(this.#piecesBytes)) this.#receivePieces()
+      else this.#holdPieces()
+    }
     if (!this.#isSettled && !this.#isPaused) this.#enter('reading the response', this.#options.timeouts.idleMs)
   }
 

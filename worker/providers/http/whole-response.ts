@@ -55,17 +55,21 @@ export class ResponseCollector implements ExchangeReceiver {
     this.#collected = new ByteCollector(announced > 0 ? announced : this.#bytesMax)
   }
 
-  onData(chunk: Buffer): void {
+  onData(pieces: readonly Buffer[]): void {
     const isSuccess = this.#head?.status === 200
+    const bytesMax = isSuccess ? this.#bytesMax : ERROR_BODY_BYTES_MAX
     const collected = this.#collected
     if (collected === undefined) return
-    if (collected.length + chunk.length > (isSuccess ? this.#bytesMax : ERROR_BODY_BYTES_MAX)) {
+    for (const piece of pieces) {
+      if (collected.length + piece.length <= bytesMax) {
+        collected.add(piece)
+        continue
+      }
       if (isSuccess) throw protocolFailure('response_too_large')
       this.#isCut = true
       this.#control?.cancel()
       return
     }
-    collected.add(chunk)
   }
 
   /** The response, once the exchange has ended; undefined when it has to be decompressed. */

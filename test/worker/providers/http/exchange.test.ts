@@ -138,8 +138,8 @@ t.test('a pause of the receiver does not count against the idle limit', async t 
         onHead(_head, exchange) {
           control = exchange
         },
-        onData(chunk) {
-          chunks.push(chunk.toString())
+        onData(pieces) {
+          chunks.push(Buffer.concat(pieces).toString())
           if (chunks.length > 1) return
           control?.pause()
           setTimeout(() => control?.resume(), 120)

@@ -13,8 +13,7 @@ async function collect(
   const collector = new ResponseCollector(options.bytesMax)
   collector.onHead({ status: options.status ?? 200, headers }, control)
   const middle = Math.floor(bytes.length / 2)
-  collector.onData(bytes.subarray(0, middle))
-  collector.onData(bytes.subarray(middle))
+  collector.onData([bytes.subarray(0, middle), bytes.subarray(middle)])
   return collector.take() ?? (await collector.decompress())
 }
 
@@ -61,8 +60,8 @@ t.test('a long error body is cut and ends the exchange', async t => {
   let cancels = 0
   const collector = new ResponseCollector()
   collector.onHead({ status: 502, headers: {} }, { ...control, cancel: () => (cancels += 1) })
-  collector.onData(Buffer.alloc(60_000, 'x'))
-  collector.onData(Buffer.alloc(60_000, 'y'))
+  collector.onData([Buffer.alloc(60_000, 'x')])
+  collector.onData([Buffer.alloc(60_000, 'y')])
   t.equal(collector.take()?.bytes.length, 60_000)
   t.equal(cancels, 1)
 })
