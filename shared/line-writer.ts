@@ -1,11 +1,9 @@
 // Writes log lines to stdout without waiting for its reader: a terminal or a collector that stops reading must neither block the
-// gateway nor delay its exit.
+// gateway nor delay its exit. Where stdout leads to a file, `log-file.ts` writes it.
 import type { Writable } from 'node:stream'
 
 /** The system writes up to this size to a pipe in one piece, so lines of several processes are not mixed. */
 export const PIPE_PIECE_BYTES = 4096
-/** A file takes a piece of any size at once, and each write costs as much as some lines. */
-export const FILE_PIECE_BYTES = 32 * 1024
 /** Limit of the lines in memory while the reader is slow; further lines are dropped and counted. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024
 

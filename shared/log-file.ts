@@ -1,5 +1,5 @@
-// Appends lines to the log file. Lines that cannot be written are dropped and counted: a full disk must neither stop the process
-// that logs nor delay its exit.
+// Appends lines to files: the log file, and stdout where it leads to a file. Lines that cannot be written are dropped and counted: a full
+// disk must neither stop the process that logs nor delay its exit.
 import { closeSync, openSync, writeSync } from 'node:fs'
 
 const OWNER_ONLY = 0o600
@@ -7,19 +7,21 @@ const LINE_FEED = 10
 /** Of one character of a string, as UTF-8. */
 const UTF8_BYTES_MAX = 3
 
-export interface LogFile {
+export interface FileWriter {
   /** Adds a line, which ends with a newline. */
   write(line: string): void
   /** Writes every gathered line. */
   flush(): void
+}
+
+export interface LogFile extends FileWriter {
   /** Opens the path again after the file was renamed. When that fails, throws the system's error and keeps writing to the old file. */
   reopen(): void
 }
 
-export interface LogFileOptions {
-  readonly path: string
+export interface FileWriterOptions {
   /** Lines are gathered up to this size; 0 writes each line at once. */
-  readonly gatherCharacters: number
+  readonly gatherBytes: number
   /** Lines are gathered for at most this long. */
   readonly gatherMs: number
   /** Called with the number of lines that could not be written. */
@@ -27,11 +29,26 @@ export interface LogFileOptions {
 }
 
 /** Opens the file for appending. Throws the system's error when it cannot be opened. */
-export function openLogFile(options: LogFileOptions): LogFile {
-  let file = openSync(options.path, 'a', OWNER_ONLY)
-  let waiting = ''
-  /** Takes the bytes of every write: buffers of this size are memory of their own, which has to be found and given back each time. */
-  const room = Buffer.allocUnsafe(options.gatherCharacters * 2 * UTF8_BYTES_MAX)
+export function openLogFile(path: string, options: FileWriterOptions): LogFile {
+  let descriptor = openSync(path, 'a', OWNER_ONLY)
+  const writer = createFileWriter(() => descriptor, options)
+  return {
+    ...writer,
+    reopen() {
+      writer.flush()
+      const fresh = openSync(path, 'a', OWNER_ONLY)
+      closeSync(descriptor)
+      descriptor = fresh
+    }
+  }
+}
+
+/** Writes lines to the file that is open under this descriptor. */
+export function createFileWriter(descriptor: () => number, options: FileWriterOptions): FileWriter {
+  const { gatherBytes, gatherMs, onLost } = options
+  /** Takes the lines until they are written: strings would be put together and encoded at each write, into memory that is new each time. */
+  const room = Buffer.allocUnsafe(gatherBytes * 2)
+  let gatheredBytes = 0
   /** One timer runs for all lines that are gathered: it may end early for the later ones, never late. */
   let isGathering = false
   /** The last line in the file is incomplete. */
@@ -43,44 +60,44 @@ export function openLogFile(options: LogFileOptions): LogFile {
   }
 
   function flush(): void {
-    if (waiting === '') return
-    const text = endsInPartialLine ? `\n${waiting}` : waiting
-    waiting = ''
-    let rest = encode(text)
+    if (gatheredBytes === 0) return
+    const gathered = room.subarray(0, gatheredBytes)
+    gatheredBytes = 0
+    writeAll(gathered)
+  }
+
+  function writeAll(lines: Buffer): void {
+    let rest = lines
     try {
+      if (endsInPartialLine) writeSync(descriptor(), '\n')
+      endsInPartialLine = false
       while (rest.length > 0) {
-        const written = writeSync(file, rest)
+        const written = writeSync(descriptor(), rest)
         endsInPartialLine = rest[written - 1] !== LINE_FEED
         rest = rest.subarray(written)
       }
     } catch {
-      options.onLost(countLines(rest))
+      onLost(countLines(rest))
     }
-  }
-
-  function encode(text: string): Buffer {
-    if (text.length * UTF8_BYTES_MAX > room.length) return Buffer.from(text)
-    return room.subarray(0, room.write(text))
   }
 
   return {
     write(line) {
-      waiting += line
-      if (waiting.length >= options.gatherCharacters) {
+      const bytesMax = line.length * UTF8_BYTES_MAX
+      if (gatheredBytes + bytesMax > room.length) flush()
+      if (bytesMax > room.length) {
+        writeAll(Buffer.from(line))
+        return
+      }
+      gatheredBytes += room.write(line, gatheredBytes)
+      if (gatheredBytes >= gatherBytes) {
         flush()
       } else if (!isGathering) {
         isGathering = true
-        setTimeout(endGathering, options.gatherMs).unref()
+        setTimeout(endGathering, gatherMs).unref()
       }
     },
-    flush,
-    reopen() {
-      flush()
-      const fresh = openSync(options.path, 'a', OWNER_ONLY)
-      closeSync(file)
-      file = fresh
-      endsInPartialLine = false
-    }
+    flush
   }
 }
 

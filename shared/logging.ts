@@ -4,8 +4,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { isatty } from 'node:tty'
 import { format } from 'node:util'
 import pino, { type LogFn, type Logger as PinoLogger } from 'pino'
-import { createLineWriter, FILE_PIECE_BYTES, PIPE_PIECE_BYTES } from './line-writer.ts'
-import { openLogFile } from './log-file.ts'
+import { createLineWriter, type LineWriter, PIPE_PIECE_BYTES } from './line-writer.ts'
+import { createFileWriter, type FileWriterOptions, openLogFile } from './log-file.ts'
 import { escapeJsonLine, writeTextLine } from './log-line.ts'
 import { createRedactor, type Redactor } from './redaction.ts'
 import type { Settings } from './settings.ts'
@@ -62,13 +62,12 @@ const levelNames: Readonly<Record<string, LevelName>> = {
   trace: 'DEBUG'
 }
 
-const OPENING_BRACE = 0x7b
 const INFO_LEVEL = 30
 const WARN_LEVEL = 40
 const DEBUG_LEVEL = 20
 
 /** Workers gather lines up to this size or time; the supervisor logs few lines and writes each at once. */
-const WORKER_BUFFER_CHARACTERS = 32_768
+const WORKER_BUFFER_BYTES = 32_768
 const WORKER_FLUSH_INTERVAL_MS = 100
 const REPORT_INTERVAL_MS = 1000
 /** How long an exiting process waits for a slow reader of stdout. */
@@ -156,17 +155,13 @@ function openDestinations(
     reportLost(lostLines)
     file.flush()
   })
-  const file = openLogFile({
-    path: settings.logFilename,
-    gatherCharacters: isWorker ? WORKER_BUFFER_CHARACTERS : 0,
-    gatherMs: WORKER_FLUSH_INTERVAL_MS,
-    onLost: losses.count
-  })
-  const stdout = createLineWriter(process.stdout, {
-    pieceBytes: isFile(process.stdout.fd) ? FILE_PIECE_BYTES : PIPE_PIECE_BYTES,
+  const gathering = {
+    gatherBytes: isWorker ? WORKER_BUFFER_BYTES : 0,
     gatherMs: isWorker ? WORKER_FLUSH_INTERVAL_MS : 0,
-    onLost: () => losses.count(1)
-  })
+    onLost: losses.count
+  }
+  const file = openLogFile(settings.logFilename, gathering)
+  const stdout = openStdout(gathering)
   const isText = settings.logFormat === 'text'
   const isColored = isText && process.stdout.isTTY === true
 
@@ -175,7 +170,7 @@ function openDestinations(
     lastLevel: 0,
     write: (line: string): void => destinations.writeEscaped(isText ? line : escapeJsonLine(line)),
     writeEscaped(line: string): void {
-      const fileLine = isText ? writeTextLine(line, { isColored: false }) : flatten(line)
+      const fileLine = isText ? writeTextLine(line, { isColored: false }) : line
       file.write(fileLine)
       if (isQuiet && destinations.lastLevel < WARN_LEVEL) return
       stdout.write(isColored ? writeTextLine(line, { isColored }) : fileLine)
@@ -196,13 +191,14 @@ function openDestinations(
   return destinations
 }
 
-/**
- * Copies a text that was put together of many pieces into one piece, here instead of once for the file and once for stdout: 3 us of each
- * access line. V8 does it when a character is read.
- */
-function flatten(line: string): string {
-  if (line.charCodeAt(0) !== OPENING_BRACE) throw new TypeError('A line of the log is a JSON object.')
-  return line
+function openStdout(gathering: FileWriterOptions): LineWriter {
+  const { fd } = process.stdout
+  if (!isFile(fd)) {
+    const { gatherMs, onLost } = gathering
+    return createLineWriter(process.stdout, { pieceBytes: PIPE_PIECE_BYTES, gatherMs, onLost: () => onLost(1) })
+  }
+  const writer = createFileWriter(() => fd, gathering)
+  return { ...writer, drained: async () => writer.flush() }
 }
 
 /** Whether the descriptor is a file or a device that is no terminal, such as `/dev/null`. */

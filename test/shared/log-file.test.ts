@@ -4,13 +4,12 @@ import t, { type Test } from 'tap'
 import { openLogFile } from '../../shared/log-file.ts'
 import { createTemporaryFolder } from '../support/temporary.ts'
 
-function open(t: Test, options: { path?: string; gatherCharacters?: number } = {}) {
+function open(t: Test, options: { path?: string; gatherBytes?: number } = {}) {
   const folder = createTemporaryFolder(t)
   const path = options.path ?? join(folder, 'gateway.log')
   let lost = 0
-  const file = openLogFile({
-    path,
-    gatherCharacters: options.gatherCharacters ?? 0,
+  const file = openLogFile(path, {
+    gatherBytes: options.gatherBytes ?? 0,
     gatherMs: 60_000,
     onLost: lines => {
       lost += lines
@@ -27,7 +26,7 @@ t.test('a line is written at once, to a file that only its owner may read', asyn
 })
 
 t.test('gathered lines are written when they reach the size, and by flush()', async t => {
-  const { file, read } = open(t, { gatherCharacters: 10 })
+  const { file, read } = open(t, { gatherBytes: 10 })
   file.write('one\n')
   t.equal(read(), '')
   file.write('two and more\n')
@@ -40,7 +39,7 @@ t.test('gathered lines are written when they reach the size, and by flush()', as
 t.test(
   'reopen() changes to a new file after a rename, and keeps the old file when the path cannot be opened',
   async t => {
-    const { file, folder, path, read } = open(t, { gatherCharacters: 100 })
+    const { file, folder, path, read } = open(t, { gatherBytes: 100 })
     file.write('old\n')
     renameSync(path, `${path}.1`)
     file.reopen()
@@ -59,7 +58,7 @@ t.test(
   'on a full disk lines are dropped and counted, and write() and reopen() still work',
   { skip: !existsSync('/dev/full') },
   async t => {
-    const { file, lost } = open(t, { path: '/dev/full', gatherCharacters: 100 })
+    const { file, lost } = open(t, { path: '/dev/full', gatherBytes: 100 })
     file.write('one\n')
     file.write('two\n')
     file.flush()
@@ -69,3 +68,14 @@ t.test(
     t.equal(lost(), 3)
   }
 )
+
+t.test('a line that is larger than what is gathered keeps its place, and every character counts as UTF-8', async t => {
+  const { file, read } = open(t, { gatherBytes: 10 })
+  const long = `${'длинная строка €😀'.repeat(20)}\n`
+  file.write('one\n')
+  file.write(long)
+  file.write('два\n')
+  file.write('3\n')
+  file.flush()
+  t.equal(read(), `one\n${long}два\n3\n`)
+})
