@@ -43,10 +43,10 @@ export function openLogFile(path: string, options: FileWriterOptions): LogFile {
   }
 }
 
-/** Writes lines to the file that is open under this descriptor. */
+/** Writes lines to an open file; never throws. `descriptor` is asked at each write, because a log file may be opened again. */
 export function createFileWriter(descriptor: () => number, options: FileWriterOptions): FileWriter {
   const { gatherBytes, gatherMs, onLost } = options
-  /** Takes the lines until they are written: strings would be put together and encoded at each write, into memory that is new each time. */
+  /** The gathered lines as UTF-8. As strings they would be joined and encoded at each write, into memory that is new each time. */
   const room = Buffer.allocUnsafe(gatherBytes * 2)
   let gatheredBytes = 0
   /** One timer runs for all lines that are gathered: it may end early for the later ones, never late. */

@@ -103,20 +103,26 @@ function planComparison() {
 /** Between two builds a few per cent count, so more starts are needed than for the goals. */
 const pairs = flags.quick ? { pairsMin: 2, pairsMax: 2 } : { pairsMin: 6, pairsMax: 24 }
 
-let targets: Targets | undefined
+let starting: Promise<Targets> | undefined
 // The products are processes of their own and would run on without the benchmark.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => void Promise.resolve(targets?.close()).finally(() => process.exit(1)))
+  process.once(signal, () => void endTargets().finally(() => process.exit(1)))
+}
+
+/** Also ends programs that are about to start. */
+async function endTargets(): Promise<void> {
+  await (await starting)?.close()
 }
 
 async function start(): Promise<Targets> {
-  const isFirst = targets === undefined
-  targets = await startTargets({
+  const isFirst = starting === undefined
+  starting = startTargets({
     products: comparison?.products ?? { product: root },
     variables: comparison?.variables ?? {},
     hasRelay: !isComparison,
     ...(isComparison ? {} : { bridgeShapes: bridgeScenarios.map(({ shape }) => shape) })
   })
+  const targets = await starting
   if (isFirst) printConditions(targets)
   return targets
 }

@@ -1,4 +1,5 @@
-import { readFileSync, statSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import t from 'tap'
@@ -212,4 +213,24 @@ t.test('a line tells how many equal warnings were suppressed', async t => {
     readLines(text).filter(line => line.event === 'log_lines_suppressed'),
     [{ level: 'INFO', count: 15, msg: 'Suppressed 15 equal lines: again' }]
   )
+})
+
+t.test('a stdout that is a file gets the same lines, and those of a full disk are lost without an error', t => {
+  const directory = createTemporaryFolder(t)
+  const file = join(directory, 'gateway.log')
+  const calls = Array.from({ length: 200 }, (_, index) => ['info', { event: 'e', index }, `строка ${index}`])
+  const run = JSON.stringify({ worker: 1, calls, environment: { GATEWAY_LOG_FILENAME: file } })
+  const shown = join(directory, 'stdout.txt')
+  for (const path of [shown, ...(existsSync('/dev/full') ? ['/dev/full'] : [])]) {
+    const descriptor = openSync(path, 'w')
+    t.equal(spawnSync(process.execPath, [writer, run], { stdio: ['ignore', descriptor, 'inherit'] }).status, 0)
+    closeSync(descriptor)
+  }
+  const lines = readLines(readFileSync(shown, 'utf8'))
+  t.same(
+    lines.map(({ index }) => index),
+    calls.map((_, index) => index)
+  )
+  t.same(readLines(readFileSync(file, 'utf8')).slice(0, 200), lines)
+  t.end()
 })

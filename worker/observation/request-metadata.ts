@@ -5,8 +5,8 @@ import type { ClosedFacts, Lifecycle, RequestView } from './observer.ts'
 
 type Values = Readonly<Record<string, unknown>>
 
-/** What many requests have in common. */
-export interface RequestCourse {
+/** The facts of the metadata that many requests have in common. */
+export interface CommonFacts {
   readonly lifecycle: Lifecycle
   readonly path: string
   /** Where the name of the model comes from; undefined without a model. */
@@ -16,20 +16,21 @@ export interface RequestCourse {
 
 /** The metadata of a request that ended; members without a value are undefined. */
 export function describeMetadata(request: RequestView, closed: ClosedFacts): Values {
-  return { ...describeCourse(readCourse(request, closed)), ...describeOwn(request, closed) }
+  return { ...describeCommon(readCommonFacts(request, closed)), ...describeOwn(request, closed) }
 }
 
-export function readCourse({ path }: RequestView, closed: ClosedFacts): RequestCourse {
+/** Reads them of a request that ended. */
+export function readCommonFacts({ path }: RequestView, closed: ClosedFacts): CommonFacts {
   const { lifecycle, facts } = closed
   return { lifecycle, path, modelSource: findModelSource(closed), evidence: facts.evidence }
 }
 
-/** The part of the metadata that is equal for requests of one course. */
-export function describeCourse({ lifecycle, path, modelSource, evidence }: RequestCourse): Values {
+/** The part of the metadata that is equal for requests with equal facts. */
+export function describeCommon({ lifecycle, path, modelSource, evidence }: CommonFacts): Values {
   return { lifecycle, path, model_source: modelSource, ...(evidence && describeRoute(evidence)) }
 }
 
-/** The part that belongs to one request. */
+/** The part that differs from request to request. */
 export function describeOwn(
   { clientRequestId, replayOf }: RequestView,
   { facts }: ClosedFacts

@@ -4,7 +4,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { type TrafficRecord, writeRecordTime } from '../../../shared/traffic/record.ts'
 import { rememberCombinations } from '../../performance/remember-texts.ts'
 import type { Caller, ClosedFacts, Protocol, RequestView } from '../observer.ts'
-import { describeCourse, describeOwn, type RequestCourse, readCourse } from '../request-metadata.ts'
+import { type CommonFacts, describeCommon, describeOwn, readCommonFacts } from '../request-metadata.ts'
 
 /** What was seen of a request besides its view and its end. */
 export interface SeenFacts {
@@ -70,37 +70,44 @@ export function createRecordWriter(redactText: (text: string) => string): Record
       joinMembers({ error_type: quote(errorType), api_key_hash: quote(keyHash), client_ip_hash: quote(ipHash) })
   )
 
-  const writeCaller = rememberCombinations((caller: Caller) => {
+  /** Callers are mostly one of a few objects; one with rare headers is new in each request. */
+  const callers = new WeakMap<Caller, string>()
+
+  function writeCaller(caller: Caller): string {
+    const known = callers.get(caller)
+    if (known !== undefined) return known
     const { user_agent, agent_id } = caller
-    return JSON.stringify({
+    const written = JSON.stringify({
       ...caller,
       ...(user_agent !== undefined && { user_agent: redactText(user_agent).toWellFormed() }),
       ...(agent_id !== undefined && { agent_id: redactText(agent_id).toWellFormed() })
     })
-  })
+    callers.set(caller, written)
+    return written
+  }
 
-  const writeCourse = rememberCombinations(
+  const writeCommon = rememberCombinations(
     (
-      lifecycle: RequestCourse['lifecycle'],
+      lifecycle: CommonFacts['lifecycle'],
       path: string,
       isTemplate: boolean,
-      modelSource: RequestCourse['modelSource'],
-      evidence: RequestCourse['evidence'],
+      modelSource: CommonFacts['modelSource'],
+      evidence: CommonFacts['evidence'],
       keyName: string | undefined,
       inventoryRevision: string | undefined
     ) =>
       writeMembers({
-        ...describeCourse({ lifecycle, path: isTemplate ? path : redactText(path), modelSource, evidence }),
+        ...describeCommon({ lifecycle, path: isTemplate ? path : redactText(path), modelSource, evidence }),
         api_key_name: keyName,
         inventory_revision: inventoryRevision
       })
   )
 
   function writeMetadata(request: RequestView, closed: ClosedFacts, seen: SeenFacts): string {
-    const { lifecycle, path, modelSource, evidence } = readCourse(request, closed)
+    const { lifecycle, path, modelSource, evidence } = readCommonFacts(request, closed)
     const { inventoryRevision } = closed.facts
     const isTemplate = path === request.route
-    const course = writeCourse(
+    const common = writeCommon(
       lifecycle,
       path,
       isTemplate,
@@ -111,7 +118,7 @@ export function createRecordWriter(redactText: (text: string) => string): Record
     )
     const own = writeMembers(describeOwnMetadata(request, closed, seen))
     const caller = `"annotations":{"caller":${writeCaller(request.caller)}}`
-    return own === '' ? `{${course},${caller}}` : `{${course},${own},${caller}}`
+    return own === '' ? `{${common},${caller}}` : `{${common},${own},${caller}}`
   }
 
   /** What no other request has. */

@@ -49,15 +49,20 @@ export class Attempts {
    * `recover` like the failure of an exchange.
    */
   tryBegin(): Attempt | undefined {
-    this.#credential = undefined
-    throwIfAborted(this.#context.signal)
+    this.#leaveLast()
     const credential = this.#options.credentials.find(this.#context)
     return credential === undefined ? undefined : this.#beginWith(credential)
   }
 
   /** Acquires the credential of the next attempt. */
   async begin(): Promise<Attempt> {
+    this.#leaveLast()
     return this.#beginWith(await this.#options.credentials.acquire(this.#context))
+  }
+
+  #leaveLast(): void {
+    this.#credential = undefined
+    throwIfAborted(this.#context.signal)
   }
 
   #beginWith(credential: Credential): Attempt {

@@ -325,3 +325,27 @@ t.test('a request that the client library refuses is a transport failure', async
   })
   t.equal(stub.requests.length, 0)
 })
+
+t.test('the pieces that one read of the connection brings are received together', async t => {
+  const pieces = ['data: one\n\n', 'data: two\n\n', 'data: three\n\n']
+  const chunks = pieces.map(piece => `${piece.length.toString(16)}\r\n${piece}\r\n`).join('')
+  const server = createServer(socket => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => socket.write(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const address = server.address()
+  const origin = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
+  const pool = new Pool(origin)
+  t.teardown(async () => {
+    await pool.destroy()
+    server.close()
+  })
+  const received: string[][] = []
+  const receiver = {
+    onHead: () => undefined,
+    onData: (read: readonly Buffer[]) => void received.push(read.map(String))
+  }
+  t.equal(await runExchange(options(pool, origin, { receiver })), 'ended')
+  t.same(received, [pieces])
+})
