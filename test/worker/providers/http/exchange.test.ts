@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { createServer, type Socket } from 'node:net'
-import t from 'tap'
-import { Pool } from 'undici'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { buildConnector, Pool } from 'undici'
 import { GatewayError } from '../../../../worker/normalized/index.ts'
 import {
   type ExchangeControl,
@@ -14,6 +14,29 @@ import { rejection } from '../support/rejection.ts'
 import { startStub } from '../support/stub-upstream.ts'
 
 const never = new AbortController().signal
+
+/** A server whose sockets the test plays byte by byte, and a pool to it; both end with the test. */
+async function startSocketServer(
+  t: Test,
+  onSocket: (socket: Socket) => void,
+  poolOptions?: Pool.Options
+): Promise<{ server: Server; pool: Pool; origin: string }> {
+  const sockets = new Set<Socket>()
+  const server = createServer(socket => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    onSocket(socket)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const pool = new Pool(origin, poolOptions)
+  t.teardown(async () => {
+    await pool.destroy()
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  return { server, pool, origin }
+}
 const patient = { connectMs: 5_000, writeMs: 5_000, headMs: 5_000, idleMs: 5_000 }
 
 function options(dispatcher: Pool, origin: string, more: Partial<ExchangeOptions> = {}): ExchangeOptions {
@@ -181,30 +204,15 @@ t.test('an abort rejects with the reason of the signal and closes the socket (H1
 })
 
 t.test('a request that is aborted while its connection is made is never written', async t => {
-  let offered: Socket | undefined
-  const server = createServer(socket => {
-    offered = socket
-    socket.on('error', () => undefined)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
   let finishConnecting: (() => void) | undefined
-  const { buildConnector } = await import('undici')
   const connector = buildConnector({ allowH2: false })
-  const pool = new Pool(`http://127.0.0.1:${port}`, {
+  const { server, pool, origin } = await startSocketServer(t, () => undefined, {
     connect: (connectOptions, callback) => {
       finishConnecting = () => connector(connectOptions, callback)
     }
   })
-  t.teardown(async () => {
-    await pool.destroy()
-    server.close()
-    offered?.destroy()
-  })
   const abort = new AbortController()
-  const running = runExchange(options(pool, `http://127.0.0.1:${port}`, { signal: abort.signal }))
+  const running = runExchange(options(pool, origin, { signal: abort.signal }))
   abort.abort(new GatewayError('client_disconnected'))
   t.match(await rejection(running), { code: 'client_disconnected' })
   const connected = once(server, 'connection')
@@ -272,19 +280,7 @@ t.test('a cancelled exchange is a success and its connection is closed', async t
 })
 
 t.test('an upstream that stops taking a large body ends after the limit for writing', async t => {
-  const server = createServer(socket => {
-    socket.pause()
-    socket.on('error', () => undefined)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  const origin = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
-  const pool = new Pool(origin)
-  t.teardown(async () => {
-    await pool.destroy()
-    server.close()
-  })
+  const { pool, origin } = await startSocketServer(t, socket => void socket.pause())
   const request = { method: 'POST' as const, path: '/', headers: [], body: Buffer.alloc(64 * 1024 * 1024) }
   const failure = await rejection(
     runExchange(options(pool, origin, { request, timeouts: { ...patient, writeMs: 200 } }))
@@ -293,21 +289,11 @@ t.test('an upstream that stops taking a large body ends after the limit for writ
 })
 
 t.test('a response that comes before the body is sent is the response', async t => {
-  const server = createServer(socket => {
-    socket.on('error', () => undefined)
+  const { pool, origin } = await startSocketServer(t, socket => {
     socket.once('data', () => {
       socket.pause()
       socket.write('HTTP/1.1 413 Payload Too Large\r\ncontent-length: 2\r\n\r\nno')
     })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  const origin = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
-  const pool = new Pool(origin)
-  t.teardown(async () => {
-    await pool.destroy()
-    server.close()
   })
   const collector = new ResponseCollector()
   const request = { method: 'POST' as const, path: '/', headers: [], body: Buffer.alloc(64 * 1024 * 1024) }
@@ -329,17 +315,8 @@ t.test('a request that the client library refuses is a transport failure', async
 t.test('the pieces that one read of the connection brings are received together', async t => {
   const pieces = ['data: one\n\n', 'data: two\n\n', 'data: three\n\n']
   const chunks = pieces.map(piece => `${piece.length.toString(16)}\r\n${piece}\r\n`).join('')
-  const server = createServer(socket => {
-    socket.on('error', () => undefined)
+  const { pool, origin } = await startSocketServer(t, socket => {
     socket.once('data', () => socket.write(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`))
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const address = server.address()
-  const origin = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
-  const pool = new Pool(origin)
-  t.teardown(async () => {
-    await pool.destroy()
-    server.close()
   })
   const received: string[][] = []
   const receiver = {
