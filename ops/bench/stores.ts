@@ -13,6 +13,7 @@ import { createMessage } from '../../shared/ipc/checks.ts'
 import { readFromWriterMessage } from '../../shared/ipc/writer-messages.ts'
 import { writeWriterSettings } from '../../shared/settings/writer-settings.ts'
 import { resolveEnvironment, settingsFrom } from '../../shared/settings.ts'
+import { writeBatch } from '../../shared/traffic/batch.ts'
 import { LineSplitter } from '../../shared/traffic/lines.ts'
 import { LINE_BYTES_MAX, readWriterLine, TRAFFIC_PROTOCOL_VERSION, writeLine } from '../../shared/traffic/messages.ts'
 import { type TrafficRecord, writeRecordTime } from '../../shared/traffic/record.ts'
@@ -141,18 +142,19 @@ async function waitForKind(writer: ReturnType<typeof fork>, kind: string): Promi
   }
 }
 
-function writeBatches(count: number): string[] {
-  const lines: string[] = []
+function writeBatches(count: number): Buffer[] {
+  const lines: Buffer[] = []
   for (let start = 0; start < count; start += LINE_RECORDS) {
     const records = Array.from({ length: Math.min(LINE_RECORDS, count - start) }, (_, index) =>
-      makeRecord(start + index)
+      // With nothing in common: a worker's records are shorter.
+      ({ shared: [], own: JSON.stringify(makeRecord(start + index)) })
     )
-    lines.push(writeLine({ kind: 'batch', sequence: lines.length + 1, records }))
+    lines.push(writeBatch(lines.length + 1, records))
   }
   return lines
 }
 
-function sendAll(path: string, lines: readonly string[]): Promise<void> {
+function sendAll(path: string, lines: readonly Buffer[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = createConnection(path)
     const splitter = new LineSplitter(LINE_BYTES_MAX)
@@ -170,7 +172,7 @@ function sendAll(path: string, lines: readonly string[]): Promise<void> {
     })
     let sent = 0
     const sendAfter = (acknowledged: number) => {
-      for (; sent < lines.length && sent - acknowledged < WINDOW_BATCHES; sent++) socket.write(lines[sent] ?? '')
+      for (; sent < lines.length && sent - acknowledged < WINDOW_BATCHES; sent++) socket.write(lines[sent] as Buffer)
     }
     socket.write(writeLine({ kind: 'hello', version: TRAFFIC_PROTOCOL_VERSION, workerId: 1 }))
     sendAfter(0)

@@ -1,5 +1,6 @@
 // The lines between a worker and the writer: records with their acknowledgements, and questions with their answers. Both ends come from
 // one build, so lines are checked only as far as a broken connection or a foreign program could harm.
+import type { RecordBatch } from './batch.ts'
 import type {
   Estimate,
   PageRequest,
@@ -10,10 +11,9 @@ import type {
   TrafficPayload,
   TrafficSummary
 } from './query.ts'
-import type { TrafficRecord } from './record.ts'
 
 /** Raised when a line changes its meaning. */
-export const TRAFFIC_PROTOCOL_VERSION = 1
+export const TRAFFIC_PROTOCOL_VERSION = 2
 
 /** Longest line in bytes: a batch of records with captured bodies. */
 export const LINE_BYTES_MAX = 64 * 1024 * 1024
@@ -102,7 +102,7 @@ export type QuestionFailure =
 
 export type WorkerLine =
   | { readonly kind: 'hello'; readonly version: number; readonly workerId: number }
-  | { readonly kind: 'batch'; readonly sequence: number; readonly records: readonly TrafficRecord[] }
+  | RecordBatch
   | {
       readonly kind: 'ask'
       readonly requestId: number

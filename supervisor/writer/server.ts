@@ -2,6 +2,7 @@
 // `TrafficService`'s.
 import { createServer, type Server, type Socket } from 'node:net'
 import type { Logger } from '../../shared/logging.ts'
+import { restoreRecords } from '../../shared/traffic/batch.ts'
 import { LineSplitter } from '../../shared/traffic/lines.ts'
 import {
   type Answer,
@@ -140,7 +141,7 @@ function serve(socket: Socket, service: TrafficService, log: Logger): void {
         break
       case 'batch':
         waiting.push(line.sequence)
-        void store(line.sequence, line.records, bytes)
+        void store(line.sequence, restoreRecords(line), bytes)
         if (isWorkerClosing) void service.flush()
         break
       case 'flush':

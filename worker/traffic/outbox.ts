@@ -1,5 +1,6 @@
 // The records of a worker on their way to the writer: a bounded queue, batches by count, bytes and time, and resending of what was not
 // acknowledged (operations contract, section 8.3; field lesson J1). It does no I/O.
+import { countRecordCharacters, type OutgoingRecord, writeBatch } from '../../shared/traffic/batch.ts'
 
 /** Why a record was not stored, for the metric. */
 export type DropReason = 'queue_full' | 'too_large' | 'closed'
@@ -45,7 +46,7 @@ interface Batch {
 export class Outbox {
   readonly #options: OutboxOptions
   readonly #onDropped: (reason: DropReason) => void
-  #queue: string[] = []
+  #queue: OutgoingRecord[] = []
   #queueCharacters = 0
   /** Batches that were sent and are not acknowledged, oldest first. */
   #inFlight: Batch[] = []
@@ -79,15 +80,16 @@ export class Outbox {
     return this.#queueCharacters + this.#inFlightCharacters
   }
 
-  /** Queues a record as JSON text on one line, or drops and counts it. */
-  add(record: string): void {
-    const reason = this.#refusalOf(record)
+  /** Queues a record, or drops and counts it. */
+  add(record: OutgoingRecord): void {
+    const characters = countRecordCharacters(record)
+    const reason = this.#refusalOf(characters)
     if (reason !== undefined) {
       this.#onDropped(reason)
       return
     }
     this.#queue.push(record)
-    this.#queueCharacters += record.length
+    this.#queueCharacters += characters
     if (this.#hasFullBatch()) this.#sendBatches()
     else this.#startLinger()
   }
@@ -144,11 +146,11 @@ export class Outbox {
     for (const listener of listeners) listener()
   }
 
-  #refusalOf(record: string): DropReason | undefined {
+  #refusalOf(characters: number): DropReason | undefined {
     const { charactersMax, batchCharactersMax, dropsWhenFull } = this.#options
     if (this.#isClosing) return 'closed'
-    if (record.length > batchCharactersMax) return 'too_large'
-    const isBeyond = this.#characters + record.length > charactersMax || (dropsWhenFull && this.isFull)
+    if (characters > batchCharactersMax) return 'too_large'
+    const isBeyond = this.#characters + characters > charactersMax || (dropsWhenFull && this.isFull)
     return isBeyond ? 'queue_full' : undefined
   }
 
@@ -190,19 +192,19 @@ export class Outbox {
     let count = 0
     let characters = 0
     for (const record of this.#queue) {
-      if (count >= batchRecordsMax || (count > 0 && characters + record.length > batchCharactersMax)) break
+      const more = countRecordCharacters(record)
+      if (count >= batchRecordsMax || (count > 0 && characters + more > batchCharactersMax)) break
       count += 1
-      characters += record.length
+      characters += more
     }
     if (count === 0) return undefined
     this.#lastSequence += 1
     this.#queueCharacters -= characters
-    return { sequence: this.#lastSequence, line: this.#writeLine(count), count, characters }
-  }
-
-  /** Takes the first records of the queue and writes them as a batch: they are JSON already. */
-  #writeLine(count: number): Uint8Array {
-    const records = this.#queue.splice(0, count)
-    return Buffer.from(`{"kind":"batch","sequence":${this.#lastSequence},"records":[${records.join(',')}]}\n`)
+    return {
+      sequence: this.#lastSequence,
+      line: writeBatch(this.#lastSequence, this.#queue.splice(0, count)),
+      count,
+      characters
+    }
   }
 }

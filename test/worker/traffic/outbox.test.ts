@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import type { OutgoingRecord } from '../../../shared/traffic/batch.ts'
 import { type DropReason, Outbox, type OutboxOptions } from '../../../worker/traffic/outbox.ts'
 
 const OPTIONS: OutboxOptions = {
@@ -18,19 +19,32 @@ interface Line {
   records: unknown[]
 }
 
+/** A record of nothing but this JSON text: what is in it is of no concern here. */
+function record(own: string): OutgoingRecord {
+  return { shared: [], own }
+}
+
+function readLine(line: Uint8Array): Line {
+  const { sequence, records } = JSON.parse(Buffer.from(line).toString()) as {
+    sequence: number
+    records: [[], unknown][]
+  }
+  return { sequence, records: records.map(([, own]) => own) }
+}
+
 /** An outbox with everything that it sends and drops. */
 function createOutbox(options: Partial<OutboxOptions> = {}) {
   const lines: Line[] = []
   const dropped: DropReason[] = []
   const outbox = new Outbox({ ...OPTIONS, ...options }, { onDropped: reason => dropped.push(reason) })
-  const sender = { send: (line: Uint8Array) => void lines.push(JSON.parse(Buffer.from(line).toString()) as Line) }
+  const sender = { send: (line: Uint8Array) => void lines.push(readLine(line)) }
   return { outbox, lines, dropped, sender }
 }
 
 t.test('records go out in full batches, the rest at a flush', async t => {
   const { outbox, lines, sender } = createOutbox()
   outbox.connected(sender)
-  for (let index = 0; index < 4; index += 1) outbox.add(String(index))
+  for (let index = 0; index < 4; index += 1) outbox.add(record(String(index)))
   t.same(
     lines.map(({ records }) => records),
     [[0, 1, 2]]
@@ -48,7 +62,7 @@ t.test('records go out in full batches, the rest at a flush', async t => {
 t.test('what was not acknowledged is sent again under its number, before anything else', async t => {
   const { outbox, lines, sender } = createOutbox()
   outbox.connected(sender)
-  for (let index = 0; index < 7; index += 1) outbox.add(String(index))
+  for (let index = 0; index < 7; index += 1) outbox.add(record(String(index)))
   t.same(
     lines.map(({ sequence }) => sequence),
     [1, 2]
@@ -57,12 +71,12 @@ t.test('what was not acknowledged is sent again under its number, before anythin
   outbox.disconnected()
   lines.length = 0
   outbox.connected(sender)
-  t.same(lines, [{ kind: 'batch', sequence: 2, records: [3, 4, 5] }])
+  t.same(lines, [{ sequence: 2, records: [3, 4, 5] }])
 })
 
 t.test('a full outbox drops new records and counts them; room comes with an acknowledgement', async t => {
   const { outbox, dropped, sender } = createOutbox({ recordsMax: 3 })
-  for (let index = 0; index < 5; index += 1) outbox.add(String(index))
+  for (let index = 0; index < 5; index += 1) outbox.add(record(String(index)))
   t.same(dropped, ['queue_full', 'queue_full'])
   let calls = 0
   outbox.whenRoom(() => (calls += 1))
@@ -81,7 +95,7 @@ t.test(
   async t => {
     const { outbox, dropped } = createOutbox({ recordsMax: 1, charactersMax: 100, dropsWhenFull: false })
     let calls = 0
-    for (let index = 0; index < 20; index += 1) outbox.add('"12345678"')
+    for (let index = 0; index < 20; index += 1) outbox.add(record('"12345678"'))
     t.equal(outbox.size, 10)
     t.equal(dropped.length, 10)
     outbox.whenRoom(() => (calls += 1))
@@ -93,7 +107,7 @@ t.test(
 t.test('no more is in flight than the window holds', async t => {
   const { outbox, lines, sender } = createOutbox({ windowBatches: 100, windowCharacters: 50, batchRecordsMax: 1 })
   outbox.connected(sender)
-  for (let index = 0; index < 20; index += 1) outbox.add('"12345678"')
+  for (let index = 0; index < 20; index += 1) outbox.add(record('"12345678"'))
   t.equal(lines.length, 5)
   outbox.acknowledged(2)
   t.equal(lines.length, 7)
@@ -101,9 +115,9 @@ t.test('no more is in flight than the window holds', async t => {
 
 t.test('a record that no batch can hold, and one after the close, are dropped', async t => {
   const { outbox, dropped } = createOutbox()
-  outbox.add(`"${'x'.repeat(2000)}"`)
+  outbox.add(record(`"${'x'.repeat(2000)}"`))
   t.equal(outbox.close(), 0)
-  outbox.add('1')
+  outbox.add(record('1'))
   t.same(dropped, ['too_large', 'closed'])
 })
 
@@ -119,7 +133,7 @@ t.test('after any events of the connection, every record is acknowledged, droppe
       let isConnected = false
       let acknowledgedSequence = 0
       for (const one of steps) {
-        if (one === 'add') outbox.add(String(added++))
+        if (one === 'add') outbox.add(record(String(added++)))
         else if (one === 'connect' && !isConnected) {
           isConnected = true
           outbox.connected(sender)
@@ -130,7 +144,7 @@ t.test('after any events of the connection, every record is acknowledged, droppe
           const next = lines.find(({ sequence }) => sequence === acknowledgedSequence + 1)
           if (next === undefined) continue
           acknowledgedSequence += 1
-          for (const record of next.records) stored.add(record)
+          for (const one of next.records) stored.add(one)
           outbox.acknowledged(acknowledgedSequence)
         } else if (one === 'flush') void outbox.flush()
       }

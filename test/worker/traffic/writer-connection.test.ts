@@ -78,7 +78,7 @@ t.test('records reach the writer and are acknowledged in their order', async t =
   await connect(t, path, outbox)
   service.held = []
   const records = createRecords(4)
-  for (const record of records) outbox.add(JSON.stringify(record))
+  for (const record of records) outbox.add({ shared: [], own: JSON.stringify(record) })
   while (service.held.length < 2) await setImmediate()
   t.same(service.stored, records)
   const [first, second] = service.held
@@ -98,7 +98,7 @@ t.test('a writer that comes back gets what the one before it had not acknowledge
   const outbox = createOutbox()
   await connect(t, path, outbox)
   const records = createRecords(2)
-  for (const record of records) outbox.add(JSON.stringify(record))
+  for (const record of records) outbox.add({ shared: [], own: JSON.stringify(record) })
   while (first.stored.length < 2) await setImmediate()
   await server.close()
   const second = new FakeService()
@@ -146,7 +146,7 @@ t.test('a worker that closes has everything stored at once, also what it sends a
   const connection = await connect(t, path, outbox)
   service.held = []
   // More batches than may be unacknowledged at a time.
-  for (const record of createRecords(20)) outbox.add(JSON.stringify(record))
+  for (const record of createRecords(20)) outbox.add({ shared: [], own: JSON.stringify(record) })
   const flushed = outbox.flush()
   connection.requestFlush()
   await flushed

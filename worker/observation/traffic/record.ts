@@ -1,6 +1,7 @@
-// Writes the traffic record of a request that ended, as JSON text (operations contract, section 8.1). The text is put together from its
-// members, because most of them need no quoting and what is equal in many records is quoted once.
+// Writes the traffic record of a request that ended, as JSON texts (operations contract, section 8.1). What is equal in many records is
+// written once; the rest is put together from its members, because most of them need no quoting.
 import { randomUUIDv7 } from 'node:crypto'
+import type { OutgoingRecord } from '../../../shared/traffic/batch.ts'
 import { type TrafficRecord, writeRecordTime } from '../../../shared/traffic/record.ts'
 import { rememberCombinations } from '../../performance/remember-texts.ts'
 import type { Caller, ClosedFacts, Protocol, RequestView } from '../observer.ts'
@@ -25,8 +26,8 @@ export interface SeenFacts {
 export type RecordMembers = { readonly [Name in keyof TrafficRecord]?: string | undefined }
 
 export interface RecordWriter {
-  /** The record as JSON on one line. `content` is what was captured, redacted. */
-  write(request: RequestView, closed: ClosedFacts, seen: SeenFacts, content?: RecordMembers): string
+  /** The record, each of its texts on one line. `content` is what was captured, redacted. */
+  write(request: RequestView, closed: ClosedFacts, seen: SeenFacts, content?: RecordMembers): OutgoingRecord
 }
 
 /**
@@ -47,7 +48,7 @@ export function createRecordWriter(redactText: (text: string) => string): Record
   }
 
   const writeOperation = rememberCombinations((protocol: Protocol, route: string, method: string, status: number) =>
-    joinMembers({ protocol: `"${protocol}"`, route: quote(route), method: quote(method), status_code: String(status) })
+    writeObject({ protocol: `"${protocol}"`, route: quote(route), method: quote(method), status_code: String(status) })
   )
 
   const writeDestination = rememberCombinations(
@@ -57,7 +58,7 @@ export function createRecordWriter(redactText: (text: string) => string): Record
       provider: string | undefined,
       status: string | undefined
     ) =>
-      joinMembers({
+      writeObject({
         model_requested: quote(requested),
         model_effective: quote(effective),
         provider: quote(provider),
@@ -67,7 +68,7 @@ export function createRecordWriter(redactText: (text: string) => string): Record
 
   const writeSender = rememberCombinations(
     (errorType: string | undefined, keyHash: string | undefined, ipHash: string | undefined) =>
-      joinMembers({ error_type: quote(errorType), api_key_hash: quote(keyHash), client_ip_hash: quote(ipHash) })
+      writeObject({ error_type: quote(errorType), api_key_hash: quote(keyHash), client_ip_hash: quote(ipHash) })
   )
 
   /** Callers are mostly one of a few objects; one with rare headers is new in each request. */
@@ -86,7 +87,7 @@ export function createRecordWriter(redactText: (text: string) => string): Record
     return written
   }
 
-  const writeCommon = rememberCombinations(
+  const writeCommonMetadata = rememberCombinations(
     (
       lifecycle: CommonFacts['lifecycle'],
       path: string,
@@ -94,31 +95,39 @@ export function createRecordWriter(redactText: (text: string) => string): Record
       modelSource: CommonFacts['modelSource'],
       evidence: CommonFacts['evidence'],
       keyName: string | undefined,
-      inventoryRevision: string | undefined
-    ) =>
-      writeMembers({
+      inventoryRevision: string | undefined,
+      caller: string
+    ) => {
+      const common = JSON.stringify({
         ...describeCommon({ lifecycle, path: isTemplate ? path : redactText(path), modelSource, evidence }),
         api_key_name: keyName,
         inventory_revision: inventoryRevision
       })
+      return `{"metadata":${common.slice(0, -1)},"annotations":{"caller":${caller}}}}`
+    }
   )
 
-  function writeMetadata(request: RequestView, closed: ClosedFacts, seen: SeenFacts): string {
+  function writeSharedMetadata(request: RequestView, closed: ClosedFacts): string {
     const { lifecycle, path, modelSource, evidence } = readCommonFacts(request, closed)
     const { inventoryRevision } = closed.facts
     const isTemplate = path === request.route
-    const common = writeCommon(
+    const caller = writeCaller(request.caller)
+    return writeCommonMetadata(
       lifecycle,
       path,
       isTemplate,
       modelSource,
       evidence,
       request.apiKeyName,
-      inventoryRevision
+      inventoryRevision,
+      caller
     )
-    const own = writeMembers(describeOwnMetadata(request, closed, seen))
-    const caller = `"annotations":{"caller":${writeCaller(request.caller)}}`
-    return own === '' ? `{${common},${caller}}` : `{${common},${own},${caller}}`
+  }
+
+  /** Undefined where a request has nothing of its own. */
+  function writeOwnMetadata(request: RequestView, closed: ClosedFacts, seen: SeenFacts): string | undefined {
+    const written = JSON.stringify(describeOwnMetadata(request, closed, seen))
+    return written === '{}' ? undefined : written
   }
 
   /** What no other request has. */
@@ -141,22 +150,26 @@ export function createRecordWriter(redactText: (text: string) => string): Record
       const { facts, status } = closed
       const { inputTokens, outputTokens } = facts
       const requested = facts.model === undefined ? request.readRefusedModel() : facts.requestedModel
-      // Members that many records have in common are written once for all of them; those between them are of one record.
-      return (
-        `{"id":"${randomUUIDv7()}","created_at":"${writeRecordTime(performance.timeOrigin + request.startedAtMs)}"` +
-        `,"request_id":"${requestId}"` +
-        `,"trace_id":${traceId === requestId ? `"${traceId}"` : writeIndexed(traceId)}` +
-        writeMember('span_id', quote(spanId)) +
-        writeOperation(request.protocol, request.route, request.method, status) +
-        writeDestination(requested, facts.upstreamModel, facts.providerKind, seen.upstreamStatus) +
-        `,"latency_ms":${roundMs(closed.durationMs)}` +
-        writeMember('upstream_latency_ms', seen.upstreamMs === undefined ? undefined : roundMs(seen.upstreamMs)) +
-        writeMember('input_tokens', inputTokens) +
-        writeMember('output_tokens', outputTokens) +
-        writeMember('total_tokens', sumTokens(inputTokens, outputTokens)) +
-        writeSender(closed.errorType, seen.apiKeyHash, seen.clientIpHash) +
-        `,"metadata":${writeMetadata(request, closed, seen)}${joinMembers(content)}}`
-      )
+      return {
+        shared: [
+          writeOperation(request.protocol, request.route, request.method, status),
+          writeDestination(requested, facts.upstreamModel, facts.providerKind, seen.upstreamStatus),
+          writeSender(closed.errorType, seen.apiKeyHash, seen.clientIpHash),
+          writeSharedMetadata(request, closed)
+        ],
+        own:
+          `{"id":"${randomUUIDv7()}","created_at":"${writeRecordTime(performance.timeOrigin + request.startedAtMs)}"` +
+          `,"request_id":"${requestId}"` +
+          `,"trace_id":${traceId === requestId ? `"${traceId}"` : writeIndexed(traceId)}` +
+          writeMember('span_id', quote(spanId)) +
+          `,"latency_ms":${roundMs(closed.durationMs)}` +
+          writeMember('upstream_latency_ms', seen.upstreamMs === undefined ? undefined : roundMs(seen.upstreamMs)) +
+          writeMember('input_tokens', inputTokens) +
+          writeMember('output_tokens', outputTokens) +
+          writeMember('total_tokens', sumTokens(inputTokens, outputTokens)) +
+          writeMember('metadata', writeOwnMetadata(request, closed, seen)) +
+          `${joinMembers(content)}}`
+      }
     }
   }
 }
@@ -172,9 +185,8 @@ function writeMember(name: keyof TrafficRecord, json: string | number | undefine
   return json === undefined ? '' : `,"${name}":${json}`
 }
 
-/** The members of an object as JSON, without its braces. */
-function writeMembers(values: object): string {
-  return JSON.stringify(values).slice(1, -1)
+function writeObject(members: RecordMembers): string {
+  return `{${joinMembers(members).slice(1)}}`
 }
 
 /** Microseconds are what the clock has. */
