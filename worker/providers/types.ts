@@ -24,6 +24,8 @@ export interface UpstreamCallReport {
   attempt: number
   /** The provider's status as text, or `connect_error`, `tls_error`, `timeout`, `protocol_error` or `cancelled`. */
   status: string
+  /** Of the provider's response, also where its body was cut; undefined where no response began. */
+  httpStatus: number | undefined
   /** From the request's first byte to the response's last. */
   durationMs: number
 }

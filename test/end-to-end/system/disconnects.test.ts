@@ -21,7 +21,11 @@ t.test(
     await reader?.read().catch(() => undefined)
     await emulator.waitFor(({ stats }) => stats.aborted === aborted + 1 && stats.activeChatRequests === 0)
     await scrapeUntil(gateway, metrics => metrics.sum('gateway_stream_disconnects_total') === 1, 'it is counted')
-    t.match(await gateway.rowOf(response), { status_code: 499, error_type: 'stream_cancelled' })
+    t.match(await gateway.rowOf(response), {
+      status_code: 499,
+      upstream_status_code: 200,
+      error_type: 'stream_cancelled'
+    })
     t.match(
       gateway.records().filter(({ status_code }) => status_code === 499),
       [{ status_code: 499, error_type: 'stream_cancelled', metadata: { lifecycle: 'streaming_aborted' } }]

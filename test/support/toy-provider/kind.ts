@@ -26,7 +26,7 @@ function createToyPool(received: ToyRequest[]): ExecutorPool {
       const lines = answerToyRequest(request).map(line => `${JSON.stringify(line)}\n`)
       if (isRelayed(call)) relay(lines, sink)
       else deliver(call, lines, sink)
-      context.onUpstreamCall?.({ operation: 'chat', attempt: 0, status: '200', durationMs: 1 })
+      context.onUpstreamCall?.({ operation: 'chat', attempt: 0, status: '200', httpStatus: 200, durationMs: 1 })
     },
     close: async () => undefined,
     destroy: async () => undefined

@@ -46,7 +46,7 @@ function startRequest() {
   return { request, names: () => recorder.lives[0]?.moments.map(([name]) => name) }
 }
 
-const report = { operation: 'chat', attempt: 0, status: '200', durationMs: 1 } as const
+const report = { operation: 'chat', attempt: 0, status: '200', httpStatus: 200, durationMs: 1 } as const
 const usage = {
   inputTokens: 1,
   cacheReadTokens: null,

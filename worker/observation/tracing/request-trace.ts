@@ -16,6 +16,8 @@ export interface ProviderExchange {
   attempts: number
   /** That of the last attempt, in the words of its report. */
   status: string
+  /** Of its response; undefined where none began. */
+  httpStatus: number | undefined
 }
 
 const TRANSFERS: ReadonlySet<UpstreamOperation> = new Set(['upload', 'download'])
@@ -60,12 +62,12 @@ export class RequestTrace implements TraceContext {
   /** An exchange with the provider has ended, at this time. */
   addCall(report: UpstreamCallReport, endMs: number): void {
     this.lastCall = report
-    const { operation, status } = report
+    const { operation, status, httpStatus } = report
     const startMs = endMs - report.durationMs
     const isTransfer = TRANSFERS.has(operation)
     const { exchange } = this
     if (exchange === undefined) {
-      this.exchange = { operation, startMs, endMs, attempts: isTransfer ? 0 : 1, status }
+      this.exchange = { operation, startMs, endMs, attempts: isTransfer ? 0 : 1, status, httpStatus }
       return
     }
     exchange.startMs = Math.min(exchange.startMs, startMs)
@@ -73,6 +75,7 @@ export class RequestTrace implements TraceContext {
     if (isTransfer && exchange.attempts > 0) return
     exchange.operation = operation
     exchange.status = status
+    exchange.httpStatus = httpStatus
     if (!isTransfer) exchange.attempts += 1
   }
 }

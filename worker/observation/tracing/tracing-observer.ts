@@ -112,9 +112,9 @@ function traceOf({ traceContext }: RequestView): RequestTrace | undefined {
 }
 
 function exchangeAttributes(exchange: ProviderExchange) {
-  const status = Number(exchange.status)
+  const { httpStatus } = exchange
   return {
-    ...(Number.isInteger(status) && { 'http.response.status_code': status }),
+    ...(httpStatus !== undefined && { 'http.response.status_code': httpStatus }),
     ...(!isSuccess(exchange) && { 'error.type': exchange.status }),
     ...(exchange.attempts > 1 && { 'http.request.resend_count': exchange.attempts - 1 })
   }

@@ -48,10 +48,10 @@ export function createTrafficObserver(
       // On the request itself: a map of running requests would move them to the old generation (ADR 2026-11-22-young-requests).
       request.trafficState = collected
     },
-    upstreamCall(request, { status, durationMs }) {
+    upstreamCall(request, { httpStatus, durationMs }) {
       const collected = collectedOf(request)
       if (collected === undefined) return
-      collected.upstreamStatus = status
+      collected.upstreamStatus = httpStatus
       collected.upstreamMs = (collected.upstreamMs ?? 0) + durationMs
     },
     firstToken(request, afterMs) {

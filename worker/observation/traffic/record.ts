@@ -12,8 +12,8 @@ export interface SeenFacts {
   readonly apiKeyHash: string | undefined
   /** Read while the connection was open. */
   readonly clientIpHash: string | undefined
-  /** Of the last exchange with the provider. */
-  readonly upstreamStatus: string | undefined
+  /** Of the last exchange with the provider; undefined where it began no response. */
+  readonly upstreamStatus: number | undefined
   /** Of all exchanges together. */
   readonly upstreamMs: number | undefined
   /** Of a stream; undefined before its first token. */
@@ -56,13 +56,13 @@ export function createRecordWriter(redactText: (text: string) => string): Record
       requested: string | undefined,
       effective: string | undefined,
       provider: string | undefined,
-      status: string | undefined
+      status: number | undefined
     ) =>
       writeObject({
         model_requested: quote(requested),
         model_effective: quote(effective),
         provider: quote(provider),
-        upstream_status_code: readStatus(status)
+        upstream_status_code: status === undefined ? undefined : String(status)
       })
   )
 
@@ -192,11 +192,6 @@ function writeObject(members: RecordMembers): string {
 /** Microseconds are what the clock has. */
 function roundMs(ms: number): number {
   return Math.round(ms * 1000) / 1000
-}
-
-/** The status of a response; undefined for the words of calls that got none. */
-function readStatus(status: string | undefined): string | undefined {
-  return status !== undefined && /^\d{3}$/.test(status) ? status : undefined
 }
 
 function sumTokens(input: number | undefined, output: number | undefined): number | undefined {

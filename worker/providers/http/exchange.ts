@@ -48,6 +48,8 @@ export interface ExchangeTimeouts {
 /** How an exchange ended, for the metrics: the provider's status as text, or one of the fixed words. */
 export interface ExchangeObservation {
   status: string
+  /** Of the response, also where its body was cut; undefined where no response began. */
+  httpStatus: number | undefined
   /** From the request's first byte to the response's last. */
   durationMs: number
 }
@@ -319,7 +321,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     this.#stopTimer()
     this.#options.signal.removeEventListener('abort', this.#onAbort)
     const durationMs = this.#startedAtMs === undefined ? 0 : performance.now() - this.#startedAtMs
-    this.#options.onSettled?.({ status, durationMs })
+    this.#options.onSettled?.({ status, httpStatus: this.#status, durationMs })
     return true
   }
 }

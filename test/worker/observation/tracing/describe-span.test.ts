@@ -162,7 +162,7 @@ t.test('a call that failed keeps its name and has the facts of its end', async t
       failure: new GatewayError('provider_failure', { message: CANARY })
     }
   })
-  ended.record.upstreamCall = { operation: 'chat', attempt: 0, status: '500', durationMs: 3.5 }
+  ended.record.upstreamCall = { operation: 'chat', attempt: 0, status: '500', httpStatus: 500, durationMs: 3.5 }
   const { name, attributes, error } = createSpanDescriber(NOTHING).describeRequest(ended)
   t.equal(name, 'Chat-Completions')
   t.match(attributes, {

@@ -5,14 +5,14 @@ import { RequestTrace } from '../../../../worker/observation/tracing/request-tra
 const view = { requestId: '7c4bbb91-635f-4519-9b1b-2854e9794170', remoteParent: undefined } as RequestView
 const create = () => new RequestTrace(view, () => true)
 const report = (operation: 'chat' | 'upload' | 'download', status = '200') =>
-  ({ operation, attempt: 0, status, durationMs: 10 }) as const
+  ({ operation, attempt: 0, status, httpStatus: Number(status), durationMs: 10 }) as const
 
 t.test('attempts of one call are one exchange, from the first byte to the last', async t => {
   const trace = create()
   t.equal(trace.exchange, undefined)
   trace.addCall(report('chat', '503'), 20)
   trace.addCall(report('chat'), 50)
-  t.same(trace.exchange, { operation: 'chat', startMs: 10, endMs: 50, attempts: 2, status: '200' })
+  t.same(trace.exchange, { operation: 'chat', startMs: 10, endMs: 50, attempts: 2, status: '200', httpStatus: 200 })
 })
 
 t.test('files that are moved for a call belong to it, and leave its outcome alone', async t => {
@@ -21,7 +21,7 @@ t.test('files that are moved for a call belong to it, and leave its outcome alon
   t.match(trace.exchange, { operation: 'upload', attempts: 0, status: '201' })
   trace.addCall(report('chat'), 50)
   trace.addCall(report('download', '404'), 90)
-  t.same(trace.exchange, { operation: 'chat', startMs: 10, endMs: 90, attempts: 1, status: '200' })
+  t.same(trace.exchange, { operation: 'chat', startMs: 10, endMs: 90, attempts: 1, status: '200', httpStatus: 200 })
 })
 
 t.test('a call that only moved a file and failed says so', async t => {

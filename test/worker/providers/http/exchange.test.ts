@@ -69,7 +69,7 @@ t.test('an exchange gives the response to its receiver and reports how it ended'
   t.equal(response?.bytes.toString(), 'one two')
   t.equal(response?.headers['x-request-id'], 'u1')
   t.equal(observations.length, 1)
-  t.equal(observations[0]?.status, '200')
+  t.match(observations[0], { status: '200', httpStatus: 200 })
 })
 
 t.test('a body larger than one piece arrives whole and with its length', async t => {
@@ -97,7 +97,7 @@ t.test('a refused connection is a transport failure, not a timeout', async t => 
     ),
     { name: 'CallFailure', outcome: 'connect_error', status: null, error: { code: 'provider_failure', status: 502 } }
   )
-  t.equal(observations[0]?.status, 'connect_error')
+  t.match(observations[0], { status: 'connect_error', httpStatus: undefined })
 })
 
 t.test('an attempt to connect ends after its own limit (H5)', async t => {
