@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
+import { asBuffer, joinBytes } from '../../shared/bytes.ts'
 import { BASE_FEATURES, FEATURE_NAMES } from '../../shared/profile.ts'
 import { GatewayError, type JsonObject } from '../../worker/normalized/index.ts'
 import { relayPlainResponse } from '../../worker/protocols/completions/provider/plain-response.ts'
@@ -99,7 +100,11 @@ function outcome(translate: () => TranslatedChat | undefined): unknown {
   try {
     const call = translate()
     return (
-      call && { ...call, body: Buffer.from(call.body).toString('latin1'), request: { ...call.request, messages: [] } }
+      call && {
+        ...call,
+        body: asBuffer(joinBytes(call.body)).toString('latin1'),
+        request: { ...call.request, messages: [] }
+      }
     )
   } catch (thrown) {
     if (!GatewayError.is(thrown)) throw thrown

@@ -1,6 +1,7 @@
 // The two sides of a codec, the client face and the provider face. Both are pure: bytes or plain objects in, bytes or plain
 // objects out; no I/O, no clock, and no randomness that is not passed in. Only the normalized form passes between them.
 
+import type { Bytes } from '../../shared/bytes.ts'
 import type { CatalogModels } from '../../shared/catalog.ts'
 import type {
   ClientProtocol,
@@ -242,8 +243,8 @@ export interface RelayCodec<Reading> {
   readonly protocol: ClientProtocol
   /** The client's bytes with the model renamed, where they say the same as the written body; undefined otherwise. */
   reuseBody(bytes: Uint8Array, received: JsonObject, written: JsonObject): Uint8Array | undefined
-  /** The same for a body of which only the outline was read and written. */
-  reuseOutlined(bytes: Uint8Array, outline: BodyOutline, written: JsonObject): Uint8Array | undefined
+  /** The same for a body of which only the outline was read and written; a large one is not copied. */
+  reuseOutlined(bytes: Uint8Array, outline: BodyOutline, written: JsonObject): Bytes | undefined
   /** Whether the response to this request may be passed on as it comes, if it has the form that the gateway would write. */
   acceptsResponse(request: NormalizedRequest, reading: Reading): boolean
 }

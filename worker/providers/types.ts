@@ -1,5 +1,6 @@
 // The interface between the worker and the code that opens connections to providers.
 
+import type { Bytes } from '../../shared/bytes.ts'
 import type { CatalogModels } from '../../shared/catalog.ts'
 import type { Secret } from '../../shared/secret.ts'
 import type { ExecutionPlan } from '../bridge/resolve-route.ts'
@@ -66,7 +67,7 @@ export interface ChatCall {
   /** Headers of the wire, names and values in turn. */
   headers: readonly string[]
   /** JSON for the provider, with placeholders where ids of uploaded files belong. */
-  body: Uint8Array
+  body: Bytes
   attachments: PendingAttachment[]
   /** For the reader of the response. */
   reading: unknown

@@ -1,6 +1,7 @@
 // The registration of the toy kind: what a further provider kind adds to the product, outside of the product.
 
 import { randomUUID } from 'node:crypto'
+import { asBuffer, joinBytes } from '../../../shared/bytes.ts'
 import type { ProviderFaces } from '../../../worker/protocols/registry.ts'
 import type { ProviderKindRegistration } from '../../../worker/providers/registry.ts'
 import type { ChatCall, Executor, ExecutorPool, ResponseSink } from '../../../worker/providers/types.ts'
@@ -21,7 +22,7 @@ export function createToyKind(received: ToyRequest[]): ProviderKindRegistration 
 function createToyPool(received: ToyRequest[]): ExecutorPool {
   const executor: Executor = {
     async chat(call, context, sink) {
-      const request = JSON.parse(Buffer.from(call.body).toString('utf8')) as ToyRequest
+      const request = JSON.parse(asBuffer(joinBytes(call.body)).toString('utf8')) as ToyRequest
       received.push(request)
       const lines = answerToyRequest(request).map(line => `${JSON.stringify(line)}\n`)
       if (isRelayed(call)) relay(lines, sink)

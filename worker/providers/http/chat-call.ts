@@ -1,6 +1,7 @@
 // What whole and streamed chats have in common: the call with its final body, the reader of the response, and the stop strings.
 
 import { randomUUID } from 'node:crypto'
+import { type Bytes, joinBytes } from '../../../shared/bytes.ts'
 import type { Logger } from '../../../shared/logging.ts'
 import { createStopSequenceFilter, type StopSequenceFilter } from '../../normalized/index.ts'
 import type { ProviderFace, ResponseHead, ResponseReader } from '../../protocols/face.ts'
@@ -42,7 +43,7 @@ export async function uploadAttachments(
   { hooks }: ChatDependencies,
   call: ChatCall,
   context: CallContext
-): Promise<Uint8Array> {
+): Promise<Bytes> {
   return (await hooks.uploadAttachments?.(call, context)) ?? call.body
 }
 
@@ -50,11 +51,11 @@ export async function uploadAttachments(
 export function describeChatCall(
   dependencies: ChatDependencies,
   { path, headers }: ChatCall,
-  written: Uint8Array,
+  written: Bytes,
   context: CallContext
 ): ProviderCall {
   const fallback = dependencies.hooks.bodyFallback
-  const body = fallback === undefined ? written : fallback.prepare(written)
+  const body = fallback === undefined ? written : fallback.prepare(joinBytes(written))
   logPayload(dependencies, 'upstream_chat_completion_request', body, context)
   return { operation: 'chat', method: 'POST', path, headers, body, fallback }
 }
@@ -107,11 +108,11 @@ const LOGGED_BYTES_MAX = 64 * 1024
 export function logPayload(
   { log, logsPayloads }: Pick<ChatDependencies, 'log' | 'logsPayloads'>,
   event: 'upstream_chat_completion_request' | 'upstream_embeddings_request',
-  body: Uint8Array,
+  body: Bytes,
   context: CallContext
 ): void {
   if (!log.isLevelEnabled('debug')) return
-  const payload = logsPayloads ? readPayload(body) : '(payload omitted in PROD)'
+  const payload = logsPayloads ? readPayload(joinBytes(body)) : '(payload omitted in PROD)'
   log.debug({ event, ...logIds(context), payload }, 'Upstream request body')
 }
 

@@ -1,6 +1,7 @@
 // Calls to a provider with one credential: a free connection, the request's headers, the exchange, and the attempts around them
 // (upstream contract, section 1.4).
 
+import { type Bytes, joinBytes } from '../../../shared/bytes.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { CallContext, UpstreamOperation } from '../types.ts'
 import { abortError } from './abort.ts'
@@ -22,7 +23,7 @@ export interface ProviderCall {
   path: string
   /** Headers of the wire, names and values in turn. */
   headers: readonly string[]
-  body?: Uint8Array
+  body?: Bytes
   /** Makes another body when the provider refuses this one. */
   fallback?: BodyFallback | undefined
   /** The body is that of the fallback: it is not replaced again. */
@@ -33,7 +34,7 @@ export interface ProviderCall {
 export function reviseCall(call: ProviderCall, thrown: unknown): ProviderCall | undefined {
   const { body, fallback, isRevised } = call
   if (fallback === undefined || body === undefined || isRevised || !(thrown instanceof CallFailure)) return undefined
-  const revised = fallback.revise(body, thrown)
+  const revised = fallback.revise(joinBytes(body), thrown)
   return revised === undefined ? undefined : { ...call, body: revised, isRevised: true }
 }
 

@@ -3,6 +3,7 @@
 
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
+import { type Bytes, countBytes } from '../../../shared/bytes.ts'
 import type { CancelSignal } from '../../performance/cancel-source.ts'
 import { createTurnBatch } from '../../performance/turn-batch.ts'
 import { createTurnBudget } from '../../performance/turn-budget.ts'
@@ -15,7 +16,7 @@ export interface ExchangeRequest {
   path: string
   /** Names and values in turn: the HTTP client sends this form without copying it. */
   headers: string[]
-  body?: Uint8Array
+  body?: Bytes
 }
 
 /** What a receiver may do with the response while it arrives. */
@@ -257,11 +258,11 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     this.#reject(error)
   }
 
-  #outgoingBody(body: Uint8Array): Uint8Array | Readable {
-    if (body.byteLength <= BODY_PIECE_BYTES) return body
+  #outgoingBody(body: Bytes): Uint8Array | Readable {
+    if (body instanceof Uint8Array && body.byteLength <= BODY_PIECE_BYTES) return body
     this.#isPieced = true
     // The HTTP client cannot see the length of a stream, and without a length the body would go out chunked.
-    this.#options.request.headers.push('content-length', String(body.byteLength))
+    this.#options.request.headers.push('content-length', String(countBytes(body)))
     return Readable.from(cutPieces(body), { objectMode: false })
   }
 
@@ -326,8 +327,10 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   }
 }
 
-function* cutPieces(body: Uint8Array): Generator<Uint8Array> {
-  for (let start = 0; start < body.byteLength; start += BODY_PIECE_BYTES) {
-    yield body.subarray(start, start + BODY_PIECE_BYTES)
+function* cutPieces(body: Bytes): Generator<Uint8Array> {
+  for (const part of body instanceof Uint8Array ? [body] : body) {
+    for (let start = 0; start < part.byteLength; start += BODY_PIECE_BYTES) {
+      yield part.subarray(start, start + BODY_PIECE_BYTES)
+    }
   }
 }

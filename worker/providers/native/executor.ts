@@ -1,6 +1,7 @@
 // The native upstream for one credential: the generic executor with tokens, uploads and generated files, over connections that it
 // may share with other credentials.
 
+import { joinBytes } from '../../../shared/bytes.ts'
 import type { Logger } from '../../../shared/logging.ts'
 import { assertNever } from '../../normalized/assert.ts'
 import { toGatewayError } from '../../normalized/index.ts'
@@ -90,7 +91,7 @@ export function createNativeExecutor(options: NativeExecutorOptions): Executor {
     client,
     hooks: {
       uploadAttachments: async ({ attachments, body }, context) =>
-        substitutePlaceholders(body, await uploader.upload(attachments, context)),
+        substitutePlaceholders(joinBytes(body), await uploader.upload(attachments, context)),
       eventCompleter: createImageCompleter({ download: files.download, log }),
       bodyFallback: shared.parallelOption
     },

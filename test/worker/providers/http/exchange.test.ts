@@ -85,6 +85,18 @@ t.test('a body larger than one piece arrives whole and with its length', async t
   t.ok(request?.body.equals(body))
 })
 
+t.test('the pieces of a body arrive as one, whatever their sizes are', async t => {
+  const stub = await startStub((_request, response) => void response.end())
+  const pool = new Pool(stub.origin)
+  t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
+  const body = ['before ', '', 'in between', ' after'.repeat(100_000)].map(text => Buffer.from(text))
+  await runExchange(options(pool, stub.origin, { request: { method: 'POST', path: '/', headers: [], body } }))
+  const [request] = stub.requests
+  t.equal(request?.headers['content-length'], '600017')
+  t.equal(request?.headers['transfer-encoding'], undefined)
+  t.ok(request?.body.equals(Buffer.concat(body)))
+})
+
 t.test('a refused connection is a transport failure, not a timeout', async t => {
   const stub = await startStub(() => undefined)
   await stub.close()

@@ -1,6 +1,7 @@
 // The generic executor with a small made-up face: nothing of it depends on a provider kind of the product.
 
 import t from 'tap'
+import { countBytes } from '../../../../shared/bytes.ts'
 import type { EmbeddingsCall, NormalizedEvent, ParallelToolCalls } from '../../../../worker/normalized/index.ts'
 import type { PendingAttachment } from '../../../../worker/protocols/face.ts'
 import type { BodyFallback } from '../../../../worker/providers/http/hooks.ts'
@@ -180,7 +181,7 @@ t.test('the hooks upload attachments and complete the events, whole and streamed
   const { executor } = createWordExecutor(t, stub.origin, {
     executor: {
       hooks: {
-        uploadAttachments: async call => Buffer.from(`prepared ${call.body.byteLength}`),
+        uploadAttachments: async call => Buffer.from(`prepared ${countBytes(call.body)}`),
         eventCompleter: {
           isNeeded: (events, context) =>
             context.wantsFileBytes === true && events.some(event => event.type === 'text-delta'),

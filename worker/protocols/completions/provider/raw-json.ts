@@ -1,6 +1,7 @@
 // Looks at JSON bytes without parsing them: the place of one member, so that its value can be replaced in place, and the number of all
 // members. The bytes are those of valid JSON; strings are passed with the native search, so that prose costs little.
 
+import type { Bytes } from '../../../../shared/bytes.ts'
 import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
 import {
   BACKSLASH,
@@ -17,7 +18,7 @@ export interface ScannedJson {
   /** How many members all objects have together; a repeated name counts each time. */
   memberCount: number
   /** Where the value of the top-level member begins, when the bytes have it exactly once and its value is a string. */
-  value: { start: number; end: number } | undefined
+  value: ValuePlace | undefined
 }
 
 /** @param bytes a JSON object in UTF-8. */
@@ -59,9 +60,27 @@ export function countMembers(value: JsonValue | undefined): number {
   return count
 }
 
+/** The place of a value, its quotes included. */
+interface ValuePlace {
+  start: number
+  end: number
+}
+
 /** The bytes with another text as the value at this place. */
-export function replaceValue(bytes: Buffer, { start, end }: { start: number; end: number }, text: string): Buffer {
-  return Buffer.concat([bytes.subarray(0, start), Buffer.from(JSON.stringify(text)), bytes.subarray(end)])
+export function replaceValue(bytes: Buffer, place: ValuePlace, text: string): Buffer {
+  return Buffer.concat(cutAround(bytes, place, text))
+}
+
+/** A copy costs less than sending pieces up to here. Earns: a sixth of the processor time of a relayed body of 1 MB. */
+const JOINED_BYTES_MAX = 256 * 1024
+
+/** The same; the pieces of a large body share its memory. */
+export function spliceValue(bytes: Buffer, place: ValuePlace, text: string): Bytes {
+  return bytes.byteLength > JOINED_BYTES_MAX ? cutAround(bytes, place, text) : replaceValue(bytes, place, text)
+}
+
+function cutAround(bytes: Buffer, { start, end }: ValuePlace, text: string): Buffer[] {
+  return [bytes.subarray(0, start), Buffer.from(JSON.stringify(text)), bytes.subarray(end)]
 }
 
 /** True for values that are the same JSON; the order of members does not count. */

@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer'
 import { asBuffer } from '../../../../shared/bytes.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
 import type { RelayCodec } from '../../face.ts'
-import { countMembers, isSameJson, replaceValue, scanJson } from './raw-json.ts'
+import { countMembers, isSameJson, replaceValue, scanJson, spliceValue } from './raw-json.ts'
 import type { ChatCompatibleReading } from './reading.ts'
 
 export const chatCompatibleRelay: RelayCodec<ChatCompatibleReading> = {
@@ -13,7 +13,7 @@ export const chatCompatibleRelay: RelayCodec<ChatCompatibleReading> = {
   reuseOutlined(bytes, outline, written) {
     const { model } = written
     if (typeof model !== 'string' || !saysTheSame(outline.body, written)) return undefined
-    return replaceValue(asBuffer(bytes), outline.model, model)
+    return spliceValue(asBuffer(bytes), outline.model, model)
   },
   acceptsResponse: ({ isStream, parallelToolCalls, sampling, usesLegacyFunctions }, { toolNames }) =>
     // Streams go through the normalized form, as do responses that are cut: at a stop string, or after their first call.
