@@ -29,7 +29,7 @@ const LIST_MS_MAX = 5
 const SUMS_MS_MAX = 200
 const BATCH = 500
 /** Of a worker. */
-const LINE_RECORDS = 50
+const LINE_RECORDS = 200
 /** Batches that a worker sends without an acknowledgement. */
 const WINDOW_BATCHES = 256
 const HOUR_MS = 60 * 60 * 1000
