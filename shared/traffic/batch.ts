@@ -13,12 +13,14 @@ export interface OutgoingRecord {
 export interface RecordBatch {
   readonly kind: 'batch'
   readonly sequence: number
+  /** UTF-16 units of the records, those that they share counted for each of them: a sink stores every record whole. */
+  readonly characters: number
   readonly shared: ReadonlyArray<Partial<TrafficRecord>>
   /** For each record the places of its shared members, and its own members. */
   readonly records: ReadonlyArray<readonly [places: readonly number[], own: Partial<TrafficRecord>]>
 }
 
-/** UTF-16 units of a record's texts, which is what it costs in memory at most. */
+/** UTF-16 units of all texts of a record, the shared ones included. */
 export function countRecordCharacters({ shared, own }: OutgoingRecord): number {
   return shared.reduce((sum, text) => sum + text.length, own.length)
 }
@@ -32,8 +34,9 @@ export function writeBatch(sequence: number, records: readonly OutgoingRecord[])
     return place
   }
   const written = records.map(({ shared, own }) => `[[${shared.map(placeOf)}],${own}]`)
-  const shared = [...places.keys()].join(',')
-  return Buffer.from(`{"kind":"batch","sequence":${sequence},"shared":[${shared}],"records":[${written.join(',')}]}\n`)
+  const characters = records.reduce((sum, record) => sum + countRecordCharacters(record), 0)
+  const head = `{"kind":"batch","sequence":${sequence},"characters":${characters}`
+  return Buffer.from(`${head},"shared":[${[...places.keys()].join(',')}],"records":[${written.join(',')}]}\n`)
 }
 
 /** The records of a batch. Those without metadata of their own have the same object: it is not changed. */

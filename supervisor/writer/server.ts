@@ -31,7 +31,7 @@ export class QuestionFailedError extends Error {
 }
 
 export interface TrafficService {
-  /** Takes records whose line has so many bytes. Resolves when their worker may forget them. */
+  /** Takes records that have about so many bytes together. Resolves when their worker may forget them. */
   store(records: readonly TrafficRecord[], bytes: number): Promise<void>
   /** Stores everything without waiting for further records. Then workers may forget also what could not be stored: they close. */
   flush(): Promise<void>
@@ -141,7 +141,8 @@ function serve(socket: Socket, service: TrafficService, log: Logger): void {
         break
       case 'batch':
         waiting.push(line.sequence)
-        void store(line.sequence, restoreRecords(line), bytes)
+        // What records share is short on the line, and long where they are stored.
+        void store(line.sequence, restoreRecords(line), Math.max(bytes, line.characters))
         if (isWorkerClosing) void service.flush()
         break
       case 'flush':

@@ -21,16 +21,16 @@ function send(records: readonly OutgoingRecord[], sequence = 1) {
 t.test('what many records have in common is sent once', async t => {
   const operation = '{"protocol":"openai","route":"/v1/chat/completions","method":"POST","status_code":200}'
   const metadata = '{"metadata":{"lifecycle":"request_completed","path":"/"}}'
-  const { line, restored } = send(
-    [
-      { shared: [operation, metadata], own: '{"id":"1","latency_ms":1.5}' },
-      { shared: [operation, metadata], own: '{"id":"2"}' },
-      { shared: ['{"protocol":"gemini"}', metadata], own: '{"id":"3","metadata":{"first_token_ms":4}}' }
-    ],
-    7
-  )
+  const outgoing = [
+    { shared: [operation, metadata], own: '{"id":"1","latency_ms":1.5}' },
+    { shared: [operation, metadata], own: '{"id":"2"}' },
+    { shared: ['{"protocol":"gemini"}', metadata], own: '{"id":"3","metadata":{"first_token_ms":4}}' }
+  ]
+  const { line, restored } = send(outgoing, 7)
   t.equal(line.sequence, 7)
   t.equal(line.shared.length, 3)
+  const texts = outgoing.flatMap(({ shared, own }) => [...shared, own])
+  t.equal(line.characters, texts.join('').length, 'shared texts count for each record')
   const common = { protocol: 'openai', route: '/v1/chat/completions', method: 'POST', status_code: 200 }
   const shown = { lifecycle: 'request_completed', path: '/' }
   t.same(restored, [

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { pino } from 'pino'
@@ -12,13 +14,15 @@ import { createTemporaryFolder } from '../../support/temporary.ts'
 
 class FakeService implements TrafficService {
   readonly stored: TrafficRecord[] = []
+  bytes = 0
   readonly followers = new Set<(summaries: readonly TrafficSummary[]) => void>()
   flushes = 0
   /** Delays the settling of stored batches while it is set. */
   held: Array<() => void> | undefined
 
-  async store(records: readonly TrafficRecord[]): Promise<void> {
+  async store(records: readonly TrafficRecord[], bytes: number): Promise<void> {
     this.stored.push(...records)
+    this.bytes += bytes
     const { held } = this
     if (held !== undefined) await new Promise<void>(resolve => held.push(resolve))
   }
@@ -69,6 +73,30 @@ async function listen(t: Test, path: string, service: TrafficService) {
   t.teardown(() => server.close())
   return server
 }
+
+t.test('the writer counts every record with what it shares', async t => {
+  const path = join(createTemporaryFolder(t), 'writer.sock')
+  const service = new FakeService()
+  await listen(t, path, service)
+  const outbox = createOutbox()
+  await connect(t, path, outbox)
+  const shared = [JSON.stringify({ route: 'r'.repeat(1000) })]
+  for (const { route: _route, ...own } of createRecords(2)) outbox.add({ shared, own: JSON.stringify(own) })
+  while (service.stored.length < 2) await setImmediate()
+  t.equal(service.stored[1]?.route, 'r'.repeat(1000))
+  t.ok(service.bytes > 2000, `${service.bytes}`)
+})
+
+t.test('a batch that is none ends the connection, and nothing is stored', async t => {
+  const path = join(createTemporaryFolder(t), 'writer.sock')
+  const service = new FakeService()
+  await listen(t, path, service)
+  const socket = createConnection(path)
+  socket.on('error', () => undefined)
+  socket.write('{"kind":"batch","sequence":1}\n')
+  await once(socket, 'close')
+  t.same(service.stored, [])
+})
 
 t.test('records reach the writer and are acknowledged in their order', async t => {
   const path = join(createTemporaryFolder(t), 'writer.sock')

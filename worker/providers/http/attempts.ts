@@ -49,18 +49,19 @@ export class Attempts {
    * `recover` like the failure of an exchange.
    */
   tryBegin(): Attempt | undefined {
-    this.#leaveLast()
+    this.#prepare()
     const credential = this.#options.credentials.find(this.#context)
     return credential === undefined ? undefined : this.#beginWith(credential)
   }
 
   /** Acquires the credential of the next attempt. */
   async begin(): Promise<Attempt> {
-    this.#leaveLast()
+    this.#prepare()
     return this.#beginWith(await this.#options.credentials.acquire(this.#context))
   }
 
-  #leaveLast(): void {
+  /** Forgets the credential of the last attempt. Raises the reason of an aborted request. */
+  #prepare(): void {
     this.#credential = undefined
     throwIfAborted(this.#context.signal)
   }
