@@ -1,5 +1,6 @@
 // The records that fill the stores in their benchmark, and the filters that are asked of them.
 import { randomBytes, randomUUID, randomUUIDv7 } from 'node:crypto'
+import type { OutgoingRecord } from '../../shared/traffic/batch.ts'
 import type { TrafficFilter } from '../../shared/traffic/query.ts'
 import { type TrafficRecord, writeRecordTime } from '../../shared/traffic/record.ts'
 
@@ -38,6 +39,28 @@ export function makeRecord(index: number, content: Partial<TrafficRecord> = {}):
       annotations: { caller: { name: index % 100 === 0 ? 'codex' : 'openai-python', client_family: 'openai' } }
     },
     ...content
+  }
+}
+
+/** The record as a worker sends it. */
+export function divideRecord(record: TrafficRecord): OutgoingRecord {
+  const { protocol, route, method, status_code, model_requested, model_effective, provider } = record
+  const { error_type, api_key_hash, metadata } = record
+  return {
+    createdAtMs: Date.parse(record.created_at),
+    requestId: record.request_id,
+    traceId: record.trace_id ?? record.request_id,
+    latencyMs: record.latency_ms ?? 0,
+    upstreamLatencyMs: undefined,
+    inputTokens: record.input_tokens,
+    outputTokens: record.output_tokens,
+    shared: [
+      JSON.stringify({ protocol, route, method, status_code }),
+      JSON.stringify({ model_requested, model_effective, provider }),
+      JSON.stringify({ error_type, api_key_hash }),
+      JSON.stringify({ metadata })
+    ],
+    others: undefined
   }
 }
 

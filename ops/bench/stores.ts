@@ -13,7 +13,7 @@ import { createMessage } from '../../shared/ipc/checks.ts'
 import { readFromWriterMessage } from '../../shared/ipc/writer-messages.ts'
 import { writeWriterSettings } from '../../shared/settings/writer-settings.ts'
 import { resolveEnvironment, settingsFrom } from '../../shared/settings.ts'
-import { writeBatch } from '../../shared/traffic/batch.ts'
+import { BatchBuilder } from '../../shared/traffic/batch.ts'
 import { LineSplitter } from '../../shared/traffic/lines.ts'
 import { LINE_BYTES_MAX, readWriterLine, TRAFFIC_PROTOCOL_VERSION, writeLine } from '../../shared/traffic/messages.ts'
 import { type TrafficRecord, writeRecordTime } from '../../shared/traffic/record.ts'
@@ -21,7 +21,7 @@ import type { RelationalStore } from '../../supervisor/writer/sink.ts'
 import { connectToPostgres } from '../../supervisor/writer/store/postgres/connect.ts'
 import { openSqliteQueries } from '../../supervisor/writer/store/sqlite/queries.ts'
 import { openSqliteStore } from '../../supervisor/writer/store/sqlite/sink.ts'
-import { FIRST_MS, listFilters, makeContent, makeRecord } from './store-records.ts'
+import { divideRecord, FIRST_MS, listFilters, makeContent, makeRecord } from './store-records.ts'
 import { findFreePort } from './targets.ts'
 
 const STORED_PER_SECOND_MIN = 20_000
@@ -144,12 +144,10 @@ async function waitForKind(writer: ReturnType<typeof fork>, kind: string): Promi
 
 function writeBatches(count: number): Buffer[] {
   const lines: Buffer[] = []
-  for (let start = 0; start < count; start += LINE_RECORDS) {
-    const records = Array.from({ length: Math.min(LINE_RECORDS, count - start) }, (_, index) =>
-      // With nothing in common: a worker's records are shorter.
-      ({ shared: [], own: JSON.stringify(makeRecord(start + index)) })
-    )
-    lines.push(writeBatch(lines.length + 1, records))
+  const builder = new BatchBuilder(LINE_RECORDS)
+  for (let index = 0; index < count; index++) {
+    builder.add(divideRecord(makeRecord(index)))
+    if (builder.count === LINE_RECORDS || index === count - 1) lines.push(builder.finish(lines.length + 1))
   }
   return lines
 }

@@ -13,7 +13,7 @@ import type {
 } from './query.ts'
 
 /** Raised when a line changes its meaning. */
-export const TRAFFIC_PROTOCOL_VERSION = 2
+export const TRAFFIC_PROTOCOL_VERSION = 3
 
 /** Longest line in bytes: a batch of records with captured bodies. */
 export const LINE_BYTES_MAX = 64 * 1024 * 1024

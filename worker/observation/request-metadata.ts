@@ -32,9 +32,9 @@ export function describeCommon({ lifecycle, path, modelSource, evidence }: Commo
 
 /** The part that differs from request to request. */
 export function describeOwn(
-  { clientRequestId, replayOf }: RequestView,
+  { clientRequestId, replayOf }: Pick<RequestView, 'clientRequestId' | 'replayOf'>,
   { facts }: ClosedFacts
-): Values & { readonly client_request_id: string | undefined } {
+): Values {
   return {
     client_request_id: clientRequestId,
     replay_of: replayOf,

@@ -1,6 +1,6 @@
 // The records of a worker on their way to the writer: a bounded queue, batches by count, bytes and time, and resending of what was not
 // acknowledged (operations contract, section 8.3; field lesson J1). It does no I/O.
-import { countRecordCharacters, type OutgoingRecord, writeBatch } from '../../shared/traffic/batch.ts'
+import { BatchBuilder, countRecordCharacters, type OutgoingRecord } from '../../shared/traffic/batch.ts'
 
 /** Why a record was not stored, for the metric. */
 export type DropReason = 'queue_full' | 'too_large' | 'closed'
@@ -46,8 +46,12 @@ interface Batch {
 export class Outbox {
   readonly #options: OutboxOptions
   readonly #onDropped: (reason: DropReason) => void
-  #queue: OutgoingRecord[] = []
-  #queueCharacters = 0
+  /** The batch that new records go to. */
+  readonly #open: BatchBuilder
+  /** Batches that are not sent yet, oldest first. */
+  #waiting: Batch[] = []
+  #waitingRecords = 0
+  #waitingCharacters = 0
   /** Batches that were sent and are not acknowledged, oldest first. */
   #inFlight: Batch[] = []
   #inFlightRecords = 0
@@ -62,12 +66,13 @@ export class Outbox {
 
   constructor(options: OutboxOptions, { onDropped }: OutboxDependencies) {
     this.#options = options
+    this.#open = new BatchBuilder(options.batchRecordsMax)
     this.#onDropped = onDropped
   }
 
   /** Records that wait or are in flight. */
   get size(): number {
-    return this.#queue.length + this.#inFlightRecords
+    return this.#unsentRecords + this.#inFlightRecords
   }
 
   get isFull(): boolean {
@@ -77,7 +82,7 @@ export class Outbox {
   }
 
   get #characters(): number {
-    return this.#queueCharacters + this.#inFlightCharacters
+    return this.#open.characters + this.#waitingCharacters + this.#inFlightCharacters
   }
 
   /** Queues a record, or drops and counts it. */
@@ -88,9 +93,11 @@ export class Outbox {
       this.#onDropped(reason)
       return
     }
-    this.#queue.push(record)
-    this.#queueCharacters += characters
-    if (this.#hasFullBatch()) this.#sendBatches()
+    const { batchRecordsMax, batchCharactersMax } = this.#options
+    if (this.#open.characters + characters > batchCharactersMax) this.#finishBatch()
+    this.#open.add(record)
+    if (this.#open.count >= batchRecordsMax) this.#finishBatch()
+    if (this.#waiting.length > 0) this.#sendBatches()
     else this.#startLinger()
   }
 
@@ -137,7 +144,7 @@ export class Outbox {
     this.#isClosing = true
     clearTimeout(this.#linger)
     this.#notifyRoom()
-    return this.#sender === undefined ? this.size : this.#queue.length
+    return this.#sender === undefined ? this.size : this.#unsentRecords
   }
 
   #notifyRoom(): void {
@@ -154,11 +161,6 @@ export class Outbox {
     return isBeyond ? 'queue_full' : undefined
   }
 
-  #hasFullBatch(): boolean {
-    const { batchRecordsMax, batchCharactersMax } = this.#options
-    return this.#queue.length >= batchRecordsMax || this.#queueCharacters >= batchCharactersMax
-  }
-
   #startLinger(): void {
     if (this.#linger !== undefined || this.#isLingerOver) return
     this.#linger = setTimeout(() => {
@@ -171,15 +173,18 @@ export class Outbox {
   /** Sends full batches, and what is left once its wait for others is over. */
   #sendBatches(): void {
     if (this.#sender === undefined) return
-    while (this.#hasWindow() && (this.#hasFullBatch() || this.#isLingerOver)) {
-      const batch = this.#takeBatch()
+    while (this.#hasWindow()) {
+      if (this.#waiting.length === 0 && this.#isLingerOver) this.#finishBatch()
+      const batch = this.#waiting.shift()
       if (batch === undefined) break
+      this.#waitingRecords -= batch.count
+      this.#waitingCharacters -= batch.characters
       this.#inFlight.push(batch)
       this.#inFlightRecords += batch.count
       this.#inFlightCharacters += batch.characters
       this.#sender.send(batch.line)
     }
-    if (this.#queue.length === 0) this.#isLingerOver = false
+    if (this.#unsentRecords === 0) this.#isLingerOver = false
   }
 
   #hasWindow(): boolean {
@@ -187,24 +192,17 @@ export class Outbox {
     return this.#inFlight.length < windowBatches && this.#inFlightCharacters < windowCharacters
   }
 
-  #takeBatch(): Batch | undefined {
-    const { batchRecordsMax, batchCharactersMax } = this.#options
-    let count = 0
-    let characters = 0
-    for (const record of this.#queue) {
-      const more = countRecordCharacters(record)
-      if (count >= batchRecordsMax || (count > 0 && characters + more > batchCharactersMax)) break
-      count += 1
-      characters += more
-    }
-    if (count === 0) return undefined
+  get #unsentRecords(): number {
+    return this.#open.count + this.#waitingRecords
+  }
+
+  #finishBatch(): void {
+    const { count, characters } = this.#open
+    if (count === 0) return
     this.#lastSequence += 1
-    this.#queueCharacters -= characters
-    return {
-      sequence: this.#lastSequence,
-      line: writeBatch(this.#lastSequence, this.#queue.splice(0, count)),
-      count,
-      characters
-    }
+    const line = this.#open.finish(this.#lastSequence)
+    this.#waiting.push({ sequence: this.#lastSequence, line, count, characters })
+    this.#waitingRecords += count
+    this.#waitingCharacters += characters
   }
 }

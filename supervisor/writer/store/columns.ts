@@ -37,12 +37,23 @@ export function listRedactedColumns(fields: readonly PayloadField[], dialect: ke
 
 export type ColumnValue = string | number | null
 
+/** Many records of a batch have the same object. */
+const metadataTexts = new WeakMap<object, string>()
+
+function writeMetadata(metadata: object): string {
+  const known = metadataTexts.get(metadata)
+  if (known !== undefined) return known
+  const text = JSON.stringify(metadata)
+  metadataTexts.set(metadata, text)
+  return text
+}
+
 /** The values of `MEMBER_COLUMNS`: whole milliseconds, JSON as text, null for an absent member. */
 export function writeMemberColumns(record: TrafficRecord): ColumnValue[] {
   return MEMBER_COLUMNS.map(column => {
     const value = record[column]
     if (value === undefined) return null
-    if (typeof value === 'object') return JSON.stringify(value)
+    if (typeof value === 'object') return writeMetadata(value)
     return column === 'latency_ms' || column === 'upstream_latency_ms' ? Math.round(Number(value)) : value
   })
 }

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { OutgoingRecord } from '../../../shared/traffic/batch.ts'
+import { countRecordCharacters, type OutgoingRecord, type RecordBatch } from '../../../shared/traffic/batch.ts'
 import { type DropReason, Outbox, type OutboxOptions } from '../../../worker/traffic/outbox.ts'
+import { EMPTY_RECORD } from '../../support/outgoing-record.ts'
 
 const OPTIONS: OutboxOptions = {
   recordsMax: 20,
@@ -14,22 +15,23 @@ const OPTIONS: OutboxOptions = {
   windowCharacters: 10_000
 }
 
+/** Of a record whose request has an id of one digit. */
+const CHARACTERS = countRecordCharacters(EMPTY_RECORD) + 1
+
 interface Line {
   sequence: number
-  records: unknown[]
+  /** The ids of their requests. */
+  records: readonly string[]
 }
 
-/** A record of nothing but this JSON text: what is in it is of no concern here. */
-function record(own: string): OutgoingRecord {
-  return { shared: [], own }
+/** A record of this request: what else is in it is of no concern here. */
+function record(requestId: string): OutgoingRecord {
+  return { ...EMPTY_RECORD, requestId, traceId: requestId }
 }
 
 function readLine(line: Uint8Array): Line {
-  const { sequence, records } = JSON.parse(Buffer.from(line).toString()) as {
-    sequence: number
-    records: [[], unknown][]
-  }
-  return { sequence, records: records.map(([, own]) => own) }
+  const { sequence, requestIds } = JSON.parse(Buffer.from(line).toString()) as RecordBatch
+  return { sequence, records: requestIds }
 }
 
 /** An outbox with everything that it sends and drops. */
@@ -47,12 +49,12 @@ t.test('records go out in full batches, the rest at a flush', async t => {
   for (let index = 0; index < 4; index += 1) outbox.add(record(String(index)))
   t.same(
     lines.map(({ records }) => records),
-    [[0, 1, 2]]
+    [['0', '1', '2']]
   )
   const flushed = outbox.flush()
   t.same(
     lines.map(({ records }) => records),
-    [[0, 1, 2], [3]]
+    [['0', '1', '2'], ['3']]
   )
   outbox.acknowledged(2)
   await flushed
@@ -71,7 +73,7 @@ t.test('what was not acknowledged is sent again under its number, before anythin
   outbox.disconnected()
   lines.length = 0
   outbox.connected(sender)
-  t.same(lines, [{ sequence: 2, records: [3, 4, 5] }])
+  t.same(lines, [{ sequence: 2, records: ['3', '4', '5'] }])
 })
 
 t.test('a full outbox drops new records and counts them; room comes with an acknowledgement', async t => {
@@ -93,9 +95,9 @@ t.test('a full outbox drops new records and counts them; room comes with an ackn
 t.test(
   'where requests wait, a full outbox takes the records of those that run, within its bound of characters',
   async t => {
-    const { outbox, dropped } = createOutbox({ recordsMax: 1, charactersMax: 100, dropsWhenFull: false })
+    const { outbox, dropped } = createOutbox({ recordsMax: 1, charactersMax: 10 * CHARACTERS, dropsWhenFull: false })
     let calls = 0
-    for (let index = 0; index < 20; index += 1) outbox.add(record('"12345678"'))
+    for (let index = 0; index < 20; index += 1) outbox.add(record('x'))
     t.equal(outbox.size, 10)
     t.equal(dropped.length, 10)
     outbox.whenRoom(() => (calls += 1))
@@ -105,9 +107,13 @@ t.test(
 )
 
 t.test('no more is in flight than the window holds', async t => {
-  const { outbox, lines, sender } = createOutbox({ windowBatches: 100, windowCharacters: 50, batchRecordsMax: 1 })
+  const { outbox, lines, sender } = createOutbox({
+    windowBatches: 100,
+    windowCharacters: 5 * CHARACTERS,
+    batchRecordsMax: 1
+  })
   outbox.connected(sender)
-  for (let index = 0; index < 20; index += 1) outbox.add(record('"12345678"'))
+  for (let index = 0; index < 20; index += 1) outbox.add(record(String(index)))
   t.equal(lines.length, 5)
   outbox.acknowledged(2)
   t.equal(lines.length, 7)
@@ -115,7 +121,7 @@ t.test('no more is in flight than the window holds', async t => {
 
 t.test('a record that no batch can hold, and one after the close, are dropped', async t => {
   const { outbox, dropped } = createOutbox()
-  outbox.add(record(`"${'x'.repeat(2000)}"`))
+  outbox.add({ ...EMPTY_RECORD, others: `{"x":"${'x'.repeat(2000)}"}` })
   t.equal(outbox.close(), 0)
   outbox.add(record('1'))
   t.same(dropped, ['too_large', 'closed'])

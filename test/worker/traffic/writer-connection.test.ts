@@ -10,10 +10,14 @@ import { createTrafficServer, QuestionFailedError, type TrafficService } from '.
 import { Outbox } from '../../../worker/traffic/outbox.ts'
 import { connectToWriter, type WriterConnection } from '../../../worker/traffic/writer-connection.ts'
 import { createRecords } from '../../supervisor/writer/records.ts'
+import { divideRecord } from '../../support/outgoing-record.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 
+type StoredRecord = Omit<TrafficRecord, 'id'>
+
 class FakeService implements TrafficService {
-  readonly stored: TrafficRecord[] = []
+  /** Without their ids, which they get when they are sent. */
+  readonly stored: StoredRecord[] = []
   bytes = 0
   readonly followers = new Set<(summaries: readonly TrafficSummary[]) => void>()
   flushes = 0
@@ -21,7 +25,7 @@ class FakeService implements TrafficService {
   held: Array<() => void> | undefined
 
   async store(records: readonly TrafficRecord[], bytes: number): Promise<void> {
-    this.stored.push(...records)
+    this.stored.push(...records.map(({ id: _id, ...record }) => record))
     this.bytes += bytes
     const { held } = this
     if (held !== undefined) await new Promise<void>(resolve => held.push(resolve))
@@ -45,6 +49,11 @@ class FakeService implements TrafficService {
 }
 
 const log = pino({ enabled: false })
+
+/** Records with what a worker's have at least. */
+function createWorkerRecords(count: number): StoredRecord[] {
+  return createRecords(count).map(({ id: _id, ...record }) => ({ ...record, trace_id: 'trace', latency_ms: 1.5 }))
+}
 
 function createOutbox(): Outbox {
   const options = {
@@ -80,8 +89,8 @@ t.test('the writer counts every record with what it shares', async t => {
   await listen(t, path, service)
   const outbox = createOutbox()
   await connect(t, path, outbox)
-  const shared = [JSON.stringify({ route: 'r'.repeat(1000) })]
-  for (const { route: _route, ...own } of createRecords(2)) outbox.add({ shared, own: JSON.stringify(own) })
+  const shared = [JSON.stringify({ route: 'r'.repeat(1000) }), '{}', '{}', '{}'] as const
+  for (const { route: _route, ...own } of createWorkerRecords(2)) outbox.add(divideRecord(own, shared))
   while (service.stored.length < 2) await setImmediate()
   t.equal(service.stored[1]?.route, 'r'.repeat(1000))
   t.ok(service.bytes > 2000, `${service.bytes}`)
@@ -105,8 +114,8 @@ t.test('records reach the writer and are acknowledged in their order', async t =
   const outbox = createOutbox()
   await connect(t, path, outbox)
   service.held = []
-  const records = createRecords(4)
-  for (const record of records) outbox.add({ shared: [], own: JSON.stringify(record) })
+  const records = createWorkerRecords(4)
+  for (const record of records) outbox.add(divideRecord(record))
   while (service.held.length < 2) await setImmediate()
   t.same(service.stored, records)
   const [first, second] = service.held
@@ -125,8 +134,8 @@ t.test('a writer that comes back gets what the one before it had not acknowledge
   const server = await listen(t, path, first)
   const outbox = createOutbox()
   await connect(t, path, outbox)
-  const records = createRecords(2)
-  for (const record of records) outbox.add({ shared: [], own: JSON.stringify(record) })
+  const records = createWorkerRecords(2)
+  for (const record of records) outbox.add(divideRecord(record))
   while (first.stored.length < 2) await setImmediate()
   await server.close()
   const second = new FakeService()
@@ -174,7 +183,7 @@ t.test('a worker that closes has everything stored at once, also what it sends a
   const connection = await connect(t, path, outbox)
   service.held = []
   // More batches than may be unacknowledged at a time.
-  for (const record of createRecords(20)) outbox.add({ shared: [], own: JSON.stringify(record) })
+  for (const record of createWorkerRecords(20)) outbox.add(divideRecord(record))
   const flushed = outbox.flush()
   connection.requestFlush()
   await flushed

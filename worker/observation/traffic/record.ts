@@ -1,8 +1,7 @@
-// Writes the traffic record of a request that ended, as JSON texts (operations contract, section 8.1). What is equal in many records is
-// written once; the rest is put together from its members, because most of them need no quoting.
-import { randomUUIDv7 } from 'node:crypto'
+// Describes a request that ended as the traffic record that is sent to the writer (operations contract, section 8.1). What is equal in many
+// records is written as JSON once.
 import type { OutgoingRecord } from '../../../shared/traffic/batch.ts'
-import { type TrafficRecord, writeRecordTime } from '../../../shared/traffic/record.ts'
+import type { TrafficRecord } from '../../../shared/traffic/record.ts'
 import { rememberCombinations } from '../../performance/remember-texts.ts'
 import type { Caller, ClosedFacts, Protocol, RequestView } from '../observer.ts'
 import { type CommonFacts, describeCommon, describeOwn, readCommonFacts } from '../request-metadata.ts'
@@ -22,11 +21,11 @@ export interface SeenFacts {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** JSON texts of members, in the order of the record; a member of undefined is left out. */
+/** JSON texts of members; one of undefined is left out. */
 export type RecordMembers = { readonly [Name in keyof TrafficRecord]?: string | undefined }
 
 export interface RecordWriter {
-  /** The record, each of its texts on one line. `content` is what was captured, redacted. */
+  /** The record, each of its JSON texts on one line. `content` is what was captured, redacted. */
   write(request: RequestView, closed: ClosedFacts, seen: SeenFacts, content?: RecordMembers): OutgoingRecord
 }
 
@@ -38,13 +37,14 @@ const INDEXED_CHARACTERS_MAX = 512
 
 /** Creates the writer. `redactText` is applied to everything that a client has written, also without content capture. */
 export function createRecordWriter(redactText: (text: string) => string): RecordWriter {
-  function writeIndexed(text: string): string {
-    return JSON.stringify(redactText(text).slice(0, INDEXED_CHARACTERS_MAX).toWellFormed())
+  /** A client's text as records have it. */
+  function cutIndexed(text: string): string {
+    return redactText(text).slice(0, INDEXED_CHARACTERS_MAX).toWellFormed()
   }
 
-  /** The JSON text of a client's text; undefined for none. */
+  /** The same as JSON text; undefined for none. */
   function quote(text: string | undefined): string | undefined {
-    return text === undefined ? undefined : writeIndexed(text)
+    return text === undefined ? undefined : JSON.stringify(cutIndexed(text))
   }
 
   const writeOperation = rememberCombinations((protocol: Protocol, route: string, method: string, status: number) =>
@@ -124,76 +124,61 @@ export function createRecordWriter(redactText: (text: string) => string): Record
     )
   }
 
-  /** Undefined where a request has nothing of its own. */
+  /** What no other request has; undefined where there is nothing. */
   function writeOwnMetadata(request: RequestView, closed: ClosedFacts, seen: SeenFacts): string | undefined {
-    const written = JSON.stringify(describeOwnMetadata(request, closed, seen))
-    return written === '{}' ? undefined : written
-  }
-
-  /** What no other request has. */
-  function describeOwnMetadata(request: RequestView, closed: ClosedFacts, seen: SeenFacts): object {
-    const { traceContext } = request
-    const { client_request_id: clientId, ...own } = describeOwn(request, closed)
-    return {
-      ...own,
-      client_request_id: clientId === undefined ? undefined : redactText(clientId),
+    const { traceContext, clientRequestId, replayOf } = request
+    const own = {
+      ...describeOwn({ clientRequestId: clientRequestId && redactText(clientRequestId), replayOf }, closed),
       otel_trace_id: traceContext?.traceId,
       otel_span_id: traceContext?.spanId,
       first_token_ms: seen.firstTokenMs === undefined ? undefined : roundMs(seen.firstTokenMs),
       ...seen.metadata
     }
+    const written = JSON.stringify(own)
+    return written === '{}' ? undefined : written
   }
 
   return {
-    write(request, closed, seen, content = {}) {
+    write(request, closed, seen, content) {
       const { requestId, traceId, spanId } = request
-      const { facts, status } = closed
-      const { inputTokens, outputTokens } = facts
+      const { facts, status, durationMs } = closed
       const requested = facts.model === undefined ? request.readRefusedModel() : facts.requestedModel
+      const others = writeObject({
+        span_id: quote(spanId),
+        metadata: writeOwnMetadata(request, closed, seen),
+        ...content
+      })
       return {
+        createdAtMs: performance.timeOrigin + request.startedAtMs,
+        requestId,
+        traceId: traceId === requestId ? requestId : cutIndexed(traceId),
+        latencyMs: durationMs,
+        upstreamLatencyMs: seen.upstreamMs,
+        inputTokens: facts.inputTokens,
+        outputTokens: facts.outputTokens,
         shared: [
           writeOperation(request.protocol, request.route, request.method, status),
           writeDestination(requested, facts.upstreamModel, facts.providerKind, seen.upstreamStatus),
           writeSender(closed.errorType, seen.apiKeyHash, seen.clientIpHash),
           writeSharedMetadata(request, closed)
         ],
-        own:
-          `{"id":"${randomUUIDv7()}","created_at":"${writeRecordTime(performance.timeOrigin + request.startedAtMs)}"` +
-          `,"request_id":"${requestId}"` +
-          `,"trace_id":${traceId === requestId ? `"${traceId}"` : writeIndexed(traceId)}` +
-          writeMember('span_id', quote(spanId)) +
-          `,"latency_ms":${roundMs(closed.durationMs)}` +
-          writeMember('upstream_latency_ms', seen.upstreamMs === undefined ? undefined : roundMs(seen.upstreamMs)) +
-          writeMember('input_tokens', inputTokens) +
-          writeMember('output_tokens', outputTokens) +
-          writeMember('total_tokens', sumTokens(inputTokens, outputTokens)) +
-          writeMember('metadata', writeOwnMetadata(request, closed, seen)) +
-          `${joinMembers(content)}}`
+        others: others === '{}' ? undefined : others
       }
     }
   }
 }
 
-/** Each member behind a comma; one without a value is left out. */
-function joinMembers(members: RecordMembers): string {
-  let text = ''
-  for (const name in members) text += writeMember(name as keyof TrafficRecord, members[name as keyof TrafficRecord])
-  return text
-}
-
-function writeMember(name: keyof TrafficRecord, json: string | number | undefined): string {
-  return json === undefined ? '' : `,"${name}":${json}`
-}
-
+/** A member without a value is left out. */
 function writeObject(members: RecordMembers): string {
-  return `{${joinMembers(members).slice(1)}}`
+  let text = ''
+  for (const name in members) {
+    const json = members[name as keyof TrafficRecord]
+    if (json !== undefined) text += `${text === '' ? '' : ','}"${name}":${json}`
+  }
+  return `{${text}}`
 }
 
 /** Microseconds are what the clock has. */
 function roundMs(ms: number): number {
   return Math.round(ms * 1000) / 1000
-}
-
-function sumTokens(input: number | undefined, output: number | undefined): number | undefined {
-  return input === undefined && output === undefined ? undefined : (input ?? 0) + (output ?? 0)
 }
