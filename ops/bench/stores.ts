@@ -144,7 +144,7 @@ async function waitForKind(writer: ReturnType<typeof fork>, kind: string): Promi
 
 function writeBatches(count: number): Buffer[] {
   const lines: Buffer[] = []
-  const builder = new BatchBuilder(LINE_RECORDS)
+  const builder = new BatchBuilder()
   for (let index = 0; index < count; index++) {
     builder.add(divideRecord(makeRecord(index)))
     if (builder.count === LINE_RECORDS || index === count - 1) lines.push(builder.finish(lines.length + 1))

@@ -21,33 +21,48 @@ export interface OutgoingRecord {
 
 export type SharedMembers = readonly [operation: string, destination: string, sender: string, metadata: string]
 
-/** Each list has an entry for each record, in their order; null for an absent value. */
-export interface RecordBatch {
+/** Lists with an entry for each record, in their order; null for an absent value. */
+interface Columns {
+  /** Microseconds since the epoch; every other time is in whole microseconds as well. */
+  readonly createdAtUs: number[]
+  readonly requestIds: string[]
+  /** Null where it is the request's id. */
+  readonly traceIds: Array<string | null>
+  readonly latenciesUs: number[]
+  readonly upstreamLatenciesUs: Array<number | null>
+  readonly inputTokens: Array<number | null>
+  readonly outputTokens: Array<number | null>
+  /** Indexes of the shared members, four for each record. */
+  readonly places: number[]
+}
+
+export interface RecordBatch extends Readonly<Columns> {
   readonly kind: 'batch'
   readonly sequence: number
   /** UTF-16 units of the records, about, those that they share counted for each of them: a sink stores every record whole. */
   readonly characters: number
   readonly ids: readonly string[]
-  /** Microseconds since the epoch; every other time is in whole microseconds as well. */
-  readonly createdAtUs: readonly number[]
-  readonly requestIds: readonly string[]
-  /** Null where it is the request's id. */
-  readonly traceIds: ReadonlyArray<string | null>
-  readonly latenciesUs: readonly number[]
-  readonly upstreamLatenciesUs: ReadonlyArray<number | null>
-  readonly inputTokens: ReadonlyArray<number | null>
-  readonly outputTokens: ReadonlyArray<number | null>
-  /** Indexes of `shared`, four for each record. */
-  readonly places: readonly number[]
   readonly shared: ReadonlyArray<Partial<TrafficRecord>>
   /** Other members by the index of their record. */
   readonly others: { readonly [index: string]: Partial<TrafficRecord> }
 }
 
+function createColumns(): Columns {
+  return {
+    createdAtUs: [],
+    requestIds: [],
+    traceIds: [],
+    latenciesUs: [],
+    upstreamLatenciesUs: [],
+    inputTokens: [],
+    outputTokens: [],
+    places: []
+  }
+}
+
 const SHARED_COUNT = 4 satisfies SharedMembers['length']
 /** UTF-16 units of the names and values that are columns here, about. */
 const COLUMN_CHARACTERS = 250
-const ABSENT = Number.NaN
 
 /** UTF-16 units of a record, about, those of its shared members included. */
 export function countRecordCharacters({ traceId, shared, others }: OutgoingRecord): number {
@@ -57,35 +72,18 @@ export function countRecordCharacters({ traceId, shared, others }: OutgoingRecor
 }
 
 /**
- * Collects the records of a batch, then those of the next. Numbers are kept in memory that collections do not move, and everything is written in
- * one go: a record that is written by itself when its request ends costs three times as much.
+ * Collects the records of a batch, then those of the next. What waits are a few numbers of each record, and everything is written in one go: a
+ * record that is written by itself when its request ends costs three times as much.
  */
 export class BatchBuilder {
-  #count = 0
   #characters = 0
-  readonly #createdAtUs: Float64Array
-  readonly #latenciesUs: Float64Array
-  readonly #upstreamLatenciesUs: Float64Array
-  readonly #inputTokens: Float64Array
-  readonly #outputTokens: Float64Array
-  readonly #places: Uint32Array
-  #requestIds: string[] = []
-  #traceIds: Array<string | null> = []
+  #columns = createColumns()
   #others: string[] = []
   readonly #placeByText = new Map<string, number>()
 
-  constructor(recordsMax: number) {
-    this.#createdAtUs = new Float64Array(recordsMax)
-    this.#latenciesUs = new Float64Array(recordsMax)
-    this.#upstreamLatenciesUs = new Float64Array(recordsMax)
-    this.#inputTokens = new Float64Array(recordsMax)
-    this.#outputTokens = new Float64Array(recordsMax)
-    this.#places = new Uint32Array(recordsMax * SHARED_COUNT)
-  }
-
   /** Records of the batch so far. */
   get count(): number {
-    return this.#count
+    return this.#columns.requestIds.length
   }
 
   /** UTF-16 units of these records, about, each counted whole. */
@@ -93,52 +91,37 @@ export class BatchBuilder {
     return this.#characters
   }
 
-  /** Takes a record, at most `recordsMax` of them until the batch is finished. */
   add(record: OutgoingRecord): void {
-    const index = this.#count
-    const { requestId, traceId, upstreamLatencyMs, others } = record
-    this.#createdAtUs[index] = Math.floor(record.createdAtMs * 1000)
-    this.#latenciesUs[index] = Math.round(record.latencyMs * 1000)
-    this.#upstreamLatenciesUs[index] = upstreamLatencyMs === undefined ? ABSENT : Math.round(upstreamLatencyMs * 1000)
-    this.#inputTokens[index] = record.inputTokens ?? ABSENT
-    this.#outputTokens[index] = record.outputTokens ?? ABSENT
-    this.#requestIds.push(requestId)
-    this.#traceIds.push(traceId === requestId ? null : traceId)
-    for (let part = 0; part < SHARED_COUNT; part += 1) {
-      this.#places[index * SHARED_COUNT + part] = this.#placeOf(record.shared[part] as string)
-    }
-    if (others !== undefined) this.#others.push(`"${index}":${others}`)
+    const { requestId, traceId, upstreamLatencyMs, inputTokens, outputTokens, others } = record
+    const columns = this.#columns
+    if (others !== undefined) this.#others.push(`"${this.count}":${others}`)
+    columns.createdAtUs.push(Math.floor(record.createdAtMs * 1000))
+    columns.requestIds.push(requestId)
+    columns.traceIds.push(traceId === requestId ? null : traceId)
+    columns.latenciesUs.push(Math.round(record.latencyMs * 1000))
+    columns.upstreamLatenciesUs.push(upstreamLatencyMs === undefined ? null : Math.round(upstreamLatencyMs * 1000))
+    columns.inputTokens.push(inputTokens ?? null)
+    columns.outputTokens.push(outputTokens ?? null)
+    for (const text of record.shared) columns.places.push(this.#placeOf(text))
     this.#characters += countRecordCharacters(record)
-    this.#count += 1
   }
 
   /** Returns the line of the batch, line feed included, and begins the next one. */
   finish(sequence: number): Buffer {
-    const count = this.#count
-    const columns: Omit<RecordBatch, 'shared' | 'others'> = {
+    const batch: Omit<RecordBatch, 'shared' | 'others'> = {
       kind: 'batch',
       sequence,
       characters: this.#characters,
-      ids: Array.from({ length: count }, () => randomUUIDv7()),
-      createdAtUs: [...this.#createdAtUs.subarray(0, count)],
-      requestIds: this.#requestIds,
-      traceIds: this.#traceIds,
-      latenciesUs: [...this.#latenciesUs.subarray(0, count)],
-      upstreamLatenciesUs: [...this.#upstreamLatenciesUs.subarray(0, count)],
-      inputTokens: [...this.#inputTokens.subarray(0, count)],
-      outputTokens: [...this.#outputTokens.subarray(0, count)],
-      places: [...this.#places.subarray(0, count * SHARED_COUNT)]
+      ids: this.#columns.requestIds.map(() => randomUUIDv7()),
+      ...this.#columns
     }
     const shared = [...this.#placeByText.keys()].join(',')
     const rest = `"shared":[${shared}],"others":{${this.#others.join(',')}}`
-    const line = Buffer.from(`${JSON.stringify(columns).slice(0, -1)},${rest}}\n`)
-    this.#count = 0
     this.#characters = 0
-    this.#requestIds = []
-    this.#traceIds = []
+    this.#columns = createColumns()
     this.#others = []
     this.#placeByText.clear()
-    return line
+    return Buffer.from(`${JSON.stringify(batch).slice(0, -1)},${rest}}\n`)
   }
 
   #placeOf(text: string): number {

@@ -47,7 +47,7 @@ export class Outbox {
   readonly #options: OutboxOptions
   readonly #onDropped: (reason: DropReason) => void
   /** The batch that new records go to. */
-  readonly #open: BatchBuilder
+  readonly #open = new BatchBuilder()
   /** Batches that are not sent yet, oldest first. */
   #waiting: Batch[] = []
   #waitingRecords = 0
@@ -66,7 +66,6 @@ export class Outbox {
 
   constructor(options: OutboxOptions, { onDropped }: OutboxDependencies) {
     this.#options = options
-    this.#open = new BatchBuilder(options.batchRecordsMax)
     this.#onDropped = onDropped
   }
 

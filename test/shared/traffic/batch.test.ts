@@ -56,7 +56,7 @@ t.test('what many records have in common is sent once', async t => {
       others: '{"span_id":"s","metadata":{"first_token_ms":4}}'
     }
   ]
-  const { line, restored, withoutIds } = send(new BatchBuilder(RECORDS_MAX), outgoing, 7)
+  const { line, restored, withoutIds } = send(new BatchBuilder(), outgoing, 7)
   t.equal(line.sequence, 7)
   t.equal(line.shared.length, 5)
   const common = { protocol: 'openai', route: '/v1/chat/completions', method: 'POST', status_code: 200 }
@@ -83,7 +83,7 @@ t.test('what many records have in common is sent once', async t => {
 })
 
 t.test('a batch has nothing of the one before it', async t => {
-  const builder = new BatchBuilder(2)
+  const builder = new BatchBuilder()
   const full: OutgoingRecord = {
     ...{ createdAtMs: 1, requestId: 'r', traceId: 't', latencyMs: 1, upstreamLatencyMs: 1, inputTokens: 1 },
     outputTokens: 1,
@@ -107,12 +107,12 @@ t.test('a record costs what all its texts have, shared ones included', async t =
     others: '{"b":2}'
   }
   t.equal(countRecordCharacters(record) - empty, 3 + 5 + 7)
-  const { restored } = send(new BatchBuilder(1), [EMPTY_RECORD])
+  const { restored } = send(new BatchBuilder(), [EMPTY_RECORD])
   t.ok(empty >= JSON.stringify(restored[0]).length, 'the names and the ids of a stored record count as well')
 })
 
 t.test('records are restored however their members were divided', async t => {
-  const builder = new BatchBuilder(RECORDS_MAX)
+  const builder = new BatchBuilder()
   const member = fc.constantFrom(...SUMMARY_MEMBERS.filter(name => name !== 'metadata' && name !== 'id'))
   const metadata = fc.dictionary(fc.string({ maxLength: 8 }), fc.jsonValue(), { maxKeys: 4, noNullPrototype: true })
   const count = fc.option(fc.nat(), { nil: undefined })
