@@ -36,6 +36,7 @@ interface Columns {
   readonly places: number[]
 }
 
+/** The line of a batch, once it is parsed. */
 export interface RecordBatch extends Readonly<Columns> {
   readonly kind: 'batch'
   readonly sequence: number
@@ -73,7 +74,7 @@ export function countRecordCharacters({ traceId, shared, others }: OutgoingRecor
 
 /**
  * Collects the records of a batch, then those of the next. What waits are a few numbers of each record, and everything is written in one go: a
- * record that is written by itself when its request ends costs three times as much.
+ * record that is written by itself when its request ends costs twice as much.
  */
 export class BatchBuilder {
   #characters = 0
@@ -91,6 +92,7 @@ export class BatchBuilder {
     return this.#characters
   }
 
+  /** Adds a record to the batch. */
   add(record: OutgoingRecord): void {
     const { requestId, traceId, upstreamLatencyMs, inputTokens, outputTokens, others } = record
     const columns = this.#columns

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { countRecordCharacters, type OutgoingRecord, type RecordBatch } from '../../../shared/traffic/batch.ts'
@@ -117,6 +118,17 @@ t.test('no more is in flight than the window holds', async t => {
   t.equal(lines.length, 5)
   outbox.acknowledged(2)
   t.equal(lines.length, 7)
+})
+
+t.test('the last record behind full batches goes out as well once there is room', async t => {
+  const { outbox, lines, sender } = createOutbox({ windowBatches: 1, lingerMs: 1 })
+  outbox.connected(sender)
+  for (const id of ['0', '1', '2', '3', '4', '5', '6']) outbox.add(record(id))
+  t.equal(lines.length, 1)
+  outbox.acknowledged(1)
+  outbox.acknowledged(2)
+  while (lines.length < 3) await setTimeout(1)
+  t.same(lines.at(-1)?.records, ['6'])
 })
 
 t.test('a record that no batch can hold, and one after the close, are dropped', async t => {
