@@ -13,7 +13,7 @@ import { createMessage } from '../../shared/ipc/checks.ts'
 import { readFromWriterMessage } from '../../shared/ipc/writer-messages.ts'
 import { writeWriterSettings } from '../../shared/settings/writer-settings.ts'
 import { resolveEnvironment, settingsFrom } from '../../shared/settings.ts'
-import { BatchBuilder } from '../../shared/traffic/batch.ts'
+import { BatchBuilder, countRecordCharacters } from '../../shared/traffic/batch.ts'
 import { LineSplitter } from '../../shared/traffic/lines.ts'
 import { LINE_BYTES_MAX, readWriterLine, TRAFFIC_PROTOCOL_VERSION, writeLine } from '../../shared/traffic/messages.ts'
 import { type TrafficRecord, writeRecordTime } from '../../shared/traffic/record.ts'
@@ -146,7 +146,8 @@ function writeBatches(count: number): Buffer[] {
   const lines: Buffer[] = []
   const builder = new BatchBuilder()
   for (let index = 0; index < count; index++) {
-    builder.add(divideRecord(makeRecord(index)))
+    const record = divideRecord(makeRecord(index))
+    builder.add(record, countRecordCharacters(record))
     if (builder.count === LINE_RECORDS || index === count - 1) lines.push(builder.finish(lines.length + 1))
   }
   return lines

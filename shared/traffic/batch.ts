@@ -92,8 +92,8 @@ export class BatchBuilder {
     return this.#characters
   }
 
-  /** Adds a record to the batch. */
-  add(record: OutgoingRecord): void {
+  /** Adds a record that costs so many UTF-16 units. */
+  add(record: OutgoingRecord, characters: number): void {
     const { requestId, traceId, upstreamLatencyMs, inputTokens, outputTokens, others } = record
     const columns = this.#columns
     if (others !== undefined) this.#others.push(`"${this.count}":${others}`)
@@ -105,7 +105,7 @@ export class BatchBuilder {
     columns.inputTokens.push(inputTokens ?? null)
     columns.outputTokens.push(outputTokens ?? null)
     for (const text of record.shared) columns.places.push(this.#placeOf(text))
-    this.#characters += countRecordCharacters(record)
+    this.#characters += characters
   }
 
   /** Returns the line of the batch, line feed included, and begins the next one. */

@@ -94,7 +94,7 @@ export class Outbox {
     }
     const { batchRecordsMax, batchCharactersMax } = this.#options
     if (this.#open.characters + characters > batchCharactersMax) this.#finishBatch()
-    this.#open.add(record)
+    this.#open.add(record, characters)
     if (this.#open.count >= batchRecordsMax) this.#finishBatch()
     if (this.#waiting.length > 0) this.#sendBatches()
     else this.#startLinger()

@@ -14,7 +14,7 @@ const RECORDS_MAX = 12
 
 /** What the writer reads of a batch of these records, which have no ids before they are sent. */
 function send(builder: BatchBuilder, records: readonly OutgoingRecord[], sequence = 1) {
-  for (const record of records) builder.add(record)
+  for (const record of records) builder.add(record, countRecordCharacters(record))
   t.equal(builder.count, records.length)
   const { characters } = builder
   const bytes = builder.finish(sequence)

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { countRecordCharacters, type OutgoingRecord, type RecordBatch } from '../../../shared/traffic/batch.ts'
@@ -127,7 +127,7 @@ t.test('the last record behind full batches goes out as well once there is room'
   t.equal(lines.length, 1)
   outbox.acknowledged(1)
   outbox.acknowledged(2)
-  while (lines.length < 3) await setTimeout(1)
+  while (lines.length < 3) await setImmediate()
   t.same(lines.at(-1)?.records, ['6'])
 })
 
