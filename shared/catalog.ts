@@ -7,7 +7,7 @@ import type { ProviderKind } from './support-vocabulary.ts'
 export const CATALOG_SCHEMA_VERSION = 'gateway.model-catalog.v1'
 
 /** A snapshot is shown without a new discovery for this long; at exactly this age it is refreshed. */
-export const CATALOG_TTL_MS = 30_000
+const CATALOG_TTL_MS = 30_000
 /** Time limit of one discovery started by a machine endpoint, a model list or the warm-up. */
 export const CATALOG_DISCOVERY_TIMEOUT_MS = 5_000
 /** Largest accepted inventory; a larger one counts as a failed discovery. */

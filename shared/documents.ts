@@ -161,7 +161,7 @@ export function createReadinessDocument(facts: ReadinessFacts): ReadinessDocumen
 }
 
 /** Why a worker is not ready, in published order; empty when it is. */
-export function listNotReadyReasons(facts: ReadinessFacts): string[] {
+function listNotReadyReasons(facts: ReadinessFacts): string[] {
   if (facts.revisions === undefined) return ['registry_not_loaded']
   const reasons: string[] = []
   if (facts.isDraining) reasons.push('gateway_shutting_down')

@@ -28,7 +28,7 @@ export function escapeJsonLine(line: string): string {
 }
 
 /** Writes control characters and line separators as escapes, so that no text can forge a line or control a terminal. */
-export function escapeControls(text: string): string {
+function escapeControls(text: string): string {
   return text.replace(CONTROLS, character => SHORT_ESCAPES[character] ?? writeUnicodeEscape(character))
 }
 

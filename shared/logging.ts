@@ -1,9 +1,10 @@
 // The runtime log of every process: one line per event to stdout and to the log file (operations contract, section 12).
+
 import { fstatSync } from 'node:fs'
-import { setTimeout as wait } from 'node:timers/promises'
 import { isatty } from 'node:tty'
 import { format } from 'node:util'
 import pino, { type LogFn, type Logger as PinoLogger } from 'pino'
+import { withDeadline } from './deadline.ts'
 import { createLineWriter, type LineWriter, PIPE_PIECE_BYTES } from './line-writer.ts'
 import { createFileWriter, type FileWriterOptions, openLogFile } from './log-file.ts'
 import { escapeJsonLine, writeTextLine } from './log-line.ts'
@@ -183,9 +184,7 @@ function openDestinations(
     },
     async drained(): Promise<void> {
       file.flush()
-      const timeout = new AbortController()
-      await Promise.race([stdout.drained(), wait(DRAIN_TIMEOUT_MS, undefined, { signal: timeout.signal })])
-      timeout.abort()
+      await withDeadline(stdout.drained(), DRAIN_TIMEOUT_MS)
     }
   }
   return destinations

@@ -3,20 +3,27 @@
 
 export const REDACTED = '***'
 
-/** Names whose values are never shown. Hyphen and underscore are equivalent; case is ignored. */
+/**
+ * Names whose values are never shown. Hyphen and underscore are equivalent, and so is a capital letter within a word (`apiKey`); case is
+ * ignored otherwise.
+ */
 const SENSITIVE_KEYS = [
   'access_token',
   'admin_api_key',
   'api_key',
   'authorization',
+  'client_secret',
   'credentials',
+  'id_token',
   'key_file_password',
   'opensearch_password',
   'passwd',
   'password',
+  'private_key',
   'refresh_token',
   'secret',
   'secret_key',
+  'session_token',
   'token',
   'trace_api_key',
   'x_admin_api_key',
@@ -28,7 +35,7 @@ const SENSITIVE_KEYS = [
 const SENSITIVE_HEADER_KEYS = ['cookie', 'set_cookie'] as const
 
 /** A value nested deeper than this is replaced whole, because a hostile document must not exhaust the stack. */
-const DEPTH_MAX = 32
+const DEPTH_MAX_DEFAULT = 32
 
 /** A known secret of at most this length is masked only as a separate word; otherwise parts of ordinary words would be masked. */
 const SHORT_SECRET_LENGTH_MAX = 5
@@ -52,6 +59,10 @@ export interface RedactorOptions {
   readonly knownSecrets?: readonly string[]
   /** Mask nothing but the gateway's own secrets, which are the known ones and pass-through tokens: the operator has switched redaction off. */
   readonly onlyOwnSecrets?: boolean
+  /** Leave the bytes of files in data URLs as they are. */
+  readonly keepsFiles?: boolean
+  /** A value nested deeper than this is replaced whole; 32 unless given. */
+  readonly depthMax?: number
 }
 
 /** One step of the redaction of a text. Its time is linear in the length of the text, because hostile texts are redacted too. */
@@ -60,10 +71,12 @@ type Masking = (text: string) => string
 /** Builds a redactor; its patterns are compiled once. */
 export function createRedactor(options: RedactorOptions = {}): Redactor {
   const extraKeys = (options.extraKeys ?? []).map(foldKey)
-  const { onlyOwnSecrets = false } = options
+  const { onlyOwnSecrets = false, keepsFiles = false, depthMax = DEPTH_MAX_DEFAULT } = options
   const keys = new Set<string>(onlyOwnSecrets ? [] : [...SENSITIVE_KEYS, ...SENSITIVE_HEADER_KEYS, ...extraKeys])
   const knownKeys = new Map<string, { isSensitive: boolean; shown: string }>()
-  const maskings = onlyOwnSecrets ? [maskPassToken] : createMaskings([...SENSITIVE_KEYS, ...extraKeys])
+  const maskings = onlyOwnSecrets
+    ? [maskPassToken]
+    : [...createMaskings([...SENSITIVE_KEYS, ...extraKeys]), ...(keepsFiles ? [] : [describeFiles])]
   const knownSecrets = createKnownSecretPattern(options.knownSecrets ?? [])
 
   function redactText(text: string): string {
@@ -76,7 +89,8 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
   function readKey(key: string): { isSensitive: boolean; shown: string } {
     const known = knownKeys.get(key)
     if (known !== undefined) return known
-    const found = { isSensitive: keys.has(foldKey(key)), shown: redactText(key) }
+    const isSensitive = keys.has(foldKey(key)) || keys.has(foldKey(separateWords(key)))
+    const found = { isSensitive, shown: redactText(key) }
     if (knownKeys.size < REMEMBERED_KEYS_MAX && key.length <= REMEMBERED_KEY_LENGTH_MAX) knownKeys.set(key, found)
     return found
   }
@@ -84,7 +98,7 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
   function redactAt(value: unknown, depth: number): unknown {
     if (typeof value === 'string') return redactText(value)
     if (typeof value !== 'object' || value === null) return value
-    if (depth > DEPTH_MAX) return '[too deep]'
+    if (depth > depthMax) return TOO_DEEP
     if (ArrayBuffer.isView(value)) return `[binary ${value.byteLength} bytes]`
     if (Array.isArray(value)) return value.map(item => redactAt(item, depth + 1))
     if (hasOwnJson(value)) return redactAt(value.toJSON(), depth + 1)
@@ -100,6 +114,9 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
   return { redactText, readKey, redactValue: value => redactAt(value, 0) }
 }
 
+/** What stands in place of a value that is nested too deep. */
+export const TOO_DEEP = '[too deep]'
+
 /** Cheap test before the patterns: most log texts match none of these and need no further work. */
 const MAY_HOLD_SECRET = /=|["']\s*:|:\/\/|data:|bearer|upstream-|eyJ|sk-|AIza|-----BEGIN/i
 
@@ -109,7 +126,7 @@ const maskPassToken: Masking = text => text.replace(/\b(upstream-(?:auth|cred|us
 
 function createMaskings(keys: readonly string[]): Masking[] {
   const names = keys
-    .map(key => escapePattern(key).replaceAll('_', '[-_]'))
+    .map(key => escapePattern(key).replaceAll('_', '[-_]?'))
     .sort((left, right) => right.length - left.length)
     .join('|')
   const assignment = new RegExp(`\\b(${names})=(?:"[^"]*"|[^\\s&,;]+)`, 'gi')
@@ -121,9 +138,15 @@ function createMaskings(keys: readonly string[]): Masking[] {
     text => text.replace(/-----BEGIN [A-Z ]+-----(?:(?!-----BEGIN )[\s\S])*?-----END [A-Z ]+-----/g, REDACTED),
     text => text.replace(/(?<![\w-])eyJ[\w-]{6,}\.[\w-]{6,}\.[\w-]*/g, REDACTED),
     text => text.replace(/\b(?:sk-[\w-]{16,}|AIza[\w-]{20,})/g, REDACTED),
-    text => text.replace(/\b([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/@"']+@/gi, `$1${REDACTED}@`),
-    text => text.replace(DATA_URL, (_, mediaType, data) => describeBase64(mediaType, data))
+    text => text.replace(/\b([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/@"']+@/gi, `$1${REDACTED}@`)
   ]
+}
+
+const describeFiles: Masking = text => text.replace(DATA_URL, (_, mediaType, data) => describeBase64(mediaType, data))
+
+/** Whether a text has the bytes of a file in a data URL. */
+export function hasFile(text: string): boolean {
+  return text.includes('data:') && text.search(DATA_URL) !== -1
 }
 
 /**
@@ -177,20 +200,33 @@ export function describeBase64(mediaType: string, data: string): string {
 }
 
 function createKnownSecretPattern(secrets: readonly string[]): RegExp | undefined {
-  const patterns = [...new Set(secrets.flatMap(listSpellings))]
+  const patterns = [...new Set(secrets)]
     .filter(secret => secret !== '')
     .sort((left, right) => right.length - left.length)
-    .map(secret => {
-      const pattern = escapePattern(secret)
-      return secret.length > SHORT_SECRET_LENGTH_MAX ? pattern : `(?<![\\w])${pattern}(?![\\w])`
+    .flatMap(secret => {
+      const spellings = [writeUrlPattern(secret), escapePattern(JSON.stringify(secret.toWellFormed()).slice(1, -1))]
+      if (secret.length > SHORT_SECRET_LENGTH_MAX) return spellings
+      return spellings.map(pattern => `(?<![\\w])${pattern}(?![\\w])`)
     })
   return patterns.length === 0 ? undefined : new RegExp(patterns.join('|'), 'g')
 }
 
-/** A secret as it is, in JSON text and in a URL. */
-function listSpellings(secret: string): string[] {
-  const wellFormed = secret.toWellFormed()
-  return [secret, JSON.stringify(wellFormed).slice(1, -1), encodeURIComponent(wellFormed)]
+/** Matches a secret as it is and as it stands in a URL, where any character but letters and digits may be encoded. */
+function writeUrlPattern(secret: string): string {
+  return secret.replace(/[^A-Za-z0-9]/gu, character => {
+    const encoded = [...Buffer.from(character)].map(byte => `%${writeHexPattern(byte)}`).join('')
+    return `(?:${escapePattern(character)}|${encoded})`
+  })
+}
+
+function writeHexPattern(byte: number): string {
+  const digits = byte.toString(16).padStart(2, '0')
+  return digits.replace(/[a-f]/g, digit => `[${digit}${digit.toUpperCase()}]`)
+}
+
+/** `apiKey` as `api_Key`. */
+function separateWords(key: string): string {
+  return key.replace(/([a-z0-9])([A-Z])/g, '$1_$2')
 }
 
 function foldKey(key: string): string {

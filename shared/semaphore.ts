@@ -2,12 +2,15 @@
 // Own code, because waiters leave the queue on a deadline or a client disconnect and slots are released by a later call, also from
 // another process: p-limit and p-queue release a slot when a function ends, and a waiter of async-sema cannot leave.
 
-export interface SemaphoreOptions {
-  readonly slotsMax: number
+export interface QueueOptions {
   /** Longest queue, as the sum of the weights of its waiters; one more waiter is refused. */
   readonly waitersMax: number
   /** Longest wait in milliseconds; undefined waits without limit. */
   readonly waitMsMax: number | undefined
+}
+
+export interface SemaphoreOptions extends QueueOptions {
+  readonly slotsMax: number
 }
 
 export interface Semaphore {
@@ -19,11 +22,11 @@ export interface Semaphore {
    * undefined when the queue is full.
    */
   wait(settle: (isGranted: boolean) => void, weight?: number): (() => void) | undefined
-  /** Gives one slot back; the first waiter gets it before this returns. */
+  /** Gives one slot back; the next waiter, if there is one, has it before this returns. */
   release(): void
   /** Refuses all waiters. */
   refuseWaiters(): void
-  /** Slots in use. */
+  /** Slots in use, of all lanes. */
   readonly held: number
   readonly waiting: number
 }
@@ -35,8 +38,59 @@ interface Waiter {
 }
 
 /** Creates a semaphore whose slots are all free. Its timers do not keep the process running. */
-export function createSemaphore({ slotsMax, waitersMax, waitMsMax }: SemaphoreOptions): Semaphore {
+export function createSemaphore({ slotsMax, ...queue }: SemaphoreOptions): Semaphore {
+  return createLanes(slotsMax, { only: queue }).only
+}
+
+/**
+ * Creates semaphores that have their slots in common and a queue each. A slot that is given back goes to the first waiter of the first
+ * lane that has one, in the order of their names here.
+ */
+export function createLanes<Name extends string>(
+  slotsMax: number,
+  lanes: Readonly<Record<Name, QueueOptions>>
+): Record<Name, Semaphore> {
   let held = 0
+  const queues: WaitQueue[] = []
+
+  function createLane(options: QueueOptions): Semaphore {
+    const queue = createWaitQueue(options)
+    queues.push(queue)
+    return {
+      tryAcquire() {
+        if (held >= slotsMax) return false
+        held += 1
+        return true
+      },
+      wait: queue.join,
+      release() {
+        // The slot passes on without becoming free, so that no later caller overtakes the queue.
+        for (const one of queues) if (one.size > 0 && one.grantFirst()) return
+        held -= 1
+      },
+      refuseWaiters: queue.refuseAll,
+      get held() {
+        return held
+      },
+      get waiting() {
+        return queue.size
+      }
+    }
+  }
+
+  const entries = Object.entries<QueueOptions>(lanes).map(([name, options]) => [name, createLane(options)])
+  return Object.fromEntries(entries) as Record<Name, Semaphore>
+}
+
+interface WaitQueue {
+  readonly join: Semaphore['wait']
+  /** Grants the first waiter a slot; false when the queue is empty. */
+  grantFirst(): boolean
+  refuseAll(): void
+  readonly size: number
+}
+
+function createWaitQueue({ waitersMax, waitMsMax }: QueueOptions): WaitQueue {
   let waitingWeight = 0
   // A set keeps the order of arrival and deletes a waiter from the middle without a search.
   const waiters = new Set<Waiter>()
@@ -52,12 +106,7 @@ export function createSemaphore({ slotsMax, waitersMax, waitMsMax }: SemaphoreOp
   }
 
   return {
-    tryAcquire() {
-      if (held >= slotsMax) return false
-      held += 1
-      return true
-    },
-    wait(settle, weight = 1) {
+    join(settle, weight = 1) {
       if (waitingWeight + weight > waitersMax) return undefined
       const waiter: Waiter = { settle, weight, timer: undefined }
       waiters.add(waiter)
@@ -65,22 +114,18 @@ export function createSemaphore({ slotsMax, waitersMax, waitMsMax }: SemaphoreOp
       if (waitMsMax !== undefined) waiter.timer = setTimeout(() => refuse(waiter), waitMsMax).unref()
       return () => leave(waiter)
     },
-    release() {
-      for (const next of waiters) {
-        // The slot passes on without becoming free, so that no later caller overtakes the queue.
-        leave(next)
-        next.settle(true)
-        return
+    grantFirst() {
+      for (const first of waiters) {
+        leave(first)
+        first.settle(true)
+        return true
       }
-      held -= 1
+      return false
     },
-    refuseWaiters() {
+    refuseAll() {
       for (const waiter of [...waiters]) refuse(waiter)
     },
-    get held() {
-      return held
-    },
-    get waiting() {
+    get size() {
       return waiters.size
     }
   }

@@ -1,4 +1,5 @@
 // Feeds the lifecycle with the events of the fleet, the timers and the operator, and applies the effects that it returns.
+
 import { createCatalogComposition } from '../shared/catalog-composition.ts'
 import type { MessageSender, WorkerMessageHandlers } from '../shared/ipc/handlers.ts'
 import type { ListenOptions } from '../shared/ipc/messages.ts'
@@ -20,6 +21,7 @@ import { createLogRotation } from './log-rotation.ts'
 import type { MetricsMessageKind, SupervisorMetrics } from './metrics/supervisor-metrics.ts'
 import type { HealthPolicy } from './process-keeper.ts'
 import { createRestartPolicy, type RestartPolicy } from './restart-policy.ts'
+import { createRunningCollector } from './running-requests.ts'
 import type { RuntimePlan } from './runtime-plan.ts'
 import { reopenSignals } from './signals.ts'
 import { StartFailure, workerFailure } from './start-failure.ts'
@@ -117,6 +119,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
       upstreamTimeoutMs: settings.upstream.timeout * 1000
     }
   )
+  const running = createRunningCollector({ send, readyOwners: () => fleet.readyOwners() })
   const transferredSettings = writeTransferredSettings(settings)
   const transferredCredentials = writeTransferredCredentials(credentials)
   const credentialNames = profiles.profiles.flatMap(({ credentialEnv }) => credentialEnv ?? [])
@@ -131,7 +134,12 @@ export function startControl(dependencies: ControlDependencies, options: Control
         sharesPort: options.listen.reusePort,
         environment: hideVariables(process.env, credentialNames)
       }),
-      services: { ...broker.handlers, ...catalog.handlers, ...(metrics?.handlers ?? ignoreMetrics) },
+      services: {
+        ...broker.handlers,
+        ...catalog.handlers,
+        ...running.handlers,
+        ...(metrics?.handlers ?? ignoreMetrics)
+      },
       onEvent: receive
     },
     {
@@ -212,6 +220,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
       case 'worker-exited':
         broker.releaseOwner(event.owner)
         catalog.releaseOwner(event.owner)
+        running.releaseOwner(event.owner)
         metrics?.releaseOwner(event.owner)
         break
       case 'all-exited':
@@ -221,10 +230,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
   }
 
   function completeStartup(): void {
-    if (servedAddress === undefined || !isWriterStarted) return
-    dispatch({ kind: 'startup-completed' })
-    dependencies.onServing(servedAddress)
-    catalog.startWarmUp()
+    if (servedAddress !== undefined && isWriterStarted) dispatch({ kind: 'startup-completed' })
   }
 
   function createWriter(socketPath: string): WriterKeeper {
@@ -306,6 +312,8 @@ export function startControl(dependencies: ControlDependencies, options: Control
       case 'announce-startup':
         fleet.broadcast({ kind: 'host-started' })
         log.info({ event: 'startup_complete' }, 'Application startup complete')
+        if (servedAddress !== undefined) dependencies.onServing(servedAddress)
+        catalog.startWarmUp()
         break
       case 'announce-shutdown':
         log.info({ event: 'shutdown_initiated' }, 'Application shutdown initiated')

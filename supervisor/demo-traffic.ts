@@ -27,7 +27,9 @@ const RECORDING_SETTINGS = [
 const PAGE_ROUTES = [
   '/_admin/ui',
   '/_admin/ui/{name}',
-  ...['', '/tail', '/sums', '/health', '/{id}', '/{id}/request', '/{id}/response'].map(path => `/_admin/logs${path}`)
+  ...['', '/tail', '/sums', '/health', '/running', '/{id}', '/{id}/request', '/{id}/response'].map(
+    path => `/_admin/logs${path}`
+  )
 ]
 
 /** 128 bits. */

@@ -73,7 +73,7 @@ export interface FleetCounts {
 export interface Fleet {
   start(): void
   send(owner: number, message: SupervisorMessageContent): void
-  /** Sends a message to every worker that is ready. */
+  /** Sends a message to every worker that runs. */
   broadcast(message: SupervisorMessageContent): void
   /** A worker that is ready, in turn; undefined when none is. */
   nextReadyOwner(): number | undefined
@@ -216,6 +216,8 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
       return
     }
     member.keeper.reportReady()
+    // A worker that was configured before the stop can become ready after it.
+    if (mode !== 'running') return
     log.info({ event: 'worker_ready', worker_id: member.workerId, worker_pid: member.keeper.pid }, 'Worker ready')
     if (hasStarted || ready().length < options.workerCount) return
     hasStarted = true

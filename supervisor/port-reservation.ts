@@ -1,7 +1,7 @@
 // Makes sure that the port is free before workers share it. With port sharing in the kernel a second gateway on the same port
 // would bind without an error and get half of the connections, so the port is probed without sharing.
-import { lookup } from 'node:dns/promises'
 import { createServer, type Server } from 'node:net'
+import { isMissingAddress, resolveListenAddresses } from '../shared/listen-addresses.ts'
 
 export interface PortReservation {
   readonly port: number
@@ -29,7 +29,7 @@ interface ReservationOptions {
  * be shared, keeps it until `release`. Rejects with the system's error (`EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES`, `ENOTFOUND`).
  */
 export async function reservePort(options: ReservationOptions): Promise<PortReservation> {
-  const addresses = await resolveAddresses(options.host)
+  const addresses = await resolveListenAddresses(options.host)
   if (options.port !== 0) {
     await probe(addresses, options.port)
     return { port: options.port, release: async () => undefined }
@@ -37,13 +37,6 @@ export async function reservePort(options: ReservationOptions): Promise<PortRese
   // Without sharing the workers' listeners are the supervisor's own, and the system picks the port when they open.
   if (!options.reusePort) return { port: 0, release: async () => undefined }
   return pickPort(addresses, PICK_ATTEMPTS_MAX)
-}
-
-/** Like the workers' listeners: `localhost` is every address that it resolves to, any other host is taken as it is written. */
-async function resolveAddresses(host: string): Promise<string[]> {
-  if (host !== 'localhost') return [host]
-  const found = await lookup(host, { all: true })
-  return [...new Set(found.map(({ address }) => address))]
 }
 
 /** Returns the port that was probed: the given one, or for 0 the one that the first address got. */
@@ -55,8 +48,7 @@ async function probe(addresses: readonly string[], port: number): Promise<number
       found = portOf(server)
       await close(server)
     } catch (error) {
-      // `localhost` may name an address family that this machine does not have; the other one is enough.
-      if (index === 0 || !hasCode(error, ['EADDRNOTAVAIL', 'EAFNOSUPPORT'])) throw error
+      if (index === 0 || !isMissingAddress(error)) throw error
     }
   }
   return found

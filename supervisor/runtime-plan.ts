@@ -10,7 +10,7 @@ import {
   type ProfileSet
 } from '../shared/profile.ts'
 import { describeIgnoredLines, parseDotenv } from '../shared/settings/dotenv.ts'
-import { describeUnknownName } from '../shared/settings/resolve.ts'
+import { describeUnknownName, listSpellings } from '../shared/settings/resolve.ts'
 import {
   resolveEnvironment,
   type SettingIssue,
@@ -150,13 +150,13 @@ function describeIssue(issue: SettingIssue): StartupErrorDetail {
 function mergeVariables(sources: ReadonlyArray<Readonly<Record<string, string | undefined>>>): Record<string, string> {
   const merged: Record<string, string> = Object.create(null)
   for (const source of sources) {
-    const names = Object.keys(source)
+    const names = Object.keys(source).filter(name => source[name] !== undefined)
     // Within one source the exact spelling wins, so it is written last.
     names.sort((left, right) => Number(left === left.toUpperCase()) - Number(right === right.toUpperCase()))
-    for (const name of names) {
-      const text = source[name]
-      if (text !== undefined) merged[name.toUpperCase()] = text
-    }
+    // A weaker source must not win because it has the setting under a name that is looked at first.
+    const given = names.filter(name => source[name] !== '').map(name => name.toUpperCase())
+    for (const spelling of given.flatMap(listSpellings)) delete merged[spelling]
+    for (const name of names) merged[name.toUpperCase()] = source[name] ?? ''
   }
   return merged
 }

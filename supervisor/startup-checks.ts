@@ -1,7 +1,9 @@
 // Refuses unsafe combinations of settings and collects warnings, before anything is opened (operations contract, section 5).
+
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isLoopbackDestination } from '../shared/destination.ts'
+import { isFixedPath } from '../shared/fixed-paths.ts'
 import type { Secret } from '../shared/secret.ts'
 import { isAuthRequired, type Settings, type Variables } from '../shared/settings.ts'
 import type { StartupErrorDetail } from '../shared/startup-error.ts'
@@ -30,6 +32,7 @@ export function checkStartup(settings: Settings, options: StartupContext): Start
   const warnings: string[] = []
   checkAccess(settings, refusals)
   checkMetricsPort(settings, refusals, warnings)
+  checkMetricsPath(settings, refusals)
   checkLogFile(settings, refusals)
   checkSinks(settings, refusals)
   if (options.isNativeMode) checkUpstream(settings, options, refusals, warnings)
@@ -66,6 +69,19 @@ function checkMetricsPort(
       explanation: `${setting} must be another port than GATEWAY_PORT`
     })
   }
+}
+
+function checkMetricsPath(
+  { metricsEnabled, metricsPort, metricsPath }: Settings,
+  refusals: StartupErrorDetail[]
+): void {
+  // A listener of their own has no other paths.
+  if (!metricsEnabled || metricsPort !== undefined || !isFixedPath(metricsPath)) return
+  refusals.push({
+    reasonId: 'invalid_settings',
+    setting: 'GATEWAY_METRICS_PATH',
+    explanation: 'GATEWAY_METRICS_PATH is the path of another route'
+  })
 }
 
 function checkSinks(settings: Settings, refusals: StartupErrorDetail[]): void {

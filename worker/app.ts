@@ -1,8 +1,10 @@
 // Assembles a worker: creates its parts, puts the HTTP application in front of them, and closes everything in the right order.
-import { setTimeout } from 'node:timers/promises'
+
 import { systemClock } from '../shared/clock.ts'
+import { withDeadline } from '../shared/deadline.ts'
 import type { Logger, WritePlainLine } from '../shared/logging.ts'
 import type { ProfileCredentials, ProfileSet } from '../shared/profile.ts'
+import type { RunningRequests } from '../shared/running-request.ts'
 import type { Settings } from '../shared/settings.ts'
 import type { RouteTable } from './bridge/resolve-route.ts'
 import { createRouteTable } from './bridge/route-table.ts'
@@ -15,6 +17,7 @@ import { createDrainGate } from './http/drain-gate.ts'
 import { createFingerprint } from './http/fingerprint.ts'
 import type { RecordRoom } from './http/http-runtime.ts'
 import type { ListenOptions } from './http/listener.ts'
+import { listRunningRequests } from './http/running-requests.ts'
 import { createObservers } from './observation/create-observers.ts'
 import type { ProcessProbes } from './observation/metrics/probes.ts'
 import { createObservation, type Observation } from './observation/observation.ts'
@@ -56,6 +59,7 @@ export interface WorkerApp {
   closeListener(): Promise<void>
   /** Admitted model requests that still run, streams included. */
   readonly activeRequests: number
+  listRunning(): RunningRequests
   /** Resolves when `activeRequests` is 0. */
   whenIdle(): Promise<void>
   /** Aborts the upstream calls of running requests: each ends with a 503 or with the stream error of its family. */
@@ -102,6 +106,7 @@ export async function createWorkerApp(
     get activeRequests() {
       return drainGate.activeRequests
     },
+    listRunning: () => listRunningRequests({ ...options, drainGate }),
     whenIdle: drainGate.whenIdle,
     cancelActive: drainGate.cancelActive,
     async close() {
@@ -167,7 +172,7 @@ function createRuntime(
     credentials,
     kinds,
     faces,
-    largeAnswers: translator,
+    largeResponses: translator,
     settings,
     log,
     version,
@@ -203,13 +208,7 @@ function createRuntime(
 
 /** Closes upstream connections gracefully, then destroys those that are still open: the whole close must end within five seconds. */
 async function closeExecutors(executors: Executors): Promise<void> {
-  const timer = new AbortController()
   const closed = executors.close().then(() => true)
-  try {
-    const timeout = setTimeout(GRACEFUL_CLOSE_TIMEOUT_MS, false, { signal: timer.signal })
-    const isClosed = await Promise.race([closed, timeout])
-    if (!isClosed) await executors.destroy()
-  } finally {
-    timer.abort()
-  }
+  const isClosed = await withDeadline(closed, GRACEFUL_CLOSE_TIMEOUT_MS, false)
+  if (!isClosed) await executors.destroy()
 }

@@ -66,6 +66,11 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
     'host-started': toChannel,
     'slot-granted': toChannel,
     'slot-refused': toChannel,
+    'running-listed': toChannel,
+    'running-collect': ({ requestId }) => {
+      const { requests, total } = app?.listRunning() ?? { requests: [], total: 0 }
+      send({ kind: 'running-collected', requestId, requests: [...requests], total })
+    },
     'catalog-lease': toChannel,
     'catalog-result': toChannel,
     'catalog-unavailable': toChannel,

@@ -1,4 +1,4 @@
-// What a disturbing client sends in the isolation figures: every kind of request and of response that is dearer than an ordinary one.
+// What a disturbing client sends in the isolation figures: every kind of request and of response that costs more than an ordinary one.
 
 import type { Family, FamilyRequest } from './bodies.ts'
 import { writeRequest } from './bodies.ts'

@@ -1,5 +1,5 @@
 // Judges the product by its goals: against a bare relay, and its families against completions. One start of each program is alive at a time:
-// idle ones beside them make what is measured dearer, by up to a fifth.
+// idle ones beside them make what is measured cost up to a fifth more.
 
 import { type Family, writeRequest } from './bodies.ts'
 import { nameAlias } from './bridge-profile.ts'

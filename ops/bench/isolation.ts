@@ -1,4 +1,4 @@
-// Isolation: what small requests and the event loop of a worker feel while one client sends what is dear, eight at a time. Undisturbed
+// Isolation: what small requests and the event loop of a worker feel while one client sends what is expensive, eight at a time. Undisturbed
 // and disturbed phases alternate, so that a slow moment of the machine meets both.
 
 import { type ChildProcess, fork } from 'node:child_process'

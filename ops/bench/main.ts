@@ -2,7 +2,7 @@
 // numbers belong to the machine; the ratios count. `npm run bench`, `npm run bench -- --quick`, and `npm run bench -- --against
 // <checkout>` for a comparison with the product of another checkout. `--only <text>` measures what has the text in its name.
 //
-// `npm run bench -- --isolation` measures what small requests and the event loop of a worker feel while one client sends what is dear,
+// `npm run bench -- --isolation` measures what small requests and the event loop of a worker feel while one client sends what is expensive,
 // eight at a time: a line for each disturbance, a verdict for each goal. `--profile` lists the functions in which the event loop was busy
 // for long (the blocks themselves are longer then).
 //
@@ -63,8 +63,8 @@ if (flags.outage) {
   process.exit((await measureOutages({ checkout: root, isQuick, only })) ? 0 : 1)
 }
 if (flags.scrape) process.exit((await measureScrapes({ isQuick: flags.quick })) ? 0 : 1)
-// A start of a program is up to a tenth dearer or cheaper than the next for its whole life, and other work on the machine makes single
-// rounds half as dear again: several starts of each are compared, each by many short rounds in turn.
+// A start of a program costs up to a tenth more or less than the next for its whole life, and other work on the machine makes single
+// rounds cost half as much again: several starts of each are compared, each by many short rounds in turn.
 const observation = flags.observation ? await startObservation() : undefined
 const comparison = planComparison()
 const isComparison = comparison !== undefined

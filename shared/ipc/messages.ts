@@ -22,7 +22,8 @@ import {
   listenOptions,
   port,
   profileSet,
-  revisions
+  revisions,
+  runningRequests
 } from './schemas.ts'
 
 export { type ContentOf, createMessage, IPC_VERSION, type MessageOf } from './checks.ts'
@@ -94,7 +95,11 @@ const supervisorChecks = {
   /** Asks for what changed in the worker's metrics; acknowledged by `metrics-collected`, after the `metrics-delta`. */
   'metrics-collect': hasRequestId,
   /** The text of a scrape, as bytes. */
-  'metrics-text': hasMetricsText
+  'metrics-text': hasMetricsText,
+  /** Asks which model requests run in the worker; acknowledged by `running-collected`. */
+  'running-collect': hasRequestId,
+  /** The requests that run in all workers. */
+  'running-listed': hasFields({ requestId: count, requests: runningRequests, total: count, silentWorkers: count })
 }
 
 const workerChecks = {
@@ -126,7 +131,10 @@ const workerChecks = {
   'metrics-delta': hasMetricsDelta,
   'metrics-collected': hasRequestId,
   /** Asks for the metrics of all workers, for a scrape. */
-  'metrics-scrape': hasMetricsFormat
+  'metrics-scrape': hasMetricsFormat,
+  /** Asks for the model requests that run in all workers. */
+  'running-list': hasRequestId,
+  'running-collected': hasFields({ requestId: count, requests: runningRequests, total: count })
 }
 
 /** Fields by kind. */

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { CATALOG_SCHEMA_VERSION, type CatalogFailure, type CatalogModels, type CatalogSnapshot } from '../catalog.ts'
 import { PROFILE_SCHEMA_VERSIONS, type ProfileSet } from '../profile.ts'
+import { RUNNING_REQUESTS_MAX, type RunningRequest } from '../running-request.ts'
 import { PROVIDER_KINDS, SUPPORT_STATUSES } from '../support-vocabulary.ts'
 
 export const revision = z.string().regex(/^sha256:[0-9a-f]{64}$/)
@@ -23,6 +24,27 @@ export const catalogModels: z.ZodType<CatalogModels> = z.object({
   skippedCount: count,
   duplicateCount: count
 })
+
+export const runningRequests: z.ZodType<RunningRequest[]> = z
+  .array(
+    z.object({
+      requestId: z.string(),
+      traceId: z.string(),
+      workerId: count,
+      protocol: z.string(),
+      route: z.string(),
+      modelRequested: z.string().nullable(),
+      modelEffective: z.string().nullable(),
+      provider: z.string().nullable(),
+      startedAtMs: count,
+      isResponding: z.boolean(),
+      isStreaming: z.boolean(),
+      caller: z.string().nullable(),
+      apiKeyName: z.string().nullable(),
+      apiKeyHash: z.string().nullable()
+    })
+  )
+  .max(RUNNING_REQUESTS_MAX)
 
 export const catalogFailure: z.ZodType<CatalogFailure> = z.object({
   code: z.string(),

@@ -7,7 +7,8 @@ const workerRequests = {
   'slot-acquire': ['slot-granted', 'slot-refused'],
   /** The interim message `catalog-lease` makes this worker the one that fetches. */
   'catalog-refresh': ['catalog-result', 'catalog-unavailable'],
-  'metrics-scrape': ['metrics-text']
+  'metrics-scrape': ['metrics-text'],
+  'running-list': ['running-listed']
 } as const
 
 type RequestKind = keyof typeof workerRequests

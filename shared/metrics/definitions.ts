@@ -32,7 +32,7 @@ export interface HistogramDefinition<Labels extends readonly LabelName[] = reado
 export type MetricDefinition = CounterDefinition | GaugeDefinition | HistogramDefinition
 
 /** Of whole requests (operations contract, section 7.2). */
-export const DURATION_BUCKETS = Object.freeze([0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60])
+const DURATION_BUCKETS = Object.freeze([0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60])
 /** Of gaps between tokens and of the gateway's own work: from 0.1 ms. */
 const SHORT_BUCKETS = Object.freeze([
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1

@@ -31,6 +31,18 @@ const knownNames: readonly string[] = [
   ...secretFileNames
 ]
 
+const spellings = new Map<string, readonly string[]>()
+for (const name of settingNames) {
+  const { aliases, isSecret } = settingsTable[name]
+  const all = [name, ...aliases, ...(isSecret ? [`${name}_FILE`] : [])]
+  for (const one of all) spellings.set(one, all)
+}
+
+/** The names under which the setting of this name can be given, itself included; only itself for another variable. */
+export function listSpellings(name: string): readonly string[] {
+  return spellings.get(name) ?? [name]
+}
+
 /**
  * Takes the variables of an environment and returns the raw text of each known setting that is set.
  * Empty texts are dropped where they count as unset; a name in its exact case has priority over the same name in another case.

@@ -1,11 +1,13 @@
 // Every setting of the gateway, once: name, type, default and meaning. Parsing, documentation, warnings and the printed effective
-// settings all come from these rows and those of `upstream-rows.ts` (bridge contract, section 2).
+// settings all come from these rows and those of `traffic-rows.ts` and `upstream-rows.ts` (bridge contract, section 2).
 import { availableParallelism } from 'node:os'
 import { type SectionRows, section } from './row.ts'
+import { trafficLogRows } from './traffic-rows.ts'
 import * as kind from './types.ts'
 import { proxyRows, upstreamRows } from './upstream-rows.ts'
 
 const positive = kind.integer({ above: 0 })
+const days = kind.integer({ above: 0, max: kind.DAYS_MAX })
 const port = kind.integer({ min: 0, max: 65535 })
 const share = kind.decimal({ min: 0, max: 1 })
 
@@ -184,7 +186,7 @@ function runtimeLogRows(add: SectionRows) {
     ),
     GATEWAY_LOG_FILENAME: add.withDefault(kind.path, 'gateway.log', 'Log file, written in addition to stdout.'),
     GATEWAY_LOG_MAX_SIZE: add.withDefault(positive, '10485760', 'Size in bytes at which the log file is rotated.'),
-    GATEWAY_LOG_RETENTION_DAYS: add.withDefault(positive, '7', 'Age in days at which rotated log files are deleted.'),
+    GATEWAY_LOG_RETENTION_DAYS: add.withDefault(days, '7', 'Age in days at which rotated log files are deleted.'),
     GATEWAY_LOG_REDACT_SENSITIVE: add.withDefault(
       kind.boolean,
       'true',
@@ -201,94 +203,6 @@ function runtimeLogRows(add: SectionRows) {
       '[]',
       'Addresses and ranges of proxies whose `x-forwarded-for` the log routes trust.'
     )
-  }
-}
-
-const sinkNames = ['noop', 'jsonl', 'sqlite', 'postgres', 'relational', 'opensearch'] as const
-
-function trafficLogRows(add: SectionRows) {
-  return {
-    GATEWAY_TRAFFIC_LOG_ENABLED: add.withDefault(kind.boolean, 'false', 'Keep a record of every request.'),
-    GATEWAY_TRAFFIC_LOG_SINK: add.withDefault(kind.oneOf(sinkNames), 'noop', 'Sink that stores the records.'),
-    GATEWAY_TRAFFIC_LOG_SINKS: add.withDefault(
-      kind.listOf(sinkNames),
-      '[]',
-      'Several sinks in order; replaces `GATEWAY_TRAFFIC_LOG_SINK`.'
-    ),
-    GATEWAY_TRAFFIC_LOG_JSONL_PATH: add.withDefault(kind.path, 'traffic_logs.jsonl', 'File of the `jsonl` sink.'),
-    GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: add.optional(
-      kind.secret,
-      'Database of the relational sink: `sqlite:<path>`, a path, or a `postgres://` address.',
-      { secret: true, aliases: ['GATEWAY_TRAFFIC_LOG_POSTGRES_DSN'] }
-    ),
-    GATEWAY_TRAFFIC_LOG_AUTO_MIGRATE: add.withDefault(
-      kind.boolean,
-      'false',
-      'Create and upgrade the Postgres tables at start.'
-    ),
-    GATEWAY_TRAFFIC_LOG_CAPTURE_CONTENT: add.withDefault(kind.boolean, 'false', 'Store headers and bodies too.'),
-    GATEWAY_TRAFFIC_LOG_MAX_BODY_BYTES: add.withDefault(
-      positive,
-      '1000000',
-      'Largest number of bytes stored per body.'
-    ),
-    GATEWAY_TRAFFIC_LOG_REDACT_SENSITIVE: add.withDefault(
-      kind.boolean,
-      'true',
-      'Mask secrets before a record is stored.'
-    ),
-    GATEWAY_TRAFFIC_LOG_REDACT_EXTRA_KEYS: add.withDefault(
-      kind.textList,
-      '[]',
-      'Further names whose values are masked.'
-    ),
-    GATEWAY_TRAFFIC_LOG_SAMPLE_RATE: add.withDefault(
-      share,
-      '1',
-      'Share of successful requests that is recorded; failed requests always are.'
-    ),
-    GATEWAY_TRAFFIC_LOG_EXCLUDE_ROUTES: add.withDefault(kind.textList, '[]', 'Route templates that are not recorded.'),
-    GATEWAY_TRAFFIC_LOG_QUEUE_SIZE: add.withDefault(positive, '10000', 'Records that may wait for the writer.'),
-    GATEWAY_TRAFFIC_LOG_BATCH_SIZE: add.withDefault(positive, '500', 'Records written in one batch.'),
-    GATEWAY_TRAFFIC_LOG_FLUSH_INTERVAL_MS: add.withDefault(positive, '2000', 'Longest wait for a batch to fill.'),
-    GATEWAY_TRAFFIC_LOG_DROP_ON_BACKPRESSURE: add.withDefault(
-      kind.boolean,
-      'true',
-      'Drop and count records instead of slowing requests down.'
-    ),
-    GATEWAY_TRAFFIC_LOG_SPILL_DIR: add.optional(
-      kind.path,
-      'Directory for records that a sink cannot accept at the moment.'
-    ),
-    GATEWAY_TRAFFIC_LOG_SPILL_MAX_BYTES: add.withDefault(
-      positive,
-      '1073741824',
-      'Largest total size of the spill directory.'
-    ),
-    GATEWAY_TRAFFIC_LOG_RETENTION_DAYS: add.withDefault(positive, '30', 'Age in days at which records are deleted.'),
-    GATEWAY_TRAFFIC_LOG_PURGE_INTERVAL_SECONDS: add.withDefault(
-      positive,
-      '3600',
-      'Pause between two deletions of old records.'
-    ),
-    GATEWAY_SEARCH_INDEX_URL: add.withDefault(
-      kind.url,
-      'http://localhost:9200',
-      'Search server of the `opensearch` sink.',
-      {
-        aliases: ['GATEWAY_OPENSEARCH_URL']
-      }
-    ),
-    GATEWAY_OPENSEARCH_USERNAME: add.optional(kind.secret, 'User name for the search server.', { secret: true }),
-    GATEWAY_OPENSEARCH_PASSWORD: add.optional(kind.secret, 'Password for the search server.', { secret: true }),
-    GATEWAY_OPENSEARCH_INDEX: add.withDefault(kind.name, 'gateway-traffic', 'Index or data stream.'),
-    GATEWAY_OPENSEARCH_DATA_STREAM: add.withDefault(
-      kind.boolean,
-      'true',
-      'Write to a data stream instead of an index.'
-    ),
-    GATEWAY_OPENSEARCH_BULK_SIZE: add.withDefault(positive, '500', 'Records per bulk call.'),
-    GATEWAY_OPENSEARCH_FLUSH_INTERVAL_MS: add.withDefault(positive, '2000', 'Longest wait for a bulk call to fill.')
   }
 }
 

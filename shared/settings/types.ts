@@ -15,7 +15,10 @@ export interface SettingType<T> {
 }
 
 /** A timer of Node counts at most 2^31 - 1 ms; one with a longer delay fires immediately. */
+export const MILLISECONDS_MAX = 2 ** 31 - 1
 export const SECONDS_MAX = 2_147_483
+/** Times so far back still have years of four digits. */
+export const DAYS_MAX = 100_000
 
 /** Returns the value, or an `Expected` that describes the value that was expected. */
 type Reader<T> = (text: string) => T | Expected

@@ -5,12 +5,14 @@ import type {
   Estimate,
   PageRequest,
   PayloadField,
+  StoreStatus,
   SumsRequest,
   SumsRow,
   TrafficFilter,
   TrafficPayload,
   TrafficSummary
 } from './query.ts'
+import type { RetentionCutoffs } from './retention.ts'
 
 /** Raised when a line changes its meaning. */
 export const TRAFFIC_PROTOCOL_VERSION = 3
@@ -18,17 +20,18 @@ export const TRAFFIC_PROTOCOL_VERSION = 3
 /** Longest line in bytes: a batch of records with captured bodies. */
 export const LINE_BYTES_MAX = 64 * 1024 * 1024
 
-export interface PurgeRequest {
-  /** Records before this time are deleted. */
-  readonly before: string
+/** Deletes one batch, the oldest records first. */
+export interface PurgeRequest extends RetentionCutoffs {
   readonly batchSize: number
-  readonly batchesMax: number
+  /** Where the batch before ended, so that kept records are not read again for each batch; undefined for the first one. */
+  readonly from?: string | undefined
 }
 
 export interface PurgeResult {
   readonly deleted: number
-  readonly batches: number
-  /** The last batch found fewer records than it may delete. */
+  /** The time of the last deleted record; undefined when none was deleted. */
+  readonly until?: string | undefined
+  /** The batch found fewer records than it may delete. */
   readonly isComplete: boolean
 }
 
@@ -71,6 +74,12 @@ export interface SinkHealth {
   readonly dropped: number
 }
 
+export interface WriterHealth {
+  readonly sinks: readonly SinkHealth[]
+  /** Null without a relational store, and while it does not answer. */
+  readonly store: StoreStatus | null
+}
+
 /** Every question with its answer. */
 export interface TrafficQuestions {
   list: { readonly question: PageRequest; readonly answer: TrafficSummary[] }
@@ -81,12 +90,12 @@ export interface TrafficQuestions {
   settle: { readonly question: Readonly<Record<string, never>>; readonly answer: null }
   find: { readonly question: { readonly id: string }; readonly answer: TrafficSummary | null }
   'find-payload': { readonly question: { readonly id: string }; readonly answer: TrafficPayload | null }
-  'count-before': { readonly question: { readonly time: string }; readonly answer: number }
+  'count-expired': { readonly question: RetentionCutoffs; readonly answer: number }
   sums: { readonly question: SumsRequest; readonly answer: SumsRow[] }
   purge: { readonly question: PurgeRequest; readonly answer: PurgeResult }
   redact: { readonly question: RedactRequest; readonly answer: RedactResult | null }
   audit: { readonly question: AuditEntry; readonly answer: null }
-  health: { readonly question: Readonly<Record<string, never>>; readonly answer: { readonly sinks: SinkHealth[] } }
+  health: { readonly question: Readonly<Record<string, never>>; readonly answer: WriterHealth }
 }
 
 export type QuestionName = keyof TrafficQuestions

@@ -1,6 +1,7 @@
 // What the admin API asks of the stored records (operations contract, section 9). Workers send these to the writer, which owns the stores.
 import type { JsonValue } from '../json.ts'
 import { SUMMARY_MEMBERS, type TrafficRecord } from './record.ts'
+import type { RetentionCutoffs } from './retention.ts'
 
 /** All conditions hold at once; an absent one does not restrict. Times are written like those of records. */
 export interface TrafficFilter {
@@ -101,6 +102,18 @@ export interface Estimate {
   readonly isLowerBound: boolean
 }
 
+/** How large a store has become. */
+export interface StoreStatus {
+  /** An estimate, which costs the same for any number of records. */
+  readonly recordsEstimate: number
+  /** The time of the oldest record; null in an empty store. */
+  readonly oldest: string | null
+  /** Of records and indexes; for SQLite the file. */
+  readonly bytes: number
+  /** Size of SQLite's write-ahead log, which is not part of `bytes`; null for a store without one. */
+  readonly walBytes: number | null
+}
+
 /** Questions about the stored records. Every method rejects with the driver's error while the store is not available. */
 export interface TrafficQueries {
   list(page: PageRequest): Promise<TrafficSummary[]>
@@ -108,9 +121,10 @@ export interface TrafficQueries {
   estimate(filter: TrafficFilter): Promise<Estimate>
   find(id: string): Promise<TrafficSummary | undefined>
   findPayload(id: string): Promise<TrafficPayload | undefined>
-  /** Records older than the time. */
-  countBefore(time: string): Promise<number>
+  /** How many records a purge would delete. */
+  countExpired(cutoffs: RetentionCutoffs): Promise<number>
   sums(request: SumsRequest): Promise<SumsRow[]>
+  readStatus(request: Readonly<Record<string, never>>): Promise<StoreStatus>
 }
 
 /** What the admin API shows of a record before it is read back from a store. */

@@ -27,7 +27,11 @@ type SinkSettings = Pick<
 /** Reads the sinks out of the settings. */
 export function planSinks(settings: SinkSettings): SinkPlan {
   const issues: SettingIssue[] = []
-  const dsn = readDsn(settings.trafficLogRelationalDsn?.reveal())
+  const given = settings.trafficLogRelationalDsn?.reveal()
+  if (given !== undefined && isForeignAddress(given)) {
+    issues.push({ setting: DSN, message: 'must be sqlite:<path>, a path, or an address that begins with postgres://' })
+  }
+  const dsn = readDsn(given)
   const wanted = settings.trafficLogSinks.length > 0 ? settings.trafficLogSinks : [settings.trafficLogSink]
   const names = wanted.flatMap((name): SinkName[] => {
     if (name === 'noop') return []
@@ -41,7 +45,7 @@ export function planSinks(settings: SinkSettings): SinkPlan {
   }
   if (name === 'postgres' && dsn === undefined) {
     issues.push({ setting: DSN, message: 'must be set for the sink postgres' })
-  } else if (name !== undefined && dsn !== undefined && dsn.name !== name) {
+  } else if (issues.length === 0 && name !== undefined && dsn !== undefined && dsn.name !== name) {
     issues.push({ setting: DSN, message: `must be the address of a ${name} database, because the sink is ${name}` })
   }
   const location = dsn?.location ?? DEFAULT_SQLITE_PATH
@@ -52,9 +56,17 @@ export function planSinks(settings: SinkSettings): SinkPlan {
   }
 }
 
+const POSTGRES = /^postgres(ql)?:\/\//i
+const SQLITE = /^sqlite:(\/\/(?=\/))?/i
+
+/** An address of another kind of database would otherwise be the path of a file, with its password as the name of a directory. */
+function isForeignAddress(dsn: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(dsn) && !POSTGRES.test(dsn) && !SQLITE.test(dsn)
+}
+
 /** `sqlite:<path>`, a bare path, or an address of Postgres. */
 function readDsn(dsn: string | undefined): { name: RelationalName; location: string } | undefined {
   if (dsn === undefined) return undefined
-  if (/^postgres(ql)?:\/\//i.test(dsn)) return { name: 'postgres', location: dsn }
-  return { name: 'sqlite', location: dsn.replace(/^sqlite:(\/\/(?=\/))?/i, '') }
+  if (POSTGRES.test(dsn)) return { name: 'postgres', location: dsn }
+  return { name: 'sqlite', location: dsn.replace(SQLITE, '') }
 }

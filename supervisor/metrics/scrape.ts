@@ -1,6 +1,7 @@
 // Answers a scrape: asks all workers for what changed, waits for them at most a second, and writes the totals of the gateway
 // (operations contract, section 7.5).
-import { setTimeout as wait } from 'node:timers/promises'
+
+import { withDeadline } from '../../shared/deadline.ts'
 import { type Asker, createAsker, type RequestPairs } from '../../shared/ipc/ask.ts'
 import type { SupervisorMessageContent, WorkerMessage } from '../../shared/ipc/messages.ts'
 import type { MetricsFormat } from '../../shared/metrics/format.ts'
@@ -58,7 +59,7 @@ export function createScraper({ readyOwners, send, onCollected, write }: Scraper
     for (const owner of readyOwners()) {
       const reply = findAsker(owner).ask({ kind: 'metrics-collect' }, { timeoutMs })
       asked.push(reply)
-      await Promise.race([reply, wait(WORKER_GAP_MS_MAX, undefined, { ref: false })])
+      await withDeadline(reply, WORKER_GAP_MS_MAX)
     }
     const replies = await Promise.all(asked)
     const isLate = (reply: (typeof replies)[number]) => reply.kind === 'unanswered' && reply.reason === 'timeout'

@@ -9,6 +9,7 @@ import { ReopeningSink } from './reopening-sink.ts'
 import type { RedactableSink, RelationalStore, Sink } from './sink.ts'
 import { type SinkDropReason, SinkQueue } from './sink-queue.ts'
 import { Spill } from './spill.ts'
+import { SchemaError } from './store/schema-errors.ts'
 
 const RETRY_MIN_MS = 100
 const RETRY_MAX_MS = 30_000
@@ -119,15 +120,12 @@ function openStore(
   })
 }
 
-/** Errors that only an operator can mend. */
-const FATAL = new Set(['SchemaMissingError', 'NewerSchemaError'])
-
 async function openNow(store: ReopeningSink<RelationalStore>): Promise<void> {
   try {
     await store.use()
   } catch (error) {
     const isRemote = store.name !== 'sqlite'
-    if (error instanceof Error && FATAL.has(error.name)) throw error
+    if (error instanceof SchemaError) throw error
     if (!isRemote)
       throw new SinkOpenError('GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN', 'must name a file that can be used', error)
     // The queue meets the outage with the first records.
@@ -159,7 +157,7 @@ async function openSink(name: SinkName, { settings, log }: Context): Promise<Sin
 }
 
 /** Sinks on other machines spill; a local one fails for a reason that the spill's disk shares. */
-async function openSpill(name: SinkName, { settings, counters }: Context): Promise<Spill | undefined> {
+async function openSpill(name: SinkName, { settings, log, counters }: Context): Promise<Spill | undefined> {
   const directory = settings.trafficLogSpillDir
   if (directory === undefined || name === 'jsonl' || name === 'sqlite') return undefined
   const spilling = Spill.open({
@@ -167,7 +165,11 @@ async function openSpill(name: SinkName, { settings, counters }: Context): Promi
     name,
     bytesMax: settings.trafficLogSpillMaxBytes,
     recordBytesMax: LINE_BYTES_MAX,
-    onDropped: count => counters.dropped(name, 'spill_full', count)
+    onDropped: count => counters.dropped(name, 'spill_full', count),
+    onFailure(error, lost) {
+      log.warn({ event: 'traffic_spill_failed', sink: name, lost, err: error }, 'A file of the spill cannot be used')
+      if (lost > 0) counters.dropped(name, 'spill_failed', lost)
+    }
   })
   return spilling.catch((error: unknown) => {
     throw new SinkOpenError('GATEWAY_TRAFFIC_LOG_SPILL_DIR', 'must name a directory that can be written', error)

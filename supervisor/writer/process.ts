@@ -1,7 +1,8 @@
 // The process side of the writer: waits for its configuration, opens the sinks and the socket, and closes them when the supervisor says so.
+
 import { rm, rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { withDeadline } from '../../shared/deadline.ts'
 import { createMessage } from '../../shared/ipc/checks.ts'
 import { FAILURE_DETAIL_MAX } from '../../shared/ipc/messages.ts'
 import {
@@ -17,6 +18,7 @@ import { type OpenSinks, openSinks, type SinkCounters, SinkOpenError } from './o
 import { startRetention } from './retention.ts'
 import { createTrafficServer, type TrafficServer } from './server.ts'
 import { createTrafficService } from './service.ts'
+import { SchemaError } from './store/schema-errors.ts'
 
 const EXIT_CLEAN = 0
 const EXIT_FAILED = 1
@@ -126,7 +128,11 @@ export function runWriterProcess(): void {
           : startRetention(
               { log, nowMs: Date.now, useStore: () => store.use() },
               {
-                retentionDays: settings.trafficLogRetentionDays,
+                periods: {
+                  records: settings.trafficLogRetentionDays,
+                  failedRecords: settings.trafficLogErrorRetentionDays
+                },
+                contentDays: settings.trafficLogContentRetentionDays,
                 intervalMs: settings.trafficLogPurgeIntervalSeconds * 1000
               }
             )
@@ -163,12 +169,12 @@ export function runWriterProcess(): void {
       const { sinks, server, drops, endRetention } = running
       endRetention()
       // The workers have exited, and what they sent last may not be read yet.
-      await within(DRAIN_MS_MAX, server.drained())
-      await within(FLUSH_MS_MAX, Promise.all(sinks.queues.map(queue => queue.flush())))
+      await withDeadline(server.drained(), DRAIN_MS_MAX)
+      await withDeadline(Promise.all(sinks.queues.map(queue => queue.flush())), FLUSH_MS_MAX)
       const closed = sinks.close().catch((error: unknown) => {
         runtimeLog?.log.warn({ event: 'traffic_sink_close_failed', err: error }, 'A sink could not be closed in order')
       })
-      await within(CLOSE_MS_MAX, Promise.all([server.close(), closed]))
+      await withDeadline(Promise.all([server.close(), closed]), CLOSE_MS_MAX)
       drops.close()
     }
     reportMetrics()
@@ -185,19 +191,10 @@ export function runWriterProcess(): void {
   }
 }
 
-/** Resolves with the work, or after the time. */
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  const timer = new AbortController()
-  await Promise.race([work, setTimeout(ms, undefined, { signal: timer.signal }).catch(() => undefined)])
-  timer.abort()
-}
-
 function send(message: FromWriterContent, sent: () => void = () => undefined): void {
   if (process.connected) process.send?.(createMessage(message), undefined, undefined, sent)
 }
 
-/** Errors of the stores whose message tells the operator what to do and holds no secret. */
-const EXPLAINED = new Set(['SchemaMissingError', 'NewerSchemaError'])
 /** A later start does not help against these errors of files. */
 const WRONG_FILES = /^(EACCES|EEXIST|EISDIR|ELOOP|ENOENT|ENOTDIR|EPERM|EROFS|SQLITE_(CANTOPEN|NOTADB|PERM|READONLY).*)$/
 
@@ -206,7 +203,7 @@ function describeFailure(error: unknown): { reason: 'configuration' | 'internal'
     const reason = WRONG_FILES.test(error.code) ? 'configuration' : 'internal'
     return { reason, detail: error.message.slice(0, FAILURE_DETAIL_MAX) }
   }
-  if (error instanceof Error && EXPLAINED.has(error.name)) {
+  if (error instanceof SchemaError) {
     return { reason: 'configuration', detail: error.message.slice(0, FAILURE_DETAIL_MAX) }
   }
   const name = error instanceof Error ? error.name : typeof error

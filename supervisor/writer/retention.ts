@@ -1,15 +1,18 @@
-// Deletes old records from the relational store: at the start and then at each interval (operations contract, section 8.6).
+// Deletes old records from the relational store, and content that is kept for a shorter time: at the start and then at each interval
+// (operations contract, section 8.6).
+import { setImmediate } from 'node:timers/promises'
 import type { Logger } from '../../shared/logging.ts'
-import { writeRecordTime } from '../../shared/traffic/record.ts'
+import { cutoffOf, planCutoffs, type RetentionPeriods } from '../../shared/traffic/retention.ts'
 import type { RelationalStore } from './sink.ts'
 
-const DAY_MS = 24 * 60 * 60 * 1000
 const BATCH_SIZE = 1000
 /** A run ends after this time; the next one continues. */
 const BUDGET_MS = 60_000
 
 export interface RetentionOptions {
-  readonly retentionDays: number
+  readonly periods: RetentionPeriods
+  /** Age in days at which content is deleted that is not deleted with its record. */
+  readonly contentDays?: number | undefined
   readonly intervalMs: number
 }
 
@@ -18,12 +21,7 @@ export interface RetentionDependencies {
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number
   /** Rejects while the store is not available. */
-  readonly useStore: () => Promise<Pick<RelationalStore, 'purge'>>
-}
-
-/** The time before which records of so many days are old, in the form of records. */
-export function retentionCutoff(nowMs: number, days: number): string {
-  return writeRecordTime(nowMs - days * DAY_MS)
+  readonly useStore: () => Promise<Pick<RelationalStore, 'purge' | 'purgeContent'>>
 }
 
 /** Starts the purges; the returned function ends them. */
@@ -32,25 +30,53 @@ export function startRetention(dependencies: RetentionDependencies, options: Ret
   let isClosed = false
   let timer: NodeJS.Timeout | undefined
 
-  async function purge(): Promise<void> {
+  async function run(): Promise<void> {
     const endMs = nowMs() + BUDGET_MS
-    const before = retentionCutoff(nowMs(), options.retentionDays)
-    let deleted = 0
+    const mayGoOn = () => !isClosed && nowMs() < endMs
     try {
       const store = await useStore()
-      for (let isComplete = false; !isComplete && !isClosed && nowMs() < endMs; ) {
-        const result = await store.purge(before, { batchSize: BATCH_SIZE, batchesMax: 1 })
-        deleted += result.deleted
-        isComplete = result.isComplete
-      }
-      if (deleted > 0) log.info({ event: 'traffic_log_purged', deleted, before }, 'Old traffic records were deleted')
+      await purgeRecords(store, mayGoOn)
+      if (options.contentDays !== undefined) await purgeContent(store, options.contentDays, mayGoOn)
     } catch (error) {
       log.warn({ event: 'traffic_log_purge_failed', err: error }, 'Old traffic records could not be deleted')
     }
-    if (!isClosed) timer = setTimeout(() => void purge(), options.intervalMs).unref()
+    if (!isClosed) timer = setTimeout(() => void run(), options.intervalMs).unref()
   }
 
-  void purge()
+  async function purgeRecords(store: Pick<RelationalStore, 'purge'>, mayGoOn: () => boolean): Promise<void> {
+    const cutoffs = planCutoffs(nowMs(), options.periods)
+    let deleted = 0
+    let from: string | undefined
+    for (let isComplete = false; !isComplete && mayGoOn(); ) {
+      const result = await store.purge({ ...cutoffs, batchSize: BATCH_SIZE, from })
+      deleted += result.deleted
+      isComplete = result.isComplete
+      from = result.until
+      // Records that wait to be stored come in between.
+      await setImmediate()
+    }
+    if (deleted > 0) log.info({ event: 'traffic_log_purged', deleted, ...cutoffs }, 'Old traffic records were deleted')
+  }
+
+  async function purgeContent(
+    store: Pick<RelationalStore, 'purgeContent'>,
+    days: number,
+    mayGoOn: () => boolean
+  ): Promise<void> {
+    const before = cutoffOf(nowMs(), days)
+    let deleted = 0
+    for (let isComplete = false; !isComplete && mayGoOn(); ) {
+      const result = await store.purgeContent(before, BATCH_SIZE)
+      deleted += result.deleted
+      isComplete = result.isComplete
+      await setImmediate()
+    }
+    if (deleted > 0) {
+      log.info({ event: 'traffic_content_purged', deleted, before }, 'Old content of traffic records was deleted')
+    }
+  }
+
+  void run()
   return () => {
     isClosed = true
     clearTimeout(timer)

@@ -1,4 +1,5 @@
 // What the writer does with records and questions: every sink has its queue, and the relational store answers.
+import { withDeadline } from '../../shared/deadline.ts'
 import type { Logger } from '../../shared/logging.ts'
 import type {
   Answer,
@@ -10,6 +11,7 @@ import type {
 } from '../../shared/traffic/messages.ts'
 import {
   type PageRequest,
+  type StoreStatus,
   summarize,
   type TrafficPayload,
   type TrafficQueries,
@@ -48,20 +50,30 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
     settle,
     find: async ({ id }) => (await (await useStore()).queries.find(id)) ?? null,
     'find-payload': async ({ id }) => (await (await useStore()).queries.findPayload(id)) ?? null,
-    'count-before': async ({ time }) => (await useStore()).queries.countBefore(time),
+    'count-expired': async cutoffs => (await useStore()).queries.countExpired(cutoffs),
     sums: async request => (await useStore()).queries.sums(request),
-    purge: async ({ before, ...bounds }) => (await useStore()).purge(before, bounds),
+    purge: async request => (await useStore()).purge(request),
     redact,
     async audit(entry) {
       await (await useStore()).audit(entry)
       return null
     },
-    health: async () => ({ sinks: queues.map(readHealth) })
+    health: async () => ({ sinks: queues.map(readHealth), store: await readStoreStatus() })
+  }
+
+  async function readStoreStatus(): Promise<StoreStatus | null> {
+    if (store === undefined) return null
+    // A store that is down is a state of its own, and one that is silent must not keep the states of the others waiting.
+    const status = store.use().then(
+      ({ queries }) => queries.readStatus({}),
+      () => null
+    )
+    return withDeadline(status, STATUS_MS_MAX, null).catch(() => null)
   }
 
   async function settle(): Promise<null> {
     const queue = queues.find(({ name, isAvailable }) => name === store?.name && isAvailable)
-    if (queue !== undefined) await Promise.race([queue.flush(), wait(SETTLE_MS_MAX)])
+    if (queue !== undefined) await withDeadline(queue.flush(), SETTLE_MS_MAX)
     return null
   }
 
@@ -121,6 +133,7 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
 /** Content of a page, in UTF-16 units: a page is one line to the worker. */
 const PAGE_CHARACTERS_MAX = 4 * 1024 * 1024
 const SETTLE_MS_MAX = 1_000
+const STATUS_MS_MAX = 1_000
 
 /** The records of a page with their content, until that is enough for one answer. */
 async function listWhole(queries: TrafficQueries, page: PageRequest): Promise<Answer<'list-whole'>> {
@@ -136,12 +149,6 @@ async function listWhole(queries: TrafficQueries, page: PageRequest): Promise<An
 }
 
 const NO_PAYLOAD: TrafficPayload = { request_headers: null, request_body: null, response_body: null }
-
-function wait(ms: number): Promise<void> {
-  return new Promise(resolve => {
-    setTimeout(resolve, ms).unref()
-  })
-}
 
 function readHealth(queue: SinkQueue): SinkHealth {
   const { written, dropped } = queue.counts

@@ -1,5 +1,5 @@
 // What the writer needs of a place where traffic records are stored (operations contract, section 8.3).
-import type { AuditEntry, PurgeResult } from '../../shared/traffic/messages.ts'
+import type { AuditEntry, PurgeRequest, PurgeResult } from '../../shared/traffic/messages.ts'
 import type { PayloadField, TrafficQueries } from '../../shared/traffic/query.ts'
 import type { TrafficRecord } from '../../shared/traffic/record.ts'
 import type { SinkName } from '../../shared/traffic/sinks.ts'
@@ -39,10 +39,13 @@ export interface RedactableSink extends Sink {
   redact(id: string, fields: readonly PayloadField[], metadata: object): Promise<boolean>
 }
 
+export type ContentPurgeResult = Pick<PurgeResult, 'deleted' | 'isComplete'>
+
 /** A relational sink: it also answers questions and deletes. */
 export interface RelationalStore extends RedactableSink {
   readonly queries: TrafficQueries
-  /** Deletes records before the time, oldest first, in batches. */
-  purge(before: string, bounds: { readonly batchSize: number; readonly batchesMax: number }): Promise<PurgeResult>
+  purge(request: PurgeRequest): Promise<PurgeResult>
+  /** Deletes the captured headers and bodies of the oldest records before the time, of so many at most; the records stay. */
+  purgeContent(before: string, batchSize: number): Promise<ContentPurgeResult>
   audit(entry: AuditEntry): Promise<void>
 }

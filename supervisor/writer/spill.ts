@@ -19,14 +19,26 @@ export interface SpillOptions {
   readonly recordBytesMax: number
   /** Called with the number of records that were deleted for want of space. */
   readonly onDropped: (count: number) => void
+  /**
+   * Called when a segment cannot be read, with the number of its records, 0 when that is not known: they are left out, and its file stays.
+   * Also called when a segment whose records are stored cannot be deleted.
+   */
+  readonly onFailure: (error: unknown, lost: number) => void
 }
 
 interface Segment {
   readonly number: number
   bytes: number
-  /** Records in it; undefined for one of an earlier process. */
+  /** Records in it that were not taken; undefined for one of an earlier process. */
   records: number | undefined
 }
+
+interface ReadBounds {
+  readonly countMax: number
+  readonly bytesMax: number
+}
+
+const EVERYTHING: ReadBounds = { countMax: Number.POSITIVE_INFINITY, bytesMax: Number.POSITIVE_INFINITY }
 
 export class Spill {
   readonly #options: SpillOptions
@@ -123,16 +135,32 @@ export class Spill {
   }
 
   async #read(countMax: number, bytesMax: number): Promise<{ records: TrafficRecord[]; taken: () => Promise<void> }> {
-    const segment = this.#segments[0]
-    if (segment === undefined) return { records: [], taken: async () => undefined }
-    const { records, endBytes } = await this.#readSegment(segment, { countMax, bytesMax })
+    const found = await this.#readFirst({ countMax, bytesMax })
+    if (found === undefined) return { records: [], taken: async () => undefined }
+    const { segment, records, endBytes } = found
     const take = async () => {
       // The segment may have been deleted meanwhile, for want of space.
       if (this.#segments[0] !== segment) return
       this.#readBytes = endBytes
+      if (segment.records !== undefined) segment.records -= records.length
       if (endBytes >= segment.bytes) await this.#deleteFirst()
     }
     return { records, taken: () => this.#exclusively(take) }
+  }
+
+  /** Reads the first segment that can be read; those before it are left out. */
+  async #readFirst(
+    bounds: ReadBounds
+  ): Promise<{ segment: Segment; records: TrafficRecord[]; endBytes: number } | undefined> {
+    for (let segment = this.#segments[0]; segment !== undefined; segment = this.#segments[0]) {
+      try {
+        return { segment, ...(await this.#readSegment(segment, bounds)) }
+      } catch (error) {
+        await this.#leaveOutFirst()
+        this.#options.onFailure(error, segment.records ?? 0)
+      }
+    }
+    return undefined
   }
 
   async #closeFile(): Promise<void> {
@@ -142,18 +170,10 @@ export class Spill {
 
   async #makeRoom(bytes: number): Promise<void> {
     while (this.#segments.length > 0 && this.bytes + bytes > this.#options.bytesMax) {
-      const [{ records } = { records: 0 }] = this.#segments
-      const lost = records ?? (await this.#countLines())
+      const lost = this.#segments[0]?.records ?? (await this.#readFirst(EVERYTHING))?.records.length ?? 0
       await this.#deleteFirst()
       this.#options.onDropped(lost)
     }
-  }
-
-  async #countLines(): Promise<number> {
-    const segment = this.#segments[0]
-    if (segment === undefined) return 0
-    const all = { countMax: Number.POSITIVE_INFINITY, bytesMax: Number.POSITIVE_INFINITY }
-    return (await this.#readSegment(segment, all)).records.length
   }
 
   async #openSegment(bytes: number): Promise<Segment> {
@@ -170,16 +190,22 @@ export class Spill {
   }
 
   async #deleteFirst(): Promise<void> {
-    const segment = this.#segments.shift()
+    const segment = await this.#leaveOutFirst()
     if (segment === undefined) return
+    // What is on disk a process after this one stores again, which changes nothing.
+    await rm(this.#path(segment), { force: true }).catch((error: unknown) => this.#options.onFailure(error, 0))
+  }
+
+  async #leaveOutFirst(): Promise<Segment | undefined> {
+    const segment = this.#segments.shift()
     this.#readBytes = 0
     if (this.#segments.length === 0) await this.#closeFile()
-    await rm(this.#path(segment), { force: true })
+    return segment
   }
 
   async #readSegment(
     segment: Segment,
-    { countMax, bytesMax }: { countMax: number; bytesMax: number }
+    { countMax, bytesMax }: ReadBounds
   ): Promise<{ records: TrafficRecord[]; endBytes: number }> {
     const file = await open(this.#path(segment), 'r')
     try {

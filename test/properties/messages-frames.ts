@@ -131,10 +131,34 @@ function checkOrder(events: readonly MessagesStreamEvent[], isComplete: boolean)
   expectShape(end.delta, messageDelta)
   expectShape(end.usage, deltaUsage)
   const { stop_reason: reason, stop_sequence: stop, stop_details: details } = end.delta
-  const hasCall = rest.some(event => event.type === 'content_block_start' && event.content_block.type === 'tool_use')
-  check((reason === 'tool_use') === hasCall, 'the stop reason is tool_use if and only if there is a call')
+  const inputs = joinInputs(rest)
+  const isCut = (reason === 'max_tokens' || reason === 'refusal') && !inputs.every(isObjectText)
+  check(
+    (reason === 'tool_use') === (inputs.length > 0 && !isCut),
+    'the stop reason is tool_use if and only if there are calls and the response was not cut within one'
+  )
   check((reason === 'stop_sequence') === (stop !== null), 'there is a stop string if and only if it is the reason')
   check((reason === 'refusal') === (details !== null), 'there are stop details if and only if the reason is a refusal')
+}
+
+/** The arguments of each call. */
+function joinInputs(events: readonly MessagesStreamEvent[]): string[] {
+  const inputs = new Map<number, string>()
+  for (const event of events) {
+    if (event.type === 'content_block_start' && event.content_block.type === 'tool_use') inputs.set(event.index, '')
+    if (event.type !== 'content_block_delta' || event.delta.type !== 'input_json_delta') continue
+    inputs.set(event.index, `${inputs.get(event.index) ?? ''}${event.delta.partial_json}`)
+  }
+  return [...inputs.values()]
+}
+
+function isObjectText(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+  } catch {
+    return false
+  }
 }
 
 function checkBlocks(events: readonly MessagesStreamEvent[], isComplete: boolean): void {

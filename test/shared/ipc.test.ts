@@ -11,6 +11,7 @@ import {
 } from '../../shared/ipc/messages.ts'
 import { createNativeProfileSet } from '../../shared/native-profile.ts'
 import { computeConfigRevision } from '../../shared/profile.ts'
+import type { RunningRequest } from '../../shared/running-request.ts'
 import { readTransferredSettings, writeTransferredSettings } from '../../shared/settings/transfer.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import { refusedDiscovery as failure } from '../support/catalog-failure.ts'
@@ -30,6 +31,23 @@ const snapshot = createCatalogSnapshot(models, {
 const settings = parseSettings({ GATEWAY_API_KEY: 'hunter2', UPSTREAM_MODEL: 'one' })
 const profiles = createNativeProfileSet(settings)
 const revisions = { config: computeConfigRevision(profiles), matrix: `sha256:${'b'.repeat(64)}` }
+
+const runningRequest: RunningRequest = {
+  requestId: 'r',
+  traceId: 't',
+  workerId: 1,
+  protocol: 'openai',
+  route: '/v1/responses',
+  modelRequested: 'one',
+  modelEffective: null,
+  provider: null,
+  startedAtMs: 1,
+  isResponding: false,
+  isStreaming: true,
+  caller: null,
+  apiKeyName: null,
+  apiKeyHash: null
+}
 
 const configure: SupervisorMessageContent = {
   kind: 'configure',
@@ -62,7 +80,9 @@ const supervisorMessages: SupervisorMessageContent[] = [
   { kind: 'catalog-published', snapshot },
   { kind: 'slot-granted', requestId: 1 },
   { kind: 'slot-refused', requestId: 1 },
-  { kind: 'metrics-collect', requestId: 1 }
+  { kind: 'metrics-collect', requestId: 1 },
+  { kind: 'running-collect', requestId: 1 },
+  { kind: 'running-listed', requestId: 1, requests: [runningRequest], total: 2, silentWorkers: 0 }
 ]
 
 const workerMessages: WorkerMessageContent[] = [
@@ -82,7 +102,9 @@ const workerMessages: WorkerMessageContent[] = [
   { kind: 'slot-cancel', requestId: 1 },
   { kind: 'slot-release', requestId: 1 },
   { kind: 'metrics-collected', requestId: 1 },
-  { kind: 'metrics-scrape', requestId: 1, format: 'openmetrics' }
+  { kind: 'metrics-scrape', requestId: 1, format: 'openmetrics' },
+  { kind: 'running-list', requestId: 1 },
+  { kind: 'running-collected', requestId: 1, requests: [runningRequest], total: 2 }
 ]
 
 /** Only structured clones carry typed arrays. */

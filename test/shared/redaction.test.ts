@@ -156,6 +156,44 @@ t.test('known secrets are found in JSON text and in URLs too', async t => {
   }
 })
 
+t.test('a known secret is found in a URL, whichever of its other characters are encoded', async t => {
+  const known = createRedactor({ knownSecrets: ['alice-key/77+ß'] })
+  for (const spelling of [
+    'alice-key/77+ß',
+    'alice%2Dkey/77+ß',
+    'alice-key%2f77%2B%C3%9f',
+    encodeURIComponent('alice-key/77+ß')
+  ]) {
+    t.equal(known.redactText(`/v1/models/${spelling}`), '/v1/models/***')
+  }
+  t.equal(known.redactText('/v1/models/alice%20key'), '/v1/models/alice%20key')
+})
+
+t.test('the names of secrets are known in any way to join their words', async t => {
+  const redactor = createRedactor()
+  for (const name of [
+    'apiKey',
+    'api_key',
+    'API-Key',
+    'clientSecret',
+    'client_secret',
+    'privateKey',
+    'idToken',
+    'passWord'
+  ]) {
+    t.equal(redactor.readKey(name).isSensitive, true, name)
+    t.equal(redactor.redactText(`{"${name}":"hunter2"}`).includes('hunter2'), false, name)
+  }
+  for (const name of ['maxTokens', 'max_tokens', 'tokens', 'keyboard', 'api key']) {
+    t.equal(redactor.readKey(name).isSensitive, false, name)
+  }
+})
+
+t.test('data URLs can be left as they are', async t => {
+  const url = 'data:image/png;base64,iVBORw0KGgo='
+  t.same(createRedactor({ keepsFiles: true }).redactValue({ url, token: 'x' }), { url, token: '***' })
+})
+
 t.test('with redaction off only the own secrets are masked', async t => {
   const own = createRedactor({ knownSecrets: ['gateway-key'], onlyOwnSecrets: true })
   const value = { password: 'open gateway-key upstream-auth-abc', note: 'token=x' }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createSemaphore } from '../../shared/semaphore.ts'
+import { createLanes, createSemaphore } from '../../shared/semaphore.ts'
 
 t.test('free slots are taken without waiting, and a released slot is free again', async t => {
   const semaphore = createSemaphore({ slotsMax: 2, waitersMax: 1, waitMsMax: undefined })
@@ -102,4 +102,26 @@ t.test('any sequence keeps the bounds, grants in the order of arrival, and loses
       return granted.join() === expectedGrants.join()
     })
   )
+})
+
+t.test('lanes have their slots in common, and the first lane that has a waiter gets the next one', async t => {
+  const queue = { waitersMax: 9, waitMsMax: undefined }
+  const { first, second } = createLanes(2, { first: queue, second: queue })
+  t.same([first.tryAcquire(), second.tryAcquire(), first.tryAcquire(), second.tryAcquire()], [true, true, false, false])
+  t.same([first.held, second.held], [2, 2])
+  const granted: string[] = []
+  for (const [lane, name] of [
+    [second, 'second, early'],
+    [first, 'first'],
+    [second, 'second, late']
+  ] as const) {
+    lane.wait(isGranted => granted.push(isGranted ? name : `not ${name}`))
+  }
+  t.same([first.waiting, second.waiting], [1, 2])
+  for (const lane of [first, second, second]) lane.release()
+  t.same(granted, ['first', 'second, early', 'second, late'])
+  first.release()
+  t.equal(second.tryAcquire(), true)
+  second.refuseWaiters()
+  t.equal(second.held, 2)
 })

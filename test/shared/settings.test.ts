@@ -153,6 +153,15 @@ t.test('numbers are accepted up to their bounds and refused beyond', async t => 
     t.same(issuesOf({ [name]: text }), isValid ? [] : [name], `${name}=${text}`)
 })
 
+t.test('no duration is longer than a timer or a date can be', async t => {
+  const notTimers = ['UPSTREAM_TOKEN_EXPIRY_BUFFER_MS', 'OTEL_EXPORTER_OTLP_TIMEOUT']
+  const durations = settingNames.filter(name => /_(SECONDS|MS|DAYS|TIMEOUT)$/.test(name) && !notTimers.includes(name))
+  t.ok(durations.length > 10)
+  for (const name of durations) {
+    t.same(issuesOf({ [name]: '2147483648' }), [name])
+  }
+})
+
 t.test('an empty value counts as unset for every type but free text', async t => {
   const settings = parseSettings({
     GATEWAY_PORT: '',

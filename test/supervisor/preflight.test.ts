@@ -211,6 +211,16 @@ t.test('cost 23: PROD refuses an upstream whose certificate is not verified, unl
   t.equal(inspect({ UPSTREAM_VERIFY_SSL_CERTS: 'False' }).exitCode, 0, 'DEV accepts it')
 })
 
+t.test('a path of the metrics that another route has is refused, unless they have a port of their own', async t => {
+  for (const path of ['/ready', '/docs', '/logs', '/v1/models', '/_admin/ui/app.js']) {
+    const variables = { GATEWAY_METRICS_ENABLED: '1', GATEWAY_METRICS_PATH: path }
+    t.equal(inspect(variables).exitCode, 2, path)
+    t.equal(inspect({ ...variables, GATEWAY_METRICS_PORT: '9' }).exitCode, 0)
+    t.equal(inspect({ ...variables, GATEWAY_METRICS_ENABLED: '0' }).exitCode, 0)
+  }
+  t.equal(inspect({ GATEWAY_METRICS_ENABLED: '1', GATEWAY_METRICS_PATH: '/internal/metrics' }).exitCode, 0)
+})
+
 t.test('flags win over the environment, and the environment over the file', async t => {
   const directory = createTemporaryFolder(t)
   const envFile = join(directory, 'env')
@@ -220,6 +230,20 @@ t.test('flags win over the environment, and the environment over the file', asyn
     options: { variables: { GATEWAY_PORT: '3' }, envFile, isDemo: false }
   })
   t.match(plan.settings, { port: 3, host: 'environment', workers: 7, upstream: { model: 'from-file' } })
+  writeFileSync(
+    join(directory, 'dsn'),
+    'GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN=sqlite:of-the-file\nGATEWAY_API_KEY=k-of-the-file\n'
+  )
+  writeFileSync(join(directory, 'key'), 'k-of-the-environment\n')
+  const { trafficLogRelationalDsn, apiKey } = planRuntime({
+    environment: {
+      GATEWAY_TRAFFIC_LOG_POSTGRES_DSN: 'sqlite:of-the-environment',
+      GATEWAY_API_KEY_FILE: join(directory, 'key')
+    },
+    options: { variables: {}, envFile: join(directory, 'dsn'), isDemo: false }
+  }).settings
+  t.equal(trafficLogRelationalDsn?.reveal(), 'sqlite:of-the-environment', 'under another name of the setting')
+  t.equal(apiKey?.reveal(), 'k-of-the-environment')
 })
 
 t.test('a named file that cannot be read is warned about, a missing default file is not', async t => {

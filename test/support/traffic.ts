@@ -88,6 +88,7 @@ export interface StoredRecord {
   readonly request_id: string
   readonly status_code: number
   readonly error_type?: string | null
+  readonly has_request_body?: number
   readonly metadata?: unknown
 }
 

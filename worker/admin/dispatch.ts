@@ -90,7 +90,8 @@ function exchange(
     response.on('error', reject)
   })
   connection.on('close', () => reject(new Error('The connection of a replay was closed.')))
-  outgoing.end(body)
+  // As bytes: a text would be joined with the head and encoded once more, with a key that is not ASCII in it.
+  outgoing.end(Buffer.from(body))
   return promise
 }
 

@@ -1,7 +1,7 @@
 // What a dashboard shows besides records: sums over hours, and how the sinks are (operations contract, sections 8.3 and 9).
 import type { Settings } from '../../shared/settings.ts'
 import type { SinkHealth } from '../../shared/traffic/messages.ts'
-import type { SumsRow } from '../../shared/traffic/query.ts'
+import type { StoreStatus, SumsRow } from '../../shared/traffic/query.ts'
 import { planSinks } from '../../shared/traffic/sinks.ts'
 import type { WriterConnection } from '../traffic/writer-connection.ts'
 import type { SumsQuery } from './queries.ts'
@@ -35,6 +35,13 @@ export interface TrafficHealth {
     readonly written: number
     readonly dropped: number
   }>
+  /** Null without a relational store, and while it does not answer. */
+  readonly store: {
+    readonly records_estimate: number
+    readonly oldest_record: string | null
+    readonly bytes: number
+    readonly wal_bytes: number | null
+  } | null
 }
 
 /** Never fails: a writer that does not answer is a state too. */
@@ -45,7 +52,19 @@ export async function readHealth(settings: Settings, connection: WriterConnectio
     enabled: settings.trafficLogEnabled,
     query_store: planSinks(settings).relational?.name ?? null,
     writer: state,
-    sinks: answer?.ok === true ? answer.answer.sinks.map(showSink) : []
+    sinks: answer?.ok === true ? answer.answer.sinks.map(showSink) : [],
+    store: answer?.ok === true ? showStore(answer.answer.store) : null
+  }
+}
+
+function showStore(status: StoreStatus | null): TrafficHealth['store'] {
+  if (status === null) return null
+  const { recordsEstimate, oldest, bytes, walBytes } = status
+  return {
+    records_estimate: recordsEstimate,
+    oldest_record: oldest === null ? null : showTime(oldest),
+    bytes,
+    wal_bytes: walBytes
   }
 }
 

@@ -1,13 +1,11 @@
 // Deletes old records on demand, or counts what would be deleted (operations contract, section 9.4).
-import { writeRecordTime } from '../../shared/traffic/record.ts'
+import { planCutoffs } from '../../shared/traffic/retention.ts'
 import type { CancelSignal } from '../performance/cancel-source.ts'
 import type { PurgeQuery } from './queries.ts'
 import type { QueryStore } from './query-store.ts'
 import { showTime } from './timestamps.ts'
 
-const DAY_MS = 24 * 60 * 60 * 1000
-
-export interface PurgeAnswer {
+export interface PurgeResponse {
   readonly retention_days: number
   readonly cutoff: string
   readonly dry_run: boolean
@@ -22,24 +20,26 @@ export interface PurgeAnswer {
 /** Runs the purge batch by batch, until `signal` aborts it. Rejects like `QueryStore.ask`. */
 export async function purge(
   store: QueryStore,
-  { retentionDays, batchSize, batchesMax, isDryRun }: PurgeQuery,
+  { retentionDays, errorRetentionDays, batchSize, batchesMax, isDryRun }: PurgeQuery,
   { nowMs, signal }: { nowMs: number; signal: Pick<CancelSignal, 'aborted'> }
-): Promise<PurgeAnswer> {
-  const before = writeRecordTime(nowMs - retentionDays * DAY_MS)
-  const expired = isDryRun ? await store.ask('count-before', { time: before }) : null
+): Promise<PurgeResponse> {
+  const cutoffs = planCutoffs(nowMs, { records: retentionDays, failedRecords: errorRetentionDays })
+  const expired = isDryRun ? await store.ask('count-expired', cutoffs) : null
   let deleted = 0
   let batches = 0
   let isComplete = false
+  let from: string | undefined
   // One batch for each question: all of them together may take longer than an answer may.
   while (!isDryRun && !isComplete && batches < batchesMax && !signal.aborted) {
-    const result = await store.ask('purge', { before, batchSize, batchesMax: 1 })
+    const result = await store.ask('purge', { ...cutoffs, batchSize, from })
     deleted += result.deleted
-    batches += result.batches
+    batches += 1
     isComplete = result.isComplete
+    from = result.until
   }
   return {
     retention_days: retentionDays,
-    cutoff: showTime(before),
+    cutoff: showTime(cutoffs.before),
     dry_run: isDryRun,
     expired,
     deleted,

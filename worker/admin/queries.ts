@@ -1,5 +1,6 @@
 // Reads the query strings of the admin API (operations contract, sections 9.1, 9.3 and 9.4). Wrong types are named together with 422,
 // then a wrong cursor or timestamp is refused with 400.
+import type { Settings } from '../../shared/settings.ts'
 import { type PageStart, SUM_KEYS, type SumKeyName, type TrafficFilter } from '../../shared/traffic/query.ts'
 import type { QueryValues } from '../http/families.ts'
 import {
@@ -87,13 +88,18 @@ export function readTailLimit(query: QueryValues): number {
 
 export interface PurgeQuery {
   readonly retentionDays: number
+  /** Records of failed requests are kept so long at least. */
+  readonly errorRetentionDays: number | undefined
   readonly batchSize: number
   readonly batchesMax: number
   readonly isDryRun: boolean
 }
 
 /** What a purge deletes; a dry run unless the query says otherwise. Raises `invalid_parameter`. */
-export function readPurgeQuery(query: QueryValues, settings: { trafficLogRetentionDays: number }): PurgeQuery {
+export function readPurgeQuery(
+  query: QueryValues,
+  settings: Pick<Settings, 'trafficLogRetentionDays' | 'trafficLogErrorRetentionDays'>
+): PurgeQuery {
   const values = readParameters('query', query, {
     retention_days: withDefault(integer({ min: 1, max: 3650 }), settings.trafficLogRetentionDays),
     batch_size: withDefault(integer({ min: 1, max: 10_000 }), 1000),
@@ -102,6 +108,7 @@ export function readPurgeQuery(query: QueryValues, settings: { trafficLogRetenti
   })
   return {
     retentionDays: values.retention_days,
+    errorRetentionDays: settings.trafficLogErrorRetentionDays,
     batchSize: values.batch_size,
     batchesMax: values.max_batches,
     isDryRun: values.dry_run

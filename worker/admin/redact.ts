@@ -24,7 +24,7 @@ export function readRedactedFields(body: Buffer): PayloadField[] {
   return names.filter(isPayloadField)
 }
 
-/** The body of the answer. */
+/** The body of the response. */
 export function showRedaction(
   id: string,
   fields: readonly PayloadField[],

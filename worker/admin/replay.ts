@@ -5,6 +5,7 @@ import { listSecretTexts } from '../../shared/settings/effective.ts'
 import { isAuthRequired, type Settings } from '../../shared/settings.ts'
 import type { TrafficPayload, TrafficSummary } from '../../shared/traffic/query.ts'
 import { GatewayError, isJsonObject, type JsonObject } from '../normalized/index.ts'
+import { CAPTURED_DEPTH_MAX } from '../translation/captured-body.ts'
 import { readOptionalObject } from './body.ts'
 import type { DispatchedRequest, DispatchedResponse } from './dispatch.ts'
 
@@ -38,10 +39,18 @@ export function readReplayPath({ method, route, metadata }: TrafficSummary): str
 }
 
 /** The recorded body. Raises `request_body_not_captured` where it is not there as a whole. */
-export function readReplayBody(payload: TrafficPayload | null): JsonObject {
+export function readReplayBody({ metadata }: TrafficSummary, payload: TrafficPayload | null): JsonObject {
   const body = payload?.request_body
-  if (!isJsonObject(body) || isTruncated(body)) throw new GatewayError('request_body_not_captured')
+  if (!isJsonObject(body) || isTruncated(body) || isShortened(metadata)) {
+    throw new GatewayError('request_body_not_captured')
+  }
   return body
+}
+
+/** Texts were cut or files left out when the body was captured. */
+function isShortened(metadata: TrafficSummary['metadata']): boolean {
+  const shortened = isJsonObject(metadata) ? metadata.content_shortened : undefined
+  return Array.isArray(shortened) && shortened.includes('request_body')
 }
 
 /** Raises `invalid_json` and `invalid_request`. */
@@ -75,7 +84,8 @@ export interface Replays {
 
 export function createReplays(settings: Settings): Replays {
   const knownSecrets = listSecretTexts(settings)
-  const requestRedactor = createRedactor({ knownSecrets })
+  // Only secrets are taken out of a body that was stored as a whole.
+  const requestRedactor = createRedactor({ knownSecrets, keepsFiles: true, depthMax: CAPTURED_DEPTH_MAX })
   const responseRedactor = createRedactor({ knownSecrets, extraKeys: settings.trafficLogRedactExtraKeys })
   const keyHeaders = writeKeyHeaders(settings)
   return {

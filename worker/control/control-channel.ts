@@ -24,9 +24,13 @@ import {
 } from '../../shared/model-slots.ts'
 import { NATIVE_PROFILE_ID, NATIVE_PROVIDER_KIND } from '../../shared/native-profile.ts'
 import type { ProviderProfile } from '../../shared/profile.ts'
+import type { RunningRequests } from '../../shared/running-request.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { CancelSignal } from '../performance/cancel-source.ts'
 import { readCatalogFailure, writeCatalogFailure } from './catalog-failure.ts'
+
+/** The supervisor waits a second for the workers. */
+const RUNNING_TIMEOUT_MS = 3_000
 
 export interface RefreshCatalogOptions {
   /** Calls the upstream even when the current snapshot is fresh. */
@@ -50,6 +54,8 @@ export interface ControlChannel {
   acquireSlot(key: string, signal: CancelSignal): Promise<SlotGrant>
   /** Takes one of the host's few slots of this kind. Resolves like `acquireSlot`, and never waits for a free one. */
   acquireHostSlot(slot: HostSlot, signal: CancelSignal): Promise<SlotGrant>
+  /** The model requests that run in all workers; undefined where the supervisor did not answer in time, or `signal` came first. */
+  listRunning(signal: CancelSignal): Promise<HostRunningRequests | undefined>
   /** The catalog that all workers show now, or undefined before the first discovery. */
   catalogSnapshot(): CatalogSnapshot | undefined
   /** Calls the listener for each snapshot that replaces the current one. */
@@ -68,11 +74,18 @@ export interface ControlChannel {
   refreshCatalog(fetchModels: () => Promise<CatalogModels>, options: RefreshCatalogOptions): Promise<CatalogSnapshot>
 }
 
-/** The supervisor's messages about the start, slots and the catalog. */
+/** The requests of all workers that answered in time. */
+export interface HostRunningRequests extends RunningRequests {
+  /** Workers that did not. */
+  readonly silentWorkers: number
+}
+
+/** The supervisor's messages about the start, slots, running requests and the catalog. */
 type ChannelKind =
   | 'host-started'
   | 'slot-granted'
   | 'slot-refused'
+  | 'running-listed'
   | 'catalog-lease'
   | 'catalog-result'
   | 'catalog-unavailable'
@@ -83,6 +96,7 @@ type ChannelRequestKind =
   | 'slot-acquire'
   | 'slot-cancel'
   | 'slot-release'
+  | 'running-list'
   | 'catalog-refresh'
   | 'catalog-fetched'
   | 'catalog-failed'
@@ -108,7 +122,7 @@ export function createControlChannel(
   }
 ): RemoteControlChannel {
   const limits = slotLimitsFrom(options.settings, options.profiles)
-  const asker = createWorkerAsker<'slot-acquire' | 'catalog-refresh'>(send)
+  const asker = createWorkerAsker<'slot-acquire' | 'catalog-refresh' | 'running-list'>(send)
   const publishedListeners: Array<(snapshot: CatalogSnapshot) => void> = []
   const wantedListeners: Array<() => void> = []
   let { catalog: snapshot, isHostStarted } = options
@@ -164,6 +178,7 @@ export function createControlChannel(
     },
     'slot-granted': asker.receive,
     'slot-refused': asker.receive,
+    'running-listed': asker.receive,
     'catalog-lease': asker.receive,
     'catalog-result': asker.receive,
     'catalog-unavailable': asker.receive,
@@ -188,6 +203,10 @@ export function createControlChannel(
       return signal.aborted ? null : waitForSlot(key, signal)
     },
     acquireHostSlot: async (slot, signal) => (signal.aborted ? null : waitForSlot(hostSlotKey(slot), signal)),
+    async listRunning(signal) {
+      const reply = await asker.ask({ kind: 'running-list' }, { signal, timeoutMs: RUNNING_TIMEOUT_MS })
+      return reply.kind === 'running-listed' ? reply : undefined
+    },
     catalogSnapshot: () => snapshot,
     onCatalogPublished(listener) {
       publishedListeners.push(listener)
@@ -241,6 +260,9 @@ export function createLocalControlChannel(
       ),
     'slot-cancel': releaseSlot,
     'slot-release': releaseSlot,
+    // There is no other worker, and this one has no admin API without a supervisor.
+    'running-list': ({ requestId }) =>
+      reply({ kind: 'running-listed', requestId, requests: [], total: 0, silentWorkers: 0 }),
     'catalog-refresh': ({ requestId, force }) =>
       record.request(ticket({ requestId }), { force }, result => reply(writeCatalogReply(requestId, result))),
     'catalog-fetched': message => record.complete(ticket(message), message.models),

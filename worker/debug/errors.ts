@@ -11,7 +11,7 @@ export function invalidDebugRequest(message: string): GatewayError {
  * The error for a payload that its route would refuse: the refusal's own text, with the field at fault. Errors that are about the debugging
  * request itself, and faults of the gateway, stay as they are.
  */
-export function refusePayload(thrown: unknown): unknown {
+function refusePayload(thrown: unknown): unknown {
   if (!GatewayError.is(thrown) || thrown.code === 'internal_error' || thrown.errors !== undefined) return thrown
   const { message, param = '' } = thrown
   return new GatewayError('invalid_request', { message, errors: [{ path: param, message }] })

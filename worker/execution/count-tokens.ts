@@ -4,7 +4,7 @@
 import type { RequestContext } from '../http/request-context.ts'
 import type { TokenCountProtocol } from '../protocols/registry.ts'
 import { writeTokenCount, writeTokenEstimate } from '../translation/token-count.ts'
-import type { TranslatedTokenCount, WrittenAnswer } from '../translation/types.ts'
+import type { TranslatedTokenCount, WrittenResponse } from '../translation/types.ts'
 import { execute, notePlan } from './execute.ts'
 import type { ExecutionRuntime } from './execution-runtime.ts'
 import { makeRequest } from './make-request.ts'
@@ -17,7 +17,7 @@ export async function countTokens(
   runtime: ExecutionRuntime,
   context: RequestContext,
   { protocol, counted }: { protocol: TokenCountProtocol; counted: TranslatedTokenCount }
-): Promise<WrittenAnswer> {
+): Promise<WrittenResponse> {
   const { plan, call, count, estimate, extraHeaders, requestedModel } = counted
   if (call === undefined) {
     notePlan(runtime, { context, plan }, { requestedModel })
@@ -29,7 +29,7 @@ export async function countTokens(
     { extraHeaders, requestedModel, takesSlot: false },
     (executor, callContext) =>
       makeRequest(executor, call, callContext, ({ bytes, ...head }) =>
-        runtime.translator.answerTokenCount({ protocol, plan, bytes, head, count }, context.signal)
+        runtime.translator.translateTokenCountResponse({ protocol, plan, bytes, head, count }, context.signal)
       )
   )
 }

@@ -2,7 +2,7 @@
 
 import type { RequestContext } from '../http/request-context.ts'
 import type { EmbeddingsOperation } from '../protocols/registry.ts'
-import type { EmbeddingsAnswer, TranslatedEmbeddings } from '../translation/types.ts'
+import type { TranslatedEmbeddings, WrittenEmbeddings } from '../translation/types.ts'
 import { execute } from './execute.ts'
 import type { ExecutionRuntime } from './execution-runtime.ts'
 import { makeRequest } from './make-request.ts'
@@ -12,12 +12,12 @@ export async function embedTexts(
   runtime: ExecutionRuntime,
   context: RequestContext,
   { operation, translated }: { operation: EmbeddingsOperation; translated: TranslatedEmbeddings }
-): Promise<EmbeddingsAnswer> {
+): Promise<WrittenEmbeddings> {
   const { call, count, extraHeaders, requestedModel, answer } = translated
   const { plan } = call
   const written = await execute(runtime, { context, plan }, { extraHeaders, requestedModel }, (executor, callContext) =>
     makeRequest(executor, call, callContext, ({ bytes, ...head }) =>
-      runtime.translator.answerEmbeddings({ operation, plan, bytes, head, count, answer }, context.signal)
+      runtime.translator.translateEmbeddingsResponse({ operation, plan, bytes, head, count, answer }, context.signal)
     )
   )
   const { promptTokens } = written

@@ -17,7 +17,7 @@ export interface CorsPolicy {
   /** Returns the headers of every response that is not a preflight's, for the `origin` of the request. */
   responseHeaders(origin: string | undefined): FlatHeaders
   /** Returns the response to a preflight, or undefined for any other request, which goes on to routing. */
-  answerPreflight(method: string | undefined, headers: IncomingHttpHeaders): PreflightResponse | undefined
+  writePreflightResponse(method: string | undefined, headers: IncomingHttpHeaders): PreflightResponse | undefined
 }
 
 export type CorsSettings = Pick<Settings, 'mode' | 'corsAllowOrigins' | 'corsAllowMethods' | 'corsAllowHeaders'>
@@ -70,7 +70,7 @@ export function createCorsPolicy(settings: CorsSettings): CorsPolicy {
       if (origin === undefined || !isOriginAllowed(origin)) return PLAIN_VARY
       return [...PLAIN_VARY, ...originHeaders(origin), 'access-control-expose-headers', EXPOSED_HEADERS]
     },
-    answerPreflight(method, requestHeaders) {
+    writePreflightResponse(method, requestHeaders) {
       const { origin } = requestHeaders
       const requestedMethod = requestHeaders['access-control-request-method']
       if (method !== 'OPTIONS' || origin === undefined || requestedMethod === undefined) return undefined

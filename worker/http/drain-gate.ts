@@ -7,6 +7,8 @@ export interface DrainGate {
   readonly isDraining: boolean
   /** Admitted model requests whose response is not complete yet, streams included. */
   readonly activeRequests: number
+  /** The requests that these are, in no order. */
+  listActive(): readonly RequestContext[]
   /** Admits a model request. Raises `gateway_not_ready` while draining. */
   admit(context: RequestContext): void
   /** A request is over; does nothing for one that was never admitted. */
@@ -36,6 +38,7 @@ export function createDrainGate(): DrainGate {
     get activeRequests() {
       return active.length
     },
+    listActive: () => [...active],
     admit(context) {
       if (isDraining) throw shuttingDown()
       context.gatePlace = active.push(context) - 1

@@ -35,7 +35,7 @@ export const writeSystemError: WriteError = error => {
 }
 
 /** Writes an error for the machine endpoints: the same two members inside a versioned document (bridge contract, 5.2). */
-export const writeMachineError: WriteError = (error, context) => {
+const writeMachineError: WriteError = (error, context) => {
   const written = writeSystemError(error, context)
   const { code, message } = error
   const document = createErrorDocument({
@@ -47,7 +47,7 @@ export const writeMachineError: WriteError = (error, context) => {
 }
 
 /** Writes an error in the form of a family. */
-export function writeFamilyError(family: Family, error: GatewayError, context: { requestId: string }): WrittenError {
+function writeFamilyError(family: Family, error: GatewayError, context: { requestId: string }): WrittenError {
   switch (family) {
     case 'completions':
       return writeCompletionsError(error)
@@ -76,7 +76,7 @@ export function createErrorResponder() {
       context.cut(error)
       return
     }
-    const isMachinePath = context.family === 'system' && isMachineEndpoint(context.path)
+    const isMachinePath = context.family === 'system' && isMachineEndpoint(context.routedPath)
     const written = isMachinePath ? writeMachineError(error, context) : writeFamilyError(context.family, error, context)
     sendWhole(reply, {
       status: written.status,

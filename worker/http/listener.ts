@@ -1,5 +1,5 @@
 // The sockets of a worker: accepts connections, and closes them in the order that a drain needs (field lesson I5; decision 44).
-import { lookup } from 'node:dns/promises'
+
 import {
   createServer as createHttpServer,
   type IncomingMessage,
@@ -10,7 +10,8 @@ import {
 import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { setTimeout } from 'node:timers/promises'
+import { withDeadline } from '../../shared/deadline.ts'
+import { isMissingAddress, resolveListenAddresses } from '../../shared/listen-addresses.ts'
 import { createTurnBatch } from '../performance/turn-batch.ts'
 import { isBodyMethod } from './body.ts'
 import { refuseConnect, sendClientError } from './client-error.ts'
@@ -128,7 +129,7 @@ export function createListener(handle: RequestHandler, unserved: UnservedRequest
     async listen(options) {
       const { host, reusePort, tls } = options
       let { port } = options
-      for (const address of await resolveAddresses(host)) {
+      for (const address of await resolveListenAddresses(host)) {
         const server = createServer(tls)
         try {
           await bind(server, { host: address, port, reusePort })
@@ -147,20 +148,11 @@ export function createListener(handle: RequestHandler, unserved: UnservedRequest
       await stopAccepting()
       const lastConnectionClosed = Promise.all(servers.map(server => new Promise(closed => server.close(closed))))
       const idleSweep = setInterval(sweepIdle, IDLE_SWEEP_MS)
-      const grace = new AbortController()
-      await Promise.race([lastConnectionClosed, setTimeout(CLOSE_GRACE_MS, undefined, { signal: grace.signal })])
-      grace.abort()
+      await withDeadline(lastConnectionClosed, CLOSE_GRACE_MS)
       clearInterval(idleSweep)
       for (const server of servers) server.closeAllConnections()
     }
   }
-}
-
-/** `localhost` has two addresses on most machines, and clients use either; any other host is bound as it is written. */
-async function resolveAddresses(host: string): Promise<string[]> {
-  if (host !== 'localhost') return [host]
-  const found = await lookup(host, { all: true })
-  return [...new Set(found.map(({ address }) => address))]
 }
 
 function bind(server: Server, options: { host: string; port: number; reusePort: boolean }): Promise<void> {
@@ -172,10 +164,4 @@ function bind(server: Server, options: { host: string; port: number; reusePort: 
       resolve()
     })
   })
-}
-
-/** `localhost` may resolve to an address family that this machine does not have; the other one is enough. */
-function isMissingAddress(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT'
 }

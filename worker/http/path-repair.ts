@@ -40,7 +40,7 @@ export interface PathRepairOptions {
  * Takes the target of the request line, also in its absolute form (`http://host/path`).
  */
 export function repairPath(target: string, options: PathRepairOptions): string {
-  const local = target.startsWith('/') ? target : toLocalTarget(target)
+  const local = toLocalTarget(target)
   const queryStart = local.indexOf('?')
   const path = queryStart === -1 ? local : local.slice(0, queryStart)
   if (path === options.metricsPath || path.startsWith(`${options.metricsPath}/`)) return local
@@ -50,7 +50,8 @@ export function repairPath(target: string, options: PathRepairOptions): string {
 }
 
 /** A client that is configured with a forward proxy sends the whole URL; only its path and query are routed. */
-function toLocalTarget(target: string): string {
+export function toLocalTarget(target: string): string {
+  if (target.startsWith('/')) return target
   const authority = /^https?:\/\/[^/?]*/i.exec(target)
   if (authority === null) return target
   const rest = target.slice(authority[0].length)

@@ -13,10 +13,15 @@ import { classifyCaller } from './caller.ts'
 import type { FlatHeaders } from './cors.ts'
 import type { Family, QueryValues } from './families.ts'
 import { type Fingerprint, findCallerKey } from './fingerprint.ts'
+import { toLocalTarget } from './path-repair.ts'
 import type { PayloadLog } from './payload-log.ts'
+import { readRefusedModel } from './refused-model.ts'
 import { findReplaySource } from './replay-mark.ts'
 import type { RouteTraits } from './route-traits.ts'
 import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
+
+/** Fastify keeps the target that it has rewritten. */
+type RewrittenMessage = IncomingMessage & { readonly originalUrl?: string }
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -157,7 +162,14 @@ export class RequestContext extends ObservedRequest {
     return this.incoming.method ?? ''
   }
 
+  /** As the client sent it. */
   get path(): string {
+    const { url = '/', originalUrl = url }: RewrittenMessage = this.incoming
+    return withoutQuery(toLocalTarget(originalUrl))
+  }
+
+  /** The repaired path, by which the route was found. */
+  get routedPath(): string {
     return withoutQuery(this.incoming.url ?? '/')
   }
 
@@ -189,7 +201,7 @@ export class RequestContext extends ObservedRequest {
 
   override readRefusedModel(): string | undefined {
     if (!this.isModelRequest) return undefined
-    return (readPathModel(this.path) ?? readBodyModel(this.body))?.slice(0, MODEL_CHARACTERS_MAX)
+    return readRefusedModel(this.routedPath, this.body)
   }
 
   /** Starts model work, and is no request for anything else. */
@@ -304,31 +316,6 @@ export class RequestContext extends ObservedRequest {
     if (!isComplete) this.abort(new GatewayError('client_disconnected'))
     this.#environment.onClosed(this)
     this.closed(this.incoming.socket.bytesWritten - this.#sentBytesBefore, isComplete)
-  }
-}
-
-const MODEL_CHARACTERS_MAX = 256
-/** The body of a larger request may be in a thread. */
-const READ_AGAIN_BYTES_MAX = 64 * 1024
-
-function readBodyModel(body: Uint8Array): string | undefined {
-  if (body.byteLength === 0 || body.byteLength > READ_AGAIN_BYTES_MAX) return undefined
-  try {
-    const value: unknown = JSON.parse(Buffer.from(body).toString('utf8'))
-    const model = typeof value === 'object' && value !== null && 'model' in value ? value.model : undefined
-    return typeof model === 'string' && model !== '' ? model : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** The model of a path of the content family, such as `/v1beta/models/m:generateContent`. */
-function readPathModel(path: string): string | undefined {
-  const name = /\/models\/([^:]+):[A-Za-z]+$/.exec(path)?.[1]
-  try {
-    return name === undefined ? undefined : decodeURIComponent(name)
-  } catch {
-    return undefined
   }
 }
 

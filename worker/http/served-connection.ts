@@ -54,7 +54,7 @@ export function isFramingClear({ headers, httpVersionMinor }: IncomingMessage): 
   return coding === undefined || (coding.trim().toLowerCase() === 'chunked' && httpVersionMinor === 1)
 }
 
-export class ServedConnection {
+class ServedConnection {
   /**
    * The newest response, until it is complete: a reference from an idle connection would keep the whole request in memory, body
    * included, and every collection of young objects would copy it.

@@ -41,7 +41,7 @@ function unclearFraming(header: string): GatewayError {
 /** Responds to cross-origin preflights. */
 export function respondToPreflights(cors: CorsPolicy): Stage {
   return (request, reply) => {
-    const preflight = cors.answerPreflight(request.raw.method, request.raw.headers)
+    const preflight = cors.writePreflightResponse(request.raw.method, request.raw.headers)
     if (preflight === undefined) return
     request.context.corsHeaders = preflight.headers
     sendWhole(reply, { status: preflight.status, contentType: 'text/plain; charset=utf-8', body: preflight.body })
@@ -52,7 +52,7 @@ export function respondToPreflights(cors: CorsPolicy): Stage {
 export function refuseWhileDraining({ drainGate }: HttpRuntime): Stage {
   return ({ context }) => {
     const isModelRequest = context.traits?.isModelRequest === true
-    if (isModelRequest || (drainGate.isDraining && isModelPath(context.path))) drainGate.admit(context)
+    if (isModelRequest || (drainGate.isDraining && isModelPath(context.routedPath))) drainGate.admit(context)
   }
 }
 
@@ -68,7 +68,7 @@ export function acceptLengths(runtime: HttpRuntime): Stage {
 export function refuseUnknownPaths(methods: MethodTable): Stage {
   return request => {
     if (!request.is404) return
-    const known = methods.find(request.context.path)
+    const known = methods.find(request.context.routedPath)
     if (known === undefined) throw new GatewayError('unknown_url')
     throw new GatewayError('method_not_allowed', { allow: known.allow })
   }

@@ -3,6 +3,7 @@
 
 import type { ContentPart, FilePart, ImagePart } from './content.ts'
 import type { FieldName } from './field-paths.ts'
+import type { JsonObject } from './json.ts'
 import type { NormalizedRequest } from './request.ts'
 
 /** The path of the client's field that requests a feature; undefined when the request does not use it. */
@@ -15,7 +16,7 @@ const featureUses = {
   frequencyPenalty: request => useOf(request, 'frequencyPenalty', request.sampling.frequencyPenalty),
   user: request => useOf(request, 'user', request.user),
   metadata: request => useOf(request, 'metadata', request.metadata),
-  additionalFields: request => useOf(request, 'additionalFields', request.additionalFields),
+  additionalFields: request => useOf(request, 'additionalFields', findMember(request.additionalFields)),
   uploadedFiles: request => {
     const attached = request.messages.find(message => message.uploadedFiles !== undefined)
     return attached?.uploadedFiles?.path ?? useOf(request, 'uploadedFiles', request.uploadedFileIds)
@@ -64,6 +65,12 @@ export function pathOfMedia({ path, member }: ImagePart | FilePart): string {
 
 function useOf(request: NormalizedRequest, field: FieldName, value: unknown): string | undefined {
   return value === undefined ? undefined : (request.fieldPaths[field] ?? '')
+}
+
+/** A member that asks for something: SDKs send null for a parameter that the caller did not set. */
+function findMember(fields: JsonObject | undefined): unknown {
+  for (const name in fields) if (fields[name] !== null) return fields[name]
+  return undefined
 }
 
 function findPartPath({ messages }: NormalizedRequest, type: 'image' | 'file'): string | undefined {

@@ -34,6 +34,7 @@ export class EventAssembler {
   #open: BlockKind | 'tool-call' | undefined
   #started = false
   #terminated = false
+  #hasContent = false
   #toolCalls = 0
   /** State for the end of the open block. */
   #blockState: ProviderState | undefined
@@ -57,6 +58,11 @@ export class EventAssembler {
 
   get hasStarted(): boolean {
     return this.#started
+  }
+
+  /** The response has a text or a refusal. */
+  get hasContent(): boolean {
+    return this.#hasContent
   }
 
   /** The kind of block that is open, if any. */
@@ -325,6 +331,7 @@ export class EventAssembler {
     this.closeBlock()
     if (!this.#count(ENTRY_CHARACTERS)) return
     this.#open = kind
+    this.#hasContent ||= kind !== 'reasoning'
     switch (kind) {
       case 'text':
         this.#events.push({ type: 'text-start' })

@@ -31,7 +31,9 @@ export {
   isJsonObject,
   isTextTooDeep,
   JSON_DEPTH_MAX,
-  tryParseJson
+  keepExactIntegers,
+  tryParseJson,
+  withoutRawJson
 } from './json.ts'
 export { JsonNesting } from './json-nesting.ts'
 export type * from './request.ts'
@@ -56,5 +58,5 @@ export { createStopSequenceFilter } from './stop-sequences.ts'
 export type * from './tool.ts'
 export { flattenToolName, selectCallableTools } from './tool.ts'
 export type { ToolCallIdentity } from './tool-call-id.ts'
-export { readToolCallId, writeToolCallId } from './tool-call-id.ts'
+export { isGatewayCallId, readToolCallId, writeToolCallId } from './tool-call-id.ts'
 export type { NormalizedUsage } from './usage.ts'

@@ -54,6 +54,48 @@ export function tryParseJson(text: string): JsonValue | undefined {
   }
 }
 
+/** Fewer digits in a row are no integer beyond 2^53. */
+const LONG_DIGITS = /\d{16}/
+const INTEGER = /^-?\d+$/
+
+/** What the JSON object of the language has beyond the types of its library. */
+interface ExactJson {
+  parse(text: string, revive: (name: string, value: JsonValue, source: { source?: string }) => JsonValue): JsonValue
+  rawJSON(text: string): JsonObject
+  isRawJSON(value: unknown): boolean
+}
+const exactJson = JSON as unknown as ExactJson
+
+/**
+ * The value that `text` was parsed to, with integers beyond 2^53 as raw JSON, because a double would change their digits. Raw JSON is
+ * for `JSON.stringify` only: to other code it looks like an object, and a copy for another thread is one. Text without such integers
+ * costs one search.
+ */
+export function keepExactIntegers<Value extends JsonValue>(text: string, value: Value): Value {
+  if (!LONG_DIGITS.test(text)) return value
+  try {
+    return exactJson.parse(text, keepInteger) as Value
+  } catch {
+    // The nesting is too deep for the reviver.
+    return value
+  }
+}
+
+function keepInteger(_name: string, value: JsonValue, { source }: { source?: string }): JsonValue {
+  if (typeof value !== 'number' || Number.isSafeInteger(value) || source === undefined) return value
+  return Number.isFinite(value) && INTEGER.test(source) ? exactJson.rawJSON(source) : value
+}
+
+/** The same value without raw JSON, for what must not contain any. */
+export function withoutRawJson<Value extends JsonValue | undefined>(value: Value): Value {
+  return hasRawJson(value) ? (JSON.parse(JSON.stringify(value)) as Value) : value
+}
+
+function hasRawJson(value: JsonValue | undefined): boolean {
+  if (!isNested(value)) return false
+  return exactJson.isRawJSON(value) || Object.values(value).some(hasRawJson)
+}
+
 /** Takes only objects and arrays: most values of a body are neither, and a call for each would cost more than the type check. */
 function findFaultIn(value: object, levels: number): JsonFault | undefined {
   if (levels === 0) return 'too-deep'

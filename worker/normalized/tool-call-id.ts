@@ -7,6 +7,10 @@
 // name of 64 characters stays within the 128 that `^[a-zA-Z0-9_-]{1,128}$` allows.
 
 const PREFIX = 'call_gw_'
+/** The prefix, also behind a prefix that a family puts in front of its ids. */
+const GATEWAY_FORM = /^(?:call_|fc_|toolu_)?call_gw_/
+/** Forms of other services' ids, and of the gateway's own: none of them is a state id. */
+const NO_STATE_ID = /^(?:call_|fc_)?(?:toolu_|call_gw_)/
 const ID_CHARACTERS_MAX = 40
 const NAMED_ID_CHARACTERS_MAX = 128
 /** Packing, call number and key length in front; two check bytes behind. */
@@ -14,12 +18,13 @@ const FRAME_BYTES = 5
 /** Enough of a nonce to be unique; it need not be read back. */
 const NONCE_BYTES_MAX = countKeyBytes(ID_CHARACTERS_MAX)
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const UPPER_CASE_UUID = /^[0-9A-F]{8}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{12}$/
 const ID_ALPHABET = /^[a-zA-Z0-9_-]+$/
 /** How ids that carry a bare state id number the calls of one state. */
 const CALL_SUFFIX = /(?:#|__)(\d+)$/
 
 /** The first byte: how the state id is packed, or that the bytes only make the id unique. */
-const PACKING = { uuid: 1, text: 2, nonce: 3 } as const
+const PACKING = { uuid: 1, text: 2, nonce: 3, upperCaseUuid: 4 } as const
 
 export interface ToolCallIdentity {
   /** The upstream's state id; absent when the upstream gave none. */
@@ -36,6 +41,7 @@ export interface ToolCallIdentity {
  * Writes the id of a tool call.
  * @param identity.name the function's name where the id must carry it; undefined where the next turn repeats the history.
  * @param identity.nonce makes the id unique where the upstream gave no state id: a uuid or any text.
+ * @param identity.onStateLeftOut called when the id cannot hold the state id, so that the next turn goes upstream without it.
  * @returns an id from `[a-zA-Z0-9_-]` of at most 40 characters, or 128 with a name.
  */
 export function writeToolCallId(identity: {
@@ -43,22 +49,22 @@ export function writeToolCallId(identity: {
   name: string | undefined
   callNumber: number
   nonce: string
+  onStateLeftOut?: () => void
 }): string {
   const { stateId, name, callNumber } = identity
   const charactersMax = name === undefined ? ID_CHARACTERS_MAX : NAMED_ID_CHARACTERS_MAX
   const packed = { name: name ?? '', callNumber, contentBytesMax: countKeyBytes(charactersMax) }
   if (stateId !== undefined && stateId !== '') {
-    const isUuid = UUID.test(stateId)
-    const keyBytes = isUuid ? Buffer.from(stateId.replaceAll('-', ''), 'hex') : Buffer.from(stateId, 'utf8')
-    if (keyBytes.length <= packed.contentBytesMax) {
-      return writePackedId({ ...packed, packing: isUuid ? PACKING.uuid : PACKING.text, keyBytes })
-    }
+    const packing = findPacking(stateId)
+    const keyBytes = packing === PACKING.text ? Buffer.from(stateId, 'utf8') : packUuid(stateId)
+    if (keyBytes.length <= packed.contentBytesMax) return writePackedId({ ...packed, packing, keyBytes })
     const bareId = writeBareId(stateId, callNumber, charactersMax)
     if (bareId !== undefined) return bareId
     // A state id that cannot be returned exactly is left out: the upstream would not know it.
+    identity.onStateLeftOut?.()
   }
   const keyBytes = UUID.test(identity.nonce)
-    ? Buffer.from(identity.nonce.replaceAll('-', ''), 'hex')
+    ? packUuid(identity.nonce)
     : Buffer.from(identity.nonce, 'utf8').subarray(0, NONCE_BYTES_MAX)
   return writePackedId({ ...packed, packing: PACKING.nonce, keyBytes })
 }
@@ -70,13 +76,27 @@ export function writeToolCallId(identity: {
 export function readToolCallId(id: string): ToolCallIdentity {
   const own = readOwnId(id)
   if (own !== undefined) return own
-  // Ids in another service's form cannot come from the upstream.
-  if (id.startsWith('toolu_') || id.startsWith(PREFIX)) return { callNumber: 0, isOwn: false }
+  // Ids in another service's form cannot come from the upstream, nor can those of the gateway that are cut or altered.
+  if (NO_STATE_ID.test(id)) return { callNumber: 0, isOwn: false }
   const bare = id.replace(/^(?:call_|fc_)/, '')
   const suffix = CALL_SUFFIX.exec(bare)
   const stateId = suffix === null ? bare : bare.slice(0, suffix.index)
   const callNumber = suffix === null ? 0 : Number(suffix[1])
   return stateId === '' ? { callNumber, isOwn: false } : { stateId, callNumber, isOwn: false }
+}
+
+/** True for an id in the gateway's form, also for one that is cut or altered and so carries nothing. */
+export function isGatewayCallId(id: string): boolean {
+  return GATEWAY_FORM.test(id)
+}
+
+function findPacking(stateId: string): number {
+  if (UUID.test(stateId)) return PACKING.uuid
+  return UPPER_CASE_UUID.test(stateId) ? PACKING.upperCaseUuid : PACKING.text
+}
+
+function packUuid(uuid: string): Buffer {
+  return Buffer.from(uuid.replaceAll('-', ''), 'hex')
 }
 
 /** How many bytes of key and name fit into an id of this length. */
@@ -124,6 +144,7 @@ function readOwnId(id: string): ToolCallIdentity | undefined {
   const key = payload.subarray(3, 3 + keyLength)
   const identity: ToolCallIdentity = { callNumber, isOwn: true }
   if (packing === PACKING.uuid) identity.stateId = formatUuid(key.toString('hex'))
+  else if (packing === PACKING.upperCaseUuid) identity.stateId = formatUuid(key.toString('hex').toUpperCase())
   else if (packing === PACKING.text) identity.stateId = key.toString('utf8')
   const name = payload.subarray(3 + keyLength).toString('utf8')
   if (name !== '') identity.name = name

@@ -180,6 +180,10 @@ export abstract class ObservedRequest implements RequestView {
     this.#observation?.upstreamFailed(this, errorType)
   }
 
+  get hasFirstByte(): boolean {
+    return this.#hasFirstByte
+  }
+
   /** The first byte of the response was handed to the connection; later calls do nothing. */
   firstByte(): void {
     if (this.#hasFirstByte) return

@@ -84,7 +84,7 @@ export interface RequestView {
   readonly method: string
   /** Template of the route, such as `/v1/models/{model}`, or `unmatched`. */
   readonly route: string
-  /** The repaired path without its query; '' where the head could not be read. */
+  /** The path as the client sent it, without its query; '' where the head could not be read. */
   readonly path: string
   readonly protocol: Protocol
   /** Fingerprint of the key that the caller presented (operations contract, section 3.1). Computed at each read. */

@@ -38,14 +38,16 @@ export class CancelSource implements CancelSignal {
     else this.#listeners = this.#listeners.filter(known => known !== listener)
   }
 
-  /** Calls all listeners. The reason of the first call is kept; later calls do nothing. */
+  /** Calls all listeners but those that an earlier one removes. The reason of the first call is kept; later calls do nothing. */
   abort(reason: GatewayError): void {
     if (this.#isAborted) return
     this.#isAborted = true
     this.#reason = reason
-    const listeners = this.#listeners
-    this.#listeners = NO_LISTENERS
-    for (const listener of listeners) listener()
+    while (this.#listeners.length > 0) {
+      const [listener, ...others] = this.#listeners
+      this.#listeners = others
+      listener?.()
+    }
   }
 }
 

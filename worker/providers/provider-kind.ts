@@ -6,7 +6,7 @@ import type { Secret } from '../../shared/secret.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
 import type { ConnectionListener } from './http/connections.ts'
-import type { LargeAnswers } from './http/large-answers.ts'
+import type { LargeResponses } from './http/large-responses.ts'
 import type { ExecutorPool } from './types.ts'
 
 /** What every kind gets for its executors. */
@@ -18,8 +18,8 @@ export interface ExecutorDependencies {
   credential: Secret | undefined
   /** The faces of all kinds; a chat finds its own by the plan. */
   faces: ProviderFaces
-  /** Reads answers that are too large for the event loop. */
-  largeAnswers: LargeAnswers
+  /** Reads responses that are too large for the event loop. */
+  largeResponses: LargeResponses
   log: Logger
   /** The product's version, for the user agent. */
   version: string

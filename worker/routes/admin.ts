@@ -22,6 +22,7 @@ import {
 import { createQueryStore } from '../admin/query-store.ts'
 import { readRedactedFields, showRedaction } from '../admin/redact.ts'
 import { createReplays, REPLAY_BYTES_MAX, readReplayBody, readReplayOptions, readReplayPath } from '../admin/replay.ts'
+import { showRunning } from '../admin/running.ts'
 import { showSummary } from '../admin/show.ts'
 import { streamTail } from '../admin/tail.ts'
 import { showTime } from '../admin/timestamps.ts'
@@ -135,7 +136,7 @@ export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime)
   async function replay({ context }: FastifyRequest, id: string): Promise<object> {
     const summary = await find(id)
     const path = readReplayPath(summary)
-    const body = readReplayBody(await store.ask('find-payload', { id }))
+    const body = readReplayBody(summary, await store.ask('find-payload', { id }))
     const options = readReplayOptions(context.body, settings)
     if (drainGate.isDraining) throw shuttingDown()
     const release = await control.acquireHostSlot('replay', context.signal)
@@ -173,6 +174,12 @@ export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime)
   })
   // Not audited: it shows no record, and dashboards ask all the time.
   mountJson('GET', '/health', () => readHealth(settings, writer))
+  // Nor is this: it shows no content, and a page asks again and again.
+  mountJson('GET', '/running', async ({ context }) => {
+    const running = await control.listRunning(context.signal)
+    if (running === undefined) throw new GatewayError('gateway_overloaded', { retryAfter: '1' })
+    return showRunning(running, clock.nowMs())
+  })
   mountJson('POST', '/retention/purge', ({ context }) => {
     const query = readPurgeQuery(context.query, settings)
     return audit.run(context, { action: 'purge', target: query.isDryRun ? 'dry_run' : undefined }, async result => {

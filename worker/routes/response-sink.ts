@@ -107,7 +107,7 @@ export class WholeResponseSink implements ClientSink {
     const { reply, protocol, responseContext } = this.#options
     const { now, ...context } = responseContext
     const job = { protocol, response, context, completedAt: now?.() ?? context.createdAt }
-    return (await this.#translator.writeChatAnswer(job, characters, reply.request.context.signal)).body
+    return (await this.#translator.writeChatResponse(job, characters, reply.request.context.signal)).body
   }
 }
 

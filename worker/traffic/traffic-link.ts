@@ -1,4 +1,5 @@
 // What a worker has of the traffic log: its outbox, while records are kept, and the connection to the writer.
+import { withDeadline } from '../../shared/deadline.ts'
 import type { Logger } from '../../shared/logging.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { type DropReason, Outbox } from './outbox.ts'
@@ -59,12 +60,9 @@ export function openTrafficLink(path: string, dependencies: TrafficLinkDependenc
     connection,
     async close() {
       if (outbox !== undefined) {
-        const timer = new Promise<void>(resolve => {
-          setTimeout(resolve, FLUSH_MS_MAX).unref()
-        })
         const flushed = outbox.flush()
         connection.requestFlush()
-        await Promise.race([flushed, timer])
+        await withDeadline(flushed, FLUSH_MS_MAX)
         for (let left = outbox.close(); left > 0; left -= 1) dependencies.onDropped('closed')
       }
       connection.close()

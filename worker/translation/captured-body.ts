@@ -1,7 +1,7 @@
 // Writes a captured body for a traffic record: redacted, bounded, as JSON text (operations contract, section 8.2). Its time is linear in
 // the length of the body. Large bodies are written in a thread.
 import { asBuffer } from '../../shared/bytes.ts'
-import { createRedactor, describeBase64, REDACTED, type Redactor } from '../../shared/redaction.ts'
+import { createRedactor, describeBase64, hasFile, REDACTED, type Redactor, TOO_DEEP } from '../../shared/redaction.ts'
 import { cutText } from './capture.ts'
 
 /** How captured bodies are redacted: plain data, because a thread needs it too. */
@@ -26,35 +26,45 @@ export interface CapturedBody {
   readonly rules: CaptureRules
 }
 
+/** What is stored of a body. */
+export interface WrittenBody {
+  /** JSON text; '' where nothing is stored. */
+  readonly body: string
+  /** Something besides secrets was left out: the body cannot be sent again as it was. */
+  readonly isShortened: boolean
+}
+
 /** The longest text of a member, in characters. */
 const FIELD_CHARACTERS_MAX = 16 * 1024
 
 /** Deeper values are replaced: a hostile document must not exhaust the stack. */
-const DEPTH_MAX = 128
+export const CAPTURED_DEPTH_MAX = 128
 
-/** Base64 in a member of this length is taken as the bytes of a file. */
-const DATA_CHARACTERS_MIN = 256
+/** Base64 of this length is taken as the bytes of a file where no media type says so. */
+const UNTYPED_DATA_CHARACTERS_MIN = 256
 
 /**
  * Returns the JSON text of what is stored of a body: its value, or its text, or `{"truncated", "max_bytes", "body"}` where it is cut. ''
  * where nothing is stored.
  */
-export function writeCapturedBody({ bytes, isCut, keepsText, rules }: CapturedBody): { body: string } {
+export function writeCapturedBody({ bytes, isCut, keepsText, rules }: CapturedBody): WrittenBody {
   const redactor = findRedactor(rules)
   const text = asBuffer(bytes).toString('utf8')
   if (isCut) {
     // The last characters may be the beginning of a secret, which redaction would not recognize.
     const body = redactor.redactText(cutText(`${text} `, text.length)).toWellFormed()
-    return { body: JSON.stringify({ truncated: true, max_bytes: rules.bytesMax, body }) }
+    return { body: JSON.stringify({ truncated: true, max_bytes: rules.bytesMax, body }), isShortened: true }
   }
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    if (!keepsText || text === '') return { body: '' }
-    return { body: JSON.stringify(redactor.redactText(text).toWellFormed()) }
+    if (!keepsText || text === '') return { body: '', isShortened: false }
+    return { body: JSON.stringify(redactor.redactText(text).toWellFormed()), isShortened: false }
   }
-  return { body: JSON.stringify(redactMember(value, redactor, 0)) }
+  const writer = new MemberWriter(redactor)
+  const body = JSON.stringify(writer.write(value, 0))
+  return { body, isShortened: writer.isShortened }
 }
 
 /** Builds the redactor of captured content. */
@@ -69,19 +79,45 @@ export function boundText(text: string): string {
   return `${kept}[${text.length - kept.length} more characters]`.toWellFormed()
 }
 
-function redactMember(value: unknown, redactor: Redactor, depth: number): unknown {
-  if (typeof value === 'string') return boundText(redactor.redactText(value))
-  if (typeof value !== 'object' || value === null) return value
-  if (depth > DEPTH_MAX) return '[too deep]'
-  if (Array.isArray(value)) return value.map(item => redactMember(item, redactor, depth + 1))
-  // Not by assignment, which would make a member named `__proto__` the prototype.
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => {
-      const { isSensitive, shown } = redactor.readKey(name)
-      if (isSensitive) return [shown, REDACTED]
-      return [shown, describeFile(name, member, value) ?? redactMember(member, redactor, depth + 1)]
-    })
-  )
+class MemberWriter {
+  readonly #redactor: Redactor
+  /** A text was cut, the bytes of a file were replaced, or a value was nested too deep. */
+  isShortened = false
+
+  constructor(redactor: Redactor) {
+    this.#redactor = redactor
+  }
+
+  write(value: unknown, depth: number): unknown {
+    if (typeof value === 'string') return this.#writeText(value)
+    if (typeof value !== 'object' || value === null) return value
+    if (depth > CAPTURED_DEPTH_MAX) {
+      this.isShortened = true
+      return TOO_DEEP
+    }
+    if (Array.isArray(value)) return value.map(item => this.write(item, depth + 1))
+    // Not by assignment, which would make a member named `__proto__` the prototype.
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => this.#writeMember(name, member, value, depth))
+    )
+  }
+
+  #writeMember(name: string, member: unknown, holder: object, depth: number): [string, unknown] {
+    const { isSensitive, shown } = this.#redactor.readKey(name)
+    if (isSensitive) return [shown, REDACTED]
+    const file = describeFile(name, member, holder)
+    if (file === undefined) return [shown, this.write(member, depth + 1)]
+    this.isShortened = true
+    return [shown, file]
+  }
+
+  #writeText(text: string): string {
+    const redacted = this.#redactor.redactText(text)
+    if (redacted.length > FIELD_CHARACTERS_MAX || (redacted !== text && hasFile(text) && !hasFile(redacted))) {
+      this.isShortened = true
+    }
+    return boundText(redacted)
+  }
 }
 
 /** Names under which the protocols have the bytes of a file in base64, next to its media type. */
@@ -89,12 +125,13 @@ const DATA_NAMES: ReadonlySet<string> = new Set(['data', 'b64_json', 'file_data'
 
 /** What stands in place of the bytes of a file; undefined for any other member. */
 function describeFile(name: string, member: unknown, holder: object): string | undefined {
-  if (!DATA_NAMES.has(name) || typeof member !== 'string' || member.length < DATA_CHARACTERS_MIN) return undefined
-  if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(member)) return undefined
+  if (!DATA_NAMES.has(name) || typeof member !== 'string') return undefined
   const { media_type, mime_type, mimeType, format } = holder as Record<string, unknown>
   const types = [media_type, mime_type, mimeType, format].filter(given => typeof given === 'string')
-  const type = types.find(given => /^[\w.+/-]{1,64}$/.test(given)) ?? 'application/octet-stream'
-  return describeBase64(type, member)
+  const type = types.find(given => /^[\w.+/-]{1,64}$/.test(given))
+  if (type?.includes('/') !== true && member.length < UNTYPED_DATA_CHARACTERS_MIN) return undefined
+  if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(member)) return undefined
+  return describeBase64(type ?? 'application/octet-stream', member)
 }
 
 /** A thread sees ever new copies of the same rules. */

@@ -1,4 +1,4 @@
-// Translates a chat in one pure step each way: a client's body into a provider's body, and a large answer of the provider into the
+// Translates a chat in one pure step each way: a client's body into a provider's body, and a large response of the provider into the
 // client's body.
 
 import { writeJsonBody } from '../../shared/json.ts'
@@ -8,7 +8,7 @@ import { clientFaces } from '../protocols/registry.ts'
 import type { DescriptionOptions } from './call-description.ts'
 import { readJsonObject } from './json-body.ts'
 import { loadDescriptions } from './load-descriptions.ts'
-import type { ChatAnswerJob, ChatJob, TaskEnvironment, TranslatedChat, WrittenAnswer } from './types.ts'
+import type { ChatJob, ChatResponseJob, TaskEnvironment, TranslatedChat, WrittenResponse } from './types.ts'
 
 /**
  * Reads a chat body of a client protocol, resolves its route and writes it on the provider's wire.
@@ -50,7 +50,7 @@ async function addDescription(
 }
 
 /** Writes a whole response as JSON in the client's form. */
-export function writeChatAnswer({ protocol, response, context, completedAt }: ChatAnswerJob): WrittenAnswer {
+export function writeChatResponse({ protocol, response, context, completedAt }: ChatResponseJob): WrittenResponse {
   const written = clientFaces[protocol].writeResponse(response, { ...context, now: () => completedAt })
   return { body: JSON.stringify(written) }
 }

@@ -4,7 +4,7 @@ import { answerDebug } from '../debug/answer.ts'
 import type { DebugContext } from '../debug/job.ts'
 import { GatewayError, type JsonObject } from '../normalized/index.ts'
 import { readJsonObject } from './json-body.ts'
-import type { TaskEnvironment, WrittenAnswer } from './types.ts'
+import type { TaskEnvironment, WrittenResponse } from './types.ts'
 
 export interface DebugJob {
   bytes: Uint8Array
@@ -15,7 +15,7 @@ export interface DebugJob {
 export async function translateDebug(
   { bytes, context }: DebugJob,
   environment: TaskEnvironment
-): Promise<WrittenAnswer> {
+): Promise<WrittenResponse> {
   const { byteLength } = bytes
   const body = readDebugBody(bytes)
   return { body: JSON.stringify(await answerDebug({ body, bytes: byteLength }, context, environment)) }

@@ -9,11 +9,11 @@ import { type EmbeddingsOperation, embeddingsFaces, findProviderFace } from '../
 import { readJsonObject, readResponseJson } from './json-body.ts'
 import { loadDescriptions } from './load-descriptions.ts'
 import type {
-  EmbeddingsAnswer,
-  EmbeddingsAnswerJob,
   EmbeddingsJob,
+  EmbeddingsResponseJob,
   TaskEnvironment,
-  TranslatedEmbeddings
+  TranslatedEmbeddings,
+  WrittenEmbeddings
 } from './types.ts'
 
 /** The protocol of each operation, for the cell of its route. */
@@ -59,8 +59,8 @@ export async function translateEmbeddings(
   return translated
 }
 
-/** Reads the provider's vectors and writes them for the client. Raises `provider_protocol_error` for an answer that cannot be used. */
-export function answerEmbeddings(job: EmbeddingsAnswerJob, { faces }: TaskEnvironment): EmbeddingsAnswer {
+/** Reads the provider's vectors and writes them for the client. Raises `provider_protocol_error` for a response that cannot be used. */
+export function translateEmbeddingsResponse(job: EmbeddingsResponseJob, { faces }: TaskEnvironment): WrittenEmbeddings {
   const { embeddings } = findProviderFace(faces, job.plan)
   if (embeddings === undefined) throw new Error('The provider of an embeddings call has no codec for it.')
   const { bytes, count, head } = job

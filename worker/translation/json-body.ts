@@ -1,5 +1,5 @@
 // Reads the bytes of a request body as a JSON object, with the same error texts in all families (operations contract, section 1.1), and
-// the bytes of a provider's answer. Pure: it also runs in the threads of the pool.
+// the bytes of a provider's response. Pure: it also runs in the threads of the pool.
 import { asBuffer } from '../../shared/bytes.ts'
 import {
   findInfiniteNumber,
@@ -28,7 +28,7 @@ export function readJsonObject(bytes: Uint8Array): JsonObject {
   return value
 }
 
-/** Reads a provider's answer. Raises `provider_protocol_error` when it is no JSON. */
+/** Reads a provider's response. Raises `provider_protocol_error` when it is no JSON. */
 export function readResponseJson(bytes: Uint8Array): JsonValue {
   try {
     return JSON.parse(toText(bytes))

@@ -2,12 +2,12 @@
 
 import { importOnce } from '../performance/import-once.ts'
 import { findProviderFace } from '../protocols/registry.ts'
-import { type ChatAnswer, type ReadChatAnswer, readChatAnswer } from '../providers/http/large-answers.ts'
+import { type ChatResponse, type ReadChatResponse, readChatResponse } from '../providers/http/large-responses.ts'
 import type { CapturedBody } from './captured-body.ts'
-import { translateObservedChat, writeChatAnswer } from './chat.ts'
+import { translateObservedChat, writeChatResponse } from './chat.ts'
 import type { DebugJob } from './debug.ts'
-import { answerEmbeddings, translateEmbeddings } from './embeddings.ts'
-import { answerTokenCount, translateTokenCount } from './token-count.ts'
+import { translateEmbeddings, translateEmbeddingsResponse } from './embeddings.ts'
+import { translateTokenCount, translateTokenCountResponse } from './token-count.ts'
 import { decodeTokens } from './token-decoding.ts'
 import { estimateTokens } from './token-estimate.ts'
 import type { TaskEnvironment } from './types.ts'
@@ -18,13 +18,13 @@ const loadCapturedBody = importOnce(() => import('./captured-body.ts'))
 
 export const tasks = {
   'translate-chat': translateObservedChat,
-  'read-chat-answer': (answer: ChatAnswer, { faces }: TaskEnvironment): ReadChatAnswer =>
-    readChatAnswer(findProviderFace(faces, answer.plan), answer),
-  'write-chat-answer': writeChatAnswer,
+  'read-chat-response': (response: ChatResponse, { faces }: TaskEnvironment): ReadChatResponse =>
+    readChatResponse(findProviderFace(faces, response.plan), response),
+  'write-chat-response': writeChatResponse,
   'translate-token-count': translateTokenCount,
-  'answer-token-count': answerTokenCount,
+  'translate-token-count-response': translateTokenCountResponse,
   'translate-embeddings': translateEmbeddings,
-  'answer-embeddings': answerEmbeddings,
+  'translate-embeddings-response': translateEmbeddingsResponse,
   'decode-tokens': decodeTokens,
   'estimate-tokens': estimateTokens,
   'translate-debug': async (job: DebugJob, environment: TaskEnvironment) =>

@@ -3,11 +3,12 @@
 
 import { extname, join } from 'node:path'
 import type { Piscina } from 'piscina'
+import { createLanes } from '../../shared/semaphore.ts'
 import type { ChatConfiguration } from '../bridge/plan-chat.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { CancelSignal } from '../performance/cancel-source.ts'
 import { raceAbort } from '../providers/http/abort.ts'
-import { createGate, type Gate } from '../providers/http/gate.ts'
+import { createGateOf, type Gate } from '../providers/http/gate.ts'
 import type { Job, Result, TaskMessage, TaskName } from './tasks.ts'
 import type { TaskResult } from './types.ts'
 
@@ -20,21 +21,21 @@ const TASK_MS_MAX = 60_000
 const MEBIBYTE = 1024 * 1024
 
 /**
- * What waits for a thread, by lane: a provider has been paid for an answer, so answers never wait behind requests. One worker holds
- * about as much for waiting requests as eight of the largest need.
+ * What waits for a thread, by lane, with its bytes as its weight. The first lane goes first: a provider has been paid for a response, so
+ * none waits behind a request. One worker holds about as much for waiting requests as eight of the largest need.
  */
-const QUEUES = {
-  requests: { bytesMax: 64 * MEBIBYTE, waitMsMax: 10_000 },
-  answers: { bytesMax: 256 * MEBIBYTE, waitMsMax: 30_000 },
+const LANES = {
+  responses: { waitersMax: 256 * MEBIBYTE, waitMsMax: 30_000 },
+  requests: { waitersMax: 64 * MEBIBYTE, waitMsMax: 10_000 },
   // Content of traffic records: no request waits for it, and what does not fit is left out of its record.
-  records: { bytesMax: 32 * MEBIBYTE, waitMsMax: 10_000 }
+  records: { waitersMax: 32 * MEBIBYTE, waitMsMax: 10_000 }
 } as const
 
-export type Lane = keyof typeof QUEUES
+export type Lane = keyof typeof LANES
 
 export interface Work<Job> {
   job: Job
-  /** How dear it is, as the length of a text. */
+  /** How expensive it is, as the length of a text. */
   weight: number
   /** What the job holds in memory while it waits. */
   bytes: number
@@ -63,10 +64,12 @@ export interface ThreadPoolOptions {
 /** Creates a pool without threads; the first task starts one. */
 export function createThreadPool({ settings, threads, onWaited }: ThreadPoolOptions): ThreadPool {
   let opening: Promise<Piscina> | undefined
+  // As many tasks as threads: what waits does so here, where its bound, its deadline and its turn are known.
+  const lanes = createLanes(threads, LANES)
   const gates: Record<Lane, Gate> = {
-    requests: openGate('requests', threads),
-    answers: openGate('answers', threads),
-    records: openGate('records', threads)
+    responses: createGateOf(lanes.responses),
+    requests: createGateOf(lanes.requests),
+    records: createGateOf(lanes.records)
   }
 
   async function runInThread<Name extends TaskName>(name: Name, job: Job<Name>): Promise<Result<Name>> {
@@ -89,7 +92,7 @@ export function createThreadPool({ settings, threads, onWaited }: ThreadPoolOpti
   ): Promise<Result<Name>> {
     const gate = gates[lane]
     const startedMs = performance.now()
-    const release = gate.tryEnter() ?? (await gate.enter(signal, Math.min(bytes, QUEUES[lane].bytesMax)))
+    const release = gate.tryEnter() ?? (await gate.enter(signal, Math.min(bytes, LANES[lane].waitersMax)))
     onWaited?.(performance.now() - startedMs)
     // The slot is free when the thread is, also after a client disconnect.
     return raceAbort<Result<Name>>(runInThread(name, job).finally(release), signal)
@@ -98,18 +101,13 @@ export function createThreadPool({ settings, threads, onWaited }: ThreadPoolOpti
   return {
     run,
     get tasks() {
-      return Object.values(gates).reduce((sum, gate) => sum + gate.active + gate.waiting, 0)
+      return Object.values(gates).reduce((sum, { waiting }) => sum + waiting, gates.requests.active)
     },
     async close() {
       const pool = await opening
       await pool?.destroy()
     }
   }
-}
-
-function openGate(lane: Lane, threads: number): Gate {
-  const { bytesMax, waitMsMax } = QUEUES[lane]
-  return createGate({ slotsMax: threads, waitersMax: bytesMax, waitMsMax })
 }
 
 /** Loads the pool library on first use: most workers never receive a body that is large enough. */

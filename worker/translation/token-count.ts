@@ -1,5 +1,5 @@
 // Translates a token count in one pure step each way. The provider counts each text, or the gateway where the provider cannot; the sum is
-// the answer.
+// the response.
 
 import { writeJsonBody } from '../../shared/json.ts'
 import { admitRoute } from '../bridge/admit.ts'
@@ -11,10 +11,10 @@ import { readJsonObject, readResponseJson } from './json-body.ts'
 import { loadDescriptions } from './load-descriptions.ts'
 import type {
   TaskEnvironment,
-  TokenCountAnswerJob,
   TokenCountJob,
+  TokenCountResponseJob,
   TranslatedTokenCount,
-  WrittenAnswer
+  WrittenResponse
 } from './types.ts'
 
 /**
@@ -59,8 +59,8 @@ async function describe(
   return { description: describeTokenCount(request, protocol, texts) }
 }
 
-/** Reads the provider's counts and writes their sum. Raises `provider_protocol_error` for an answer that cannot be used. */
-export function answerTokenCount(job: TokenCountAnswerJob, { faces }: TaskEnvironment): WrittenAnswer {
+/** Reads the provider's counts and writes their sum. Raises `provider_protocol_error` for a response that cannot be used. */
+export function translateTokenCountResponse(job: TokenCountResponseJob, { faces }: TaskEnvironment): WrittenResponse {
   const { countTokens } = findProviderFace(faces, job.plan)
   if (countTokens === undefined) throw new Error('The provider of a token count has no codec for it.')
   const counts = countTokens.read(readResponseJson(job.bytes), { count: job.count })
@@ -68,7 +68,7 @@ export function answerTokenCount(job: TokenCountAnswerJob, { faces }: TaskEnviro
 }
 
 /** Writes the response for a known number of tokens. */
-export function writeTokenCount(protocol: TokenCountJob['protocol'], totalTokens: number): WrittenAnswer {
+export function writeTokenCount(protocol: TokenCountJob['protocol'], totalTokens: number): WrittenResponse {
   return { body: JSON.stringify(tokenCountFaces[protocol].writeResponse(totalTokens)) }
 }
 
@@ -76,7 +76,7 @@ export function writeTokenCount(protocol: TokenCountJob['protocol'], totalTokens
 const ESTIMATE_HEADERS = { 'x-gateway-token-count': 'estimate' }
 
 /** Writes the response for the gateway's own count. */
-export function writeTokenEstimate(protocol: TokenCountJob['protocol'], estimate: number): WrittenAnswer {
+export function writeTokenEstimate(protocol: TokenCountJob['protocol'], estimate: number): WrittenResponse {
   return { ...writeTokenCount(protocol, estimate), headers: ESTIMATE_HEADERS }
 }
 

@@ -5,8 +5,8 @@ import type { ChatConfiguration } from '../bridge/plan-chat.ts'
 import { type CancelSignal, CancelSource } from '../performance/cancel-source.ts'
 import { createTurnBudget } from '../performance/turn-budget.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
-import type { LargeAnswers } from '../providers/http/large-answers.ts'
-import type { CapturedBody } from './captured-body.ts'
+import type { LargeResponses } from '../providers/http/large-responses.ts'
+import type { CapturedBody, WrittenBody } from './captured-body.ts'
 import type { DebugJob } from './debug.ts'
 import { mayRelay, relayChat } from './relayed-chat.ts'
 import { type Job, type Result, runTask, type TaskName } from './tasks.ts'
@@ -14,37 +14,37 @@ import { createThreadPool, type Work } from './thread-pool.ts'
 import { decodeTokens } from './token-decoding.ts'
 import { estimateTokens } from './token-estimate.ts'
 import type {
-  ChatAnswerJob,
   ChatJob,
-  EmbeddingsAnswer,
-  EmbeddingsAnswerJob,
+  ChatResponseJob,
   EmbeddingsJob,
+  EmbeddingsResponseJob,
   TaskEnvironment,
-  TokenCountAnswerJob,
   TokenCountJob,
+  TokenCountResponseJob,
   TokenDecodingJob,
   TokenEstimateJob,
   TranslatedChat,
   TranslatedEmbeddings,
   TranslatedTokenCount,
-  WrittenAnswer
+  WrittenEmbeddings,
+  WrittenResponse
 } from './types.ts'
 import { weighJson } from './weight.ts'
 
 /** Every method rejects with `GatewayError`: `gateway_overloaded` when no thread becomes free in time, and the errors of its task. */
-export interface Translator extends LargeAnswers {
+export interface Translator extends LargeResponses {
   /** Whether writing so many characters would keep the event loop busy for too long. */
   isLarge(characters: number): boolean
   translateChat(job: ChatJob, signal: CancelSignal): Promise<TranslatedChat>
   /** Writes a response of so many characters that this must not happen on the event loop: `isLarge` tells. */
-  writeChatAnswer(job: ChatAnswerJob, characters: number, signal: CancelSignal): Promise<WrittenAnswer>
+  writeChatResponse(job: ChatResponseJob, characters: number, signal: CancelSignal): Promise<WrittenResponse>
   translateTokenCount(job: TokenCountJob, signal: CancelSignal): Promise<TranslatedTokenCount>
-  answerTokenCount(job: TokenCountAnswerJob, signal: CancelSignal): Promise<WrittenAnswer>
+  translateTokenCountResponse(job: TokenCountResponseJob, signal: CancelSignal): Promise<WrittenResponse>
   translateEmbeddings(job: EmbeddingsJob, signal: CancelSignal): Promise<TranslatedEmbeddings>
-  answerEmbeddings(job: EmbeddingsAnswerJob, signal: CancelSignal): Promise<EmbeddingsAnswer>
-  translateDebug(job: DebugJob, signal: CancelSignal): Promise<WrittenAnswer>
+  translateEmbeddingsResponse(job: EmbeddingsResponseJob, signal: CancelSignal): Promise<WrittenEmbeddings>
+  translateDebug(job: DebugJob, signal: CancelSignal): Promise<WrittenResponse>
   /** Writes a captured body for a traffic record, redacted. */
-  writeCapturedBody(job: CapturedBody): Promise<WrittenAnswer>
+  writeCapturedBody(job: CapturedBody): Promise<WrittenResponse & Pick<WrittenBody, 'isShortened'>>
   /** Tasks that run in a thread or wait for one. */
   readonly poolTasks: number
   /** Ends the threads. */
@@ -57,7 +57,7 @@ export interface TranslatorOptions {
   faces: ProviderFaces
   /** 0 runs everything inline. */
   threads: number
-  /** Tasks that are as dear as a text of so many bytes, or dearer, run in a thread. */
+  /** Tasks that cost as much as a text of so many bytes, or more, run in a thread. */
   thresholdBytes: number
   /** Called with how long a task waited for a thread, for the metrics. */
   onPoolWaited?: ((ms: number) => void) | undefined
@@ -101,17 +101,18 @@ export function createTranslator(options: TranslatorOptions): Translator {
 
   return {
     isLarge,
-    isLargeAnswer: bytes => isLarge(weighJson(bytes)),
+    isLargeResponse: bytes => isLarge(weighJson(bytes)),
     translateChat: (job, signal) =>
       mayRelay(job, environment) ? relayOrTranslate(job, signal) : run('translate-chat', ofRequest(job), signal),
-    // Its weight is known already: `isLargeAnswer`.
-    readChat: (answer, signal) => run('read-chat-answer', { ...ofAnswer(answer), weight: thresholdBytes }, signal),
-    writeChatAnswer: (job, characters, signal) =>
-      run('write-chat-answer', { job, weight: characters, bytes: characters, lane: 'answers' }, signal),
+    // Its weight is known already: `isLargeResponse`.
+    readChat: (response, signal) =>
+      run('read-chat-response', { ...ofResponse(response), weight: thresholdBytes }, signal),
+    writeChatResponse: (job, characters, signal) =>
+      run('write-chat-response', { job, weight: characters, bytes: characters, lane: 'responses' }, signal),
     translateTokenCount: (job, signal) => run('translate-token-count', ofRequest(job), signal),
-    answerTokenCount: (job, signal) => run('answer-token-count', ofAnswer(job), signal),
+    translateTokenCountResponse: (job, signal) => run('translate-token-count-response', ofResponse(job), signal),
     translateEmbeddings: (job, signal) => run('translate-embeddings', ofRequest(job), signal),
-    answerEmbeddings: (job, signal) => run('answer-embeddings', ofAnswer(job), signal),
+    translateEmbeddingsResponse: (job, signal) => run('translate-embeddings-response', ofResponse(job), signal),
     translateDebug: (job, signal) => run('translate-debug', ofDebugging(job), signal),
     writeCapturedBody: job => run('write-captured-body', ofCapture(job, thresholdBytes), NEVER_CANCELLED),
     get poolTasks() {
@@ -130,8 +131,8 @@ function ofRequest<Request extends { bytes: Uint8Array }>(job: Request): Work<Re
   return { job, weight: weighJson(job.bytes), bytes: job.bytes.byteLength, lane: 'requests' }
 }
 
-function ofAnswer<Answer extends { bytes: Uint8Array }>(job: Answer): Work<Answer> {
-  return { job, weight: weighJson(job.bytes), bytes: job.bytes.byteLength, lane: 'answers' }
+function ofResponse<Answer extends { bytes: Uint8Array }>(job: Answer): Work<Answer> {
+  return { job, weight: weighJson(job.bytes), bytes: job.bytes.byteLength, lane: 'responses' }
 }
 
 /** An explanation translates its body once for each of its fields. */

@@ -36,7 +36,7 @@ interface Described {
 export interface TranslatedChat extends ChatCall, Described {}
 
 /** A whole response to write in the client's form. */
-export interface ChatAnswerJob {
+export interface ChatResponseJob {
   protocol: ClientProtocol
   response: NormalizedResponse
   context: Omit<ResponseContext, 'now'>
@@ -73,29 +73,29 @@ export interface TranslatedEmbeddings extends TranslatedTexts {
   answer: { model: string; encoding: EmbeddingsEncoding }
 }
 
-/** What every job that begins with the bytes of a provider's answer has. */
-interface AnswerJob extends Pick<ResourceCall, 'plan'> {
+/** What every job that begins with the bytes of a provider's response has. */
+interface ResponseJob extends Pick<ResourceCall, 'plan'> {
   bytes: Uint8Array
   head: ResponseHead
   /** How many texts the call had. */
   count: number
 }
 
-export interface TokenCountAnswerJob extends AnswerJob {
+export interface TokenCountResponseJob extends ResponseJob {
   protocol: TokenCountProtocol
 }
 
-export interface EmbeddingsAnswerJob extends AnswerJob, Pick<TranslatedEmbeddings, 'answer'> {
+export interface EmbeddingsResponseJob extends ResponseJob, Pick<TranslatedEmbeddings, 'answer'> {
   operation: EmbeddingsOperation
 }
 
 /** A body for the client: JSON text, or its bytes where a thread has written it. */
-export interface WrittenAnswer {
+export interface WrittenResponse {
   body: string | Uint8Array
   headers?: Readonly<Record<string, string>>
 }
 
-export interface EmbeddingsAnswer extends WrittenAnswer {
+export interface WrittenEmbeddings extends WrittenResponse {
   /** null when the provider reported none. */
   promptTokens: number | null
 }

@@ -1,4 +1,4 @@
-// How dear the bytes of a JSON body are to read. That depends on the number of its values more than on its length: a body of the smallest
+// How expensive the bytes of a JSON body are to read. That depends on the number of its values more than on its length: a body of the smallest
 // values costs the event loop as much as a text of several times its size.
 
 /** Shorter bodies are cheap, with any content. */
@@ -12,7 +12,7 @@ const WINDOW_BYTES = 64
 const COMMA = 0x2c
 
 /**
- * About the length of a text that is as dear as this body. It counts commas, which separate values, in samples at random places: a look at
+ * About the length of a text that is as expensive as this body. It counts commas, which separate values, in samples at random places: a look at
  * every byte would cost a tenth of the reading itself.
  */
 export function weighJson(bytes: Uint8Array): number {

@@ -8,9 +8,11 @@ import { Live } from './views/live.tsx'
 import { Login } from './views/login.tsx'
 import { Overview } from './views/overview.tsx'
 import { Records } from './views/records.tsx'
+import { Running } from './views/running.tsx'
 
 const VIEWS = [
   { name: 'live', title: 'Live', View: Live },
+  { name: 'running', title: 'Running', View: Running },
   { name: 'records', title: 'Records', View: Records },
   { name: 'overview', title: 'Overview', View: Overview },
   { name: 'sinks', title: 'Sinks', View: Health }

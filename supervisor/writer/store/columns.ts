@@ -88,7 +88,7 @@ export const LATENCY_COLUMNS: readonly string[] = Object.freeze(
 )
 
 /** The class of a latency: an index into `LATENCY_BOUNDS_MS`, or its length for a longer one. */
-export function classifyLatency(latencyMs: number): number {
+function classifyLatency(latencyMs: number): number {
   let low = 0
   let high = LATENCY_BOUNDS_MS.length
   while (low < high) {

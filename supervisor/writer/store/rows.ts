@@ -2,6 +2,7 @@
 import type { JsonValue } from '../../../shared/json.ts'
 import {
   type Estimate,
+  type StoreStatus,
   type SumsRow,
   type TrafficPayload,
   type TrafficSummary,
@@ -34,6 +35,19 @@ export function readPayload(row: Row): TrafficPayload {
 export function readEstimate(row: Row | undefined): Estimate {
   const records = Math.min(Number(row?.found), WINDOW_RECORDS)
   return { records, isLowerBound: Number(row?.examined) > WINDOW_RECORDS }
+}
+
+/** The row of a store's own statement, which has `records`, `oldest` and `bytes`. */
+export function readStoreStatus(
+  { records, oldest, bytes }: Row,
+  { walBytes }: Pick<StoreStatus, 'walBytes'>
+): StoreStatus {
+  return {
+    recordsEstimate: Number(records ?? 0),
+    oldest: typeof oldest === 'string' ? oldest : null,
+    bytes: Number(bytes ?? 0),
+    walBytes
+  }
 }
 
 export function readSums(row: Row): SumsRow {

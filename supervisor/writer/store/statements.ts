@@ -1,11 +1,13 @@
 // The SELECT statements of both relational stores. A dialect has only what differs between them, so that the same question gets the same
 // answer from either (operations contract, section 9.1).
+import type { PurgeRequest } from '../../../shared/traffic/messages.ts'
 import {
   type PageRequest,
   type SumsRequest,
   type TrafficFilter,
   WINDOW_RECORDS
 } from '../../../shared/traffic/query.ts'
+import type { RetentionCutoffs } from '../../../shared/traffic/retention.ts'
 import { FLAG_COLUMNS, MEMBER_COLUMNS, SUM_COLUMNS } from './columns.ts'
 
 export interface Dialect {
@@ -33,7 +35,7 @@ export interface Statement {
 }
 
 /** The predicate of the partial index of failed records, word for word. */
-export const IS_FAILED = '(error_type IS NOT NULL OR status_code >= 400)'
+const IS_FAILED = '(error_type IS NOT NULL OR status_code >= 400)'
 /** Most records are: the plus sign keeps SQLite from collecting them all by their status and sorting them. */
 const IS_NOT_FAILED = '(error_type IS NULL AND (+status_code IS NULL OR +status_code < 400))'
 
@@ -101,6 +103,13 @@ class StatementWriter {
       conditions.push(`(created_at, id) < (${this.value(start.created_at)}, ${this.value(start.id)})`)
     }
     return conditions
+  }
+
+  isExpired({ before, failedBefore }: RetentionCutoffs): string {
+    const isOld = `created_at < ${this.value(before)}`
+    return failedBefore === before
+      ? isOld
+      : `${isOld} AND (created_at < ${this.value(failedBefore)} OR ${IS_NOT_FAILED})`
   }
 
   /** The conditions that are left for the rows of `selectWindow`. */
@@ -231,10 +240,22 @@ export function selectPayload(id: string, dialect: Dialect): Statement {
 }
 
 /** Counts the records before a time. */
-export function countBefore(time: string, dialect: Dialect): Statement {
+export function countExpired(cutoffs: RetentionCutoffs, dialect: Dialect): Statement {
   const writer = new StatementWriter(dialect)
   return {
-    sql: `SELECT count(*) AS count FROM gateway_traffic_logs WHERE created_at < ${writer.value(time)}`,
+    sql: `SELECT count(*) AS count FROM gateway_traffic_logs WHERE ${writer.isExpired(cutoffs)}`,
+    values: writer.values
+  }
+}
+
+/** Selects `id` and `created_at` of the records that one batch of a purge deletes. */
+export function selectExpired({ from, batchSize, ...cutoffs }: PurgeRequest, dialect: Dialect): Statement {
+  const writer = new StatementWriter(dialect)
+  const conditions = [writer.isExpired(cutoffs)]
+  if (from !== undefined) conditions.push(`created_at >= ${writer.value(from)}`)
+  return {
+    sql: `SELECT id, created_at FROM gateway_traffic_logs WHERE ${conditions.join(' AND ')}
+      ORDER BY created_at, id LIMIT ${writer.value(batchSize)}`,
     values: writer.values
   }
 }

@@ -57,6 +57,25 @@ t.test('operations 89: a purge is dry unless it is told otherwise, and bounded',
   t.equal(await count(), 1)
 })
 
+t.test('field lesson L12: a purge keeps records of failed requests for their own time', async t => {
+  const records = [100, 90, 80, 70].flatMap(days =>
+    [200, 500].map(status_code =>
+      createRecord({ created_at: writeRecordTime(Date.now() - days * DAY_MS), status_code })
+    )
+  )
+  const { logs } = await startAdminGateway(t, {
+    records,
+    env: { GATEWAY_TRAFFIC_LOG_RETENTION_DAYS: '3650', GATEWAY_TRAFFIC_LOG_ERROR_RETENTION_DAYS: '85' }
+  })
+  const purge = (query: string) =>
+    logs(`/retention/purge?retention_days=${query}`, { method: 'POST', headers: { 'x-admin-api-key': ADMIN_KEY } })
+  t.equal((await purge('75')).json.expired, 5)
+  t.match((await purge('75&dry_run=false&batch_size=2&max_batches=9')).json, { deleted: 5, batches: 3, complete: true })
+  const left = (await logs('')).json.data.map(({ status_code }: { status_code: number }) => status_code)
+  t.same(left.toSorted(), [200, 500, 500])
+  t.equal((await purge('95')).json.expired, 0)
+})
+
 t.test('operations 92: a redaction removes what it names and nothing else', async t => {
   const content = {
     error_message: 'quoted',

@@ -114,6 +114,30 @@ t.test('operations 91: a replay works in PROD with the own key, and a failing ta
   t.equal(failing.json.response.status_code, 500)
 })
 
+t.test('a replay has the own key, also one that is not ASCII', async t => {
+  const record = recordOf(body)
+  const { logs } = await start(t, [record], {
+    env: { GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: 'clé-of-the-tests' }
+  })
+  t.equal((await logs(`/${record.id}/replay`, postJson(''))).json.response.status_code, 200)
+})
+
+t.test('a captured body that was shortened is not sent again', async t => {
+  const { logs, gateway, emulator } = await start(t, [], { env: { GATEWAY_TRAFFIC_LOG_CAPTURE_CONTENT: 'true' } })
+  const long = { ...body, messages: [{ role: 'user', content: `${'A'.repeat(16_400)} please delete nothing` }] }
+  const response = await post(`${gateway.url}${CHAT}`, long)
+  const [record] = await until(
+    async () => (await logs(`?request_id=${response.headers.get('x-request-id')}`)).json.data,
+    found => found.length === 1
+  )
+  t.same(record.metadata.content_shortened, ['request_body'])
+  const chats = upstreamChats(emulator).length
+  const { status, json } = await logs(`/${record.id}/replay`, postJson(''))
+  t.equal(status, 409)
+  t.equal(json.error.code, 'request_body_not_captured')
+  t.equal(upstreamChats(emulator).length, chats)
+})
+
 t.test('a stream is replayed to its end, and overrides take the place of members', async t => {
   const record = recordOf(body)
   const { logs, emulator } = await start(t, [record])

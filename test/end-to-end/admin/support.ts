@@ -61,9 +61,10 @@ export const recording = {
   GATEWAY_TRAFFIC_LOG_ENABLED: 'true',
   GATEWAY_TRAFFIC_LOG_CAPTURE_CONTENT: 'true',
   GATEWAY_TRAFFIC_LOG_EXCLUDE_ROUTES: JSON.stringify(
-    ['', '/tail', '/{id}', '/{id}/request', '/{id}/response', '/{id}/replay', '/{id}/redact', '/sums', '/health'].map(
-      path => `/_admin/logs${path}`
-    )
+    [
+      ...['', '/tail', '/sums', '/health', '/running', '/{id}', '/{id}/request', '/{id}/response'],
+      ...['/{id}/replay', '/{id}/redact']
+    ].map(path => `/_admin/logs${path}`)
   )
 }
 

@@ -97,6 +97,18 @@ for (const family of families) {
         }
       })
 
+      t.test(`a turn with shown reasoning can be continued: ${how}`, async t => {
+        for (const form of ['content', 'think', 'details']) {
+          const prompt = family.writeUser(
+            `[[reasonform:${form}]][[reason:because]][[tool:get_weather {"city":"Omsk"}]]`
+          )
+          const { history, calls: made } = await family.ask(question, [prompt])
+          const results = made.map((call, index) => ({ call, value: resultOf(index) }))
+          const end = await family.ask(question, [prompt, ...history, ...family.writeResults(results)])
+          t.match(end.text, /The function get_weather returned/, form)
+        }
+      })
+
       t.test(`a turn with opaque reasoning can be continued: ${how}`, async t => {
         const prompt = family.writeUser('[[reasonform:encrypted]][[reason:sealed]][[tool:get_weather {"city":"Omsk"}]]')
         const { history, calls: made } = await family.ask(question, [prompt])

@@ -43,15 +43,15 @@ t.test('completions 39: a data URL image is uploaded and attached on v2', async 
 })
 
 t.test('documents and audio are uploaded in the same way as images', async t => {
-  const pdf = {
-    type: 'file',
-    file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${Buffer.from('pdf').toString('base64')}` }
-  }
+  const file = (file_data: string) => ({ type: 'file', file: { filename: 'a.pdf', file_data } })
+  const pdf = file(`data:application/pdf;base64,${Buffer.from('pdf').toString('base64')}`)
   const audio = { type: 'input_audio', input_audio: { data: Buffer.from('wav').toString('base64'), format: 'wav' } }
   const before = uploads().length
   t.equal((await ask(v1, pdf, audio)).status, 200)
   t.equal(uploads().length, before + 2)
   t.equal(lastUpstreamChat(emulator).body.messages[0].attachments.length, 2)
+  t.equal((await ask(v1, file(Buffer.from('bare base64').toString('base64')))).status, 200)
+  t.equal(uploads().length, before + 3)
 })
 
 t.test('completions 40: an image type that the upstream does not support is refused', async t => {

@@ -127,6 +127,30 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
     await page.close()
   })
 
+  t.test('a request that runs is shown while it does', async t => {
+    const { page, complaints } = await open()
+    await enterKey(page)
+    const leaving = new AbortController()
+    const running = fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      signal: leaving.signal,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'GigaChat-2-Pro', messages: [{ role: 'user', content: '[[hang]]' }] })
+    }).catch(() => undefined)
+    await page.getByRole('link', { name: 'Running' }).click()
+    const row = page
+      .getByRole('region', { name: 'Running requests' })
+      .getByRole('row')
+      .filter({ hasText: 'GigaChat-2-Pro' })
+    await row.getByText('waiting').waitFor()
+    t.same(await findViolations(page), [])
+    leaving.abort()
+    await running
+    await page.getByText('0 model requests are running.').waitFor()
+    t.same(complaints, [])
+    await page.close()
+  })
+
   t.test('what a hostile client writes stays text everywhere', async t => {
     await chat(HOSTILE, { 'user-agent': HOSTILE, 'x-request-id': 'hostile' })
     await fetch(`${url}/${encodeURIComponent(HOSTILE)}`).then(response => response.text())
@@ -138,10 +162,11 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
     await dialog.getByRole('button', { name: 'Show request' }).click()
     await dialog.getByRole('region', { name: 'Request body' }).getByText('<script>window.hacked = 1').waitFor()
     await page.keyboard.press('Escape')
-    for (const view of ['Records', 'Overview', 'Sinks']) {
+    for (const view of ['Running', 'Records', 'Overview', 'Sinks']) {
       await page.getByRole('link', { name: view }).click()
       await page.getByRole('heading', { name: view }).waitFor()
     }
+    await page.getByText(/It has about \d+ records since \d{4}-\d\d-\d\d .* of write-ahead log\./).waitFor()
     await page.getByRole('link', { name: 'Overview' }).click()
     await page.getByLabel('By').selectOption('Model')
     await page.getByRole('region', { name: 'Sums' }).getByRole('rowheader', { name: HOSTILE }).waitFor()
@@ -159,6 +184,7 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
       await rows(page).first().waitFor()
       for (const [view, ready] of [
         ['Live', 'tr.record'],
+        ['Running', '.count'],
         ['Records', 'tr.record'],
         ['Overview', '.chart canvas'],
         ['Sinks', '.states']

@@ -156,7 +156,13 @@ t.test('the dashboard under load and failure', { skip: browserSkip }, async t =>
         return sendJson(response, 503, { error: { code: 'query_store_unavailable', message: 'x' } })
       }
       if (pathname.endsWith('/health')) {
-        return sendJson(response, 200, { enabled: true, query_store: null, writer: 'disconnected', sinks: [] })
+        return sendJson(response, 200, {
+          enabled: true,
+          query_store: null,
+          writer: 'disconnected',
+          sinks: [],
+          store: null
+        })
       }
       if (!pathname.endsWith('/tail')) return sendJson(response, 200, { data: [], next_cursor: null })
       response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -165,7 +171,7 @@ t.test('the dashboard under load and failure', { skip: browserSkip }, async t =>
     const { page } = await openPage(browser, await startDashboard(t, handler))
     await enterKey(page)
     const message = page.getByRole('alert').getByText('The store of the records is unavailable')
-    for (const view of ['Live', 'Records', 'Overview', 'Sinks']) {
+    for (const view of ['Live', 'Running', 'Records', 'Overview', 'Sinks']) {
       await page.getByRole('link', { name: view }).click()
       await message.waitFor()
       t.pass(view)

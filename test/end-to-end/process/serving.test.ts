@@ -132,6 +132,12 @@ t.test('a signal at any moment of a start ends it with exit code 0 (I6)', async 
     if (outcome.signal === 'SIGTERM' && !existsSync(started.logFile)) continue
     t.same(outcome, { code: 0, signal: null }, `after ${waitMs} ms`)
     t.equal(started.errors(), '')
+    const events = existsSync(started.logFile) ? started.readLog().map(({ event }) => event) : []
+    const stopAt = events.indexOf('shutdown_initiated')
+    const announced = events.filter(
+      (event, index) => index > stopAt && /^(startup_complete|worker_ready|listening)$/.test(String(event))
+    )
+    if (stopAt >= 0) t.same(announced, [], 'nothing of the start is announced after the stop')
     cleanEnds++
   }
   t.ok(cleanEnds > 0)

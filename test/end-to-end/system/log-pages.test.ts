@@ -117,8 +117,9 @@ t.test('operations 13: a wrong number of lines is named', async t => {
   t.equal((await get(`${url}/logs/`)).status, 404)
   const post = await fetch(`${url}/logs/5`, { method: 'POST' })
   t.same([post.status, post.headers.get('allow')], [405, 'GET'])
-  const head = await fetch(`${url}/logs/stream`, { method: 'HEAD' })
-  t.same([head.status, head.headers.get('allow')], [405, 'GET'])
+  const head = await fetch(`${url}/logs/stream`, { method: 'HEAD', headers: KEY })
+  t.same([head.status, await head.text()], [200, ''])
+  t.equal(head.headers.get('content-type'), 'text/event-stream; charset=utf-8')
 })
 
 t.test('operations 14: a missing file is 404, and one event of the stream', async t => {

@@ -61,6 +61,15 @@ t.test('operations 69: a JSONL record is one private line with sorted members an
   t.equal(readFileSync(target.jsonl, 'utf8'), 'kept\n')
 })
 
+t.test('the path of a record is the one that the client sent, its route the one that was found', async t => {
+  const gateway = await startRecordedGateway(t)
+  for (const path of ['/myprefix/v1/v1/models', '/v1/models/']) {
+    const response = await get(`${gateway.url}${path}?key=hidden-0123`)
+    t.equal(response.status, 200)
+    t.match(await gateway.recordOf(response), { route: '/v1/models', metadata: { path } })
+  }
+})
+
 t.test('operations 70: refused and unknown requests are recorded', async t => {
   const gateway = await startRecordedGateway(t, {
     env: { GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: 'right-key-0123' }

@@ -112,7 +112,7 @@ t.test('operations 58: at the deadline what runs is cancelled, and queued record
     ({ event }) => event === 'shutdown_initiated' || event === 'requests_cancelled'
   )
   const [initiated = 0, cancelledAt = 0] = events.map(({ time }) => new Date(String(time)).getTime())
-  t.ok(Math.abs(cancelledAt - initiated - 1_000) <= 300, 'at one second')
+  t.ok(cancelledAt - initiated >= 950, 'not before one second')
   t.same(compareRecords(readJsonl(gateway.jsonlPath), ids), exactly)
   t.same(compareRecords(readSqlite(gateway.sqlitePath), ids), exactly)
 })
@@ -134,6 +134,39 @@ t.test('records beyond the retention are deleted at the start', async t => {
   t.equal(await gateway.stop(), 0)
 })
 
+t.test(
+  'field lessons L11 and L12: records of failed requests can stay longer than others, content shorter',
+  async t => {
+    const path = join(createTemporaryFolder(t), 'old.sqlite')
+    const store = openSqliteStore(path, openSqliteQueries)
+    const day = 24 * 60 * 60 * 1000
+    const write = (days: number, status_code: number) =>
+      createRecord({
+        created_at: writeRecordTime(Date.now() - days * day),
+        request_id: `${status_code} after ${days}`,
+        status_code,
+        request_body_redacted: {}
+      })
+    await store.write([write(89, 200), write(89, 500), write(91, 500), write(29, 200), write(6, 200)])
+    await store.close()
+    const gateway = await startTrafficGateway(t, 'sqlite', {
+      env: {
+        GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: path,
+        GATEWAY_TRAFFIC_LOG_ERROR_RETENTION_DAYS: '90',
+        GATEWAY_TRAFFIC_LOG_CONTENT_RETENTION_DAYS: '7'
+      }
+    })
+    const listLeft = () =>
+      readSqlite(path)
+        .filter(({ request_id }) => String(request_id).includes(' after '))
+        .map(({ request_id, has_request_body }) => `${request_id}${has_request_body === 1 ? ' with content' : ''}`)
+        .toSorted()
+    const expected = ['200 after 29', '200 after 6 with content', '500 after 89']
+    await waitUntil(() => JSON.stringify(listLeft()) === JSON.stringify(expected), 'a purge of records and of content')
+    t.equal(await gateway.stop(), 0)
+  }
+)
+
 t.test('operations 80: an unknown sink, or a contradiction, refuses the start and names its setting', async t => {
   for (const args of [[], ['--inspect-config']]) {
     await refuseStart(t, { GATEWAY_TRAFFIC_LOG_SINK: 'kafka' }, /GATEWAY_TRAFFIC_LOG_SINK /, args)
@@ -150,6 +183,14 @@ t.test('operations 80: an unknown sink, or a contradiction, refuses the start an
       /GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN must be the address of a postgres database/,
       args
     )
+    for (const dsn of ['postgresql+asyncpg://u:hunter2@h/d', 'mysql://u:hunter2@h/d', 'postgress://u:hunter2@h/d']) {
+      await refuseStart(
+        t,
+        { GATEWAY_TRAFFIC_LOG_SINK: 'relational', GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: dsn },
+        /GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN must be sqlite:<path>, a path, or an address that begins with postgres:/,
+        args
+      )
+    }
   }
 })
 

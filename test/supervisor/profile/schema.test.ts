@@ -42,6 +42,16 @@ t.test('bridge 5: an empty credential counts as missing', async t => {
   expectRefusal(t, inspectFile(baseFile, { environment: { UP_KEY: '' } }), 'credential_unavailable')
 })
 
+t.test('a credential that no header can carry refuses the file, and stderr names its member', async t => {
+  for (const value of ['secret-a\n', 'secret-a\r\nx: y', 'секрет', 'secret-a\0']) {
+    const result = inspectFile(baseFile, { environment: { UP_KEY: value } })
+    expectRefusal(t, result, 'credential_unavailable')
+    t.same(result.warnings, ['The problem is in the profile file: profiles[0].credential_env'])
+    t.notMatch(result.output, /secret-a|секрет/)
+  }
+  for (const value of ['a b\tc', 'clé']) t.equal(inspectFile(baseFile, { environment: { UP_KEY: value } }).exitCode, 0)
+})
+
 t.test('bridge 6: a profile whose aliases are all disabled needs no credential', async t => {
   const { exitCode, document } = inspectFile(v2({}, { enabled: false }), { environment: {} })
   t.equal(exitCode, 0)

@@ -11,6 +11,7 @@ import { openSqliteStore } from '../../../supervisor/writer/store/sqlite/sink.ts
 import { startPostgres } from '../../support/postgres.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import { createRecord } from './records.ts'
+import { olderThan } from './store/store.cases.ts'
 
 const log = pino({ enabled: false })
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -24,13 +25,13 @@ async function fill(store: RelationalStore): Promise<void> {
   await store.write(times.map(ms => createRecord({ created_at: writeRecordTime(ms), request_body_redacted: {} })))
 }
 
-const count = (store: RelationalStore) => store.queries.countBefore(writeRecordTime(NOW_MS + DAY_MS))
+const count = (store: RelationalStore) => store.queries.countExpired(olderThan(writeRecordTime(NOW_MS + DAY_MS)))
 
 async function purgeOnce(t: Test, stores: readonly RelationalStore[]): Promise<void> {
   const ends = stores.map(store =>
     startRetention(
       { log, nowMs: () => NOW_MS, useStore: async () => store },
-      { retentionDays: 30, intervalMs: 1_000_000 }
+      { periods: { records: 30 }, intervalMs: 1_000_000 }
     )
   )
   t.teardown(() => {
@@ -66,7 +67,7 @@ t.test('a store that is not available is asked again at the next interval', asyn
     calls += 1
     throw new Error('connection refused')
   }
-  const end = startRetention({ log, nowMs: () => NOW_MS, useStore }, { retentionDays: 30, intervalMs: 1 })
+  const end = startRetention({ log, nowMs: () => NOW_MS, useStore }, { periods: { records: 30 }, intervalMs: 1 })
   // The timer keeps no process alive.
   while (calls < 3) await setImmediate()
   end()

@@ -1,10 +1,12 @@
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import type { TrafficRecord } from '../../../shared/traffic/record.ts'
 import { RecordsRefusedError, type Sink } from '../../../supervisor/writer/sink.ts'
 import { type SinkDropReason, SinkQueue, type SinkQueueOptions } from '../../../supervisor/writer/sink-queue.ts'
-import { Spill } from '../../../supervisor/writer/spill.ts'
+import { Spill, type SpillOptions } from '../../../supervisor/writer/spill.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import { createRecord, createRecords } from './records.ts'
 
@@ -75,6 +77,17 @@ function createQueue(t: Test, options: Partial<SinkQueueOptions> = {}) {
   )
   t.teardown(() => queue.close())
   return { sink, queue, dropped }
+}
+
+function openSpill(directory: string, onFailure: SpillOptions['onFailure'] = () => undefined): Promise<Spill> {
+  return Spill.open({
+    directory,
+    name: 'postgres',
+    bytesMax: 1e6,
+    recordBytesMax: 1e5,
+    onDropped: () => undefined,
+    onFailure
+  })
 }
 
 t.test('records wait for others up to the interval, and no longer than a full batch', async t => {
@@ -156,14 +169,7 @@ t.test('a full queue drops the new records', async t => {
 })
 
 t.test('during an outage records go to disk, and from there to the sink', async t => {
-  const directory = createTemporaryFolder(t)
-  const spill = await Spill.open({
-    directory,
-    name: 'postgres',
-    bytesMax: 1e6,
-    recordBytesMax: 1e5,
-    onDropped: () => undefined
-  })
+  const spill = await openSpill(createTemporaryFolder(t))
   const { sink, queue, dropped } = createQueue(t, { spill })
   sink.failures = Number.POSITIVE_INFINITY
   await queue.accept(createRecords(3), 1000)
@@ -176,6 +182,23 @@ t.test('during an outage records go to disk, and from there to the sink', async 
   t.same(dropped, [])
 })
 
+t.test('a file of the spill that was deleted does not keep the sink from being available again', async t => {
+  const directory = createTemporaryFolder(t)
+  const lost: number[] = []
+  const spill = await openSpill(directory, (_, count) => lost.push(count))
+  const { sink, queue } = createQueue(t, { spill })
+  sink.failures = Number.POSITIVE_INFINITY
+  await queue.accept(createRecords(3), 1000)
+  while (spill.isEmpty) await setImmediate()
+  for (const name of readdirSync(directory)) rmSync(join(directory, name))
+  sink.failures = 0
+  while (!queue.isAvailable) await setImmediate()
+  t.same(lost, [3])
+  await queue.accept([createRecord({ request_id: 'after' })], 1000)
+  await queue.flush()
+  t.same([...sink.stored], ['after'])
+})
+
 t.test('what is left at the close is counted', async t => {
   const { sink, queue, dropped } = createQueue(t, { retryMinMs: 1_000_000, retryMaxMs: 1_000_000 })
   sink.failures = Number.POSITIVE_INFINITY
@@ -185,11 +208,6 @@ t.test('what is left at the close is counted', async t => {
   t.same(dropped, [['closed', 3]])
   t.ok(sink.isClosed)
 })
-
-async function openSpill(t: Test): Promise<Spill> {
-  const directory = createTemporaryFolder(t)
-  return Spill.open({ directory, name: 'postgres', bytesMax: 1e6, recordBytesMax: 1e5, onDropped: () => undefined })
-}
 
 t.test('a batch and the queue end at their bound of bytes', async t => {
   const { sink, queue, dropped } = createQueue(t, { bytesMax: 1000, batchBytesMax: 300 })
@@ -232,7 +250,7 @@ for (const ending of ['succeeds', 'fails'] as const)
     `records of a write that takes long are spilled too, so no worker waits for it, also where it ${ending} later`,
     async t => {
       const { promise, resolve } = Promise.withResolvers<void>()
-      const spill = await openSpill(t)
+      const spill = await openSpill(createTemporaryFolder(t))
       const { sink, queue, dropped } = createQueue(t, { spill, slowWriteMs: 1 })
       sink.held = promise
       const first = queue.accept(createRecords(1), 1000)
@@ -251,7 +269,7 @@ for (const ending of ['succeeds', 'fails'] as const)
   )
 
 t.test('a full queue and the close spill what is left, for the next process', async t => {
-  const spill = await openSpill(t)
+  const spill = await openSpill(createTemporaryFolder(t))
   const { sink, queue, dropped } = createQueue(t, { spill, recordsMax: 2, retryMinMs: 1e6, retryMaxMs: 1e6 })
   const { promise, resolve } = Promise.withResolvers<void>()
   // A write that never ends would keep the process of the test alive.

@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Spill, type SpillOptions } from '../../../supervisor/writer/spill.ts'
@@ -12,6 +12,7 @@ function optionsIn(directory: string, options: Partial<SpillOptions> = {}): Spil
     bytesMax: 1_000_000,
     recordBytesMax: 100_000,
     onDropped: () => undefined,
+    onFailure: () => undefined,
     ...options
   }
 }
@@ -78,6 +79,43 @@ t.test('the oldest records make room and are counted', async t => {
   await spill.append([createRecord({ request_id: 'new' })])
   t.equal(dropped, 3)
   t.same(await readAll(spill, 10), ['new'])
+})
+
+t.test('of records that make room, those that were taken do not count as lost', async t => {
+  let dropped = 0
+  const spill = await Spill.open(
+    optionsIn(createTemporaryFolder(t), {
+      bytesMax: 1_000,
+      onDropped: count => {
+        dropped += count
+      }
+    })
+  )
+  await spill.append(createRecords(3))
+  await (await spill.read(2, 1e6)).taken()
+  await spill.append([createRecord({ request_id: 'new', error_message: 'x'.repeat(500) })])
+  t.equal(dropped, 1)
+  t.same(await readAll(spill, 10), ['new'])
+})
+
+t.test('a segment that cannot be read is left out and reported, with what is known of it', async t => {
+  const directory = createTemporaryFolder(t)
+  const failures: unknown[] = []
+  const onFailure = (error: unknown, lost: number) => failures.push([(error as NodeJS.ErrnoException).code, lost])
+  const earlier = await Spill.open(optionsIn(directory))
+  await earlier.append(createRecords(4))
+  await earlier.close()
+  const spill = await Spill.open(optionsIn(directory, { onFailure }))
+  await spill.append(createRecords(2))
+  for (const name of readdirSync(directory)) rmSync(join(directory, name))
+  t.same(await spill.read(10, 1e6).then(({ records }) => records), [])
+  t.same(failures, [
+    ['ENOENT', 0],
+    ['ENOENT', 2]
+  ])
+  t.ok(spill.isEmpty)
+  await spill.append([createRecord({ request_id: 'later' })])
+  t.same(await readAll(spill, 10), ['later'])
 })
 
 t.test('a read ends at its bound of bytes, but has one record at least', async t => {

@@ -43,11 +43,18 @@ t.test('the path of a record is where it is sent', async t => {
 })
 
 t.test('only a whole object can be sent again', async t => {
-  t.same(readReplayBody({ ...payload, request_body: { model: 'm' } }), { model: 'm' })
+  const whole = { ...payload, request_body: { model: 'm' } }
+  t.same(readReplayBody(summary, whole), { model: 'm' })
+  const shortened = (names: string[]) => ({ ...summary, metadata: { content_shortened: names } })
+  t.same(readReplayBody(shortened(['response_body']), whole), { model: 'm' })
+  t.throws(() => readReplayBody(shortened(['request_body']), whole), { code: 'request_body_not_captured' })
   for (const request_body of [null, 'text', 1, [], { truncated: true, max_bytes: 9, body: '{"a"' }]) {
-    t.throws(() => readReplayBody({ ...payload, request_body }), { code: 'request_body_not_captured', status: 409 })
+    t.throws(() => readReplayBody(summary, { ...payload, request_body }), {
+      code: 'request_body_not_captured',
+      status: 409
+    })
   }
-  t.throws(() => readReplayBody(null), { code: 'request_body_not_captured' })
+  t.throws(() => readReplayBody(summary, null), { code: 'request_body_not_captured' })
 })
 
 t.test('the options are checked', async t => {

@@ -463,6 +463,18 @@ check('completions', [
     { messages: [user, { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } }] },
     'messages[1].function_call'
   ],
+  [
+    {
+      messages: [
+        user,
+        {
+          ...assistantCall,
+          tool_calls: [...assistantCall.tool_calls, { id: 'd', type: 'custom', custom: { name: 'x' } }]
+        }
+      ]
+    },
+    'messages[1].tool_calls[1].type'
+  ],
   [{ messages: [user, assistantCall, { role: 'function', name: 'f', content: 'x' }] }, 'messages[2].role'],
   [{ messages: [user, assistantCall, { role: 'tool', content: 'x' }] }, 'messages[2].tool_call_id'],
   [{ messages: [{ ...user, attachments: ['f'] }] }, 'messages[0].attachments'],

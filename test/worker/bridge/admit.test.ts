@@ -1,6 +1,7 @@
 import t from 'tap'
 import { admitRequest } from '../../../worker/bridge/admit.ts'
 import {
+  type JsonObject,
   type NormalizedRequest,
   type ProviderAcceptance,
   type RequestFeature,
@@ -71,6 +72,15 @@ for (const feature of requestFeatures) {
 
 t.test('a request that uses no feature is admitted by a provider that refuses all features', async t => {
   t.strictSame(admitRequest(makeRequest({ conversation: { store: false } }), accept('refused')), [])
+})
+
+t.test('additional fields that are null ask for nothing', async t => {
+  const admit = (additionalFields: JsonObject) =>
+    admitRequest(makeRequest({ fieldPaths: paths, additionalFields }), accept('refused'))
+  t.strictSame(admit({ a: null, b: null }), [])
+  for (const value of [0, false, '', {}]) {
+    t.throws(() => admit({ a: null, b: value }), { code: 'unsupported_semantic', param: 'extra_body' })
+  }
 })
 
 t.test('the error for a feature without a field in the client protocol has no param', async t => {

@@ -228,6 +228,25 @@ t.test('a body with nothing in it is refused for what it lacks, and one with a w
   t.match(wrong, { temperature: 'refused', 'messages[1]': 'refused', seed: 'ignored', 'messages[0]': 'exact' })
 })
 
+t.test(
+  'a value that is refused where one is needed has the reason of the route, and the rest is explained',
+  async t => {
+    const { error, fields, route } = await explain('openai', {
+      model: 'GigaChat-2',
+      messages: [],
+      temperature: 9,
+      zz: 1
+    })
+    t.match(error, { param: 'messages', message: /at least one message/ })
+    t.equal(fields.find(({ path }) => path === 'messages')?.reason, error?.message)
+    t.same(
+      fields.map(({ path }) => path),
+      ['model', 'messages', 'temperature', 'zz']
+    )
+    t.ok(route)
+  }
+)
+
 t.test('embeddings are explained too', async t => {
   const body = { model: 'EmbeddingsGigaR', input: ['a'], dimensions: 5, encoding_format: 'base64', user: 'u', other: 1 }
   t.match(await verdicts('embeddings', body), {

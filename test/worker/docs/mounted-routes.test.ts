@@ -1,6 +1,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { systemClock } from '../../../shared/clock.ts'
+import { isFixedPath } from '../../../shared/fixed-paths.ts'
 import { createNativeProfileSet } from '../../../shared/native-profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { findUndescribed } from '../../../worker/docs/document.ts'
@@ -36,14 +37,21 @@ t.test('every route that any setting mounts has a description', async t => {
   const app = Fastify({ exposeHeadRoutes: false })
   t.teardown(() => app.close())
   const routes: MountedRoute[] = []
+  const plainPaths: string[] = []
   app.addHook('onRoute', route => {
     routes.push(...readMountedRoute(route, settings))
+    if ([route.method].flat().includes('GET') && !/[:*]/.test(route.url)) plainPaths.push(route.url)
   })
   await registerRoutes(app, runtime)
   t.ok(routes.length > 60, `${routes.length} routes`)
   t.ok(routes.some(({ template }) => template === '/_debug/translate'))
   t.ok(routes.some(({ template }) => template === '/_admin/logs'))
   t.same(findUndescribed({ ...describeGateway(runtime), routes }), [])
+  t.same(
+    plainPaths.filter(path => !isFixedPath(path)),
+    ['/metrics'],
+    'a start knows which paths are taken'
+  )
 })
 
 t.test('a mounted route is read with its prefix apart, once for each method', async t => {

@@ -15,7 +15,10 @@ function toRecord(flat: readonly string[]): Record<string, string> {
 }
 
 function preflight(env: Record<string, string>, headers: Record<string, string>) {
-  const response = policy(env).answerPreflight('OPTIONS', { 'access-control-request-method': 'POST', ...headers })
+  const response = policy(env).writePreflightResponse('OPTIONS', {
+    'access-control-request-method': 'POST',
+    ...headers
+  })
   return response === undefined ? undefined : { ...response, headers: toRecord(response.headers) }
 }
 
@@ -74,7 +77,7 @@ t.test(
 )
 
 t.test('the response to a refused preflight names every reason', async t => {
-  const response = policy(prod).answerPreflight('OPTIONS', {
+  const response = policy(prod).writePreflightResponse('OPTIONS', {
     origin: 'http://a.b',
     'access-control-request-method': 'DELETE',
     'access-control-request-headers': 'x-foo'
@@ -91,10 +94,10 @@ t.test('safelisted headers and the configured ones are allowed in upper and lowe
 
 t.test('OPTIONS without the preflight headers, and other methods with them, are not preflights', async t => {
   const cors = policy()
-  t.equal(cors.answerPreflight('OPTIONS', {}), undefined)
-  t.equal(cors.answerPreflight('OPTIONS', { origin: 'http://a.b' }), undefined)
-  t.equal(cors.answerPreflight('OPTIONS', { 'access-control-request-method': 'POST' }), undefined)
-  t.equal(cors.answerPreflight('POST', { origin: 'a', 'access-control-request-method': 'POST' }), undefined)
+  t.equal(cors.writePreflightResponse('OPTIONS', {}), undefined)
+  t.equal(cors.writePreflightResponse('OPTIONS', { origin: 'http://a.b' }), undefined)
+  t.equal(cors.writePreflightResponse('OPTIONS', { 'access-control-request-method': 'POST' }), undefined)
+  t.equal(cors.writePreflightResponse('POST', { origin: 'a', 'access-control-request-method': 'POST' }), undefined)
 })
 
 t.test('an origin between slashes is a pattern for the whole origin', async t => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readToolCallId, writeToolCallId } from '../../../worker/normalized/index.ts'
+import { isGatewayCallId, readToolCallId, writeToolCallId } from '../../../worker/normalized/index.ts'
 
 const uuid = '019e8373-dc9a-7883-af60-ebb20b79e1e1'
 
@@ -26,6 +26,28 @@ t.test('decision 39: without a name an id has at most 40 characters and carries 
   t.same(readToolCallId(write(bare)), { stateId: bare, callNumber: 2, isOwn: false })
   t.same(readToolCallId(write('s'.repeat(36))), { callNumber: 2, isOwn: true }, 'a state that does not fit is left out')
   t.same(readToolCallId(write(undefined)), { callNumber: 2, isOwn: true })
+})
+
+t.test('decision 39: a uuid keeps its case, and a state id that is left out is reported', async t => {
+  const upper = '77D3FB14-457A-46BA-937E-8D856156D003'
+  const reported: string[] = []
+  const read = (stateId: string, name?: string) => {
+    const onStateLeftOut = () => reported.push(stateId)
+    const id = writeToolCallId({ stateId, name, callNumber: 3, nonce: uuid, onStateLeftOut })
+    t.ok(id.length <= (name === undefined ? 40 : 128))
+    return readToolCallId(id)
+  }
+  t.same(read(upper), { stateId: upper, callNumber: 3, isOwn: true })
+  t.same(read(upper, 'f'), { stateId: upper, name: 'f', callNumber: 3, isOwn: true })
+  t.same(read(uuid), { stateId: uuid, callNumber: 3, isOwn: true })
+  const digits = '12345678-1234-1234-1234-123456789012'
+  t.same(read(digits), { stateId: digits, callNumber: 3, isOwn: true })
+  t.same(read('ts-1').stateId, 'ts-1')
+  t.same(reported, [])
+  const mixed = upper.replace('FB', 'fb')
+  t.same(read(mixed), { callNumber: 3, isOwn: true })
+  t.same(read('s'.repeat(36)), { callNumber: 3, isOwn: true })
+  t.same(reported, [mixed, 's'.repeat(36)])
 })
 
 t.test('decision 39: ids that earlier builds issued are read', async t => {
@@ -56,6 +78,11 @@ t.test('an altered or cut gateway id yields no state id', async t => {
   t.same(readToolCallId(altered), { callNumber: 0, isOwn: false })
   t.same(readToolCallId(id.slice(0, -3)), { callNumber: 0, isOwn: false })
   t.same(readToolCallId('call_gw_'), { callNumber: 0, isOwn: false })
+  for (const prefix of ['fc_', 'call_', 'toolu_']) {
+    t.same(readToolCallId(prefix + id.slice(0, -3)), { callNumber: 0, isOwn: false }, prefix)
+    t.equal(isGatewayCallId(prefix + id.slice(0, -3)), true)
+  }
+  for (const foreign of ['call_abc', 'fc_call_abc', 'my_call_gw_1', 'gw_1']) t.equal(isGatewayCallId(foreign), false)
 })
 
 t.test('a foreign id is a state id without one prefix and without the number of a further call', async t => {

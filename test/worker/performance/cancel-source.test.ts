@@ -1,6 +1,6 @@
 import t from 'tap'
 import { GatewayError } from '../../../worker/normalized/index.ts'
-import { CancelSource, toAbortSignal } from '../../../worker/performance/cancel-source.ts'
+import { type CancelSignal, CancelSource, toAbortSignal } from '../../../worker/performance/cancel-source.ts'
 
 const reason = new GatewayError('client_disconnected')
 
@@ -18,6 +18,27 @@ t.test('an abort calls every listener that was not removed once, and the first r
   t.same(called, ['first', 'second'])
   t.ok(source.aborted)
   t.equal(source.reason, reason)
+})
+
+t.test('a listener that another one removes during the abort is not called, as with an AbortSignal', async t => {
+  const controller = new AbortController()
+  const source = new CancelSource()
+  const cases: Array<[CancelSignal, () => void]> = [
+    [controller.signal, () => controller.abort()],
+    [source, () => source.abort(reason)]
+  ]
+  for (const [signal, abort] of cases) {
+    const called: string[] = []
+    const removed = () => called.push('removed')
+    signal.addEventListener('abort', () => {
+      called.push('first')
+      signal.removeEventListener('abort', removed)
+    })
+    signal.addEventListener('abort', removed)
+    signal.addEventListener('abort', () => called.push('last'))
+    abort()
+    t.same(called, ['first', 'last'])
+  }
 })
 
 t.test('an abort calls no listener of another source', async t => {

@@ -9,7 +9,7 @@ import { createExecutors, providerKinds, readProviderOptions } from '../../../wo
 import { createSingleExecutorPool } from '../../../worker/providers/single-executor-pool.ts'
 import type { Executor } from '../../../worker/providers/types.ts'
 import { wordCall } from './support/http.ts'
-import { readsInline } from './support/large-answers.ts'
+import { readsInline } from './support/large-responses.ts'
 import { createMemoryLog } from './support/log.ts'
 import { contextOf, createSink } from './support/native.ts'
 
@@ -49,7 +49,7 @@ function createFakeExecutors(ended: string[] = []) {
     credentials: {},
     kinds: { chat_compatible: createFakeKind(ended) },
     faces: providerFaces,
-    largeAnswers: readsInline,
+    largeResponses: readsInline,
     settings,
     log: createMemoryLog().log,
     version: '1.2.3'
@@ -115,7 +115,7 @@ t.test('a profile of a kind that is not registered has no executor, and the othe
   const dependencies = {
     credentials: {},
     faces: providerFaces,
-    largeAnswers: readsInline,
+    largeResponses: readsInline,
     settings,
     log: createMemoryLog().log,
     version: '1'

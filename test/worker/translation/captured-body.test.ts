@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { boundText, type CaptureRules, writeCapturedBody } from '../../../worker/translation/captured-body.ts'
+import {
+  boundText,
+  type CapturedBody,
+  type CaptureRules,
+  writeCapturedBody
+} from '../../../worker/translation/captured-body.ts'
 import { LINEAR_GROWTH_MAX, measureGrowth } from '../../support/growth.ts'
 
 const RULES: CaptureRules = { isRedacted: true, extraKeys: [], knownSecrets: ['known-secret-1'], bytesMax: 1000 }
@@ -42,7 +47,8 @@ t.test('the bytes of a file are described by type and size', async t => {
         source: { type: 'base64', media_type: 'image/png', data },
         inlineData: { mimeType: 'audio/wav', data },
         input_audio: { format: 'mp3', data },
-        plain: { data: 'short' },
+        small: { media_type: 'image/png', data: 'iVBORw0KGgo=' },
+        plain: { data: 'short', format: 'word' },
         words: { data: 'a text of words '.repeat(30) }
       })
     ),
@@ -50,10 +56,36 @@ t.test('the bytes of a file are described by type and size', async t => {
       source: { type: 'base64', media_type: 'image/png', data: '[image/png;base64 600 bytes]' },
       inlineData: { mimeType: 'audio/wav', data: '[audio/wav;base64 600 bytes]' },
       input_audio: { format: 'mp3', data: '[mp3;base64 600 bytes]' },
-      plain: { data: 'short' },
+      small: { media_type: 'image/png', data: '[image/png;base64 8 bytes]' },
+      plain: { data: 'short', format: 'word' },
       words: { data: 'a text of words '.repeat(30) }
     }
   )
+})
+
+t.test('it is known whether a body was shortened; masked secrets do not count', async t => {
+  const isShortened = (value: unknown, options: Partial<CapturedBody> = {}) =>
+    writeCapturedBody({
+      bytes: Buffer.from(JSON.stringify(value)),
+      isCut: false,
+      keepsText: true,
+      rules: RULES,
+      ...options
+    }).isShortened
+  const url = `data:image/png;base64,${Buffer.alloc(60, 7).toString('base64')}`
+  let deep: unknown = 1
+  for (let depth = 0; depth < 200; depth += 1) deep = [deep]
+  for (const [name, value] of Object.entries({
+    'a long text': ['x'.repeat(16 * 1024 + 1)],
+    'a file': { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } },
+    'a data URL': { image_url: { url } },
+    'a deep value': deep
+  })) {
+    t.equal(isShortened(value), true, name)
+  }
+  t.equal(isShortened({ token: 'x', text: `Bearer abc, ${'y'.repeat(16_000)}`, words: 'data: none' }), false)
+  t.equal(isShortened({ url }, { rules: { ...RULES, isRedacted: false } }), false)
+  t.equal(isShortened({}, { isCut: true }), true)
 })
 
 t.test('names of members are redacted, and none becomes a prototype', async t => {

@@ -13,7 +13,7 @@ t.test('cost 3: a body of small values weighs several times its bytes, and a tex
   t.equal(weighJson(text), text.length)
   const values = ofLength('{"a":1},', bytes)
   t.ok(weighJson(values) > 3 * values.length)
-  // The dear half may stand anywhere.
+  // The expensive half may stand anywhere.
   for (const half of [Buffer.concat([text, values]), Buffer.concat([values, text])]) {
     t.ok(weighJson(half) > 2 * half.length)
     t.ok(weighJson(half) < 3.5 * half.length)

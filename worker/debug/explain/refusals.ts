@@ -78,6 +78,8 @@ export class Refusals {
     const smallest = SMALLEST[this.#options.family]
     const named = this.#edits.toOriginal(this.#body, readPlace(error.param ?? ''))
     for (const place of listEnclosing(named)) {
+      // Without a member that it needs, the body is refused for another reason, which is not about the client's value.
+      if (place.length === 1 && smallest[String(place[0])] !== undefined) continue
       const outcome = await this.#tryWithout(place, error)
       if (outcome !== undefined) return outcome
     }

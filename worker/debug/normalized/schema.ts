@@ -3,6 +3,7 @@
 
 import { z } from 'zod'
 import { isJsonObject, type JsonObject, type JsonValue, NORMALIZED_VERSION } from '../../normalized/index.ts'
+import { MODEL_CHARACTERS_MAX } from '../../protocols/shared/model.ts'
 
 /** Any JSON object, which is not copied: a copy would lose a member named `__proto__`. */
 const object = z.custom<JsonObject>(isJsonObject, 'expected an object').meta({ type: 'object' })
@@ -176,9 +177,6 @@ const conversation = z.strictObject({
   background: flag.optional(),
   include: z.array(text).optional()
 })
-
-/** Bounds what a single member may cost; the routes bound the whole document. */
-const MODEL_CHARACTERS_MAX = 1024
 
 /** A request. Members that are absent were not sent by the client. */
 export const normalizedRequestSchema = z

@@ -193,6 +193,35 @@ export const adminOperations: readonly Operation[] = (
       statuses: [400, 422]
     },
     {
+      id: 'listRunningRequests',
+      path: '/_admin/logs/running',
+      summary: 'The model requests that run now, in all workers',
+      description: 'From memory, without content; the oldest 200 of each worker. Works without a store.',
+      answer: closed({
+        data: listOf(
+          closed({
+            request_id: text,
+            trace_id: text,
+            worker_id: integer,
+            protocol: text,
+            route: text,
+            model_requested: nullable('string'),
+            model_effective: nullable('string'),
+            provider: nullable('string'),
+            started_at: text,
+            running_ms: integer,
+            state: { enum: ['waiting', 'responding'] },
+            streaming: { type: 'boolean' },
+            caller: nullable('string'),
+            api_key_name: nullable('string'),
+            api_key_hash: nullable('string')
+          })
+        ),
+        total: integer,
+        silent_workers: { ...integer, description: 'Workers that did not answer in time.' }
+      })
+    },
+    {
       id: 'getTrafficLogHealth',
       path: '/_admin/logs/health',
       summary: 'How the traffic log and its sinks are',
@@ -209,7 +238,19 @@ export const adminOperations: readonly Operation[] = (
             written: integer,
             dropped: integer
           })
-        )
+        ),
+        store: {
+          description: 'Null without a relational store, and while it does not answer.',
+          anyOf: [
+            closed({
+              records_estimate: integer,
+              oldest_record: nullable('string'),
+              bytes: integer,
+              wal_bytes: nullable('integer')
+            }),
+            { type: 'null' }
+          ]
+        }
       })
     },
     {
@@ -241,7 +282,8 @@ export const adminOperations: readonly Operation[] = (
       method: 'post',
       path: '/_admin/logs/retention/purge',
       summary: 'Delete old records, or count them',
-      description: 'Counts only, unless `dry_run` is false. Everything is in the query; a body is ignored.',
+      description:
+        'Counts only, unless `dry_run` is false. Records of failed requests stay for `GATEWAY_TRAFFIC_LOG_ERROR_RETENTION_DAYS`. Everything is in the query; a body is ignored.',
       parameters: [
         query('retention_days', 'Age in days from which records are deleted. By default the setting.', {
           type: 'integer',

@@ -1,6 +1,8 @@
 // The bounded queue between the requests and the collector (operations contract, sections 11.1 and 7.5; field lesson K9). The batches
 // are those of OpenTelemetry's processor; counted here is what it holds, so that it never holds more than the settings allow.
+
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter, type SpanProcessor } from '@opentelemetry/sdk-trace'
+import { withDeadline } from '../../../shared/deadline.ts'
 import type { Logger } from '../../../shared/logging.ts'
 
 export interface SpanQueueOptions {
@@ -84,14 +86,10 @@ export class SpanQueue implements SpanProcessor {
   /** Sends what is held, within a fixed time; what is left then counts as dropped. Never rejects. */
   async shutdown(): Promise<void> {
     const timeoutMs = this.#isFailing ? CLOSE_TIMEOUT_AFTER_FAILURE_MS : CLOSE_TIMEOUT_MS
-    const timer = Promise.withResolvers<void>()
-    const timeout = setTimeout(timer.resolve, timeoutMs)
     try {
-      await Promise.race([this.#batches.shutdown(), timer.promise])
+      await withDeadline(this.#batches.shutdown(), timeoutMs)
     } catch {
       // A failed export was counted and logged when it failed.
-    } finally {
-      clearTimeout(timeout)
     }
     this.#isClosed = true
     const left = this.#heldSpans

@@ -1,12 +1,14 @@
 // What is kept of a request's content where the operator asked for it: headers, bodies, and the message that a stream adds up to
 // (operations contract, section 8.2). Bodies are copied when they pass and redacted after the request has ended.
 import type { IncomingHttpHeaders } from 'node:http'
+import { asBuffer } from '../../../shared/bytes.ts'
 import type { NormalizedEvent } from '../../normalized/index.ts'
 import {
   boundText,
   type CapturedBody,
   type CaptureRules,
-  createCaptureRedactor
+  createCaptureRedactor,
+  type WrittenBody
 } from '../../translation/captured-body.ts'
 import type { ClosedFacts, RequestView } from '../observer.ts'
 import { redactHeaders } from './headers.ts'
@@ -36,7 +38,7 @@ export interface ContentCapture {
 export interface ContentCaptureOptions {
   readonly rules: CaptureRules
   /** Writes a captured body; large ones in a thread. */
-  readonly writeBody: (body: CapturedBody) => Promise<{ body: string | Uint8Array }>
+  readonly writeBody: (body: CapturedBody) => Promise<Pick<WrittenBody, 'isShortened'> & { body: string | Uint8Array }>
 }
 
 /** The content of one request until its end. */
@@ -86,6 +88,8 @@ function keepBody(body: string | Uint8Array, bytesMax: number): KeptBody {
   return { bytes: bytes.subarray(0, bytesMax), isCut: body.length > bytesMax || bytes.length > bytesMax }
 }
 
+const NO_BODY: WrittenBody = { body: '', isShortened: false }
+
 const CLOSE_MS_MAX = 2_000
 
 /** Creates the capture of a worker. */
@@ -95,12 +99,12 @@ export function createContentCapture({ rules, writeBody }: ContentCaptureOptions
   let running = 0
   let closed: (() => void) | undefined
 
-  /** '' where there is no body; undefined where it could not be written. */
-  async function write(body: KeptBody | undefined, keepsText: boolean): Promise<string | undefined> {
-    if (body === undefined) return ''
+  /** undefined where it could not be written. */
+  async function write(body: KeptBody | undefined, keepsText: boolean): Promise<WrittenBody | undefined> {
+    if (body === undefined) return NO_BODY
     try {
-      const written = await writeBody({ ...body, keepsText, rules })
-      return typeof written.body === 'string' ? written.body : Buffer.from(written.body).toString('utf8')
+      const { body: written, isShortened } = await writeBody({ ...body, keepsText, rules })
+      return { body: typeof written === 'string' ? written : asBuffer(written).toString('utf8'), isShortened }
     } catch {
       // Too many large bodies wait for a thread.
       return undefined
@@ -111,21 +115,21 @@ export function createContentCapture({ rules, writeBody }: ContentCaptureOptions
     const { message } = content
     const answer = message === undefined ? content.responseBody : keepBody(message.write(), Number.MAX_SAFE_INTEGER)
     const [requestBody, responseBody] = await Promise.all([write(content.requestBody, false), write(answer, true)])
-    const lost = [
-      ...(requestBody === undefined ? ['request_body'] : []),
-      ...(responseBody === undefined ? ['response_body'] : [])
-    ]
+    const bodies = Object.entries({ request_body: requestBody, response_body: responseBody })
+    const lost = bodies.filter(([, written]) => written === undefined).map(([name]) => name)
+    const shortened = bodies.filter(([, written]) => written?.isShortened === true).map(([name]) => name)
     return {
       members: {
         error_message:
           failureText === undefined ? undefined : JSON.stringify(boundText(redactor.redactText(failureText))),
         request_headers_redacted: JSON.stringify(redactHeaders(content.headers, redactor)),
-        request_body_redacted: requestBody === '' ? undefined : requestBody,
-        response_body_redacted: responseBody === '' ? undefined : responseBody
+        request_body_redacted: requestBody?.body || undefined,
+        response_body_redacted: responseBody?.body || undefined
       },
       metadata: {
         ...(message !== undefined && { stream: message.timings }),
-        ...(lost.length > 0 && { content_lost: lost })
+        ...(lost.length > 0 && { content_lost: lost }),
+        ...(shortened.length > 0 && { content_shortened: shortened })
       }
     }
   }

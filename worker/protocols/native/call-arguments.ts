@@ -1,7 +1,14 @@
 // The arguments of one call while they arrive: as an object, as text, as pieces of text, or repeated with more content each time.
 // Decides whether a value belongs to the call and how much of it can be passed on already (field lessons B3 and B5).
 
-import { isJsonObject, isTextTooDeep, JsonNesting, type JsonObject, type JsonValue } from '../../normalized/index.ts'
+import {
+  isJsonObject,
+  isTextTooDeep,
+  JsonNesting,
+  type JsonObject,
+  type JsonValue,
+  keepExactIntegers
+} from '../../normalized/index.ts'
 
 /**
  * How a repetition of known arguments may differ from them: not at all, by further members, or by further members and longer
@@ -171,7 +178,7 @@ function endsObject(text: string): boolean {
 function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return isJsonObject(value) && !isTextTooDeep(text, value) ? value : undefined
+    return isJsonObject(value) && !isTextTooDeep(text, value) ? keepExactIntegers(text, value) : undefined
   } catch {
     return undefined
   }

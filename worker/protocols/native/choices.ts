@@ -15,6 +15,14 @@ export function readChoiceContent(choice: Payload, member: 'message' | 'delta'):
   return isJsonObject(content) ? content : undefined
 }
 
+/** True when the payload has a choice with content or a finish reason. */
+export function hasReadableChoice(payload: Payload): boolean {
+  const choice = findFirstChoice(payload)
+  if (choice === undefined) return false
+  const { finish_reason: word } = choice
+  return readChoiceContent(choice, 'delta') !== undefined || (typeof word === 'string' && word !== '')
+}
+
 const PLAIN_MEMBERS = new Set(['choices', 'created', 'model', 'object'])
 const PLAIN_CHOICE_MEMBERS = new Set(['delta', 'index'])
 const PLAIN_DELTA_MEMBERS = new Set(['content'])

@@ -5,7 +5,9 @@
 import {
   flattenToolName,
   GatewayError,
+  isGatewayCallId,
   type NormalizedMessage,
+  type ProviderState,
   readToolCallId,
   type ToolCallPart,
   type ToolResultPart
@@ -55,6 +57,8 @@ function findResultStateId(calls: readonly HistoryCall[]): string | undefined {
 /** A result whose call is not in the request. */
 export interface UnmatchedResult extends HistoryResult {
   stateId: string | undefined
+  /** Which call of its upstream message it answers, where the id of the call says so. */
+  callNumber: number | undefined
 }
 
 /** Groups the calls of one client message by the upstream message that contained them. */
@@ -64,12 +68,18 @@ export function groupCalls(message: NormalizedMessage): CallGroup[] {
     if (part.type !== 'tool-call') continue
     const identity = part.id === null ? undefined : readToolCallId(part.id)
     const issuedStateId = identity?.isOwn === true ? identity.stateId : undefined
-    const givenStateId = part.state?.native?.toolStateId ?? message.state?.native?.toolStateId
+    const givenStateId = readGivenStateId(part.state) ?? readGivenStateId(message.state)
     const foreignStateId = identity?.isOwn === true ? undefined : identity?.stateId
     const call: HistoryCall = { id: part.id, name: flattenToolName(part), part, results: [], position: 0 }
     joinGroup(groups, { issuedStateId, givenStateId, foreignStateId, calls: [call] })
   }
   return groups
+}
+
+/** Some clients repeat the id of the call as its state id: then the state id is the one that the id carries. */
+function readGivenStateId(state: ProviderState | undefined): string | undefined {
+  const given = state?.native?.toolStateId
+  return given !== undefined && isGatewayCallId(given) ? readToolCallId(given).stateId : given
 }
 
 /**
@@ -148,7 +158,7 @@ export class CallIndex {
     // An id that the gateway issued belongs to its own call only.
     const call = this.#findById(part.callId) ?? (isIssued ? undefined : this.#findOpen(part.name))
     if (this.#isRepeated(part, call)) return undefined
-    const givenStateId = part.state?.native?.toolStateId
+    const givenStateId = readGivenStateId(part.state)
     const result = { ...coerceToolResult(part.content, part.isError), givenStateId }
     if (call !== undefined) {
       this.#newestWithResult = Math.max(this.#newestWithResult, call.position)
@@ -161,7 +171,9 @@ export class CallIndex {
         message: 'The tool result belongs to no tool call of this request.'
       })
     }
-    return { ...result, name: givenName, stateId: givenStateId ?? identity?.stateId }
+    const stateId = givenStateId ?? identity?.stateId
+    const isNumbered = identity !== undefined && identity.stateId === stateId
+    return { ...result, name: givenName, stateId, callNumber: isNumbered ? identity.callNumber : undefined }
   }
 
   /** Notes the id of a result. True when the turn already has a result of this id and no call still waits for one. */

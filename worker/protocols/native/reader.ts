@@ -6,6 +6,7 @@ import {
   isJsonObject,
   isTextTooDeep,
   type JsonObject,
+  keepExactIntegers,
   type NormalizedEvent
 } from '../../normalized/index.ts'
 import { RepeatedFrame } from '../../performance/repeated-frame.ts'
@@ -18,7 +19,7 @@ import { NativeResponseState, type Payload } from './response-state.ts'
 
 /** How a contract reads a payload. */
 export interface PayloadReader {
-  /** False for a payload of a stream that has nothing this contract knows: alone it is no response (decisions 61). */
+  /** False for a payload without message, finish reason and usage: alone it is no response (decisions 61). */
   isReadable(payload: Payload): boolean
   /** Reads the payload of a whole response. False when it has no content. */
   readWhole(payload: Payload, state: NativeResponseState): boolean
@@ -57,9 +58,10 @@ export class NativeReader implements ResponseReader {
     state.assembler.expectWhole()
     const text = asBuffer(bytes).toString('utf8')
     const payload = this.#parse(text, 'the answer')
-    if (payload !== undefined && state.begin(payload, true)) {
+    const isReadable = payload !== undefined && this.#payloads.isReadable(payload)
+    if (payload !== undefined && state.begin(payload, isReadable)) {
       state.calls.beginFrame(true)
-      if (this.#payloads.readWhole(payload, state)) state.finish()
+      if (isReadable && this.#payloads.readWhole(payload, state)) state.finish()
       else state.failProtocol('the answer has no content')
     }
     const events = state.take()
@@ -102,7 +104,7 @@ export class NativeReader implements ResponseReader {
     const payload = this.#parse(data, 'a frame of the stream')
     if (payload === undefined) return
     if (name === ERROR_EVENT) state.fail(mapErrorEvent(payload))
-    else if (state.begin(payload, payloads.isReadable(payload))) {
+    else if (state.begin(payload, state.assembler.hasStarted || payloads.isReadable(payload))) {
       if (state.assembler.hasStarted) payloads.readEvent(payload, name, state)
       if (!payloads.isTerminal(name)) {
         if (data.length > LEARNED_CHARACTERS_MAX) return
@@ -133,10 +135,15 @@ export class NativeReader implements ResponseReader {
   }
 }
 
+/** A member with the arguments of a call: a quote within a text is escaped. */
+const ARGUMENTS = '"arguments"'
+
+/** Parses a payload. One with a call may contain raw JSON, because the digits of arguments must not change. */
 function parseObject(text: string): Payload | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return isJsonObject(value) ? value : undefined
+    if (!isJsonObject(value)) return undefined
+    return text.includes(ARGUMENTS) ? keepExactIntegers(text, value) : value
   } catch {
     return undefined
   }

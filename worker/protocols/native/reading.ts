@@ -31,6 +31,7 @@ export type NativeAnomaly =
   | 'forced_tool_call_missing'
   | 'announced_tool_call_missing'
   | 'tool_call_changed_late'
+  | 'tool_state_id_left_out'
 
 export interface NativeReaderOptions extends ReaderDependencies {
   reading: NativeReading

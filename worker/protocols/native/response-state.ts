@@ -9,7 +9,8 @@ import {
   type JsonValue,
   type NativeState,
   type NormalizedEvent,
-  type NormalizedUsage
+  type NormalizedUsage,
+  withoutRawJson
 } from '../../normalized/index.ts'
 import { METADATA_VALUE_CHARACTERS_MAX } from './constants.ts'
 import { findPayloadError } from './errors.ts'
@@ -163,7 +164,9 @@ export class NativeResponseState {
 
   inlineData(inlineData: unknown): void {
     if (!isJsonObject(inlineData)) return
-    this.hosted.complete(inlineData, this.#sources.add(inlineData))
+    // Events cross threads, which raw JSON cannot.
+    const data = withoutRawJson(inlineData)
+    this.hosted.complete(data, this.#sources.add(data))
   }
 
   /** Reads generated files; a later frame may repeat them. */

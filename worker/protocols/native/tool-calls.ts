@@ -282,7 +282,11 @@ export class ToolCallCollector {
       stateId,
       name: reading.namesCallsInIds ? flattenToolName(call.tool) : undefined,
       callNumber,
-      nonce: createNonce()
+      nonce: createNonce(),
+      // Only v2 needs the state id of a call back.
+      onStateLeftOut: () => {
+        if (this.#needsStateId) this.#report('tool_state_id_left_out', { tool: call.wireName })
+      }
     })
     const head: ToolCallHead = { id, ...call.tool }
     if (stateId !== undefined) head.state = { native: { toolStateId: stateId } }

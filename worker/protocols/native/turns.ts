@@ -59,7 +59,7 @@ export function readTurns(request: NormalizedRequest, options: { isImageInputEna
   if (leading > 0) collector.addSystem(messages.slice(0, leading))
   for (let index = leading; index < messages.length; index++) collector.add(messages[index] as NormalizedMessage)
   const { turns, droppedAttachments } = collector.finish()
-  const { kept, droppedToolCalls } = dropAbandonedCalls(turns)
+  const { kept, droppedToolCalls } = dropAbandonedCalls(sortResults(turns))
   return { turns: mergeNeighbours(kept), droppedAttachments, droppedToolCalls }
 }
 
@@ -222,6 +222,40 @@ function joinPieces(content: readonly ContentPart[]): string {
     }
   }
   return text
+}
+
+/**
+ * Sorts results without calls in the request by call: clients send them as their functions finish, and the results of one upstream
+ * message differ in nothing but their order where they have the same function.
+ */
+function sortResults(turns: readonly Turn[]): readonly Turn[] {
+  if (!turns.some(isNumberedResult)) return turns
+  const sorted: Turn[] = []
+  let run: ResultTurn[] = []
+  for (const turn of turns) {
+    if (!isOfSameState(run.at(-1), turn)) {
+      for (const result of run.sort(compareCalls)) sorted.push(result)
+      run = []
+    }
+    if (turn.type === 'result') run.push(turn)
+    else sorted.push(turn)
+  }
+  for (const result of run.sort(compareCalls)) sorted.push(result)
+  return sorted
+}
+
+function isNumberedResult(turn: Turn): boolean {
+  return turn.type === 'result' && turn.result.callNumber !== undefined
+}
+
+function isOfSameState(last: Turn | undefined, turn: Turn): boolean {
+  if (last?.type !== 'result' || turn.type !== 'result') return false
+  const isNumbered = last.result.callNumber !== undefined && turn.result.callNumber !== undefined
+  return isNumbered && last.result.stateId === turn.result.stateId
+}
+
+function compareCalls(a: ResultTurn, b: ResultTurn): number {
+  return (a.result.callNumber ?? 0) - (b.result.callNumber ?? 0)
 }
 
 /**

@@ -1,4 +1,4 @@
-// Reads the URL by which a client names an image or a file.
+// Reads the URL, or the data, by which a client names an image or a file.
 
 import type { MediaSource } from '../../normalized/index.ts'
 
@@ -15,4 +15,12 @@ export function readMediaUrl(url: string): MediaSource {
   if (!head.endsWith(BASE64_MARK)) return { kind: 'url', url }
   const mediaType = head.split(';', 1)[0] ?? ''
   return { kind: 'bytes', mediaType, base64: url.slice(comma + 1) }
+}
+
+/** Matches no base64 text, because base64 has no colon. */
+const URL_SCHEME = /^[a-z][a-z0-9+.-]*:/i
+
+/** Reads the data of a file. Some clients send only the base64 text; then the media type is '' and follows from the file name. */
+export function readFileData(data: string): MediaSource {
+  return URL_SCHEME.test(data) ? readMediaUrl(data) : { kind: 'bytes', mediaType: '', base64: data }
 }

@@ -5,7 +5,9 @@ import {
   invalidRequest,
   isJsonObject,
   JSON_DEPTH_MAX,
+  type JsonObject,
   type JsonValue,
+  keepExactIntegers,
   type ToolCallPart,
   tryParseJson
 } from '../../normalized/index.ts'
@@ -39,4 +41,9 @@ export function tryReadToolArguments(value: JsonValue | undefined, path: string)
   if (fault === 'too-deep') throw invalidRequest(path, `'${path}' is nested deeper than ${JSON_DEPTH_MAX} levels.`)
   if (fault !== undefined) throw invalidRequest(path, `'${path}' has a number beyond the range of a double.`)
   return { arguments: parsed, argumentsText: value }
+}
+
+/** The arguments of a call as an object of a body that is written at once, with the digits of the client's text. */
+export function writeArgumentsObject({ arguments: parsed, argumentsText }: ToolArguments): JsonObject {
+  return argumentsText === undefined ? parsed : keepExactIntegers(argumentsText, parsed)
 }

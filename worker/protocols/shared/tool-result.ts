@@ -7,6 +7,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  keepExactIntegers,
   type NormalizedMessage,
   tryParseJson
 } from '../../normalized/index.ts'
@@ -34,10 +35,10 @@ const ENCODINGS_MAX = 3
 export function coerceToolResult(content: readonly ContentPart[], isError: boolean): CoercedResult {
   const text = joinTexts(content)
   if (text.trim() === '') return withText(isError ? { error: '', is_error: true } : {})
-  const value = decodeText(text)
+  const { value, object } = decodeText(text)
   if (isError) return withText({ error: value, is_error: true })
-  if (!isJsonObject(value)) return withText({ result: value })
-  return isObjectText(text) ? { object: value, text } : withText(value)
+  if (object === undefined) return withText({ result: value })
+  return isObjectText(text) ? { object, text } : withText(object)
 }
 
 function joinTexts(content: readonly ContentPart[]): string {
@@ -46,15 +47,22 @@ function joinTexts(content: readonly ContentPart[]): string {
   return texts.length === 1 ? (texts[0] ?? '') : texts.join('\n')
 }
 
-/** Decodes JSON text, also when it was encoded several times; text that is not JSON, or cannot be sent on as JSON, stays as it is. */
-function decodeText(text: string): JsonValue {
-  let value: JsonValue = text
-  for (let round = 0; round < ENCODINGS_MAX && typeof value === 'string'; round++) {
-    const decoded = parseJson(value)
-    if (decoded === undefined) return value
-    value = decoded
+/**
+ * Decodes JSON text, also when it was encoded several times; text that is not JSON, or cannot be sent on as JSON, stays as it is. The
+ * value may contain raw JSON; `object` is the value when it is an object.
+ */
+function decodeText(text: string): { value: JsonValue; object?: JsonObject } {
+  let inner = text
+  for (let round = 0; round < ENCODINGS_MAX; round++) {
+    const decoded = parseJson(inner)
+    if (decoded === undefined) break
+    if (typeof decoded !== 'string') {
+      const value = keepExactIntegers(inner, decoded)
+      return isJsonObject(decoded) ? { value, object: value as JsonObject } : { value }
+    }
+    inner = decoded
   }
-  return value
+  return { value: inner }
 }
 
 function parseJson(text: string): JsonValue | undefined {

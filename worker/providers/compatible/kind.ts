@@ -89,7 +89,7 @@ function createExecutor(
     client,
     hooks: {},
     redaction,
-    largeAnswers: dependencies.largeAnswers,
+    largeResponses: dependencies.largeResponses,
     lifetime,
     connections,
     log,

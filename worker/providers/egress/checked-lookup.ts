@@ -4,6 +4,7 @@
 import { lookup as resolveName } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import { isLoopbackAddress, isPublicAddress, readEmbeddedAddress } from '../../../shared/addresses.ts'
+import { withDeadline } from '../../../shared/deadline.ts'
 import { DESTINATION_REFUSED } from '../http/call-failure.ts'
 import { createNameResolver, NAME_TIMEOUT_MS } from './name-resolver.ts'
 
@@ -81,14 +82,9 @@ const NEVER_ABORTED = new AbortController().signal
 
 /** The names of this machine stand in its files. */
 async function resolveBySystem(host: string): Promise<string[]> {
-  const { promise: expired, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error('The system gave no address in time.')), NAME_TIMEOUT_MS)
-  try {
-    const found = await Promise.race([resolveName(host, { all: true, verbatim: true }), expired])
-    return found.map(entry => entry.address)
-  } finally {
-    clearTimeout(timer)
-  }
+  const found = await withDeadline(resolveName(host, { all: true, verbatim: true }), NAME_TIMEOUT_MS)
+  if (found === undefined) throw new Error('The system gave no address in time.')
+  return found.map(entry => entry.address)
 }
 
 function giveAddresses(

@@ -10,7 +10,7 @@ import type { CallContext, ChatCall } from '../types.ts'
 import type { ProviderCall, ProviderClient } from './client.ts'
 import { logIds } from './failure-report.ts'
 import type { ExecutorHooks } from './hooks.ts'
-import type { Anomaly, LargeAnswers } from './large-answers.ts'
+import type { Anomaly, LargeResponses } from './large-responses.ts'
 
 /** The most bytes of one response to a chat. */
 export interface ChatBounds {
@@ -30,7 +30,7 @@ export interface ChatDependencies {
   client: ProviderClient
   faces: ProviderFaces
   hooks: ExecutorHooks
-  largeAnswers: LargeAnswers
+  largeResponses: LargeResponses
   log: Logger
   /** `defaultBounds` unless given. */
   bounds?: ChatBounds

@@ -14,7 +14,7 @@ import {
   uploadAttachments
 } from './chat-call.ts'
 import { reportCallFailure } from './failure-report.ts'
-import { cutAtStop } from './large-answers.ts'
+import { cutAtStop } from './large-responses.ts'
 import type { BufferedResponse } from './whole-response.ts'
 
 /** Runs a chat and pushes all events of its response at once. Rejects with `GatewayError`; nothing was pushed then. */
@@ -30,7 +30,7 @@ export async function completeChat(
     context,
     (dependencies.bounds ?? defaultBounds).wholeBytesMax
   )
-  const { events, bytes }: RelayedBody = dependencies.largeAnswers.isLargeAnswer(response.bytes)
+  const { events, bytes }: RelayedBody = dependencies.largeResponses.isLargeResponse(response.bytes)
     ? { events: await readInThread(dependencies, call, context, response) }
     : readHere(dependencies, call, context, response)
   if (bytes !== undefined) {
@@ -75,9 +75,9 @@ async function readInThread(
   { bytes, ...head }: BufferedResponse
 ): Promise<NormalizedEvent[]> {
   const { plan, reading } = call
-  const answer = { plan, reading, head, bytes, stops: listStops(call) }
+  const response = { plan, reading, head, bytes, stops: listStops(call) }
   try {
-    const { events, anomalies } = await dependencies.largeAnswers.readChat(answer, context.signal)
+    const { events, anomalies } = await dependencies.largeResponses.readChat(response, context.signal)
     for (const anomaly of anomalies) reportAnomaly(dependencies, context, anomaly)
     return events
   } catch (thrown) {

@@ -1,7 +1,7 @@
 // A bounded number of slots with a bounded queue in front of it. The connection pool below never queues, so that a full pool is
 // refused here with an error for the client, and a waiting request leaves the queue when its client disconnects.
 
-import { createSemaphore, type SemaphoreOptions } from '../../../shared/semaphore.ts'
+import { createSemaphore, type Semaphore, type SemaphoreOptions } from '../../../shared/semaphore.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { CancelSignal } from '../../performance/cancel-source.ts'
 import { abortError } from './abort.ts'
@@ -23,9 +23,12 @@ export interface Gate {
  * Creates a gate whose slots are all free.
  * @param expire makes the error of a wait that was too long; `gateway_overloaded` unless given.
  */
-export function createGate(options: SemaphoreOptions, expire: () => Error = overloaded): Gate {
-  const semaphore = createSemaphore(options)
+export function createGate(options: SemaphoreOptions, expire?: () => Error): Gate {
+  return createGateOf(createSemaphore(options), expire)
+}
 
+/** Creates the gate of a semaphore, which may share its slots with others. */
+export function createGateOf(semaphore: Semaphore, expire: () => Error = overloaded): Gate {
   function tryEnter(): (() => void) | undefined {
     return semaphore.tryAcquire() ? createRelease() : undefined
   }

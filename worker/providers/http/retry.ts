@@ -10,7 +10,7 @@ export interface RetryPolicy {
 }
 
 /** Longest delay. When the provider asks for a longer one, the client gets the failure and its `retry-after` at once. */
-export const RETRY_DELAY_MS_MAX = 60_000
+const RETRY_DELAY_MS_MAX = 60_000
 
 /** Upper end of the random part of a delay: it spreads the retries of calls that failed at the same time. */
 const JITTER_MS_MAX = 500

@@ -23,7 +23,7 @@ const ERROR_BODY_BYTES_MAX = 64 * 1024
 
 const ACCEPTED: readonly CompressedEncoding[] = ['gzip', 'deflate']
 
-/** The `accept-encoding` of calls with whole responses. Streams send none: decompression would delay their events. */
+/** The `accept-encoding` of calls with whole responses. Streams do not ask for compression: it would delay their events. */
 export const ACCEPTED_ENCODINGS = ACCEPTED.join(', ')
 
 /** A response that was taken whole. */

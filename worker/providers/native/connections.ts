@@ -23,7 +23,7 @@ export interface NativeConnections {
  * hundred-and-first stream wait for another one to end, although an open stream costs next to nothing (ADR of 2026-11-21 on
  * upstream connections and timeouts).
  */
-export const API_CONNECTIONS_MAX_DEFAULT = 1024
+const API_CONNECTIONS_MAX_DEFAULT = 1024
 
 /** Requests that wait for a connection when all are in use; each holds its body, so the number is bounded. */
 const API_WAITERS_MAX = 1024

@@ -96,7 +96,7 @@ export function createNativeExecutor(options: NativeExecutorOptions): Executor {
       bodyFallback: shared.parallelOption
     },
     redaction,
-    largeAnswers: shared.largeAnswers,
+    largeResponses: shared.largeResponses,
     lifetime,
     connections: options.ownsConnections ? connections : undefined,
     log,

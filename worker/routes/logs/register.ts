@@ -22,6 +22,8 @@ import { openRegularFile, reportUnreadable, toLogError } from './log-file.ts'
 import { streamLog } from './stream.ts'
 import { createViewerPage } from './viewer-page.ts'
 
+const LOG_STREAM_TYPE = 'text/event-stream; charset=utf-8'
+
 const lineCount: ParameterType<number> = integer({ min: 1, max: 5000 })
 const queryParameters = { lines: withDefault(lineCount, 100) }
 const pathParameters = { last_n_lines: required(lineCount) }
@@ -49,6 +51,10 @@ export function registerLogRoutes(app: FastifyInstance, runtime: LogRuntime): vo
     const { context } = request
     const { level } = readParameters('query', context.query, streamParameters)
     assertAllowed(request.raw)
+    if (request.method === 'HEAD') {
+      sendWhole(reply, { status: 200, contentType: LOG_STREAM_TYPE, headers: ['cache-control', 'no-store'], body: '' })
+      return
+    }
     const release = await control.acquireHostSlot('log-stream', context.signal)
     if (release === null) throw context.signal.reason ?? new GatewayError('too_many_streams')
     try {
@@ -82,9 +88,7 @@ export function registerLogRoutes(app: FastifyInstance, runtime: LogRuntime): vo
     handler: sendViewer
   })
   const streamTraits = systemTraits('/logs/stream', 'api-key')
-  app.route({ method: 'GET', url: '/logs/stream', config: { traits: streamTraits }, handler: sendStream })
-  // Without a route of its own, the path would be taken for a number of lines.
-  app.route({ method: 'HEAD', url: '/logs/stream', config: { traits: streamTraits }, handler: refuseHead })
+  app.route({ method: methods, url: '/logs/stream', config: { traits: streamTraits }, handler: sendStream })
   app.route({
     method: methods,
     url: '/logs/:last_n_lines',
@@ -96,10 +100,6 @@ export function registerLogRoutes(app: FastifyInstance, runtime: LogRuntime): vo
       return sendLastLines(request, reply, readParameters('path', values, pathParameters).last_n_lines)
     }
   })
-}
-
-function refuseHead(): never {
-  throw new GatewayError('method_not_allowed', { allow: 'GET' })
 }
 
 /**

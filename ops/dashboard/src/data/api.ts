@@ -63,6 +63,36 @@ export interface Health {
   readonly query_store: string | null
   readonly writer: 'connected' | 'disconnected' | 'absent'
   readonly sinks: readonly Sink[]
+  /** Null without a store, and while it does not answer. */
+  readonly store: {
+    readonly records_estimate: number
+    readonly oldest_record: string | null
+    readonly bytes: number
+    readonly wal_bytes: number | null
+  } | null
+}
+
+export interface RunningRequest {
+  readonly request_id: string
+  readonly worker_id: number
+  readonly protocol: string
+  readonly model_requested: string | null
+  readonly model_effective: string | null
+  readonly started_at: string
+  readonly running_ms: number
+  readonly state: 'waiting' | 'responding'
+  readonly streaming: boolean
+  readonly caller: string | null
+  readonly api_key_name: string | null
+  readonly api_key_hash: string | null
+}
+
+export interface Running {
+  /** The oldest first. */
+  readonly data: readonly RunningRequest[]
+  readonly total: number
+  /** Workers that did not answer in time. */
+  readonly silent_workers: number
 }
 
 export type SumsQuery = Pick<SumsRequest, 'from' | 'to' | 'by'>
@@ -77,6 +107,7 @@ export interface Api {
   /** The rows have the members that they are grouped by. */
   sums(query: SumsQuery, signal?: AbortSignal): Promise<SumsRow[]>
   health(signal?: AbortSignal): Promise<Health>
+  running(signal?: AbortSignal): Promise<Running>
   replay(id: string): Promise<ReplayResult>
   redact(id: string, fields: readonly PayloadField[]): Promise<RedactResult>
   /** Opens the tail; the body is a stream of events. Behind `lastId` where it is given. */
@@ -153,6 +184,7 @@ export function createApi({ key, base, fetch: send = fetch }: ApiOptions): Api {
       return (await json<{ data: SumsRow[] }>(`logs/sums?${query}`, withSignal(signal))).data
     },
     health: signal => json('logs/health', withSignal(signal)),
+    running: signal => json('logs/running', withSignal(signal)),
     replay: id => json(pathOf(id, '/replay'), { method: 'POST' }, REPLAY_TIMEOUT_MS),
     redact: (id, fields) =>
       json(pathOf(id, '/redact'), {

@@ -1,12 +1,13 @@
 // The writer of records and its sinks: what was written, what waits, and what was dropped.
-import { useEffect, useState } from 'preact/hooks'
-import type { Health as HealthFacts } from '../data/api.ts'
-import { formatBytes, formatCount } from '../data/format.ts'
+import type { Api, Health as HealthFacts } from '../data/api.ts'
+import { formatBytes, formatCount, formatDateTime } from '../data/format.ts'
+import { ColumnHeads } from '../parts/column-heads.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { Scroller } from '../parts/scroller.tsx'
-import { explainFailure, useSession } from '../session.ts'
+import { usePolled } from '../polled.ts'
 
 const REFRESH_MS = 5_000
+const COLUMNS = ['Sink', 'State', 'Written', 'Waiting', 'On disk', 'Dropped']
 
 const WRITER_TEXTS: Readonly<Record<HealthFacts['writer'], string>> = {
   connected: 'The writer of records is running.',
@@ -15,7 +16,7 @@ const WRITER_TEXTS: Readonly<Record<HealthFacts['writer'], string>> = {
 }
 
 export function Health() {
-  const { health, message } = useHealth()
+  const { value: health, message } = usePolled(ask, REFRESH_MS)
   return (
     <section class="view" aria-labelledby="sinks-title">
       <h2 id="sinks-title">Sinks</h2>
@@ -25,33 +26,15 @@ export function Health() {
   )
 }
 
-/** Asks again some seconds after each answer, while the page is visible. */
-function useHealth() {
-  const session = useSession()
-  const [state, setState] = useState<{ health?: HealthFacts; message?: string }>({})
-  useEffect(() => {
-    const closing = new AbortController()
-    let timer: ReturnType<typeof setTimeout> | undefined
-    async function load(): Promise<void> {
-      try {
-        if (!document.hidden) setState({ health: await session.api.health(closing.signal) })
-      } catch (error) {
-        if (closing.signal.aborted) return
-        const message = explainFailure(error, session)
-        setState(({ health }) => (health === undefined ? { message } : { health, message }))
-      }
-      if (!closing.signal.aborted) timer = setTimeout(load, REFRESH_MS)
-    }
-    void load()
-    return () => {
-      closing.abort()
-      clearTimeout(timer)
-    }
-  }, [session])
-  return state
+const ask = (api: Api, signal: AbortSignal) => api.health(signal)
+
+function describeStore({ records_estimate, oldest_record, bytes, wal_bytes }: NonNullable<HealthFacts['store']>) {
+  if (oldest_record === null) return 'It has no record yet.'
+  const log = wal_bytes === null ? '' : `, and ${formatBytes(wal_bytes)} of write-ahead log`
+  return `It has about ${formatCount(records_estimate)} records since ${formatDateTime(oldest_record)} in ${formatBytes(bytes)}${log}.`
 }
 
-function HealthView({ health: { enabled, query_store, writer, sinks } }: { health: HealthFacts }) {
+function HealthView({ health: { enabled, query_store, writer, sinks, store } }: { health: HealthFacts }) {
   return (
     <>
       <ul class="card states">
@@ -60,17 +43,18 @@ function HealthView({ health: { enabled, query_store, writer, sinks } }: { healt
         <li class={query_store === null ? 'failed' : 'good'}>
           {query_store === null ? 'No store can be queried.' : `Queries go to ${query_store}.`}
         </li>
+        {query_store !== null && (
+          <li class={store === null ? 'failed' : 'good'}>
+            {store === null ? 'The store does not answer.' : describeStore(store)}
+          </li>
+        )}
       </ul>
       {sinks.length > 0 && (
         <Scroller class="card wide" label="Sinks">
           <table class="figures">
             <thead>
               <tr>
-                {['Sink', 'State', 'Written', 'Waiting', 'On disk', 'Dropped'].map(name => (
-                  <th key={name} scope="col">
-                    {name}
-                  </th>
-                ))}
+                <ColumnHeads names={COLUMNS} />
               </tr>
             </thead>
             <tbody>

@@ -13,6 +13,7 @@ import {
 } from '../data/figures.ts'
 import { formatCount, formatDuration, formatPercent, formatShort } from '../data/format.ts'
 import { Chart } from '../parts/chart.tsx'
+import { ColumnHeads } from '../parts/column-heads.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { Scroller } from '../parts/scroller.tsx'
 import { explainFailure, type Session, useSession } from '../session.ts'
@@ -185,6 +186,7 @@ function Tile({ name, value }: { name: string; value: string }) {
   )
 }
 
+const COLUMNS = ['Requests', 'Errors', 'Error rate', 'Input tokens', 'Output tokens', 'p50', 'p95', 'p99']
 const ROWS_MAX = 100
 
 function TotalsTable({ rows, dimension }: { rows: readonly SumsRow[]; dimension: Dimension | undefined }) {
@@ -196,11 +198,7 @@ function TotalsTable({ rows, dimension }: { rows: readonly SumsRow[]; dimension:
         <thead>
           <tr>
             <th scope="col">{label}</th>
-            {['Requests', 'Errors', 'Error rate', 'Input tokens', 'Output tokens', 'p50', 'p95', 'p99'].map(name => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
+            <ColumnHeads names={COLUMNS} />
           </tr>
         </thead>
         <tbody>

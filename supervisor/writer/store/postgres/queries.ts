@@ -1,9 +1,9 @@
 // Answers questions from Postgres, with the statements that SQLite gets.
 import type { Pool } from 'pg'
 import type { TrafficQueries } from '../../../../shared/traffic/query.ts'
-import { type Row, readEstimate, readPayload, readSummary, readSums } from '../rows.ts'
+import { type Row, readEstimate, readPayload, readStoreStatus, readSummary, readSums } from '../rows.ts'
 import {
-  countBefore,
+  countExpired,
   type Dialect,
   type Statement,
   selectEstimate,
@@ -27,6 +27,19 @@ export const postgresDialect: Dialect = {
   contains: (text, part) => `strpos(lower(${text} COLLATE "C"), ${part}) > 0`
 }
 
+/** Records as the statistics of the server count them, and the sizes of all partitions. */
+const STATUS: Statement = {
+  sql: `WITH tables AS (
+      SELECT inhrelid AS id, inhparent = 'gateway_traffic_logs'::regclass AS has_records FROM pg_inherits
+      WHERE inhparent IN ('gateway_traffic_logs'::regclass, 'gateway_traffic_payloads'::regclass)
+    )
+    SELECT sum(pg_stat_get_live_tuples(id)) FILTER (WHERE has_records) AS records,
+      (SELECT ${postgresDialect.selectTime('min(created_at)')} FROM gateway_traffic_logs) AS oldest,
+      sum(pg_total_relation_size(id)) AS bytes
+    FROM tables`,
+  values: []
+}
+
 /** Questions for the database of this pool. */
 export function createPostgresQueries(pool: Pool): TrafficQueries {
   const all = async ({ sql, values }: Statement) => (await pool.query<Row>(sql, values.map(cleanValue))).rows
@@ -43,7 +56,8 @@ export function createPostgresQueries(pool: Pool): TrafficQueries {
       const row = await first(selectPayload(id, postgresDialect))
       return row === undefined ? undefined : readPayload(row)
     },
-    countBefore: async time => Number((await first(countBefore(time, postgresDialect)))?.count),
-    sums: async request => (await all(selectSums(request, postgresDialect))).map(readSums)
+    countExpired: async cutoffs => Number((await first(countExpired(cutoffs, postgresDialect)))?.count),
+    sums: async request => (await all(selectSums(request, postgresDialect))).map(readSums),
+    readStatus: async () => readStoreStatus((await first(STATUS)) ?? {}, { walBytes: null })
   }
 }

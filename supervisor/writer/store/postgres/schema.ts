@@ -2,6 +2,7 @@
 // partitioned by month, so that old ones are deleted by dropping a table.
 import type { PoolClient, QueryConfig } from 'pg'
 import { LATENCY_COLUMNS } from '../columns.ts'
+import { NewerSchemaError, SchemaMissingError } from '../schema-errors.ts'
 
 const INDEXES: Readonly<Record<string, string>> = {
   created_at: '(created_at DESC, id DESC)',
@@ -107,30 +108,14 @@ const STEPS: readonly string[] = [
     .join('\n   ')}
    ${Object.entries(CHEAPER_INDEXES)
      .map(([name, columns]) => `CREATE INDEX ix_gateway_traffic_logs_${name} ON gateway_traffic_logs ${columns};`)
-     .join('\n   ')}`
+     .join('\n   ')}`,
+  // Content can be deleted before its record.
+  'CREATE INDEX ix_gateway_traffic_payloads_created_at ON gateway_traffic_payloads (created_at, id);'
 ]
 
 /** Key of the advisory lock under which one process at a time changes the schema: "gateway" as bytes. */
 const SCHEMA_LOCK = '29099043906544761'
 const MIGRATION_STEP_MS_MAX = 60 * 60 * 1000
-
-/** Raised where the schema is not the current one and may not be changed. The message says what the operator can do. */
-export class SchemaMissingError extends Error {
-  constructor() {
-    super(
-      'The tables of the traffic log are missing or older than this version. Set GATEWAY_TRAFFIC_LOG_AUTO_MIGRATE=True, or let a user who may create tables start the gateway once with it.'
-    )
-    this.name = 'SchemaMissingError'
-  }
-}
-
-/** Raised for a database that a newer version of the gateway has migrated. */
-export class NewerSchemaError extends Error {
-  constructor(version: number) {
-    super(`The traffic log has schema version ${version}; this version of the gateway knows ${STEPS.length}.`)
-    this.name = 'NewerSchemaError'
-  }
-}
 
 /**
  * Checks the schema and, where `mayMigrate`, brings it to the current version in one transaction. Rejects with `SchemaMissingError`,
@@ -138,7 +123,7 @@ export class NewerSchemaError extends Error {
  */
 export async function prepareSchema(client: PoolClient, { mayMigrate }: { mayMigrate: boolean }): Promise<void> {
   const version = await readVersion(client)
-  if (version > STEPS.length) throw new NewerSchemaError(version)
+  if (version > STEPS.length) throw new NewerSchemaError(version, STEPS.length)
   if (version === STEPS.length) return
   if (!mayMigrate) throw new SchemaMissingError()
   await client.query('BEGIN')
@@ -171,6 +156,7 @@ async function readVersion(client: PoolClient): Promise<number> {
 }
 
 const PARTITIONED = ['gateway_traffic_logs', 'gateway_traffic_payloads'] as const
+export type PartitionedTable = (typeof PARTITIONED)[number]
 
 /** The month of a record's time, such as `2026-01`. */
 export function monthOf(time: string): string {
@@ -190,11 +176,15 @@ export async function createPartitions(client: PoolClient, month: string): Promi
   }
 }
 
-/** Drops the partitions of all months before this one; their records are deleted already. */
-export async function dropPartitionsBefore(client: PoolClient, month: string): Promise<void> {
+/** Drops the partitions of all months before this one; their rows are deleted already. */
+export async function dropPartitionsBefore(
+  client: PoolClient,
+  month: string,
+  tables: readonly PartitionedTable[] = PARTITIONED
+): Promise<void> {
   await client.query('SELECT pg_advisory_xact_lock($1)', [SCHEMA_LOCK])
   const limit = month.replace(/^(\d+)-(\d+)$/, 'y$1m$2')
-  for (const table of PARTITIONED) {
+  for (const table of tables) {
     const { rows } = await client.query<{ name: string }>(
       'SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = $1::regclass',
       [table]

@@ -1,5 +1,6 @@
 // The store that keeps records in Postgres, a batch in one transaction (operations contract, section 8.4).
 import type { Pool, PoolClient } from 'pg'
+import type { PurgeRequest } from '../../../../shared/traffic/messages.ts'
 import type { TrafficRecord } from '../../../../shared/traffic/record.ts'
 import { RecordsRefusedError, type RelationalStore } from '../../sink.ts'
 import {
@@ -17,10 +18,11 @@ import {
   writePayloadColumns,
   writeSumColumns
 } from '../columns.ts'
+import { selectExpired } from '../statements.ts'
 import { cleanValue } from './clean-value.ts'
 import { copyRows } from './copy.ts'
-import { createPostgresQueries } from './queries.ts'
-import { createPartitions, dropPartitionsBefore, monthOf, prepareSchema } from './schema.ts'
+import { createPostgresQueries, postgresDialect } from './queries.ts'
+import { createPartitions, dropPartitionsBefore, monthOf, type PartitionedTable, prepareSchema } from './schema.ts'
 
 /** Types of the columns that are not text, for the arrays of a batch. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -43,6 +45,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(SUM_COLUMNS.map(column => [column, 'bigint']))
 }
 
+const PAYLOADS: PartitionedTable = 'gateway_traffic_payloads'
 const LOG_COLUMNS = [...MEMBER_COLUMNS, ...FLAG_COLUMNS]
 const INSERT_LOGS = `${writeInsert('gateway_traffic_logs', LOG_COLUMNS)} ON CONFLICT DO NOTHING RETURNING id`
 const INSERT_PAYLOADS = `${writeInsert('gateway_traffic_payloads', PAYLOAD_COLUMNS)} ON CONFLICT DO NOTHING`
@@ -53,6 +56,7 @@ const ADD_SUMS = `${writeInsert('gateway_traffic_sums', ALL_SUM_COLUMNS)} ON CON
 /** Classes of SQLSTATE for values that the tables do not take: wrong ones, and those beyond a limit, such as a text too long for an index. */
 const REFUSED_CLASSES = new Set(['22', '23', '54'])
 const UNIQUE_VIOLATION = '23505'
+const CHECK_VIOLATION = '23514'
 
 /** Key of the advisory lock under which one gateway at a time deletes old records: "gatewaz" as bytes. */
 const PURGE_LOCK = '29099043906544762'
@@ -140,22 +144,25 @@ export async function openPostgresStore(pool: Pool, { mayMigrate }: { mayMigrate
         await connection.query(`UPDATE gateway_traffic_payloads SET ${emptied.join(', ')} WHERE id = $1`, [id])
         return (rowCount ?? 0) > 0
       }),
-    async purge(before, { batchSize, batchesMax }) {
-      let deleted = 0
-      let batches = 0
-      let isComplete = false
-      while (batches < batchesMax && !isComplete) {
-        const count = await inTransaction(connection => deleteOldest(connection, before, batchSize))
-        deleted += count
-        batches += 1
-        isComplete = count < batchSize
-      }
+    async purge(request) {
+      const { failedBefore } = request
+      const { deleted, until } = await inTransaction(connection => deleteExpired(connection, request))
+      const isComplete = deleted < request.batchSize
       if (isComplete) {
-        await pool.query('DELETE FROM gateway_traffic_sums WHERE hour < $1', [startOfHour(before)])
-        await inTransaction(connection => dropPartitionsBefore(connection, monthOf(before)))
+        await pool.query('DELETE FROM gateway_traffic_sums WHERE hour < $1', [startOfHour(failedBefore)])
+        await inTransaction(connection => dropPartitionsBefore(connection, monthOf(failedBefore)))
         months.clear()
       }
-      return { deleted, batches, isComplete }
+      return { deleted, until, isComplete }
+    },
+    async purgeContent(before, batchSize) {
+      const deleted = await inTransaction(connection => deleteOldestContent(connection, before, batchSize))
+      const isComplete = deleted < batchSize
+      if (isComplete) {
+        await inTransaction(connection => dropPartitionsBefore(connection, monthOf(before), [PAYLOADS]))
+        months.clear()
+      }
+      return { deleted, isComplete }
     },
     async audit(entry) {
       const placeholders = AUDIT_COLUMNS.map((_, index) => `$${index + 1}`)
@@ -167,8 +174,11 @@ export async function openPostgresStore(pool: Pool, { mayMigrate }: { mayMigrate
     async write(records) {
       try {
         const created = await inTransaction(connection => insertNew(connection, records)).catch((error: unknown) => {
-          if (codeOf(error) !== UNIQUE_VIOLATION) throw error
+          const code = codeOf(error)
+          // The tables have no check of their own: another gateway has dropped the partition of an old month.
+          if (code === CHECK_VIOLATION) months.clear()
           // Records that are sent again, after a writer or a connection was lost.
+          else if (code !== UNIQUE_VIOLATION) throw error
           return inTransaction(connection => insertMissing(connection, records))
         })
         for (const month of created) months.add(month)
@@ -180,18 +190,39 @@ export async function openPostgresStore(pool: Pool, { mayMigrate }: { mayMigrate
   }
 }
 
-async function deleteOldest(connection: PoolClient, before: string, limit: number): Promise<number> {
+async function deleteExpired(
+  connection: PoolClient,
+  request: PurgeRequest
+): Promise<{ deleted: number; until?: string | undefined }> {
   // Several gateways may share the database, and two that delete the same records would wait for each other.
+  await connection.query('SELECT pg_advisory_xact_lock($1)', [PURGE_LOCK])
+  const { sql, values } = selectExpired(request, postgresDialect)
+  const { rows } = await connection.query<{ deleted: number; until: string | null }>(
+    `WITH expired AS (${sql}), payloads AS (
+       DELETE FROM ${PAYLOADS} AS payload USING expired
+       WHERE payload.id = expired.id AND payload.created_at = expired.created_at
+     ), logs AS (
+       DELETE FROM gateway_traffic_logs AS log USING expired
+       WHERE log.id = expired.id AND log.created_at = expired.created_at
+       RETURNING log.created_at
+     )
+     SELECT count(*)::integer AS deleted, ${postgresDialect.selectTime('max(created_at)')} AS until FROM logs`,
+    [...values]
+  )
+  return { deleted: rows[0]?.deleted ?? 0, until: rows[0]?.until ?? undefined }
+}
+
+async function deleteOldestContent(connection: PoolClient, before: string, limit: number): Promise<number> {
   await connection.query('SELECT pg_advisory_xact_lock($1)', [PURGE_LOCK])
   const { rowCount } = await connection.query(
     `WITH oldest AS (
-       SELECT id, created_at FROM gateway_traffic_logs WHERE created_at < $1 ORDER BY created_at, id LIMIT $2
-     ), payloads AS (
-       DELETE FROM gateway_traffic_payloads AS payload USING oldest
-       WHERE payload.id = oldest.id AND payload.created_at = oldest.created_at
+       SELECT id, created_at FROM ${PAYLOADS} WHERE created_at < $1 ORDER BY created_at, id LIMIT $2
+     ), cleared AS (
+       UPDATE gateway_traffic_logs AS log SET ${FLAG_COLUMNS.map(name => `${name} = false`).join(', ')}
+       FROM oldest WHERE log.id = oldest.id AND log.created_at = oldest.created_at
      )
-     DELETE FROM gateway_traffic_logs AS log USING oldest
-     WHERE log.id = oldest.id AND log.created_at = oldest.created_at`,
+     DELETE FROM ${PAYLOADS} AS payload USING oldest
+     WHERE payload.id = oldest.id AND payload.created_at = oldest.created_at`,
     [before, limit]
   )
   return rowCount ?? 0

@@ -1,10 +1,11 @@
 // Answers questions from a SQLite file through a connection that cannot write. The driver is synchronous: it belongs into a thread of
 // its own, beside the one that writes.
+import { statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import type { TrafficQueries } from '../../../../shared/traffic/query.ts'
-import { type Row, readEstimate, readPayload, readSummary, readSums } from '../rows.ts'
+import { type Row, readEstimate, readPayload, readStoreStatus, readSummary, readSums } from '../rows.ts'
 import {
-  countBefore,
+  countExpired,
   type Dialect,
   type Statement,
   selectEstimate,
@@ -32,6 +33,12 @@ export const sqliteDialect: Dialect = {
 
 const BUSY_TIMEOUT_MS = 5000
 
+/** Records get ascending numbers; only the oldest are deleted, or nearly so. */
+const STATUS = `SELECT
+    coalesce((SELECT max(rowid) FROM gateway_traffic_logs) - (SELECT min(rowid) FROM gateway_traffic_logs) + 1, 0) AS records,
+    (SELECT min(created_at) FROM gateway_traffic_logs) AS oldest,
+    (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size) AS bytes`
+
 export interface SqliteQueries extends TrafficQueries {
   /** The plan of a statement, for tests: one line per step. */
   explain(statement: Statement): string[]
@@ -56,8 +63,12 @@ export function openSqliteQueries(path: string): SqliteQueries {
       const row = first(selectPayload(id, sqliteDialect))
       return row === undefined ? undefined : readPayload(row)
     },
-    countBefore: async time => Number(first(countBefore(time, sqliteDialect))?.count),
+    countExpired: async cutoffs => Number(first(countExpired(cutoffs, sqliteDialect))?.count),
     sums: async request => all(selectSums(request, sqliteDialect)).map(readSums),
+    async readStatus() {
+      const row = database.prepare(STATUS).get() as Row
+      return readStoreStatus(row, { walBytes: statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0 })
+    },
     explain({ sql, values }) {
       const steps = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as Array<{ detail: string }>
       return steps.map(({ detail }) => detail)

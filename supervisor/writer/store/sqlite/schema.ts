@@ -2,6 +2,7 @@
 // changed; a new one is added.
 import type { Database } from 'better-sqlite3'
 import { LATENCY_COLUMNS } from '../columns.ts'
+import { NewerSchemaError } from '../schema-errors.ts'
 
 /** Each index ends with the time, because every list is ordered by it and shows the newest records first. */
 const INDEXES: Readonly<Record<string, string>> = {
@@ -87,7 +88,9 @@ const STEPS: readonly string[] = [
    CREATE INDEX ix_gateway_traffic_logs_request_id ON gateway_traffic_logs (block, request_id);
    CREATE INDEX ix_gateway_traffic_logs_trace_id ON gateway_traffic_logs (block, trace_id);
    CREATE INDEX ix_gateway_traffic_logs_error_type ON gateway_traffic_logs (error_type, created_at)
-     WHERE error_type IS NOT NULL;`
+     WHERE error_type IS NOT NULL;`,
+  // Content can be deleted before its record.
+  'CREATE INDEX ix_gateway_traffic_payloads_created_at ON gateway_traffic_payloads (created_at, id);'
 ]
 
 /**
@@ -104,19 +107,11 @@ export const IS_IN_ANY_BLOCK = `block IN (
     UNION ALL SELECT number + 1 FROM blocks WHERE number < (SELECT max(block) FROM gateway_traffic_logs)
   ) SELECT number FROM blocks)`
 
-/** Thrown for a file that a newer version of the gateway has written. */
-export class NewerSchemaError extends Error {
-  constructor(version: number) {
-    super(`The traffic log has schema version ${version}; this version of the gateway knows ${STEPS.length}.`)
-    this.name = 'NewerSchemaError'
-  }
-}
-
 /** Brings an empty or older database to the current schema, in one transaction. Raises `NewerSchemaError` and the driver's errors. */
 export function migrate(database: Database): void {
   const apply = database.transaction(() => {
     const version = Number(database.pragma('user_version', { simple: true }))
-    if (version > STEPS.length) throw new NewerSchemaError(version)
+    if (version > STEPS.length) throw new NewerSchemaError(version, STEPS.length)
     for (const step of STEPS.slice(version)) database.exec(step)
     if (version < STEPS.length) database.pragma(`user_version = ${STEPS.length}`)
   })

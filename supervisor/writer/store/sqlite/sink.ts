@@ -1,7 +1,6 @@
 // The store that keeps records in a SQLite file (operations contract, section 8.4). It is the only connection that writes; the
 // driver is synchronous, which is why it runs in the writer process.
 import { chmodSync } from 'node:fs'
-import { setImmediate } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import type { PayloadField, TrafficQueries } from '../../../../shared/traffic/query.ts'
 import type { TrafficRecord } from '../../../../shared/traffic/record.ts'
@@ -20,6 +19,8 @@ import {
   writePayloadColumns,
   writeSumColumns
 } from '../columns.ts'
+import { selectExpired } from '../statements.ts'
+import { sqliteDialect } from './queries.ts'
 import { migrate, NEXT_BLOCK } from './schema.ts'
 
 const PRIVATE = 0o600
@@ -65,10 +66,15 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
     for (const sum of sumRecords(inserted)) addSums.run(...writeSumColumns(sum))
   })
 
-  const deleteOldest = database.prepare(
-    `DELETE FROM gateway_traffic_logs WHERE id IN (
-       SELECT id FROM gateway_traffic_logs WHERE created_at < ? ORDER BY created_at, id LIMIT ?)`
+  const oldestContent = '(SELECT id FROM gateway_traffic_payloads WHERE created_at < ? ORDER BY created_at, id LIMIT ?)'
+  const clearFlags = database.prepare(
+    `UPDATE gateway_traffic_logs SET ${FLAG_COLUMNS.map(name => `${name} = 0`).join(', ')} WHERE id IN ${oldestContent}`
   )
+  const deleteContent = database.prepare(`DELETE FROM gateway_traffic_payloads WHERE id IN ${oldestContent}`)
+  const deleteOldestContent = database.transaction((before: string, batchSize: number) => {
+    clearFlags.run(before, batchSize)
+    return deleteContent.run(before, batchSize).changes
+  })
   const deleteSums = database.prepare('DELETE FROM gateway_traffic_sums WHERE hour < ?')
   const insertAudit = database.prepare(
     `INSERT INTO gateway_admin_audit (${AUDIT_COLUMNS.join(', ')}) VALUES (${AUDIT_COLUMNS.map(() => '?').join(', ')})`
@@ -85,6 +91,12 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
     return changes > 0
   })
 
+  /** Makes the file smaller by what was deleted. */
+  function releasePages(): void {
+    database.pragma('incremental_vacuum')
+    database.pragma('wal_checkpoint(PASSIVE)')
+  }
+
   return {
     name: 'sqlite',
     queries,
@@ -98,22 +110,21 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
         database.pragma('wal_checkpoint(TRUNCATE)')
       }
     },
-    async purge(before, { batchSize, batchesMax }) {
-      let deleted = 0
-      let batches = 0
-      let isComplete = false
-      while (batches < batchesMax && !isComplete) {
-        const { changes } = deleteOldest.run(before, batchSize)
-        deleted += changes
-        batches += 1
-        isComplete = changes < batchSize
-        // Records that wait to be stored come in between.
-        await setImmediate()
-      }
-      if (isComplete) deleteSums.run(startOfHour(before))
-      database.pragma('incremental_vacuum')
-      database.pragma('wal_checkpoint(PASSIVE)')
-      return { deleted, batches, isComplete }
+    async purge(request) {
+      const { sql, values } = selectExpired(request, sqliteDialect)
+      const deletion = database.prepare(
+        `DELETE FROM gateway_traffic_logs WHERE id IN (SELECT id FROM (${sql})) RETURNING created_at`
+      )
+      const times = deletion.pluck().all(...values) as string[]
+      const isComplete = times.length < request.batchSize
+      if (isComplete) deleteSums.run(startOfHour(request.failedBefore))
+      releasePages()
+      return { deleted: times.length, until: times.toSorted().at(-1), isComplete }
+    },
+    async purgeContent(before, batchSize) {
+      const deleted = deleteOldestContent.immediate(before, batchSize)
+      releasePages()
+      return { deleted, isComplete: deleted < batchSize }
     },
     async audit(entry) {
       insertAudit.run(...AUDIT_COLUMNS.map(column => entry[column]))

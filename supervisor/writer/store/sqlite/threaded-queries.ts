@@ -37,8 +37,9 @@ export function createThreadedQueries(path: string): ClosableQueries {
     estimate: ask('estimate'),
     find: ask('find'),
     findPayload: ask('findPayload'),
-    countBefore: ask('countBefore'),
+    countExpired: ask('countExpired'),
     sums: ask('sums'),
+    readStatus: ask('readStatus'),
     close: () => pool.destroy()
   }
 }

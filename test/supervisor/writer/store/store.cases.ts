@@ -2,6 +2,7 @@
 import type { Test } from 'tap'
 import { type PageRequest, type TrafficFilter, WINDOW_RECORDS } from '../../../../shared/traffic/query.ts'
 import { type TrafficRecord, writeRecordTime } from '../../../../shared/traffic/record.ts'
+import type { RetentionCutoffs } from '../../../../shared/traffic/retention.ts'
 import type { RelationalStore } from '../../../../supervisor/writer/sink.ts'
 import { createRecord } from '../records.ts'
 
@@ -43,6 +44,11 @@ export function listDocumentedFilters(ids: { request_id: string; trace_id: strin
     { caller: 'absent' },
     { min_latency_ms: 1 }
   ]
+}
+
+/** Cutoffs that treat failed requests like all others. */
+export function olderThan(before: string): RetentionCutoffs {
+  return { before, failedBefore: before }
 }
 
 /** Runs the questions against empty stores that `open` makes, one for each test. */
@@ -146,7 +152,7 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
     t.same(await select({ error_type: 'timeout' }), ['2'])
     t.same(await select({ error_type: 'timeout', has_error: false }), [])
     t.same(await select({ from: writeRecordTime(START + 1000), to: writeRecordTime(START + 2000) }), ['2', '1'])
-    t.equal(await queries.countBefore(writeRecordTime(START + 2000)), 2)
+    t.equal(await queries.countExpired(olderThan(writeRecordTime(START + 2000))), 2)
   })
 
   t.test(
@@ -369,18 +375,22 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
       { request_id: '0', created_at: '2025-11-05T10:00:00.000000Z', request_body_redacted: {} },
       ...['1', '2', '3', '4'].map(request_id => ({ request_id, request_body_redacted: {} }))
     ])
-    const before = writeRecordTime(START + 4000)
-    t.same(await store.purge(before, { batchSize: 2, batchesMax: 1 }), { deleted: 2, batches: 1, isComplete: false })
+    const request = { ...olderThan(writeRecordTime(START + 4000)), batchSize: 2 }
+    const first = await store.purge(request)
+    t.same(first, { deleted: 2, until: writeRecordTime(START + 1000), isComplete: false })
     t.same(
       (await queries.list(pageOf())).map(({ request_id }) => request_id),
       ['4', '3', '2']
     )
-    t.same(await store.purge(before, { batchSize: 2, batchesMax: 9 }), { deleted: 2, batches: 2, isComplete: true })
+    const second = await store.purge({ ...request, from: first.until })
+    t.same(second, { deleted: 2, until: writeRecordTime(START + 3000), isComplete: false })
+    const last = { deleted: 0, until: undefined, isComplete: true }
+    t.same(await store.purge({ ...request, from: second.until }), last)
     t.same(
       (await queries.list(pageOf())).map(({ request_id }) => request_id),
       ['4']
     )
-    t.same(await store.purge(before, { batchSize: 2, batchesMax: 9 }), { deleted: 0, batches: 1, isComplete: true })
+    t.same(await store.purge(request), last)
     await store.write([createRecord({ created_at: '2025-11-05T10:00:00.000000Z' })])
     t.equal((await queries.list(pageOf())).length, 2, 'a record of a month that was deleted can still come')
   })
@@ -400,14 +410,110 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
       })
       return rows.map(({ hour, requests }) => [hour?.slice(11, 13), requests])
     }
-    t.same(await store.purge('2026-01-05T10:30:00.000000Z', { batchSize: 9, batchesMax: 1 }), {
+    t.match(await store.purge({ ...olderThan('2026-01-05T10:30:00.000000Z'), batchSize: 9 }), {
       deleted: 2,
-      batches: 1,
       isComplete: true
     })
     t.same(await hours(), [['10', 2]], 'as it was, because sums are not reduced')
-    await store.purge('2026-01-05T11:00:00.000000Z', { batchSize: 9, batchesMax: 1 })
+    await store.purge({ ...olderThan('2026-01-05T11:00:00.000000Z'), batchSize: 9 })
     t.same(await hours(), [])
+  })
+
+  t.test(
+    'field lesson L12: a purge may keep records of failed requests longer, with the sums of their hours',
+    async t => {
+      const failed = {
+        1: { status_code: 500 },
+        3: { error_type: 'timeout' },
+        4: { status_code: 429 },
+        6: { status_code: 400 }
+      }
+      const { store, queries } = await createStore(
+        t,
+        Array.from({ length: 9 }, (_, index) => ({
+          request_id: `${index}`,
+          status_code: 200,
+          request_body_redacted: {},
+          created_at: index < 2 ? `2025-11-05T10:00:0${index}.000000Z` : writeRecordTime(START + index * 1000),
+          ...failed[index as keyof typeof failed]
+        }))
+      )
+      const cutoffs = { before: writeRecordTime(START + 7000), failedBefore: writeRecordTime(START + 4000) }
+      t.equal(await queries.countExpired(cutoffs), 5)
+      const left = async () => (await queries.list(pageOf())).map(({ request_id }) => request_id)
+      let from: string | undefined
+      const deleted: number[] = []
+      for (let isComplete = false; !isComplete; ) {
+        const result = await store.purge({ ...cutoffs, batchSize: 2, from })
+        deleted.push(result.deleted)
+        isComplete = result.isComplete
+        from = result.until
+      }
+      t.same(deleted, [2, 2, 1])
+      t.same(await left(), ['8', '7', '6', '4'])
+      t.equal(await queries.countExpired(cutoffs), 0)
+      const [kept] = await queries.list(pageOf({ request_id: '4' }))
+      t.same((await queries.findPayload(kept?.id ?? ''))?.request_body, {}, 'with their content')
+      const sums = await queries.sums({
+        from: '2026-01-05T00:00:00.000000Z',
+        to: '2026-01-06T00:00:00.000000Z',
+        by: [],
+        limit: 9
+      })
+      t.equal(sums[0]?.requests, 7, 'sums of hours with kept records stay as they were')
+      await store.purge({ ...olderThan(writeRecordTime(START + 7000)), batchSize: 9 })
+      t.same(await left(), ['8', '7'])
+    }
+  )
+
+  t.test('field lesson L11: content can be deleted before its records', async t => {
+    const content = {
+      request_headers_redacted: { accept: '*/*' },
+      request_body_redacted: { a: 1 },
+      response_body_redacted: { b: 2 }
+    }
+    const { store, queries, records } = await createStore(t, [
+      { request_id: '0', created_at: '2025-11-05T10:00:00.000000Z', ...content },
+      { request_id: '1' },
+      ...['2', '3', '4'].map(request_id => ({ request_id, ...content }))
+    ])
+    const before = writeRecordTime(START + 4000)
+    t.same(await store.purgeContent(before, 2), { deleted: 2, isComplete: false })
+    t.same(await store.purgeContent(before, 2), { deleted: 1, isComplete: true })
+    t.same(await store.purgeContent(before, 2), { deleted: 0, isComplete: true })
+    const rows = await queries.list(pageOf())
+    t.same(
+      rows.map(row => [row.request_id, row.has_request_body, row.has_response_body]),
+      [
+        ['4', true, true],
+        ['3', false, false],
+        ['2', false, false],
+        ['1', false, false],
+        ['0', false, false]
+      ]
+    )
+    const nothing = { request_headers: null, request_body: null, response_body: null }
+    t.same(await queries.findPayload(records[2]?.id ?? ''), nothing)
+    t.match(await queries.findPayload(records[4]?.id ?? ''), { request_body: { a: 1 }, response_body: { b: 2 } })
+    const late = createRecord({ created_at: '2025-11-05T10:00:00.000000Z', ...content })
+    await store.write([late])
+    t.match(
+      await queries.findPayload(late.id),
+      { request_body: { a: 1 } },
+      'content of a month that was deleted can still come'
+    )
+  })
+
+  t.test('the status tells how many records there are about, since when, and their size', async t => {
+    const { store, queries } = await createStore(t, [])
+    t.match(await queries.readStatus({}), { recordsEstimate: 0, oldest: null })
+    await store.write([2, 0, 1].map(second => createRecord({ created_at: writeRecordTime(START + second * 1000) })))
+    // Postgres counts some time after the transaction.
+    let status = await queries.readStatus({})
+    while (status.recordsEstimate !== 3) status = await queries.readStatus({})
+    t.equal(status.oldest, writeRecordTime(START))
+    t.ok(status.bytes > 1000)
+    t.equal(status.walBytes === null, store.name === 'postgres')
   })
 
   t.test('the audit takes its entries', async t => {

@@ -203,6 +203,18 @@ t.test('a state id that the client keeps beside the call id is sent back (C3)', 
   ])
 })
 
+t.test('an id of the gateway that the client keeps as its state id gives the state id in it, or none', async t => {
+  const sent = (id: string) => {
+    const state = { native: { toolStateId: id } }
+    const messages = v2([assistant(call(id, 'a', {}, { state })), tool(result(id, 'x', { state }))])
+    return (messages as JsonObject[]).map(message => message.tools_state_id)
+  }
+  const own = writeToolCallId({ stateId: 's-1', name: undefined, callNumber: 0, nonce: '' })
+  t.same(sent(own), ['s-1', 's-1'])
+  t.same(sent(own.slice(0, -2)), [undefined, undefined])
+  t.same(sent(`fc_${own.slice(0, -2)}`), [undefined, undefined])
+})
+
 t.test('no state id is invented', async t => {
   const own = writeToolCallId({ stateId: undefined, name: 'a', callNumber: 0, nonce: 'n' })
   for (const id of [null, own, 'toolu_01']) {
@@ -267,6 +279,35 @@ t.test('a result without its call takes name and state from the id that the gate
       content: [{ function_result: { name: 'order_status', result: { status: 'packed' } } }],
       tools_state_id: stateId
     }
+  ])
+})
+
+t.test('results without their calls are sent in the order of the calls, each upstream message by itself', async t => {
+  const own = (state: string, callNumber: number) =>
+    writeToolCallId({ stateId: state, name: 'weather', callNumber, nonce: '' })
+  const sent = (...ids: string[]) => {
+    const named = ids.map(id => result(id, id, { name: 'weather' }))
+    type Sent = { content: [{ function_result: { result: { result: string } } }] }
+    const messages = v2(named.map(part => tool(part))) as Sent[]
+    t.strictSame(v2([tool(...named)]), messages, 'also as parts of one message')
+    return messages.map(({ content }) => content[0].function_result.result.result)
+  }
+  const [first, second, third] = [own(stateId, 0), own(stateId, 1), own(stateId, 2)]
+  t.strictSame(sent(third, first, second), [first, second, third])
+  t.strictSame(sent(first, second, third), [first, second, third])
+  const others = [own('s-2', 1), own('s-2', 0)] as const
+  t.strictSame(sent(second, first, ...others), [first, second, others[1], others[0]])
+  t.strictSame(sent('ts-3#1', 'ts-3'), ['ts-3', 'ts-3#1'], 'ids that carry the bare state id')
+  t.strictSame(sent('b', 'a'), ['b', 'a'], 'ids that tell no order keep theirs')
+})
+
+t.test('a user message separates results that are sorted', async t => {
+  const own = (callNumber: number) => writeToolCallId({ stateId, name: 'f', callNumber, nonce: '' })
+  const messages = v2([tool(result(own(1), 'late')), say('user', 'and'), tool(result(own(0), 'early'))])
+  t.match(messages, [
+    { content: [{ function_result: { result: { result: 'late' } } }] },
+    { role: 'user' },
+    { content: [{ function_result: { result: { result: 'early' } } }] }
   ])
 })
 
@@ -386,6 +427,31 @@ t.test('a result is always an object on the wire', async t => {
     const [, v1Result] = v1(messages) as JsonObject[]
     t.strictSame(JSON.parse(String(v1Result?.content)), object, text)
   }
+})
+
+t.test('the digits of integers beyond 2^53 in arguments and results do not change', async t => {
+  const text = '{"id":9007199254740993,"list":[-12345678901234567890]}'
+  const parsed = JSON.parse(text) as JsonObject
+  const sent = (content: string) => {
+    const messages = [assistant(call('c', 'f', parsed, { argumentsText: text })), tool(result('c', content))]
+    const [v1Messages, v2Messages] = [JSON.stringify(v1(messages)), JSON.stringify(v2(messages))]
+    t.match(v1Messages, `"function_call":{"name":"f","arguments":${text}}`)
+    t.match(v2Messages, `"function_call":{"name":"f","arguments":${text}}`)
+    return { inText: JSON.parse(v1Messages)[1].content, asObject: v2Messages }
+  }
+  const cases: Array<[content: string, expected: string]> = [
+    [text, text],
+    [JSON.stringify(text), text],
+    [`[${text}]`, `{"result":[${text}]}`],
+    ['9007199254740993', '{"result":9007199254740993}']
+  ]
+  for (const [content, expected] of cases) {
+    const { inText, asObject } = sent(content)
+    t.equal(inText, expected)
+    t.match(asObject, `"result":${expected}}`)
+  }
+  const failed = tool(result('c', text, { isError: true }))
+  t.match(JSON.stringify(v2([assistant(call('c', 'f')), failed])), `"result":{"error":${text},"is_error":true}`)
 })
 
 t.test('the JSON text of an object is sent unchanged on v1', async t => {

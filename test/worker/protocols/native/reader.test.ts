@@ -85,6 +85,31 @@ t.test('decision 38: every call of a response is read, in order, whole and strea
   }
 })
 
+t.test('the digits of integers beyond 2^53 in arguments do not change, whole and streamed', async t => {
+  const text = '{"id":9007199254740993,"list":[-12345678901234567890]}'
+  const data = '"inline_data":{"sources":{"1":{"url":"https://a.test","rank":9007199254740993}}}'
+  const message = `"tool_state_id":"s","content":[{${data}},{"function_call":{"name":"f","arguments":${text}}}]`
+  const v1Call = `"function_call":{"name":"f","arguments":${text}}`
+  const read = (events: readonly NormalizedEvent[]) => {
+    const { items, metadata } = accumulateEvents(structuredClone(events))
+    t.match(metadata.upstream_called_tools, text)
+    return items
+  }
+  const call = { type: 'tool-call', arguments: text }
+  const run = { type: 'hosted-tool', inlineData: { sources: { '1': { rank: 9007199254740992 } } } }
+  const wholeV1 = Buffer.from(`{"choices":[{"message":{${v1Call}},"finish_reason":"function_call"}]}`)
+  t.match(read(openReader(nativeV1Face).readBody(wholeV1)), [call])
+  const streamV1 = Buffer.from(`data: {"choices":[{"delta":{${v1Call}},"finish_reason":"function_call"}]}\n\n`)
+  t.match(read(readStream(nativeV1Face, [streamV1])), [call])
+  const wholeV2 = Buffer.from(`{"messages":[{${message}}],"finish_reason":"function_call"}`)
+  t.match(read(openReader(nativeV2Face).readBody(wholeV2)), [run, call])
+  const frameV2 = Buffer.from(`event: response.message.delta\ndata: {"messages":[{${message}}]}\n\n`)
+  t.match(read(readStream(nativeV2Face, [frameV2, done()])), [run, call])
+  const other = Buffer.from(frameV2.toString().replaceAll('740993', '740994'))
+  const starts = types(readStream(nativeV2Face, [frameV2, other, done()])).filter(type => type === 'tool-call-start')
+  t.equal(starts.length, 2, 'calls that differ only in such a digit are two')
+})
+
 t.test('decision 39: an id holds the name of the function where the conversation is stored', async t => {
   const call = { function_call: { name: 'f', arguments: {} } }
   const message = { role: 'assistant', tool_state_id: '019e8374-28b2-741f-a05c-000000000001', content: [call] }
@@ -179,6 +204,39 @@ t.test('only the first of several choices is read', async t => {
   t.match(items, [{ type: 'text', text: 'mine' }])
 })
 
+t.test(
+  'a response without message, finish reason and usage is an error, whole and streamed (B3, decision 61)',
+  async t => {
+    const unusable = { code: 'provider_protocol_error' }
+    const check = (create: NativeFace, payload: object) => {
+      const text = JSON.stringify(payload)
+      t.throws(() => openReader(create).readBody(Buffer.from(text)), unusable, text)
+      const events = readStream(create, [frame(payload), Buffer.from('data: [DONE]\n\n')])
+      t.match(events, [{ type: 'error', error: unusable }], `${text} as a stream`)
+    }
+    for (const create of [nativeV1Face, nativeV2Face]) {
+      for (const choices of [[], [{}], [{ index: 0, finish_reason: null }], [null], null]) check(create, { choices })
+    }
+    for (const messages of [[], [null], null]) check(nativeV2Face, { messages, model: 'GigaChat-2' })
+  }
+)
+
+t.test('an empty message, a finish reason or usage is enough for a response', async t => {
+  const usage = { prompt_tokens: 1, completion_tokens: 0, total_tokens: 1 }
+  const cases = [
+    [nativeV1Face, { choices: [{ index: 0, message: { role: 'assistant', content: '' } }] }],
+    [nativeV1Face, { choices: [{ index: 0, finish_reason: 'blacklist' }] }],
+    [nativeV1Face, { choices: [], usage }],
+    [nativeV2Face, { messages: [{ role: 'assistant', content: [] }] }],
+    [nativeV2Face, { messages: [], finish_reason: 'blacklist' }],
+    [nativeV2Face, { messages: [], usage: { input_tokens: 1, output_tokens: 0, total_tokens: 1 } }]
+  ] as const
+  for (const [create, payload] of cases) {
+    const text = JSON.stringify(payload)
+    t.equal(openReader(create).readBody(Buffer.from(text)).at(-1)?.type, 'finish', text)
+  }
+})
+
 t.test('anomalies of a response are reported', async t => {
   const reported = (create: NativeFace, pieces: Uint8Array[], setup: Setup = {}) => {
     const names: string[] = []
@@ -198,12 +256,15 @@ t.test('anomalies of a response are reported', async t => {
     delta({ tool_state_id: 's', content: [{ function_call: { name: 'f', id: 'p', arguments: { a } } }] })
   const between = delta({ content: [{ text: 'x' }] })
   t.same(reported(nativeV2Face, [call(1), between, call(2), done()]), ['tool_call_changed_late'])
+  const ofState = (id: string) => ({ tool_state_id: id, content: [{ function_call: { name: 'f', arguments: {} } }] })
+  t.same(reported(nativeV2Face, [delta(ofState('s'.repeat(36))), done()]), ['tool_state_id_left_out'])
+  t.same(reported(nativeV2Face, [delta(ofState('77D3FB14-457A-46BA-937E-8D856156D003')), done()]), [])
 })
 
 t.test('usage is null when the upstream does not report it, and zero when it reports zero (D3)', async t => {
   const usageOf = (create: NativeFace, payload: object) =>
     accumulateEvents(openReader(create).readBody(Buffer.from(JSON.stringify(payload)))).usage
-  const v1Usage = (usage: unknown) => usageOf(nativeV1Face, { choices: [], usage })
+  const v1Usage = (usage: unknown) => usageOf(nativeV1Face, { choices: [{ message: { content: 'a' } }], usage })
   t.same(v1Usage({ prompt_tokens: 5, completion_tokens: 2 }), {
     inputTokens: 5,
     cacheReadTokens: null,
@@ -239,7 +300,9 @@ t.test('usage is null when the upstream does not report it, and zero when it rep
 t.test('metadata has the ids of the upstream, without values that are too long', async t => {
   const read = (setup: Setup, payload: object = {}) =>
     accumulateEvents(
-      openReader(nativeV2Face, setup).readBody(Buffer.from(JSON.stringify({ messages: [], ...payload })))
+      openReader(nativeV2Face, setup).readBody(
+        Buffer.from(JSON.stringify({ messages: [{ content: 'a' }], ...payload }))
+      )
     ).metadata
   t.same(read({ headers: {} }), {})
   t.same(read({ headers: { 'x-request-id': 'r', 'x-session-id': 'x'.repeat(513) } }), { upstream_x_request_id: 'r' })

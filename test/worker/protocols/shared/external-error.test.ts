@@ -183,6 +183,12 @@ t.test('an error in a body of status 200 is found (A16)', async t => {
   t.match(find({ error: 'm' }), ['provider_failure', 502])
   t.match(find({ error: true }), ['provider_failure', 502])
   t.match(find({ status: 400, message: 'm' }), ['upstream_rejected', 400, 'm'])
+  const self = { object: 'error', message: 'm', type: 'BadRequestError', param: null }
+  t.match(find({ ...self, code: 400 }), ['upstream_rejected', 400, 'm'])
+  t.match(find({ ...self, error: null, status_code: 429 }), ['rate_limited', 429, 'm'])
+  t.match(find({ ...self, type: 'invalid_request_error' }), ['upstream_rejected', 400, 'm'])
+  t.match(find({ ...self, code: null }), ['provider_failure', 502, /^The provider failed/])
+  t.equal(find({ object: 'chat.completion', message: 'm', code: 400 }), undefined)
   t.equal(find({ error: null, choices: [] }), undefined)
   t.equal(find({ message: 'm' }), undefined)
   t.match(readExternalErrorEvent({ message: 'm', code: 429 }), { code: 'rate_limited', message: 'm' })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readMediaUrl } from '../../../../worker/protocols/shared/media-source.ts'
+import { readFileData, readMediaUrl } from '../../../../worker/protocols/shared/media-source.ts'
 
 t.test('a base64 data URL becomes bytes of its media type', async t => {
   t.strictSame(readMediaUrl('data:image/png;base64,AAEC'), { kind: 'bytes', mediaType: 'image/png', base64: 'AAEC' })
@@ -12,5 +12,13 @@ t.test('a base64 data URL becomes bytes of its media type', async t => {
 t.test('every other URL stays a URL', async t => {
   for (const url of ['https://example.test/a.png', 'ftp://x', 'data:text/plain,hi', 'data:', 'nonsense']) {
     t.strictSame(readMediaUrl(url), { kind: 'url', url })
+  }
+})
+
+t.test('the data of a file is a URL, or base64 without a media type', async t => {
+  t.strictSame(readFileData('data:application/pdf;base64,AAEC'), readMediaUrl('data:application/pdf;base64,AAEC'))
+  t.strictSame(readFileData('https://example.test/a.pdf'), { kind: 'url', url: 'https://example.test/a.pdf' })
+  for (const base64 of ['AAEC', 'AA+/', 'AAE=']) {
+    t.strictSame(readFileData(base64), { kind: 'bytes', mediaType: '', base64 })
   }
 })

@@ -11,7 +11,7 @@ import { createNativeKind, readNativeOptions } from '../../../../worker/provider
 import { createExecutors } from '../../../../worker/providers/registry.ts'
 import type { ChatCall } from '../../../../worker/providers/types.ts'
 import { edgeProfile, fileOf } from '../../../support/profile-sets.ts'
-import { readsInline } from '../support/large-answers.ts'
+import { readsInline } from '../support/large-responses.ts'
 import { createMemoryLog } from '../support/log.ts'
 import { chatCall, contextOf, createSink } from '../support/native.ts'
 import { rejection } from '../support/rejection.ts'
@@ -36,7 +36,7 @@ function start(
     credentials: Object.fromEntries(Object.entries(credentials).map(([id, text]) => [id, new Secret(text)])),
     kinds: { native: createNativeKind(resolve === undefined ? {} : { resolve }) },
     faces: providerFaces,
-    largeAnswers: readsInline,
+    largeResponses: readsInline,
     settings,
     log: memory.log,
     version: '1.2.3'

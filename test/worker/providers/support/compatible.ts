@@ -9,7 +9,7 @@ import { createExecutors } from '../../../../worker/providers/registry.ts'
 import type { ChatCall, Executor } from '../../../../worker/providers/types.ts'
 import { edgeProfile, fileOf } from '../../../support/profile-sets.ts'
 import { wordCall, wordFace } from './http.ts'
-import { readsInline } from './large-answers.ts'
+import { readsInline } from './large-responses.ts'
 import { createMemoryLog, type MemoryLog } from './log.ts'
 
 export interface CompatibleProfile {
@@ -47,7 +47,7 @@ export function startCompatible(
     credentials: Object.fromEntries(credentials),
     kinds: { chat_compatible: createChatCompatibleKind(kindOptions) },
     faces: { chat_compatible: { v1: wordFace, v2: wordFace } },
-    largeAnswers: readsInline,
+    largeResponses: readsInline,
     settings: parseSettings(env),
     log: memory.log,
     version: '1.2.3'

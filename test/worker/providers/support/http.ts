@@ -11,7 +11,7 @@ import { createFixedCredential } from '../../../../worker/providers/http/credent
 import { createHttpExecutor, type HttpExecutorOptions } from '../../../../worker/providers/http/executor.ts'
 import { createErrorRedaction } from '../../../../worker/providers/http/redaction.ts'
 import type { ChatCall, Executor } from '../../../../worker/providers/types.ts'
-import { readsInline } from './large-answers.ts'
+import { readsInline } from './large-responses.ts'
 import { createMemoryLog, type MemoryLog } from './log.ts'
 
 /** The key of the made-up provider. */
@@ -163,7 +163,7 @@ export function createWordExecutor(
     faceOptions: {},
     client: createTestClient(t, url, { log: memory.log, lifetime: lifetime.signal, ...options.client }),
     hooks: {},
-    largeAnswers: readsInline,
+    largeResponses: readsInline,
     redaction: createErrorRedaction(() => [KEY]),
     lifetime,
     log: memory.log,

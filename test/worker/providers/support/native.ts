@@ -26,7 +26,7 @@ import type {
   ResponseSink,
   UpstreamAuthorization
 } from '../../../../worker/providers/types.ts'
-import { readsInline } from './large-answers.ts'
+import { readsInline } from './large-responses.ts'
 import { createMemoryLog, type MemoryLog } from './log.ts'
 import { askForEmbeddings, askForTokenCounts } from './resources.ts'
 
@@ -69,7 +69,7 @@ export function startPool(t: Test, env: Record<string, string>, options: PoolOpt
     credentials: {},
     kinds: { native: kind },
     faces: providerFaces,
-    largeAnswers: readsInline,
+    largeResponses: readsInline,
     settings,
     log: memory.log,
     version: '1.2.3',

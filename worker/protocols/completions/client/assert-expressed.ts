@@ -7,6 +7,7 @@ import {
   type NormalizedRequest,
   unsupportedSemantic
 } from '../../../normalized/index.ts'
+import { isCustomCall } from '../../shared/completions-family/custom-calls.ts'
 import { refuseUnnamedTools } from '../../shared/completions-family/unnamed-tools.ts'
 import { refuseUnexpressed } from '../../shared/parameters.ts'
 import { chatParameters } from './schema.ts'
@@ -31,6 +32,8 @@ function assertMessageExpressed(message: JsonValue, index: number): void {
   const path = `messages[${index}]`
   if (!ROLES.has(message.role)) throw unsupportedSemantic(`${path}.role`)
   if ((message.function_call ?? undefined) !== undefined) throw unsupportedSemantic(`${path}.function_call`)
+  const customAt = Array.isArray(message.tool_calls) ? message.tool_calls.findIndex(isCustomCall) : -1
+  if (customAt >= 0) throw unsupportedSemantic(`${path}.tool_calls[${customAt}].type`)
   if (message.role === 'tool' && typeof message.tool_call_id !== 'string') {
     throw unsupportedSemantic(`${path}.tool_call_id`)
   }

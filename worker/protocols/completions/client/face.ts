@@ -81,7 +81,7 @@ export function readCompletionsRequest(body: CompletionsRequest, context: { requ
     isStream: readOptionalBoolean(body, 'stream') ?? false,
     wantsStreamUsage: readStreamUsage(body),
     carriesFileBytes: traits.carriesFileBytes,
-    messages: readMessages(body),
+    messages: readMessages(body, parameters.ignored),
     ...toolUse,
     sampling: readSampling(body),
     ignored: parameters.ignored

@@ -4,6 +4,7 @@
 import {
   type ContentPart,
   createToolTurnState,
+  type Diagnostics,
   invalidRequest,
   isJsonObject,
   type JsonObject,
@@ -12,6 +13,7 @@ import {
   type ToolCallPart,
   type ToolResultPart
 } from '../../../normalized/index.ts'
+import { CustomCalls, isEmptyContent } from '../../shared/completions-family/custom-calls.ts'
 import {
   joinPath,
   keepDefined,
@@ -22,30 +24,42 @@ import {
   readString,
   wrongType
 } from '../../shared/field.ts'
-import { readMediaUrl } from '../../shared/media-source.ts'
+import { readFileData, readMediaUrl } from '../../shared/media-source.ts'
 import { readPlainMessage } from '../../shared/plain-message.ts'
 import { readToolArguments } from '../../shared/tool-arguments.ts'
 import { readResultText } from '../../shared/tool-result.ts'
 import { readState } from './provider-state.ts'
 import type { CompletionsRequest } from './schema.ts'
 
-/** Reads `messages`. Raises `invalid_request` with the path of the missing or wrong member. */
-export function readMessages(body: CompletionsRequest): NormalizedMessage[] {
+/**
+ * Reads `messages`. Raises `invalid_request` with the path of the missing or wrong member. The types of entries without effect are
+ * added to `ignored`.
+ */
+export function readMessages(body: CompletionsRequest, ignored: Diagnostics): NormalizedMessage[] {
   const messages = body.messages
   if (!Array.isArray(messages)) throw wrongType('messages', 'an array', messages)
-  if (messages.length === 0) throw invalidRequest('messages', `'messages' must hold at least one message.`)
-  return messages.map((message, index) => readPlainMessage(message) ?? readMessage(message, `messages[${index}]`))
+  const skipped: string[] = []
+  const customCalls = new CustomCalls(skipped)
+  const read: NormalizedMessage[] = []
+  for (const [index, message] of messages.entries()) {
+    const one = readPlainMessage(message) ?? readMessage(message, `messages[${index}]`, customCalls)
+    if (one !== undefined) read.push(one)
+  }
+  if (read.length === 0) throw invalidRequest('messages', `'messages' must hold at least one message.`)
+  if (skipped.length > 0) ignored.messages = skipped
+  return read
 }
 
-function readMessage(message: JsonValue, path: string): NormalizedMessage {
+/** Undefined for a message that is the call of a custom tool, or its result, and nothing else. */
+function readMessage(message: JsonValue, path: string, customCalls: CustomCalls): NormalizedMessage | undefined {
   if (!isJsonObject(message)) throw wrongType(path, 'an object', message)
   const role = readString(message, 'role', path)
   switch (role) {
     case 'tool':
     case 'function':
-      return readToolResult(message, role, path)
+      return customCalls.skipsResult(readCallId(message)) ? undefined : readToolResult(message, role, path)
     case 'assistant':
-      return readAssistantMessage(message, path)
+      return readAssistantMessage(message, path, customCalls)
     case 'system':
     case 'developer':
     case 'user':
@@ -87,7 +101,11 @@ function refuseCalls(message: JsonObject, member: 'tool_calls' | 'function_call'
   throw invalidRequest(joinPath(path, member), `Only an assistant message can have '${member}'.`)
 }
 
-function readAssistantMessage(message: JsonObject, path: string): NormalizedMessage {
+function readAssistantMessage(
+  message: JsonObject,
+  path: string,
+  customCalls: CustomCalls
+): NormalizedMessage | undefined {
   const { content, form } = readContent(message, path)
   const read: NormalizedMessage = { role: 'assistant', content }
   if (form !== undefined) read.form = form
@@ -98,7 +116,12 @@ function readAssistantMessage(message: JsonObject, path: string): NormalizedMess
   const refusal = readOptionalString(message, 'refusal', path)
   if (refusal !== undefined && refusal !== '') read.content.push({ type: 'refusal', text: refusal })
   const calls = readOptionalArray(message, 'tool_calls', path) ?? []
-  for (const [index, call] of calls.entries()) read.content.push(readToolCall(call, `${path}.tool_calls[${index}]`))
+  let skippedCalls = 0
+  for (const [index, call] of calls.entries()) {
+    if (customCalls.skipsCall(call, readCallId)) skippedCalls++
+    else read.content.push(readToolCall(call, `${path}.tool_calls[${index}]`))
+  }
+  if (skippedCalls > 0 && isEmptyContent(read.content)) return undefined
   // A message with both forms repeats the same call; the newer form is read, because it has the id.
   const legacy = calls.length === 0 ? readOptionalObject(message, 'function_call', path) : undefined
   if (legacy !== undefined) {
@@ -193,7 +216,7 @@ function readFile(part: JsonObject, path: string): ContentPart {
   const fileId = readOptionalString(file, 'file_id', `${path}.file`)
   const source =
     fileId === undefined || fileId === ''
-      ? readMediaUrl(readString(file, 'file_data', `${path}.file`))
+      ? readFileData(readString(file, 'file_data', `${path}.file`))
       : ({ kind: 'file-id', fileId } as const)
   return { type: 'file', source, path, ...keepDefined({ filename }) }
 }

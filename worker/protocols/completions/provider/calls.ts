@@ -9,6 +9,7 @@ import {
   type JsonObject,
   type ProviderState,
   type ToolCallHead,
+  tryParseJson,
   writeToolCallId
 } from '../../../normalized/index.ts'
 import { toShortCallId } from '../../shared/tool-call-ids.ts'
@@ -27,6 +28,10 @@ interface OpenCall {
   id: string
   name: string
   nesting: JsonNesting
+  /** The arguments so far, kept only where the client gets them as an object. */
+  text: string
+  /** Other content began after its whole arguments: the call is passed on. */
+  isComplete: boolean
 }
 
 /** The place of the legacy member `function_call`, which has no index. */
@@ -37,6 +42,8 @@ export class CallReader {
   readonly #collector: CallCollector
   readonly #byIndex = new Map<number, OpenCall>()
   readonly #byId = new Map<string, OpenCall>()
+  /** The streamed calls. */
+  readonly #opened: OpenCall[] = []
   #last: OpenCall | undefined
   #count = 0
   readonly #issuedIds = new Set<string>()
@@ -54,23 +61,31 @@ export class CallReader {
     return this.#count
   }
 
+  /** True when the arguments of all streamed calls are whole, so that the response may end here. */
+  get areWhole(): boolean {
+    return this.#opened.every(({ nesting }) => nesting.isWhole)
+  }
+
   /** Passes on content of another kind, after the calls that began before it. */
   pass(characters: number, feed: () => void): void {
     this.#completeWhole()
     this.#collector.pass(characters, feed)
   }
 
-  /** Reads the calls of a whole message. Raises `provider_protocol_error` for a malformed call. */
-  readWhole(calls: readonly unknown[]): void {
+  /**
+   * Reads the calls of a whole message. Raises `provider_protocol_error` for a malformed call.
+   * @param isCut the response ended before the model did, so that arguments may be incomplete.
+   */
+  readWhole(calls: readonly unknown[], isCut: boolean): void {
     for (const call of calls) {
       if (!isJsonObject(call) || typeof call.id !== 'string' || call.type !== 'function') throw malformed(WHOLE)
-      this.#addWhole(call.id, call.function, call.extra_content)
+      this.#addWhole(call, call.function, isCut)
     }
   }
 
   /** Reads the legacy call of a whole message, which has no id. */
-  readWholeLegacy(call: JsonObject): void {
-    this.#addWhole('', call, undefined)
+  readWholeLegacy(call: JsonObject, isCut: boolean): void {
+    this.#addWhole({ id: '' }, call, isCut)
   }
 
   /** Reads the deltas of one frame. Raises `provider_protocol_error` for a malformed or changed call. */
@@ -88,30 +103,43 @@ export class CallReader {
     this.#readDelta({ id: '', type: 'function', function: call }, LEGACY_INDEX)
   }
 
-  /** The response has no further deltas: passes on everything that waits. */
-  finish(): void {
+  /**
+   * The response has no further deltas: passes on everything that waits. Raises `provider_protocol_error` for arguments that the client gets as
+   * an object and that are none.
+   * @param isCut as for `readWhole`.
+   */
+  finish(isCut: boolean): void {
+    const mustBeObjects = this.#options.reading.needsJsonArguments && !isCut
+    if (mustBeObjects && !this.#opened.every(({ text }) => isObjectText(text))) throw malformed(STREAMED)
     this.#collector.finish()
   }
 
-  #addWhole(id: string, definition: unknown, extraContent: unknown): void {
+  #addWhole({ id, extra_content: extraContent }: JsonObject, definition: unknown, isCut: boolean): void {
     const { name, text } = readFunction(definition, WHOLE)
     const hasText = isJsonObject(definition) && typeof definition.arguments === 'string'
     if (name === undefined || !hasText) throw malformed(WHOLE)
-    if (this.#options.reading.needsJsonArguments && text !== undefined && !isJson(text)) throw malformed(WHOLE)
+    const mustBeObject = this.#options.reading.needsJsonArguments && !isCut
+    if (mustBeObject && text !== undefined && !isObjectText(text)) throw malformed(WHOLE)
     this.#count++
-    const head: ToolCallHead = { id: this.#issueId(id), ...this.#findTool(name) }
+    const head: ToolCallHead = { id: this.#issueId(readId(id)), ...this.#findTool(name) }
     const state = readExtraContent(extraContent)
     if (state !== undefined) head.state = state
     this.#options.assembler.toolCall(head, text ?? '')
   }
 
   #readDelta(delta: JsonObject, index: number | undefined): void {
-    const { name, text } = readFunction(delta.function, STREAMED)
+    const { name, text: piece } = readFunction(delta.function, STREAMED)
     const id = readId(delta.id)
     const known = this.#find(index, id)
-    const call = known === undefined || this.#isOther(known, id, name) ? this.#open(delta, name, index) : known
+    const call =
+      known === undefined || isOther(known, { id, name, text: piece }) ? this.#open(delta, name, index) : known
+    // Some servers end the arguments with white space after other content has begun: it adds nothing to the call.
+    const text = call.isComplete && piece?.trim() === '' ? undefined : piece
     const state = readExtraContent(delta.extra_content)
-    if (text !== undefined) call.nesting.add(text)
+    if (text !== undefined) {
+      call.nesting.add(text)
+      if (this.#options.reading.needsJsonArguments) call.text += text
+    }
     // The name and the id are those of the first delta: some servers repeat them in every one (field lesson B5).
     const isFirst = call !== known
     this.#collector.add({
@@ -128,23 +156,12 @@ export class CallReader {
     return id === undefined ? this.#last : this.#byId.get(id)
   }
 
-  /**
-   * True for a delta that begins another call. Some servers send parallel calls whole, all with the same index; every other change of
-   * identity mixes the arguments of two calls.
-   */
-  #isOther(known: OpenCall, id: string | undefined, name: string | undefined): boolean {
-    const hasOtherId = id !== undefined && known.id !== '' && id !== known.id
-    const hasOtherName = name !== undefined && name !== known.name
-    if (!hasOtherId && !hasOtherName) return false
-    if (hasOtherId && name !== undefined && known.nesting.isWhole) return true
-    throw new GatewayError('provider_protocol_error', { cause: 'stream_tool_identity_changed' })
-  }
-
   #open(delta: JsonObject, name: string | undefined, index: number | undefined): OpenCall {
     const { id } = delta
     if (typeof id !== 'string' || delta.type !== 'function' || name === undefined) throw malformed(STREAMED)
     this.#completeWhole()
-    const call: OpenCall = { number: this.#count++, id, name, nesting: new JsonNesting() }
+    const call: OpenCall = { number: this.#count++, id, name, nesting: new JsonNesting(), text: '', isComplete: false }
+    this.#opened.push(call)
     if (index !== undefined) this.#byIndex.set(index, call)
     if (id !== '') this.#byId.set(id, call)
     this.#last = call
@@ -153,7 +170,9 @@ export class CallReader {
 
   /** Servers send one call after the other: when something else begins, a call whose arguments are whole has no further deltas. */
   #completeWhole(): void {
-    if (this.#last?.nesting.isWhole === true) this.#collector.complete(this.#last.number)
+    if (this.#last?.nesting.isWhole !== true) return
+    this.#last.isComplete = true
+    this.#collector.complete(this.#last.number)
   }
 
   #findTool(wireName: string): { name: string; namespace?: string } {
@@ -175,6 +194,29 @@ export class CallReader {
     this.#issuedIds.add(issued)
     return issued
   }
+}
+
+/** What a delta tells of its call; empty texts are undefined. */
+interface DeltaHead {
+  id: string | undefined
+  name: string | undefined
+  text: string | undefined
+}
+
+/**
+ * True for a delta that begins another call. Some servers send parallel calls whole, all with the same index, and with ids that are empty: then
+ * another name, or the beginning of further arguments, tells that another call begins. A head that is repeated without arguments continues
+ * the call; every other change of identity mixes the arguments of two calls.
+ */
+function isOther(known: OpenCall, { id, name, text }: DeltaHead): boolean {
+  const hasOtherId = id !== undefined && known.id !== '' && id !== known.id
+  const hasOtherName = name !== undefined && name !== known.name
+  const isChanged = hasOtherId || hasOtherName
+  const isSameId = id !== undefined && id === known.id
+  const mayBegin = name !== undefined && !isSameId && known.nesting.isWhole
+  if (mayBegin && (isChanged || text?.trimStart().startsWith('{') === true)) return true
+  if (!isChanged) return false
+  throw new GatewayError('provider_protocol_error', { cause: 'stream_tool_identity_changed' })
 }
 
 const WHOLE = 'invalid_tool_call'
@@ -201,13 +243,9 @@ function readFunction(definition: unknown, fault: string): { name: string | unde
   return { name: name === '' ? undefined : name, text: text === '' ? undefined : text }
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
+/** True for the text of an object, and for a blank text, which stands for no arguments. */
+function isObjectText(text: string): boolean {
+  return text.trim() === '' || isJsonObject(tryParseJson(text))
 }
 
 /** Signatures that a provider puts beside a call and wants back with it. */

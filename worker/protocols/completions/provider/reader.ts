@@ -17,7 +17,15 @@ import { takeEvents } from '../../shared/take-events.ts'
 import { relayPlainResponse } from './plain-response.ts'
 import type { ChatCompatibleReading } from './reading.ts'
 import { relayResponse } from './relay.ts'
-import { type Payload, protocolError, ResponseState, readLegacyCall, readList, readPiece } from './response-state.ts'
+import {
+  isCutAt,
+  type Payload,
+  protocolError,
+  ResponseState,
+  readLegacyCall,
+  readList,
+  readPiece
+} from './response-state.ts'
 
 const END_MARKER = '[DONE]'
 /** Some servers send blanks around the marker. */
@@ -206,8 +214,9 @@ class ChatReader implements ResponseReader {
   #finish(): void {
     const state = this.#state
     if (state.isOver) return
-    if (state.hasFinishWord) state.finish()
-    else throw protocolError('incomplete_stream')
+    // Some servers send the end marker without a finish reason (field lesson A11); a stream without both may have been cut off.
+    if (!state.hasFinishWord && !(this.#isDone && state.mayEndWithoutReason())) throw protocolError('incomplete_stream')
+    state.finish()
   }
 }
 
@@ -240,8 +249,9 @@ function readWhole(payload: JsonObject, state: ResponseState): void {
   state.refusal(readPiece(message.refusal, 'invalid_message_content'))
   const calls = readList(message.tool_calls, 'invalid_tool_call')
   const legacy = readLegacyCall(message.function_call, 'invalid_tool_call')
-  if (calls.length > 0) state.beginCalls().readWhole(calls)
-  else if (legacy !== undefined) state.beginCalls().readWholeLegacy(legacy)
+  const isCut = isCutAt(choice.finish_reason)
+  if (calls.length > 0) state.beginCalls().readWhole(calls, isCut)
+  else if (legacy !== undefined) state.beginCalls().readWholeLegacy(legacy, isCut)
   const reason = choice.finish_reason ?? ''
   if (typeof reason !== 'string') throw protocolError('invalid_finish_reason')
   // Some servers leave the reason out where the message has calls.

@@ -1,6 +1,11 @@
 // Writes a chat request on the chat completions wire (bridge.md 8.1).
 
-import type { JsonObject, NormalizedRequest, OutputFormat } from '../../../normalized/index.ts'
+import {
+  invalidRequest,
+  type JsonObject,
+  type NormalizedRequest,
+  type OutputFormat
+} from '../../../normalized/index.ts'
 import type { ChatTarget, WrittenChat } from '../../face.ts'
 import { refuseJsonWithoutSchema } from '../../shared/json-object-format.ts'
 import { cleanToolName, mapToolNames } from '../../shared/tool-names.ts'
@@ -17,6 +22,9 @@ export const WIRE_HEADERS: readonly string[] = [
   'application/json'
 ]
 
+/** Without the member a server may choose any encoding, and decompression would delay the events. */
+const STREAM_HEADERS: readonly string[] = [...WIRE_HEADERS, 'accept-encoding', 'identity']
+
 /** The effort word that switches reasoning off. */
 const NO_REASONING = 'none'
 
@@ -27,7 +35,7 @@ const DEFAULT_FORMAT_NAME = 'response'
 
 /**
  * Writes the body of a chat request, with its members in the order of bridge.md 8.1. Raises `GatewayError` with the client's own field:
- * `invalid_request` for a tool result without a call and an undeclared tool choice, `unsupported_semantic` for media that the wire cannot
+ * `invalid_request` for a tool result without a call, an undeclared tool choice and a conversation without content, `unsupported_semantic` for media that the wire cannot
  * hold, `unsupported_response_format` for JSON without a schema.
  */
 export function writeChat(
@@ -38,6 +46,10 @@ export function writeChat(
   const { isStream, metadata, output, reasoning, user } = request
   const names = mapToolNames(request, cleanToolName)
   const { messages, droppedToolCalls } = writeMessages(request.messages, names)
+  if (messages.length === 0) {
+    const { messages: path } = request.fieldPaths
+    throw invalidRequest(path, `'${path}' holds nothing that can be sent to the model.`)
+  }
   const body: JsonObject = {}
   if (upstreamModel !== undefined) body.model = upstreamModel
   body.messages = messages
@@ -50,11 +62,12 @@ export function writeChat(
   if (format !== undefined) body.response_format = format
   if (reasoning?.effort !== undefined && reasoning.effort !== NO_REASONING) body.reasoning_effort = reasoning.effort
   writeSampling(request, body)
-  if (user !== undefined) body.user = user
+  // The messages protocol names the user within its metadata, which is sent as it is (bridge.md 7.6).
+  if (user !== undefined && metadata?.user_id !== user) body.user = user
   return {
     method: 'POST',
     path: chatPath,
-    headers: WIRE_HEADERS,
+    headers: isStream ? STREAM_HEADERS : WIRE_HEADERS,
     body,
     attachments: [],
     reading: {

@@ -159,10 +159,17 @@ export class ResponseState {
     this.report('further_choices_dropped', {})
   }
 
+  /** Decides for a response without a finish reason whether its content can be all of it. */
+  mayEndWithoutReason(): boolean {
+    this.#thought.flush()
+    const hasContent = this.assembler.hasContent || this.callCount > 0
+    return hasContent && this.#openedCalls?.areWhole !== false
+  }
+
   /** Passes on what waits, then the usage, and ends the response. */
   finish(): void {
     if (this.isOver) return
-    this.#openedCalls?.finish()
+    this.#openedCalls?.finish(isCutAt(this.#finishWord))
     this.#thought.flush()
     const details = this.#details?.take()
     if (details !== undefined) {
@@ -226,6 +233,11 @@ export class ResponseState {
     if (this.assembler.openBlock === 'reasoning') this.assembler.blockState(state)
     else this.assembler.opaqueReasoning(state)
   }
+}
+
+/** True for the finish reasons of a response that ended before the model did. */
+export function isCutAt(finishWord: unknown): boolean {
+  return finishWord === 'length' || finishWord === 'content_filter'
 }
 
 /** @param id the detailed id, for the log. */

@@ -7,19 +7,34 @@ export function readUsage(raw: unknown): NormalizedUsage | null {
   if (raw === undefined || raw === null) return null
   if (!isJsonObject(raw)) throw invalidUsage()
   const inputTokens = readCount(raw.prompt_tokens)
-  const outputTokens = readCount(raw.completion_tokens)
+  const reportedOutput = readCount(raw.completion_tokens)
   const totalTokens = readCount(raw.total_tokens)
-  if (inputTokens === null && outputTokens === null && totalTokens === null) return null
+  if (inputTokens === null && reportedOutput === null && totalTokens === null) return null
   const input = raw.prompt_tokens_details
+  const reasoning = readDetail(raw.completion_tokens_details, 'reasoning_tokens')
+  const outputTokens = addReasoning({ inputTokens, reportedOutput, reasoning, totalTokens })
+  // Some servers count the tokens read from a cache at the top level.
+  const cacheRead = readDetail(input, 'cached_tokens') ?? readDetail(raw, 'prompt_cache_hit_tokens')
   return {
     inputTokens,
-    // Some servers count the tokens read from a cache at the top level.
-    cacheReadTokens: readDetail(input, 'cached_tokens') ?? readDetail(raw, 'prompt_cache_hit_tokens'),
+    cacheReadTokens: limitPart(cacheRead, inputTokens),
     cacheWriteTokens: readDetail(input, 'cache_write_tokens'),
     outputTokens,
-    reasoningTokens: readDetail(raw.completion_tokens_details, 'reasoning_tokens'),
+    reasoningTokens: limitPart(reasoning, outputTokens),
     totalTokens: totalTokens ?? (inputTokens === null || outputTokens === null ? null : inputTokens + outputTokens)
   }
+}
+
+/** All output tokens. Some services count reasoning beside the completion: then only all three counts add up to the total (field lesson D3). */
+function addReasoning(counts: Record<'inputTokens' | 'reportedOutput' | 'reasoning' | 'totalTokens', number | null>) {
+  const { inputTokens, reportedOutput, reasoning, totalTokens } = counts
+  if (inputTokens === null || reportedOutput === null || reasoning === null) return reportedOutput
+  return totalTokens === inputTokens + reportedOutput + reasoning ? reportedOutput + reasoning : reportedOutput
+}
+
+/** A part is at most its whole, so that clients can subtract it. */
+function limitPart(part: number | null, whole: number | null): number | null {
+  return part === null || whole === null ? part : Math.min(part, whole)
 }
 
 function readCount(value: unknown): number | null {

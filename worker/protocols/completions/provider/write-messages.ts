@@ -87,9 +87,9 @@ class ConversationWriter {
     }
     const results = content.filter(part => part.type === 'tool-result')
     for (const part of results) this.#addResult(part)
-    if (role === 'tool' || (results.length > 0 && results.length === content.length)) return
+    if (results.length > 0 && results.length === content.length) return
     if (role === 'assistant') this.#addAssistant(message)
-    else this.#addPrompt(message)
+    else this.#addPrompt(message, results.length > 0)
   }
 
   finish(): WrittenMessages {
@@ -113,9 +113,11 @@ class ConversationWriter {
     this.#entries.push({ message, calls: NO_CALLS, results: NO_RESULTS })
   }
 
-  #addPrompt(message: NormalizedMessage): void {
+  /** Adds what the client put beside the tool results of the message, or a message without results. */
+  #addPrompt(message: NormalizedMessage, hasResults: boolean): void {
     const role = mapRole(message.role)
     const written = writeContent(message)
+    if (written === undefined && (hasResults || message.form === 'pieces')) return
     if (role !== 'user' || this.#carried.length === 0) {
       this.#push(withName({ role, content: written ?? '' }, message))
       return

@@ -155,7 +155,9 @@ function readToolChoice(
       return names === undefined ? { type: 'auto' } : { type: 'allowed', mode: 'auto', names }
     case 'NONE':
       // NONE excludes functions only; hosted tools stay, because the model does not call them as functions.
-      return { type: 'allowed', mode: 'auto', names: [] }
+      return tools.some(tool => tool.type === 'hosted')
+        ? { type: 'allowed', mode: 'auto', names: [] }
+        : { type: 'none' }
     case 'ANY':
       if (declared.size === 0) throw invalidRequest(`${path}.mode`, 'A call is demanded, but no function is declared.')
       return names === undefined ? { type: 'required' } : { type: 'allowed', mode: 'required', names }

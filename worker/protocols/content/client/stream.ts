@@ -1,7 +1,7 @@
 // Writes a streamed response: every chunk is a response with a piece of the content, and the last one has the finish reason
 // (content.md 5.2, 5.3). Server-sent events and the JSON array contain the same chunks. A stream that fails ends with its error as a
 // chunk of its own, after which the connection is destroyed: older SDKs see no error in a frame before a clean end, and take the text
-// so far for the whole answer (decisions 52).
+// so far for the whole response (decisions 52).
 
 import {
   assertNever,

@@ -32,7 +32,24 @@ export interface BlockPlace {
 
 /** Reads the blocks of one message, in order. Raises `invalid_request` with the path of the missing or wrong member. */
 export function readBlocks(blocks: readonly JsonValue[], place: BlockPlace): ContentPart[] {
-  return blocks.flatMap((block, index) => readBlock(block, { ...place, path: `${place.path}[${index}]` }) ?? [])
+  const parts = blocks.flatMap((block, index) => readBlock(block, { ...place, path: `${place.path}[${index}]` }) ?? [])
+  return parts.some(isCallState) ? moveCallStates(parts) : parts
+}
+
+/** True for an empty thinking block that carries the state of a call (`findCallState`). */
+function isCallState(part: ContentPart): boolean {
+  return part.type === 'reasoning' && part.text === '' && part.state?.chat_compatible?.extraContent !== undefined
+}
+
+/** Moves the state of a call from the block before it to the call. */
+function moveCallStates(parts: readonly ContentPart[]): ContentPart[] {
+  return parts.flatMap((part, index) => {
+    const next = parts[index + 1]
+    if (isCallState(part) && next?.type === 'tool-call') return []
+    const before = parts[index - 1]
+    if (part.type !== 'tool-call' || before?.type !== 'reasoning' || !isCallState(before)) return part
+    return before.state === undefined ? part : { ...part, state: before.state }
+  })
 }
 
 /** @param place its path is the path of the block, not of the array. */

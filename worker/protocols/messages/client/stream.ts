@@ -16,7 +16,10 @@ import type { MessagesContentBlock, MessagesContentDelta, MessagesStreamEvent } 
 import { GATEWAY_SIGNATURE } from './signature.ts'
 import {
   EMPTY_TEXT,
+  findCallState,
   findSignature,
+  isCut,
+  isInput,
   isReasoningVisible,
   writeDeltaUsage,
   writeMessageStart,
@@ -32,7 +35,8 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
   const showsReasoning = isReasoningVisible(context.request)
   let isEnded = false
   let usage: NormalizedUsage | null = null
-  let callCount = 0
+  /** The arguments of each call so far. */
+  const inputs: string[] = []
   let hasRefusal = false
   let hasText = false
   /** Files that a text block at the end names. */
@@ -64,8 +68,10 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
   }
 
   function openToolUse(event: ToolCallStartEvent): string {
-    callCount++
-    return open(writeToolUse(event), 'input_json_delta', 'partial_json')
+    inputs.push('')
+    const state = findCallState(event.state)
+    const carrier = state === undefined ? '' : closeThinking(state)
+    return carrier + open(writeToolUse(event), 'input_json_delta', 'partial_json')
   }
 
   function writeDelta(text: string): string {
@@ -102,7 +108,8 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
     const files = lines === '' ? '' : close() + openText() + writeDelta(lines)
     // A response without content has one empty text block.
     const closing = files + (blockCount === 0 ? openText() + close() : close())
-    const delta = writeStop(event, { callCount, hasRefusal })
+    const hasCutCall = isCut(event) && !inputs.every(isInput)
+    const delta = writeStop(event, { callCount: inputs.length, hasCutCall, hasRefusal })
     return (
       closing +
       writeFrame({ type: 'message_delta', delta, usage: writeDeltaUsage(usage) }) +
@@ -118,7 +125,9 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
         if (event.text === '') return ''
         return openThinking() + (showsReasoning ? writeDelta(event.text) : '')
       case 'tool-call-delta':
-        return event.arguments !== '' ? writeDelta(event.arguments) : ''
+        if (event.arguments === '') return ''
+        inputs[inputs.length - 1] += event.arguments
+        return writeDelta(event.arguments)
       case 'refusal-delta':
         if (event.text === '') return ''
         hasRefusal = true

@@ -11,7 +11,8 @@ import {
   type OutputItem,
   type ProviderState,
   type ReasoningItem,
-  type ToolCallItem
+  type ToolCallItem,
+  tryParseJson
 } from '../../../normalized/index.ts'
 import type { ResponseContext } from '../../face.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
@@ -32,7 +33,8 @@ import type {
  */
 export function writeMessagesResponse(response: NormalizedResponse, context: ResponseContext): MessagesResponse {
   const showsReasoning = isReasoningVisible(context.request)
-  const content = response.items.flatMap(item => writeItem(item, { showsReasoning }))
+  const items = response.items.filter(item => !isCutCall(item, response.finish))
+  const content = items.flatMap(item => writeItem(item, { showsReasoning }))
   const files = response.items.flatMap(item => (item.type === 'file' && isShownAsLine(item.file) ? [item.file] : []))
   const lines = writeFileLines(
     files,
@@ -42,6 +44,7 @@ export function writeMessagesResponse(response: NormalizedResponse, context: Res
   if (lines !== '') content.push({ ...EMPTY_TEXT, text: lines })
   const stop = writeStop(response.finish, {
     callCount: content.filter(block => block.type === 'tool_use').length,
+    hasCutCall: items.length < response.items.length,
     hasRefusal: response.items.some(item => item.type === 'refusal' && item.text !== '')
   })
   return {
@@ -82,15 +85,15 @@ export function writeToolUse(call: Pick<ToolCallItem, 'id' | 'name' | 'namespace
 }
 
 /**
- * Writes why the response ended. The reason is `tool_use` if and only if the response has a tool call, whatever reason the provider
- * gave, because agents run tools only for that reason (field lesson A6).
+ * Writes why the response ended. The reason is `tool_use` if and only if the response has tool calls and all of them are complete, also
+ * where the provider gave another reason, because agents run tools only for that reason (field lesson A6).
  */
 export function writeStop(
   finish: NormalizedResponse['finish'],
-  content: { callCount: number; hasRefusal: boolean }
+  content: { callCount: number; hasCutCall: boolean; hasRefusal: boolean }
 ): MessagesStop {
   const stop = { stop_sequence: null, stop_details: null }
-  if (content.callCount > 0) return { stop_reason: 'tool_use', ...stop }
+  if (content.callCount > 0 && !content.hasCutCall) return { stop_reason: 'tool_use', ...stop }
   if (finish.stopSequence !== undefined) {
     return { stop_reason: 'stop_sequence', stop_sequence: finish.stopSequence, stop_details: null }
   }
@@ -100,6 +103,21 @@ export function writeStop(
     return { stop_reason: 'refusal', stop_sequence: null, stop_details: details }
   }
   return { stop_reason: 'end_turn', ...stop }
+}
+
+/** True for a response that ended before the model did. */
+export function isCut({ reason }: Pick<NormalizedResponse['finish'], 'reason'>): boolean {
+  return reason === 'length' || reason === 'content-filter'
+}
+
+/** True for a call that a cut response ended in: its arguments are incomplete, so that no agent may run it. */
+function isCutCall(item: OutputItem, finish: NormalizedResponse['finish']): boolean {
+  return item.type === 'tool-call' && isCut(finish) && !isInput(item.arguments)
+}
+
+/** True for arguments that are a JSON object. */
+export function isInput(text: string): boolean {
+  return isJsonObject(tryParseJson(text))
 }
 
 /** Writes the counts at the end of a stream. A count that the provider did not report is 0, because the SDK's type has no null. */
@@ -127,13 +145,25 @@ function writeItem(item: OutputItem, view: { showsReasoning: boolean }): Message
     case 'reasoning':
       return [writeThinking(item, view)]
     case 'tool-call':
-      return [{ ...writeToolUse(item), input: readInput(item.arguments) }]
+      return [...writeCallState(item), { ...writeToolUse(item), input: readInput(item.arguments) }]
     case 'hosted-tool':
     case 'file':
       return []
     default:
       return assertNever(item)
   }
+}
+
+/** A call has no member for state, so an empty thinking block before it carries the state (decisions 30). */
+function writeCallState({ state }: ToolCallItem): MessagesContentBlock[] {
+  const carried = findCallState(state)
+  return carried === undefined ? [] : [{ type: 'thinking', thinking: '', signature: writeStateSignature(carried) }]
+}
+
+/** The state of a call that its provider wants back; undefined for a call whose state is in its id. */
+export function findCallState(state: ProviderState | undefined): ProviderState | undefined {
+  const extraContent = state?.chat_compatible?.extraContent
+  return extraContent === undefined ? undefined : { chat_compatible: { extraContent } }
 }
 
 /** In a whole response the signature of an unsigned block is empty. */
@@ -152,10 +182,6 @@ export function findSignature(state: ProviderState | undefined): string | undefi
 
 /** Arguments that are not a JSON object become an empty object, because a block holds no other value. */
 function readInput(text: string): JsonObject {
-  try {
-    const input: unknown = JSON.parse(text)
-    return isJsonObject(input) ? input : {}
-  } catch {
-    return {}
-  }
+  const input = tryParseJson(text)
+  return isJsonObject(input) ? input : {}
 }

@@ -2,7 +2,7 @@
 
 import { isJsonObject } from '../../../normalized/index.ts'
 import type { ResponseReader } from '../../face.ts'
-import { findFirstChoice, readChoiceContent, readPlainChoice } from '../choices.ts'
+import { findFirstChoice, hasReadableChoice, readChoiceContent, readPlainChoice } from '../choices.ts'
 import { NativeReader, type PayloadReader } from '../reader.ts'
 import type { NativeReaderOptions } from '../reading.ts'
 import { findStateId, type NativeResponseState, type Payload } from '../response-state.ts'
@@ -14,7 +14,7 @@ export function createNativeV1Reader(dependencies: NativeReaderOptions): Respons
 }
 
 const v1Payloads: PayloadReader = {
-  isReadable: ({ choices, usage }) => (Array.isArray(choices) && choices.length > 0) || isJsonObject(usage),
+  isReadable: payload => hasReadableChoice(payload) || isJsonObject(payload.usage),
   readWhole(payload, state) {
     if (!Array.isArray(payload.choices)) return false
     readPayload(payload, state, 'message')

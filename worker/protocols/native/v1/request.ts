@@ -2,6 +2,7 @@
 
 import { assertNever, type JsonObject, type NormalizedRequest } from '../../../normalized/index.ts'
 import type { ChatTarget, WrittenChat } from '../../face.ts'
+import { writeArgumentsObject } from '../../shared/tool-arguments.ts'
 import { mergeV1Fields } from '../additional-fields.ts'
 import { selectEffort, writeResponseFormat, writeSampling } from '../generation.ts'
 import type { NativeOptions } from '../options.ts'
@@ -78,7 +79,7 @@ function writeCalls(turn: CallTurn, fileIds: string[], names: ToolNameMap): Json
   const messages: JsonObject[] = []
   for (const { name, part, results } of turn.groups.flatMap(group => group.calls)) {
     const isFirst = messages.length === 0
-    const call = { name: names.toWire(name), arguments: part.arguments }
+    const call = { name: names.toWire(name), arguments: writeArgumentsObject(part) }
     const message = { role: 'assistant', content: isFirst ? turn.text : '', function_call: call }
     messages.push(isFirst ? withAttachments(message, fileIds) : message)
     for (const result of results) messages.push(writeResult(result, names))

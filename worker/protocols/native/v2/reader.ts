@@ -4,7 +4,7 @@
 import { isJsonObject } from '../../../normalized/index.ts'
 import { hasOnlyMembers } from '../../../performance/repeated-frame.ts'
 import type { ResponseReader } from '../../face.ts'
-import { findFirstChoice, readChoiceContent, readPlainChoice } from '../choices.ts'
+import { findFirstChoice, hasReadableChoice, readChoiceContent, readPlainChoice } from '../choices.ts'
 import { NativeReader, type PayloadReader } from '../reader.ts'
 import type { NativeReaderOptions } from '../reading.ts'
 import { findStateId, type NativeResponseState, type Payload } from '../response-state.ts'
@@ -27,8 +27,8 @@ class V2PayloadReader implements PayloadReader {
 
   isReadable(payload: Payload): boolean {
     return (
-      isFilled(payload.messages) ||
-      isFilled(payload.choices) ||
+      (Array.isArray(payload.messages) && payload.messages.some(isJsonObject)) ||
+      hasReadableChoice(payload) ||
       isWord(payload.finish_reason) ||
       isJsonObject(payload.usage) ||
       isJsonObject(payload.tool_execution)
@@ -184,10 +184,6 @@ function readPlainText(payload: Payload): string | undefined {
 
 function isWord(value: unknown): boolean {
   return typeof value === 'string' && value !== ''
-}
-
-function isFilled(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0
 }
 
 /** All text of a message. */

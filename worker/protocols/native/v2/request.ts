@@ -9,6 +9,7 @@ import {
   type NormalizedRequest
 } from '../../../normalized/index.ts'
 import type { ChatTarget, WrittenChat } from '../../face.ts'
+import { writeArgumentsObject } from '../../shared/tool-arguments.ts'
 import { mergeV2Fields, readStorage } from '../additional-fields.ts'
 import { FORCED_TOOL_MODE, isLargestV2Model, PARALLEL_TOOL_CALLS_MEMBER } from '../constants.ts'
 import { selectEffort, writeResponseFormat, writeSampling } from '../generation.ts'
@@ -152,7 +153,7 @@ function writeCalls(turn: CallTurn, fileIds: string[], names: ToolNameMap): Json
     const isFirst = messages.length === 0
     const content: JsonObject[] = isFirst && turn.text !== '' ? [{ text: turn.text }] : []
     for (const { name, part } of calls) {
-      content.push({ function_call: { name: names.toWire(name), arguments: part.arguments } })
+      content.push({ function_call: { name: names.toWire(name), arguments: writeArgumentsObject(part) } })
     }
     const whole = isFirst ? content.concat(writeFiles(fileIds)) : content
     messages.push(withStateId({ role: 'assistant', content: whole }, stateId))

@@ -6,6 +6,13 @@ import type { ResponsesItemEvent, ResponsesOutputItem } from './schema.ts'
 /** Receives an event. It must serialize the event at once, because the item in it changes afterwards. */
 export type EmitItemEvent = (event: ResponsesItemEvent) => void
 
+/** What the ids of items are made from. */
+export interface ItemKeys {
+  requestId: string
+  /** The provider's id of the response where it has one, else the request's id. */
+  responseKey: string
+}
+
 type IdPrefix = 'msg' | 'rs' | 'ws' | 'ig' | 'm3d'
 
 export class OutputList {
@@ -13,11 +20,11 @@ export class OutputList {
   readonly #finished = new Set<ResponsesOutputItem>()
   /** Absent for a whole response: then no events are created. */
   readonly emit: EmitItemEvent | undefined
-  readonly #responseKey: string
+  readonly #keys: ItemKeys
   readonly #counts = new Map<IdPrefix, number>()
 
-  constructor(responseKey: string, emit: EmitItemEvent | undefined) {
-    this.#responseKey = responseKey
+  constructor(keys: ItemKeys, emit: EmitItemEvent | undefined) {
+    this.#keys = keys
     this.emit = emit
   }
 
@@ -30,11 +37,14 @@ export class OutputList {
     this.#items = this.#items.filter(item => this.#finished.has(item))
   }
 
-  /** Creates a unique item id from the key of the response. */
+  /**
+   * Creates a unique item id. Reasoning always has the request's id: the gateway accepts its own reasoning items back, and it recognises
+   * them by this form.
+   */
   createId(prefix: IdPrefix): string {
     const number = this.#counts.get(prefix) ?? 0
     this.#counts.set(prefix, number + 1)
-    const id = `${prefix}_${this.#responseKey}`
+    const id = `${prefix}_${prefix === 'rs' ? this.#keys.requestId : this.#keys.responseKey}`
     return number === 0 && prefix !== 'ig' ? id : `${id}_${number}`
   }
 

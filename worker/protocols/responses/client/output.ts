@@ -35,14 +35,14 @@ export class OutputMachine {
 
   /**
    * @param options.emit receives the events of a stream; absent for a whole response.
-   * @param options.responseKey stands in the ids of items; the request's id unless given.
+   * @param options.responseKey stands in the ids of items other than reasoning; the request's id unless given.
    */
   constructor(
     request: NormalizedRequest,
     { emit, responseKey = request.requestId }: { emit?: EmitItemEvent; responseKey?: string | undefined } = {}
   ) {
     this.#request = request
-    this.#list = new OutputList(responseKey, emit)
+    this.#list = new OutputList({ requestId: request.requestId, responseKey }, emit)
     this.#hosted = new HostedItems(this.#list, request)
     this.#splitName = createNameSplitter(request.tools)
   }

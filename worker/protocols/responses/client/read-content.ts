@@ -10,7 +10,7 @@ import {
   type NormalizedMessage
 } from '../../../normalized/index.ts'
 import { joinPath, keepDefined, readObject, readOptionalString, readString, wrongType } from '../../shared/field.ts'
-import { readMediaUrl } from '../../shared/media-source.ts'
+import { readFileData, readMediaUrl } from '../../shared/media-source.ts'
 
 /** Reads the content at `path` of the body. Raises `invalid_request` with the path of the wrong part or member. */
 export function readContent(content: JsonValue | undefined, path: string): Pick<NormalizedMessage, 'content' | 'form'> {
@@ -61,7 +61,7 @@ function readImage(part: JsonObject, path: string): ContentPart {
 
 function readFile(part: JsonObject, path: string): ContentPart {
   const filename = readOptionalString(part, 'filename', path)
-  const source = readFileId(part, path) ?? readFileData(part, path)
+  const source = readFileId(part, path) ?? readDataOrUrl(part, path)
   return { type: 'file', source, path, member: findFileMember(part), ...keepDefined({ filename }) }
 }
 
@@ -71,17 +71,12 @@ function findFileMember({ file_id: fileId, file_data: data, file_url: url }: Jso
   return (data ?? undefined) === undefined && (url ?? undefined) !== undefined ? 'file_url' : 'file_data'
 }
 
-function readFileData(part: JsonObject, path: string): MediaSource {
+function readDataOrUrl(part: JsonObject, path: string): MediaSource {
   if ((part.file_data ?? undefined) === undefined && (part.file_url ?? undefined) !== undefined) {
     return readMediaUrl(readString(part, 'file_url', path))
   }
-  const data = readString(part, 'file_data', path)
-  // Some clients send only the base64 text; then the media type follows from the file name.
-  return URL_SCHEME.test(data) ? readMediaUrl(data) : { kind: 'bytes', mediaType: '', base64: data }
+  return readFileData(readString(part, 'file_data', path))
 }
-
-/** Matches no base64 text, because base64 has no colon. */
-const URL_SCHEME = /^[a-z][a-z0-9+.-]*:/i
 
 function readAudio(part: JsonObject, path: string): ContentPart {
   const at = `${path}.input_audio`

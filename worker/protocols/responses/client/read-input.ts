@@ -8,6 +8,7 @@ import {
   flattenToolName,
   type GatewayError,
   invalidRequest,
+  isGatewayCallId,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -17,6 +18,7 @@ import {
   type ToolCallPart,
   type ToolResultPart
 } from '../../../normalized/index.ts'
+import { CustomCalls, isEmptyContent } from '../../shared/completions-family/custom-calls.ts'
 import { readTools } from '../../shared/completions-family/tool-use.ts'
 import {
   keepDefined,
@@ -80,6 +82,7 @@ function writeTextMessage(role: 'system' | 'user', text: string): NormalizedMess
 
 class ItemReader {
   readonly skipped: string[] = []
+  readonly #customCalls = new CustomCalls(this.skipped)
   readonly #messages: NormalizedMessage[] = []
   readonly #onlyFunction: string | undefined
   readonly #calls = new InputCalls()
@@ -137,12 +140,16 @@ class ItemReader {
     switch (role) {
       case 'tool':
       case 'function':
+        if (this.#customCalls.skipsResult(findText(item, CHAT_RESULT_ID_MEMBERS))) return
         this.#addResult(readResult(item, item.content, path))
         return
-      case 'assistant':
-        this.#messages.push({ role, ...readContent(item.content, `${path}.content`) })
-        this.#readChatCalls(item, path)
+      case 'assistant': {
+        const message: NormalizedMessage = { role, ...readContent(item.content, `${path}.content`) }
+        this.#messages.push(message)
+        const skipsCalls = this.#readChatCalls(item, path)
+        if (skipsCalls && isEmptyContent(message.content)) this.#messages.pop()
         return
+      }
       case 'system':
       case 'developer':
       case 'user':
@@ -153,12 +160,20 @@ class ItemReader {
     }
   }
 
-  /** Reads the calls of an assistant message in the form of chat completions, the old form only where the new one is absent. */
-  #readChatCalls(item: JsonObject, path: string): void {
+  /**
+   * Reads the calls of an assistant message in the form of chat completions, the old form only where the new one is absent. True when
+   * calls were skipped.
+   */
+  #readChatCalls(item: JsonObject, path: string): boolean {
     const calls = readOptionalArray(item, 'tool_calls', path) ?? []
-    for (const [index, call] of calls.entries()) this.#addCall(readChatCall(call, `${path}.tool_calls[${index}]`))
+    let skipsCalls = false
+    for (const [index, call] of calls.entries()) {
+      if (this.#customCalls.skipsCall(call, readChatCallId)) skipsCalls = true
+      else this.#addCall(readChatCall(call, `${path}.tool_calls[${index}]`))
+    }
     const legacy = calls.length === 0 ? readOptionalObject(item, 'function_call', path) : undefined
     if (legacy !== undefined) this.#addCall(readLegacyCall(legacy, item, `${path}.function_call`))
+    return skipsCalls
   }
 
   #addCall(call: ReadCall): void {
@@ -196,21 +211,26 @@ function isMessage(item: JsonObject, type: string | undefined): boolean {
 }
 
 const STATE_ID_MEMBERS = ['tools_state_id', 'tool_state_id', 'functions_state_id', 'function_state_id', 'tool_call_id']
+const CHAT_RESULT_ID_MEMBERS = ['tool_call_id', ...STATE_ID_MEMBERS, 'call_id']
 
 function readCall(item: JsonObject, path: string): ReadCall {
   return readFunction(item, path, {
     id: findText(item, ['call_id', ...STATE_ID_MEMBERS, 'id']),
-    toolStateId: findStateId(item, [...STATE_ID_MEMBERS, 'id', 'call_id']),
+    toolStateId: findCallStateId(item),
     isIncomplete: item.status === 'incomplete'
   })
+}
+
+function readChatCallId(call: JsonObject): string | null {
+  return findText(call, ['id', ...STATE_ID_MEMBERS, 'call_id'])
 }
 
 /** Reads an entry of `tool_calls`. */
 function readChatCall(call: JsonValue, path: string): ReadCall {
   if (!isJsonObject(call)) throw wrongType(path, 'an object', call)
   return readFunction(readObject(call, 'function', path), `${path}.function`, {
-    id: findText(call, ['id', ...STATE_ID_MEMBERS, 'call_id']),
-    toolStateId: findStateId(call, [...STATE_ID_MEMBERS, 'id', 'call_id'])
+    id: readChatCallId(call),
+    toolStateId: findCallStateId(call)
   })
 }
 
@@ -242,7 +262,7 @@ function readFunction(
 function readResult(item: JsonObject, output: JsonValue | undefined, path: string): ToolResultPart {
   const isItem = item.type === 'function_call_output'
   const outputPath = `${path}.${isItem ? 'output' : 'content'}`
-  const members = isItem ? ['call_id', ...STATE_ID_MEMBERS] : ['tool_call_id', ...STATE_ID_MEMBERS, 'call_id']
+  const members = isItem ? ['call_id', ...STATE_ID_MEMBERS] : CHAT_RESULT_ID_MEMBERS
   const result: ToolResultPart = {
     type: 'tool-result',
     callId: findText(item, members),
@@ -267,7 +287,17 @@ function findText(item: JsonObject, members: readonly string[]): string | null {
   return null
 }
 
-/** The upstream's state id of a call, from the first member whose id holds one. */
+/** The upstream's state id of a call: beside an id of the gateway, the client's own ids are none. */
+function findCallStateId(call: JsonObject): string | undefined {
+  const given = findStateId(call, STATE_ID_MEMBERS)
+  if (given !== undefined) return given
+  const ids = [call.id, call.call_id, call.tool_call_id].filter(id => typeof id === 'string')
+  const identities = ids.map(readToolCallId)
+  const isIssued = ids.some(isGatewayCallId)
+  return identities.find(({ stateId, isOwn }) => stateId !== undefined && (isOwn || !isIssued))?.stateId
+}
+
+/** The upstream's state id, from the first member whose id holds one. */
 function findStateId(item: JsonObject, members: readonly string[]): string | undefined {
   for (const member of members) {
     const value = item[member]

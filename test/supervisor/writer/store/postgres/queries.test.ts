@@ -4,12 +4,12 @@ import t, { type Test } from 'tap'
 import { writeRecordTime } from '../../../../../shared/traffic/record.ts'
 import { RecordsRefusedError } from '../../../../../supervisor/writer/sink.ts'
 import { postgresDialect } from '../../../../../supervisor/writer/store/postgres/queries.ts'
-import { NewerSchemaError, SchemaMissingError } from '../../../../../supervisor/writer/store/postgres/schema.ts'
 import { openPostgresStore } from '../../../../../supervisor/writer/store/postgres/sink.ts'
+import { NewerSchemaError, SchemaMissingError } from '../../../../../supervisor/writer/store/schema-errors.ts'
 import { selectPage } from '../../../../../supervisor/writer/store/statements.ts'
 import { startPostgres } from '../../../../support/postgres.ts'
 import { createRecord } from '../../records.ts'
-import { listDocumentedFilters, pageOf, testStore } from '../store.cases.ts'
+import { listDocumentedFilters, olderThan, pageOf, testStore } from '../store.cases.ts'
 import { countReadRows, listNodes, type PlanNode } from './plans.ts'
 
 function createPool(t: Test, options: pg.PoolConfig): pg.Pool {
@@ -100,10 +100,26 @@ t.test('Postgres', async t => {
       if (!/_(caller|error_type)$/.test(name))
         await pool.query(`CREATE INDEX ${name} ON gateway_traffic_logs (created_at)`)
     }
+    await pool.query('DROP INDEX ix_gateway_traffic_payloads_created_at')
     await pool.query('UPDATE gateway_schema_version SET version = 1')
     await t.rejects(openPostgresStore(pool, { mayMigrate: false }), SchemaMissingError)
     const store = await openPostgresStore(pool, { mayMigrate: true })
     t.equal((await store.queries.list(pageOf({ request_id: record.request_id }))).length, 1)
+  })
+
+  t.test('a record of a month that another gateway has dropped is stored', async t => {
+    const pool = await createDatabase(t)
+    const [one, other] = [
+      await openPostgresStore(pool, { mayMigrate: true }),
+      await openPostgresStore(pool, { mayMigrate: true })
+    ]
+    const createOld = () => createRecord({ created_at: '2025-11-05T10:00:00.000000Z', request_body_redacted: {} })
+    await one.write([createOld()])
+    await other.purgeContent('2026-01-05T00:00:00.000000Z', 9)
+    await one.write([createOld()])
+    await other.purge({ ...olderThan('2026-01-05T00:00:00.000000Z'), batchSize: 9 })
+    await one.write([createOld()])
+    t.equal((await one.queries.list(pageOf())).length, 1)
   })
 
   t.test('a record that the tables do not take is refused, and the connection stays of use', async t => {

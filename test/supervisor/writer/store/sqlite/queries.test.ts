@@ -9,7 +9,7 @@ import { openSqliteStore } from '../../../../../supervisor/writer/store/sqlite/s
 import { selectPage } from '../../../../../supervisor/writer/store/statements.ts'
 import { createTemporaryFolder } from '../../../../support/temporary.ts'
 import { createRecord } from '../../records.ts'
-import { listDocumentedFilters, pageOf, START, testStore } from '../store.cases.ts'
+import { listDocumentedFilters, olderThan, pageOf, START, testStore } from '../store.cases.ts'
 
 function openStore(t: Test) {
   const path = join(createTemporaryFolder(t), 'traffic.sqlite')
@@ -77,7 +77,7 @@ t.test('an id is found in every block of records, after a purge too', async t =>
     (await store.queries.list(pageOf({ trace_id: 't' }, { limit: 2 }))).map(({ request_id }) => request_id),
     ['r8999', 'r8998']
   )
-  await store.purge(writeRecordTime(START + 6_000_000), { batchSize: 10_000, batchesMax: 1 })
+  await store.purge({ ...olderThan(writeRecordTime(START + 6_000_000)), batchSize: 10_000 })
   t.equal(await find(5_999), 0)
   t.equal(await find(6_000), 1)
   await store.write([createRecord({ request_id: 'after' })])
@@ -93,6 +93,7 @@ t.test('a file of the first version keeps its records', async t => {
   file.exec(`DROP INDEX ix_gateway_traffic_logs_request_id;
     DROP INDEX ix_gateway_traffic_logs_trace_id;
     DROP INDEX ix_gateway_traffic_logs_error_type;
+    DROP INDEX ix_gateway_traffic_payloads_created_at;
     ALTER TABLE gateway_traffic_logs DROP COLUMN block;
     CREATE INDEX ix_gateway_traffic_logs_request_id ON gateway_traffic_logs (request_id);
     CREATE INDEX ix_gateway_traffic_logs_trace_id ON gateway_traffic_logs (trace_id);

@@ -94,6 +94,13 @@ t.test('parts are read in order, each in its own form', async t => {
   })
 })
 
+t.test('the data of a file may be bare base64, whose type follows from the file name', async t => {
+  const file = { filename: 'a.pdf', file_data: 'AAEC' }
+  t.match(readOne({ role: 'user', content: [{ type: 'file', file }] })?.content, [
+    { type: 'file', source: { kind: 'bytes', mediaType: '', base64: 'AAEC' }, filename: 'a.pdf' }
+  ])
+})
+
 t.test('a part that cannot be read is refused with its path', async t => {
   const part = 'messages[0].content[0]'
   t.equal(refusedPart('text'), part)
@@ -154,9 +161,40 @@ t.test(
 t.test('a call without a function name is refused', async t => {
   const refusedCall = (call: JsonValue) => refusedAt({ messages: [{ role: 'assistant', tool_calls: [call] }] })
   t.equal(refusedCall('f'), 'messages[0].tool_calls[0]')
-  t.equal(refusedCall({ id: 'a', type: 'custom', custom: { name: 'f' } }), 'messages[0].tool_calls[0].function')
+  t.equal(refusedCall({ id: 'a', type: 'other', other: { name: 'f' } }), 'messages[0].tool_calls[0].function')
   t.equal(refusedCall({ function: { arguments: '{}' } }), 'messages[0].tool_calls[0].function.name')
   t.equal(refusedAt({ messages: [{ role: 'assistant', tool_calls: {} }] }), 'messages[0].tool_calls')
+})
+
+t.test('calls of custom tools are skipped with their results, other calls beside them stay', async t => {
+  const custom = (id: string) => ({ id, type: 'custom', custom: { name: 'x', input: 'y' } })
+  const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })
+  const assistant = (...calls: JsonObject[]) => ({ role: 'assistant', content: null, tool_calls: calls })
+  const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'z' })
+  const shown = (...messages: JsonObject[]) => {
+    const request = read({ messages: [{ role: 'user', content: 'q' }, ...messages, { role: 'user', content: 'next' }] })
+    const ids = request.messages.slice(1, -1).map(({ content }) =>
+      content.map(part => {
+        if (part.type === 'tool-call') return part.id
+        return part.type === 'tool-result' ? `to ${part.callId}` : part.type
+      })
+    )
+    return [ids, request.ignored.messages]
+  }
+  t.strictSame(shown(assistant(custom('c')), result('c')), [[], ['custom', 'tool']])
+  t.strictSame(shown({ ...assistant(custom('c')), content: '' }), [[], ['custom']])
+  t.strictSame(shown({ ...assistant(custom('c')), content: 'so' }, result('c')), [[['text']], ['custom', 'tool']])
+  t.strictSame(shown(assistant(custom('c'), call('a')), result('a'), result('c')), [
+    [['a'], ['to a']],
+    ['custom', 'tool']
+  ])
+  const reused = [assistant(custom('1')), result('1'), assistant(call('1')), result('1')]
+  t.strictSame(shown(...reused), [
+    [['1'], ['to 1']],
+    ['custom', 'tool']
+  ])
+  t.strictSame(shown(assistant(call('a')), result('a')), [[['a'], ['to a']], undefined])
+  t.equal(refusedAt({ messages: [assistant(custom('c')), result('c')] }), 'messages')
 })
 
 t.test('the id of a call is read from the first member that has one', async t => {

@@ -127,6 +127,31 @@ t.test('the counts of the last chunk with usage count, wherever they come', asyn
   t.match(summarise(frames), { items: [['text', 'ab']], usage: { inputTokens: 9, outputTokens: 4, totalTokens: 13 } })
 })
 
+t.test(
+  'reasoning that is counted beside the completion is part of the output, and no part exceeds its whole (D3)',
+  async t => {
+    const usageOf = (output: number, total: number | undefined, reasoning: number, cached = 6) => {
+      const usage = {
+        prompt_tokens: 32,
+        completion_tokens: output,
+        ...(total === undefined ? {} : { total_tokens: total }),
+        prompt_tokens_details: { cached_tokens: cached },
+        completion_tokens_details: { reasoning_tokens: reasoning }
+      }
+      const streamed = summarise([chunk({ content: 'a' }), chunk({}, 'stop', { usage }), '[DONE]'])
+      t.same(streamed.usage, summariseEvents(readWhole(answer({ content: 'a' }, 'stop', { usage }))).usage)
+      return streamed.usage
+    }
+    const plain = { inputTokens: 32, cacheReadTokens: 6 }
+    t.match(usageOf(9, 135, 94), { ...plain, outputTokens: 103, reasoningTokens: 94, totalTokens: 135 })
+    t.match(usageOf(103, 135, 94), { ...plain, outputTokens: 103, reasoningTokens: 94, totalTokens: 135 })
+    t.match(usageOf(0, 126, 94), { ...plain, outputTokens: 94, reasoningTokens: 94, totalTokens: 126 })
+    t.match(usageOf(9, 41, 0), { ...plain, outputTokens: 9, reasoningTokens: 0, totalTokens: 41 })
+    t.match(usageOf(9, undefined, 94), { ...plain, outputTokens: 9, reasoningTokens: 9, totalTokens: 41 })
+    t.match(usageOf(9, 41, 3, 99), { inputTokens: 32, cacheReadTokens: 32, outputTokens: 9, reasoningTokens: 3 })
+  }
+)
+
 t.test('reasoning in every dialect', async t => {
   const expected = {
     items: [
@@ -260,6 +285,68 @@ t.test('calls in every dialect', async t => {
   )
 })
 
+t.test('whole calls with one index and empty ids are calls of their own (B1, B2)', async t => {
+  const streams: Record<string, object[]> = {
+    'of one function': [begin(0, '', 'f', '{"x":1}'), begin(0, '', 'f', '{"x":2}'), begin(0, '', 'f', '{"x":1}')],
+    'without an index': [
+      begin(undefined, '', 'f', '{"x":1}'),
+      begin(undefined, '', 'f', '{"x":2}'),
+      begin(undefined, '', 'f', '{"x":1}')
+    ],
+    'the last with an id': [begin(0, '', 'f', '{"x":1}'), begin(0, '', 'f', '{"x":2}'), begin(0, 'c', 'f', '{"x":1}')],
+    'in pieces, the name in each': [
+      begin(0, '', 'f', '{"x"'),
+      begin(0, '', 'f', ':1}'),
+      begin(0, '', 'f'),
+      begin(0, '', 'f', '{"x":'),
+      begin(0, '', 'f', '2}'),
+      begin(0, '', 'f', '{"x":1}')
+    ]
+  }
+  for (const [name, deltas] of Object.entries(streams)) {
+    const { items, reason } = summarise([...deltas.map(delta => calls(delta)), chunk({}, 'tool_calls'), '[DONE]'])
+    t.same(
+      items.map(([, ...call]) => call),
+      [
+        ['f', '{"x":1}'],
+        ['f', '{"x":2}'],
+        ['f', '{"x":1}']
+      ],
+      name
+    )
+    t.equal(new Set(items.map(([id]) => id)).size, 3, `${name}: each call has an id of its own`)
+    t.equal(reason, 'tool-calls')
+  }
+  t.match(summarise([calls(begin(0, '', 'f', '{}')), calls(begin(0, '', 'g', '{"x":1}')), end]), {
+    items: [
+      [/^call_gw_/, 'f', '{}'],
+      [/^call_gw_/, 'g', '{"x":1}']
+    ]
+  })
+  t.match(
+    summarise([calls(begin(0, '', 'f', '{"x":')), calls(begin(0, '', 'f', '{"y":1}')), calls(call(0, {}, '}')), end]),
+    { items: [[/^call_gw_/, 'f', '{"x":{"y":1}}']] },
+    'a piece within the arguments begins no call'
+  )
+})
+
+t.test('white space behind whole arguments does not end the stream when the next call has begun', async t => {
+  const frames = [
+    calls(begin(0, 'a', 'f', '{"x":1}')),
+    calls(begin(1, 'b', 'g', '{')),
+    calls(call(0, {}, '\n')),
+    calls(call(1, {}, ' \n}')),
+    calls(call(1, {}, ' ')),
+    end
+  ]
+  t.match(summarise(frames), {
+    items: [
+      ['a', 'f', '{"x":1}'],
+      ['b', 'g', '{ \n} ']
+    ]
+  })
+})
+
 t.test('a call whose arguments are whole is passed on before the next one ends', async t => {
   const events = readStream([writeFrames([calls(begin(0, 'a', 'f', '{}')), calls(begin(1, 'b', 'g', '{"x'))])])
   t.match(
@@ -359,15 +446,37 @@ t.test('malformed whole responses are refused with their detailed id', async t =
   }
 })
 
-t.test('arguments that are no JSON are refused where the client gets them as an object', async t => {
-  const withText = (text: string) =>
-    answer({ tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: text } }] }, 'tool_calls')
-  for (const text of ['{"a":', 'x', '{}}']) {
-    t.equal(findCause(readWhole(withText(text), { reading: { needsJsonArguments: true } })), 'invalid_tool_call', text)
-    t.match(summariseEvents(readWhole(withText(text))), { items: [['a', 'f', text]] }, text)
+t.test('arguments that are no object are refused where the client gets them as an object', async t => {
+  const withText = (text: string, reason = 'tool_calls') =>
+    answer({ tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: text } }] }, reason)
+  const framesOf = (text: string, reason = 'tool_calls') => [
+    writeFrames([
+      calls(begin(0, 'a', 'f', text.slice(0, 3))),
+      calls(call(0, {}, text.slice(3))),
+      chunk({}, reason),
+      '[DONE]'
+    ])
+  ]
+  const strict = { reading: { needsJsonArguments: true } }
+  for (const text of ['{"a":', 'x', '{}}', '["a"]', '"a"', '7', 'null']) {
+    const expected = { items: [['a', 'f', text]] }
+    t.equal(findCause(readWhole(withText(text), strict)), 'invalid_tool_call', text)
+    t.match(summariseEvents(readWhole(withText(text))), expected, text)
+    const events = readStream(framesOf(text), strict)
+    t.equal(findCause(events), 'invalid_stream_tool_call', text)
+    t.notOk(
+      events.some(({ type }) => type === 'tool-call-end'),
+      'a call that cannot be run is not ended'
+    )
+    t.match(summariseEvents(readStream(framesOf(text))), expected, text)
+    for (const reason of ['length', 'content_filter']) {
+      t.match(summariseEvents(readWhole(withText(text, reason), strict)), expected, `${text}, cut`)
+      t.match(summariseEvents(readStream(framesOf(text, reason), strict)), expected, `${text}, cut`)
+    }
   }
-  for (const text of ['', '{}', ' {"a":1} ']) {
-    t.equal(findCause(readWhole(withText(text), { reading: { needsJsonArguments: true } })), undefined, text)
+  for (const text of ['', '{}', ' {"a":1} ', ' ']) {
+    t.equal(findCause(readWhole(withText(text), strict)), undefined, text)
+    t.equal(findCause(readStream(framesOf(text), strict)), undefined, text)
   }
   t.equal(
     write('messages', { model: 'a', max_tokens: 1, messages: [{ role: 'user', content: 'a' }] }).reading
@@ -407,6 +516,21 @@ t.test('whole responses of lenient servers are read', async t => {
   t.same(anomalies, ['further_choices_dropped'])
 })
 
+t.test('a stream with content and an end marker needs no finish reason (A11)', async t => {
+  const table: Array<[frames: object[], expected: object]> = [
+    [[chunk({ content: 'a' }), chunk({ content: 'b' }, '')], { items: [['text', 'ab']], reason: 'stop' }],
+    [[chunk({ content: '<thin' })], { items: [['text', '<thin']], reason: 'stop' }],
+    [[chunk({ refusal: 'no' })], { items: [['refusal', 'no']], reason: 'stop' }],
+    [[calls(begin(0, 'a', 'f', '{}'))], { items: [['a', 'f', '{}']], reason: 'tool-calls' }]
+  ]
+  for (const [frames, expected] of table) {
+    const anomalies: string[] = []
+    const events = readStream([writeFrames([...frames, '[DONE]'])], { onAnomaly: name => anomalies.push(name) })
+    t.match(summariseEvents(events), expected)
+    t.same(anomalies, ['finish_reason_missing'])
+  }
+})
+
 t.test('malformed streams end with an error of their detailed id', async t => {
   const text = chunk({ content: 'a' })
   const usage = { choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } }
@@ -444,8 +568,11 @@ t.test('malformed streams end with an error of their detailed id', async t => {
     ['stream_data_after_done', [text, end, '[DONE]', usage]],
     ['duplicate_stream_done', [text, end, '[DONE]', '[DONE]']],
     ['incomplete_stream', [text]],
-    ['incomplete_stream', [text, '[DONE]']],
-    ['incomplete_stream', [calls(begin(0, 'a', 'f', '{}')), '[DONE]']],
+    ['incomplete_stream', [calls(begin(0, 'a', 'f', '{}'))]],
+    ['incomplete_stream', [calls(begin(0, 'a', 'f', '{')), '[DONE]']],
+    ['incomplete_stream', [text, calls(begin(0, 'a', 'f')), '[DONE]']],
+    ['incomplete_stream', [chunk({ reasoning_content: 'hm' }), '[DONE]']],
+    ['incomplete_stream', [chunk({ role: 'assistant', content: '' }), '[DONE]']],
     ['incomplete_stream', ['[DONE]']],
     ['incomplete_stream', []]
   ]
@@ -462,6 +589,10 @@ t.test('an error in a response of status 200 is the response (A16)', async t => 
   t.match(readWhole(Buffer.from(JSON.stringify(limited))), [{ error: { code: 'rate_limited', message: 'Slow down' } }])
   const events = readStream([writeFrames([chunk({ content: 'a' }), { error: { message: 'x', code: 503 } }])])
   t.match(events.at(-1), { type: 'error', error: { code: 'provider_failure', status: 503 } })
+  const self = { object: 'error', message: 'too long', type: 'BadRequestError', param: null, code: 400 }
+  const refused = [{ type: 'error', error: { code: 'upstream_rejected', status: 400, message: 'too long' } }]
+  t.match(readWhole(Buffer.from(JSON.stringify(self))), refused, 'the body is the error')
+  t.match(readStream([writeFrames([self])]), refused)
   const named = readStream([Buffer.from('event: error\ndata: {"message":"boom"}\n\n')])
   t.match(named.at(-1), { type: 'error', error: { code: 'provider_failure', status: 502 } })
   t.notMatch(named.at(-1), { error: { message: /boom/ } })

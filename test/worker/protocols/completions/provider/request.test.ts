@@ -97,11 +97,36 @@ t.test('members stand in the order of the contract, and only those that are set'
   })
   t.equal(path, '/v1/chat/completions')
   t.same(headers, ['accept', 'text/event-stream, application/json', 'content-type', 'application/json'])
+  t.same(
+    write('completions', { ...body, stream: true }).headers.slice(4),
+    ['accept-encoding', 'identity'],
+    'streams only'
+  )
   t.same(Object.keys(write('completions', { model: 'a', messages: [{ role: 'user', content: 'hi' }] }).body), [
     'model',
     'messages',
     'stream'
   ])
+})
+
+t.test('the mode NONE of content keeps the functions, which the history may call', async t => {
+  const { body } = write('content', {
+    contents: [
+      { role: 'user', parts: [{ text: 'u' }] },
+      { role: 'model', parts: [{ functionCall: { name: 'f', args: {} } }] },
+      { role: 'user', parts: [{ functionResponse: { name: 'f', response: {} } }] }
+    ],
+    tools: [{ functionDeclarations: [{ name: 'f' }] }],
+    toolConfig: { functionCallingConfig: { mode: 'NONE' } }
+  })
+  t.match(body, { tools: [{ function: { name: 'f' } }], tool_choice: 'none' })
+})
+
+t.test('the metadata of messages are sent as they are, and name the user alone', async t => {
+  const metadata = { user_id: 'u' }
+  const { body } = write('messages', { max_tokens: 1, messages: [{ role: 'user', content: 'hi' }], metadata })
+  t.same(body.metadata, metadata)
+  t.notOk('user' in body)
 })
 
 t.test('the effort none and an empty metadata are not sent', async t => {
@@ -311,6 +336,70 @@ t.test('a result without a call is refused with its path (B9)', async t => {
     })
   )
   t.match(error, { code: 'invalid_request', param: 'messages[1].tool_call_id' })
+})
+
+t.test('text beside the results of content follows them as a message of the user (B13)', async t => {
+  const response = (id: string, value: number) => ({ functionResponse: { id, name: 'f', response: { value } } })
+  for (const role of ['function', 'tool', 'user']) {
+    const { messages } = write('content', {
+      contents: [
+        { role: 'user', parts: [{ text: 'u' }] },
+        { role: 'model', parts: ['a', 'b'].map(id => ({ functionCall: { id, name: 'f', args: {} } })) },
+        { role, parts: [response('a', 1), { text: 'IMPORTANT ' }, response('b', 2), { text: 'NOTE' }] },
+        { role: 'model', parts: [{ text: 'done' }] }
+      ]
+    }).body as Record<string, JsonObject[]>
+    t.match(
+      messages?.slice(2),
+      [
+        { role: 'tool', tool_call_id: 'a', content: '{"value":1}' },
+        { role: 'tool', tool_call_id: 'b', content: '{"value":2}' },
+        { role: 'user', content: 'IMPORTANT NOTE' },
+        { role: 'assistant', content: [{ type: 'text', text: 'done' }] }
+      ],
+      role
+    )
+  }
+  const alone = write('content', { contents: [{ role: 'function', parts: [{ text: 'x' }] }] })
+  t.strictSame(alone.body.messages, [{ role: 'user', content: [{ type: 'text', text: 'x' }] }])
+})
+
+t.test('a message beside results that has nothing to send is left out', async t => {
+  const { messages } = write('content', {
+    contents: [
+      { role: 'user', parts: [{ text: 'u' }] },
+      { role: 'model', parts: [{ functionCall: { name: 'f', args: {} } }] },
+      {
+        role: 'tool',
+        parts: [{ functionResponse: { name: 'f', response: {} } }, { text: 'hidden', thought: true }]
+      }
+    ]
+  }).body as Record<string, JsonObject[]>
+  t.same(
+    messages?.map(({ role }) => role),
+    ['user', 'assistant', 'tool']
+  )
+})
+
+t.test('a conversation without anything to send is refused under the name of its family', async t => {
+  const refused: Array<[protocol: Protocol, body: JsonObject, param: string]> = [
+    ['content', { contents: [{ role: 'user', parts: [{ text: 'x', thought: true }] }] }, 'contents'],
+    [
+      'messages',
+      {
+        max_tokens: 1,
+        messages: [{ role: 'assistant', content: [{ type: 'thinking', thinking: 'x', signature: 's' }] }]
+      },
+      'messages'
+    ]
+  ]
+  for (const [protocol, body, param] of refused) {
+    t.match(
+      catchError(() => write(protocol, body)),
+      { code: 'invalid_request', status: 400, param },
+      protocol
+    )
+  }
 })
 
 t.test('ids of another form are mapped to the same short id at the call and at its result', async t => {

@@ -138,7 +138,9 @@ t.test('modes are read in any letter case (B6)', async t => {
     mode: 'required',
     names: ['B']
   })
-  t.strictSame(read(choose({ mode: 'NONE' })).toolChoice, { type: 'allowed', mode: 'auto', names: [] })
+  t.strictSame(read(choose({ mode: 'NONE' })).toolChoice, { type: 'none' })
+  const withSearch = choose({ mode: 'none' }, { tools: [{ functionDeclarations: [A] }, { googleSearch: {} }] })
+  t.strictSame(read(withSearch).toolChoice, { type: 'allowed', mode: 'auto', names: [] })
   t.notOk('toolChoice' in read(declare(A)))
   t.notOk('toolChoice' in read({ ...declare(A), toolConfig: {} }))
 })

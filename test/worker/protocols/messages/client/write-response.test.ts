@@ -1,7 +1,12 @@
 import t from 'tap'
-import type { EventAssembler, FinishReason } from '../../../../../worker/normalized/index.ts'
+import {
+  type EventAssembler,
+  type FinishReason,
+  isJsonObject,
+  type NormalizedEvent
+} from '../../../../../worker/normalized/index.ts'
 import { writeDeltaUsage, writeStop } from '../../../../../worker/protocols/messages/client/write-response.ts'
-import { eventsOf, requestId, writeResponse } from './support.ts'
+import { eventsOf, read, requestId, writeFrames, writeResponse } from './support.ts'
 
 const contentOf = (build: (assembler: EventAssembler) => void, body = {}) =>
   writeResponse(eventsOf(build), body).content
@@ -150,12 +155,12 @@ t.test('the stop reason follows from the finish reason and the content (A6)', as
     providerReason: null,
     ...(stopSequence === undefined ? {} : { stopSequence })
   })
-  const empty = { callCount: 0, hasRefusal: false }
+  const empty = { callCount: 0, hasCutCall: false, hasRefusal: false }
   for (const reason of ['stop', 'tool-calls', 'cancelled'] as const) {
     t.strictSame(writeStop(finish(reason), empty), { stop_reason: 'end_turn', ...none })
   }
   for (const reason of ['stop', 'tool-calls', 'length', 'content-filter'] as const) {
-    t.strictSame(writeStop(finish(reason, 'END'), { callCount: 1, hasRefusal: true }), {
+    t.strictSame(writeStop(finish(reason, 'END'), { callCount: 1, hasCutCall: false, hasRefusal: true }), {
       stop_reason: 'tool_use',
       ...none
     })
@@ -167,7 +172,69 @@ t.test('the stop reason follows from the finish reason and the content (A6)', as
     stop_details: null
   })
   t.strictSame(writeStop(finish('content-filter'), empty), refusal)
-  t.strictSame(writeStop(finish('stop'), { callCount: 0, hasRefusal: true }), refusal)
+  t.strictSame(writeStop(finish('stop'), { ...empty, hasRefusal: true }), refusal)
+})
+
+t.test('a call that the response was cut in is no call to run, whole and streamed', async t => {
+  const cutIn = (texts: readonly string[], reason: FinishReason = 'length') =>
+    eventsOf(assembler => {
+      for (const [index, text] of texts.entries()) assembler.toolCall({ id: `c${index}`, name: 'f' }, text)
+      assembler.finish({ reason, providerReason: null, metadata: {} }, null)
+    })
+  const stopOf = (events: readonly NormalizedEvent[]) =>
+    writeFrames(events).find(({ type }) => type === 'message_delta')?.delta
+  for (const text of ['{"city":"Os', '']) {
+    const whole = writeResponse(cutIn(['{"city":"Bergen"}', text]))
+    t.match(whole, { stop_reason: 'max_tokens', content: [{ id: 'c0', input: { city: 'Bergen' } }] })
+    t.equal(whole.content.length, 1)
+    t.match(writeResponse(cutIn([text])), { stop_reason: 'max_tokens', content: [{ type: 'text', text: '' }] })
+    t.match(stopOf(cutIn(['{"city":"Bergen"}', text])), { stop_reason: 'max_tokens' })
+    t.match(stopOf(cutIn([text], 'content-filter')), { stop_reason: 'refusal' })
+  }
+  t.match(writeResponse(cutIn(['{}'])), { stop_reason: 'tool_use' }, 'the call is complete')
+  t.match(stopOf(cutIn(['{}'])), { stop_reason: 'tool_use' })
+})
+
+t.test('the state of a call survives the response, the echo of the client and the next request (C3)', async t => {
+  const state = { chat_compatible: { extraContent: '{"google":{"thought_signature":"abc=="}}' } }
+  const events = eventsOf(assembler => {
+    assembler.text('I look.')
+    assembler.toolCall({ id: 'c0', name: 'f', state }, '{}')
+    assembler.toolCall({ id: 'c1', name: 'f' }, '{}')
+    assembler.toolCall({ id: 'c2', name: 'f', state: { native: { toolStateId: 'x' } } }, '{}')
+  })
+  const { content } = writeResponse(events)
+  const types = ['text', 'thinking', 'tool_use', 'tool_use', 'tool_use']
+  t.same(
+    content.map(({ type }) => type),
+    types
+  )
+  const frames = writeFrames(events)
+  const started = frames.filter(({ type }) => type === 'content_block_start')
+  t.same(
+    started.map(({ content_block: block }) => isJsonObject(block) && block.type),
+    types
+  )
+  const signed = frames.find(({ delta }) => isJsonObject(delta) && delta.type === 'signature_delta')
+  t.match(signed, { index: 1, delta: { signature: content[1]?.type === 'thinking' ? content[1].signature : '' } })
+  const echo = JSON.parse(JSON.stringify(content))
+  const results = ['c0', 'c1', 'c2'].map(id => ({ type: 'tool_result', tool_use_id: id, content: 'ok' }))
+  const { messages } = read({
+    messages: [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: echo },
+      { role: 'user', content: results }
+    ]
+  })
+  const parts = messages[1]?.content ?? []
+  t.same(
+    parts.map(({ type }) => type),
+    ['text', 'tool-call', 'tool-call', 'tool-call']
+  )
+  t.same(
+    parts.map(part => (part.type === 'tool-call' ? part.state : undefined)),
+    [undefined, state, undefined, undefined]
+  )
 })
 
 t.test('a refusal text is a text block with the stop reason refusal', async t => {

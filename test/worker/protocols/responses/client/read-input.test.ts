@@ -210,6 +210,12 @@ t.test('the state id of a call is read from the first member that holds one', as
   t.strictSame(state({ id: `fc_${own}`, call_id: own }), [own, 'ts-1'])
   t.strictSame(state({ id: `fc_${stateless}`, call_id: stateless }), [stateless, undefined])
   t.strictSame(state({ call_id: 'call_gw_broken' }), ['call_gw_broken', undefined])
+  t.strictSame(state({ id: 'fc_call_gw_broken', call_id: 'call_gw_broken' }), ['call_gw_broken', undefined])
+  const issued = 'call_gw_4f0c2a7e-1111-4222-8333-444455556666'
+  t.strictSame(state({ id: 'fc_1', call_id: issued }), [issued, undefined], 'an id of the client is no state id')
+  t.strictSame(state({ id: 'fc_1', call_id: issued, tools_state_id: 's' }), [issued, 's'])
+  t.strictSame(state({ id: `fc_${own}`, call_id: 'call_gw_broken' }), ['call_gw_broken', 'ts-1'])
+  t.strictSame(state({ id: 'fc_1', call_id: own }), [own, 'ts-1'])
   t.strictSame(state({ tools_state_id: 'z' }), ['z', 'z'])
   t.strictSame(state({}), [null, undefined])
 })
@@ -325,6 +331,18 @@ t.test('a result with a known call, or after a call without a result, gets no na
   t.strictSame(names([call('a'), output('a')]), [undefined])
   t.strictSame(names([call('a'), output('other')]), [undefined])
   t.strictSame(names([call('a'), output('a'), output('other')]), [undefined, 'f'])
+})
+
+t.test('calls of custom tools in the form of chat completions are skipped with their results', async t => {
+  const input = [
+    { role: 'assistant', content: null, tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'x', input: 'y' } }] },
+    { role: 'tool', tool_call_id: 'c', content: 'z' },
+    { role: 'user', content: 'next' }
+  ]
+  const request = read({ input })
+  t.match(request.messages, [{ role: 'user' }])
+  t.equal(request.messages.length, 1)
+  t.strictSame(request.ignored.input, ['custom', 'tool'])
 })
 
 t.test('calls of an assistant message in the form of chat completions are read', async t => {

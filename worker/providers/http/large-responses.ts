@@ -1,4 +1,4 @@
-// Whole answers that are too large to be read on the event loop: the interface to the threads that read them, and the reading itself,
+// Whole responses that are too large to be read on the event loop: the interface to the threads that read them, and the reading itself,
 // which is pure.
 
 import { randomUUID } from 'node:crypto'
@@ -7,8 +7,8 @@ import { createStopSequenceFilter, type NormalizedEvent } from '../../normalized
 import type { CancelSignal } from '../../performance/cancel-source.ts'
 import type { ProviderFace, ResponseHead } from '../../protocols/face.ts'
 
-/** A whole answer to a chat: plain data that may cross a thread boundary. */
-export interface ChatAnswer {
+/** A whole response to a chat: plain data that may cross a thread boundary. */
+export interface ChatResponse {
   plan: Pick<ExecutionPlan, 'providerKind' | 'apiMode'>
   /** What the face's writer of the request left for its reader. */
   reading: unknown
@@ -23,20 +23,20 @@ export interface Anomaly {
   details: Readonly<Record<string, string | number>>
 }
 
-export interface ReadChatAnswer {
+export interface ReadChatResponse {
   events: NormalizedEvent[]
   anomalies: Anomaly[]
 }
 
-export interface LargeAnswers {
+export interface LargeResponses {
   /** Whether reading this body would keep the event loop busy for too long. */
-  isLargeAnswer(bytes: Uint8Array): boolean
-  /** Reads an answer in a thread. Rejects with the `GatewayError` of the answer, or when no thread becomes free in time. */
-  readChat(answer: ChatAnswer, signal: CancelSignal): Promise<ReadChatAnswer>
+  isLargeResponse(bytes: Uint8Array): boolean
+  /** Reads a response in a thread. Rejects with the `GatewayError` of the response, or when no thread becomes free in time. */
+  readChat(response: ChatResponse, signal: CancelSignal): Promise<ReadChatResponse>
 }
 
-/** Reads a whole answer as events, cut at a stop string. Raises the `GatewayError` of an answer that is an error or cannot be used. */
-export function readChatAnswer(face: ProviderFace, { reading, head, bytes, stops }: ChatAnswer): ReadChatAnswer {
+/** Reads a whole response as events, cut at a stop string. Raises the `GatewayError` of a response that is an error or cannot be used. */
+export function readChatResponse(face: ProviderFace, { reading, head, bytes, stops }: ChatResponse): ReadChatResponse {
   const anomalies: Anomaly[] = []
   const reader = face.createReader(reading, head, {
     createNonce: randomUUID,

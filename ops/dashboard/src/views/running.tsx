@@ -1,0 +1,66 @@
+// The model requests that run now, in all workers, the oldest first. They come from memory: none of them has a record yet.
+import type { Api, RunningRequest } from '../data/api.ts'
+import { formatCount, formatDuration, formatText, formatTime } from '../data/format.ts'
+import { ColumnHeads } from '../parts/column-heads.tsx'
+import { Notice } from '../parts/notice.tsx'
+import { Scroller } from '../parts/scroller.tsx'
+import { usePolled } from '../polled.ts'
+
+const REFRESH_MS = 2_000
+const COLUMNS = ['For', 'Since', 'State', 'Protocol', 'Model', 'Caller', 'Key', 'Worker', 'Request id']
+
+const ask = (api: Api, signal: AbortSignal) => api.running(signal)
+
+export function Running() {
+  const { value: running, message } = usePolled(ask, REFRESH_MS)
+  return (
+    <section class="view" aria-labelledby="running-title">
+      <h2 id="running-title">Running</h2>
+      {message !== undefined && <Notice kind="error">{message}</Notice>}
+      {running === undefined && message === undefined && <p class="empty">Loading…</p>}
+      {running !== undefined && (
+        <>
+          <p class="count">
+            {formatCount(running.total)} model requests are running
+            {running.data.length < running.total && `; these are the oldest ${formatCount(running.data.length)}`}
+            {running.silent_workers > 0 && `; ${formatCount(running.silent_workers)} workers did not answer in time`}.
+          </p>
+          {running.data.length > 0 && (
+            <Scroller class="card wide" label="Running requests">
+              <table class="figures texts">
+                <thead>
+                  <tr>
+                    <ColumnHeads names={COLUMNS} />
+                  </tr>
+                </thead>
+                <tbody>
+                  {running.data.map(request => (
+                    <Row key={request.request_id} request={request} />
+                  ))}
+                </tbody>
+              </table>
+            </Scroller>
+          )}
+        </>
+      )}
+    </section>
+  )
+}
+
+function Row({ request }: { request: RunningRequest }) {
+  const { state, streaming } = request
+  const key = request.api_key_name ?? request.api_key_hash
+  return (
+    <tr>
+      <th scope="row">{formatDuration(request.running_ms)}</th>
+      <td>{formatTime(request.started_at)}</td>
+      <td>{state === 'responding' ? (streaming ? 'streaming' : 'responding') : 'waiting'}</td>
+      <td>{request.protocol}</td>
+      <td>{formatText(request.model_requested ?? request.model_effective)}</td>
+      <td>{formatText(request.caller)}</td>
+      <td>{formatText(key)}</td>
+      <td>{request.worker_id}</td>
+      <td>{request.request_id}</td>
+    </tr>
+  )
+}

@@ -1,0 +1,21 @@
+// The paths of the GET routes that any setting mounts. A path that the operator chooses must be another one: a start checks it before any
+// process is forked; the workers, which own the routes, check it again.
+
+const MODEL_PATHS = ['/v1beta/models', '/v1beta/tunedModels', '/models', '/model/info']
+const ADMIN_PATHS = ['', '/tail', '/export.ndjson', '/export.csv', '/sums', '/health', '/running'].map(
+  path => `/_admin/logs${path}`
+)
+
+const FIXED_PATHS: ReadonlySet<string> = new Set([
+  ...['/', '/v1', '/v2', '/api/hello', '/health', '/livez', '/ping', '/ready', '/readyz'],
+  ...['/bridge/models', '/bridge/capabilities'],
+  ...['', '/v1', '/v2'].flatMap(prefix => MODEL_PATHS.map(path => prefix + path)),
+  ...['/openapi.json', '/docs', '/redoc', '/logs', '/logs/html', '/logs/stream'],
+  ...ADMIN_PATHS,
+  '/_admin/ui'
+])
+
+/** Whether a route of the gateway has this path, or files of a page stand below it. */
+export function isFixedPath(path: string): boolean {
+  return FIXED_PATHS.has(path) || /^\/(?:docs|_admin\/ui)\//.test(path)
+}

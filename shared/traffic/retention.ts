@@ -1,0 +1,29 @@
+// How long records are kept: the times before which a purge deletes (operations contract, section 8.6; field lessons L11 and L12).
+import { writeRecordTime } from './record.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** Ages in days. */
+export interface RetentionPeriods {
+  readonly records: number
+  /** For records of failed requests; a period that is not longer changes nothing. */
+  readonly failedRecords?: number | undefined
+}
+
+/** Times in the form of records. */
+export interface RetentionCutoffs {
+  /** Records before this time are deleted, */
+  readonly before: string
+  /** but those of failed requests only before this one, which is never later. */
+  readonly failedBefore: string
+}
+
+/** The time before which something is older than so many days. */
+export function cutoffOf(nowMs: number, days: number): string {
+  return writeRecordTime(nowMs - days * DAY_MS)
+}
+
+/** The cutoffs of a purge at this time. */
+export function planCutoffs(nowMs: number, { records, failedRecords = 0 }: RetentionPeriods): RetentionCutoffs {
+  return { before: cutoffOf(nowMs, records), failedBefore: cutoffOf(nowMs, Math.max(records, failedRecords)) }
+}

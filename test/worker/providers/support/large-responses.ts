@@ -1,0 +1,8 @@
+// Executors of tests read every answer themselves.
+
+import type { LargeResponses } from '../../../../worker/providers/http/large-responses.ts'
+
+export const readsInline: LargeResponses = {
+  isLargeResponse: () => false,
+  readChat: () => Promise.reject(new Error('No answer is large.'))
+}

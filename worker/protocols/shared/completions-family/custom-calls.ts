@@ -1,0 +1,45 @@
+// Calls of custom tools in a history. No provider here has custom tools, so their calls have no effect, like their declarations.
+
+import { type ContentPart, isJsonObject, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
+
+/** The calls of one request that are skipped, and their results. */
+export class CustomCalls {
+  /** Created with the first call: most requests have none. */
+  #ids: Set<string> | undefined
+  readonly #skipped: string[]
+
+  /** @param skipped gets the type of every skipped call and the role of every skipped result. */
+  constructor(skipped: string[]) {
+    this.#skipped = skipped
+  }
+
+  /** Notes an entry of `tool_calls`. True for the call of a custom tool. */
+  skipsCall(call: JsonValue, readId: (call: JsonObject) => string | null): boolean {
+    if (!isJsonObject(call)) return false
+    const isCustom = isCustomCall(call)
+    if (!isCustom && this.#ids === undefined) return false
+    this.#ids ??= new Set()
+    const id = readId(call)
+    // Some clients number the calls of every turn from 1, so a function's call may have the same id later.
+    if (id !== null && isCustom) this.#ids.add(id)
+    else if (id !== null) this.#ids.delete(id)
+    if (isCustom) this.#skipped.push('custom')
+    return isCustom
+  }
+
+  /** True for the result of a skipped call. */
+  skipsResult(callId: string | null): boolean {
+    if (callId === null || this.#ids?.has(callId) !== true) return false
+    this.#skipped.push('tool')
+    return true
+  }
+}
+
+export function isCustomCall(call: JsonValue): boolean {
+  return isJsonObject(call) && call.type === 'custom'
+}
+
+/** True for the content of a message that says nothing to a provider without the calls beside it. */
+export function isEmptyContent(content: readonly ContentPart[]): boolean {
+  return content.every(part => part.type === 'reasoning' || (part.type === 'text' && part.text === ''))
+}
