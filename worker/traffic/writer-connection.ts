@@ -23,7 +23,7 @@ export type AskResult<Name extends QuestionName> =
 
 export interface WriterConnection {
   readonly isConnected: boolean
-  /** Asks the writer; never rejects. */
+  /** Asks the writer, and connects first where the next attempt to do so is still to come; never rejects. */
   ask<Name extends QuestionName>(name: Name, question: Question<Name>): Promise<AskResult<Name>>
   /**
    * Calls `listener` with the summaries of new records, and how many were left out before them. Calls `onReconnected` when a lost connection
@@ -67,10 +67,15 @@ export function connectToWriter(options: WriterConnectionOptions): WriterConnect
   let isClosed = false
   let isFlushWanted = false
   let retry: NodeJS.Timeout | undefined
+  /** The attempt to connect that is under way; resolves with whether it succeeded. */
+  let attempt: Promise<boolean> | undefined
 
   const send = (line: WorkerLine) => socket?.write(writeLine(line))
 
-  function connect(): void {
+  function connect(): Promise<boolean> {
+    clearTimeout(retry)
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    attempt = promise
     const opening = createConnection(path)
     const splitter = new LineSplitter(LINE_BYTES_MAX)
     opening.once('connect', () => {
@@ -80,6 +85,8 @@ export function connectToWriter(options: WriterConnectionOptions): WriterConnect
       }
       failures = 0
       socket = opening
+      attempt = undefined
+      resolve(true)
       send({ kind: 'hello', version: TRAFFIC_PROTOCOL_VERSION, workerId: options.workerId })
       if (followers.size > 0) send({ kind: 'follow' })
       outbox?.connected({ send: line => void opening.write(line) })
@@ -100,14 +107,23 @@ export function connectToWriter(options: WriterConnectionOptions): WriterConnect
     opening.on('error', () => undefined)
     opening.once('close', () => {
       socket = undefined
+      attempt = undefined
+      resolve(false)
       outbox?.disconnected()
       for (const requestId of [...pending.keys()]) end(requestId, { ok: false, failure: 'disconnected' })
       if (isClosed) return
       failures += 1
       const delayMs = Math.min(options.retryMaxMs, options.retryMinMs * 2 ** Math.min(failures - 1, 16))
-      retry = setTimeout(connect, delayMs).unref()
+      retry = setTimeout(() => void connect(), delayMs).unref()
     })
     opening.unref()
+    return promise
+  }
+
+  /** The writer may listen already while this worker waits for its next attempt, as at the start of both. */
+  async function isConnectedNow(): Promise<boolean> {
+    if (socket !== undefined) return true
+    return !isClosed && (attempt ?? connect())
   }
 
   function take(line: WriterLine): void {
@@ -135,13 +151,13 @@ export function connectToWriter(options: WriterConnectionOptions): WriterConnect
     waiting.end(result)
   }
 
-  connect()
+  void connect()
   return {
     get isConnected() {
       return socket !== undefined
     },
-    ask<Name extends QuestionName>(name: Name, question: Question<Name>): Promise<AskResult<Name>> {
-      if (socket === undefined) return Promise.resolve({ ok: false, failure: 'disconnected' })
+    async ask<Name extends QuestionName>(name: Name, question: Question<Name>): Promise<AskResult<Name>> {
+      if (!(await isConnectedNow())) return { ok: false, failure: 'disconnected' }
       lastRequestId += 1
       const requestId = lastRequestId
       return new Promise(resolve => {

@@ -160,6 +160,27 @@ t.test('questions get their answers or the reason why there is none', async t =>
   t.same(await connection.ask('find', { id: 'x' }), { ok: false, failure: 'disconnected' })
 })
 
+t.test('a question finds a writer that came after the last attempt to connect', async t => {
+  const path = join(createTemporaryFolder(t), 'writer.sock')
+  const never = 1_000_000
+  const connection = connectToWriter({
+    path,
+    workerId: 1,
+    outbox: undefined,
+    askTimeoutMs: 60_000,
+    retryMinMs: never,
+    retryMaxMs: never
+  })
+  t.teardown(() => connection.close())
+  t.same(await connection.ask('find', { id: 'x' }), { ok: false, failure: 'disconnected' })
+  await listen(t, path, new FakeService())
+  const questions = ['x', 'y'].map(id => connection.ask('find', { id }))
+  t.same(await Promise.all(questions), [
+    { ok: true, answer: null },
+    { ok: true, answer: null }
+  ])
+})
+
 t.test('a follower gets new records until it ends', async t => {
   const path = join(createTemporaryFolder(t), 'writer.sock')
   const service = new FakeService()
