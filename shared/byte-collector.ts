@@ -1,6 +1,8 @@
 // Collects the bytes of one body as they arrive. Joining the pieces of a large body at its end would keep the event loop busy, so they are
 // copied together while they arrive.
 
+import { releaseMemory } from './bytes.ts'
+
 /** Up to here pieces are kept as they are: joining so few bytes costs next to nothing, and most bodies are one piece. */
 const LISTED_BYTES_MAX = 256 * 1024
 
@@ -10,12 +12,17 @@ const LARGE_BYTES_MIN = 1024 * 1024
 /** The system gives memory when it is written, so what a large body does not fill costs nothing. */
 const LARGE_GROWTH = 16
 
+/** Pieces of this size have memory of their own, which is given back once they are copied. */
+const RELEASED_BYTES_MIN = 16 * 1024
+
 export class ByteCollector {
   readonly #bytesMax: number
   #pieces: Buffer[] = []
   #length = 0
   /** Holds everything once the pieces are more than a list should have. */
   #memory: Buffer | undefined
+  /** The piece that was copied last: what has read it from the connection may still hold it until the next one comes. */
+  #copied: Buffer | undefined
 
   /** @param bytesMax the size that the head of the message announced, else the bound of such bodies; a wrong one is harmless. */
   constructor(bytesMax: number) {
@@ -26,6 +33,7 @@ export class ByteCollector {
     return this.#length
   }
 
+  /** The piece is the collector's from now on: its memory is given back when it was copied. */
   add(piece: Buffer): void {
     if (this.#memory === undefined && this.#length + piece.length <= LISTED_BYTES_MAX) this.#pieces.push(piece)
     else this.#copy(piece)
@@ -43,6 +51,8 @@ export class ByteCollector {
     const needed = this.#length + piece.length
     if (this.#memory === undefined || this.#memory.length < needed) this.#grow(needed)
     piece.copy(this.#memory as Buffer, this.#length)
+    if (this.#copied !== undefined) releasePiece(this.#copied)
+    this.#copied = piece
   }
 
   /** Memory grows with what has arrived: a message that announces much and sends little gets little. */
@@ -52,7 +62,13 @@ export class ByteCollector {
     const memory = Buffer.allocUnsafeSlow(Math.max(Math.min(wanted, this.#bytesMax), needed))
     if (this.#memory === undefined) Buffer.concat(this.#pieces, this.#length).copy(memory)
     else this.#memory.copy(memory, 0, 0, this.#length)
+    for (const piece of this.#pieces) releasePiece(piece)
     this.#pieces = []
     this.#memory = memory
   }
+}
+
+/** Does nothing for a piece whose memory holds other bytes too. */
+function releasePiece(piece: Buffer): void {
+  if (piece.byteLength >= RELEASED_BYTES_MIN && piece.byteLength === piece.buffer.byteLength) releaseMemory(piece)
 }

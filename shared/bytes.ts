@@ -17,3 +17,11 @@ export function joinBytes(bytes: Bytes): Uint8Array {
 export function countBytes(bytes: Bytes): number {
   return bytes instanceof Uint8Array ? bytes.byteLength : bytes.reduce((sum, piece) => sum + piece.byteLength, 0)
 }
+
+/**
+ * Gives the memory of these bytes back now, and all of the `ArrayBuffer` that they are in: nobody may use any of it afterwards. The engine
+ * would collect its whole heap to get it back, and memory that is used again at once is still in the caches.
+ */
+export function releaseMemory({ buffer }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0)
+}

@@ -8,9 +8,10 @@ t.test('bytes in pieces of any size are joined in their order', async () => {
   fc.assert(
     fc.property(sizes, announced, (lengths, size) => {
       const pieces = lengths.map((length, index) => Buffer.alloc(length, index + 1))
+      const joined = Buffer.concat(pieces)
       const collector = new ByteCollector(size)
       for (const piece of pieces) collector.add(piece)
-      return collector.take().equals(Buffer.concat(pieces)) && collector.length === Buffer.concat(pieces).length
+      return collector.take().equals(joined) && collector.length === joined.length
     }),
     { numRuns: 60 }
   )
@@ -36,3 +37,23 @@ t.test('a single piece is not copied', async t => {
   collector.add(piece)
   t.equal(collector.take(), piece)
 })
+
+t.test(
+  'the memory of copied pieces is given back, but for the last one and for memory that has other bytes',
+  async t => {
+    const shared = Buffer.alloc(300_000, 3)
+    const parts = [shared.subarray(0, 100_000), shared.subarray(100_000)]
+    const own = Array.from({ length: 10 }, (_, index) => Buffer.from(new ArrayBuffer(65_536)).fill(index))
+    const joined = Buffer.concat([...own, ...parts, Buffer.alloc(20_000)])
+    const collector = new ByteCollector(1_000_000)
+    const last = Buffer.from(new ArrayBuffer(20_000))
+    for (const piece of [...own, ...parts, last]) collector.add(piece)
+    t.ok(collector.take().equals(joined))
+    t.same(
+      own.map(piece => piece.buffer.byteLength),
+      own.map(() => 0)
+    )
+    t.equal(shared.length, 300_000)
+    t.equal(last.length, 20_000)
+  }
+)

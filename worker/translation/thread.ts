@@ -2,6 +2,7 @@
 
 import { setPriority } from 'node:os'
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina'
+import { releaseMemory } from '../../shared/bytes.ts'
 import type { ChatConfiguration } from '../bridge/plan-chat.ts'
 import { toGatewayError } from '../normalized/index.ts'
 import { providerFaces } from '../protocols/registry.ts'
@@ -27,6 +28,9 @@ export default async function run(message: TaskMessage): Promise<unknown> {
     return move({ [transferableSymbol]: transfers, [valueSymbol]: { ok: true, value: detachBytes(value, transfers) } })
   } catch (thrown) {
     return { ok: false, error: writeTransferredError(thrown) } satisfies TaskResult<never>
+  } finally {
+    // They were moved here, and the result has bytes of its own.
+    if ('bytes' in message.job) releaseMemory(message.job.bytes)
   }
 }
 

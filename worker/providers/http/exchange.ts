@@ -73,6 +73,12 @@ export interface ExchangeOptions {
  */
 const BODY_PIECE_BYTES = 256 * 1024
 
+/**
+ * What is sent of all large bodies before other work of the event loop has its turn: while a provider reads as fast as it can, the system
+ * takes one piece after the other, and a body of 8 MB would be written in one turn.
+ */
+const sendBudget = createTurnBudget(BODY_PIECE_BYTES)
+
 /** What is received of all responses before other work of the event loop has its turn: as much as one read of a connection. */
 const budget = createTurnBudget(64 * 1024)
 
@@ -327,10 +333,12 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   }
 }
 
-function* cutPieces(body: Bytes): Generator<Uint8Array> {
+async function* cutPieces(body: Bytes): AsyncGenerator<Uint8Array> {
   for (const part of body instanceof Uint8Array ? [body] : body) {
     for (let start = 0; start < part.byteLength; start += BODY_PIECE_BYTES) {
-      yield part.subarray(start, start + BODY_PIECE_BYTES)
+      const piece = part.subarray(start, start + BODY_PIECE_BYTES)
+      while (!sendBudget.take(piece.byteLength)) await sendBudget.wait()
+      yield piece
     }
   }
 }

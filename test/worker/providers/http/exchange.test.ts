@@ -1,12 +1,14 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import type { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
-import { buildConnector, Pool } from 'undici'
+import { buildConnector, type Dispatcher, Pool } from 'undici'
 import { GatewayError } from '../../../../worker/normalized/index.ts'
 import {
   type ExchangeControl,
   type ExchangeObservation,
   type ExchangeOptions,
+  type ExchangeRequest,
   runExchange
 } from '../../../../worker/providers/http/exchange.ts'
 import { ResponseCollector } from '../../../../worker/providers/http/whole-response.ts'
@@ -95,6 +97,49 @@ t.test('the pieces of a body arrive as one, whatever their sizes are', async t =
   t.equal(request?.headers['content-length'], '600017')
   t.equal(request?.headers['transfer-encoding'], undefined)
   t.ok(request?.body.equals(Buffer.concat(body)))
+})
+
+t.test('large bodies together are sent a piece in each turn of the event loop', async t => {
+  const mebibyte = 1024 * 1024
+  let turn = 0
+  let isOver = false
+  const countTurns = () => {
+    turn += 1
+    if (!isOver) setImmediate(countTurns)
+  }
+  const bytesOfTurns: number[] = []
+  /** Takes all that it gets at once, as a system does whose peer reads. */
+  const dispatcher = {
+    dispatch({ body }: { body: Readable }, handler: Dispatcher.DispatchHandler) {
+      const controller = { abort: () => undefined, pause: () => undefined, resume: () => undefined } as never
+      handler.onRequestStart?.(controller, {})
+      body.on('data', ({ length }) => {
+        bytesOfTurns[turn] = (bytesOfTurns[turn] ?? 0) + length
+      })
+      body.on('end', () => {
+        handler.onRequestSent?.()
+        handler.onResponseStart?.(controller, 200, {})
+        handler.onResponseEnd?.(controller, {})
+      })
+      return true
+    }
+  }
+  countTurns()
+  const request = { method: 'POST', path: '/', headers: [], body: Buffer.alloc(4 * mebibyte) } as const
+  await Promise.all(
+    [1, 2, 3].map(() =>
+      runExchange(
+        options(dispatcher as never, 'http://host', { request: { ...request, headers: [] } as ExchangeRequest })
+      )
+    )
+  )
+  isOver = true
+  t.equal(
+    bytesOfTurns.reduce((sum, bytes) => sum + bytes, 0),
+    12 * mebibyte
+  )
+  const most = Math.max(...bytesOfTurns.filter(bytes => bytes > 0))
+  t.ok(most <= mebibyte / 2, `${most} bytes in one turn`)
 })
 
 t.test('a refused connection is a transport failure, not a timeout', async t => {
