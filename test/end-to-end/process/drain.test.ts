@@ -27,7 +27,7 @@ t.test('bridge 95: a running request gets its response, then the gateway exits w
 })
 
 t.test('readiness is false, with the port still open, for the whole grace (I1)', async t => {
-  const fleet = await startFleet(t, { GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '1' })
+  const fleet = await startFleet(t, { GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '3' })
   fleet.child.kill('SIGTERM')
   await fleet.until('/state', state => state.isDraining === true)
   t.same((await fleet.get('/work?ms=0')).body, { reason: 'gateway_shutting_down' })

@@ -159,7 +159,7 @@ t.test('bridge 95, 96: SIGTERM lets a short request finish and ends an endless s
 t.test('completions 73: a request during shutdown is refused with a machine readable reason (I1, I2)', async t => {
   const emulator = await startEmulator(t)
   const gateway = await startGateway(t, {
-    env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '2', GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '3' }
+    env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '2', GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '6' }
   })
   const url = `${gateway.url}/v1/chat/completions`
   const running = post(url, {

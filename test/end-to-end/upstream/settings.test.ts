@@ -93,9 +93,9 @@ t.test('the timeouts bound each silence before and within a response, and not it
   const gateway = await startGateway(t, {
     env: {
       ...emulatorVariables(emulator),
-      UPSTREAM_TIMEOUT: '1.5',
-      UPSTREAM_FIRST_BYTE_TIMEOUT: '1.5',
-      GATEWAY_STREAM_IDLE_TIMEOUT_SECONDS: '1.5'
+      UPSTREAM_TIMEOUT: '2',
+      UPSTREAM_FIRST_BYTE_TIMEOUT: '2',
+      GATEWAY_STREAM_IDLE_TIMEOUT_SECONDS: '2'
     }
   })
   t.equal((await ask(gateway, 'v1', 'hi')).status, 200)
