@@ -127,44 +127,27 @@ export function createRecordWriter(redactText: (text: string) => string): Record
   /** What no other request has; undefined where there is nothing. */
   function writeOwnMetadata(request: RequestView, closed: ClosedFacts, seen: SeenFacts): string | undefined {
     const { traceContext, clientRequestId, replayOf } = request
-    const { firstTokenMs, metadata } = seen
-    const isEmpty =
-      clientRequestId === undefined &&
-      replayOf === undefined &&
-      traceContext === undefined &&
-      firstTokenMs === undefined &&
-      metadata === undefined &&
-      closed.facts.admission === undefined
-    if (isEmpty) return undefined
     const own = {
       ...describeOwn({ clientRequestId: clientRequestId && redactText(clientRequestId), replayOf }, closed),
       otel_trace_id: traceContext?.traceId,
       otel_span_id: traceContext?.spanId,
-      first_token_ms: firstTokenMs === undefined ? undefined : roundMs(firstTokenMs),
-      ...metadata
+      first_token_ms: seen.firstTokenMs === undefined ? undefined : roundMs(seen.firstTokenMs),
+      ...seen.metadata
     }
     const written = JSON.stringify(own)
     return written === '{}' ? undefined : written
   }
 
-  /** The members that are neither numbers nor shared; undefined for most requests, which have none. */
-  function writeOthers(
-    request: RequestView,
-    closed: ClosedFacts,
-    seen: SeenFacts,
-    content: RecordMembers | undefined
-  ): string | undefined {
-    const { spanId } = request
-    const metadata = writeOwnMetadata(request, closed, seen)
-    if (spanId === undefined && metadata === undefined && content === undefined) return undefined
-    return writeObject({ span_id: quote(spanId), metadata, ...content })
-  }
-
   return {
     write(request, closed, seen, content) {
-      const { requestId, traceId } = request
+      const { requestId, traceId, spanId } = request
       const { facts, status, durationMs } = closed
       const requested = facts.model === undefined ? request.readRefusedModel() : facts.requestedModel
+      const others = writeObject({
+        span_id: quote(spanId),
+        metadata: writeOwnMetadata(request, closed, seen),
+        ...content
+      })
       return {
         createdAtMs: performance.timeOrigin + request.startedAtMs,
         requestId,
@@ -179,7 +162,7 @@ export function createRecordWriter(redactText: (text: string) => string): Record
           writeSender(closed.errorType, seen.apiKeyHash, seen.clientIpHash),
           writeSharedMetadata(request, closed)
         ],
-        others: writeOthers(request, closed, seen, content)
+        others: others === '{}' ? undefined : others
       }
     }
   }
