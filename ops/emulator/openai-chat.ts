@@ -2,6 +2,7 @@
 import { adjustPayload, type ChatWire, extraMember, type ResponseContext } from './chat-wire.ts'
 import type { UpstreamError } from './errors.ts'
 import { type Exchange, sendBody, sendJson, writeHtmlError } from './exchange.ts'
+import { writeMalformed } from './malformed-chat.ts'
 import {
   createCallId,
   createResponseId,
@@ -89,5 +90,6 @@ export const openAiChat: ChatWire = {
     data: JSON.stringify(writeError(error.status, error.message)),
     kind: 'delta'
   }),
-  sendError: sendOpenAiError
+  sendError: sendOpenAiError,
+  writeMalformed
 }

@@ -9,6 +9,8 @@ import { type Endpoint, nativeEndpoints, openAiEndpoints, readJson } from './end
 import { describeStatus, UpstreamError } from './errors.ts'
 import { breakConnection, type Exchange, pause, readBody, sendApiError, sendJson } from './exchange.ts'
 import type { ScriptedResponse } from './faults.ts'
+import { sendGoogleError } from './google-errors.ts'
+import { authorizeGoogle, findGoogleRoute, GOOGLE_PATH, isGoogleArray, isGooglePath } from './google-routes.ts'
 import { isObject } from './json.ts'
 import { openAiChat, sendOpenAiError } from './openai-chat.ts'
 import type { EmulatorState } from './state.ts'
@@ -41,11 +43,13 @@ export async function route(exchange: Exchange, deps: RouteDeps): Promise<void> 
     if (await applyFailRule(exchange, deps.state)) return
     if (openAi !== null)
       await routeOpenAi(exchange, body, { state: deps.state, provider: openAi[1], rest: openAi[2] ?? '' })
+    else if (isGooglePath(path)) await routeGoogle(exchange, body, deps.state)
     else await routeNative(exchange, body, deps.state)
   } catch (error) {
     if (exchange.isClosed || exchange.response.headersSent) return
     const sent = error instanceof UpstreamError ? error : new UpstreamError(500, describeFailure(error))
     if (openAi !== null) sendOpenAiError(exchange, sent)
+    else if (isGooglePath(exchange.path)) sendGoogleError(exchange, sent, isGoogleArray(exchange))
     else sendApiError(exchange, sent)
   }
 }
@@ -133,6 +137,21 @@ async function routeOpenAi(
   }
   const routes = openAiEndpoints.filter(entry => entry.pattern.test(rest))
   await runRoute(exchange, body, { state, routes, base, authorize })
+}
+
+async function routeGoogle(exchange: Exchange, body: Buffer, state: EmulatorState): Promise<void> {
+  const { provider, name, method, handle } = findGoogleRoute(exchange)
+  const base = provider === undefined ? '' : `/${provider}`
+  state.recorder.countRoute(`${exchange.method} ${GOOGLE_PATH}${base}${name}`)
+  authorizeGoogle(exchange, state, provider)
+  requireMethod(exchange.method, method)
+  if ('chat' in handle) {
+    await runChat(exchange, body, { state, wire: handle.chat })
+    return
+  }
+  const scripted = state.faults.takeScriptedResponse(exchange.path)
+  if (scripted !== undefined) await sendScripted(exchange, scripted)
+  else handle.respond(exchange, body, state)
 }
 
 async function runRoute(

@@ -23,6 +23,10 @@ export interface EmulatorSettings {
    * `null`: a provider that refuses every request with an `Authorization` header. A name that is not listed accepts every key and none.
    */
   chatApiKeys: Record<string, string | null>
+  /** The API key that the Google wire requires; `null` accepts every key and none. */
+  googleApiKey: string | null
+  /** The API keys of `/google/<name>`, as `chatApiKeys`. */
+  googleApiKeys: Record<string, string | null>
 }
 
 export const defaultSettings: Readonly<EmulatorSettings> = Object.freeze({
@@ -34,7 +38,9 @@ export const defaultSettings: Readonly<EmulatorSettings> = Object.freeze({
   strictFiles: false,
   tickMs: 0,
   chatApiKey: null,
-  chatApiKeys: {}
+  chatApiKeys: {},
+  googleApiKey: null,
+  googleApiKeys: {}
 })
 
 /**
@@ -64,11 +70,13 @@ export function readSettings(value: unknown): Partial<EmulatorSettings> {
         settings.oauthForm = setting
         break
       case 'chatApiKey':
-        if (setting !== null && typeof setting !== 'string') throw new Error('chatApiKey must be a string or null')
-        settings.chatApiKey = setting
+      case 'googleApiKey':
+        if (setting !== null && typeof setting !== 'string') throw new Error(`${name} must be a string or null`)
+        settings[name] = setting
         break
       case 'chatApiKeys':
-        settings.chatApiKeys = readKeys(setting)
+      case 'googleApiKeys':
+        settings[name] = readKeys(name, setting)
         break
       default:
         throw new Error(`unknown setting ${name}`)
@@ -77,11 +85,11 @@ export function readSettings(value: unknown): Partial<EmulatorSettings> {
   return settings
 }
 
-function readKeys(value: unknown): Record<string, string | null> {
-  if (!isObject(value)) throw new Error('chatApiKeys must be an object')
+function readKeys(member: string, value: unknown): Record<string, string | null> {
+  if (!isObject(value)) throw new Error(`${member} must be an object`)
   const keys: Record<string, string | null> = {}
   for (const [name, key] of Object.entries(value)) {
-    if (key !== null && typeof key !== 'string') throw new Error(`chatApiKeys.${name} must be a string or null`)
+    if (key !== null && typeof key !== 'string') throw new Error(`${member}.${name} must be a string or null`)
     keys[name] = key
   }
   return keys
