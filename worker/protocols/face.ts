@@ -5,6 +5,7 @@ import type { Bytes } from '../../shared/bytes.ts'
 import type { CatalogModels } from '../../shared/catalog.ts'
 import type {
   ClientProtocol,
+  EmbeddingPurpose,
   EmbeddingsCall,
   EmbeddingsResult,
   GatewayError,
@@ -26,6 +27,11 @@ export interface ReadContext {
   attachmentIds?: string | undefined
   /** The operator's default for `store`, in the protocol that has it. */
   storesByDefault?: boolean
+  /**
+   * Headers of the request that belong to the protocol's wire, names and values in turn. They go to a provider only with a body that is
+   * passed on (`PassingCodec`).
+   */
+  wireHeaders?: readonly string[]
 }
 
 /** The data that a client face needs to write a response. */
@@ -50,6 +56,11 @@ export interface ResponseContext {
 export interface StreamWriter {
   /** The frames for the events of one upstream read. After the terminal event it returns '' for everything. */
   write(events: readonly NormalizedEvent[]): string
+  /**
+   * The same for a stream that is passed on: whole frames of the provider in the form of this stream. `events` is what was read in them, no
+   * error among it. Absent where the provider's frames have this form already.
+   */
+  pass?(frames: Uint8Array, events: readonly NormalizedEvent[]): string
   /**
    * The error of a failed stream, in a protocol whose clients report a failure only when the error is a chunk of its own and the
    * connection closes in the middle of the response. Undefined before the failure. Other protocols do not have this member: their
@@ -139,6 +150,8 @@ export interface ReadEmbeddings {
   encoding: EmbeddingsEncoding
   /** The length of a vector, where the client asks for one. */
   dimensions?: number | undefined
+  /** What the client says of each text, in a protocol that has words for it. */
+  purposes?: readonly EmbeddingPurpose[] | undefined
   extraHeaders?: JsonObject | undefined
 }
 
@@ -249,6 +262,36 @@ export interface RelayCodec<Reading> {
   acceptsResponse(request: NormalizedRequest, reading: Reading): boolean
 }
 
+/** What a passed call needs besides the client's body. */
+export interface PassingTarget extends ChatTarget {
+  isStream: boolean
+  /** `ReadContext.wireHeaders`. */
+  wireHeaders?: readonly string[] | undefined
+}
+
+/**
+ * How the requests of a client go on to a provider that speaks the client's own protocol: as the client wrote them, with the model renamed,
+ * and so do the responses. Nothing is lost that the normalized form has no place for. Requests and responses are read all the same, for
+ * admission and for observers.
+ */
+export interface PassingCodec<Options, Reading> {
+  readonly protocol: ClientProtocol
+  /**
+   * The call for a client's body: its body is the client's, without members that belong to the gateway and without state that the gateway
+   * issued for another provider. Raises `unsupported_semantic` for a member of the gateway that asks for something.
+   */
+  writeChat(body: JsonObject, target: PassingTarget, options: Options): WrittenChat<Reading>
+  writeTokenCount(body: JsonObject, target: PassingTarget, options: Options): WrittenPost
+  /** Reads the number of a token count. Raises `provider_protocol_error` for any other body. */
+  readTokenCount(body: unknown): number
+  /** The client's bytes with the model renamed, where they say the same as the written body; undefined otherwise. */
+  reuseBody(bytes: Uint8Array, received: JsonObject, written: JsonObject): Uint8Array | undefined
+  /** A whole response, which was read without an error, with the model renamed to the public one. */
+  renameResponse(bytes: Uint8Array, publicModel: string): Uint8Array
+  /** The same for one whole frame of a stream. */
+  renameFrame(frame: Uint8Array, publicModel: string): Uint8Array
+}
+
 /** The members of a request that determine its model. */
 export type ModelRequest = Pick<NormalizedRequest, 'model' | 'additionalFields' | 'conversation'>
 
@@ -269,8 +312,10 @@ export interface ProviderFace<Options = unknown, Reading = unknown> {
   findError(body: JsonObject): GatewayError | undefined
   /** Names the assistant or the stored conversation that determines the model, as a key for the concurrency limit. */
   findImpliedModel?(request: ModelRequest): string | undefined
-  /** Absent on a wire that is no client protocol. */
+  /** Absent on a wire whose bytes never reach a client. */
   readonly relay?: RelayCodec<Reading>
+  /** Requests of this codec's protocol pass; absent on a wire that is no client protocol, and on one that translates every request. */
+  readonly passing?: PassingCodec<Options, Reading>
   readonly embeddings?: EmbeddingsCodec<Options>
   readonly countTokens?: TokenCountCodec<Options>
   readonly models?: ModelListCodec<Options>
@@ -290,7 +335,7 @@ export interface TokenCountCall {
 
 export interface TokenCountCodec<Options> {
   write(call: TokenCountCall, options: Options): WrittenPost
-  /** Reads the tokens of each of `count` texts, in order. Raises `provider_protocol_error` for any other body. */
+  /** Reads the tokens of each of `count` texts, in order, or of all together. Raises `provider_protocol_error` for any other body. */
   read(body: unknown, context: { count: number }): number[]
 }
 

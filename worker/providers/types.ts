@@ -73,6 +73,8 @@ export interface ChatCall {
   reading: unknown
   /** The client takes the response as the provider writes it, with the model renamed. */
   acceptsProviderBytes?: true
+  /** The body is the client's own, and the response goes to the client as the provider writes it (`PassingCodec`). */
+  isPassed?: true
 }
 
 /** A call other than a chat, written on its provider's wire; its whole response is one body. */
@@ -89,8 +91,12 @@ export interface ResourceResponse extends ResponseHead {
 
 /** Takes a chat response: as events, or as bytes that are in the client's own protocol already. */
 export interface ResponseSink {
-  /** Takes the events of one upstream read, at least one. False: send no more until `whenDrained` resolves. */
-  push(events: readonly NormalizedEvent[]): boolean
+  /**
+   * Takes the events of one upstream read, at least one. False: send no more until `whenDrained` resolves.
+   * @param frames of a stream that is passed on: whole frames of the provider that go to the client in place of the events. An error is the
+   * last event; it is behind the frames and not among them. There may be frames without events.
+   */
+  push(events: readonly NormalizedEvent[], frames?: Uint8Array): boolean
   /** Starts a response whose bytes are passed on as they are; called at most once, and never after `push`. */
   relay(head: RelayHead): ByteSink
   /** Resolves when more can be taken, and at a client disconnect. */

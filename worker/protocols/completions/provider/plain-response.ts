@@ -14,7 +14,7 @@ import {
   QUOTE
 } from '../../shared/json-characters.ts'
 import { JsonCursor } from '../../shared/json-cursor.ts'
-import { replaceValue } from './raw-json.ts'
+import { replaceValue } from '../../shared/raw-json.ts'
 import { readUsage } from './usage.ts'
 
 /** What is found on the way through the bytes. */

@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer'
 import { asBuffer } from '../../../../shared/bytes.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
 import type { RelayCodec } from '../../face.ts'
-import { countMembers, isSameJson, replaceValue, scanJson, spliceValue } from './raw-json.ts'
+import { countMembers, isSameJson, replaceValue, scanJson, spliceValue } from '../../shared/raw-json.ts'
 import type { ChatCompatibleReading } from './reading.ts'
 
 export const chatCompatibleRelay: RelayCodec<ChatCompatibleReading> = {

@@ -2,8 +2,8 @@ import t from 'tap'
 import { asBuffer, joinBytes } from '../../../../../shared/bytes.ts'
 import type { JsonObject } from '../../../../../worker/normalized/index.ts'
 import { readOutline } from '../../../../../worker/protocols/completions/client/outline.ts'
-import { scanJson } from '../../../../../worker/protocols/completions/provider/raw-json.ts'
 import { chatCompatibleRelay } from '../../../../../worker/protocols/completions/provider/relay.ts'
+import { scanJson } from '../../../../../worker/protocols/shared/raw-json.ts'
 import { answer, openReader, readRequest, write } from './support.ts'
 
 /** The bytes that go out for a client's bytes; undefined when they are written anew. */

@@ -1,8 +1,8 @@
 // Looks at JSON bytes without parsing them: the place of one member, so that its value can be replaced in place, and the number of all
 // members. The bytes are those of valid JSON; strings are passed with the native search, so that prose costs little.
 
-import type { Bytes } from '../../../../shared/bytes.ts'
-import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
+import type { Bytes } from '../../../shared/bytes.ts'
+import type { JsonObject, JsonValue } from '../../normalized/index.ts'
 import {
   BACKSLASH,
   CLOSING_BRACE,
@@ -12,7 +12,7 @@ import {
   OPENING_BRACKET,
   QUOTE,
   SPACE
-} from '../../shared/json-characters.ts'
+} from './json-characters.ts'
 
 export interface ScannedJson {
   /** How many members all objects have together; a repeated name counts each time. */
