@@ -4,6 +4,7 @@ import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { createAuthority } from './auth.ts'
+import { isChatPath } from './chat-wire.ts'
 import type { Exchange } from './exchange.ts'
 import { createFaults, readFailRule, readScriptedResponse } from './faults.ts'
 import { createFileStore } from './files.ts'
@@ -194,7 +195,7 @@ function openExchange(request: IncomingMessage, response: ServerResponse, state:
   const query = mark === -1 ? '' : url.slice(mark + 1)
   const method = request.method ?? 'GET'
   const isControl = path.startsWith('/__')
-  const isChat = !isControl && path.endsWith('/chat/completions')
+  const isChat = !isControl && isChatPath(path)
   const entry: Omit<RecordedRequest, 'sequence'> = {
     receivedAtMs: state.now(),
     method,
