@@ -50,20 +50,28 @@ export interface ResponseContext {
 }
 
 export interface ChatWire {
-  stateIdForm: 'random' | 'time-ordered'
+  /** `null`: the wire has no state ids. */
+  stateIdForm: 'random' | 'time-ordered' | null
   /** @throws UpstreamError with the status and text with which the upstream refuses the request. */
   read: (body: unknown, scope: ReadScope) => ReadResult
   /** Writes the body of a response that is not streamed. */
   write: (context: ResponseContext) => Record<string, unknown>
+  /** The text of a whole response that `[[malformed:NAME]]` breaks; undefined for a name that this wire does not have. */
+  writeMalformed?: (name: string, body: Record<string, unknown>) => string | undefined
   /** Writes the frames of a streamed response. */
   writeFrames: (context: ResponseContext) => Frame[]
   /** Writes an error inside a stream. */
   writeErrorFrame: (error: { status: number; message: string }) => Frame
   sendError: (exchange: Exchange, error: UpstreamError) => void
-  /** Writes the text of a whole response that is malformed in this way; undefined for a way that the wire does not have. */
-  writeMalformed?: (name: string, body: Record<string, unknown>) => string | undefined
   /** Streams are one JSON array in place of server-sent events. */
   isArray?: boolean
+}
+
+const chatPath = /(?:\/chat\/completions|\/v1\/messages|:(?:generateContent|streamGenerateContent))$/
+
+/** True for the path of a chat call, on every wire. */
+export function isChatPath(path: string): boolean {
+  return chatPath.test(path)
 }
 
 /** Applies the directives `omit` and `extra` to a body or to the payload of a frame. */

@@ -115,13 +115,13 @@ function createContext(
   const { wire, read, plan, state } = input
   const { request, stored } = read
   const isToolTurn = plan.calls.length > 0 || plan.runs.length > 0 || (request.dialect === 'v2' && isAfterResult(read))
-  const hasStateId = isToolTurn && plan.step.noStateId !== true && request.dialect !== 'chat'
+  const stateIdForm = isToolTurn && plan.step.noStateId !== true ? wire.stateIdForm : null
   return {
     request,
     plan,
     model: nameBuild(request.model),
     createdSeconds: Math.floor(state.now() / 1000),
-    stateId: hasStateId ? state.stateIds.issue(wire.stateIdForm) : null,
+    stateId: stateIdForm === null ? null : state.stateIds.issue(stateIdForm),
     threadId: stored === null ? null : stored.thread.id,
     messageId: stored === null ? null : randomUUID(),
     fileIds: plan.runs.map(run => storeRunFile(exchange, run, state)),

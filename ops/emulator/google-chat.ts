@@ -22,7 +22,7 @@ export interface GoogleTarget {
 export function createGoogleChat(target: GoogleTarget): ChatWire {
   const isArray = target.isStream && target.isArray
   return {
-    stateIdForm: 'random',
+    stateIdForm: null,
     read: body => readGoogleChat(body, target),
     write,
     writeFrames,

@@ -81,15 +81,15 @@ function writeCalls(context: ResponseContext): Record<string, unknown> {
 
 /** The chat-completions wire. */
 export const openAiChat: ChatWire = {
-  stateIdForm: 'random',
+  stateIdForm: null,
   read: readOpenAiChat,
   write,
+  writeMalformed,
   writeFrames: writeOpenAiFrames,
   writeErrorFrame: error => ({
     event: null,
     data: JSON.stringify(writeError(error.status, error.message)),
     kind: 'delta'
   }),
-  sendError: sendOpenAiError,
-  writeMalformed
+  sendError: sendOpenAiError
 }

@@ -51,7 +51,7 @@ export function readGoogleChat(body: unknown, target: { model: string; isStream:
   const thinking = isJsonObject(config.thinkingConfig) ? config.thinkingConfig : {}
   const choice = readChoice(message.toolConfig, functions)
   const request: ChatRequest = {
-    dialect: 'chat',
+    dialect: 'content',
     model,
     turns,
     functions: choice.functions,

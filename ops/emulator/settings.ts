@@ -16,17 +16,13 @@ export interface EmulatorSettings {
   strictFiles: boolean
   /** Gap between the frames of a stream when the prompt has no `[[tick:MS]]` directive. */
   tickMs: number
-  /** The API key that `/openai/v1` requires; `null` accepts every key and none. */
+  /** The API key that the wires of external providers require, such as `/openai/v1`; `null` accepts every key and none. */
   chatApiKey: string | null
   /**
-   * The API keys of `/openai/<name>/v1`, which is the chat-completions wire under further base URLs, as if other providers had them;
-   * `null`: a provider that refuses every request with an `Authorization` header. A name that is not listed accepts every key and none.
+   * The API keys of providers with names, such as `/openai/<name>/v1`, which has the wire under a further base URL, as if another provider
+   * had it; `null`: a provider that refuses every request with a key. A name that is not listed accepts every key and none.
    */
   chatApiKeys: Record<string, string | null>
-  /** The API key that the Google wire requires; `null` accepts every key and none. */
-  googleApiKey: string | null
-  /** The API keys of `/google/<name>`, as `chatApiKeys`. */
-  googleApiKeys: Record<string, string | null>
 }
 
 export const defaultSettings: Readonly<EmulatorSettings> = Object.freeze({
@@ -38,9 +34,7 @@ export const defaultSettings: Readonly<EmulatorSettings> = Object.freeze({
   strictFiles: false,
   tickMs: 0,
   chatApiKey: null,
-  chatApiKeys: {},
-  googleApiKey: null,
-  googleApiKeys: {}
+  chatApiKeys: {}
 })
 
 /**
@@ -70,13 +64,11 @@ export function readSettings(value: unknown): Partial<EmulatorSettings> {
         settings.oauthForm = setting
         break
       case 'chatApiKey':
-      case 'googleApiKey':
-        if (setting !== null && typeof setting !== 'string') throw new Error(`${name} must be a string or null`)
-        settings[name] = setting
+        if (setting !== null && typeof setting !== 'string') throw new Error('chatApiKey must be a string or null')
+        settings.chatApiKey = setting
         break
       case 'chatApiKeys':
-      case 'googleApiKeys':
-        settings[name] = readKeys(name, setting)
+        settings.chatApiKeys = readKeys(setting)
         break
       default:
         throw new Error(`unknown setting ${name}`)
@@ -85,11 +77,11 @@ export function readSettings(value: unknown): Partial<EmulatorSettings> {
   return settings
 }
 
-function readKeys(member: string, value: unknown): Record<string, string | null> {
-  if (!isObject(value)) throw new Error(`${member} must be an object`)
+function readKeys(value: unknown): Record<string, string | null> {
+  if (!isObject(value)) throw new Error('chatApiKeys must be an object')
   const keys: Record<string, string | null> = {}
   for (const [name, key] of Object.entries(value)) {
-    if (key !== null && typeof key !== 'string') throw new Error(`${member}.${name} must be a string or null`)
+    if (key !== null && typeof key !== 'string') throw new Error(`chatApiKeys.${name} must be a string or null`)
     keys[name] = key
   }
   return keys

@@ -1,8 +1,0 @@
-// Which calls are chat calls, on every wire of this upstream.
-
-const endings = ['/chat/completions', ':generateContent', ':streamGenerateContent']
-
-/** True for the path of a chat call. */
-export function isChatPath(path: string): boolean {
-  return endings.some(ending => path.endsWith(ending))
-}
