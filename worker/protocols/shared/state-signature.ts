@@ -13,6 +13,16 @@ export function writeStateSignature(state: ProviderState): string {
   return Buffer.from(STATE_MARK + JSON.stringify(state), 'utf8').toString('base64')
 }
 
+/** How every signature of the gateway begins; the last characters of the mark depend on what follows it. */
+const ENCODED_MARK = Buffer.from(STATE_MARK, 'utf8')
+  .toString('base64')
+  .slice(0, Math.floor((STATE_MARK.length * 4) / 3))
+
+/** Whether the gateway wrote this signature, which no provider knows; also for one that was altered behind its beginning. */
+export function isStateSignature(signature: string): boolean {
+  return signature.startsWith(ENCODED_MARK)
+}
+
 /** The state in a signature; undefined for one that the gateway did not write, or that was altered. */
 export function readStateSignature(signature: string): ProviderState | undefined {
   if (signature.length > SIGNATURE_CHARACTERS_MAX) return undefined
