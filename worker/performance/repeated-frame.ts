@@ -35,21 +35,22 @@ export class RepeatedFrame {
     return text.includes('"') ? undefined : text
   }
 
-  /** Learns the parts around the text of a parsed frame, if the frame has no other content. */
-  learn(data: string, name: string, payload: Record<string, unknown>): void {
-    if (this.#attempts >= ATTEMPTS_MAX) return
+  /** Learns the parts around the text of a parsed frame, if the frame has no other content. True when it did. */
+  learn(data: string, name: string, payload: Record<string, unknown>): boolean {
+    if (this.#attempts >= ATTEMPTS_MAX) return false
     const text = this.#readPlainText(payload)
-    if (text === undefined || text === '') return
+    if (text === undefined || text === '') return false
     this.#attempts++
     const start = data.indexOf(`"${text}"`) + 1
-    if (start === 0) return
+    if (start === 0) return false
     const before = data.slice(0, start)
     const after = data.slice(start + text.length)
-    if (this.#readProbe(before + PROBE_JSON + after) !== PROBE) return
+    if (this.#readProbe(before + PROBE_JSON + after) !== PROBE) return false
     this.#before = before
     this.#after = after
     this.#name = name
     this.#isKnown = true
+    return true
   }
 
   /**

@@ -13,6 +13,8 @@ import { contentFace } from './content/client/face.ts'
 import type { ApiMode, ChatClientFace, EmbeddingsClientFace, ProviderFace, TokenCountClientFace } from './face.ts'
 import { messagesTokenCountFace } from './messages/client/count-tokens.ts'
 import { messagesFace } from './messages/client/face.ts'
+import { messagesCompatibleCapabilities } from './messages/provider/capabilities.ts'
+import { messagesCompatibleFace } from './messages/provider/face.ts'
 import { nativeCapabilities } from './native/capabilities.ts'
 import { nativeV1Face } from './native/v1/face.ts'
 import { nativeV2Face } from './native/v2/face.ts'
@@ -47,12 +49,14 @@ export type ProviderFaces = Readonly<Record<string, Readonly<Record<ApiMode, Pro
 
 export const providerFaces: ProviderFaces = {
   native: { v1: nativeV1Face, v2: nativeV2Face },
-  chat_compatible: { v1: chatCompatibleFace, v2: chatCompatibleFace }
+  chat_compatible: { v1: chatCompatibleFace, v2: chatCompatibleFace },
+  messages_compatible: { v1: messagesCompatibleFace, v2: messagesCompatibleFace }
 }
 
 /** What each provider kind declares about its capabilities. */
 export const providerCapabilities: Readonly<Record<string, ProviderCapabilities>> = {
   chat_compatible: chatCompatibleCapabilities,
+  messages_compatible: messagesCompatibleCapabilities,
   native: nativeCapabilities
 }
 

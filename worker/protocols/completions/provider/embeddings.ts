@@ -3,8 +3,8 @@
 import { type EmbeddingsResult, GatewayError, isJsonObject } from '../../../normalized/index.ts'
 import type { EmbeddingsCodec } from '../../face.ts'
 import { findExternalError } from '../../shared/external-error.ts'
+import { WIRE_HEADERS } from '../../shared/wire-headers.ts'
 import type { ChatCompatibleOptions } from './options.ts'
-import { WIRE_HEADERS } from './request.ts'
 import { readUsage } from './usage.ts'
 
 export const chatCompatibleEmbeddings: EmbeddingsCodec<ChatCompatibleOptions> = {

@@ -9,21 +9,11 @@ import {
 import type { ChatTarget, WrittenChat } from '../../face.ts'
 import { refuseJsonWithoutSchema } from '../../shared/json-object-format.ts'
 import { cleanToolName, mapToolNames } from '../../shared/tool-names.ts'
+import { STREAM_HEADERS, WIRE_HEADERS } from '../../shared/wire-headers.ts'
 import type { ChatCompatibleOptions } from './options.ts'
 import type { ChatCompatibleReading } from './reading.ts'
 import { writeMessages } from './write-messages.ts'
 import { writeTools } from './write-tools.ts'
-
-/** The headers of every call: exactly these reach the provider, besides its credential (bridge.md 8.2). */
-export const WIRE_HEADERS: readonly string[] = [
-  'accept',
-  'text/event-stream, application/json',
-  'content-type',
-  'application/json'
-]
-
-/** Without the member a server may choose any encoding, and decompression would delay the events. */
-const STREAM_HEADERS: readonly string[] = [...WIRE_HEADERS, 'accept-encoding', 'identity']
 
 /** The effort word that switches reasoning off. */
 const NO_REASONING = 'none'

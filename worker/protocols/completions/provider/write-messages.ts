@@ -17,7 +17,7 @@ import {
   type ToolResultPart,
   tryParseJson
 } from '../../../normalized/index.ts'
-import { CallList } from '../../shared/call-list.ts'
+import { CallIndex } from '../../shared/call-index.ts'
 import { toShortCallId } from '../../shared/tool-call-ids.ts'
 import type { ToolNameMap } from '../../shared/tool-names.ts'
 import { coerceToolResult } from '../../shared/tool-result.ts'
@@ -62,7 +62,7 @@ class ConversationWriter {
   /** The ids of the calls of the last turn with calls. */
   readonly #turnIds = new Set<string>()
   /** Created for the first call: most conversations have none. */
-  #openedCalls: CallIndex | undefined
+  #openedCalls: WrittenCalls | undefined
   /** Images of tool results: a tool message of this wire has only text, so they move to the next message of the user. */
   #carried: JsonObject[] = []
 
@@ -70,8 +70,8 @@ class ConversationWriter {
     this.#names = names
   }
 
-  get #calls(): CallIndex {
-    this.#openedCalls ??= new CallIndex()
+  get #calls(): WrittenCalls {
+    this.#openedCalls ??= new WrittenCalls()
     return this.#openedCalls
   }
 
@@ -207,18 +207,11 @@ interface IndexedCall {
   entry: Entry
 }
 
-interface CallsOfId {
-  latest: IndexedCall
-  list: CallList<IndexedCall>
-}
-
-/** The calls of one request: agents send long histories, and a result must find its call without a search through all. */
-class CallIndex {
+/** The calls of one request, and the ids that they have on the wire. */
+class WrittenCalls {
   /** The number of calls so far, which names those without an id. */
   size = 0
-  readonly #byId = new Map<string, CallsOfId>()
-  readonly #byName = new Map<string, CallList<IndexedCall>>()
-  readonly #inOrder = new CallList(isOpen)
+  readonly #index = new CallIndex<IndexedCall>(isOpen)
   readonly #wireIds = new Set<string>()
 
   /** An id for a call that has none, which no other call of the request has so far. */
@@ -230,39 +223,18 @@ class CallIndex {
   add(calls: readonly WireCall[], parts: readonly ToolCallPart[], entry: Entry): void {
     for (const [index, call] of calls.entries()) {
       if (entry.results === NO_RESULTS) entry.results = []
-      const indexed = { call, entry }
       this.#wireIds.add(call.wireId)
-      this.#inOrder.add(indexed)
-      const sameName = this.#byName.get(call.name) ?? new CallList(isOpen)
-      this.#byName.set(call.name, sameName)
-      sameName.add(indexed)
-      const id = parts[index]?.id ?? null
-      if (id === null) continue
-      const key = foldCallId(id)
-      const sameId = this.#byId.get(key) ?? { latest: indexed, list: new CallList(isOpen) }
-      this.#byId.set(key, sameId)
-      sameId.latest = indexed
-      sameId.list.add(indexed)
+      this.#index.add({ call, entry }, { id: parts[index]?.id ?? null, name: call.name })
     }
   }
 
-  /** The call of a result: by id, else by the function's name, and by the order of the calls where it has neither. */
-  find({ callId, name }: ToolResultPart): IndexedCall | undefined {
-    const sameId = callId === null ? undefined : this.#byId.get(foldCallId(callId))
-    // Some clients number the calls of every turn from 1, so ids repeat: the latest call without a result is meant.
-    if (sameId !== undefined) return sameId.list.findNewest() ?? sameId.latest
-    if (name !== undefined) return this.#byName.get(name)?.findOldest()
-    return callId === null ? this.#inOrder.findOldest() : undefined
+  find(result: ToolResultPart): IndexedCall | undefined {
+    return this.#index.find(result)
   }
 }
 
 function isOpen({ call }: IndexedCall): boolean {
   return !call.isAnswered
-}
-
-/** The client protocols put different prefixes before the same id. */
-function foldCallId(id: string): string {
-  return id.replace(/^(?:call_|fc_|toolu_)+/, '')
 }
 
 function mapRole(role: NormalizedMessage['role']): 'system' | 'user' | 'assistant' {

@@ -25,11 +25,11 @@ import type { ContentResponsePart } from './schema.ts'
 import { writeThoughtSignature } from './thought-signature.ts'
 import {
   areThoughtsVisible,
-  EMPTY_PART,
   THOUGHT_SEPARATOR,
   unwrapString,
   wantsBareString,
   writeCall,
+  writeEmptyPart,
   writeFile,
   writeGrounding,
   writeUsage
@@ -156,7 +156,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
   function writeThoughtState(event: Extract<NormalizedEvent, { type: 'reasoning-end' }>): string {
     thoughtLead = ''
     const signature = writeThoughtSignature({ state: event.state })
-    if (!showsThoughts || signature === undefined) return ''
+    if (signature === undefined) return ''
     isAfterThought = false
     return flushParts() + chunk(JSON.stringify({ text: '', thought: true, thoughtSignature: signature }))
   }
@@ -189,7 +189,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
       candidates: [
         {
           index: 0,
-          content: { role: 'model', parts: [EMPTY_PART] },
+          content: { role: 'model', parts: [writeEmptyPart(event.state)] },
           finishReason,
           ...(grounding === undefined ? {} : { groundingMetadata: grounding })
         }

@@ -1,7 +1,7 @@
 // The member `thoughtSignature` carries provider state that a client must send back unchanged. Many clients replay parts completely
 // except the id of a call, so the signature contains the id too (content.md 3).
 
-import { type JsonValue, type ProviderState, readToolCallId } from '../../../normalized/index.ts'
+import { findCarriedState, type JsonValue, type ProviderState, readToolCallId } from '../../../normalized/index.ts'
 import {
   isStateSignature,
   readStateSignature,
@@ -19,8 +19,8 @@ export interface ReadSignature {
 }
 
 /**
- * Writes the signature of a part in base64, as the SDKs require: the provider's signature unchanged, else the id of a call that the
- * gateway issued, else the part's state. Undefined when the part has none of them.
+ * Writes the signature of a part in base64, as the SDKs require: the provider's signature unchanged, else the part's state, with the id
+ * of a call that the gateway issued, else that id alone. Undefined when the part has none of them.
  */
 export function writeThoughtSignature(part: {
   callId?: string
@@ -29,8 +29,10 @@ export function writeThoughtSignature(part: {
   const { callId, state } = part
   const signature = state?.content_compatible?.thoughtSignature
   if (signature !== undefined) return signature
-  if (callId !== undefined && readToolCallId(callId).isOwn) return toBase64(callId)
-  return state === undefined ? undefined : writeStateSignature(state)
+  const ownId = callId !== undefined && readToolCallId(callId).isOwn ? callId : undefined
+  const carried = findCarriedState(state)
+  if (carried !== undefined) return writeStateSignature(carried, ownId === undefined ? {} : { callId: ownId })
+  return ownId === undefined ? undefined : toBase64(ownId)
 }
 
 /**
@@ -42,7 +44,7 @@ export function readThoughtSignature(signature: JsonValue | undefined): ReadSign
   if (signature.length > SIGNATURE_CHARACTERS_MAX) return {}
   const text = Buffer.from(signature, 'base64').toString('utf8')
   if (readToolCallId(text).isOwn) return { callId: text }
-  return { state: readStateSignature(signature) ?? { content_compatible: { thoughtSignature: signature } } }
+  return readStateSignature(signature) ?? { state: { content_compatible: { thoughtSignature: signature } } }
 }
 
 /** Whether the gateway wrote this signature, which no provider knows. */

@@ -1,0 +1,21 @@
+// The capabilities of providers on the Anthropic Messages wire: what the wire carries; the rest is declared per alias (bridge contract,
+// section 5.7).
+
+import type { ProviderCapabilities } from '../../capabilities.ts'
+
+export const messagesCompatibleCapabilities: ProviderCapabilities = {
+  lacks: [
+    'conversation_state',
+    // Documents are sent, but no feature of a profile declares them.
+    'file_input',
+    'hosted_3d_generation',
+    'hosted_code_interpreter',
+    'hosted_image_generation',
+    'hosted_url_extraction',
+    'hosted_web_search',
+    'previous_response_state',
+    // An effort is forwarded; a request for a summary is refused.
+    'reasoning_summary'
+  ],
+  invariants: []
+}

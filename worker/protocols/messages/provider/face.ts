@@ -1,0 +1,24 @@
+// The provider face of the kind `messages_compatible`, whose wire is that of Anthropic Messages.
+
+import type { ProviderFace } from '../../face.ts'
+import { findExternalError } from '../../shared/external-error.ts'
+import { messagesCompatibleAcceptance } from './acceptance.ts'
+import { messagesCompatibleTokenCount } from './count-tokens.ts'
+import { readError } from './error.ts'
+import { messagesCompatibleModels } from './models.ts'
+import type { MessagesCompatibleOptions } from './options.ts'
+import { messagesCompatiblePassing } from './passing.ts'
+import { createReader } from './reader.ts'
+import type { MessagesCompatibleReading } from './reading.ts'
+import { writeChat } from './request.ts'
+
+export const messagesCompatibleFace: ProviderFace<MessagesCompatibleOptions, MessagesCompatibleReading> = {
+  accepts: messagesCompatibleAcceptance,
+  writeChat,
+  createReader,
+  readError,
+  findError: findExternalError,
+  passing: messagesCompatiblePassing,
+  countTokens: messagesCompatibleTokenCount,
+  models: messagesCompatibleModels
+}

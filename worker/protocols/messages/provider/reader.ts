@@ -1,0 +1,225 @@
+// Reads whole and streamed responses of the Anthropic Messages wire (messages.md 7). It is strict about an order of frames that a client
+// could misread, each fault with its detailed id for the log (bridge.md 8.7), and accepts what servers of this wire leave out.
+
+import { asBuffer } from '../../../../shared/bytes.ts'
+import {
+  FRAME_CHARACTERS,
+  isJsonObject,
+  isTextTooDeep,
+  type JsonObject,
+  keepExactIntegers,
+  type NormalizedEvent
+} from '../../../normalized/index.ts'
+import { RepeatedFrame } from '../../../performance/repeated-frame.ts'
+import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../face.ts'
+import { readExternalErrorEvent } from '../../shared/external-error.ts'
+import { createSseParser, type SseParser } from '../../shared/sse.ts'
+import { takeEvents } from '../../shared/take-events.ts'
+import type { MessagesCompatibleReading } from './reading.ts'
+import { type Payload, protocolError, ResponseState } from './response-state.ts'
+
+/** Largest event of a stream (bridge.md 8.3). */
+const FRAME_CHARACTERS_MAX = 1024 * 1024
+
+/** A longer frame is no model for the frames of a token each. */
+const LEARNED_CHARACTERS_MAX = 16_384
+
+/** Some servers end their stream with the marker of another wire. */
+const FOREIGN_END_MARKER = '[DONE]'
+
+/** Creates the reader of one response; streams and whole responses give the same events. */
+export function createReader(
+  reading: MessagesCompatibleReading,
+  _head: ResponseHead,
+  dependencies: ReaderDependencies
+): ResponseReader {
+  return new MessagesReader(new ResponseState({ ...dependencies, reading }))
+}
+
+class MessagesReader implements ResponseReader {
+  readonly #state: ResponseState
+  /** Created for streams only: the parser's decoder alone costs as much as reading a small whole response. */
+  #openedParser: SseParser | undefined
+  #repeated: RepeatedFrame | undefined
+  /** The index of the block whose frames are learned. */
+  #repeatedIndex = 0
+  #isDone = false
+
+  constructor(state: ResponseState) {
+    this.#state = state
+  }
+
+  readBody(bytes: Uint8Array): NormalizedEvent[] {
+    const text = asBuffer(bytes).toString('utf8')
+    const message = parse(text)
+    if (!isJsonObject(message) || isTextTooDeep(text, message)) throw protocolError('invalid_json_response')
+    const state = this.#state
+    state.assembler.expectWhole()
+    state.begin(message)
+    readWhole(message, text, state)
+    state.finish()
+    const events = state.take()
+    const last = events.at(-1)
+    if (last?.type === 'error') throw last.error
+    return events
+  }
+
+  push(bytes: Uint8Array): NormalizedEvent[] {
+    return takeEvents(this.#state, () => {
+      this.#parser.push(bytes)
+      // Only now: the read may hold data after the last event, which makes the stream unusable.
+      if (this.#isDone) this.#finish()
+    })
+  }
+
+  end(): NormalizedEvent[] {
+    return takeEvents(this.#state, () => {
+      this.#parser.end()
+      if (!this.#isDone && this.#state.hasStopReason) this.#state.report('end_marker_missing', {})
+      this.#finish()
+    })
+  }
+
+  get #parser(): SseParser {
+    this.#openedParser ??= createSseParser({
+      onEvent: (data, name) => this.#readEvent(data, name),
+      frameCharactersMax: FRAME_CHARACTERS_MAX
+    })
+    return this.#openedParser
+  }
+
+  #readEvent(data: string, name: string): void {
+    const state = this.#state
+    if (state.isOver || data === '') return
+    state.assembler.keep(FRAME_CHARACTERS)
+    const text = this.#repeated?.match(data, name)
+    if (text !== undefined) {
+      this.#assertOpen()
+      state.addDelta(this.#repeatedIndex, { type: 'text_delta', text })
+      return
+    }
+    if (data.length <= FOREIGN_END_MARKER.length && data === FOREIGN_END_MARKER) return
+    const payload = parse(data)
+    if (payload === undefined) throw protocolError('invalid_stream_json')
+    if (!isJsonObject(payload) || isTextTooDeep(data, payload)) throw protocolError('invalid_stream_chunk')
+    // Some servers leave the names of the events out, and some the type in their data.
+    const type = typeof payload.type === 'string' ? payload.type : name
+    if (type === 'error' || isJsonObject(payload.error)) throw readExternalErrorEvent(payload)
+    this.#readFrame(type, payload, data)
+    if (data.length > LEARNED_CHARACTERS_MAX || type !== 'content_block_delta') return
+    this.#repeated ??= new RepeatedFrame(readPlainText)
+    if (this.#repeated.learn(data, name, payload)) this.#repeatedIndex = readIndex(payload)
+  }
+
+  #readFrame(type: string, payload: JsonObject, data: string): void {
+    const state = this.#state
+    if (type === 'ping') return
+    if (this.#isDone) throw protocolError('stream_data_after_done')
+    switch (type) {
+      case 'message_start':
+        if (state.assembler.hasStarted) throw protocolError('duplicate_stream_start')
+        state.begin(readObject(payload.message, 'invalid_stream_chunk'))
+        return
+      case 'content_block_start': {
+        this.#assertOpen()
+        const block = readObject(payload.content_block, 'invalid_stream_block')
+        const digits = () => readObject(keepExactIntegers(data, payload).content_block, 'invalid_stream_block')
+        state.startBlock(readIndex(payload), block, digits)
+        return
+      }
+      case 'content_block_delta':
+        this.#assertOpen()
+        state.addDelta(readIndex(payload), readObject(payload.delta, 'invalid_stream_delta'))
+        return
+      case 'content_block_stop':
+        this.#assertStarted()
+        state.stopBlock(readIndex(payload))
+        return
+      case 'message_delta':
+        this.#readEnd(payload)
+        return
+      case 'message_stop':
+        this.#assertStarted()
+        this.#isDone = true
+        return
+      default:
+        state.ignoreEvent(type)
+    }
+  }
+
+  #readEnd({ delta, usage }: JsonObject): void {
+    const state = this.#state
+    this.#assertStarted()
+    state.usage(usage)
+    if (delta === undefined || delta === null) return
+    const { stop_reason: reason, stop_sequence: stopSequence } = readObject(delta, 'invalid_stream_delta')
+    if (reason === undefined || reason === null || reason === '') return
+    if (typeof reason !== 'string') throw protocolError('invalid_finish_reason')
+    state.stop(reason, stopSequence)
+  }
+
+  #assertStarted(): void {
+    if (!this.#state.assembler.hasStarted) throw protocolError('stream_data_before_start')
+  }
+
+  /** Content must come before the stop reason: the client may have acted on it. */
+  #assertOpen(): void {
+    this.#assertStarted()
+    if (this.#isDone) throw protocolError('stream_data_after_done')
+    if (this.#state.hasStopReason) throw protocolError('stream_data_after_terminal')
+  }
+
+  #finish(): void {
+    const state = this.#state
+    if (state.isOver) return
+    // Some servers end a stream without a stop reason (field lesson A11); a stream without both may have been cut off.
+    const isComplete = state.hasStopReason || (this.#isDone && state.mayEndWithoutReason)
+    if (!isComplete) throw protocolError('incomplete_stream')
+    state.finish()
+  }
+}
+
+/** Reads a whole response. Raises `provider_protocol_error` with the detailed id of a malformed member. */
+function readWhole(message: JsonObject, text: string, state: ResponseState): void {
+  const { content, stop_reason: reason, stop_sequence: stopSequence } = message
+  if (!Array.isArray(content)) throw protocolError('invalid_message_content')
+  /** Read once, for the first call with arguments. */
+  let exact: JsonObject | undefined
+  for (const [index, block] of content.entries()) {
+    state.startBlock(index, readObject(block, 'invalid_message_content'), () => {
+      exact ??= keepExactIntegers(text, message)
+      return readObject(Array.isArray(exact.content) ? exact.content[index] : undefined, 'invalid_message_content')
+    })
+    state.stopBlock(index)
+  }
+  // Some servers leave the reason out where the message has calls.
+  const isMissing = reason === undefined || reason === null || reason === ''
+  if (isMissing && state.assembler.toolCallCount > 0) return
+  if (typeof reason !== 'string' || isMissing) throw protocolError('invalid_finish_reason')
+  state.stop(reason, stopSequence)
+}
+
+function readObject(value: unknown, fault: string): JsonObject {
+  if (!isJsonObject(value)) throw protocolError(fault)
+  return value
+}
+
+function readIndex({ index }: Payload): number {
+  if (typeof index !== 'number' || !Number.isSafeInteger(index) || index < 0)
+    throw protocolError('invalid_stream_block')
+  return index
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The text of a frame that adds only text to the response; undefined for any other frame. */
+function readPlainText({ type, delta, error }: Payload): string | undefined {
+  if (type !== 'content_block_delta' || isJsonObject(error) || !isJsonObject(delta)) return undefined
+  return delta.type === 'text_delta' && typeof delta.text === 'string' ? delta.text : undefined
+}

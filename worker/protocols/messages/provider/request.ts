@@ -1,0 +1,99 @@
+// Writes a chat request on the Anthropic Messages wire (messages.md 2, bridge.md 8).
+
+import {
+  invalidRequest,
+  type JsonObject,
+  type NormalizedRequest,
+  type OutputFormat
+} from '../../../normalized/index.ts'
+import type { ChatTarget, WrittenChat } from '../../face.ts'
+import { refuseJsonWithoutSchema } from '../../shared/json-object-format.ts'
+import { cleanToolName, mapToolNames } from '../../shared/tool-names.ts'
+import { MESSAGES_HEADERS, MESSAGES_STREAM_HEADERS } from './headers.ts'
+import type { MessagesCompatibleOptions } from './options.ts'
+import type { MessagesCompatibleReading } from './reading.ts'
+import { writeMessages } from './write-messages.ts'
+import { writeTools } from './write-tools.ts'
+
+/**
+ * The output limit for a client that gave none, because the wire demands one: the lowest maximum of the service's current models, so that all
+ * of them accept it and long outputs of agents are not cut.
+ */
+const DEFAULT_MAX_TOKENS = 32_000
+
+/** The effort word that switches reasoning off. */
+const NO_REASONING = 'none'
+
+/**
+ * Writes the body of a chat request. Raises `GatewayError` with the client's own field: `invalid_request` for a tool result without a call,
+ * an undeclared tool choice and a conversation without content, `unsupported_semantic` for media that the wire cannot hold,
+ * `unsupported_response_format` for JSON without a schema.
+ */
+export function writeChat(
+  request: NormalizedRequest,
+  { upstreamModel }: ChatTarget,
+  { messagesPath }: MessagesCompatibleOptions
+): WrittenChat<MessagesCompatibleReading> {
+  const { isStream, output, reasoning, sampling, user } = request
+  const names = mapToolNames(request, cleanToolName)
+  const { system, messages, calledNames, droppedToolCalls } = writeMessages(request.messages, names)
+  if (messages.length === 0) {
+    const { messages: path } = request.fieldPaths
+    throw invalidRequest(path, `'${path}' holds nothing that can be sent to the model.`)
+  }
+  const body: JsonObject = {}
+  if (upstreamModel !== undefined) body.model = upstreamModel
+  body.max_tokens = sampling.maxOutputTokens ?? DEFAULT_MAX_TOKENS
+  if (system !== undefined) body.system = system
+  body.messages = messages
+  if (isStream) body.stream = true
+  Object.assign(body, writeTools(request, names, calledNames))
+  const config = writeOutputConfig(output, reasoning?.effort)
+  if (config !== undefined) body.output_config = config
+  writeSampling(request, body)
+  if (user !== undefined) body.metadata = { user_id: user }
+  return {
+    method: 'POST',
+    path: messagesPath,
+    headers: isStream ? MESSAGES_STREAM_HEADERS : MESSAGES_HEADERS,
+    body,
+    attachments: [],
+    reading: {
+      toolNames: names.byWireName,
+      needsJsonArguments: request.carriesParsedArguments === true,
+      droppedToolCalls
+    }
+  }
+}
+
+function writeSampling({ sampling }: NormalizedRequest, body: JsonObject): void {
+  const { temperature, topP, topK, stop } = sampling
+  if (temperature !== undefined) body.temperature = temperature
+  if (topP !== undefined) body.top_p = topP
+  if (topK !== undefined) body.top_k = topK
+  // The service refuses stop strings of white space; the gateway applies all of them to the response itself.
+  const stops = stop?.filter(text => text.trim() !== '')
+  if (stops !== undefined && stops.length > 0) body.stop_sequences = stops
+}
+
+/** Words of effort are the client's own: the provider decides on them (decisions 37). */
+function writeOutputConfig(output: OutputFormat | undefined, effort: string | undefined): JsonObject | undefined {
+  const config: JsonObject = {}
+  if (effort !== undefined && effort !== NO_REASONING) config.effort = effort
+  const format = writeFormat(output)
+  if (format !== undefined) config.format = format
+  return Object.keys(config).length === 0 ? undefined : config
+}
+
+/** Writes the output format, which has no name on this wire and is always strict; undefined for plain text. */
+function writeFormat(output: OutputFormat | undefined): JsonObject | undefined {
+  switch (output?.type) {
+    case undefined:
+    case 'text':
+      return undefined
+    case 'json-object':
+      throw refuseJsonWithoutSchema(output.path)
+    case 'json-schema':
+      return { type: 'json_schema', schema: output.schema }
+  }
+}

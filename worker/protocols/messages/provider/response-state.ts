@@ -1,0 +1,220 @@
+// The state of one response while it is read. The reader parses frames and reports their members here; this keeps the order of the events,
+// the end and the usage. A whole response is reported as blocks that begin with all of their content.
+
+import {
+  EventAssembler,
+  type FinishEvent,
+  type FinishReason,
+  GatewayError,
+  isJsonObject,
+  type NormalizedEvent,
+  type ResponseIdentity,
+  tryParseJson
+} from '../../../normalized/index.ts'
+import type { ReaderDependencies } from '../../face.ts'
+import { findExternalError } from '../../shared/external-error.ts'
+import { type BlockReader, createBlockReader } from './blocks.ts'
+import type { MessagesCompatibleAnomaly, MessagesCompatibleReading } from './reading.ts'
+import { UsageReader } from './usage.ts'
+
+export type Payload = Record<string, unknown>
+
+export interface ResponseStateOptions extends ReaderDependencies {
+  reading: MessagesCompatibleReading
+}
+
+const finishReasons: Readonly<Record<string, FinishReason>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  // The service paused its own tools, which this wire never asks for.
+  pause_turn: 'stop',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'tool-calls',
+  refusal: 'content-filter'
+}
+
+/** A longer word of a provider is cut for logs. */
+const WORD_CHARACTERS_MAX = 64
+
+export class ResponseState {
+  readonly assembler = new EventAssembler()
+  readonly #options: ResponseStateOptions
+  readonly #usage = new UsageReader()
+  readonly #reported = new Set<string>()
+  #openBlock: BlockReader | undefined
+  #openIndex = -1
+  /** The highest index of a block so far. */
+  #highestIndex = -1
+  #hasBlocks = false
+  #stopReason: string | null = null
+  #stopSequence: string | undefined
+  /** Arguments that came in pieces, where the client gets them as an object. */
+  readonly #pieced: string[] = []
+
+  constructor(options: ResponseStateOptions) {
+    this.#options = options
+  }
+
+  get isOver(): boolean {
+    return this.assembler.isTerminated
+  }
+
+  /** The provider has sent a stop reason. */
+  get hasStopReason(): boolean {
+    return this.#stopReason !== null
+  }
+
+  /** The response has a block, and none is open: it may end here. */
+  get mayEndWithoutReason(): boolean {
+    return this.#hasBlocks && this.#openBlock === undefined
+  }
+
+  take(): NormalizedEvent[] {
+    return this.assembler.take()
+  }
+
+  /** Begins the response with its message. Raises the provider's error when the message is one. */
+  begin(message: Payload): void {
+    const error = findExternalError(message)
+    if (error !== undefined) throw error
+    const { droppedToolCalls } = this.#options.reading
+    if (droppedToolCalls > 0) this.report('abandoned_tool_calls_dropped', { count: droppedToolCalls })
+    const { id, model, usage } = message
+    const identity = readIdentity(id)
+    this.assembler.start({
+      providerModel: typeof model === 'string' && model !== '' ? model : null,
+      metadata: {},
+      ...(identity && { identity })
+    })
+    this.usage(usage)
+  }
+
+  usage(usage: unknown): void {
+    this.#usage.add(usage)
+  }
+
+  /**
+   * Begins a block, which ends the one before it. Raises `provider_protocol_error` for a malformed one.
+   * @param digits the block with the digits of its large integers, from its JSON text.
+   */
+  startBlock(index: number, block: Payload, digits: (block: Payload) => Payload): void {
+    this.#closeBlock()
+    const { assembler } = this
+    const { createNonce, reading } = this.#options
+    this.#openIndex = index
+    this.#highestIndex = Math.max(this.#highestIndex, index)
+    const opened = createBlockReader(block, { assembler, createNonce, reading, digits })
+    if (opened === undefined) {
+      const type = typeof block.type === 'string' ? block.type.slice(0, WORD_CHARACTERS_MAX) : ''
+      this.#reportOnce('content_block_ignored', type)
+    } else this.#hasBlocks = true
+    this.#openBlock = opened ?? IGNORED_BLOCK
+  }
+
+  /** Adds a delta to the open block. Raises `provider_protocol_error` for a block that is not open and for the delta of another kind. */
+  addDelta(index: number, delta: Payload): void {
+    if (this.#openBlock === undefined || index !== this.#openIndex) throw protocolError('invalid_stream_block')
+    if (this.#openBlock.add(delta)) return
+    const type = typeof delta.type === 'string' ? delta.type.slice(0, WORD_CHARACTERS_MAX) : ''
+    this.#reportOnce('content_delta_ignored', type)
+  }
+
+  /** Ends a block. Raises `provider_protocol_error` for one that never began. */
+  stopBlock(index: number): void {
+    if (index > this.#highestIndex) throw protocolError('invalid_stream_block')
+    // Another block may have ended it already.
+    if (index === this.#openIndex) this.#closeBlock()
+  }
+
+  /** Takes the stop reason. Raises `provider_protocol_error` for a second one that is another. */
+  stop(word: string, stopSequence: unknown): void {
+    if (this.#stopReason !== null && this.#stopReason !== word) throw protocolError('duplicate_stream_terminal')
+    this.#closeBlock()
+    this.#stopReason = word
+    if (word === 'stop_sequence' && typeof stopSequence === 'string' && stopSequence !== '') {
+      this.#stopSequence = stopSequence
+    }
+  }
+
+  /** Passes on what is open, then the usage, and ends the response. Raises `provider_protocol_error` for arguments that the client cannot get. */
+  finish(): void {
+    if (this.isOver) return
+    this.#closeBlock()
+    const reason = this.#mapFinish()
+    const isCut = reason === 'length' || reason === 'content-filter'
+    if (!isCut && !this.#pieced.every(isObjectText)) throw protocolError('invalid_stream_tool_call')
+    const end: Omit<FinishEvent, 'type'> = {
+      reason,
+      providerReason: this.#stopReason?.slice(0, WORD_CHARACTERS_MAX) ?? null,
+      metadata: {}
+    }
+    if (this.#stopSequence !== undefined) end.stopSequence = this.#stopSequence
+    this.assembler.finish(end, this.#usage.usage)
+  }
+
+  fail(error: GatewayError): void {
+    this.assembler.fail(error)
+  }
+
+  report(name: MessagesCompatibleAnomaly, details: Record<string, string | number>): void {
+    this.#options.onAnomaly?.(name, details)
+  }
+
+  /** Reports a kind of event that no reader knows. */
+  ignoreEvent(type: string): void {
+    this.#reportOnce('stream_event_ignored', type.slice(0, WORD_CHARACTERS_MAX))
+  }
+
+  #closeBlock(): void {
+    const block = this.#openBlock
+    this.#openBlock = undefined
+    this.#openIndex = -1
+    const pieced = block?.close()
+    if (pieced !== undefined && this.#options.reading.needsJsonArguments) this.#pieced.push(pieced)
+  }
+
+  /** Agents run tools only for the reason of calls, so the calls of the response decide, not the word (field lesson A6). */
+  #mapFinish(): FinishReason {
+    const word = this.#stopReason
+    if (word === null) this.report('finish_reason_missing', {})
+    else if (!Object.hasOwn(finishReasons, word)) {
+      this.report('finish_reason_unknown', { reason: word.slice(0, WORD_CHARACTERS_MAX) })
+    }
+    const reason = finishReasons[word ?? 'end_turn'] ?? 'stop'
+    if (reason === 'length' || reason === 'content-filter') return reason
+    if (this.assembler.toolCallCount > 0) return 'tool-calls'
+    if (reason === 'tool-calls') this.report('announced_tool_call_missing', {})
+    return 'stop'
+  }
+
+  /** A stream may repeat an anomaly in each of its frames. */
+  #reportOnce(name: MessagesCompatibleAnomaly, type: string): void {
+    if (this.#reported.has(name)) return
+    this.#reported.add(name)
+    this.report(name, { type })
+  }
+}
+
+/** A block of a kind that the normalized form has no place for. */
+const IGNORED_BLOCK: BlockReader = { add: () => true, close: () => undefined }
+
+/** @param id the detailed id, for the log. */
+export function protocolError(id: string): GatewayError {
+  return new GatewayError('provider_protocol_error', { cause: id })
+}
+
+/** True for the text of an object, and for a blank text, which stands for no arguments. */
+function isObjectText(text: string): boolean {
+  return text.trim() === '' || isJsonObject(tryParseJson(text))
+}
+
+/** Other ids are not shown: a client repeats the id in URLs and logs. */
+const SHOWN_ID = /^[A-Za-z0-9._:-]{1,256}$/
+
+/** The id without the wire's own prefix, which each client protocol has in a form of its own. */
+function readIdentity(id: unknown): ResponseIdentity | undefined {
+  if (typeof id !== 'string' || !SHOWN_ID.test(id)) return undefined
+  const bare = id.startsWith('msg_') ? id.slice('msg_'.length) : id
+  return bare === '' ? undefined : { id: bare }
+}

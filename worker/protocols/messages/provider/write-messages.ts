@@ -1,0 +1,281 @@
+// Writes the conversation on the Anthropic Messages wire (messages.md 3). The service refuses a result that does not follow its call, a call
+// without a result, an empty text and an instruction between messages, so all of them are matched and ordered here.
+
+import {
+  assertNever,
+  flattenToolName,
+  invalidRequest,
+  type JsonObject,
+  type NormalizedMessage,
+  type ReasoningPart,
+  type ToolCallPart,
+  type ToolResultPart,
+  unsupportedSemantic
+} from '../../../normalized/index.ts'
+import { CallIndex } from '../../shared/call-index.ts'
+import { writeArgumentsObject } from '../../shared/tool-arguments.ts'
+import { toShortCallId } from '../../shared/tool-call-ids.ts'
+import type { ToolNameMap } from '../../shared/tool-names.ts'
+import { writeDocument, writeImage } from './write-media.ts'
+
+export interface WrittenMessages {
+  /** All instructions, in order; undefined without any. */
+  system: string | JsonObject[] | undefined
+  messages: JsonObject[]
+  /** The functions that the written messages call, by their names on the wire. */
+  calledNames: Set<string>
+  /** The conversation ends with results of a turn whose thinking is not part of it. */
+  isThoughtMissing: boolean
+  /** Calls that were left out because they have no result (field lesson B8). */
+  droppedToolCalls: number
+}
+
+/**
+ * Writes all messages. Raises `invalid_request` with the path of a tool result without a call (field lesson B9), and
+ * `unsupported_semantic` with the path of an image or a file that the wire cannot hold.
+ */
+export function writeMessages(messages: readonly NormalizedMessage[], names: ToolNameMap): WrittenMessages {
+  const writer = new ConversationWriter(names)
+  for (const message of messages) writer.add(message)
+  return writer.finish()
+}
+
+interface WireCall {
+  wireId: string
+  isAnswered: boolean
+}
+
+interface Block {
+  body: JsonObject
+  call?: WireCall
+}
+
+/** The blocks of a message of the client; one of the assistant may have calls, and then the results that follow it. */
+interface Entry {
+  role: 'user' | 'assistant'
+  blocks: Block[]
+  results: JsonObject[]
+}
+
+/** A message of the body before it is known how its content is written. */
+interface WireMessage {
+  role: Entry['role']
+  content: JsonObject[]
+}
+
+class ConversationWriter {
+  readonly #names: ToolNameMap
+  readonly #system: JsonObject[] = []
+  readonly #entries: Entry[] = []
+  readonly #calls = new CallIndex<{ call: WireCall; entry: Entry }>(({ call }) => !call.isAnswered)
+  /** The service demands ids that are unique in the whole conversation. */
+  readonly #wireIds = new Set<string>()
+
+  constructor(names: ToolNameMap) {
+    this.#names = names
+  }
+
+  add(message: NormalizedMessage): void {
+    switch (message.role) {
+      case 'system':
+      case 'developer':
+        for (const block of this.#writeBlocks(message)) this.#system.push(block.body)
+        return
+      case 'assistant':
+        this.#addEntry('assistant', message)
+        return
+      case 'user':
+      case 'tool':
+        this.#addEntry('user', message)
+        return
+      default:
+        assertNever(message.role)
+    }
+  }
+
+  finish(): WrittenMessages {
+    const messages = new WireMessages()
+    const calledNames = new Set<string>()
+    let droppedToolCalls = 0
+    for (const { role, blocks, results } of this.#entries) {
+      const kept: JsonObject[] = []
+      for (const { body, call } of blocks) {
+        if (call !== undefined && !call.isAnswered) droppedToolCalls++
+        else kept.push(body)
+        if (call?.isAnswered === true) calledNames.add(body.name as string)
+      }
+      messages.add(role, kept)
+      messages.add('user', results)
+    }
+    const isThoughtMissing = messages.isThoughtMissing()
+    const written = messages.finish()
+    // The wire demands a message: instructions alone are what the model is asked.
+    const isPromptMissing = written.length === 0 && this.#system.length > 0
+    return {
+      system: isPromptMissing || this.#system.length === 0 ? undefined : writeContent(this.#system),
+      messages: isPromptMissing ? [{ role: 'user', content: writeContent(this.#system) }] : written,
+      calledNames,
+      isThoughtMissing,
+      droppedToolCalls
+    }
+  }
+
+  #addEntry(role: Entry['role'], message: NormalizedMessage): void {
+    const entry: Entry = { role, blocks: [], results: [] }
+    // Results belong behind their calls, whatever stands beside them in the client's message.
+    for (const part of message.content) if (part.type === 'tool-result') this.#addResult(part)
+    entry.blocks = this.#writeBlocks(message, entry)
+    if (entry.blocks.length > 0) this.#entries.push(entry)
+  }
+
+  /** @param entry the message that calls are added to. */
+  #writeBlocks({ role, content, form }: NormalizedMessage, entry?: Entry): Block[] {
+    const blocks: Block[] = []
+    const isOfUser = role === 'user' || role === 'tool'
+    /** The open text of a message whose texts are one text that was cut anywhere (decisions 60). */
+    let openText: { type: 'text'; text: string } | undefined
+    for (const part of content) {
+      switch (part.type) {
+        case 'text':
+        case 'refusal':
+          if (openText !== undefined) openText.text += part.text
+          else {
+            const body = { type: 'text' as const, text: part.text }
+            blocks.push({ body })
+            if (form === 'pieces') openText = body
+          }
+          continue
+        case 'reasoning': {
+          const body = entry?.role === 'assistant' ? writeThought(part) : undefined
+          if (body !== undefined) blocks.push({ body })
+          break
+        }
+        case 'image':
+          if (!isOfUser) throw unsupportedSemantic(part.path, 'image_not_expressed')
+          blocks.push({ body: writeImage(part) })
+          break
+        case 'file':
+          if (!isOfUser) throw unsupportedSemantic(part.path, 'file_not_expressed')
+          blocks.push({ body: writeDocument(part) })
+          break
+        case 'tool-call':
+          if (entry !== undefined) blocks.push(this.#writeCall(part, entry))
+          break
+        case 'tool-result':
+          break
+        default:
+          assertNever(part)
+      }
+      openText = undefined
+    }
+    return blocks.filter(({ body }) => !isBlankText(body))
+  }
+
+  #writeCall(part: ToolCallPart, entry: Entry): Block {
+    const name = flattenToolName(part)
+    const call: WireCall = { wireId: this.#writeId(part.id), isAnswered: false }
+    this.#calls.add({ call, entry }, { id: part.id, name })
+    const input = writeArgumentsObject(part)
+    return { body: { type: 'tool_use', id: call.wireId, name: this.#names.toWire(name), input }, call }
+  }
+
+  /** The id in the wire's characters. Some clients number the calls of every turn from 1. */
+  #writeId(id: string | null): string {
+    const { size } = this.#wireIds
+    let wireId = id === null || id === '' ? `call_${size}` : toShortCallId(id)
+    for (let attempt = size; this.#wireIds.has(wireId); attempt++) wireId = toShortCallId(`${wireId} ${attempt}`)
+    this.#wireIds.add(wireId)
+    return wireId
+  }
+
+  #addResult(part: ToolResultPart): void {
+    const found = this.#calls.find(part)
+    if (found === undefined) {
+      throw invalidRequest(part.path, 'The tool result belongs to no tool call of this request.')
+    }
+    const { call, entry } = found
+    // An agent that resumes may send a result twice; the wire has room for one.
+    if (call.isAnswered) return
+    call.isAnswered = true
+    entry.results.push(writeResult(part, call.wireId))
+  }
+}
+
+/** The messages of the body: consecutive ones of a role are one. */
+class WireMessages {
+  readonly #messages: WireMessage[] = []
+
+  add(role: Entry['role'], content: readonly JsonObject[]): void {
+    if (content.length === 0) return
+    if (this.#messages.at(-1)?.role !== role) this.#closeTurn()
+    const last = this.#messages.at(-1)
+    if (last?.role !== role) this.#messages.push({ role, content: [...content] })
+    else for (const block of content) last.content.push(block)
+  }
+
+  /** True for results of a turn that begins without thinking: the service refuses it where thinking has a budget. */
+  isThoughtMissing(): boolean {
+    const [turn, results] = this.#messages.slice(-2)
+    if (turn?.role !== 'assistant' || results?.content[0]?.type !== 'tool_result') return false
+    return !isThought(turn.content[0])
+  }
+
+  finish(): JsonObject[] {
+    this.#closeTurn()
+    const last = this.#messages.at(-1)
+    if (last?.role === 'assistant') trimEnd(last.content)
+    if (last?.content.length === 0) this.#messages.pop()
+    return this.#messages.map(({ role, content }) => ({ role, content: writeContent(content) }))
+  }
+
+  /** Thinking that nothing follows cannot end a turn of the assistant. */
+  #closeTurn(): void {
+    const last = this.#messages.at(-1)
+    if (last?.role !== 'assistant') return
+    while (isThought(last.content.at(-1))) last.content.pop()
+    if (last.content.length === 0) this.#messages.pop()
+  }
+}
+
+/** A single text needs no list of blocks. */
+function writeContent(blocks: JsonObject[]): string | JsonObject[] {
+  const [only] = blocks
+  return blocks.length === 1 && only?.type === 'text' ? (only.text as string) : blocks
+}
+
+/** The service refuses texts without a visible character. */
+function isBlankText({ type, text }: JsonObject): boolean {
+  return type === 'text' && typeof text === 'string' && text.trim() === ''
+}
+
+function isThought(block: JsonObject | undefined): boolean {
+  return block?.type === 'thinking' || block?.type === 'redacted_thinking'
+}
+
+/** The model continues a last text of the assistant, which must not end in white space. */
+function trimEnd(content: JsonObject[]): void {
+  const last = content.at(-1)
+  if (last?.type === 'text') last.text = (last.text as string).trimEnd()
+}
+
+/** Reasoning goes back only with what this kind of provider issued for it: the service refuses unsigned thinking (field lesson C1). */
+function writeThought({ text, state }: ReasoningPart): JsonObject | undefined {
+  const { signature, redacted } = state?.messages_compatible ?? {}
+  if (redacted !== undefined && redacted !== '') return { type: 'redacted_thinking', data: redacted }
+  return signature === undefined || signature === '' ? undefined : { type: 'thinking', thinking: text, signature }
+}
+
+function writeResult(part: ToolResultPart, toolUseId: string): JsonObject {
+  const blocks: JsonObject[] = []
+  for (const inner of part.content) {
+    if (inner.type === 'image') blocks.push(writeImage(inner))
+    else if (inner.type === 'file') blocks.push(writeDocument(inner))
+    else if (inner.type === 'text' || inner.type === 'refusal') {
+      if (inner.text.trim() !== '') blocks.push({ type: 'text', text: inner.text })
+    }
+  }
+  const result: JsonObject = { type: 'tool_result', tool_use_id: toolUseId }
+  if (blocks.length > 0) result.content = writeContent(blocks)
+  if (part.isError) result.is_error = true
+  return result
+}

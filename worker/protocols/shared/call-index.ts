@@ -1,0 +1,51 @@
+// Finds the call that a tool result belongs to. Agents send long histories, so a result must find its call without a search through all.
+
+import type { ToolResultPart } from '../../normalized/index.ts'
+import { CallList } from './call-list.ts'
+
+interface CallsOfId<Call> {
+  latest: Call
+  list: CallList<Call>
+}
+
+/** The calls of one request. */
+export class CallIndex<Call> {
+  readonly #isOpen: (call: Call) => boolean
+  readonly #byId = new Map<string, CallsOfId<Call>>()
+  readonly #byName = new Map<string, CallList<Call>>()
+  readonly #inOrder: CallList<Call>
+
+  /** @param isOpen tells whether a call still has no result. A call with a result must keep it. */
+  constructor(isOpen: (call: Call) => boolean) {
+    this.#isOpen = isOpen
+    this.#inOrder = new CallList(isOpen)
+  }
+
+  /** Adds the newest call, by the client's id, null where it has none, and by the client's name of the function. */
+  add(call: Call, { id, name }: { id: string | null; name: string }): void {
+    this.#inOrder.add(call)
+    const sameName = this.#byName.get(name) ?? new CallList(this.#isOpen)
+    this.#byName.set(name, sameName)
+    sameName.add(call)
+    if (id === null) return
+    const key = foldCallId(id)
+    const sameId = this.#byId.get(key) ?? { latest: call, list: new CallList(this.#isOpen) }
+    this.#byId.set(key, sameId)
+    sameId.latest = call
+    sameId.list.add(call)
+  }
+
+  /** The call of a result: by id, else by the function's name, and by the order of the calls where it has neither. */
+  find({ callId, name }: Pick<ToolResultPart, 'callId' | 'name'>): Call | undefined {
+    const sameId = callId === null ? undefined : this.#byId.get(foldCallId(callId))
+    // Some clients number the calls of every turn from 1, so ids repeat: the latest call without a result is meant.
+    if (sameId !== undefined) return sameId.list.findNewest() ?? sameId.latest
+    if (name !== undefined) return this.#byName.get(name)?.findOldest()
+    return callId === null ? this.#inOrder.findOldest() : undefined
+  }
+}
+
+/** The client protocols put different prefixes before the same id. */
+function foldCallId(id: string): string {
+  return id.replace(/^(?:call_|fc_|toolu_)+/, '')
+}
