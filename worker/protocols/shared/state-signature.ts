@@ -35,7 +35,7 @@ export function writeStateSignature(state: ProviderState, { owner, callId }: Omi
 /** What a signature carries; undefined for one that the gateway did not write, or that was altered. */
 export function readStateSignature(signature: unknown): SignedState | undefined {
   if (typeof signature !== 'string' || signature.length > SIGNATURE_CHARACTERS_MAX) return undefined
-  if (!signature.startsWith(MARK_IN_BASE64)) return undefined
+  if (!isStateSignature(signature)) return undefined
   const text = Buffer.from(signature, 'base64').toString('utf8')
   if (!text.startsWith(STATE_MARK)) return undefined
   try {
@@ -47,6 +47,11 @@ export function readStateSignature(signature: unknown): SignedState | undefined 
 
 /** As much of the mark as whole groups of base64 hold: a signature of another service is not decoded. */
 const MARK_IN_BASE64 = Buffer.from(STATE_MARK.slice(0, Math.floor(STATE_MARK.length / 3) * 3)).toString('base64')
+
+/** Whether the gateway wrote this signature, which no provider knows; also for one that was altered behind its beginning. */
+export function isStateSignature(signature: string): boolean {
+  return signature.startsWith(MARK_IN_BASE64)
+}
 
 function readSigned(value: unknown): SignedState | undefined {
   const state = readProviderState(value)
