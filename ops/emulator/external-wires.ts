@@ -1,6 +1,8 @@
 // The wires of external providers: where the emulator serves them, and the key that each call must carry.
+import { createAnthropicChat } from './anthropic-chat.ts'
+import { invalidMember, sendAnthropicError } from './anthropic-errors.ts'
 import type { ChatWire } from './chat-wire.ts'
-import { type Endpoint, openAiEndpoints } from './endpoints.ts'
+import { anthropicEndpoints, type Endpoint, openAiEndpoints } from './endpoints.ts'
 import { UpstreamError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import { openAiChat, sendOpenAiError } from './openai-chat.ts'
@@ -8,7 +10,7 @@ import type { EmulatorSettings } from './settings.ts'
 
 export interface ExternalWire {
   /** The chat wire for a path below the base URL; undefined when the path is not a chat endpoint. */
-  findChat: (path: string) => ChatWire | undefined
+  findChat: (path: string, exchange: Exchange) => ChatWire | undefined
   endpoints: readonly Endpoint[]
   /** The key that a request carries; undefined without one. */
   readKey: (exchange: Exchange) => string | undefined
@@ -21,6 +23,17 @@ export interface ExternalWire {
 
 /** The wires by the first segment of their paths. */
 const wires: Readonly<Record<string, ExternalWire>> = {
+  anthropic: {
+    findChat: (path, exchange) => (path === '/messages' ? createAnthropicChat(exchange) : undefined),
+    endpoints: anthropicEndpoints,
+    readKey: ({ request }) => readHeader(request.headers['x-api-key']),
+    refuseKey: () => new UpstreamError(401, 'invalid x-api-key'),
+    checkHeaders: ({ request }) => {
+      if (request.headers['anthropic-version'] === undefined)
+        throw invalidMember('anthropic-version', 'header is required')
+    },
+    sendError: sendAnthropicError
+  },
   openai: {
     findChat: path => (path === '/chat/completions' ? openAiChat : undefined),
     endpoints: openAiEndpoints,
@@ -28,6 +41,10 @@ const wires: Readonly<Record<string, ExternalWire>> = {
     refuseKey: () => new UpstreamError(401, 'Incorrect API key provided'),
     sendError: sendOpenAiError
   }
+}
+
+function readHeader(value: string | string[] | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined
 }
 
 export interface ExternalPlace {

@@ -17,6 +17,7 @@ export const CONTROL_PATH = '/__control'
 export const OAUTH_PATH = '/api/v2/oauth'
 export const API_PATH = '/api/v1'
 export const OPENAI_PATH = '/openai/v1'
+export const ANTHROPIC_PATH = '/anthropic'
 
 export interface RouteDeps {
   state: EmulatorState
@@ -129,7 +130,7 @@ async function routeExternal(
     }
     wire.checkHeaders?.(exchange)
   }
-  const chat = wire.findChat(rest)
+  const chat = wire.findChat(rest, exchange)
   if (chat !== undefined) {
     state.recorder.countRoute(`${exchange.method} ${base}${rest}`)
     authorize()
