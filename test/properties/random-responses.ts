@@ -114,6 +114,16 @@ export const randomResponse = fc.record({
 export type RandomResponse = typeof randomResponse extends fc.Arbitrary<infer Value> ? Value : never
 
 /** The events of a response, one array per read; `error` replaces the finish event. */
+/**
+ * The events without the state that came behind the start of its call: a stream can send it only behind the call, while a whole response has
+ * it in front.
+ */
+export function withoutLateState(reads: NormalizedEvent[][]): NormalizedEvent[][] {
+  return reads.map(read =>
+    read.map(event => (event.type === 'tool-call-end' ? { type: event.type, index: event.index } : event))
+  )
+}
+
 export function playResponse(response: RandomResponse, error?: GatewayError): NormalizedEvent[][] {
   const assembler = new EventAssembler()
   const reads: NormalizedEvent[][] = []

@@ -52,7 +52,7 @@ export {
   TOOL_CALLS_MAX
 } from './response-bounds.ts'
 export type * from './state.ts'
-export { createToolTurnState, mergeProviderState, readProviderState } from './state.ts'
+export { createToolTurnState, findCarriedState, mergeProviderState, readProviderState } from './state.ts'
 export type { StopSequenceFilter } from './stop-sequences.ts'
 export { createStopSequenceFilter } from './stop-sequences.ts'
 export type * from './tool.ts'

@@ -51,6 +51,16 @@ export function createToolTurnState(toolStateId: string): ProviderState {
   return { native: { toolStateId } }
 }
 
+/**
+ * The state that only an opaque member of the client protocol can carry: all but that of the native upstream, whose ids stand in the
+ * ids of calls and responses. Undefined when there is none.
+ */
+export function findCarriedState(state: ProviderState | undefined): ProviderState | undefined {
+  if (state === undefined) return undefined
+  const { native: _inIds, ...carried } = state
+  return Object.keys(carried).length === 0 ? undefined : carried
+}
+
 /** The state in JSON that a client sent back: strings under known names only. Undefined when there is none. */
 export function readProviderState(value: unknown): ProviderState | undefined {
   if (!isJsonObject(value)) return undefined

@@ -167,7 +167,7 @@ const content: Family = {
     return {
       text,
       calls: calls.map(({ functionCall: { id, name, args } }) => ({ id, name, arguments: args })),
-      history: [{ role: 'model', parts: [...(text === '' ? [] : [{ text }]), ...calls] }]
+      history: [{ role: 'model', parts }]
     }
   },
   writeUser: text => ({ role: 'user', parts: [{ text }] }),

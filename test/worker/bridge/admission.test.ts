@@ -11,6 +11,7 @@ import { chatCompatibleAcceptance } from '../../../worker/protocols/completions/
 import type { ReadContext } from '../../../worker/protocols/face.ts'
 import { nativeV2Face } from '../../../worker/protocols/native/v2/face.ts'
 import { type ProviderFaces, providerFaces } from '../../../worker/protocols/registry.ts'
+import { writeStateSignature } from '../../../worker/protocols/shared/state-signature.ts'
 import type { ChatCall } from '../../../worker/providers/types.ts'
 import { translateChat } from '../../../worker/translation/chat.ts'
 import { ALL_FEATURES, makeAlias, makeProfile, makeProfileSet } from '../../support/profiles.ts'
@@ -111,6 +112,7 @@ const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
 const result = { type: 'function_call_output', call_id: 'c', output: 'x' }
 const tool = { type: 'function', name: 'f', parameters }
 const ownReasoning = 'rs_00000000-0000-4000-8000-000000000000'
+const ownState = writeStateSignature({ content_compatible: { thoughtSignature: 'c2ln' } })
 
 check('responses', [
   [{ input: '' }, 'ok'],
@@ -128,6 +130,7 @@ check('responses', [
   [{ input: [user, { type: 'reasoning', id: 'rs_1', summary: [] }] }, 'input[1].type'],
   [{ input: [user, { type: 'reasoning', id: ownReasoning, summary: [], encrypted_content: 'x' }] }, 'input[1].type'],
   [{ input: [user, { type: 'reasoning', id: ownReasoning, summary: [], encrypted_content: null }] }, 'ok'],
+  [{ input: [user, { type: 'reasoning', summary: [], encrypted_content: ownState }] }, 'ok'],
   [{ input: [user, { type: 'web_search_call', id: 'w' }] }, 'input[1].type'],
   [{ input: [{ ...user, status: 'incomplete' }] }, 'input[0].status'],
   [{ input: [call, { role: 'tool', tool_call_id: 'c', content: 'x' }] }, 'input[1].role'],

@@ -57,7 +57,15 @@ const outputItem = describe<ResponsesOutputItem>()(
       role: z.literal('assistant'),
       content: z.array(contentPart)
     }),
-    z.strictObject({ id: z.string(), type: z.literal('reasoning'), summary: z.array(summaryText) }),
+    z.strictObject({
+      id: z.string(),
+      type: z.literal('reasoning'),
+      summary: z.array(summaryText),
+      encrypted_content: z
+        .string()
+        .describe('State that the provider wants back with the next request, only where it has some.')
+        .exactOptional()
+    }),
     z.strictObject({
       id: z.string(),
       type: z.literal('function_call'),

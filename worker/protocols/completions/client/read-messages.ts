@@ -26,9 +26,10 @@ import {
 } from '../../shared/field.ts'
 import { readFileData, readMediaUrl } from '../../shared/media-source.ts'
 import { readPlainMessage } from '../../shared/plain-message.ts'
+import { returnState } from '../../shared/state-signature.ts'
 import { readToolArguments } from '../../shared/tool-arguments.ts'
 import { readResultText } from '../../shared/tool-result.ts'
-import { readState } from './provider-state.ts'
+import { readDetails, readExtraContent } from './provider-state.ts'
 import type { CompletionsRequest } from './schema.ts'
 
 /**
@@ -109,10 +110,14 @@ function readAssistantMessage(
   const { content, form } = readContent(message, path)
   const read: NormalizedMessage = { role: 'assistant', content }
   if (form !== undefined) read.form = form
-  const state = readState('reasoningDetails', message.reasoning_details)
+  const { state, reasoning: signed, ofText } = readDetails(message.reasoning_details)
   if (state !== undefined) read.state = state
+  if (ofText !== undefined) returnState(read.content, ofText)
   const reasoning = message.reasoning_content
-  if (typeof reasoning === 'string' && reasoning !== '') read.content.unshift({ type: 'reasoning', text: reasoning })
+  // Signed reasoning repeats the visible text.
+  const hasUnsigned = typeof reasoning === 'string' && reasoning !== '' && !signed.some(({ text }) => text !== '')
+  if (hasUnsigned) read.content.unshift({ type: 'reasoning', text: reasoning })
+  if (signed.length > 0) read.content = [...signed, ...read.content]
   const refusal = readOptionalString(message, 'refusal', path)
   if (refusal !== undefined && refusal !== '') read.content.push({ type: 'refusal', text: refusal })
   const calls = readOptionalArray(message, 'tool_calls', path) ?? []
@@ -224,7 +229,7 @@ function readFile(part: JsonObject, path: string): ContentPart {
 function readToolCall(call: JsonValue, path: string): ToolCallPart {
   if (!isJsonObject(call)) throw wrongType(path, 'an object', call)
   const read = readFunctionCall(readObject(call, 'function', path), { id: readCallId(call), path: `${path}.function` })
-  const state = readState('extraContent', call.extra_content)
+  const state = readExtraContent(call.extra_content)
   if (state !== undefined) read.state = state
   return read
 }

@@ -3,6 +3,8 @@
 
 import {
   flattenToolName,
+  mergeProviderState,
+  type ProviderState,
   type ToolCallDeltaEvent,
   type ToolCallEndEvent,
   type ToolCallStartEvent
@@ -26,7 +28,7 @@ export function createCallDeltas(usesLegacyFunctions: boolean): CallDeltas {
   const tail = usesLegacyFunctions ? '}' : '}}]'
   let count = 0
   /** Kept until the first arguments arrive, so that a call that arrives in one piece becomes one delta. */
-  let head: string | undefined
+  let head: ToolCallStartEvent | undefined
   let hasArguments = false
 
   function isShown(index: number): boolean {
@@ -37,17 +39,25 @@ export function createCallDeltas(usesLegacyFunctions: boolean): CallDeltas {
     const name = JSON.stringify(flattenToolName(event))
     if (usesLegacyFunctions) return `"function_call":{"name":${name},"arguments":`
     const id = JSON.stringify(event.id)
-    const extra = writeExtraContent(event.state)
-    const state = extra === undefined ? '' : `"extra_content":${JSON.stringify(extra)},`
+    const state = writeState(event.state)
     return `"tool_calls":[{"index":${event.index},"id":${id},"type":"function",${state}"function":{"name":${name},"arguments":`
   }
 
-  function writePiece(index: number, piece: string): string {
-    const continued = usesLegacyFunctions
-      ? '"function_call":{"arguments":'
-      : `"tool_calls":[{"index":${index},"function":{"arguments":`
-    const members = (head ?? continued) + JSON.stringify(piece) + tail
+  function writeState(state: ProviderState | undefined): string {
+    const extra = writeExtraContent(state)
+    return extra === undefined ? '' : `"extra_content":${JSON.stringify(extra)},`
+  }
+
+  /** @param state came with the piece, after the start of the call. */
+  function writePiece(index: number, piece: string, state?: ProviderState): string {
+    const begun = head
     head = undefined
+    let before: string
+    if (begun !== undefined) {
+      before = writeHead(state === undefined ? begun : { ...begun, state: mergeProviderState(begun.state, state) })
+    } else if (usesLegacyFunctions) before = '"function_call":{"arguments":'
+    else before = `"tool_calls":[{"index":${index},${writeState(state)}"function":{"arguments":`
+    const members = before + JSON.stringify(piece) + tail
     hasArguments ||= piece !== ''
     return members
   }
@@ -59,7 +69,7 @@ export function createCallDeltas(usesLegacyFunctions: boolean): CallDeltas {
     start(event) {
       if (!isShown(event.index)) return
       count += 1
-      head = writeHead(event)
+      head = event
       hasArguments = false
     },
     writeArguments(event) {
@@ -67,11 +77,9 @@ export function createCallDeltas(usesLegacyFunctions: boolean): CallDeltas {
     },
     writeEnd(event) {
       if (!isShown(event.index)) return ''
-      if (!hasArguments) return writePiece(event.index, NO_ARGUMENTS)
-      const extra = usesLegacyFunctions ? undefined : writeExtraContent(event.state)
-      return extra === undefined
-        ? ''
-        : `"tool_calls":[{"index":${event.index},"extra_content":${JSON.stringify(extra)},"function":{"arguments":""}}]`
+      if (!hasArguments) return writePiece(event.index, NO_ARGUMENTS, event.state)
+      const isLate = !usesLegacyFunctions && writeExtraContent(event.state) !== undefined
+      return isLate ? writePiece(event.index, '', event.state) : ''
     },
     writePending() {
       return head === undefined ? '' : writePiece(0, '')

@@ -5,15 +5,16 @@ import {
   assertNever,
   type FinishEvent,
   type GeneratedFile,
+  GrowingText,
+  type JsonValue,
   type NormalizedEvent,
   type NormalizedUsage,
-  type ProviderState,
   type ResponseIdentity
 } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { writeCompletionsStreamError } from './errors.ts'
-import { writeDetails } from './provider-state.ts'
+import { addDetails } from './provider-state.ts'
 import type { CompletionsAnnotation, CompletionsDelta } from './schema.ts'
 import { createCallDeltas } from './stream-calls.ts'
 import { createExtensionDeltas, type ExtensionDeltas, type ExtensionEvent } from './stream-extensions.ts'
@@ -57,6 +58,10 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
   let hasReasoning = false
   /** Written before the next reasoning delta: a newline after a reasoning block has ended, otherwise empty. */
   let reasoningSeparator = ''
+  /** The text of the open reasoning block: its state is sent with it. */
+  let reasoning = new GrowingText()
+  /** State that the provider wants back. It is sent at the end in one piece, because helpers of SDKs keep only the last of several lists. */
+  const details: JsonValue[] = []
 
   /** Writes a chunk with `members` as its delta. The first chunk also has the role, because the SDK's helper throws without it. */
   function chunk(members: string): string {
@@ -86,7 +91,8 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
     // A response without content still needs one chunk with the role and an empty content.
     const opening = hasChunk ? '' : chunk('"content":""')
     const rest = chunkUnlessEmpty(extensions?.writeRest() ?? '')
-    const details = writeReasoningDetails(event.state)
+    addDetails(details, { state: event.state })
+    const states = details.length === 0 ? '' : chunkOf({ reasoning_details: details })
     const lines = writeFileLines(listedFiles, context.request, contentLength > 0)
     const named = lines === '' ? '' : chunkOf({ content: lines })
     const sources = annotations.length === 0 ? '' : chunkOf({ annotations })
@@ -94,12 +100,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
       `${beforeDelta}},"logprobs":null,"finish_reason":"${reason}"}]${wantsStreamUsage ? noUsage : usageMember}` +
       `${metadataMember({ ...metadata, ...event.metadata })}}\n\n`
     const usageChunk = wantsStreamUsage && usageMember !== '' ? `${head}]${usageMember}}\n\n` : ''
-    return opening + details + rest + named + sources + finish + usageChunk + DONE
-  }
-
-  function writeReasoningDetails(state: ProviderState | undefined): string {
-    const details = state === undefined ? undefined : writeDetails([state])
-    return details === undefined ? '' : chunkOf({ reasoning_details: details })
+    return opening + states + rest + named + sources + finish + usageChunk + DONE
   }
 
   function writeEvent(event: NormalizedEvent): string {
@@ -111,6 +112,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
         const text = reasoningSeparator + event.text
         reasoningSeparator = ''
         hasReasoning = true
+        reasoning.add(event.text)
         return chunk(`"content":"","reasoning_content":${JSON.stringify(text)}`)
       }
       case 'refusal-delta':
@@ -142,7 +144,9 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
         return ''
       case 'reasoning-end':
         if (hasReasoning) reasoningSeparator = '\n'
-        return writeReasoningDetails(event.state)
+        addDetails(details, { reasoning: reasoning.toString(), state: event.state })
+        reasoning = new GrowingText()
+        return ''
       case 'usage':
         usage = event.usage
         return ''
@@ -152,6 +156,8 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
         isEnded = true
         return `data: ${JSON.stringify(writeCompletionsStreamError(event.error))}\n\n${DONE}`
       case 'text-end':
+        addDetails(details, { state: event.state, owner: 'previous-text' })
+        return ''
       case 'reasoning-start':
       case 'refusal-start':
       case 'refusal-end':

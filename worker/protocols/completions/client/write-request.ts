@@ -19,7 +19,7 @@ import {
   type ToolResultPart
 } from '../../../normalized/index.ts'
 import { keepDefined } from '../../shared/field.ts'
-import { writeDetails, writeExtraContent } from './provider-state.ts'
+import { type StateCarrier, writeDetails, writeExtraContent } from './provider-state.ts'
 
 /** Writes a request with its members in the order of completions.md 2. Never raises an error. */
 export function writeCompletionsRequest(request: NormalizedRequest): JsonObject {
@@ -79,18 +79,22 @@ function writeSpoken(message: NormalizedMessage): JsonObject {
   const spoken = content.filter(part => !refusals.some(one => one === part))
   const [first] = calls
   const isLegacy = calls.length === 1 && first?.id === null
-  const partStates = content.map(part => (part.type === 'tool-call' ? undefined : part.state))
   return keepDefined({
     role: sentRole ?? (role === 'tool' ? 'user' : role),
     name,
     content: writeContent({ ...message, content: spoken }),
     reasoning_content: reasoning === '' ? undefined : reasoning,
-    reasoning_details: writeDetails([...partStates, state]),
+    reasoning_details: writeDetails([...content.map(writeCarrier), { state }]),
     refusal: refusals.length === 0 ? undefined : refusals.map(({ text }) => text).join('\n'),
     tool_calls: calls.length === 0 || isLegacy ? undefined : calls.map(writeCall),
     function_call: isLegacy ? writeFunctionCall(first) : undefined,
     attachments: uploadedFiles?.fileIds
   })
+}
+
+function writeCarrier(part: ContentPart): StateCarrier {
+  if (part.type === 'reasoning') return { reasoning: part.text, state: part.state }
+  return part.type === 'text' ? { state: part.state, owner: 'previous-text' } : { state: undefined }
 }
 
 /** One text as text; null or nothing where the client wrote that. */

@@ -2,6 +2,7 @@
 
 import {
   type FinishReason,
+  findCarriedState,
   flattenToolName,
   type GeneratedFile,
   type HostedToolItem,
@@ -18,7 +19,7 @@ import type { ResponseContext } from '../../face.ts'
 import { selectMetadata } from '../../shared/completions-family/metadata.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
-import { writeDetails, writeExtraContent } from './provider-state.ts'
+import { type StateCarrier, writeDetails, writeExtraContent } from './provider-state.ts'
 import type {
   CompletionsAnnotation,
   CompletionsExtensions,
@@ -178,14 +179,15 @@ function writeMessage(
     items.length === 1 &&
     annotations.length === 0 &&
     items[0]?.type === 'text' &&
-    state?.chat_compatible === undefined
+    items[0].state === undefined &&
+    findCarriedState(state) === undefined
   ) {
     return { role: 'assistant', content, refusal: null }
   }
   content += writeFileLines(listedFiles, request, content !== '')
   const refusal = joinTexts(items, 'refusal', '')
   const reasoning = joinTexts(items, 'reasoning', '\n')
-  const details = writeDetails([...items.map(item => (item.type === 'reasoning' ? item.state : undefined)), state])
+  const details = writeDetails([...items.map(writeCarrier), { state }])
   const hasOtherContent = calls.length > 0 || refusal !== ''
   return {
     role: 'assistant',
@@ -197,6 +199,11 @@ function writeMessage(
     ...(annotations.length === 0 ? {} : { annotations }),
     ...writeExtensions(items)
   }
+}
+
+function writeCarrier(item: OutputItem): StateCarrier {
+  if (item.type === 'reasoning') return { reasoning: item.text, state: item.state }
+  return item.type === 'text' ? { state: item.state, owner: 'previous-text' } : { state: undefined }
 }
 
 function writeCalls(

@@ -18,17 +18,18 @@ import {
 } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
+import { createSseParser } from '../../shared/sse.ts'
 import { writeContentError } from './errors.ts'
 import { type ContentSummary, mapFinishReason, writePromptFeedback } from './finish-reason.ts'
 import type { ContentResponsePart } from './schema.ts'
 import { writeThoughtSignature } from './thought-signature.ts'
 import {
   areThoughtsVisible,
-  EMPTY_PART,
   THOUGHT_SEPARATOR,
   unwrapString,
   wantsBareString,
   writeCall,
+  writeEmptyPart,
   writeFile,
   writeGrounding,
   writeUsage
@@ -44,6 +45,8 @@ interface Framing {
   end: string
   /** The error object as the last bytes of a failed stream. */
   frameError(error: string): string
+  /** The body is no server-sent events: frames that are passed on have another form. */
+  isOtherForm?: true
 }
 
 /** Creates the writer of one response as server-sent events, without an end mark, which would break the SDK (field lesson A17). */
@@ -67,7 +70,7 @@ export function createContentArrayWriter(context: ResponseContext): StreamWriter
     before = ',\r\n'
     return framed
   }
-  return createChunkWriter(context, { frame, end: ']', frameError: error => `${frame(error)}]` })
+  return createChunkWriter(context, { frame, end: ']', frameError: error => `${frame(error)}]`, isOtherForm: true })
 }
 
 /** Creates the writer for both forms. Nearly all chunks differ in one text only, so the JSON around it is created once. */
@@ -153,7 +156,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
   function writeThoughtState(event: Extract<NormalizedEvent, { type: 'reasoning-end' }>): string {
     thoughtLead = ''
     const signature = writeThoughtSignature({ state: event.state })
-    if (!showsThoughts || signature === undefined) return ''
+    if (signature === undefined) return ''
     isAfterThought = false
     return flushParts() + chunk(JSON.stringify({ text: '', thought: true, thoughtSignature: signature }))
   }
@@ -186,7 +189,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
       candidates: [
         {
           index: 0,
-          content: { role: 'model', parts: [EMPTY_PART] },
+          content: { role: 'model', parts: [writeEmptyPart(event.state)] },
           finishReason,
           ...(grounding === undefined ? {} : { groundingMetadata: grounding })
         }
@@ -283,10 +286,25 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
     }
   }
 
+  function pass(frames: Uint8Array, events: readonly NormalizedEvent[]): string {
+    let written = ''
+    const parser = createSseParser({
+      onEvent: data => {
+        written += framing.frame(data)
+      }
+    })
+    parser.push(frames)
+    parser.end()
+    if (!events.some(({ type }) => type === 'finish')) return written
+    isEnded = true
+    return written + framing.end
+  }
+
   return {
     get brokenEnd() {
       return brokenEnd
     },
+    ...(framing.isOtherForm && { pass }),
     write(events) {
       let written = ''
       for (const event of events) {

@@ -1,11 +1,16 @@
 // The member `thoughtSignature` carries provider state that a client must send back unchanged. Many clients replay parts completely
 // except the id of a call, so the signature contains the id too (content.md 3).
 
-import { type JsonValue, type ProviderState, readToolCallId } from '../../../normalized/index.ts'
-import { readStateSignature, SIGNATURE_CHARACTERS_MAX, writeStateSignature } from '../../shared/state-signature.ts'
+import { findCarriedState, type JsonValue, type ProviderState, readToolCallId } from '../../../normalized/index.ts'
+import {
+  isStateSignature,
+  readStateSignature,
+  SIGNATURE_CHARACTERS_MAX,
+  writeStateSignature
+} from '../../shared/state-signature.ts'
 
-/** The text that coding agents send when they have no signature. */
-const NO_SIGNATURE = 'skip_thought_signature_validator'
+/** The text that coding agents send when they have no signature; the service documents it for calls that it did not make itself. */
+export const NO_SIGNATURE = 'skip_thought_signature_validator'
 
 export interface ReadSignature {
   /** The id of the call, when the gateway put it into the signature. */
@@ -14,8 +19,8 @@ export interface ReadSignature {
 }
 
 /**
- * Writes the signature of a part in base64, as the SDKs require: the provider's signature unchanged, else the id of a call that the
- * gateway issued, else the part's state. Undefined when the part has none of them.
+ * Writes the signature of a part in base64, as the SDKs require: the provider's signature unchanged, else the part's state, with the id
+ * of a call that the gateway issued, else that id alone. Undefined when the part has none of them.
  */
 export function writeThoughtSignature(part: {
   callId?: string
@@ -24,8 +29,10 @@ export function writeThoughtSignature(part: {
   const { callId, state } = part
   const signature = state?.content_compatible?.thoughtSignature
   if (signature !== undefined) return signature
-  if (callId !== undefined && readToolCallId(callId).isOwn) return toBase64(callId)
-  return state === undefined ? undefined : writeStateSignature(state)
+  const ownId = callId !== undefined && readToolCallId(callId).isOwn ? callId : undefined
+  const carried = findCarriedState(state)
+  if (carried !== undefined) return writeStateSignature(carried, ownId === undefined ? {} : { callId: ownId })
+  return ownId === undefined ? undefined : toBase64(ownId)
 }
 
 /**
@@ -37,8 +44,18 @@ export function readThoughtSignature(signature: JsonValue | undefined): ReadSign
   if (signature.length > SIGNATURE_CHARACTERS_MAX) return {}
   const text = Buffer.from(signature, 'base64').toString('utf8')
   if (readToolCallId(text).isOwn) return { callId: text }
-  return { state: readStateSignature(signature) ?? { content_compatible: { thoughtSignature: signature } } }
+  return readStateSignature(signature) ?? { state: { content_compatible: { thoughtSignature: signature } } }
 }
+
+/** Whether the gateway wrote this signature, which no provider knows. */
+export function isOwnSignature(signature: JsonValue | undefined): boolean {
+  if (typeof signature !== 'string') return false
+  if (isStateSignature(signature)) return true
+  return signature.length <= CALL_SIGNATURE_CHARACTERS_MAX && readThoughtSignature(signature).callId !== undefined
+}
+
+/** Longer than the base64 of every id. */
+const CALL_SIGNATURE_CHARACTERS_MAX = 256
 
 function toBase64(text: string): string {
   return Buffer.from(text, 'utf8').toString('base64')

@@ -32,6 +32,8 @@ import { writeThoughtSignature } from './thought-signature.ts'
 export function writeContentResponse(response: NormalizedResponse, context: ResponseContext): ContentResponse {
   const { items, finish } = response
   const parts = writeParts(items, context.request)
+  addText(parts, '', response.state)
+  if (parts.length === 0) parts.push(writeEmptyPart(undefined))
   const content = summarizeContent(items)
   const finishReason = mapFinishReason(finish, content)
   const grounding = writeGrounding(
@@ -43,7 +45,7 @@ export function writeContentResponse(response: NormalizedResponse, context: Resp
     candidates: [
       {
         index: 0,
-        content: { role: 'model', parts: parts.length === 0 ? [EMPTY_PART] : parts },
+        content: { role: 'model', parts },
         finishReason,
         safetyRatings: [],
         ...(grounding === undefined ? {} : { groundingMetadata: grounding })
@@ -56,8 +58,14 @@ export function writeContentResponse(response: NormalizedResponse, context: Resp
   }
 }
 
-/** The part of an empty content, because the SDK treats a content without parts as invalid. */
-export const EMPTY_PART: ContentTextPart = { text: '' }
+/**
+ * The part of an empty content, because the SDK treats a content without parts as invalid.
+ * @param state of the whole message, which the provider wants back.
+ */
+export function writeEmptyPart(state: ProviderState | undefined): ContentTextPart {
+  const thoughtSignature = writeThoughtSignature({ state })
+  return thoughtSignature === undefined ? { text: '' } : { text: '', thoughtSignature }
+}
 
 function summarizeContent(items: readonly OutputItem[]): ContentSummary {
   return {
@@ -102,7 +110,7 @@ function writeParts(items: readonly OutputItem[], request: NormalizedRequest): C
         addText(parts, item.text, item.state)
         break
       case 'reasoning':
-        if (showsThoughts) addThought(parts, item)
+        addThought(parts, showsThoughts ? item : { ...item, text: '' })
         break
       case 'tool-call':
         parts.push(writeCall({ ...item, name: flattenToolName(item) }))

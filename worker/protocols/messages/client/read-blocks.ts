@@ -10,13 +10,14 @@ import {
   type JsonObject,
   type JsonValue,
   type MediaSource,
+  type ProviderState,
   type ReasoningPart,
   type ToolCallPart,
   type ToolResultPart
 } from '../../../normalized/index.ts'
 import { readObject, readOptionalBoolean, readOptionalString, readString, wrongType } from '../../shared/field.ts'
 import { readMediaUrl } from '../../shared/media-source.ts'
-import { readStateSignature } from '../../shared/state-signature.ts'
+import { readStateSignature, returnState, type SignedState } from '../../shared/state-signature.ts'
 import { readToolArguments } from '../../shared/tool-arguments.ts'
 import { readResultText } from '../../shared/tool-result.ts'
 import { writeToolReference } from './deferred-tools.ts'
@@ -32,24 +33,29 @@ export interface BlockPlace {
 
 /** Reads the blocks of one message, in order. Raises `invalid_request` with the path of the missing or wrong member. */
 export function readBlocks(blocks: readonly JsonValue[], place: BlockPlace): ContentPart[] {
-  const parts = blocks.flatMap((block, index) => readBlock(block, { ...place, path: `${place.path}[${index}]` }) ?? [])
-  return parts.some(isCallState) ? moveCallStates(parts) : parts
+  const parts: ContentPart[] = []
+  /** State for a call that the next block holds. */
+  let callState: ProviderState | undefined
+  for (const [index, block] of blocks.entries()) {
+    const carried = place.role === 'assistant' ? readStateBlock(block) : undefined
+    if (carried !== undefined) {
+      if (carried.owner === 'next-call') callState = carried.state
+      else returnState(parts, carried)
+      continue
+    }
+    const part = readBlock(block, { ...place, path: `${place.path}[${index}]` })
+    if (part?.type === 'tool-call' && callState !== undefined) part.state = callState
+    callState = undefined
+    if (part !== undefined) parts.push(part)
+  }
+  return parts
 }
 
-/** True for an empty thinking block that carries the state of a call (`findCallState`). */
-function isCallState(part: ContentPart): boolean {
-  return part.type === 'reasoning' && part.text === '' && part.state?.chat_compatible?.extraContent !== undefined
-}
-
-/** Moves the state of a call from the block before it to the call. */
-function moveCallStates(parts: readonly ContentPart[]): ContentPart[] {
-  return parts.flatMap((part, index) => {
-    const next = parts[index + 1]
-    if (isCallState(part) && next?.type === 'tool-call') return []
-    const before = parts[index - 1]
-    if (part.type !== 'tool-call' || before?.type !== 'reasoning' || !isCallState(before)) return part
-    return before.state === undefined ? part : { ...part, state: before.state }
-  })
+/** The state of another part that a thinking block without text carries (`signCarried`); undefined for any other block. */
+function readStateBlock(block: JsonValue): SignedState | undefined {
+  if (!isJsonObject(block) || block.type !== 'thinking') return undefined
+  const carried = readStateSignature(block.signature)
+  return carried?.owner === undefined ? undefined : carried
 }
 
 /** @param place its path is the path of the block, not of the array. */
@@ -155,7 +161,7 @@ function readThinking(block: JsonObject): ReasoningPart {
   const { thinking, signature } = block
   const part: ReasoningPart = { type: 'reasoning', text: typeof thinking === 'string' ? thinking : '' }
   if (typeof signature === 'string' && signature !== '' && signature !== GATEWAY_SIGNATURE) {
-    part.state = readStateSignature(signature) ?? { messages_compatible: { signature } }
+    part.state = readStateSignature(signature)?.state ?? { messages_compatible: { signature } }
   }
   return part
 }

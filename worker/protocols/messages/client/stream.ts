@@ -11,16 +11,17 @@ import {
 } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
+import type { StateOwner } from '../../shared/state-signature.ts'
 import { writeMessagesErrorBody } from './errors.ts'
 import type { MessagesContentBlock, MessagesContentDelta, MessagesStreamEvent } from './schema.ts'
 import { GATEWAY_SIGNATURE } from './signature.ts'
 import {
   EMPTY_TEXT,
-  findCallState,
   findSignature,
   isCut,
   isInput,
   isReasoningVisible,
+  signCarried,
   writeDeltaUsage,
   writeMessageStart,
   writeStop,
@@ -47,14 +48,17 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
   let openBlock: MessagesContentBlock['type'] | undefined
   /** The part of a delta frame of the open block before its text. */
   let deltaHead = ''
+  /** Signatures with the state of parts that were written before (`signCarried`). */
+  let waiting: string[] = []
 
   function open(block: MessagesContentBlock, delta: MessagesContentDelta['type'], member: string): string {
+    const carriers = writeWaiting()
     const index = blockCount++
     openBlock = block.type
     deltaHead =
       `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},` +
       `"delta":{"type":"${delta}","${member}":`
-    return writeFrame({ type: 'content_block_start', index, content_block: block })
+    return carriers + writeFrame({ type: 'content_block_start', index, content_block: block })
   }
 
   function openText(): string {
@@ -69,8 +73,8 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
 
   function openToolUse(event: ToolCallStartEvent): string {
     inputs.push('')
-    const state = findCallState(event.state)
-    const carrier = state === undefined ? '' : closeThinking(state)
+    const signature = signCarried(event.state, 'next-call')
+    const carrier = signature === undefined ? '' : openThinking() + closeSigned(signature)
     return carrier + open(writeToolUse(event), 'input_json_delta', 'partial_json')
   }
 
@@ -87,16 +91,39 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
   /** Ends a thinking block with a signature, which the SDK's type requires. A provider sends its signature last. */
   function closeThinking(state: ProviderState | undefined): string {
     const { redacted } = state?.messages_compatible ?? {}
-    const signature = findSignature(state) ?? GATEWAY_SIGNATURE
     if (redacted !== undefined && openBlock === undefined) return writeRedactedThinking(redacted)
-    const opening = openThinking()
+    return openThinking() + closeSigned(findSignature(state) ?? GATEWAY_SIGNATURE)
+  }
+
+  function closeSigned(signature: string): string {
     const delta = { type: 'signature_delta', signature } as const
-    return opening + writeFrame({ type: 'content_block_delta', index: blockCount - 1, delta }) + close()
+    return writeFrame({ type: 'content_block_delta', index: blockCount - 1, delta }) + close()
+  }
+
+  /** Ends a block; state that came with its end follows in a block of its own. */
+  function closeWithState(state: ProviderState | undefined, owner: StateOwner): string {
+    const closing = close()
+    keepState(state, owner)
+    return closing
+  }
+
+  function keepState(state: ProviderState | undefined, owner?: StateOwner): void {
+    const signature = signCarried(state, owner)
+    if (signature !== undefined) waiting.push(signature)
+  }
+
+  function writeWaiting(): string {
+    if (waiting.length === 0) return ''
+    const signatures = waiting
+    waiting = []
+    return signatures.map(signature => openThinking() + closeSigned(signature)).join('')
   }
 
   function writeRedactedThinking(data: string): string {
+    const carriers = writeWaiting()
     const index = blockCount++
     return (
+      carriers +
       writeFrame({ type: 'content_block_start', index, content_block: { type: 'redacted_thinking', data } }) +
       writeFrame({ type: 'content_block_stop', index })
     )
@@ -108,10 +135,13 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
     const files = lines === '' ? '' : close() + openText() + writeDelta(lines)
     // A response without content has one empty text block.
     const closing = files + (blockCount === 0 ? openText() + close() : close())
+    keepState(event.state)
+    const carriers = inputs.length === 0 ? '' : writeWaiting()
     const hasCutCall = isCut(event) && !inputs.every(isInput)
     const delta = writeStop(event, { callCount: inputs.length, hasCutCall, hasRefusal })
     return (
       closing +
+      carriers +
       writeFrame({ type: 'message_delta', delta, usage: writeDeltaUsage(usage) }) +
       writeFrame({ type: 'message_stop' })
     )
@@ -138,8 +168,9 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
         return openToolUse(event)
       case 'text-end':
       case 'refusal-end':
+        return closeWithState(event.state, 'previous-text')
       case 'tool-call-end':
-        return close()
+        return closeWithState(event.state, 'previous-call')
       case 'reasoning-end':
         return closeThinking(event.state)
       case 'usage':

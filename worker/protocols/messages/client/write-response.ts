@@ -2,6 +2,7 @@
 
 import {
   assertNever,
+  findCarriedState,
   flattenToolName,
   isJsonObject,
   type JsonObject,
@@ -16,7 +17,7 @@ import {
 } from '../../../normalized/index.ts'
 import type { ResponseContext } from '../../face.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
-import { writeStateSignature } from '../../shared/state-signature.ts'
+import { type StateOwner, writeStateSignature } from '../../shared/state-signature.ts'
 import type {
   MessagesContentBlock,
   MessagesDeltaUsage,
@@ -34,16 +35,33 @@ import type {
 export function writeMessagesResponse(response: NormalizedResponse, context: ResponseContext): MessagesResponse {
   const showsReasoning = isReasoningVisible(context.request)
   const items = response.items.filter(item => !isCutCall(item, response.finish))
-  const content = items.flatMap(item => writeItem(item, { showsReasoning }))
+  const content: MessagesContentBlock[] = []
+  /** Blocks with state that follow another block (`signCarried`). */
+  let waiting: MessagesContentBlock[] = []
+  function add(blocks: readonly MessagesContentBlock[]): void {
+    if (blocks.length === 0) return
+    for (const block of waiting) content.push(block)
+    for (const block of blocks) content.push(block)
+    waiting = []
+  }
+  for (const item of items) {
+    add(writeItem(item, { showsReasoning }))
+    const isText = item.type === 'text' || item.type === 'refusal'
+    const signature = isText ? signCarried(item.state, 'previous-text') : undefined
+    if (signature !== undefined) waiting.push(writeStateBlock(signature))
+  }
   const files = response.items.flatMap(item => (item.type === 'file' && isShownAsLine(item.file) ? [item.file] : []))
   const lines = writeFileLines(
     files,
     context.request,
     content.some(block => block.type === 'text')
   )
-  if (lines !== '') content.push({ ...EMPTY_TEXT, text: lines })
+  if (lines !== '') add([{ ...EMPTY_TEXT, text: lines }])
+  const signature = signCarried(response.state)
+  if (signature !== undefined) waiting.push(writeStateBlock(signature))
+  if (content.some(isToolUse)) add(waiting.splice(0))
   const stop = writeStop(response.finish, {
-    callCount: content.filter(block => block.type === 'tool_use').length,
+    callCount: content.filter(isToolUse).length,
     hasCutCall: items.length < response.items.length,
     hasRefusal: response.items.some(item => item.type === 'refusal' && item.text !== '')
   })
@@ -156,14 +174,27 @@ function writeItem(item: OutputItem, view: { showsReasoning: boolean }): Message
 
 /** A call has no member for state, so an empty thinking block before it carries the state (decisions 30). */
 function writeCallState({ state }: ToolCallItem): MessagesContentBlock[] {
-  const carried = findCallState(state)
-  return carried === undefined ? [] : [{ type: 'thinking', thinking: '', signature: writeStateSignature(carried) }]
+  const signature = signCarried(state, 'next-call')
+  return signature === undefined ? [] : [writeStateBlock(signature)]
 }
 
-/** The state of a call that its provider wants back; undefined for a call whose state is in its id. */
-export function findCallState(state: ProviderState | undefined): ProviderState | undefined {
-  const extraContent = state?.chat_compatible?.extraContent
-  return extraContent === undefined ? undefined : { chat_compatible: { extraContent } }
+/**
+ * The signature of a thinking block without text that carries state of another part, or of the whole message; undefined without such
+ * state. A block of state that follows its part is written before the next block, and at the end only behind calls: there clients send
+ * the turn back at once, while a plain answer must end with its text.
+ */
+export function signCarried(state: ProviderState | undefined, owner?: StateOwner): string | undefined {
+  const carried = findCarriedState(state)
+  if (carried === undefined) return undefined
+  return writeStateSignature(carried, owner === undefined ? {} : { owner })
+}
+
+function writeStateBlock(signature: string): MessagesContentBlock {
+  return { type: 'thinking', thinking: '', signature }
+}
+
+function isToolUse({ type }: MessagesContentBlock): boolean {
+  return type === 'tool_use'
 }
 
 /** In a whole response the signature of an unsigned block is empty. */
@@ -176,8 +207,7 @@ function writeThinking({ text, state }: ReasoningItem, view: { showsReasoning: b
 
 /** The provider's own signature, or the state of a provider on another wire; undefined for reasoning without either. */
 export function findSignature(state: ProviderState | undefined): string | undefined {
-  if (state === undefined) return undefined
-  return state.messages_compatible?.signature ?? writeStateSignature(state)
+  return state?.messages_compatible?.signature ?? signCarried(state)
 }
 
 /** Arguments that are not a JSON object become an empty object, because a block holds no other value. */

@@ -14,6 +14,7 @@ import { refuseUnnamedTools } from '../../shared/completions-family/unnamed-tool
 import { wrongType } from '../../shared/field.ts'
 import type { ParameterTable } from '../../shared/parameters.ts'
 import { refuseUnexpressed } from '../../shared/parameters.ts'
+import { readStateSignature } from '../../shared/state-signature.ts'
 import { ADDITIONAL_TOOLS } from './read-input.ts'
 import { responsesParameters } from './schema.ts'
 
@@ -128,14 +129,11 @@ function assertPart(part: JsonObject, path: string): void {
 /** The id of a reasoning item of the gateway (`OutputList.createId`), which no other service writes in this form. */
 const OWN_REASONING_ID = /^rs_[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?:_\d+)?$/
 
-/** A replayed item of the gateway holds nothing but a summary, which no provider needs back. */
+/** A replayed item of the gateway holds a summary, which no provider needs back, and state that the gateway wrote. */
 function isOwnReasoning({ type, id, encrypted_content: encrypted }: JsonObject): boolean {
-  return (
-    type === 'reasoning' &&
-    typeof id === 'string' &&
-    OWN_REASONING_ID.test(id) &&
-    (encrypted ?? undefined) === undefined
-  )
+  if (type !== 'reasoning') return false
+  if ((encrypted ?? undefined) !== undefined) return readStateSignature(encrypted) !== undefined
+  return typeof id === 'string' && OWN_REASONING_ID.test(id)
 }
 
 /** The effort has two names. */

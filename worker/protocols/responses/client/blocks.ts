@@ -148,14 +148,19 @@ export class ReasoningBlock {
     this.#list.emit?.({ type: 'response.reasoning_summary_text.delta', ...this.#place, ...SUMMARY, delta: piece })
   }
 
-  close(): void {
-    if (this.#place === undefined || this.#item === undefined) return
+  /** @param signature state that the provider wants back with the reasoning. */
+  close(signature?: string): void {
+    if (this.#place === undefined || this.#item === undefined) {
+      if (signature !== undefined) addStateItem(this.#list, signature)
+      return
+    }
     const text = this.#text.toString()
     const part = { type: 'summary_text', text } as const
     const place = { ...this.#place, ...SUMMARY }
     this.#list.emit?.({ type: 'response.reasoning_summary_text.done', ...place, text })
     this.#list.emit?.({ type: 'response.reasoning_summary_part.done', ...place, part })
     this.#item.summary = [part]
+    if (signature !== undefined) this.#item.encrypted_content = signature
     this.#list.finish(this.#place.output_index, this.#item)
   }
 
@@ -166,6 +171,14 @@ export class ReasoningBlock {
     this.#list.emit?.({ type: 'response.reasoning_summary_part.added', ...place, ...SUMMARY, part })
     return place
   }
+}
+
+/** Adds an item of reasoning without text: its encrypted content carries state, since no other item has a member for it (decisions 30). */
+export function addStateItem(list: OutputList, signature: string): void {
+  const item: ResponsesReasoning = { id: list.createId('rs'), type: 'reasoning', summary: [] }
+  const index = list.add(item)
+  item.encrypted_content = signature
+  list.finish(index, item)
 }
 
 /** A tool call with the name and namespace that the client declared. */

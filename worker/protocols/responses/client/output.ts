@@ -3,16 +3,27 @@
 
 import {
   assertNever,
+  findCarriedState,
   type GeneratedFile,
   type HostedToolEndEvent,
   type JsonObject,
   type NormalizedEvent,
   type NormalizedRequest,
   type OutputItem,
+  type ProviderState,
   type ToolCallStartEvent
 } from '../../../normalized/index.ts'
 import { writeFileLines } from '../../shared/generated-files.ts'
-import { CallBlock, type CallHead, type ClosingStatus, ReasoningBlock, RefusalBlock, TextBlock } from './blocks.ts'
+import { type StateOwner, writeStateSignature } from '../../shared/state-signature.ts'
+import {
+  addStateItem,
+  CallBlock,
+  type CallHead,
+  type ClosingStatus,
+  ReasoningBlock,
+  RefusalBlock,
+  TextBlock
+} from './blocks.ts'
 import { HostedItems } from './hosted-items.ts'
 import { type EmitItemEvent, OutputList } from './output-list.ts'
 import type { ResponsesOutputItem } from './schema.ts'
@@ -28,6 +39,12 @@ export class OutputMachine {
   #block: Block | undefined
   /** The end event of the block has arrived. The block is closed only later, because the end of the response decides its status. */
   #isBlockEnded = false
+  #callCount = 0
+  /**
+   * Signatures with state of parts that were written before. They are written before the next item, and at the end only in a turn with
+   * calls: there clients send the turn back at once, while a plain answer must end with its message.
+   */
+  #waiting: string[] = []
   /** Results of hosted tools since the last text, with the index of their run. */
   #findings: Array<{ run: number; data: JsonObject }> = []
   /** Files without an item of their own; a text at the end names them. */
@@ -79,15 +96,20 @@ export class OutputMachine {
         this.#open(() => new RefusalBlock(this.#list))
         return
       case 'tool-call-start':
-        this.#open(() => new CallBlock(this.#list, this.#splitName(event)))
+        this.#callCount++
+        this.#open(() => this.#createCall(event))
         return
       case 'text-end':
       case 'refusal-end':
+        this.#isBlockEnded = true
+        this.#keepState(event.state, 'previous-text')
+        return
       case 'tool-call-end':
         this.#isBlockEnded = true
+        this.#keepState(event.state, 'previous-call')
         return
       case 'reasoning-end':
-        this.#closeReasoning()
+        this.#closeReasoning(sign(event.state))
         return
       case 'hosted-tool-start':
         this.#closeReasoning()
@@ -114,15 +136,21 @@ export class OutputMachine {
     }
   }
 
-  /** Ends the response: closes all items, and writes an empty message for a response without items. */
-  finish(status: ClosingStatus): void {
+  /**
+   * Ends the response: closes all items, and writes an empty message for a response without items.
+   * @param state of the whole message.
+   */
+  finish(status: ClosingStatus, state?: ProviderState): void {
     const lines = writeFileLines(this.#files, this.#request, this.#block?.kind === 'text')
     if (lines !== '' && this.#block?.kind !== 'text') {
       this.#closeBlock(status)
+      this.#writeWaiting()
       this.#block = new TextBlock(this.#list)
     }
     if (this.#block?.kind === 'text') this.#block.add(lines)
     this.#closeBlock(status)
+    this.#keepState(state)
+    if (this.#callCount > 0) this.#writeWaiting()
     this.#hosted.finish()
     if (this.items.length > 0) return
     const message = new TextBlock(this.#list)
@@ -141,11 +169,31 @@ export class OutputMachine {
 
   #open(create: () => Block): void {
     this.#closeBlock('completed')
+    this.#writeWaiting()
     this.#block = create()
   }
 
-  #closeReasoning(): void {
-    if (this.#block?.kind === 'reasoning') this.#closeBlock('completed')
+  #createCall(event: ToolCallStartEvent): CallBlock {
+    const signature = sign(event.state, 'next-call')
+    if (signature !== undefined) addStateItem(this.#list, signature)
+    return new CallBlock(this.#list, this.#splitName(event))
+  }
+
+  #keepState(state: ProviderState | undefined, owner?: StateOwner): void {
+    const signature = sign(state, owner)
+    if (signature !== undefined) this.#waiting.push(signature)
+  }
+
+  #writeWaiting(): void {
+    if (this.#waiting.length === 0) return
+    for (const signature of this.#waiting) addStateItem(this.#list, signature)
+    this.#waiting = []
+  }
+
+  #closeReasoning(signature?: string): void {
+    if (this.#block?.kind !== 'reasoning') return
+    this.#block.close(signature)
+    this.#block = undefined
   }
 
   #closeBlock(status: ClosingStatus): void {
@@ -170,6 +218,13 @@ export class OutputMachine {
   }
 }
 
+/** The signature of state that a client must carry; undefined for none. */
+function sign(state: ProviderState | undefined, owner?: StateOwner): string | undefined {
+  const carried = findCarriedState(state)
+  if (carried === undefined) return undefined
+  return writeStateSignature(carried, owner === undefined ? {} : { owner })
+}
+
 /** Replays the items of a whole response as events, in an order that gives the same output items as its original events. */
 export function* replayItems(items: readonly OutputItem[]): Iterable<NormalizedEvent> {
   /** The ends of runs, by the number of items that the response had. */
@@ -184,17 +239,17 @@ export function* replayItems(items: readonly OutputItem[]): Iterable<NormalizedE
         yield { type: 'text-start' }
         yield { type: 'text-delta', text: item.text }
         for (const citation of item.citations) yield { type: 'citation', citation }
-        yield { type: 'text-end' }
+        yield writeEnd('text-end', item.state)
         break
       case 'reasoning':
         yield { type: 'reasoning-start' }
         yield { type: 'reasoning-delta', text: item.text }
-        yield { type: 'reasoning-end' }
+        yield writeEnd('reasoning-end', item.state)
         break
       case 'refusal':
         yield { type: 'refusal-start' }
         yield { type: 'refusal-delta', text: item.text }
-        yield { type: 'refusal-end' }
+        yield writeEnd('refusal-end', item.state)
         break
       case 'tool-call': {
         const { arguments: text, ...head } = item
@@ -226,4 +281,11 @@ export function* replayItems(items: readonly OutputItem[]): Iterable<NormalizedE
     }
   }
   for (const ended of ends.values()) yield* ended
+}
+
+function writeEnd<Type extends 'text-end' | 'reasoning-end' | 'refusal-end'>(
+  type: Type,
+  state: ProviderState | undefined
+): { type: Type; state?: ProviderState } {
+  return state === undefined ? { type } : { type, state }
 }

@@ -12,8 +12,11 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  mergeProviderState,
   type NormalizedMessage,
   type NormalizedTool,
+  type ProviderState,
+  type ReasoningPart,
   readToolCallId,
   type ToolCallPart,
   type ToolResultPart
@@ -30,6 +33,7 @@ import {
   wrongType
 } from '../../shared/field.ts'
 import { readPlainMessage } from '../../shared/plain-message.ts'
+import { readStateSignature, returnState } from '../../shared/state-signature.ts'
 import { tryReadToolArguments } from '../../shared/tool-arguments.ts'
 import { readResultText } from '../../shared/tool-result.ts'
 import { InputCalls, type ReadCall } from './input-calls.ts'
@@ -86,6 +90,10 @@ class ItemReader {
   readonly #messages: NormalizedMessage[] = []
   readonly #onlyFunction: string | undefined
   readonly #calls = new InputCalls()
+  /** Reasoning whose turn goes on with the next item. */
+  #reasoning: ReasoningPart[] = []
+  /** State for a call that the next item holds. */
+  #callState: ProviderState | undefined
 
   constructor(tools: readonly NormalizedTool[]) {
     const functions = tools.filter(tool => tool.type === 'function')
@@ -95,7 +103,7 @@ class ItemReader {
 
   read(item: JsonValue, index: number): void {
     const plain = readPlainMessage(item)
-    if (plain !== undefined) this.#messages.push(plain)
+    if (plain !== undefined) this.#addMessage(plain)
     else this.#readItem(item, `input[${index}]`)
   }
 
@@ -104,6 +112,7 @@ class ItemReader {
    * with empty arguments (decisions 51).
    */
   finish(): NormalizedMessage[] {
+    this.#settleReasoning()
     const cut: ReadonlySet<ContentPart> = this.#calls.listCut()
     if (cut.size === 0) return this.#messages
     for (let count = 0; count < cut.size; count++) this.skipped.push('function_call')
@@ -126,6 +135,9 @@ class ItemReader {
         return
       case ADDITIONAL_TOOLS:
         return
+      case 'reasoning':
+        if (this.#readReasoning(item)) return
+        break
       case 'item_reference':
         throw unknownItem(item, path)
     }
@@ -145,7 +157,7 @@ class ItemReader {
         return
       case 'assistant': {
         const message: NormalizedMessage = { role, ...readContent(item.content, `${path}.content`) }
-        this.#messages.push(message)
+        this.#addMessage(message)
         const skipsCalls = this.#readChatCalls(item, path)
         if (skipsCalls && isEmptyContent(message.content)) this.#messages.pop()
         return
@@ -153,10 +165,10 @@ class ItemReader {
       case 'system':
       case 'developer':
       case 'user':
-        this.#messages.push({ role, ...readContent(item.content, `${path}.content`) })
+        this.#addMessage({ role, ...readContent(item.content, `${path}.content`) })
         return
       default:
-        this.#messages.push({ role: 'user', sentRole: role, ...readContent(item.content, `${path}.content`) })
+        this.#addMessage({ role: 'user', sentRole: role, ...readContent(item.content, `${path}.content`) })
     }
   }
 
@@ -178,9 +190,43 @@ class ItemReader {
 
   #addCall(call: ReadCall): void {
     this.#calls.add(call)
+    if (this.#callState !== undefined) call.part.state = mergeProviderState(call.part.state, this.#callState)
+    const parts = [...this.#takeReasoning(), call.part]
     const last = this.#messages.at(-1)
-    if (last?.role === 'assistant') last.content.push(call.part)
-    else this.#messages.push({ role: 'assistant', content: [call.part] })
+    if (last?.role !== 'assistant') this.#messages.push({ role: 'assistant', content: parts })
+    else for (const part of parts) last.content.push(part)
+  }
+
+  #addMessage(message: NormalizedMessage): void {
+    if (message.role === 'assistant') message.content = [...this.#takeReasoning(), ...message.content]
+    else this.#settleReasoning()
+    this.#messages.push(message)
+  }
+
+  /** Reads an item that carries state; false for any other, whose summary no provider needs back. */
+  #readReasoning(item: JsonObject): boolean {
+    const signed = readStateSignature(item.encrypted_content)
+    if (signed === undefined) return false
+    const { state, owner } = signed
+    const last = this.#messages.at(-1)
+    if (owner === undefined) this.#reasoning.push({ type: 'reasoning', text: readSummary(item.summary), state })
+    else if (owner === 'next-call') this.#callState = state
+    else if (last?.role === 'assistant') returnState(last.content, signed)
+    return true
+  }
+
+  #takeReasoning(): ReasoningPart[] {
+    const reasoning = this.#reasoning
+    this.#reasoning = []
+    this.#callState = undefined
+    return reasoning
+  }
+
+  /** Reasoning at the end of a turn belongs to the items before it. */
+  #settleReasoning(): void {
+    const reasoning = this.#takeReasoning()
+    const last = this.#messages.at(-1)
+    if (last?.role === 'assistant') for (const part of reasoning) last.content.push(part)
   }
 
   #addResult(result: ToolResultPart): void {
@@ -188,8 +234,14 @@ class ItemReader {
     const isAlone = !this.#calls.has(result.callId) && !this.#calls.hasOpen
     if (result.name === undefined && isAlone && this.#onlyFunction !== undefined) result.name = this.#onlyFunction
     this.#calls.answer(result)
-    this.#messages.push({ role: 'tool', content: [result] })
+    this.#addMessage({ role: 'tool', content: [result] })
   }
+}
+
+function readSummary(summary: JsonValue | undefined): string {
+  if (!Array.isArray(summary)) return ''
+  const texts = summary.map(part => (isJsonObject(part) && typeof part.text === 'string' ? part.text : ''))
+  return texts.join('')
 }
 
 /** A longer id is cut in the error. */

@@ -119,7 +119,13 @@ export type ResponsesMessage = {
 
 export type ResponsesSummaryText = { type: 'summary_text'; text: string }
 
-export type ResponsesReasoning = { id: string; type: 'reasoning'; summary: ResponsesSummaryText[] }
+/** `encrypted_content` only where a provider wants state back that has no other place. */
+export type ResponsesReasoning = {
+  id: string
+  type: 'reasoning'
+  summary: ResponsesSummaryText[]
+  encrypted_content?: string
+}
 
 export type ResponsesFunctionCall = {
   id: string

@@ -90,7 +90,7 @@ class ResponsesStream implements StreamWriter {
         return
       case 'finish':
         this.#metadata = { ...this.#metadata, ...event.metadata }
-        this.#output.finish(mapStatus(event.reason))
+        this.#output.finish(mapStatus(event.reason), event.state)
         this.#end({ type: 'finish', reason: event.reason }, this.#chooseFinalId(event))
         return
       case 'error':

@@ -25,10 +25,10 @@ import { writeResponseId } from './stored-conversation.ts'
  * a provider that has ids of its own: a stream shows its first id before the provider has said anything (bridge contract, 8.4 and 8.5).
  */
 export function writeResponsesResponse(response: NormalizedResponse, context: ResponseContext): ResponsesResponse {
-  const { conversationId, finish, identity, items, metadata, usage } = response
+  const { conversationId, finish, identity, items, metadata, state, usage } = response
   const output = new OutputMachine(context.request, { responseKey: identity?.id })
   for (const event of replayItems(items)) output.push(event)
-  output.finish(mapStatus(finish.reason))
+  output.finish(mapStatus(finish.reason), state)
   return createResponseWriter(
     context,
     readEchoText(context) ?? writeEcho(context.request)
