@@ -32,10 +32,15 @@ export function writeStateSignature(state: ProviderState, { owner, callId }: Omi
   return Buffer.from(STATE_MARK + JSON.stringify({ ...state, owner, callId }), 'utf8').toString('base64')
 }
 
+/** Whether the gateway wrote this signature, which no provider knows; also for one that was altered behind its beginning. */
+export function isStateSignature(signature: string): boolean {
+  return signature.startsWith(MARK_IN_BASE64)
+}
+
 /** What a signature carries; undefined for one that the gateway did not write, or that was altered. */
 export function readStateSignature(signature: unknown): SignedState | undefined {
   if (typeof signature !== 'string' || signature.length > SIGNATURE_CHARACTERS_MAX) return undefined
-  if (!signature.startsWith(MARK_IN_BASE64)) return undefined
+  if (!isStateSignature(signature)) return undefined
   const text = Buffer.from(signature, 'base64').toString('utf8')
   if (!text.startsWith(STATE_MARK)) return undefined
   try {

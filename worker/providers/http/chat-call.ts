@@ -89,8 +89,14 @@ export function reportAnomaly({ log }: ChatDependencies, context: CallContext, {
   context.onAnomaly?.(anomaly, details)
 }
 
-/** The stop strings that the gateway applies itself. */
-export function listStops({ request }: ChatCall): readonly string[] {
+/** The codec of a call that is passed on; undefined for any other call. */
+export function findPassing(dependencies: ChatDependencies, call: ChatCall): ProviderFace['passing'] {
+  return call.isPassed === true ? findChatFace(dependencies, call).passing : undefined
+}
+
+/** The stop strings that the gateway applies itself: none where the provider got the client's own body. */
+export function listStops({ request, isPassed }: ChatCall): readonly string[] {
+  if (isPassed === true) return NO_STOPS
   return request.sampling.stop?.filter(stop => stop !== '') ?? NO_STOPS
 }
 

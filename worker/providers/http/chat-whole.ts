@@ -8,6 +8,7 @@ import {
   type ChatDependencies,
   defaultBounds,
   describeChatCall,
+  findPassing,
   listStops,
   openChatReader,
   reportAnomaly,
@@ -30,9 +31,11 @@ export async function completeChat(
     context,
     (dependencies.bounds ?? defaultBounds).wholeBytesMax
   )
-  const { events, bytes }: RelayedBody = dependencies.largeResponses.isLargeResponse(response.bytes)
+  const read: RelayedBody = dependencies.largeResponses.isLargeResponse(response.bytes)
     ? { events: await readInThread(dependencies, call, context, response) }
     : readHere(dependencies, call, context, response)
+  const { events } = read
+  const bytes = findPassing(dependencies, call)?.renameResponse(response.bytes, call.plan.publicModel) ?? read.bytes
   if (bytes !== undefined) {
     passOn(bytes, events, sink)
     return

@@ -18,6 +18,7 @@ import {
 } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
+import { createSseParser } from '../../shared/sse.ts'
 import { writeContentError } from './errors.ts'
 import { type ContentSummary, mapFinishReason, writePromptFeedback } from './finish-reason.ts'
 import type { ContentResponsePart } from './schema.ts'
@@ -44,6 +45,8 @@ interface Framing {
   end: string
   /** The error object as the last bytes of a failed stream. */
   frameError(error: string): string
+  /** The body is no server-sent events: frames that are passed on have another form. */
+  isOtherForm?: true
 }
 
 /** Creates the writer of one response as server-sent events, without an end mark, which would break the SDK (field lesson A17). */
@@ -67,7 +70,7 @@ export function createContentArrayWriter(context: ResponseContext): StreamWriter
     before = ',\r\n'
     return framed
   }
-  return createChunkWriter(context, { frame, end: ']', frameError: error => `${frame(error)}]` })
+  return createChunkWriter(context, { frame, end: ']', frameError: error => `${frame(error)}]`, isOtherForm: true })
 }
 
 /** Creates the writer for both forms. Nearly all chunks differ in one text only, so the JSON around it is created once. */
@@ -283,10 +286,25 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
     }
   }
 
+  function pass(frames: Uint8Array, events: readonly NormalizedEvent[]): string {
+    let written = ''
+    const parser = createSseParser({
+      onEvent: data => {
+        written += framing.frame(data)
+      }
+    })
+    parser.push(frames)
+    parser.end()
+    if (!events.some(({ type }) => type === 'finish')) return written
+    isEnded = true
+    return written + framing.end
+  }
+
   return {
     get brokenEnd() {
       return brokenEnd
     },
+    ...(framing.isOtherForm && { pass }),
     write(events) {
       let written = ''
       for (const event of events) {

@@ -17,7 +17,7 @@ import { writeTools } from './write-tools.ts'
 
 /**
  * The output limit for a client that gave none, because the wire demands one: the lowest maximum of the service's current models, so that all
- * of them accept it and long outputs of agents are not cut.
+ * of them accept it and long outputs of agents are not cut. A profile may declare a lower one.
  */
 const DEFAULT_MAX_TOKENS = 32_000
 
@@ -31,7 +31,7 @@ const NO_REASONING = 'none'
  */
 export function writeChat(
   request: NormalizedRequest,
-  { upstreamModel }: ChatTarget,
+  { upstreamModel, outputTokensMax = DEFAULT_MAX_TOKENS }: ChatTarget,
   { messagesPath }: MessagesCompatibleOptions
 ): WrittenChat<MessagesCompatibleReading> {
   const { isStream, output, reasoning, sampling, user } = request
@@ -43,7 +43,7 @@ export function writeChat(
   }
   const body: JsonObject = {}
   if (upstreamModel !== undefined) body.model = upstreamModel
-  body.max_tokens = sampling.maxOutputTokens ?? DEFAULT_MAX_TOKENS
+  body.max_tokens = sampling.maxOutputTokens ?? Math.min(DEFAULT_MAX_TOKENS, outputTokensMax)
   if (system !== undefined) body.system = system
   body.messages = messages
   if (isStream) body.stream = true
