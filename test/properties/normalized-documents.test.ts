@@ -8,6 +8,7 @@ import {
   type ContentPart,
   type Conversation,
   type JsonObject,
+  type MediaSource,
   NORMALIZED_VERSION,
   type NormalizedMessage,
   type NormalizedRequest,
@@ -48,7 +49,10 @@ const state: fc.Arbitrary<ProviderState> = some<ProviderState>({
 })
 
 const source = fc.oneof(
-  fc.record({ kind: fc.constant('url' as const), url: text }),
+  some<Extract<MediaSource, { kind: 'url' }>>({ kind: fc.constant('url' as const), url: text, mediaType: text }, [
+    'kind',
+    'url'
+  ]),
   fc.record({ kind: fc.constant('bytes' as const), mediaType: text, base64: text }),
   fc.record({ kind: fc.constant('file-id' as const), fileId: text })
 )
@@ -184,6 +188,7 @@ const sampling = some<Sampling>({
 
 const reasoning = some<Reasoning>({
   effort: fc.constantFrom('none', 'high'),
+  budgetTokens: fc.integer({ min: -1 }),
   summary: text,
   generateSummary: text,
   context: text,

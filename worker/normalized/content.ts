@@ -3,9 +3,9 @@
 import type { JsonObject, JsonValue } from './json.ts'
 import type { ProviderState } from './state.ts'
 
-/** Where the bytes of an image or a file are. `base64` stays text until the bytes are sent. */
+/** Where the bytes of an image or a file are. `base64` stays text until the bytes are sent. A URL has a media type where the client gave it. */
 export type MediaSource =
-  | { kind: 'url'; url: string }
+  | { kind: 'url'; url: string; mediaType?: string }
   | { kind: 'bytes'; mediaType: string; base64: string }
   | { kind: 'file-id'; fileId: string }
 

@@ -1,11 +1,20 @@
 // Embeddings between all client families and all providers.
 
+/** What a client says of one text, for providers that embed it differently then. The words are the client's own. */
+export interface EmbeddingPurpose {
+  taskType?: string
+  /** Of the document that the text is of. */
+  title?: string
+}
+
 export interface EmbeddingsCall {
   /** The model as the provider knows it. */
   model: string
   input: string[]
   /** The length of a vector, where the client asks for one. */
   dimensions?: number
+  /** In the order of the input; absent where the client says nothing of any text. */
+  purposes?: readonly EmbeddingPurpose[]
 }
 
 export interface EmbeddingsResult {

@@ -39,6 +39,8 @@ export type OutputFormat =
 export interface Reasoning {
   /** The client's own word; `none` switches reasoning off and is not the same as absent. */
   effort?: string
+  /** The client's own bound of the reasoning, where it gave one; -1 leaves it to the model. `effort` is then what it amounts to. */
+  budgetTokens?: number
   summary?: string
   generateSummary?: string
   context?: string

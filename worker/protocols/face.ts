@@ -5,6 +5,7 @@ import type { Bytes } from '../../shared/bytes.ts'
 import type { CatalogModels } from '../../shared/catalog.ts'
 import type {
   ClientProtocol,
+  EmbeddingPurpose,
   EmbeddingsCall,
   EmbeddingsResult,
   GatewayError,
@@ -149,6 +150,8 @@ export interface ReadEmbeddings {
   encoding: EmbeddingsEncoding
   /** The length of a vector, where the client asks for one. */
   dimensions?: number | undefined
+  /** What the client says of each text, in a protocol that has words for it. */
+  purposes?: readonly EmbeddingPurpose[] | undefined
   extraHeaders?: JsonObject | undefined
 }
 
@@ -334,7 +337,7 @@ export interface TokenCountCall {
 
 export interface TokenCountCodec<Options> {
   write(call: TokenCountCall, options: Options): WrittenPost
-  /** Reads the tokens of each of `count` texts, in order. Raises `provider_protocol_error` for any other body. */
+  /** Reads the tokens of each of `count` texts, in order, or of all together. Raises `provider_protocol_error` for any other body. */
   read(body: unknown, context: { count: number }): number[]
 }
 

@@ -10,6 +10,8 @@ import { chatCompatibleFace } from './completions/provider/face.ts'
 import { contentTokenCountFace } from './content/client/count-tokens.ts'
 import { batchEmbedContentsFace, embedContentFace } from './content/client/embeddings.ts'
 import { contentFace } from './content/client/face.ts'
+import { contentCompatibleCapabilities } from './content/provider/capabilities.ts'
+import { contentCompatibleFace } from './content/provider/face.ts'
 import type { ApiMode, ChatClientFace, EmbeddingsClientFace, ProviderFace, TokenCountClientFace } from './face.ts'
 import { messagesTokenCountFace } from './messages/client/count-tokens.ts'
 import { messagesFace } from './messages/client/face.ts'
@@ -50,12 +52,14 @@ export type ProviderFaces = Readonly<Record<string, Readonly<Record<ApiMode, Pro
 export const providerFaces: ProviderFaces = {
   native: { v1: nativeV1Face, v2: nativeV2Face },
   chat_compatible: { v1: chatCompatibleFace, v2: chatCompatibleFace },
+  content_compatible: { v1: contentCompatibleFace, v2: contentCompatibleFace },
   messages_compatible: { v1: messagesCompatibleFace, v2: messagesCompatibleFace }
 }
 
 /** What each provider kind declares about its capabilities. */
 export const providerCapabilities: Readonly<Record<string, ProviderCapabilities>> = {
   chat_compatible: chatCompatibleCapabilities,
+  content_compatible: contentCompatibleCapabilities,
   messages_compatible: messagesCompatibleCapabilities,
   native: nativeCapabilities
 }

@@ -3,7 +3,7 @@
 import { writeJsonBody } from '../../shared/json.ts'
 import { admitRoute } from '../bridge/admit.ts'
 import { resolveEmbeddingsRoute } from '../bridge/resolve-route.ts'
-import { type ClientProtocol, GatewayError } from '../normalized/index.ts'
+import { type ClientProtocol, type EmbeddingsCall, GatewayError } from '../normalized/index.ts'
 import type { EmbeddingsInput } from '../protocols/face.ts'
 import { type EmbeddingsOperation, embeddingsFaces, findProviderFace } from '../protocols/registry.ts'
 import { readJsonObject, readResponseJson } from './json-body.ts'
@@ -34,16 +34,16 @@ export async function translateEmbeddings(
   const { settings, faces } = environment
   const received = readJsonObject(job.bytes)
   const read = embeddingsFaces[job.operation].read(received, job.context)
-  const { input, model, requestedModel, encoding, dimensions, extraHeaders } = read
+  const { input, model, requestedModel, encoding, dimensions, purposes, extraHeaders } = read
   const plan = resolveEmbeddingsRoute({ model, requestedModel }, job.apiMode, settings.routes)
   admitRoute(plan, PROTOCOLS[job.operation])
   const { embeddings } = findProviderFace(faces, plan)
   if (embeddings === undefined) throw new GatewayError('unsupported_semantic', { param: 'model' })
   const texts = await readTexts(input, model ?? plan.upstreamModel, environment)
-  const written = embeddings.write(
-    { model: plan.upstreamModel, input: texts, ...(dimensions === undefined ? {} : { dimensions }) },
-    settings.providerOptions[plan.profileId]
-  )
+  const call: EmbeddingsCall = { model: plan.upstreamModel, input: texts }
+  if (dimensions !== undefined) call.dimensions = dimensions
+  if (purposes !== undefined) call.purposes = purposes
+  const written = embeddings.write(call, settings.providerOptions[plan.profileId])
   const { method, path, headers, body } = written
   const translated: TranslatedEmbeddings = {
     call: { plan, operation: 'embeddings', method, path, headers, body: writeJsonBody(body) },

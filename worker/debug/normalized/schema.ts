@@ -31,7 +31,7 @@ const state = providerState
   .meta({ description: 'What a provider wants back unchanged, by the kind of the provider that issued it.' })
 
 const source = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('url'), url: text }),
+  z.strictObject({ kind: z.literal('url'), url: text, media_type: text.optional() }),
   z.strictObject({ kind: z.literal('bytes'), media_type: text, base64: text }),
   z.strictObject({ kind: z.literal('file-id'), file_id: text })
 ])
@@ -161,6 +161,7 @@ const limits = z.strictObject({ max_output_tokens: positiveInteger.optional(), s
 
 const reasoning = z.strictObject({
   effort: text.optional(),
+  budget_tokens: z.number().optional(),
   summary: text.optional(),
   generate_summary: text.optional(),
   context: text.optional(),

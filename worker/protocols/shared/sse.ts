@@ -15,6 +15,8 @@ export interface SseParserOptions {
    * An event without any data line is dropped.
    */
   onEvent(data: string, name: string): void
+  /** Called with a line that is no field of an event and no comment: some servers send the error of a stream as plain JSON. */
+  onOtherLine?(line: string): void
   frameCharactersMax?: number
 }
 
@@ -25,13 +27,16 @@ export interface SseParser {
   end(): void
 }
 
+/** Comments, and the fields that are not read; a field may have no value. */
+const OTHER_FIELD = /^(?::|(?:event|id|retry)(?::|$))/
+
 const LINE_FEED = 10
 const CARRIAGE_RETURN = 13
 const SPACE = 32
 const STREAMING = { stream: true }
 
 export function createSseParser(options: SseParserOptions): SseParser {
-  const { onEvent, frameCharactersMax = SSE_FRAME_CHARACTERS_MAX } = options
+  const { onEvent, onOtherLine, frameCharactersMax = SSE_FRAME_CHARACTERS_MAX } = options
   // Faster than StringDecoder on text beyond ASCII; it also drops a byte order mark.
   const decoder = new TextDecoder()
   /** The beginning of a line whose end has not arrived yet. It is not searched for line ends again. */
@@ -47,6 +52,7 @@ export function createSseParser(options: SseParserOptions): SseParser {
     else if (line.startsWith('event:')) name = line.slice(line.charCodeAt(6) === SPACE ? 7 : 6)
     else if (line === 'data') addData('')
     // Comments, ids and retry times have no meaning for a gateway.
+    else if (onOtherLine !== undefined && !OTHER_FIELD.test(line)) onOtherLine(line)
   }
 
   function addData(value: string): void {

@@ -1,7 +1,7 @@
 // Names of functions on a provider's wire. A wire accepts only some names, so a client's name may need a replacement, and a wire without
 // namespaces needs a flat name. The map is made per request and reversed in its response (completions.md 5.3).
 
-import { flattenToolName, type NormalizedRequest } from '../../normalized/index.ts'
+import { flattenToolName, invalidRequest, type NormalizedRequest } from '../../normalized/index.ts'
 
 export interface ClientToolName {
   name: string
@@ -57,6 +57,22 @@ export function mapToolNames(request: NormalizedRequest, makeWireName: MakeWireN
 /** Shared by all requests without tools. */
 const NO_NAMES: ReadonlySet<string> = new Set()
 const NO_REPLACEMENTS: ReadonlyMap<string, ClientToolName> = new Map()
+
+/**
+ * Raises `invalid_request` with the client's field for two functions that have one name without their namespaces: their calls could not be
+ * told apart (bridge.md 7.6).
+ */
+export function refuseNameCollisions({ tools, fieldPaths }: Pick<NormalizedRequest, 'tools' | 'fieldPaths'>): void {
+  const namespaces = new Map<string, string | undefined>()
+  for (const tool of tools) {
+    if (tool.type !== 'function') continue
+    const name = flattenToolName(tool)
+    if (namespaces.has(name) && namespaces.get(name) !== tool.namespace) {
+      throw invalidRequest(fieldPaths.tools, `Two functions have the name '${name}' on this route.`)
+    }
+    namespaces.set(name, tool.namespace)
+  }
+}
 
 function collectClientNames(request: NormalizedRequest): Map<string, ClientToolName> | undefined {
   let names: Map<string, ClientToolName> | undefined

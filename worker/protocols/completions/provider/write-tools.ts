@@ -12,7 +12,7 @@ import {
   selectCallableTools,
   type ToolChoice
 } from '../../../normalized/index.ts'
-import type { ToolNameMap } from '../../shared/tool-names.ts'
+import { refuseNameCollisions, type ToolNameMap } from '../../shared/tool-names.ts'
 
 /**
  * Writes `tools`, `tool_choice` and `parallel_tool_calls`, those that are set. Raises `invalid_request` with the client's field for two
@@ -22,7 +22,7 @@ import type { ToolNameMap } from '../../shared/tool-names.ts'
 export function writeTools(request: NormalizedRequest, names: ToolNameMap): JsonObject {
   const { toolChoice, parallelToolCalls } = request
   if (request.tools.length === 0 && toolChoice === undefined) return {}
-  refuseCollisions(request)
+  refuseNameCollisions(request)
   // The choice `none` is written as such: a provider's cache keeps the tools, and strict servers want those that the history calls.
   const { functions } = selectCallableTools(request.tools, toolChoice?.type === 'none' ? AUTO : (toolChoice ?? AUTO))
   const choice = toolChoice === undefined ? undefined : writeToolChoice(toolChoice, functions, { request, names })
@@ -77,17 +77,4 @@ function writeToolChoice(
 
 function writeChosen(tool: FunctionTool, names: ToolNameMap): JsonObject {
   return { type: 'function', function: { name: names.toWire(flattenToolName(tool)) } }
-}
-
-/** Without its namespace a function must not have the name of another one: its calls could not be told apart (bridge.md 7.6). */
-function refuseCollisions({ tools, fieldPaths }: NormalizedRequest): void {
-  const namespaces = new Map<string, string | undefined>()
-  for (const tool of tools) {
-    if (tool.type !== 'function') continue
-    const name = flattenToolName(tool)
-    if (namespaces.has(name) && namespaces.get(name) !== tool.namespace) {
-      throw invalidRequest(fieldPaths.tools, `Two functions have the name '${name}' on this route.`)
-    }
-    namespaces.set(name, tool.namespace)
-  }
 }

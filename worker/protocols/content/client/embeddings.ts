@@ -2,6 +2,7 @@
 
 import {
   type Diagnostics,
+  type EmbeddingPurpose,
   invalidRequest,
   isJsonObject,
   type JsonObject,
@@ -29,6 +30,8 @@ export interface ReadEmbedRequest {
   /** One text per content, in order; none is empty. */
   texts: string[]
   dimensions?: number
+  /** Only where the client says something of a text. */
+  purposes?: EmbeddingPurpose[]
   extraHeaders?: JsonObject
   ignored: Diagnostics
 }
@@ -52,6 +55,7 @@ export function readEmbedContentRequest(body: EmbedContentRequest): ReadEmbedReq
     ignored: { ...ignored, ...additional },
     ...keepDefined({
       dimensions: readDimensions(folded.outputDimensionality),
+      purposes: readPurposes([body]),
       extraHeaders: readExtraHeaders(body)
     })
   }
@@ -77,7 +81,11 @@ export function readBatchEmbedContentsRequest(body: BatchEmbedContentsRequest): 
   return {
     texts,
     ignored: { ...ignored, ...additional },
-    ...keepDefined({ dimensions: readCommonDimensions(requests), extraHeaders: readExtraHeaders(body) })
+    ...keepDefined({
+      dimensions: readCommonDimensions(requests),
+      purposes: readPurposes(requests),
+      extraHeaders: readExtraHeaders(body)
+    })
   }
 }
 
@@ -90,6 +98,21 @@ function readCommonDimensions(requests: readonly JsonValue[]): number | undefine
 
 function readLength(request: JsonObject): number | undefined {
   return readDimensions(request[spell(request, 'outputDimensionality')])
+}
+
+/** What the requests say of their texts, one entry each; undefined when none says anything. Values that are no text have no effect. */
+function readPurposes(requests: readonly JsonValue[]): EmbeddingPurpose[] | undefined {
+  const purposes = requests.map(request => (isJsonObject(request) ? readPurpose(request) : {}))
+  return purposes.some(({ taskType, title }) => taskType !== undefined || title !== undefined) ? purposes : undefined
+}
+
+function readPurpose(request: JsonObject): EmbeddingPurpose {
+  return keepDefined({ taskType: findText(request, 'taskType'), title: findText(request, 'title') })
+}
+
+function findText(request: JsonObject, name: string): string | undefined {
+  const text = request[spell(request, name)]
+  return typeof text === 'string' && text !== '' ? text : undefined
 }
 
 export function writeEmbedContentResponse(result: EmbeddingsResult): EmbedContentResponse {
@@ -112,10 +135,10 @@ export const batchEmbedContentsFace: EmbeddingsClientFace = {
 
 /** The URL names the model, and vectors are always lists of numbers. */
 function toReadEmbeddings(
-  { texts, dimensions, extraHeaders }: ReadEmbedRequest,
+  { texts, dimensions, purposes, extraHeaders }: ReadEmbedRequest,
   { path }: ReadContext
 ): ReadEmbeddings {
-  return { input: { type: 'texts', texts }, model: path?.model, encoding: 'float', dimensions, extraHeaders }
+  return { input: { type: 'texts', texts }, model: path?.model, encoding: 'float', dimensions, purposes, extraHeaders }
 }
 
 /** Reads the texts of one content and joins them. */

@@ -95,15 +95,21 @@ function readReasoning(config: JsonObject, path: string): Reasoning | undefined 
   if (thinking === undefined) return undefined
   const at = joinPath(path, member)
   const isVisible = readOptionalBoolean(thinking, spell(thinking, 'includeThoughts'), at) === true
-  return { isVisible, ...keepDefined({ effort: readEffort(thinking, at) }) }
+  return { isVisible, ...readAmount(thinking, at) }
 }
 
-/** Reads the effort: the level as sent, else the effort of the budget. Undefined when the model decides. */
-function readEffort(thinking: JsonObject, path: string): string | undefined {
+/** Reads how much the model shall think: the level as sent, else the budget and its effort. */
+function readAmount(thinking: JsonObject, path: string): Pick<Reasoning, 'effort' | 'budgetTokens'> {
   const level = readOptionalString(thinking, spell(thinking, 'thinkingLevel'), path)?.toLowerCase()
-  const budget = readNumber(thinking, 'thinkingBudget', path)
-  if (level !== undefined && level !== '' && level !== 'thinking_level_unspecified') return level
-  if (budget === undefined || budget === AUTOMATIC_BUDGET) return undefined
+  const budgetTokens = readNumber(thinking, 'thinkingBudget', path)
+  if (level !== undefined && level !== '' && level !== 'thinking_level_unspecified') return { effort: level }
+  if (budgetTokens === undefined) return {}
+  return { budgetTokens, ...keepDefined({ effort: readEffort(thinking, budgetTokens, path) }) }
+}
+
+/** The effort of a budget; undefined when the model decides. */
+function readEffort(thinking: JsonObject, budget: number, path: string): string | undefined {
+  if (budget === AUTOMATIC_BUDGET) return undefined
   if (budget < 0) {
     const at = joinPath(path, spell(thinking, 'thinkingBudget'))
     throw invalidRequest(at, `'${at}' must be -1, 0 or a number of tokens.`)

@@ -92,16 +92,16 @@ function readFileData(part: JsonObject, path: string): ContentPart {
   const data = readObject(part, member, path)
   const at = joinPath(path, member)
   const uriMember = spell(data, 'fileUri')
-  const source = readFileUri(readString(data, uriMember, at), joinPath(at, uriMember))
   const mediaType = readOptionalString(data, spell(data, 'mimeType'), at) ?? ''
+  const source = readFileUri(readString(data, uriMember, at), mediaType, joinPath(at, uriMember))
   return writeMediaPart({ source, mediaType, filename: readFilename(data, at), path: at })
 }
 
 /** The name of an uploaded file, with or without the prefix `files/`. */
 const FILE_ID = /^(?:files\/)?([A-Za-z0-9_.-]+)$/
 
-function readFileUri(uri: string, path: string): MediaSource {
-  if (/^https:\/\//i.test(uri)) return { kind: 'url', url: uri }
+function readFileUri(uri: string, mediaType: string, path: string): MediaSource {
+  if (/^https:\/\//i.test(uri)) return { kind: 'url', url: uri, ...(mediaType === '' ? {} : { mediaType }) }
   const fileId = FILE_ID.exec(uri)?.[1]
   if (fileId === undefined) throw invalidRequest(path, `'${path}' must be an https address or the name of a file.`)
   return { kind: 'file-id', fileId }

@@ -83,8 +83,8 @@ export const embedContentParameters = {
   autoTruncate: ignored,
   model,
   outputDimensionality: providerDecides,
-  taskType: ignored,
-  title: ignored
+  taskType: providerDecides,
+  title: providerDecides
 } as const satisfies ParameterTable
 
 export const batchEmbedContentsParameters = {

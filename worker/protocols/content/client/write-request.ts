@@ -94,7 +94,13 @@ function writeMedia(part: ImagePart | FilePart): JsonObject {
     case 'bytes':
       return { inlineData: keepDefined({ mimeType: source.mediaType, data: source.base64, displayName }) }
     case 'url':
-      return { fileData: keepDefined({ fileUri: source.url, mimeType: guessType(part, source.url), displayName }) }
+      return {
+        fileData: keepDefined({
+          fileUri: source.url,
+          mimeType: source.mediaType ?? guessType(part, source.url),
+          displayName
+        })
+      }
     case 'file-id':
       return {
         fileData: keepDefined({ fileUri: `files/${source.fileId}`, mimeType: guessType(part, ''), displayName })
@@ -175,9 +181,9 @@ function writeGeneration({ sampling, output, reasoning }: NormalizedRequest): Js
     config.responseJsonSchema = output.schema
   }
   if (reasoning !== undefined) {
-    const { effort, isVisible } = reasoning
-    const level = effort === 'none' ? { thinkingBudget: 0 } : keepDefined({ thinkingLevel: effort })
-    config.thinkingConfig = { ...keepDefined({ includeThoughts: isVisible }), ...level }
+    const { effort, isVisible, budgetTokens = effort === 'none' ? 0 : undefined } = reasoning
+    const amount = budgetTokens === undefined ? { thinkingLevel: effort } : { thinkingBudget: budgetTokens }
+    config.thinkingConfig = keepDefined({ includeThoughts: isVisible, ...amount })
   }
   return config
 }

@@ -1,0 +1,18 @@
+// The capabilities of providers on the content wire: what the executor keeps of it; the rest is declared per alias (bridge contract,
+// section 5.7).
+
+import type { ProviderCapabilities } from '../../capabilities.ts'
+
+export const contentCompatibleCapabilities: ProviderCapabilities = {
+  lacks: [
+    'conversation_state',
+    'file_input',
+    'hosted_3d_generation',
+    'hosted_code_interpreter',
+    'hosted_image_generation',
+    'hosted_url_extraction',
+    'hosted_web_search',
+    'previous_response_state'
+  ],
+  invariants: []
+}

@@ -1,0 +1,239 @@
+// The state of one response while it is read. The reader parses payloads and reports their members here; this keeps the order of the
+// events, the end and the usage.
+
+import {
+  beyondBound,
+  EventAssembler,
+  type FinishEvent,
+  GatewayError,
+  IMAGE_BYTES_MAX,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type NormalizedEvent,
+  type ProviderState,
+  type ResponseIdentity,
+  type ToolCallHead,
+  withoutRawJson,
+  writeToolCallId
+} from '../../../normalized/index.ts'
+import type { ReaderDependencies } from '../../face.ts'
+import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
+import { toShortCallId } from '../../shared/tool-call-ids.ts'
+import { MODEL_PREFIX } from './endpoints.ts'
+import { findError } from './errors.ts'
+import { isNoReason, readBlock, readEnd } from './finish-reason.ts'
+import type { ContentCompatibleAnomaly, ContentCompatibleReading } from './reading.ts'
+import { mergeUsage, readUsage, type UsageCounts } from './usage.ts'
+
+export type Payload = Record<string, unknown>
+
+export interface ResponseStateOptions extends ReaderDependencies {
+  reading: ContentCompatibleReading
+}
+
+export class ResponseState {
+  readonly assembler = new EventAssembler()
+  readonly #options: ResponseStateOptions
+  #usage: UsageCounts | undefined
+  #finishWord: string | null = null
+  /** Why the provider refused the prompt. */
+  #blockWord: string | null = null
+  readonly #callIds = new Set<string>()
+  #fileBytes = 0
+  readonly #reported = new Set<ContentCompatibleAnomaly>()
+
+  constructor(options: ResponseStateOptions) {
+    this.#options = options
+  }
+
+  get isOver(): boolean {
+    return this.assembler.isTerminated
+  }
+
+  /** The provider has said why the response ends. */
+  get hasEnd(): boolean {
+    return this.#finishWord !== null || this.#blockWord !== null
+  }
+
+  take(): NormalizedEvent[] {
+    return this.assembler.take()
+  }
+
+  /** Begins the response with its first payload. Raises the provider's error when the payload is one. */
+  begin(payload: Payload): void {
+    if (payload.error !== undefined) {
+      const error = findError(payload)
+      if (error !== undefined) throw error
+    }
+    if (this.assembler.hasStarted) return
+    const { droppedToolCalls } = this.#options.reading
+    if (droppedToolCalls > 0) this.#report('abandoned_tool_calls_dropped', { count: droppedToolCalls })
+    const { modelVersion } = payload
+    const identity = readIdentity(payload)
+    this.assembler.start({
+      providerModel: typeof modelVersion === 'string' && modelVersion !== '' ? removePrefix(modelVersion) : null,
+      metadata: {},
+      ...(identity && { identity })
+    })
+  }
+
+  usage(usage: unknown): void {
+    this.#usage = mergeUsage(this.#usage, usage)
+  }
+
+  /** Reads the feedback to the prompt, whose reason stands for a response without candidates. */
+  feedback(feedback: unknown): void {
+    const word = isJsonObject(feedback) ? feedback.blockReason : undefined
+    if (typeof word === 'string' && word !== '' && word !== NO_BLOCK) this.#blockWord = word
+  }
+
+  /** Reads the parts of a candidate. Raises `provider_protocol_error` with the detailed id of a malformed one. */
+  content(content: unknown): void {
+    if (content === undefined || content === null) return
+    if (!isJsonObject(content)) throw protocolError('invalid_content')
+    const parts = content.parts ?? []
+    if (!Array.isArray(parts)) throw protocolError('invalid_parts')
+    for (const part of parts) this.#part(part)
+  }
+
+  /** Takes the finish reason of a candidate. Some servers send one with every chunk: the last one counts. */
+  finishReason(word: unknown): void {
+    if (isNoReason(word)) return
+    if (typeof word !== 'string') throw protocolError('invalid_finish_reason')
+    this.#finishWord = word
+  }
+
+  furtherCandidate(): void {
+    this.#report('further_candidates_dropped', {})
+  }
+
+  /** Reports the usage and ends the response. Raises `provider_protocol_error` for one that has no end and no content. */
+  finish(): void {
+    if (this.isOver) return
+    const hasContent = this.assembler.hasContent || this.assembler.toolCallCount > 0
+    if (!this.hasEnd) {
+      if (!hasContent) throw protocolError('invalid_finish_reason')
+      this.#report('finish_reason_missing', {})
+    }
+    const word = this.#finishWord ?? this.#blockWord
+    const end = this.#finishWord === null && this.#blockWord !== null ? readBlock(this.#blockWord) : readEnd(word)
+    if (end.type === 'failed' && !hasContent) {
+      throw new GatewayError('upstream_generation_error', { cause: `upstream finish reason ${word}` })
+    }
+    if (end.type === 'failed') this.#report('failed_finish_reason', {})
+    else if (!end.isKnown) this.#report('unknown_finish_reason', {})
+    const reason = end.type === 'failed' ? 'stop' : end.reason
+    const last: Omit<FinishEvent, 'type'> = {
+      // The wire has no reason of its own for calls, and agents run tools only for it (field lesson A6).
+      reason: reason === 'stop' && this.assembler.toolCallCount > 0 ? 'tool-calls' : reason,
+      providerReason: word,
+      metadata: {}
+    }
+    if (end.type === 'reason' && end.filter !== undefined) last.filter = end.filter
+    this.assembler.finish(last, readUsage(this.#usage))
+  }
+
+  fail(error: GatewayError): void {
+    this.assembler.fail(error)
+  }
+
+  #part(part: JsonValue): void {
+    if (!isJsonObject(part)) throw protocolError('invalid_part')
+    const { text, functionCall, inlineData, thought, thoughtSignature } = part
+    const state = readState(thoughtSignature)
+    if (typeof text === 'string') this.#text(text, thought === true, state)
+    else if (functionCall !== undefined && functionCall !== null) this.#call(functionCall, state)
+    else if (isJsonObject(inlineData) && thought !== true) this.#file(inlineData, state)
+    else if (Object.keys(part).some(member => !PART_ATTRIBUTES.has(member))) this.#report('part_ignored', {})
+    else if (state !== undefined) this.#text('', thought === true, state)
+  }
+
+  /** A signature covers its own text; one that comes on an empty text covers the text before it. */
+  #text(text: string, isThought: boolean, state: ProviderState | undefined): void {
+    const { assembler } = this
+    if (isThought) assembler.reasoning(text)
+    else assembler.text(text)
+    if (state === undefined) return
+    if (assembler.openBlock === (isThought ? 'reasoning' : 'text')) assembler.blockState(state)
+    else if (isThought) assembler.opaqueReasoning(state)
+    else assembler.opaqueText(state)
+  }
+
+  #call(call: JsonValue, state: ProviderState | undefined): void {
+    if (!isJsonObject(call)) throw protocolError('invalid_tool_call')
+    const { id, name } = call
+    const args = call.args ?? undefined
+    if (typeof name !== 'string' || name === '') throw protocolError('invalid_tool_call')
+    if (args !== undefined && !isJsonObject(args)) throw protocolError('invalid_tool_call')
+    const head: ToolCallHead = { id: this.#issueId(id), ...(this.#options.reading.toolNames.get(name) ?? { name }) }
+    if (state !== undefined) head.state = state
+    this.assembler.toolCall(head, args === undefined ? NO_ARGUMENTS : JSON.stringify(args))
+  }
+
+  /** The id that the client sees: the provider's own where it has one that is unique and of the form that clients accept (field lesson B4). */
+  #issueId(id: JsonValue | undefined): string {
+    const wireId = typeof id === 'string' && id !== '' ? toShortCallId(id) : undefined
+    const issued =
+      wireId !== undefined && !this.#callIds.has(wireId)
+        ? wireId
+        : writeToolCallId({
+            stateId: undefined,
+            name: undefined,
+            callNumber: this.#callIds.size,
+            nonce: this.#options.createNonce()
+          })
+    this.#callIds.add(issued)
+    return issued
+  }
+
+  #file(inlineData: JsonObject, state: ProviderState | undefined): void {
+    const { data, mimeType } = withoutRawJson(inlineData)
+    if (typeof data !== 'string') throw protocolError('invalid_part')
+    this.#fileBytes += Math.floor((data.length * 3) / 4)
+    if (this.#fileBytes > IMAGE_BYTES_MAX) throw beyondBound('bytes of generated files')
+    const mediaType = typeof mimeType === 'string' && mimeType !== '' ? { mediaType: mimeType } : {}
+    // The wire gives files no id, but clients tell them apart by one.
+    this.assembler.file({ fileId: this.#options.createNonce(), ...mediaType, base64: data }, state)
+  }
+
+  /** Reports an anomaly once. */
+  #report(name: ContentCompatibleAnomaly, details: Record<string, string | number>): void {
+    if (this.#reported.has(name)) return
+    this.#reported.add(name)
+    this.#options.onAnomaly?.(name, details)
+  }
+}
+
+const NO_BLOCK = 'BLOCK_REASON_UNSPECIFIED'
+
+/** Members that describe a part and are no content of their own. */
+const PART_ATTRIBUTES: ReadonlySet<string> = new Set([
+  'text',
+  'thought',
+  'thoughtSignature',
+  'partMetadata',
+  'videoMetadata'
+])
+
+/** @param id the detailed id, for the log. */
+export function protocolError(id: string): GatewayError {
+  return new GatewayError('provider_protocol_error', { cause: id })
+}
+
+function readState(signature: JsonValue | undefined): ProviderState | undefined {
+  return typeof signature === 'string' && signature !== ''
+    ? { content_compatible: { thoughtSignature: signature } }
+    : undefined
+}
+
+function removePrefix(model: string): string {
+  return model.startsWith(MODEL_PREFIX) ? model.slice(MODEL_PREFIX.length) : model
+}
+
+/** Other ids are not shown: a client repeats the id in URLs and logs. */
+const SHOWN_ID = /^[A-Za-z0-9._:-]{1,256}$/
+
+function readIdentity({ responseId }: Payload): ResponseIdentity | undefined {
+  return typeof responseId === 'string' && SHOWN_ID.test(responseId) ? { id: responseId } : undefined
+}
