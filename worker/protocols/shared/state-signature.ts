@@ -53,6 +53,11 @@ export function readStateSignature(signature: unknown): SignedState | undefined 
 /** As much of the mark as whole groups of base64 hold: a signature of another service is not decoded. */
 const MARK_IN_BASE64 = Buffer.from(STATE_MARK.slice(0, Math.floor(STATE_MARK.length / 3) * 3)).toString('base64')
 
+/** Whether the gateway wrote this signature, which no provider knows; also for one that was altered behind its beginning. */
+export function isStateSignature(signature: string): boolean {
+  return signature.startsWith(MARK_IN_BASE64)
+}
+
 function readSigned(value: unknown): SignedState | undefined {
   const state = readProviderState(value)
   if (state === undefined || !isJsonObject(value)) return undefined

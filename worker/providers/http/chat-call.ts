@@ -75,13 +75,22 @@ export function openChatReader(
   return findChatFace(dependencies, call).createReader(call.reading, head, {
     createNonce: randomUUID,
     onAnomaly(anomaly, details) {
-      reportAnomaly(dependencies, context, { anomaly, details })
+      reportAnomaly(dependencies, call, context, { anomaly, details })
     }
   })
 }
 
-/** Reports an anomaly in a usable response: to its request, and with one line in the log. */
-export function reportAnomaly({ log }: ChatDependencies, context: CallContext, { anomaly, details }: Anomaly): void {
+/**
+ * Reports an anomaly in a usable response: to its request, and with one line in the log. What the reader of a passed response does not know
+ * is none: the client gets it.
+ */
+export function reportAnomaly(
+  { log }: ChatDependencies,
+  { isPassed }: ChatCall,
+  context: CallContext,
+  { anomaly, details }: Anomaly
+): void {
+  if (isPassed === true) return
   log.warn(
     { event: 'upstream_anomaly', ...logIds(context), anomaly, ...details },
     'A response of the upstream has an anomaly'

@@ -81,7 +81,7 @@ async function readInThread(
   const response = { plan, reading, head, bytes, stops: listStops(call) }
   try {
     const { events, anomalies } = await dependencies.largeResponses.readChat(response, context.signal)
-    for (const anomaly of anomalies) reportAnomaly(dependencies, context, anomaly)
+    for (const anomaly of anomalies) reportAnomaly(dependencies, call, context, anomaly)
     return events
   } catch (thrown) {
     throw reportUnreadable(dependencies, context, thrown)

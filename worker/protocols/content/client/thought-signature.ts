@@ -2,10 +2,15 @@
 // except the id of a call, so the signature contains the id too (content.md 3).
 
 import { findCarriedState, type JsonValue, type ProviderState, readToolCallId } from '../../../normalized/index.ts'
-import { readStateSignature, SIGNATURE_CHARACTERS_MAX, writeStateSignature } from '../../shared/state-signature.ts'
+import {
+  isStateSignature,
+  readStateSignature,
+  SIGNATURE_CHARACTERS_MAX,
+  writeStateSignature
+} from '../../shared/state-signature.ts'
 
-/** The text that coding agents send when they have no signature. */
-const NO_SIGNATURE = 'skip_thought_signature_validator'
+/** The text that coding agents send when they have no signature; the service documents it for calls that it did not make itself. */
+export const NO_SIGNATURE = 'skip_thought_signature_validator'
 
 export interface ReadSignature {
   /** The id of the call, when the gateway put it into the signature. */
@@ -41,6 +46,16 @@ export function readThoughtSignature(signature: JsonValue | undefined): ReadSign
   if (readToolCallId(text).isOwn) return { callId: text }
   return readStateSignature(signature) ?? { state: { content_compatible: { thoughtSignature: signature } } }
 }
+
+/** Whether the gateway wrote this signature, which no provider knows. */
+export function isOwnSignature(signature: JsonValue | undefined): boolean {
+  if (typeof signature !== 'string') return false
+  if (isStateSignature(signature)) return true
+  return signature.length <= CALL_SIGNATURE_CHARACTERS_MAX && readThoughtSignature(signature).callId !== undefined
+}
+
+/** Longer than the base64 of every id. */
+const CALL_SIGNATURE_CHARACTERS_MAX = 256
 
 function toBase64(text: string): string {
   return Buffer.from(text, 'utf8').toString('base64')
