@@ -24,6 +24,8 @@ export interface WrittenMessages {
   messages: JsonObject[]
   /** The functions that the written messages call, by their names on the wire. */
   calledNames: Set<string>
+  /** The conversation ends with a text of the assistant, which the model continues. */
+  isContinued: boolean
   /** The conversation ends with results of a turn whose thinking is not part of it. */
   isThoughtMissing: boolean
   /** Calls that were left out because they have no result (field lesson B8). */
@@ -115,6 +117,7 @@ class ConversationWriter {
       system: isPromptMissing || this.#system.length === 0 ? undefined : writeContent(this.#system),
       messages: isPromptMissing ? [{ role: 'user', content: writeContent(this.#system) }] : written,
       calledNames,
+      isContinued: written.at(-1)?.role === 'assistant',
       isThoughtMissing,
       droppedToolCalls
     }
