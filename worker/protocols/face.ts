@@ -21,6 +21,8 @@ import type {
 /** The parts of a request besides its body that a client face reads. */
 export interface ReadContext {
   requestId: string
+  /** What the body was parsed from: a protocol with arguments as objects reads the digits of large integers there. */
+  bytes?: Uint8Array
   /** Model and streaming from the URL, in the protocol whose URL contains them. */
   path?: { model: string; isStream: boolean }
   /** The unparsed header `x-gateway-attachment-ids`, in the protocol that has it. */

@@ -17,7 +17,7 @@ import type { ChatJob, ChatResponseJob, TaskEnvironment, TranslatedChat, Written
 export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment): TranslatedChat {
   const { protocol, apiMode } = job
   const body = readJsonObject(job.bytes)
-  const request = clientFaces[protocol].readRequest(body, job.context)
+  const request = clientFaces[protocol].readRequest(body, { ...job.context, bytes: job.bytes })
   assertBounded(request)
   const { plan, face, written } = planChat({ protocol, apiMode, request, body }, settings, faces)
   const { attachments, headers, path, reading } = written
