@@ -339,7 +339,7 @@ export interface TokenCountCall {
 
 export interface TokenCountCodec<Options> {
   write(call: TokenCountCall, options: Options): WrittenPost
-  /** Reads the tokens of each of `count` texts, in order, or of all together. Raises `provider_protocol_error` for any other body. */
+  /** Reads the tokens of each of `count` texts, in order. Raises `provider_protocol_error` for any other body. */
   read(body: unknown, context: { count: number }): number[]
 }
 
