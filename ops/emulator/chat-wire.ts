@@ -47,11 +47,14 @@ export interface ResponseContext {
 }
 
 export interface ChatWire {
-  stateIdForm: 'random' | 'time-ordered'
+  /** `null`: the wire has no state ids. */
+  stateIdForm: 'random' | 'time-ordered' | null
   /** @throws UpstreamError with the status and text with which the upstream refuses the request. */
   read: (body: unknown, scope: ReadScope) => ReadResult
   /** Writes the body of a response that is not streamed. */
   write: (context: ResponseContext) => Record<string, unknown>
+  /** The text of a whole response that `[[malformed:NAME]]` breaks; undefined for a name that this wire does not have. */
+  writeMalformed?: (name: string, body: Record<string, unknown>) => string | undefined
   /** Writes the frames of a streamed response. */
   writeFrames: (context: ResponseContext) => Frame[]
   /** Writes an error inside a stream. */

@@ -38,12 +38,12 @@ export function planStream(frames: readonly Frame[], step: Step, errorFrame: Fra
   )
   let blocks = kept.map(frame => encodeFrame(frame, step))
   if (step.badFrame === true) {
-    const event = kept.find(frame => frame.event !== null)?.event ?? null
     // Behind the first text, or else behind the first frame.
     const first = Math.max(
       0,
-      kept.findIndex(frame => /"content":"[^"]/.test(frame.data))
+      kept.findIndex(frame => /"content":"[^"]|"text_delta","text":"[^"]/.test(frame.data))
     )
+    const event = kept[first]?.event ?? null
     blocks.splice(
       first + 1,
       0,
