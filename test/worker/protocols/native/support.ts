@@ -85,7 +85,9 @@ export interface Golden {
   expect(actual: string): string
 }
 
-export function listGoldens(family: 'native-v1' | 'native-v2' | 'chat-compatible' | 'messages-compatible'): Golden[] {
+export function listGoldens(
+  family: 'native-v1' | 'native-v2' | 'chat-compatible' | 'messages-compatible' | 'content-compatible'
+): Golden[] {
   const folder = join(goldenRoot, family)
   return readdirSync(folder)
     .filter(file => file.endsWith('.txt') || file.endsWith('.json'))
