@@ -5,8 +5,8 @@ import {
   type GeneratedFile,
   type HostedSource,
   isJsonObject,
+  isRawJson,
   type JsonObject,
-  type JsonValue,
   type NormalizedRequest,
   type NormalizedResponse,
   type NormalizedUsage,
@@ -17,6 +17,7 @@ import {
 } from '../../../normalized/index.ts'
 import type { ResponseContext } from '../../face.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
+import { parseArguments } from '../../shared/tool-arguments.ts'
 import { type ContentSummary, mapFinishReason, writePromptFeedback } from './finish-reason.ts'
 import type {
   ContentCallPart,
@@ -181,17 +182,10 @@ export function writeCall(call: {
 /** Reads the arguments as an object, the only type that the protocol has for them. */
 function readArguments(text: string): JsonObject {
   if (text.trim() === '') return {}
-  const value = parseJson(text)
-  return isJsonObject(value) ? value : { arguments: value }
-}
-
-function parseJson(text: string): JsonValue {
-  try {
-    return JSON.parse(text) as JsonValue
-  } catch {
-    // The client gets the model's text unparsed.
-    return text
-  }
+  // The client gets the model's text unparsed where it is no JSON.
+  const parsed = parseArguments(text)
+  const value = parsed === undefined ? text : parsed
+  return isJsonObject(value) && !isRawJson(value) ? value : { arguments: value }
 }
 
 const UNKNOWN_MEDIA_TYPE = 'application/octet-stream'
