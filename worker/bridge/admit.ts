@@ -37,12 +37,13 @@ export function admitRoute(
 /**
  * Admits a request to an alias of an external provider: every semantic that it uses must be kept by the cell, and every feature declared by
  * the alias (7.4); its output limit must be within the declared one (7.5). Raises `unsupported_semantic` with the client's field.
+ * @param route.isPassed the provider speaks the client's protocol, so that no image is unusual on its wire.
  * @returns the evidence for logs and records.
  */
 export function admitToAlias(
   request: NormalizedRequest,
   capabilities: DeclaredCapabilities,
-  cell: SupportCell | undefined
+  { cell, isPassed = false }: { cell: SupportCell | undefined; isPassed?: boolean }
 ): AdmissionEvidence | undefined {
   const content = scanContent(request)
   const verdicts = findVerdicts(capabilities, cell)
@@ -57,7 +58,7 @@ export function admitToAlias(
     for (const predicate of asked) if (!predicates.includes(predicate)) predicates.push(predicate)
   }
   if (undeclared !== undefined) throw unsupportedSemantic(undeclared.path, `feature_not_declared:${undeclared.feature}`)
-  assertImagesUsual(content)
+  if (!isPassed) assertImagesUsual(content)
   const { maxOutputTokens } = request.sampling
   if (maxOutputTokens !== undefined && maxOutputTokens > capabilities.outputTokensMax) {
     throw unsupportedSemantic(request.fieldPaths.maxOutputTokens, 'output_limit_exceeded')

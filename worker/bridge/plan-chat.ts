@@ -24,6 +24,8 @@ export interface ReadChat {
   body?: JsonObject
   /** The route where something else than the request's model selects it. */
   plan?: ExecutionPlan
+  /** `ReadContext.wireHeaders`. */
+  wireHeaders?: readonly string[] | undefined
 }
 
 /** A chat on its provider's wire. */
@@ -31,14 +33,19 @@ export interface PlannedChat {
   plan: ExecutionPlan
   face: ProviderFace
   written: WrittenChat<unknown>
+  /** The written body is the client's own, passed on by the codec of the face. */
+  isPassed: boolean
 }
 
 /**
  * Resolves the route of a request, admits it and writes it on the provider's wire. Gives `request.conversation` the meaning that it has
  * there. Raises `GatewayError` with the path of the client's own field.
+ *
+ * A body whose provider speaks the client's protocol is passed on in place of a written one. The provider decides about the members of its
+ * wire then; only what the alias declares is still compared with what the request uses.
  */
 export function planChat(
-  { protocol, apiMode, request, body, plan: given }: ReadChat,
+  { protocol, apiMode, request, body, plan: given, wireHeaders }: ReadChat,
   { routes, providerOptions }: ChatConfiguration,
   faces: ProviderFaces
 ): PlannedChat {
@@ -46,16 +53,24 @@ export function planChat(
   const plan = given ?? resolveRoute(request, apiMode, { routes, faces })
   const cell = admitRoute(plan, protocol)
   const face = findProviderFace(faces, plan)
+  const passing = body === undefined || face.passing?.protocol !== protocol ? undefined : face.passing
+  const isPassed = passing !== undefined
   settleConversation(request, face.accepts)
-  if (face.accepts.unexpressed === 'refused' && body !== undefined) client.assertExpressed(body, request)
+  if (!isPassed && face.accepts.unexpressed === 'refused' && body !== undefined) client.assertExpressed(body, request)
   try {
-    if (plan.capabilities !== undefined) plan.admission = admitToAlias(request, plan.capabilities, cell)
-    admitRequest(request, face.accepts)
+    if (plan.capabilities !== undefined) plan.admission = admitToAlias(request, plan.capabilities, { cell, isPassed })
+    if (!isPassed) admitRequest(request, face.accepts)
   } catch (thrown) {
     throw body === undefined ? thrown : spellParam(thrown, client, body)
   }
-  const target = { upstreamModel: plan.upstreamModel }
-  return { plan, face, written: face.writeChat(request, target, providerOptions[plan.profileId]) }
+  const { upstreamModel } = plan
+  const options = providerOptions[plan.profileId]
+  const outputTokensMax = plan.capabilities?.outputTokensMax
+  const written =
+    passing === undefined || body === undefined
+      ? face.writeChat(request, { upstreamModel, outputTokensMax }, options)
+      : passing.writeChat(body, { upstreamModel, isStream: request.isStream, wireHeaders }, options)
+  return { plan, face, written, isPassed }
 }
 
 /** Gives a refusal the client's own name of the field. */

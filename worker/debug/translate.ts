@@ -137,12 +137,12 @@ function translateRequest(
     return { payload, intermediate, loss }
   }
   const openai = writeClientRequest('openai', request)
-  const payload = writeUpstream(source, translation.selection, context, environment)
   const selection = { apiMode: context.apiMode, ...translation.selection }
+  const planned = onPayload(() => planSelected(source, selection, environment))
   return {
-    payload,
+    payload: showUpstreamBody(planned),
     intermediate: { normalized, openai },
-    loss: [...ignored, ...listUnsent(request, selection, environment)]
+    loss: planned.isPassed ? [] : [...ignored, ...listUnsent(request, selection, environment)]
   }
 }
 

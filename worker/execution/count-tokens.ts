@@ -18,7 +18,7 @@ export async function countTokens(
   context: RequestContext,
   { protocol, counted }: { protocol: TokenCountProtocol; counted: TranslatedTokenCount }
 ): Promise<WrittenResponse> {
-  const { plan, call, count, estimate, extraHeaders, requestedModel } = counted
+  const { plan, call, count, estimate, extraHeaders, requestedModel, isPassed } = counted
   if (call === undefined) {
     notePlan(runtime, { context, plan }, { requestedModel })
     return estimate === undefined ? writeTokenCount(protocol, 0) : writeTokenEstimate(protocol, estimate)
@@ -29,7 +29,10 @@ export async function countTokens(
     { extraHeaders, requestedModel, takesSlot: false },
     (executor, callContext) =>
       makeRequest(executor, call, callContext, ({ bytes, ...head }) =>
-        runtime.translator.translateTokenCountResponse({ protocol, plan, bytes, head, count }, context.signal)
+        runtime.translator.translateTokenCountResponse(
+          { protocol, plan, bytes, head, count, ...(isPassed && { isPassed }) },
+          context.signal
+        )
       )
   )
 }

@@ -216,6 +216,8 @@ export interface WrittenChat<Reading> extends WrittenPost {
 export interface ChatTarget {
   /** Undefined only when an assistant or a stored thread of the provider determines the model. */
   upstreamModel: string | undefined
+  /** The most output tokens that the profile declares for the model, for a wire that demands a limit. */
+  outputTokensMax?: number | undefined
 }
 
 export interface ReaderDependencies {

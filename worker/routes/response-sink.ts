@@ -126,14 +126,24 @@ export class StreamSink implements ClientSink {
     this.#options = options
   }
 
-  push(events: readonly NormalizedEvent[]): boolean {
+  push(events: readonly NormalizedEvent[], frames?: Uint8Array): boolean {
     this.#stream ??= startEventStream(this.#reply, this.#options)
-    const hasRoom = this.#stream.write(this.#writer.write(events))
+    const hasRoom =
+      frames === undefined ? this.#stream.write(this.#writer.write(events)) : this.#pass(this.#stream, events, frames)
     this.#context.events(events)
     for (const event of events) this.#observe(event)
     const { brokenEnd } = this.#writer
     if (brokenEnd !== undefined) this.#stream.cut(brokenEnd)
     return hasRoom
+  }
+
+  /** Writes frames of the provider. An error behind them is written in the client's form. */
+  #pass(stream: EventStreamWriter, events: readonly NormalizedEvent[], frames: Uint8Array): boolean {
+    const last = events.at(-1)
+    const failure = last?.type === 'error' ? last : undefined
+    const read = failure === undefined ? events : events.slice(0, -1)
+    const hasRoom = stream.write(this.#writer.pass?.(frames, read) ?? frames)
+    return failure === undefined ? hasRoom : stream.write(this.#writer.write([failure]))
   }
 
   relay({ contentType, headers }: RelayHead): ByteSink {

@@ -19,12 +19,15 @@ export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment
   const body = readJsonObject(job.bytes)
   const request = clientFaces[protocol].readRequest(body, { ...job.context, bytes: job.bytes })
   assertBounded(request)
-  const { plan, face, written } = planChat({ protocol, apiMode, request, body }, settings, faces)
+  const { wireHeaders } = job.context
+  const { plan, face, written, isPassed } = planChat({ protocol, apiMode, request, body, wireHeaders }, settings, faces)
   const { attachments, headers, path, reading } = written
   const relay = face.relay?.protocol === protocol ? face.relay : undefined
-  const bytes = relay?.reuseBody(job.bytes, body, written.body) ?? writeJsonBody(written.body)
+  const codec = isPassed ? face.passing : relay
+  const bytes = codec?.reuseBody(job.bytes, body, written.body) ?? writeJsonBody(written.body)
   const call: TranslatedChat = { request, plan, path, headers, body: bytes, attachments, reading }
-  if (relay?.acceptsResponse(request, reading) === true) call.acceptsProviderBytes = true
+  if (isPassed) call.isPassed = true
+  else if (relay?.acceptsResponse(request, reading) === true) call.acceptsProviderBytes = true
   return call
 }
 

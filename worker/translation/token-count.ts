@@ -1,12 +1,13 @@
 // Translates a token count in one pure step each way. The provider counts each text, or the gateway where the provider cannot; the sum is
-// the response.
+// the response. A provider that speaks the client's protocol counts the client's own body.
 
 import { writeJsonBody } from '../../shared/json.ts'
 import { admitRoute } from '../bridge/admit.ts'
-import { resolveRoute } from '../bridge/resolve-route.ts'
-import { unsupportedSemantic } from '../normalized/index.ts'
-import type { ModelRequest } from '../protocols/face.ts'
+import { type ExecutionPlan, resolveRoute } from '../bridge/resolve-route.ts'
+import { type JsonObject, unsupportedSemantic } from '../normalized/index.ts'
+import type { ModelRequest, PassingCodec, WrittenPost } from '../protocols/face.ts'
 import { findProviderFace, tokenCountFaces } from '../protocols/registry.ts'
+import type { ResourceCall } from '../providers/types.ts'
 import { readJsonObject, readResponseJson } from './json-body.ts'
 import { loadDescriptions } from './load-descriptions.ts'
 import type {
@@ -28,26 +29,45 @@ export async function translateTokenCount(
 ): Promise<TranslatedTokenCount> {
   const face = tokenCountFaces[job.protocol]
   const isEmpty = face.allowsEmptyBody === true && job.bytes.byteLength === 0
-  const { request, texts, extraHeaders } = face.read(isEmpty ? {} : readJsonObject(job.bytes), job.context)
+  const body = isEmpty ? {} : readJsonObject(job.bytes)
+  const { request, texts, extraHeaders } = face.read(body, job.context)
   const plan = resolveRoute(request, job.apiMode, { routes: settings.routes, faces })
   admitRoute(plan, job.protocol)
   if (plan.isTokenCountOff) throw unsupportedSemantic('model', 'token_counting_off')
   const count = texts.length
   const described = job.description && (await describe(request, job.protocol, texts))
   const common = { plan, count, extraHeaders, requestedModel: request.model, ...described }
-  const { countTokens } = findProviderFace(faces, plan)
+  const { countTokens, passing } = findProviderFace(faces, plan)
+  const options = settings.providerOptions[plan.profileId]
+  if (passing?.protocol === job.protocol && !isEmpty) {
+    return { ...common, call: passBody(job, { body, plan, passing, options }), isPassed: true }
+  }
   if (countTokens === undefined) {
     const estimate = await estimateTokens({ model: plan.upstreamModel, texts })
     return { ...common, estimate }
   }
   if (count === 0) return common
-  const written = countTokens.write(
-    { model: plan.upstreamModel, input: texts },
-    settings.providerOptions[plan.profileId]
-  )
-  const { method, path, headers, body } = written
-  const call = { plan, operation: 'tokens', method, path, headers, body: writeJsonBody(body) } as const
-  return { ...common, call }
+  const written = countTokens.write({ model: plan.upstreamModel, input: texts }, options)
+  return { ...common, call: describeCall(plan, written, writeJsonBody(written.body)) }
+}
+
+/** The call with the client's own body: images, tools and members of the wire count too. */
+function passBody(
+  { bytes, context }: TokenCountJob,
+  {
+    body,
+    plan,
+    passing,
+    options
+  }: { body: JsonObject; plan: ExecutionPlan; passing: PassingCodec<unknown, unknown>; options: unknown }
+): ResourceCall {
+  const target = { upstreamModel: plan.upstreamModel, isStream: false, wireHeaders: context.wireHeaders }
+  const written = passing.writeTokenCount(body, target, options)
+  return describeCall(plan, written, passing.reuseBody(bytes, body, written.body) ?? writeJsonBody(written.body))
+}
+
+function describeCall(plan: ExecutionPlan, { method, path, headers }: WrittenPost, body: Uint8Array): ResourceCall {
+  return { plan, operation: 'tokens', method, path, headers, body }
 }
 
 async function describe(
@@ -59,9 +79,13 @@ async function describe(
   return { description: describeTokenCount(request, protocol, texts) }
 }
 
-/** Reads the provider's counts and writes their sum. Raises `provider_protocol_error` for a response that cannot be used. */
+/** Reads the provider's counts and writes their sum; the response of a passed call is the provider's own. Raises `provider_protocol_error` for a response that cannot be used. */
 export function translateTokenCountResponse(job: TokenCountResponseJob, { faces }: TaskEnvironment): WrittenResponse {
-  const { countTokens } = findProviderFace(faces, job.plan)
+  const { countTokens, passing } = findProviderFace(faces, job.plan)
+  if (job.isPassed === true && passing !== undefined) {
+    passing.readTokenCount(readResponseJson(job.bytes))
+    return { body: job.bytes }
+  }
   if (countTokens === undefined) throw new Error('The provider of a token count has no codec for it.')
   const counts = countTokens.read(readResponseJson(job.bytes), { count: job.count })
   return writeTokenCount(job.protocol, sum(counts))

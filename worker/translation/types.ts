@@ -65,6 +65,8 @@ export interface TranslatedTokenCount extends TranslatedTexts, Pick<ResourceCall
   call?: ResourceCall
   /** The gateway's own count, for a provider that cannot count. */
   estimate?: number
+  /** The call has the client's own body, and the client gets the provider's own response (`PassingCodec`). */
+  isPassed?: true
 }
 
 export interface TranslatedEmbeddings extends TranslatedTexts {
@@ -81,7 +83,7 @@ interface ResponseJob extends Pick<ResourceCall, 'plan'> {
   count: number
 }
 
-export interface TokenCountResponseJob extends ResponseJob {
+export interface TokenCountResponseJob extends ResponseJob, Pick<TranslatedTokenCount, 'isPassed'> {
   protocol: TokenCountProtocol
 }
 

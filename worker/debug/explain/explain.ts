@@ -57,6 +57,7 @@ class Explainer {
   /** The refused fields, and every field without effect. */
   #ignored = new Edits()
   #isCut = false
+  #isPassed = false
 
   constructor(body: JsonObject, { family, ...options }: ExplainOptions) {
     this.#body = body
@@ -69,6 +70,7 @@ class Explainer {
     const first = await this.#probe.look(new Edits())
     const base = first.isAccepted ? first : await this.#refusals.takeOut(first)
     const error = first.isAccepted ? {} : { error: first.error }
+    this.#isPassed = base?.isPassed === true
     const roots = listInner(this.#body).map(({ step, value }): Node => ({ place: [step], value, inner: [] }))
     if (base !== undefined) await this.#judgeAll(roots, base)
     else for (const node of roots) this.#markRefused(node)
@@ -226,7 +228,8 @@ class Explainer {
   }
 
   #write({ place }: Node, verdict: Verdict, reason: string): ExplainedField {
-    const note = findParameter(this.#family, place)?.note
+    // The notes tell what the gateway makes of a member.
+    const note = this.#isPassed ? undefined : findParameter(this.#family, place)?.note
     return { path: writePlace(place), verdict, reason: note === undefined ? reason : `${reason} ${note}` }
   }
 }

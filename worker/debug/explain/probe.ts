@@ -31,6 +31,8 @@ export interface Accepted {
   upstream: JsonObject
   /** What the gateway does itself, in any form that can be compared. */
   ownWork: unknown
+  /** The client's own body is sent, and its own response comes back. */
+  isPassed?: true
   /** Of a chat. */
   chat?: { request: NormalizedRequest; acceptance: ProviderAcceptance }
 }
@@ -66,9 +68,10 @@ export function createChatProbe(
   return probing(body => {
     const request = readClientRequest(format, body, context, outside)
     const planned = planChat({ protocol, apiMode: context.apiMode, request, body }, settings, faces)
-    const { plan, face, written } = planned
+    const { plan, face, written, isPassed } = planned
     return {
       isAccepted: true,
+      ...(isPassed && { isPassed }),
       plan,
       path: written.path,
       upstream: showUpstreamBody(planned),
@@ -77,7 +80,7 @@ export function createChatProbe(
         headers: written.headers,
         extraHeaders: request.extraHeaders,
         path: written.path,
-        response: writeSample(protocol, request, plan)
+        ...(!isPassed && { response: writeSample(protocol, request, plan) })
       },
       chat: { request, acceptance: face.accepts }
     }

@@ -48,6 +48,63 @@ export function scanJson(bytes: Buffer, member: string): ScannedJson {
   return { memberCount, value: found === 1 ? value : undefined }
 }
 
+/** What the bytes have at the end of a path of members. */
+export interface ScannedText {
+  /** How often the member occurs; more than once only where an object has a member twice. */
+  count: number
+  /** The text, its quotes included; undefined where the last occurrence is no text. */
+  place: ValuePlace | undefined
+  /** A name is written with an escape, so that it may be one of the path. */
+  hasEscapedName: boolean
+}
+
+/**
+ * Looks for a text that is a member of an object in an object, and so on: `['message', 'model']`.
+ * @param bytes a JSON object in UTF-8.
+ */
+export function scanText(bytes: Buffer, path: readonly string[]): ScannedText {
+  const found: ScannedText = { count: 0, place: undefined, hasEscapedName: false }
+  let depth = 0
+  /** How many objects of the path are open. */
+  let matched = 0
+  for (let index = 0; index < bytes.length; index++) {
+    const code = bytes[index]
+    if (code === OPENING_BRACE || code === OPENING_BRACKET) depth++
+    else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) {
+      depth--
+      if (matched >= depth) matched = Math.max(0, depth - 1)
+    }
+    if (code !== QUOTE) continue
+    const end = findStringEnd(bytes, index + 1)
+    const after = skipBlanks(bytes, end + 1)
+    if (bytes[after] === COLON) {
+      if (depth === matched + 1 && isName(bytes, index + 1, end, path[matched] as string)) {
+        const start = skipBlanks(bytes, after + 1)
+        if (matched < path.length - 1) {
+          if (bytes[start] === OPENING_BRACE) matched++
+        } else {
+          found.count++
+          found.place = bytes[start] === QUOTE ? { start, end: findStringEnd(bytes, start + 1) + 1 } : undefined
+        }
+      } else if (hasEscape(bytes, index + 1, end)) found.hasEscapedName = true
+    }
+    index = end
+  }
+  return found
+}
+
+/** Whether these bytes are the name, which is ASCII. */
+function isName(bytes: Buffer, from: number, to: number, name: string): boolean {
+  if (to - from !== name.length) return false
+  for (let index = 0; index < name.length; index++) if (bytes[from + index] !== name.charCodeAt(index)) return false
+  return true
+}
+
+function hasEscape(bytes: Buffer, from: number, to: number): boolean {
+  for (let index = from; index < to; index++) if (bytes[index] === BACKSLASH) return true
+  return false
+}
+
 /** Counts the members of all objects of a parsed value. */
 export function countMembers(value: JsonValue | undefined): number {
   if (typeof value !== 'object' || value === null) return 0
@@ -61,7 +118,7 @@ export function countMembers(value: JsonValue | undefined): number {
 }
 
 /** The place of a value, its quotes included. */
-interface ValuePlace {
+export interface ValuePlace {
   start: number
   end: number
 }

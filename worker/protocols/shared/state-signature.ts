@@ -25,17 +25,25 @@ export interface SignedState {
   owner?: StateOwner
   /** The id of the call that the signature stands on, where a client may drop the id itself. */
   callId?: string
+  /** The reasoning that the state was issued for, where the client is not shown it and its provider wants it back. */
+  hiddenText?: string
 }
 
 /** The state as a signature in base64, as the SDKs require. */
-export function writeStateSignature(state: ProviderState, { owner, callId }: Omit<SignedState, 'state'> = {}): string {
-  return Buffer.from(STATE_MARK + JSON.stringify({ ...state, owner, callId }), 'utf8').toString('base64')
+export function writeStateSignature(state: ProviderState, about: Omit<SignedState, 'state'> = {}): string {
+  const { owner, callId, hiddenText } = about
+  return Buffer.from(STATE_MARK + JSON.stringify({ ...state, owner, callId, hiddenText }), 'utf8').toString('base64')
+}
+
+/** Whether the gateway wrote this signature, which no provider knows; also for one that was altered behind its beginning. */
+export function isStateSignature(signature: string): boolean {
+  return signature.startsWith(MARK_IN_BASE64)
 }
 
 /** What a signature carries; undefined for one that the gateway did not write, or that was altered. */
 export function readStateSignature(signature: unknown): SignedState | undefined {
   if (typeof signature !== 'string' || signature.length > SIGNATURE_CHARACTERS_MAX) return undefined
-  if (!signature.startsWith(MARK_IN_BASE64)) return undefined
+  if (!isStateSignature(signature)) return undefined
   const text = Buffer.from(signature, 'base64').toString('utf8')
   if (!text.startsWith(STATE_MARK)) return undefined
   try {
@@ -55,6 +63,7 @@ function readSigned(value: unknown): SignedState | undefined {
   const owner = STATE_OWNERS.find(known => known === value.owner)
   if (owner !== undefined) signed.owner = owner
   if (typeof value.callId === 'string') signed.callId = value.callId
+  if (typeof value.hiddenText === 'string') signed.hiddenText = value.hiddenText
   return signed
 }
 

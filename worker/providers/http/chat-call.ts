@@ -75,13 +75,22 @@ export function openChatReader(
   return findChatFace(dependencies, call).createReader(call.reading, head, {
     createNonce: randomUUID,
     onAnomaly(anomaly, details) {
-      reportAnomaly(dependencies, context, { anomaly, details })
+      reportAnomaly(dependencies, call, context, { anomaly, details })
     }
   })
 }
 
-/** Reports an anomaly in a usable response: to its request, and with one line in the log. */
-export function reportAnomaly({ log }: ChatDependencies, context: CallContext, { anomaly, details }: Anomaly): void {
+/**
+ * Reports an anomaly in a usable response: to its request, and with one line in the log. What the reader of a passed response does not know
+ * is none: the client gets it.
+ */
+export function reportAnomaly(
+  { log }: ChatDependencies,
+  { isPassed }: ChatCall,
+  context: CallContext,
+  { anomaly, details }: Anomaly
+): void {
+  if (isPassed === true) return
   log.warn(
     { event: 'upstream_anomaly', ...logIds(context), anomaly, ...details },
     'A response of the upstream has an anomaly'
@@ -89,8 +98,14 @@ export function reportAnomaly({ log }: ChatDependencies, context: CallContext, {
   context.onAnomaly?.(anomaly, details)
 }
 
-/** The stop strings that the gateway applies itself. */
-export function listStops({ request }: ChatCall): readonly string[] {
+/** The codec of a call that is passed on; undefined for any other call. */
+export function findPassing(dependencies: ChatDependencies, call: ChatCall): ProviderFace['passing'] {
+  return call.isPassed === true ? findChatFace(dependencies, call).passing : undefined
+}
+
+/** The stop strings that the gateway applies itself: none where the provider got the client's own body. */
+export function listStops({ request, isPassed }: ChatCall): readonly string[] {
+  if (isPassed === true) return NO_STOPS
   return request.sampling.stop?.filter(stop => stop !== '') ?? NO_STOPS
 }
 

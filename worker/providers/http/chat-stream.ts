@@ -3,6 +3,7 @@
 
 import { GatewayError, isJsonObject, type NormalizedEvent, toGatewayError } from '../../normalized/index.ts'
 import type { ResponseHead, ResponseReader } from '../../protocols/face.ts'
+import { PassingReader } from '../../protocols/shared/passing-reader.ts'
 import { readHeader } from '../../protocols/shared/response-header.ts'
 import type { CallContext, ChatCall, ResponseSink } from '../types.ts'
 import { CallFailure, contentFailure, protocolFailure } from './call-failure.ts'
@@ -11,6 +12,7 @@ import {
   defaultBounds,
   describeChatCall,
   findChatFace,
+  findPassing,
   listStops,
   openChatReader,
   openStopFilter,
@@ -60,6 +62,15 @@ export async function streamChat(
 
 const STREAM_HEADERS: readonly string[] = ['accept', 'text/event-stream', 'cache-control', 'no-store']
 
+type StreamReader = ResponseReader | PassingReader
+
+/** What one read of a stream brought. */
+interface Read {
+  events: readonly NormalizedEvent[]
+  /** Of a stream that is passed on. */
+  frames?: Uint8Array
+}
+
 /** One attempt of a streamed chat: the provider's bytes become events, and so does the way in which they end. */
 class StreamSession implements ExchangeReceiver {
   readonly #dependencies: ChatDependencies
@@ -68,7 +79,7 @@ class StreamSession implements ExchangeReceiver {
   readonly #sink: ResponseSink
   readonly #done = Promise.withResolvers<void>()
   /** Set once the response has shown that it is a stream of events. */
-  #stream: { reader: ResponseReader; delivery: EventDelivery } | undefined
+  #stream: { reader: StreamReader; delivery: EventDelivery } | undefined
   /** Takes what is not a stream of events. */
   #collector: ResponseCollector | undefined
   readonly #bytesMax: number
@@ -131,29 +142,34 @@ class StreamSession implements ExchangeReceiver {
     this.#receivedBytes += bytes.length
     if (this.#receivedBytes > this.#bytesMax) throw protocolFailure('response_too_large')
     try {
-      this.#deliver(delivery, reader.push(bytes))
+      this.#deliver(delivery, reader instanceof PassingReader ? reader.push(bytes) : { events: reader.push(bytes) })
     } catch (thrown) {
       delivery.fail(thrown)
     }
   }
 
-  /** Delivers the events of the reader. An error event in the stream is the last of them. */
-  #deliver(delivery: EventDelivery, events: readonly NormalizedEvent[]): void {
+  /** Delivers what was read. An error event in the stream is the last of the events. */
+  #deliver(delivery: EventDelivery, { events, frames }: Read): void {
     const last = events.at(-1)
     if (last?.type === 'error' && !delivery.isOver) this.#log(contentFailure(last.error))
-    delivery.add(events)
+    delivery.add(events, frames)
   }
 
-  #openStream(head: ResponseHead, control: ExchangeControl): { reader: ResponseReader; delivery: EventDelivery } {
+  #openStream(head: ResponseHead, control: ExchangeControl): { reader: StreamReader; delivery: EventDelivery } {
+    const { publicModel } = this.#call.plan
+    const passing = findPassing(this.#dependencies, this.#call)
     const delivery = new EventDelivery({
       sink: this.#sink,
       context: this.#context,
       filter: openStopFilter(listStops(this.#call)),
       completer: this.#dependencies.hooks.eventCompleter,
+      isPassed: passing !== undefined,
       control,
       done: this.#done
     })
-    return { reader: openChatReader(this.#dependencies, this.#call, this.#context, head), delivery }
+    const reader = openChatReader(this.#dependencies, this.#call, this.#context, head)
+    if (passing === undefined) return { reader, delivery }
+    return { reader: new PassingReader(reader, frame => passing.renameFrame(frame, publicModel)), delivery }
   }
 
   async #onEnd(outcome: 'ended' | 'cancelled'): Promise<void> {
@@ -161,11 +177,11 @@ class StreamSession implements ExchangeReceiver {
     const { reader, delivery } = this.#stream
     if (delivery.isOver) return
     // A cancelled response was cut at a stop string: the error below becomes its finish.
-    const events = outcome === 'ended' ? reader.end() : []
-    const failure = delivery.isUnseen ? findBareFailure(events) : undefined
+    const read: Read = outcome === 'cancelled' ? NOTHING_READ : endReader(reader)
+    const failure = delivery.isUnseen ? findBareFailure(read.events) : undefined
     // A stream without any content is a broken body, and the client has seen nothing of it.
     if (failure !== undefined) throw contentFailure(failure)
-    this.#deliver(delivery, events)
+    this.#deliver(delivery, read)
     // Without a terminal event the client would wait forever.
     await delivery.finish(new GatewayError('provider_protocol_error'))
   }
@@ -199,6 +215,12 @@ class StreamSession implements ExchangeReceiver {
       ? protocolFailure('unexpected_content_type', { isRetryable: true })
       : new CallFailure(error, { status: error.status })
   }
+}
+
+const NOTHING_READ: Read = { events: [] }
+
+function endReader(reader: StreamReader): Read {
+  return reader instanceof PassingReader ? reader.end() : { events: reader.end() }
 }
 
 function parseJson(bytes: Buffer): unknown {

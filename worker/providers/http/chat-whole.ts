@@ -8,6 +8,7 @@ import {
   type ChatDependencies,
   defaultBounds,
   describeChatCall,
+  findPassing,
   listStops,
   openChatReader,
   reportAnomaly,
@@ -30,9 +31,11 @@ export async function completeChat(
     context,
     (dependencies.bounds ?? defaultBounds).wholeBytesMax
   )
-  const { events, bytes }: RelayedBody = dependencies.largeResponses.isLargeResponse(response.bytes)
+  const read: RelayedBody = dependencies.largeResponses.isLargeResponse(response.bytes)
     ? { events: await readInThread(dependencies, call, context, response) }
     : readHere(dependencies, call, context, response)
+  const { events } = read
+  const bytes = findPassing(dependencies, call)?.renameResponse(response.bytes, call.plan.publicModel) ?? read.bytes
   if (bytes !== undefined) {
     passOn(bytes, events, sink)
     return
@@ -78,7 +81,7 @@ async function readInThread(
   const response = { plan, reading, head, bytes, stops: listStops(call) }
   try {
     const { events, anomalies } = await dependencies.largeResponses.readChat(response, context.signal)
-    for (const anomaly of anomalies) reportAnomaly(dependencies, context, anomaly)
+    for (const anomaly of anomalies) reportAnomaly(dependencies, call, context, anomaly)
     return events
   } catch (thrown) {
     throw reportUnreadable(dependencies, context, thrown)

@@ -18,6 +18,8 @@ export interface EventDeliveryOptions {
   context: CallContext
   filter: StopSequenceFilter | undefined
   completer: EventCompleter | undefined
+  /** The provider's frames go to the client in place of the events. Such a stream has no filter and no completer. */
+  isPassed?: boolean
   /** The exchange with the provider: it is paused while the client takes nothing, and cancelled when the rest is not needed. */
   control: ExchangeControl
   /** Settled when the response is over for the client. */
@@ -37,6 +39,8 @@ export class EventDelivery {
   #hold: Promise<void> | undefined
   /** Events that arrived during the hold. The exchange is paused then, so they are those of a few reads. */
   readonly #queue: NormalizedEvent[] = []
+  /** Frames of a passed stream that have not been sent, for the same reason, or because there was no event yet. */
+  #frames: Uint8Array[] = []
   #tailTimer: NodeJS.Timeout | undefined
 
   constructor(options: EventDeliveryOptions) {
@@ -53,8 +57,9 @@ export class EventDelivery {
     return this.#seen === 'end'
   }
 
-  /** Delivers the events of one read. */
-  add(events: readonly NormalizedEvent[]): void {
+  /** Delivers the events of one read, and its frames where the stream is passed on. */
+  add(events: readonly NormalizedEvent[], frames?: Uint8Array): void {
+    if (frames !== undefined && frames.length > 0) this.#frames.push(frames)
     if (this.#hold !== undefined) {
       for (const event of events) this.#queue.push(event)
       return
@@ -97,21 +102,31 @@ export class EventDelivery {
   }
 
   #push(events: readonly NormalizedEvent[]): Wait | undefined {
-    if (this.#seen === 'end' || events.length === 0) return undefined
+    if (this.#seen === 'end') return undefined
+    // Frames without an event do not begin a response: a failure may follow them.
+    if (events.length === 0 && (this.#frames.length === 0 || this.#seen === 'nothing')) return undefined
     const failure = this.#seen === 'nothing' ? findBareFailure(events) : undefined
     if (failure !== undefined) {
       this.fail(failure)
       return undefined
     }
     this.#seen = 'events'
-    const { sink, done } = this.#options
-    const hasRoom = sink.push(events)
+    const { sink, done, isPassed } = this.#options
+    const hasRoom = isPassed === true ? sink.push(events, this.#takeFrames()) : sink.push(events)
     const isEnd = events.some(event => event.type === 'finish' || event.type === 'error')
     if (!isEnd) return hasRoom ? undefined : sink.whenDrained().then(() => [])
     this.#seen = 'end'
     done.resolve()
     this.#startTail()
     return undefined
+  }
+
+  #takeFrames(): Uint8Array {
+    const frames = this.#frames
+    const [first] = frames
+    if (first === undefined) return NO_FRAMES
+    this.#frames = []
+    return frames.length === 1 ? first : Buffer.concat(frames)
   }
 
   /** Pauses the exchange until `wait` is over, and every further wait for the events that it brought or that arrived meanwhile. */
@@ -137,6 +152,8 @@ export class EventDelivery {
     this.#tailTimer = setTimeout(() => this.#options.control.cancel(), STREAM_TAIL_MS)
   }
 }
+
+const NO_FRAMES = Buffer.alloc(0)
 
 /** The error of a response that holds nothing else that a client could use. */
 export function findBareFailure(events: readonly NormalizedEvent[]): GatewayError | undefined {

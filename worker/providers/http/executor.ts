@@ -41,7 +41,9 @@ export function createHttpExecutor(options: HttpExecutorOptions): Executor {
   const executor: Executor = {
     chat(call, context, sink) {
       const run = call.request.isStream ? streamChat : completeChat
-      const shown = call.request.parallelToolCalls === 'refused' ? keepFirstCall(sink) : sink
+      // A provider on the client's own wire got the client's own option.
+      const isCut = call.request.parallelToolCalls === 'refused' && call.isPassed !== true
+      const shown = isCut ? keepFirstCall(sink) : sink
       return run(options, call, context, around(shown)).catch(rethrow)
     },
     request(call, context, read) {

@@ -77,9 +77,9 @@ class RedactedSink implements ResponseSink {
     this.#redact = redact
   }
 
-  push(events: readonly NormalizedEvent[]): boolean {
+  push(events: readonly NormalizedEvent[], frames?: Uint8Array): boolean {
     // An error is the last event of its stream.
-    return this.#sink.push(events.at(-1)?.type === 'error' ? events.map(this.#redact) : events)
+    return this.#sink.push(events.at(-1)?.type === 'error' ? events.map(this.#redact) : events, frames)
   }
 
   relay(head: RelayHead): ByteSink {

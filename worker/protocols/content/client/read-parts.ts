@@ -75,8 +75,9 @@ function dropThought(part: JsonObject, read: ContentPart): ContentPart | undefin
 function readText(part: JsonObject, path: string): ContentPart {
   const { text } = part
   if (typeof text !== 'string') throw wrongType(joinPath(path, 'text'), 'a string', text)
-  const { state } = readThoughtSignature(readMember(part, 'thoughtSignature'))
-  return { type: part.thought === true ? 'reasoning' : 'text', text, ...keepDefined({ state }) }
+  const { state, hiddenText = '' } = readThoughtSignature(readMember(part, 'thoughtSignature'))
+  if (part.thought !== true) return { type: 'text', text, ...keepDefined({ state }) }
+  return { type: 'reasoning', text: text === '' ? hiddenText : text, ...keepDefined({ state }) }
 }
 
 function readInlineData(part: JsonObject, path: string): ContentPart {

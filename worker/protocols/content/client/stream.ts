@@ -18,6 +18,7 @@ import {
 } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
+import { createSseParser } from '../../shared/sse.ts'
 import { writeContentError } from './errors.ts'
 import { type ContentSummary, mapFinishReason, writePromptFeedback } from './finish-reason.ts'
 import type { ContentResponsePart } from './schema.ts'
@@ -44,6 +45,8 @@ interface Framing {
   end: string
   /** The error object as the last bytes of a failed stream. */
   frameError(error: string): string
+  /** The body is no server-sent events: frames that are passed on have another form. */
+  isOtherForm?: true
 }
 
 /** Creates the writer of one response as server-sent events, without an end mark, which would break the SDK (field lesson A17). */
@@ -67,7 +70,7 @@ export function createContentArrayWriter(context: ResponseContext): StreamWriter
     before = ',\r\n'
     return framed
   }
-  return createChunkWriter(context, { frame, end: ']', frameError: error => `${frame(error)}]` })
+  return createChunkWriter(context, { frame, end: ']', frameError: error => `${frame(error)}]`, isOtherForm: true })
 }
 
 /** Creates the writer for both forms. Nearly all chunks differ in one text only, so the JSON around it is created once. */
@@ -83,6 +86,8 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
   let usage: NormalizedUsage | null = null
   const content: ContentSummary = { hasContent: false, hasCall: false, hasRefusal: false }
   let hasText = false
+  /** The open thought of a client that is not shown it. */
+  let hiddenThought = new GrowingText()
   /** Files that a text at the end names, because SDKs show only the text of a response. */
   const listedFiles: GeneratedFile[] = []
   const citations: UrlCitation[] = []
@@ -142,6 +147,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
   }
 
   function writeThought(text: string): string {
+    if (!showsThoughts) hiddenThought.add(text)
     if (!showsThoughts || text === '') return ''
     const lead = thoughtLead
     thoughtLead = ''
@@ -152,7 +158,8 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
   /** Writes the state that the provider expects back with the thought, and so ends the thought's part. */
   function writeThoughtState(event: Extract<NormalizedEvent, { type: 'reasoning-end' }>): string {
     thoughtLead = ''
-    const signature = writeThoughtSignature({ state: event.state })
+    const signature = writeThoughtSignature({ state: event.state, hiddenText: hiddenThought.toString() })
+    if (hiddenThought.length > 0) hiddenThought = new GrowingText()
     if (signature === undefined) return ''
     isAfterThought = false
     return flushParts() + chunk(JSON.stringify({ text: '', thought: true, thoughtSignature: signature }))
@@ -283,10 +290,25 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
     }
   }
 
+  function pass(frames: Uint8Array, events: readonly NormalizedEvent[]): string {
+    let written = ''
+    const parser = createSseParser({
+      onEvent: data => {
+        written += framing.frame(data)
+      }
+    })
+    parser.push(frames)
+    parser.end()
+    if (!events.some(({ type }) => type === 'finish')) return written
+    isEnded = true
+    return written + framing.end
+  }
+
   return {
     get brokenEnd() {
       return brokenEnd
     },
+    ...(framing.isOtherForm && { pass }),
     write(events) {
       let written = ''
       for (const event of events) {

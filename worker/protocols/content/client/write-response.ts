@@ -12,6 +12,7 @@ import {
   type NormalizedUsage,
   type OutputItem,
   type ProviderState,
+  type ReasoningItem,
   type UrlCitation
 } from '../../../normalized/index.ts'
 import type { ResponseContext } from '../../face.ts'
@@ -111,7 +112,7 @@ function writeParts(items: readonly OutputItem[], request: NormalizedRequest): C
         addText(parts, item.text, item.state)
         break
       case 'reasoning':
-        addThought(parts, showsThoughts ? item : { ...item, text: '' })
+        addThought(parts, item, showsThoughts)
         break
       case 'tool-call':
         parts.push(writeCall({ ...item, name: flattenToolName(item) }))
@@ -151,16 +152,17 @@ function addText(parts: ContentResponsePart[], text: string, state: ProviderStat
 /** Separates one thought from the next. */
 export const THOUGHT_SEPARATOR = '\n'
 
-function addThought(parts: ContentResponsePart[], thought: { text: string; state?: ProviderState }): void {
-  const signature = writeThoughtSignature({ state: thought.state })
-  if (thought.text === '' && signature === undefined) return
+function addThought(parts: ContentResponsePart[], { text, state }: ReasoningItem, isShown: boolean): void {
+  const signature = writeThoughtSignature({ state, hiddenText: isShown ? '' : text })
+  const shown = isShown ? text : ''
+  if (shown === '' && signature === undefined) return
   const signed = signature === undefined ? {} : { thoughtSignature: signature }
   const last = parts.at(-1)
   const isContinued =
     last !== undefined && 'text' in last && last.thought === true && last.thoughtSignature === undefined
-  const added = thought.text === '' ? '' : THOUGHT_SEPARATOR + thought.text
+  const added = shown === '' ? '' : THOUGHT_SEPARATOR + shown
   if (isContinued) Object.assign(last, { text: last.text + added }, signed)
-  else parts.push({ text: thought.text, thought: true, ...signed })
+  else parts.push({ text: shown, thought: true, ...signed })
 }
 
 /** Writes a call with its complete arguments; `name` is the client's name of the function. */

@@ -7,6 +7,7 @@ import { messagesCompatibleTokenCount } from './count-tokens.ts'
 import { readError } from './error.ts'
 import { messagesCompatibleModels } from './models.ts'
 import type { MessagesCompatibleOptions } from './options.ts'
+import { messagesCompatiblePassing } from './passing.ts'
 import { createReader } from './reader.ts'
 import type { MessagesCompatibleReading } from './reading.ts'
 import { writeChat } from './request.ts'
@@ -17,6 +18,7 @@ export const messagesCompatibleFace: ProviderFace<MessagesCompatibleOptions, Mes
   createReader,
   readError,
   findError: findExternalError,
+  passing: messagesCompatiblePassing,
   countTokens: messagesCompatibleTokenCount,
   models: messagesCompatibleModels
 }

@@ -1,0 +1,37 @@
+// The body of a message request on its way to a provider of the same wire: the client's own, with the model renamed.
+
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
+import { dropOwnMembers } from '../../shared/passed-body.ts'
+import { isStateSignature } from '../../shared/state-signature.ts'
+import { GATEWAY_SIGNATURE } from '../client/signature.ts'
+
+/**
+ * Every member that stays is the same value as in `body`. Left out are members of the gateway, and thinking with a signature of the gateway:
+ * it came from a provider of another kind, and the service refuses a signature that it did not write.
+ */
+export function writePassedBody(body: JsonObject, upstreamModel: string | undefined): JsonObject {
+  const passed = { ...dropOwnMembers(body) }
+  if (upstreamModel !== undefined) passed.model = upstreamModel
+  const messages = dropForeignThinking(body.messages)
+  if (messages !== body.messages) passed.messages = messages
+  return passed
+}
+
+function dropForeignThinking(messages: JsonValue | undefined): JsonValue | undefined {
+  if (!Array.isArray(messages) || !messages.some(hasForeignThinking)) return messages
+  return messages.flatMap(message => {
+    if (!hasForeignThinking(message)) return [message]
+    const content = message.content.filter(block => !isForeignThinking(block))
+    return content.length === 0 ? [] : [{ ...message, content }]
+  })
+}
+
+function hasForeignThinking(message: JsonValue): message is JsonObject & { content: JsonValue[] } {
+  return isJsonObject(message) && Array.isArray(message.content) && message.content.some(isForeignThinking)
+}
+
+function isForeignThinking(block: JsonValue): boolean {
+  if (!isJsonObject(block) || block.type !== 'thinking') return false
+  const { signature } = block
+  return typeof signature === 'string' && (signature === GATEWAY_SIGNATURE || isStateSignature(signature))
+}

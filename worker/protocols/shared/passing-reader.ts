@@ -1,0 +1,78 @@
+// Reads a streamed response that is passed on. The face's reader gets one whole frame after the other, so that it is known which frames came
+// before an error: those go to the client, and the error is written in the client's form.
+
+import { GatewayError, type NormalizedEvent } from '../../normalized/index.ts'
+import type { ResponseReader } from '../face.ts'
+import { FrameSplitter } from './frame-splitter.ts'
+
+/** What one read of a stream brought. */
+export interface PassedRead {
+  events: NormalizedEvent[]
+  /** Whole frames for the client; empty when none ended. The frame of an error is not among them. */
+  frames: Uint8Array
+}
+
+/** Ends a frame whose blank line did not come any more. */
+const BLANK_LINES = Buffer.from('\n\n')
+
+export class PassingReader {
+  readonly #reader: ResponseReader
+  readonly #rename: (frame: Uint8Array) => Uint8Array
+  readonly #splitter = new FrameSplitter()
+  #isOver = false
+
+  /** @param rename gives a frame the public name of the model. */
+  constructor(reader: ResponseReader, rename: (frame: Uint8Array) => Uint8Array) {
+    this.#reader = reader
+    this.#rename = rename
+  }
+
+  /** Reads the bytes of one read, cut anywhere. An error in them becomes a final `error` event, as that of a `ResponseReader` does. */
+  push(bytes: Uint8Array): PassedRead {
+    const events: NormalizedEvent[] = []
+    const frames: Uint8Array[] = []
+    if (this.#isOver) return { events, frames: joinFrames(frames) }
+    try {
+      for (const frame of this.#splitter.push(bytes)) {
+        this.#read(this.#reader.push(frame), frame, { events, frames })
+        if (this.#isOver) break
+      }
+    } catch (thrown) {
+      if (!GatewayError.is(thrown)) throw thrown
+      this.#isOver = true
+      events.push({ type: 'error', error: thrown })
+    }
+    return { events, frames: joinFrames(frames) }
+  }
+
+  /** Ends the stream: its last frame needs no blank line. */
+  end(): PassedRead {
+    const events: NormalizedEvent[] = []
+    const frames: Uint8Array[] = []
+    if (this.#isOver) return { events, frames: joinFrames(frames) }
+    const rest = this.#splitter.end()
+    const read = rest.length === 0 ? this.#reader.end() : this.#reader.push(rest).concat(this.#reader.end())
+    this.#read(read, rest.length === 0 ? rest : Buffer.concat([rest, BLANK_LINES]), { events, frames })
+    this.#isOver = true
+    return { events, frames: joinFrames(frames) }
+  }
+
+  #read(
+    read: readonly NormalizedEvent[],
+    frame: Uint8Array,
+    { events, frames }: { events: NormalizedEvent[]; frames: Uint8Array[] }
+  ): void {
+    for (const event of read) events.push(event)
+    const last = read.at(-1)
+    this.#isOver = last?.type === 'error' || last?.type === 'finish'
+    if (last?.type !== 'error' && frame.length > 0) frames.push(this.#rename(frame))
+  }
+}
+
+const NO_FRAMES = Buffer.alloc(0)
+
+function joinFrames(frames: readonly Uint8Array[]): Uint8Array {
+  const [first] = frames
+  if (first === undefined) return NO_FRAMES
+  return frames.length === 1 ? first : Buffer.concat(frames)
+}
