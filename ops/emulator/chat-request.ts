@@ -40,6 +40,10 @@ export interface ChatRequest {
   wantsReasoning: boolean
   isStream: boolean
   tokensMax: number | null
+  /** Texts that end the response in front of them, on the wires that have them. */
+  stops?: string[]
+  /** The client wants no text of the reasoning, only the signature of it. */
+  hidesReasoning?: boolean
   topLogprobs: number
 }
 

@@ -67,13 +67,6 @@ export interface ChatWire {
   isArray?: boolean
 }
 
-const chatPath = /(?:\/chat\/completions|\/v1\/messages|:(?:generateContent|streamGenerateContent))$/
-
-/** True for the path of a chat call, on every wire. */
-export function isChatPath(path: string): boolean {
-  return chatPath.test(path)
-}
-
 /** Applies the directives `omit` and `extra` to a body or to the payload of a frame. */
 export function adjustPayload(payload: Record<string, unknown>, step: Step): Record<string, unknown> {
   if (step.omit === undefined && step.extra !== true) return payload

@@ -1,6 +1,8 @@
 // The wires of external providers: where the emulator serves them, and the key that each call must carry.
+import { createAnthropicChat } from './anthropic-chat.ts'
+import { invalidMember, sendAnthropicError } from './anthropic-errors.ts'
 import type { ChatWire } from './chat-wire.ts'
-import { type Endpoint, openAiEndpoints } from './endpoints.ts'
+import { anthropicEndpoints, type Endpoint, openAiEndpoints } from './endpoints.ts'
 import { UpstreamError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import { googleWire } from './google-wire.ts'
@@ -22,6 +24,17 @@ export interface ExternalWire {
 
 /** The wires by the first segment of their paths. */
 const wires: Readonly<Record<string, ExternalWire>> = {
+  anthropic: {
+    findChat: (path, exchange) => (path === '/messages' ? createAnthropicChat(exchange) : undefined),
+    endpoints: anthropicEndpoints,
+    readKey: ({ request }) => readHeader(request.headers['x-api-key']),
+    refuseKey: () => new UpstreamError(401, 'invalid x-api-key'),
+    checkHeaders: ({ request }) => {
+      if (request.headers['anthropic-version'] === undefined)
+        throw invalidMember('anthropic-version', 'header is required')
+    },
+    sendError: sendAnthropicError
+  },
   openai: {
     findChat: path => (path === '/chat/completions' ? openAiChat : undefined),
     endpoints: openAiEndpoints,
@@ -30,6 +43,10 @@ const wires: Readonly<Record<string, ExternalWire>> = {
     sendError: sendOpenAiError
   },
   google: googleWire
+}
+
+function readHeader(value: string | string[] | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined
 }
 
 export interface ExternalPlace {

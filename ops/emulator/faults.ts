@@ -1,5 +1,5 @@
 // Faults that a test configures over the control endpoint: endpoints that fail, and responses that are scripted in full.
-import { isChatPath } from './chat-wire.ts'
+import { isChatPath } from './chat-path.ts'
 import { isObject } from './json.ts'
 
 export interface FailRule {

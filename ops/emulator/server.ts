@@ -4,13 +4,22 @@ import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { createAuthority } from './auth.ts'
-import { isChatPath } from './chat-wire.ts'
+import { isChatPath } from './chat-path.ts'
 import type { Exchange } from './exchange.ts'
 import { createFaults, readFailRule, readScriptedResponse } from './faults.ts'
 import { createFileStore } from './files.ts'
 import { createModelInventory } from './models.ts'
 import { createRecorder, type EmulatorStats, type RecordedRequest } from './recorder.ts'
-import { API_PATH, CONTROL_PATH, GOOGLE_PATH, OAUTH_PATH, OPENAI_PATH, type RouteDeps, route } from './routes.ts'
+import {
+  ANTHROPIC_PATH,
+  API_PATH,
+  CONTROL_PATH,
+  GOOGLE_PATH,
+  OAUTH_PATH,
+  OPENAI_PATH,
+  type RouteDeps,
+  route
+} from './routes.ts'
 import { defaultSettings, type EmulatorSettings } from './settings.ts'
 import type { EmulatorState } from './state.ts'
 import { createStateIds, createThreadStore } from './threads.ts'
@@ -56,6 +65,8 @@ export interface Emulator {
   /** `null` when the control endpoint is switched off. */
   readonly controlUrl: string | null
   readonly chatBaseUrl: string
+  /** Base URL of the Anthropic wire without its version, as the SDK takes it. */
+  readonly anthropicBaseUrl: string
   /** Base URL of the Google GenAI wire without its version, as the SDK takes it. */
   readonly googleBaseUrl: string
   readonly port: number
@@ -120,6 +131,7 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
     authUrl: `${origin}${OAUTH_PATH}`,
     controlUrl: deps.control === null ? null : `${origin}${CONTROL_PATH}`,
     chatBaseUrl: `${origin}${OPENAI_PATH}`,
+    anthropicBaseUrl: `${origin}${ANTHROPIC_PATH}`,
     googleBaseUrl: `${origin}${GOOGLE_PATH}`,
     port,
     get requests() {

@@ -44,12 +44,12 @@ export function planStream(
   )
   let blocks = kept.map(encode)
   if (step.badFrame === true) {
-    const event = kept.find(frame => frame.event !== null)?.event ?? null
     // Behind the first text, or else behind the first frame.
     const first = Math.max(
       0,
-      kept.findIndex(frame => /"content":"[^"]/.test(frame.data))
+      kept.findIndex(frame => /"content":"[^"]|"text_delta","text":"[^"]/.test(frame.data))
     )
+    const event = kept[first]?.event ?? null
     blocks.splice(first + 1, 0, encode({ event, data: '{"choices":[{"delta":{"content":"cut of', kind: 'done' }))
   }
   if (errorFrame !== null) {

@@ -65,9 +65,10 @@ export function planChat(
   }
   const { upstreamModel } = plan
   const options = providerOptions[plan.profileId]
+  const outputTokensMax = plan.capabilities?.outputTokensMax
   const written =
     passing === undefined || body === undefined
-      ? face.writeChat(request, { upstreamModel }, options)
+      ? face.writeChat(request, { upstreamModel, outputTokensMax }, options)
       : passing.writeChat(body, { upstreamModel, isStream: request.isStream, wireHeaders }, options)
   return { plan, face, written, isPassed }
 }

@@ -1,7 +1,7 @@
 // The translations between clients' formats, the normalized form and providers' bodies (operations contract, section 10). Pure: no call to
 // a provider, no upload, no state.
 
-import { assertNever, isJsonObject, type JsonObject, type JsonValue } from '../normalized/index.ts'
+import { assertNever, isJsonObject, type JsonObject, type JsonValue, withoutRawJson } from '../normalized/index.ts'
 import { clientFaces } from '../protocols/registry.ts'
 import { invalidDebugRequest, onPayload } from './errors.ts'
 import {
@@ -200,7 +200,8 @@ function translateResponse(
     model,
     request
   })
-  return { payload: written, intermediate: { normalized }, loss: [] }
+  // It may go to another thread.
+  return { payload: withoutRawJson(written), intermediate: { normalized }, loss: [] }
 }
 
 function readText(value: JsonValue | undefined): string | undefined {

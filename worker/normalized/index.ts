@@ -28,7 +28,9 @@ export type { JsonObject, JsonValue } from './json.ts'
 export {
   findInfiniteNumber,
   findJsonFault,
+  hasLargeInteger,
   isJsonObject,
+  isRawJson,
   isTextTooDeep,
   JSON_DEPTH_MAX,
   keepExactIntegers,

@@ -91,9 +91,20 @@ export function withoutRawJson<Value extends JsonValue | undefined>(value: Value
   return hasRawJson(value) ? (JSON.parse(JSON.stringify(value)) as Value) : value
 }
 
+/** True for an integer of `keepExactIntegers`. */
+export function isRawJson(value: unknown): boolean {
+  return exactJson.isRawJSON(value)
+}
+
+/** True for a value with an integer that a double may have changed. For a value that is not too deep. */
+export function hasLargeInteger(value: JsonValue | undefined): boolean {
+  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value)
+  return isNested(value) && Object.values(value).some(hasLargeInteger)
+}
+
 function hasRawJson(value: JsonValue | undefined): boolean {
   if (!isNested(value)) return false
-  return exactJson.isRawJSON(value) || Object.values(value).some(hasRawJson)
+  return isRawJson(value) || Object.values(value).some(hasRawJson)
 }
 
 /** Takes only objects and arrays: most values of a body are neither, and a call for each would cost more than the type check. */

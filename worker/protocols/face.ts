@@ -21,6 +21,8 @@ import type {
 /** The parts of a request besides its body that a client face reads. */
 export interface ReadContext {
   requestId: string
+  /** What the body was parsed from: a protocol with arguments as objects reads the digits of large integers there. */
+  bytes?: Uint8Array
   /** Model and streaming from the URL, in the protocol whose URL contains them. */
   path?: { model: string; isStream: boolean }
   /** The unparsed header `x-gateway-attachment-ids`, in the protocol that has it. */
@@ -214,6 +216,8 @@ export interface WrittenChat<Reading> extends WrittenPost {
 export interface ChatTarget {
   /** Undefined only when an assistant or a stored thread of the provider determines the model. */
   upstreamModel: string | undefined
+  /** The most output tokens that the profile declares for the model, for a wire that demands a limit. */
+  outputTokensMax?: number | undefined
 }
 
 export interface ReaderDependencies {
@@ -335,7 +339,7 @@ export interface TokenCountCall {
 
 export interface TokenCountCodec<Options> {
   write(call: TokenCountCall, options: Options): WrittenPost
-  /** Reads the tokens of each of `count` texts, in order, or of all together. Raises `provider_protocol_error` for any other body. */
+  /** Reads the tokens of each of `count` texts, in order. Raises `provider_protocol_error` for any other body. */
   read(body: unknown, context: { count: number }): number[]
 }
 

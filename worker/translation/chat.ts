@@ -17,7 +17,7 @@ import type { ChatJob, ChatResponseJob, TaskEnvironment, TranslatedChat, Written
 export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment): TranslatedChat {
   const { protocol, apiMode } = job
   const body = readJsonObject(job.bytes)
-  const request = clientFaces[protocol].readRequest(body, job.context)
+  const request = clientFaces[protocol].readRequest(body, { ...job.context, bytes: job.bytes })
   assertBounded(request)
   const { wireHeaders } = job.context
   const { plan, face, written, isPassed } = planChat({ protocol, apiMode, request, body, wireHeaders }, settings, faces)

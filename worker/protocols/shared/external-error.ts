@@ -90,10 +90,12 @@ function mapExternalFailure({ status, message, retryAfter }: ExternalFailure): G
 const statusOfWord: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   context_length_exceeded: 400,
+  request_too_large: 413,
   rate_limit_error: 429,
   rate_limit_exceeded: 429,
   insufficient_quota: 429,
-  overloaded_error: 503
+  overloaded_error: 503,
+  timeout_error: 504
 }
 
 function findStatusOfWord({ code, type }: Readonly<Record<string, unknown>>): number | undefined {

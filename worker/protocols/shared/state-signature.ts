@@ -25,11 +25,19 @@ export interface SignedState {
   owner?: StateOwner
   /** The id of the call that the signature stands on, where a client may drop the id itself. */
   callId?: string
+  /** The reasoning that the state was issued for, where the client is not shown it and its provider wants it back. */
+  hiddenText?: string
 }
 
 /** The state as a signature in base64, as the SDKs require. */
-export function writeStateSignature(state: ProviderState, { owner, callId }: Omit<SignedState, 'state'> = {}): string {
-  return Buffer.from(STATE_MARK + JSON.stringify({ ...state, owner, callId }), 'utf8').toString('base64')
+export function writeStateSignature(state: ProviderState, about: Omit<SignedState, 'state'> = {}): string {
+  const { owner, callId, hiddenText } = about
+  return Buffer.from(STATE_MARK + JSON.stringify({ ...state, owner, callId, hiddenText }), 'utf8').toString('base64')
+}
+
+/** Whether the gateway wrote this signature, which no provider knows; also for one that was altered behind its beginning. */
+export function isStateSignature(signature: string): boolean {
+  return signature.startsWith(MARK_IN_BASE64)
 }
 
 /** What a signature carries; undefined for one that the gateway did not write, or that was altered. */
@@ -48,11 +56,6 @@ export function readStateSignature(signature: unknown): SignedState | undefined 
 /** As much of the mark as whole groups of base64 hold: a signature of another service is not decoded. */
 const MARK_IN_BASE64 = Buffer.from(STATE_MARK.slice(0, Math.floor(STATE_MARK.length / 3) * 3)).toString('base64')
 
-/** Whether the gateway wrote this signature, which no provider knows; also for one that was altered behind its beginning. */
-export function isStateSignature(signature: string): boolean {
-  return signature.startsWith(MARK_IN_BASE64)
-}
-
 function readSigned(value: unknown): SignedState | undefined {
   const state = readProviderState(value)
   if (state === undefined || !isJsonObject(value)) return undefined
@@ -60,6 +63,7 @@ function readSigned(value: unknown): SignedState | undefined {
   const owner = STATE_OWNERS.find(known => known === value.owner)
   if (owner !== undefined) signed.owner = owner
   if (typeof value.callId === 'string') signed.callId = value.callId
+  if (typeof value.hiddenText === 'string') signed.hiddenText = value.hiddenText
   return signed
 }
 

@@ -15,7 +15,7 @@ import {
 } from '../../shared/json-characters.ts'
 import { JsonCursor } from '../../shared/json-cursor.ts'
 import { replaceValue } from '../../shared/raw-json.ts'
-import { readUsage } from './usage.ts'
+import { isUsagePlain, readUsage } from './usage.ts'
 
 /** What is found on the way through the bytes. */
 interface Found {
@@ -175,11 +175,13 @@ function passCount({ cursor }: Found): boolean {
   return cursor.take(COLON) && passScalar(cursor)
 }
 
-/** null without usage; undefined for one that the general way refuses. */
+/** null without usage; undefined for one that the general way refuses or corrects. */
 function readUsageAt({ bytes, usage }: Found): NormalizedUsage | null | undefined {
   if (usage === undefined) return null
   try {
-    return readUsage(tryParseJson(bytes.toString('latin1', usage.start, usage.end)))
+    const raw = tryParseJson(bytes.toString('latin1', usage.start, usage.end))
+    const counts = readUsage(raw)
+    return isUsagePlain(raw, counts) ? counts : undefined
   } catch {
     return undefined
   }

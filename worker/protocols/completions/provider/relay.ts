@@ -6,6 +6,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../../normaliz
 import type { RelayCodec } from '../../face.ts'
 import { countMembers, isSameJson, replaceValue, scanJson, spliceValue } from '../../shared/raw-json.ts'
 import type { ChatCompatibleReading } from './reading.ts'
+import { isUsagePlain } from './usage.ts'
 
 export const chatCompatibleRelay: RelayCodec<ChatCompatibleReading> = {
   protocol: 'completions',
@@ -70,10 +71,12 @@ const MESSAGE_MEMBERS: ReadonlySet<string> = new Set([
 
 /**
  * The bytes of a whole response that was read without an error, with the model renamed; undefined when the gateway would write something
- * else: reasoning in another dialect, ids that clients do not accept, a reason that contradicts the calls, further choices.
+ * else: reasoning in another dialect, ids that clients do not accept, a reason that contradicts the calls, further choices, counts that are
+ * corrected.
  */
 export function relayResponse(bytes: Uint8Array, payload: JsonObject, publicModel: string): Uint8Array | undefined {
   const { choices, created, id, model, object } = payload
+  if (!isUsagePlain(payload.usage)) return undefined
   const hasHead = typeof id === 'string' && typeof created === 'number' && object === 'chat.completion'
   if (!hasHead || !Array.isArray(choices) || choices.length !== 1 || !isPlainChoice(choices[0])) return undefined
   const buffer = asBuffer(bytes)

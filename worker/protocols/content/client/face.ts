@@ -6,6 +6,7 @@ import type { ChatClientFace, ReadContext } from '../../face.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { readOptionalObject } from '../../shared/field.ts'
 import { sortParameters } from '../../shared/parameters.ts'
+import { SentNumbers } from '../../shared/sent-numbers.ts'
 import { assertExpressed, spellField } from './assert-expressed.ts'
 import { writeContentError } from './errors.ts'
 import { readConversation } from './read-contents.ts'
@@ -72,7 +73,7 @@ export function readContentRequest(body: ContentRequest, context: ReadContext): 
     isStream: context.path?.isStream ?? false,
     wantsStreamUsage: false,
     carriesFileBytes: traits.carriesFileBytes,
-    messages: readConversation(body),
+    messages: readConversation(body, new SentNumbers(body, context.bytes)),
     ...readToolUse(body, ignored),
     usesLegacyFunctions: false,
     ...readGeneration(config, configMember),

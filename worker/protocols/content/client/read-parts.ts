@@ -13,6 +13,7 @@ import {
   readToolCallId
 } from '../../../normalized/index.ts'
 import { joinPath, keepDefined, readObject, readOptionalString, readString, wrongType } from '../../shared/field.ts'
+import type { SentNumbers } from '../../shared/sent-numbers.ts'
 import { readMember, spell } from './spelling.ts'
 import { readThoughtSignature } from './thought-signature.ts'
 
@@ -39,7 +40,7 @@ export function listParts(content: JsonObject, path: string): Array<{ part: Json
 }
 
 /** Reads a part; undefined for one without effect. Raises `invalid_request` with the path of the wrong member. */
-export function readPart(part: JsonObject, path: string): ContentPart | undefined {
+export function readPart(part: JsonObject, path: string, numbers: SentNumbers): ContentPart | undefined {
   const kinds = PART_KINDS.filter(kind => readMember(part, kind) !== undefined)
   const [kind] = kinds
   if (kind === undefined) return readOther(part, path)
@@ -52,9 +53,9 @@ export function readPart(part: JsonObject, path: string): ContentPart | undefine
     case 'fileData':
       return dropThought(part, readFileData(part, path))
     case 'functionCall':
-      return readFunctionCall(part, path)
+      return readFunctionCall(part, path, numbers)
     case 'functionResponse':
-      return readFunctionResponse(part, path)
+      return readFunctionResponse(part, path, numbers)
     default:
       return assertNever(kind)
   }
@@ -74,8 +75,9 @@ function dropThought(part: JsonObject, read: ContentPart): ContentPart | undefin
 function readText(part: JsonObject, path: string): ContentPart {
   const { text } = part
   if (typeof text !== 'string') throw wrongType(joinPath(path, 'text'), 'a string', text)
-  const { state } = readThoughtSignature(readMember(part, 'thoughtSignature'))
-  return { type: part.thought === true ? 'reasoning' : 'text', text, ...keepDefined({ state }) }
+  const { state, hiddenText = '' } = readThoughtSignature(readMember(part, 'thoughtSignature'))
+  if (part.thought !== true) return { type: 'text', text, ...keepDefined({ state }) }
+  return { type: 'reasoning', text: text === '' ? hiddenText : text, ...keepDefined({ state }) }
 }
 
 function readInlineData(part: JsonObject, path: string): ContentPart {
@@ -128,7 +130,7 @@ function toStandardBase64(base64: string): string {
   return base64.includes('-') || base64.includes('_') ? base64.replaceAll('-', '+').replaceAll('_', '/') : base64
 }
 
-function readFunctionCall(part: JsonObject, path: string): ContentPart {
+function readFunctionCall(part: JsonObject, path: string, numbers: SentNumbers): ContentPart {
   const member = spell(part, 'functionCall')
   const call = readObject(part, member, path)
   const at = joinPath(path, member)
@@ -138,7 +140,8 @@ function readFunctionCall(part: JsonObject, path: string): ContentPart {
   const signature = readThoughtSignature(readMember(part, 'thoughtSignature'))
   const id = readId(call, at) ?? signature.callId ?? null
   const state = signature.state ?? readSignedState(signature.callId)
-  return { type: 'tool-call', id, name, arguments: args ?? {}, ...keepDefined({ state }) }
+  const argumentsText = args && numbers.writeExact(args)
+  return { type: 'tool-call', id, name, arguments: args ?? {}, ...keepDefined({ argumentsText, state }) }
 }
 
 /** The state id in the signature: it is certain even when the client replaced the call's id. */
@@ -147,7 +150,7 @@ function readSignedState(callId: string | undefined): ProviderState | undefined 
   return toolStateId === undefined ? undefined : createToolTurnState(toolStateId)
 }
 
-function readFunctionResponse(part: JsonObject, path: string): ContentPart {
+function readFunctionResponse(part: JsonObject, path: string, numbers: SentNumbers): ContentPart {
   const member = spell(part, 'functionResponse')
   const result = readObject(part, member, path)
   const at = joinPath(path, member)
@@ -155,7 +158,8 @@ function readFunctionResponse(part: JsonObject, path: string): ContentPart {
   const response = result.response ?? undefined
   if (response !== undefined && !isJsonObject(response))
     throw wrongType(joinPath(at, 'response'), 'an object', response)
-  const text: ContentPart[] = response === undefined ? [] : [{ type: 'text', text: JSON.stringify(response) }]
+  const json = response && (numbers.writeExact(response) ?? JSON.stringify(response))
+  const text: ContentPart[] = json === undefined ? [] : [{ type: 'text', text: json }]
   const content = text.concat(readResultMedia(result, at))
   return { type: 'tool-result', callId: readId(result, at) ?? null, name, content, isError: false, path: at }
 }

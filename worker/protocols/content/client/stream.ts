@@ -86,6 +86,8 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
   let usage: NormalizedUsage | null = null
   const content: ContentSummary = { hasContent: false, hasCall: false, hasRefusal: false }
   let hasText = false
+  /** The open thought of a client that is not shown it. */
+  let hiddenThought = new GrowingText()
   /** Files that a text at the end names, because SDKs show only the text of a response. */
   const listedFiles: GeneratedFile[] = []
   const citations: UrlCitation[] = []
@@ -145,6 +147,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
   }
 
   function writeThought(text: string): string {
+    if (!showsThoughts) hiddenThought.add(text)
     if (!showsThoughts || text === '') return ''
     const lead = thoughtLead
     thoughtLead = ''
@@ -155,7 +158,8 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
   /** Writes the state that the provider expects back with the thought, and so ends the thought's part. */
   function writeThoughtState(event: Extract<NormalizedEvent, { type: 'reasoning-end' }>): string {
     thoughtLead = ''
-    const signature = writeThoughtSignature({ state: event.state })
+    const signature = writeThoughtSignature({ state: event.state, hiddenText: hiddenThought.toString() })
+    if (hiddenThought.length > 0) hiddenThought = new GrowingText()
     if (signature === undefined) return ''
     isAfterThought = false
     return flushParts() + chunk(JSON.stringify({ text: '', thought: true, thoughtSignature: signature }))

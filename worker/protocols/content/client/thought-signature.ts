@@ -16,22 +16,32 @@ export interface ReadSignature {
   /** The id of the call, when the gateway put it into the signature. */
   callId?: string
   state?: ProviderState
+  /** The thought that the client was not shown. */
+  hiddenText?: string
 }
 
 /**
  * Writes the signature of a part in base64, as the SDKs require: the provider's signature unchanged, else the part's state, with the id
  * of a call that the gateway issued, else that id alone. Undefined when the part has none of them.
+ * @param part.hiddenText a thought that the client is not shown: some providers sign its text and want both back.
  */
 export function writeThoughtSignature(part: {
   callId?: string
   state?: ProviderState | undefined
+  hiddenText?: string
 }): string | undefined {
-  const { callId, state } = part
+  const { callId, state, hiddenText = '' } = part
   const signature = state?.content_compatible?.thoughtSignature
   if (signature !== undefined) return signature
   const ownId = callId !== undefined && readToolCallId(callId).isOwn ? callId : undefined
   const carried = findCarriedState(state)
-  if (carried !== undefined) return writeStateSignature(carried, ownId === undefined ? {} : { callId: ownId })
+  if (carried !== undefined) {
+    const isTextSigned = hiddenText !== '' && carried.messages_compatible?.signature !== undefined
+    return writeStateSignature(carried, {
+      ...(ownId === undefined ? {} : { callId: ownId }),
+      ...(isTextSigned ? { hiddenText } : {})
+    })
+  }
   return ownId === undefined ? undefined : toBase64(ownId)
 }
 

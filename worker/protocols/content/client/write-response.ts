@@ -5,17 +5,19 @@ import {
   type GeneratedFile,
   type HostedSource,
   isJsonObject,
+  isRawJson,
   type JsonObject,
-  type JsonValue,
   type NormalizedRequest,
   type NormalizedResponse,
   type NormalizedUsage,
   type OutputItem,
   type ProviderState,
+  type ReasoningItem,
   type UrlCitation
 } from '../../../normalized/index.ts'
 import type { ResponseContext } from '../../face.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
+import { parseArguments } from '../../shared/tool-arguments.ts'
 import { type ContentSummary, mapFinishReason, writePromptFeedback } from './finish-reason.ts'
 import type {
   ContentCallPart,
@@ -110,7 +112,7 @@ function writeParts(items: readonly OutputItem[], request: NormalizedRequest): C
         addText(parts, item.text, item.state)
         break
       case 'reasoning':
-        addThought(parts, showsThoughts ? item : { ...item, text: '' })
+        addThought(parts, item, showsThoughts)
         break
       case 'tool-call':
         parts.push(writeCall({ ...item, name: flattenToolName(item) }))
@@ -150,16 +152,17 @@ function addText(parts: ContentResponsePart[], text: string, state: ProviderStat
 /** Separates one thought from the next. */
 export const THOUGHT_SEPARATOR = '\n'
 
-function addThought(parts: ContentResponsePart[], thought: { text: string; state?: ProviderState }): void {
-  const signature = writeThoughtSignature({ state: thought.state })
-  if (thought.text === '' && signature === undefined) return
+function addThought(parts: ContentResponsePart[], { text, state }: ReasoningItem, isShown: boolean): void {
+  const signature = writeThoughtSignature({ state, hiddenText: isShown ? '' : text })
+  const shown = isShown ? text : ''
+  if (shown === '' && signature === undefined) return
   const signed = signature === undefined ? {} : { thoughtSignature: signature }
   const last = parts.at(-1)
   const isContinued =
     last !== undefined && 'text' in last && last.thought === true && last.thoughtSignature === undefined
-  const added = thought.text === '' ? '' : THOUGHT_SEPARATOR + thought.text
+  const added = shown === '' ? '' : THOUGHT_SEPARATOR + shown
   if (isContinued) Object.assign(last, { text: last.text + added }, signed)
-  else parts.push({ text: thought.text, thought: true, ...signed })
+  else parts.push({ text: shown, thought: true, ...signed })
 }
 
 /** Writes a call with its complete arguments; `name` is the client's name of the function. */
@@ -179,17 +182,10 @@ export function writeCall(call: {
 /** Reads the arguments as an object, the only type that the protocol has for them. */
 function readArguments(text: string): JsonObject {
   if (text.trim() === '') return {}
-  const value = parseJson(text)
-  return isJsonObject(value) ? value : { arguments: value }
-}
-
-function parseJson(text: string): JsonValue {
-  try {
-    return JSON.parse(text) as JsonValue
-  } catch {
-    // The client gets the model's text unparsed.
-    return text
-  }
+  // The client gets the model's text unparsed where it is no JSON.
+  const parsed = parseArguments(text)
+  const value = parsed === undefined ? text : parsed
+  return isJsonObject(value) && !isRawJson(value) ? value : { arguments: value }
 }
 
 const UNKNOWN_MEDIA_TYPE = 'application/octet-stream'

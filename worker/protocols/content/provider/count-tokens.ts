@@ -14,12 +14,22 @@ export const contentCompatibleTokenCount: TokenCountCodec<ContentCompatibleOptio
     headers: WIRE_HEADERS,
     body: { contents: [{ role: 'user', parts: input.map(text => ({ text })) }] }
   }),
-  read(body) {
-    const error = isJsonObject(body) ? findError(body) : undefined
-    if (error !== undefined) throw error
-    // A count of zero is left out, as this wire does with every zero.
-    const tokens = isJsonObject(body) ? (body.totalTokens ?? 0) : undefined
-    if (typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens >= 0) return [tokens]
+  read(body, { count }) {
+    // The provider reports one number for all texts, and the response is the sum of the list.
+    const counts = new Array<number>(count).fill(0)
+    counts[0] = readTokenCount(body)
+    return counts
+  }
+}
+
+/** Reads the number of a token count. Raises the provider's error in the body, and `provider_protocol_error` for any other body. */
+export function readTokenCount(body: unknown): number {
+  const error = isJsonObject(body) ? findError(body) : undefined
+  if (error !== undefined) throw error
+  // A count of zero is left out, as this wire does with every zero.
+  const tokens = isJsonObject(body) ? (body.totalTokens ?? 0) : undefined
+  if (typeof tokens !== 'number' || !Number.isSafeInteger(tokens) || tokens < 0) {
     throw new GatewayError('provider_protocol_error', { cause: 'invalid_token_counts' })
   }
+  return tokens
 }

@@ -39,5 +39,15 @@ export const contentCompatiblePassing: PassingCodec<ContentCompatibleOptions, Co
   readTokenCount: body => contentCompatibleTokenCount.read(body, { count: 1 })[0] ?? 0,
   reuseBody: (bytes, received, written) => reusePassedBody(bytes, { received, written }),
   renameResponse: (bytes, publicModel) => renameText(asBuffer(bytes), MODEL, publicModel),
-  renameFrame: (frame, publicModel) => renameTextInFrame(asBuffer(frame), MODEL, publicModel)
+  renameFrame: (frame, publicModel) =>
+    isEndMark(asBuffer(frame)) ? NO_FRAME : renameTextInFrame(asBuffer(frame), MODEL, publicModel)
+}
+
+const NO_FRAME = Buffer.alloc(0)
+const END_MARK = 'data: [DONE]'
+const END_MARK_FRAME_BYTES_MAX = 32
+
+/** Proxies in front of some services add the end mark of another wire, which SDKs of this one cannot read (field lesson A17). */
+function isEndMark(frame: Buffer): boolean {
+  return frame.length <= END_MARK_FRAME_BYTES_MAX && frame.toString('utf8').trim() === END_MARK
 }

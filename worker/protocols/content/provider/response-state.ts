@@ -193,6 +193,8 @@ export class ResponseState {
     this.#fileBytes += Math.floor((data.length * 3) / 4)
     if (this.#fileBytes > IMAGE_BYTES_MAX) throw beyondBound('bytes of generated files')
     const mediaType = typeof mimeType === 'string' && mimeType !== '' ? { mediaType: mimeType } : {}
+    // A file stands between the texts around it.
+    this.assembler.closeBlock()
     // The wire gives files no id, but clients tell them apart by one.
     this.assembler.file({ fileId: this.#options.createNonce(), ...mediaType, base64: data }, state)
   }

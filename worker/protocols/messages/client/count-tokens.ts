@@ -17,6 +17,7 @@ import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { keepDefined } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
+import { SentNumbers } from '../../shared/sent-numbers.ts'
 import { coerceToolResult } from '../../shared/tool-result.ts'
 import { messagesFieldPaths } from './field-paths.ts'
 import { readMessages, readSystem } from './read-messages.ts'
@@ -41,7 +42,8 @@ export function readCountTokensRequest(
   context: { requestId: string }
 ): CountTokensRequest {
   const { ignored, additional } = sortParameters(body, countTokensParameters)
-  const messages = readMessages(body, ignored)
+  const notes = { ignored, numbers: new SentNumbers(body, undefined) }
+  const messages = readMessages(body, notes)
   const request: NormalizedRequest = {
     version: NORMALIZED_VERSION,
     requestId: context.requestId,
@@ -49,7 +51,7 @@ export function readCountTokensRequest(
     isStream: false,
     wantsStreamUsage: false,
     carriesFileBytes: false,
-    messages: [...readSystem(body, ignored), ...messages],
+    messages: [...readSystem(body, notes), ...messages],
     ...readToolUse(body),
     sampling: {},
     ignored,

@@ -11,7 +11,7 @@ import {
   type Reasoning,
   type Sampling
 } from '../../../normalized/index.ts'
-import type { ChatClientFace } from '../../face.ts'
+import type { ChatClientFace, ReadContext } from '../../face.ts'
 import { dropReasoningFields, readAdditionalFields } from '../../shared/additional-fields.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import {
@@ -24,6 +24,7 @@ import {
 } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { type SortedParameters, sortParameters } from '../../shared/parameters.ts'
+import { SentNumbers } from '../../shared/sent-numbers.ts'
 import { assertExpressed, spellField } from './assert-expressed.ts'
 import { refuseCallsWithoutResult } from './calls-without-result.ts'
 import { writeMessagesError } from './errors.ts'
@@ -53,11 +54,12 @@ export const messagesFace: ChatClientFace = {
  * Raises `GatewayError` with the path of the wrong member: `invalid_request`, `unsupported_parameter`,
  * `unsupported_response_format`, `unsupported_semantic`.
  */
-export function readMessagesRequest(body: MessagesRequest, context: { requestId: string }): NormalizedRequest {
+export function readMessagesRequest(body: MessagesRequest, context: ReadContext): NormalizedRequest {
   refuseThread(body)
   const parameters = sortParameters(body, messagesParameters)
   const { ignored } = parameters
-  const messages = readMessages(body, ignored)
+  const notes = { ignored, numbers: new SentNumbers(body, context.bytes) }
+  const messages = readMessages(body, notes)
   if (messages.length === 0) throw invalidRequest('messages', `'messages' must hold at least one message.`)
   refuseCallsWithoutResult(messages)
   const reasoning = readReasoning(body)
@@ -69,7 +71,7 @@ export function readMessagesRequest(body: MessagesRequest, context: { requestId:
     wantsStreamUsage: false,
     carriesFileBytes: traits.carriesFileBytes,
     carriesParsedArguments: traits.carriesParsedArguments,
-    messages: [...readSystem(body, ignored), ...messages],
+    messages: [...readSystem(body, notes), ...messages],
     ...readToolUse(body),
     sampling: readSampling(body),
     ignored,

@@ -17,8 +17,9 @@ import {
 } from '../../../normalized/index.ts'
 import { readObject, readOptionalBoolean, readOptionalString, readString, wrongType } from '../../shared/field.ts'
 import { readMediaUrl } from '../../shared/media-source.ts'
+import type { SentNumbers } from '../../shared/sent-numbers.ts'
 import { readStateSignature, returnState, type SignedState } from '../../shared/state-signature.ts'
-import { readToolArguments } from '../../shared/tool-arguments.ts'
+import { readObjectArguments } from '../../shared/tool-arguments.ts'
 import { readResultText } from '../../shared/tool-result.ts'
 import { writeToolReference } from './deferred-tools.ts'
 import { GATEWAY_SIGNATURE } from './signature.ts'
@@ -29,6 +30,7 @@ export interface BlockPlace {
   path: string
   /** Receives the type of every block without effect, keyed by the block's path. */
   ignored: Diagnostics
+  numbers: SentNumbers
 }
 
 /** Reads the blocks of one message, in order. Raises `invalid_request` with the path of the missing or wrong member. */
@@ -70,7 +72,7 @@ function readBlock(block: JsonValue, place: BlockPlace): ContentPart | undefined
       return role === 'user' ? readImage(block, path) : ignore(type, place)
     case 'tool_use':
       if (role !== 'assistant') throw misplaced(path, 'tool_use', 'an assistant message')
-      return readToolUse(block, path)
+      return readToolUse(block, place)
     case 'tool_result':
       if (role !== 'user') throw misplaced(path, 'tool_result', 'a user message')
       return readToolResult(block, place)
@@ -117,10 +119,10 @@ function readImageSource(source: JsonObject, path: string): MediaSource {
   }
 }
 
-function readToolUse(block: JsonObject, path: string): ToolCallPart {
+function readToolUse(block: JsonObject, { path, numbers }: BlockPlace): ToolCallPart {
   const id = readString(block, 'id', path)
   const name = readString(block, 'name', path)
-  return { type: 'tool-call', id, name, ...readToolArguments(block.input, `${path}.input`) }
+  return { type: 'tool-call', id, name, ...readObjectArguments(block.input, `${path}.input`, numbers) }
 }
 
 function readToolResult(block: JsonObject, place: BlockPlace): ToolResultPart {

@@ -3,7 +3,6 @@
 
 import {
   type ContentPart,
-  type Diagnostics,
   invalidRequest,
   isJsonObject,
   type JsonValue,
@@ -11,28 +10,31 @@ import {
 } from '../../../normalized/index.ts'
 import { readString, wrongType } from '../../shared/field.ts'
 import { readPlainMessage } from '../../shared/plain-message.ts'
-import { readBlocks } from './read-blocks.ts'
+import { type BlockPlace, readBlocks } from './read-blocks.ts'
 import type { MessagesRequest } from './schema.ts'
+
+/** What all blocks of a body share (`BlockPlace`). */
+export type ReadingNotes = Pick<BlockPlace, 'ignored' | 'numbers'>
 
 /**
  * Reads `messages`. Raises `invalid_request` with the path of the missing or wrong member. An empty list is accepted here.
- * The types of blocks without effect are added to `ignored`.
+ * The types of blocks without effect are added to `notes.ignored`.
  */
-export function readMessages(body: Pick<MessagesRequest, 'messages'>, ignored: Diagnostics): NormalizedMessage[] {
+export function readMessages(body: Pick<MessagesRequest, 'messages'>, notes: ReadingNotes): NormalizedMessage[] {
   const { messages } = body
   if (messages === undefined) throw invalidRequest('messages', 'Field required')
   if (!Array.isArray(messages)) throw wrongType('messages', 'an array', messages)
   return messages.map((message, index) => {
-    const read = readPlainMessage(message) ?? readMessage(message, `messages[${index}]`, ignored)
+    const read = readPlainMessage(message) ?? readMessage(message, `messages[${index}]`, notes)
     return read.role === 'system' ? { ...read, content: dropBillingLines(read.content) } : read
   })
 }
 
 /** Reads `system` as one message, or as none when it has no text. Raises `invalid_request` as `readMessages` does. */
-export function readSystem(body: Pick<MessagesRequest, 'system'>, ignored: Diagnostics): NormalizedMessage[] {
+export function readSystem(body: Pick<MessagesRequest, 'system'>, notes: ReadingNotes): NormalizedMessage[] {
   const system = body.system ?? undefined
   if (system === undefined || system === '') return []
-  const read = readContent(system, { role: 'system', path: 'system', ignored })
+  const read = readContent(system, { role: 'system', path: 'system', ...notes })
   const message = { role: 'system' as const, ...read, content: dropBillingLines(read.content) }
   return message.content.every(part => part.type === 'text' && part.text === '') ? [] : [message]
 }
@@ -53,13 +55,13 @@ function dropBillingLines(content: ContentPart[]): ContentPart[] {
   })
 }
 
-function readMessage(message: JsonValue, path: string, ignored: Diagnostics): NormalizedMessage {
+function readMessage(message: JsonValue, path: string, notes: ReadingNotes): NormalizedMessage {
   if (!isJsonObject(message)) throw wrongType(path, 'an object', message)
   const role = readString(message, 'role', path)
   if (role !== 'user' && role !== 'assistant' && role !== 'system') {
     throw invalidRequest(`${path}.role`, `'${path}.role' must be user, assistant or system.`)
   }
-  return { role, ...readContent(message.content, { role, path: `${path}.content`, ignored }) }
+  return { role, ...readContent(message.content, { role, path: `${path}.content`, ...notes }) }
 }
 
 function readContent(

@@ -22,10 +22,10 @@ const HIGH_BUDGET_TOKENS = 8000
  */
 export function readReasoning(body: Pick<MessagesRequest, 'thinking' | 'output_config'>): Reasoning | undefined {
   const thinking = readOptionalObject(body, 'thinking')
-  const budgetEffort = thinking && readThinkingEffort(thinking)
+  const amount = thinking === undefined ? {} : readAmount(thinking)
   const givenEffort = readGivenEffort(readOptionalObject(body, 'output_config') ?? {})
   const reasoning = keepDefined({
-    effort: budgetEffort === 'none' ? budgetEffort : (givenEffort ?? budgetEffort),
+    ...(amount.effort === 'none' || givenEffort === undefined ? amount : { effort: givenEffort }),
     isVisible: thinking && readOptionalString(thinking, 'display', 'thinking') === 'omitted' ? false : undefined
   })
   return Object.keys(reasoning).length === 0 ? undefined : reasoning
@@ -35,21 +35,26 @@ function readGivenEffort(config: JsonObject): string | undefined {
   return (config.effort ?? undefined) === undefined ? undefined : readString(config, 'effort', 'output_config')
 }
 
-/** Undefined where the model chooses the effort. */
-function readThinkingEffort(thinking: JsonObject): string | undefined {
+/** Reads how much the model shall think: the budget that the client gave and its effort, or nothing where the model chooses. */
+function readAmount(thinking: JsonObject): Pick<Reasoning, 'effort' | 'budgetTokens'> {
   const type = readString(thinking, 'type', 'thinking')
   switch (type) {
     case 'enabled': {
-      const budgetTokens = readOptionalPositiveInteger(thinking, 'budget_tokens', 'thinking') ?? DEFAULT_BUDGET_TOKENS
-      if (budgetTokens >= HIGH_BUDGET_TOKENS) return 'high'
-      return budgetTokens >= MEDIUM_BUDGET_TOKENS ? 'medium' : 'low'
+      const budgetTokens = readOptionalPositiveInteger(thinking, 'budget_tokens', 'thinking')
+      const effort = mapBudget(budgetTokens ?? DEFAULT_BUDGET_TOKENS)
+      return budgetTokens === undefined ? { effort } : { effort, budgetTokens }
     }
     case 'disabled':
-      return 'none'
+      return { effort: 'none' }
     case 'adaptive':
     case 'between_tools':
-      return undefined
+      return {}
     default:
       throw invalidRequest('thinking.type', `'thinking.type' must be enabled, adaptive, between_tools or disabled.`)
   }
+}
+
+function mapBudget(budgetTokens: number): string {
+  if (budgetTokens >= HIGH_BUDGET_TOKENS) return 'high'
+  return budgetTokens >= MEDIUM_BUDGET_TOKENS ? 'medium' : 'low'
 }

@@ -156,13 +156,17 @@ function writeChoice(choice: ToolChoice): JsonObject {
   }
 }
 
-function writeThinking({ reasoning }: NormalizedRequest): JsonObject {
-  if (reasoning?.effort === 'none') return { thinking: { type: 'disabled' } }
-  return reasoning?.isVisible === false ? { thinking: { type: 'adaptive', display: 'omitted' } } : {}
+function writeThinking({ reasoning = {} }: NormalizedRequest): JsonObject {
+  const { effort, isVisible, budgetTokens = -1 } = reasoning
+  if (effort === 'none') return { thinking: { type: 'disabled' } }
+  const display = isVisible === false ? { display: 'omitted' } : {}
+  if (budgetTokens > 0) return { thinking: { type: 'enabled', budget_tokens: budgetTokens, ...display } }
+  return isVisible === false ? { thinking: { type: 'adaptive', ...display } } : {}
 }
 
 function writeOutputConfig({ output, reasoning }: NormalizedRequest): JsonObject | undefined {
-  const effort = reasoning?.effort === 'none' ? undefined : reasoning?.effort
+  const isGiven = reasoning?.effort !== 'none' && (reasoning?.budgetTokens ?? -1) < 0
+  const effort = isGiven ? reasoning?.effort : undefined
   const isSchema = output?.type === 'json-schema'
   const format = isSchema
     ? keepDefined({ type: 'json_schema', schema: output.schema, name: output.name, strict: output.strict })

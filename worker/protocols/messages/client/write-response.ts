@@ -18,6 +18,7 @@ import {
 import type { ResponseContext } from '../../face.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { type StateOwner, writeStateSignature } from '../../shared/state-signature.ts'
+import { parseArguments } from '../../shared/tool-arguments.ts'
 import type {
   MessagesContentBlock,
   MessagesDeltaUsage,
@@ -212,6 +213,6 @@ export function findSignature(state: ProviderState | undefined): string | undefi
 
 /** Arguments that are not a JSON object become an empty object, because a block holds no other value. */
 function readInput(text: string): JsonObject {
-  const input = tryParseJson(text)
+  const input = parseArguments(text)
   return isJsonObject(input) ? input : {}
 }

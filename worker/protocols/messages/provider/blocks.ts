@@ -29,6 +29,8 @@ export interface BlockSurroundings {
   assembler: EventAssembler
   reading: MessagesCompatibleReading
   createNonce: () => string
+  /** The ids that calls of the response have already. */
+  issuedIds: Set<string>
   /** The block with the digits of its large integers. */
   digits: (block: Payload) => Payload
 }
@@ -124,11 +126,11 @@ function openRedacted(block: Payload, assembler: EventAssembler): BlockReader {
 }
 
 function openCall(block: Payload, surroundings: BlockSurroundings): BlockReader {
-  const { assembler, reading, createNonce } = surroundings
+  const { assembler, reading } = surroundings
   const { name } = block
   if (typeof name !== 'string' || name === '') throw malformed('invalid_tool_call')
   const head: ToolCallHead = {
-    id: issueId(block.id, { number: assembler.toolCallCount, createNonce }),
+    id: issueId(block.id, surroundings),
     ...(reading.toolNames.get(name) ?? { name })
   }
   /** Some servers send the arguments whole, with the start of the block. */
@@ -161,11 +163,16 @@ function readInput(block: Payload, { digits }: BlockSurroundings): string {
   return Object.keys(input).length === 0 ? NO_ARGUMENTS : JSON.stringify(digits(block).input)
 }
 
-/** The id that the client sees: the provider's own in the form that clients accept (field lesson B4). */
-function issueId(id: unknown, { number, createNonce }: { number: number; createNonce: () => string }): string {
-  if (typeof id === 'string' && id !== '') return toShortCallId(id)
-  if (id !== undefined && id !== null && id !== '') throw malformed('invalid_tool_call')
-  return writeToolCallId({ stateId: undefined, name: undefined, callNumber: number, nonce: createNonce() })
+/** The id that the client sees: the provider's own where it is unique, in the form that clients accept (field lesson B4). */
+function issueId(id: unknown, { issuedIds, createNonce }: BlockSurroundings): string {
+  if (id !== undefined && id !== null && typeof id !== 'string') throw malformed('invalid_tool_call')
+  const wireId = id === undefined || id === null || id === '' ? undefined : toShortCallId(id)
+  const issued =
+    wireId !== undefined && !issuedIds.has(wireId)
+      ? wireId
+      : writeToolCallId({ stateId: undefined, name: undefined, callNumber: issuedIds.size, nonce: createNonce() })
+  issuedIds.add(issued)
+  return issued
 }
 
 /** The text of a member that may be missing or null. Raises `provider_protocol_error` for any other value. */

@@ -4,7 +4,8 @@ import {
   invalidRequest,
   type JsonObject,
   type NormalizedRequest,
-  type OutputFormat
+  type OutputFormat,
+  type Reasoning
 } from '../../../normalized/index.ts'
 import type { ChatTarget, WrittenChat } from '../../face.ts'
 import { refuseJsonWithoutSchema } from '../../shared/json-object-format.ts'
@@ -12,14 +13,9 @@ import { cleanToolName, mapToolNames } from '../../shared/tool-names.ts'
 import { MESSAGES_HEADERS, MESSAGES_STREAM_HEADERS } from './headers.ts'
 import type { MessagesCompatibleOptions } from './options.ts'
 import type { MessagesCompatibleReading } from './reading.ts'
+import { AUTOMATIC_BUDGET, mayThink, planThinking } from './thinking.ts'
 import { writeMessages } from './write-messages.ts'
 import { writeTools } from './write-tools.ts'
-
-/**
- * The output limit for a client that gave none, because the wire demands one: the lowest maximum of the service's current models, so that all
- * of them accept it and long outputs of agents are not cut.
- */
-const DEFAULT_MAX_TOKENS = 32_000
 
 /** The effort word that switches reasoning off. */
 const NO_REASONING = 'none'
@@ -31,24 +27,27 @@ const NO_REASONING = 'none'
  */
 export function writeChat(
   request: NormalizedRequest,
-  { upstreamModel }: ChatTarget,
+  { upstreamModel, outputTokensMax }: ChatTarget,
   { messagesPath }: MessagesCompatibleOptions
 ): WrittenChat<MessagesCompatibleReading> {
   const { isStream, output, reasoning, sampling, user } = request
   const names = mapToolNames(request, cleanToolName)
-  const { system, messages, calledNames, droppedToolCalls } = writeMessages(request.messages, names)
+  const { system, messages, calledNames, droppedToolCalls, ...turn } = writeMessages(request.messages, names)
   if (messages.length === 0) {
     const { messages: path } = request.fieldPaths
     throw invalidRequest(path, `'${path}' holds nothing that can be sent to the model.`)
   }
   const body: JsonObject = {}
   if (upstreamModel !== undefined) body.model = upstreamModel
-  body.max_tokens = sampling.maxOutputTokens ?? DEFAULT_MAX_TOKENS
+  const thinking = planThinking(reasoning, { ...sampling, outputTokensMax })
+  body.max_tokens = thinking.maxTokens
   if (system !== undefined) body.system = system
   body.messages = messages
   if (isStream) body.stream = true
-  Object.assign(body, writeTools(request, names, calledNames))
-  const config = writeOutputConfig(output, reasoning?.effort)
+  const tools = writeTools(request, names, calledNames)
+  Object.assign(body, tools)
+  if (thinking.config !== undefined && mayThink(thinking.config, { ...turn, tools })) body.thinking = thinking.config
+  const config = writeOutputConfig(output, reasoning)
   if (config !== undefined) body.output_config = config
   writeSampling(request, body)
   if (user !== undefined) body.metadata = { user_id: user }
@@ -76,10 +75,11 @@ function writeSampling({ sampling }: NormalizedRequest, body: JsonObject): void 
   if (stops !== undefined && stops.length > 0) body.stop_sequences = stops
 }
 
-/** Words of effort are the client's own: the provider decides on them (decisions 37). */
-function writeOutputConfig(output: OutputFormat | undefined, effort: string | undefined): JsonObject | undefined {
+/** Words of effort are the client's own: the provider decides on them (decisions 37). A budget goes as what it is. */
+function writeOutputConfig(output: OutputFormat | undefined, reasoning: Reasoning = {}): JsonObject | undefined {
+  const { effort, budgetTokens = AUTOMATIC_BUDGET } = reasoning
   const config: JsonObject = {}
-  if (effort !== undefined && effort !== NO_REASONING) config.effort = effort
+  if (effort !== undefined && effort !== NO_REASONING && budgetTokens === AUTOMATIC_BUDGET) config.effort = effort
   const format = writeFormat(output)
   if (format !== undefined) config.format = format
   return Object.keys(config).length === 0 ? undefined : config

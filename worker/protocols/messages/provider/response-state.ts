@@ -42,6 +42,7 @@ export class ResponseState {
   readonly #options: ResponseStateOptions
   readonly #usage = new UsageReader()
   readonly #reported = new Set<string>()
+  readonly #issuedIds = new Set<string>()
   #openBlock: BlockReader | undefined
   #openIndex = -1
   /** The highest index of a block so far. */
@@ -104,7 +105,7 @@ export class ResponseState {
     const { createNonce, reading } = this.#options
     this.#openIndex = index
     this.#highestIndex = Math.max(this.#highestIndex, index)
-    const opened = createBlockReader(block, { assembler, createNonce, reading, digits })
+    const opened = createBlockReader(block, { assembler, createNonce, issuedIds: this.#issuedIds, reading, digits })
     if (opened === undefined) {
       const type = typeof block.type === 'string' ? block.type.slice(0, WORD_CHARACTERS_MAX) : ''
       this.#reportOnce('content_block_ignored', type)
@@ -177,11 +178,9 @@ export class ResponseState {
   /** Agents run tools only for the reason of calls, so the calls of the response decide, not the word (field lesson A6). */
   #mapFinish(): FinishReason {
     const word = this.#stopReason
+    const reason = word !== null && Object.hasOwn(finishReasons, word) ? finishReasons[word] : undefined
     if (word === null) this.report('finish_reason_missing', {})
-    else if (!Object.hasOwn(finishReasons, word)) {
-      this.report('finish_reason_unknown', { reason: word.slice(0, WORD_CHARACTERS_MAX) })
-    }
-    const reason = finishReasons[word ?? 'end_turn'] ?? 'stop'
+    else if (reason === undefined) this.report('finish_reason_unknown', { reason: word.slice(0, WORD_CHARACTERS_MAX) })
     if (reason === 'length' || reason === 'content-filter') return reason
     if (this.assembler.toolCallCount > 0) return 'tool-calls'
     if (reason === 'tool-calls') this.report('announced_tool_call_missing', {})

@@ -24,6 +24,8 @@ export interface WrittenMessages {
   messages: JsonObject[]
   /** The functions that the written messages call, by their names on the wire. */
   calledNames: Set<string>
+  /** The conversation ends with a text of the assistant, which the model continues. */
+  isContinued: boolean
   /** The conversation ends with results of a turn whose thinking is not part of it. */
   isThoughtMissing: boolean
   /** Calls that were left out because they have no result (field lesson B8). */
@@ -115,6 +117,7 @@ class ConversationWriter {
       system: isPromptMissing || this.#system.length === 0 ? undefined : writeContent(this.#system),
       messages: isPromptMissing ? [{ role: 'user', content: writeContent(this.#system) }] : written,
       calledNames,
+      isContinued: written.at(-1)?.role === 'assistant',
       isThoughtMissing,
       droppedToolCalls
     }
@@ -134,10 +137,12 @@ class ConversationWriter {
     const isOfUser = role === 'user' || role === 'tool'
     /** The open text of a message whose texts are one text that was cut anywhere (decisions 60). */
     let openText: { type: 'text'; text: string } | undefined
+    let openThought = ''
     for (const part of content) {
       switch (part.type) {
         case 'text':
         case 'refusal':
+          openThought = ''
           if (openText !== undefined) openText.text += part.text
           else {
             const body = { type: 'text' as const, text: part.text }
@@ -146,8 +151,11 @@ class ConversationWriter {
           }
           continue
         case 'reasoning': {
-          const body = entry?.role === 'assistant' ? writeThought(part) : undefined
+          // A client that got the thinking in pieces returns its signature on the last of them.
+          const text = form === 'pieces' ? openThought + part.text : part.text
+          const body = role === 'assistant' ? writeThought({ ...part, text }) : undefined
           if (body !== undefined) blocks.push({ body })
+          openThought = body === undefined ? text : ''
           break
         }
         case 'image':
@@ -159,6 +167,7 @@ class ConversationWriter {
           blocks.push({ body: writeDocument(part) })
           break
         case 'tool-call':
+          openThought = ''
           if (entry !== undefined) blocks.push(this.#writeCall(part, entry))
           break
         case 'tool-result':

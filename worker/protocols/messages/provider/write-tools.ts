@@ -11,7 +11,7 @@ import {
   selectCallableTools,
   type ToolChoice
 } from '../../../normalized/index.ts'
-import type { ToolNameMap } from '../../shared/tool-names.ts'
+import { refuseNameCollisions, type ToolNameMap } from '../../shared/tool-names.ts'
 
 export interface WrittenTools {
   tools?: JsonObject[]
@@ -29,7 +29,7 @@ export function writeTools(
   calledNames: ReadonlySet<string>
 ): WrittenTools {
   const { tools, toolChoice = AUTO, parallelToolCalls } = request
-  refuseCollisions(request)
+  refuseNameCollisions(request)
   // The choice `none` is written as such: a provider's cache keeps the tools, and the service wants tools where the history has calls.
   const { functions } = selectCallableTools(tools, toolChoice.type === 'none' ? AUTO : toolChoice)
   const choice = writeToolChoice(toolChoice, functions, { request, names })
@@ -99,17 +99,4 @@ function writeToolChoice(
 
 function writeChosen(tool: FunctionTool, names: ToolNameMap): JsonObject {
   return { type: 'tool', name: names.toWire(flattenToolName(tool)) }
-}
-
-/** Without its namespace a function must not have the name of another one: its calls could not be told apart (bridge.md 7.6). */
-function refuseCollisions({ tools, fieldPaths }: NormalizedRequest): void {
-  const namespaces = new Map<string, string | undefined>()
-  for (const tool of tools) {
-    if (tool.type !== 'function') continue
-    const name = flattenToolName(tool)
-    if (namespaces.has(name) && namespaces.get(name) !== tool.namespace) {
-      throw invalidRequest(fieldPaths.tools, `Two functions have the name '${name}' on this route.`)
-    }
-    namespaces.set(name, tool.namespace)
-  }
 }

@@ -157,3 +157,35 @@ t.test('members are counted and found whatever the strings hold', async t => {
   t.same(scan('{"a\\"m":1,"\\\\":2}'), [2, undefined])
   t.same(scan('{"m":"x","m":"y"}'), [2, undefined])
 })
+
+t.test('counts that are corrected are written anew, whole as in a stream (D3)', async t => {
+  const relayWith = (usage: object, wantsEvents: boolean) =>
+    openReader().relayBody?.(answer({ content: 'a' }, 'stop', { usage }), { publicModel: 'alias', wantsEvents })
+  const plain = { prompt_tokens: 10, completion_tokens: 30, total_tokens: 40 }
+  const exact = [
+    plain,
+    { ...plain, completion_tokens_details: { reasoning_tokens: 20 } },
+    { ...plain, prompt_tokens_details: { cached_tokens: 5 }, prompt_cache_hit_tokens: 5 },
+    { ...plain, prompt_tokens_details: { cached_tokens: null }, completion_tokens_details: null },
+    { prompt_tokens: null, completion_tokens: null, total_tokens: null }
+  ]
+  const corrected = [
+    [{ ...plain, total_tokens: 60, completion_tokens_details: { reasoning_tokens: 20 } }, { outputTokens: 50 }],
+    [{ ...plain, completion_tokens_details: { reasoning_tokens: 31 } }, { reasoningTokens: 30 }],
+    [{ ...plain, prompt_tokens_details: { cached_tokens: 11 } }, { cacheReadTokens: 10 }],
+    [{ ...plain, prompt_cache_hit_tokens: 5 }, { cacheReadTokens: 5 }],
+    [{ prompt_tokens: 10, completion_tokens: 30 }, { totalTokens: 40 }]
+  ] as const
+  for (const wantsEvents of [true, false]) {
+    for (const usage of exact) t.ok(relayWith(usage, wantsEvents)?.bytes, JSON.stringify(usage))
+    for (const [usage, read] of corrected) {
+      const relayed = relayWith(usage, wantsEvents)
+      t.equal(relayed?.bytes, undefined, JSON.stringify(usage))
+      t.match(
+        relayed?.events.find(({ type }) => type === 'usage'),
+        { usage: read },
+        JSON.stringify(read)
+      )
+    }
+  }
+})

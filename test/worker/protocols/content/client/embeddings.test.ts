@@ -28,7 +28,12 @@ t.test('a batch is one text per request, in order', async t => {
     { content: 'b', taskType: 'RETRIEVAL_QUERY', title: 't' }
   ]
   const read = readBatchEmbedContentsRequest({ requests, extra_headers: { 'x-a': 'b' }, other: 1 })
-  t.strictSame(read, { texts: ['a', 'b'], ignored: { other: 1 }, extraHeaders: { 'x-a': 'b' } })
+  t.strictSame(read, {
+    texts: ['a', 'b'],
+    ignored: { other: 1 },
+    purposes: [{}, { taskType: 'RETRIEVAL_QUERY', title: 't' }],
+    extraHeaders: { 'x-a': 'b' }
+  })
   t.strictSame(writeBatchEmbedContentsResponse({ vectors: [[1], [2]], promptTokens: null }), {
     embeddings: [{ values: [1] }, { values: [2] }]
   })

@@ -110,7 +110,11 @@ t.test('a thinking level is the effort, and a budget is mapped to one (C5)', asy
   for (const [config, effort] of cases) t.equal(reasoning(config)?.effort, effort, JSON.stringify(config))
   t.equal(generation({}).reasoning, undefined)
   t.strictSame(reasoning({ includeThoughts: true }), { isVisible: true })
-  t.strictSame(reasoning({ includeThoughts: false, thinkingBudget: 5 }), { isVisible: false, effort: 'low' })
+  t.strictSame(reasoning({ includeThoughts: false, thinkingBudget: 5 }), {
+    isVisible: false,
+    budgetTokens: 5,
+    effort: 'low'
+  })
 })
 
 t.test('a thinking configuration of a wrong type is refused with its path', async t => {

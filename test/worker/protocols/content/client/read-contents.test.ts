@@ -180,7 +180,7 @@ t.test('file data is a URL to download, or the id of an uploaded file', async t 
   const one = (fileData: JsonObject) => readMessages([{ parts: [{ fileData }] }])[0]?.content[0]
   t.strictSame(one({ fileUri: 'https://a.test/b.png', mimeType: 'image/png' }), {
     type: 'image',
-    source: { kind: 'url', url: 'https://a.test/b.png' },
+    source: { kind: 'url', url: 'https://a.test/b.png', mediaType: 'image/png' },
     path
   })
   t.strictSame(one({ fileUri: 'files/f-1', displayName: '' }), {

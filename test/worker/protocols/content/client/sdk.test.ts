@@ -78,7 +78,7 @@ t.test('the SDK reads the text without thoughts', async t => {
   })
   t.equal(response.text, 'Yes.')
   t.equal(response.candidates?.[0]?.content?.parts?.length, 2)
-  t.strictSame(requests[0]?.reasoning, { isVisible: true, effort: 'medium' })
+  t.strictSame(requests[0]?.reasoning, { isVisible: true, budgetTokens: 4000, effort: 'medium' })
 })
 
 t.test('content 56: the SDK reads two chunks of text, and a last one with reason, usage and content', async t => {

@@ -333,7 +333,12 @@ t.test('a file at a URL is downloaded, an uploaded file is sent by its id', asyn
   const { body, attachments } = writeV1({ contents })
   t.strictSame(
     attachments.map(({ source, path }) => ({ source, path })),
-    [{ source: { kind: 'url', url: 'https://a.test/a.pdf' }, path: 'contents[0].parts[0].fileData' }]
+    [
+      {
+        source: { kind: 'url', url: 'https://a.test/a.pdf', mediaType: 'application/pdf' },
+        path: 'contents[0].parts[0].fileData'
+      }
+    ]
   )
   t.strictSame(body.messages, [{ role: 'user', content: '', attachments: [attachments[0]?.placeholder, 'f-1'] }])
 })

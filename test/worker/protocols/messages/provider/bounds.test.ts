@@ -1,0 +1,49 @@
+import t from 'tap'
+import {
+  answer,
+  delta,
+  findCause,
+  messageStart,
+  readStream,
+  readWhole,
+  start,
+  stop,
+  stream,
+  text,
+  textDelta,
+  writeFrames
+} from './support.ts'
+
+t.test('an event of a stream beyond its bound ends the stream', async t => {
+  const open = [messageStart(), start(0, { type: 'text', text: '' }), textDelta(0, 'a')]
+  const events = readStream([writeFrames([...open, textDelta(0, 'x'.repeat(1024 * 1024))])])
+  t.equal(findCause(events), 'response_too_large')
+  t.equal(findCause(readStream([stream(text(0, 'x'.repeat(1_000_000)))])), undefined)
+})
+
+t.test('signatures and redacted thinking count as much as text', async t => {
+  const long = 'x'.repeat(1_000_000)
+  const blocks = Array.from({ length: 9 }, () => ({ type: 'thinking', thinking: '', signature: long }))
+  t.match(findCause(readWhole(answer(blocks))), /too many characters/)
+  const redacted = Array.from({ length: 9 }, () => ({ type: 'redacted_thinking', data: long }))
+  t.match(findCause(readWhole(answer(redacted))), /too many characters/)
+  const signed = Array.from({ length: 4 }, () => delta(0, { type: 'signature_delta', signature: 'x'.repeat(500_000) }))
+  const frames = [messageStart(), start(0, { type: 'thinking', thinking: '' }), ...signed, stop(0)]
+  t.match(findCause(readStream([writeFrames(frames)])), /too many characters/)
+})
+
+t.test('calls have a bound', async t => {
+  const used = Array.from({ length: 1025 }, (_, index) => ({ type: 'tool_use', id: `a${index}`, name: 'f', input: {} }))
+  t.match(findCause(readWhole(answer(used, 'tool_use'))), /too many tool calls/)
+})
+
+t.test('arguments that nest too deeply end the response', async t => {
+  const deep = '{"a":'.repeat(1001)
+  const frames = [
+    start(0, { type: 'tool_use', id: 'a', name: 'f', input: {} }),
+    delta(0, { type: 'input_json_delta', partial_json: deep })
+  ]
+  t.match(findCause(readStream([stream(frames)])), /nested too deeply/)
+  const body = `{"content":[{"type":"tool_use","id":"a","name":"f","input":${deep}1${'}'.repeat(1001)}}],"stop_reason":"tool_use"}`
+  t.equal(findCause(readWhole(Buffer.from(body))), 'invalid_json_response')
+})

@@ -1,0 +1,57 @@
+// The thinking of a request whose client gave a budget for it, and the output limit that the budget counts towards. Without a budget nothing
+// is sent: what the model does then is its own default (decisions 3).
+
+import type { JsonObject, Reasoning } from '../../../normalized/index.ts'
+import type { WrittenTools } from './write-tools.ts'
+
+/**
+ * The output limit for a client that gave none, because the wire demands one: the lowest maximum of the service's current models, so that all
+ * of them accept it and long outputs of agents are not cut. A profile may declare a lower one.
+ */
+const DEFAULT_MAX_TOKENS = 32_000
+
+/** A budget that leaves the amount to the model. */
+export const AUTOMATIC_BUDGET = -1
+
+/** The least budget that the service accepts. */
+const BUDGET_TOKENS_MIN = 1024
+
+export interface PlannedThinking {
+  maxTokens: number
+  /** `thinking`; undefined where nothing is sent. */
+  config: JsonObject | undefined
+}
+
+/**
+ * Plans the thinking and the output limit. The service refuses a budget that is not below the limit.
+ * @param limits the client's own output limit, and the one that the profile declares.
+ */
+export function planThinking(
+  { budgetTokens, isVisible }: Reasoning = {},
+  limits: { maxOutputTokens?: number; outputTokensMax?: number | undefined }
+): PlannedThinking {
+  const { maxOutputTokens, outputTokensMax = Number.POSITIVE_INFINITY } = limits
+  const usual = Math.min(DEFAULT_MAX_TOKENS, outputTokensMax)
+  const display = isVisible === undefined ? {} : { display: isVisible ? 'summarized' : 'omitted' }
+  if (budgetTokens === undefined) return { maxTokens: maxOutputTokens ?? usual, config: undefined }
+  if (budgetTokens === 0) return { maxTokens: maxOutputTokens ?? usual, config: { type: 'disabled' } }
+  if (budgetTokens < 0) return { maxTokens: maxOutputTokens ?? usual, config: { type: 'adaptive', ...display } }
+  const maxTokens = maxOutputTokens ?? Math.min(DEFAULT_MAX_TOKENS + budgetTokens, outputTokensMax)
+  const budget = Math.min(Math.max(Math.trunc(budgetTokens), BUDGET_TOKENS_MIN), maxTokens - 1)
+  const isPossible = budget >= BUDGET_TOKENS_MIN
+  return { maxTokens, config: isPossible ? { type: 'enabled', budget_tokens: budget, ...display } : undefined }
+}
+
+/**
+ * False where the service refuses thinking, so that the request goes without: a budget is a bound and not a demand. These are a forced tool, a
+ * text of the assistant to be continued, and results of a turn whose thinking the conversation has lost.
+ */
+export function mayThink(
+  { type }: JsonObject,
+  request: { tools: WrittenTools; isContinued: boolean; isThoughtMissing: boolean }
+): boolean {
+  if (type === 'disabled') return true
+  const choice = request.tools.tool_choice?.type
+  if (choice === 'any' || choice === 'tool' || request.isContinued) return false
+  return !(request.isThoughtMissing && type === 'enabled')
+}
