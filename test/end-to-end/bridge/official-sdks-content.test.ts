@@ -21,6 +21,9 @@ const places = (['keyed', 'keyless'] as const).map(
     chatPath: `/google/${provider}/v1beta/models/${provider === 'keyed' ? 'gemini-3-emulator' : 'emulator-small'}:generateContent`,
     isNative: false,
     hasStrictTools: false,
+    passes: 'content',
+    hasWholeCalls: true,
+    signsCalls: provider === 'keyed',
     statusOf: status => ([401, 403, 404].includes(status) ? 502 : status)
   })
 )
