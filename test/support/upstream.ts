@@ -25,7 +25,7 @@ export interface SentFunction {
   parameters?: unknown
 }
 
-/** The functions that a chat body declares, on the native wire and on those of chat completions and messages. */
+/** The functions that a chat body declares, on the native wire or on one of an external provider. */
 // biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are not there.
 export function listSentFunctions(body: any): SentFunction[] {
   if (body.functions !== undefined) return body.functions
@@ -34,7 +34,7 @@ export function listSentFunctions(body: any): SentFunction[] {
   if (native !== undefined) return native.functions.specifications
   // biome-ignore lint/suspicious/noExplicitAny: see above.
   return tools.flatMap((entry: any) => {
-    if (entry.input_schema === undefined) return entry.function ?? []
+    if (entry.input_schema === undefined) return entry.functionDeclarations ?? entry.function ?? []
     return { name: entry.name, description: entry.description, parameters: entry.input_schema }
   })
 }
