@@ -4,6 +4,7 @@
 import type { ProfileCredentials, ProfileSet } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { chatCompatibleKind } from './compatible/chat.ts'
+import { messagesCompatibleKind } from './compatible/messages.ts'
 import { nativeKind } from './native/index.ts'
 import type { ExecutorDependencies, ProviderKindRegistration } from './provider-kind.ts'
 import type { ExecutorPool, Executors } from './types.ts'
@@ -14,7 +15,8 @@ export type ProviderKinds = Readonly<Record<string, ProviderKindRegistration>>
 
 export const providerKinds: ProviderKinds = {
   native: nativeKind,
-  chat_compatible: chatCompatibleKind
+  chat_compatible: chatCompatibleKind,
+  messages_compatible: messagesCompatibleKind
 }
 
 export interface ExecutorsOptions

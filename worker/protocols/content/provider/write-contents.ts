@@ -260,7 +260,8 @@ function writeThought({ text, state }: { text: string; state?: ProviderState }):
 
 /** The signature that a provider of this kind issued; state of other kinds is dropped. */
 function readSignature(state: ProviderState | undefined): string | undefined {
-  return state?.content_compatible?.thoughtSignature
+  const signature = state?.content_compatible?.thoughtSignature
+  return signature === '' ? undefined : signature
 }
 
 /** Puts the signature of a whole message on its last text, or before its calls where it has none. */
