@@ -85,7 +85,7 @@ export interface Golden {
   expect(actual: string): string
 }
 
-type GoldenFamily = 'native-v1' | 'native-v2' | 'chat-compatible' | 'content-compatible' | 'messages-compatible'
+export type GoldenFamily = 'native-v1' | 'native-v2' | 'chat-compatible' | 'content-compatible' | 'messages-compatible'
 
 export function listGoldens(family: GoldenFamily): Golden[] {
   const folder = join(goldenRoot, family)
