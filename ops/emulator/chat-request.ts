@@ -1,8 +1,9 @@
-// A chat request in one form for v1, v2 and the chat-completions wire, from which a response is planned.
+// A chat request in one form for all wires, from which a response is planned.
 import type { JsonObject, JsonValue } from './json.ts'
 import { countTokens } from './tokens.ts'
 
-export type ChatDialect = 'v1' | 'v2' | 'chat'
+/** The native wires v1 and v2, and those of OpenAI, Anthropic and Google. */
+export type ChatDialect = 'v1' | 'v2' | 'chat' | 'messages' | 'content'
 
 export interface ChatTurn {
   role: 'system' | 'user' | 'assistant' | 'result'
@@ -39,6 +40,10 @@ export interface ChatRequest {
   wantsReasoning: boolean
   isStream: boolean
   tokensMax: number | null
+  /** Texts that end the response in front of them, on the wires that have them. */
+  stops?: string[]
+  /** The client wants no text of the reasoning, only the signature of it. */
+  hidesReasoning?: boolean
   topLogprobs: number
 }
 

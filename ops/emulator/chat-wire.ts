@@ -29,6 +29,8 @@ export interface ReadResult {
   stored: { thread: Thread; turns: ChatTurn[] } | null
   /** The chat-completions wire sends usage in a stream only when the request asks for it. */
   includeUsage: boolean
+  /** The Google wire sends reasoning only when the request asks for it; the other wires always do. */
+  showsReasoning?: boolean
 }
 
 export interface ResponseContext {
@@ -43,20 +45,26 @@ export interface ResponseContext {
   /** File id of each tool run, in the order of the runs; `null` for a run without a file. */
   fileIds: Array<string | null>
   includeUsage: boolean
+  showsReasoning: boolean
   createId: () => string
 }
 
 export interface ChatWire {
-  stateIdForm: 'random' | 'time-ordered'
+  /** `null`: the wire has no state ids. */
+  stateIdForm: 'random' | 'time-ordered' | null
   /** @throws UpstreamError with the status and text with which the upstream refuses the request. */
   read: (body: unknown, scope: ReadScope) => ReadResult
   /** Writes the body of a response that is not streamed. */
   write: (context: ResponseContext) => Record<string, unknown>
+  /** The text of a whole response that `[[malformed:NAME]]` breaks; undefined for a name that this wire does not have. */
+  writeMalformed?: (name: string, body: Record<string, unknown>) => string | undefined
   /** Writes the frames of a streamed response. */
   writeFrames: (context: ResponseContext) => Frame[]
   /** Writes an error inside a stream. */
   writeErrorFrame: (error: { status: number; message: string }) => Frame
   sendError: (exchange: Exchange, error: UpstreamError) => void
+  /** Streams are one JSON array in place of server-sent events. */
+  isArray?: boolean
 }
 
 /** Applies the directives `omit` and `extra` to a body or to the payload of a frame. */

@@ -16,7 +16,6 @@ import {
   writeHtmlError
 } from './exchange.ts'
 import { isObject } from './json.ts'
-import { writeMalformed } from './malformed-chat.ts'
 import { nameBuild } from './models.ts'
 import { planResponse, type ResponsePlan, readPlanInput } from './response-plan.ts'
 import type { EmulatorState } from './state.ts'
@@ -67,13 +66,12 @@ export async function respondToChat(
   storeTurns(read, plan, state)
   if (!isStream) {
     const payload = wire.write(context)
-    const isChat = read.request.dialect === 'chat'
-    const malformed = step.malformed === undefined || !isChat ? undefined : writeMalformed(step.malformed, payload)
+    const malformed = step.malformed === undefined ? undefined : wire.writeMalformed?.(step.malformed, payload)
     if (malformed === undefined) await writeWhole(exchange, payload, step)
     else sendBody(exchange, { status: 200, contentType: JSON_TYPE, body: malformed })
   } else {
     const errorFrame = step.errorFrame === undefined ? null : wire.writeErrorFrame(step.errorFrame)
-    const script = planStream(wire.writeFrames(context), step, errorFrame)
+    const script = planStream(wire.writeFrames(context), { step, errorFrame, isArray: wire.isArray === true })
     await writeStream(exchange, script, { step, tickMs: step.tickMs ?? state.settings.tickMs })
   }
 }
@@ -117,17 +115,18 @@ function createContext(
   const { wire, read, plan, state } = input
   const { request, stored } = read
   const isToolTurn = plan.calls.length > 0 || plan.runs.length > 0 || (request.dialect === 'v2' && isAfterResult(read))
-  const hasStateId = isToolTurn && plan.step.noStateId !== true && request.dialect !== 'chat'
+  const stateIdForm = isToolTurn && plan.step.noStateId !== true ? wire.stateIdForm : null
   return {
     request,
     plan,
     model: nameBuild(request.model),
     createdSeconds: Math.floor(state.now() / 1000),
-    stateId: hasStateId ? state.stateIds.issue(wire.stateIdForm) : null,
+    stateId: stateIdForm === null ? null : state.stateIds.issue(stateIdForm),
     threadId: stored === null ? null : stored.thread.id,
     messageId: stored === null ? null : randomUUID(),
     fileIds: plan.runs.map(run => storeRunFile(exchange, run, state)),
     includeUsage: read.includeUsage,
+    showsReasoning: read.showsReasoning !== false,
     createId: randomUUID
   }
 }
@@ -181,7 +180,11 @@ async function sendErrorInBody(
   const payload = { ...written, error: { ...written.error, message, code: error.status } }
   if (!isStream) sendJson(exchange, 200, payload)
   else {
-    const script = planStream([{ ...frame, data: JSON.stringify(payload) }], step, null)
+    const script = planStream([{ ...frame, data: JSON.stringify(payload) }], {
+      step,
+      errorFrame: null,
+      isArray: wire.isArray === true
+    })
     await writeStream(exchange, script, { step, tickMs: 0 })
   }
 }

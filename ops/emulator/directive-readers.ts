@@ -2,6 +2,7 @@
 import { type DirectiveError, HANG_BEFORE_HEADERS, reasoningForms, type Step, usageForms } from './directive-steps.ts'
 import { asJson, type JsonValue } from './json.ts'
 import { malformedNames } from './malformed-chat.ts'
+import { malformedMessagesNames } from './malformed-messages.ts'
 
 const WAIT_MS_MAX = 600_000
 const CHUNKS_MAX = 100_000
@@ -334,7 +335,7 @@ export const readers: Record<string, Reader> = {
   errframe: readErrorFrame,
   okerror: readErrorInBody,
   redirect: readRedirect,
-  malformed: oneOf(malformedNames, (step, value) => {
+  malformed: oneOf([...malformedNames, ...malformedMessagesNames], (step, value) => {
     step.malformed = value
   }),
   ctype: word((step, value) => {

@@ -1,4 +1,5 @@
 // The endpoints other than chat (models, embeddings, token counts, files) as a table of method, path and handler.
+import { countAnthropicTokens, findAnthropicModel, listAnthropicModels } from './anthropic-resources.ts'
 import { writeEmbeddings, writeTokenCounts } from './embeddings.ts'
 import { noSuchModel, UpstreamError } from './errors.ts'
 import { type Exchange, sendBody, sendJson } from './exchange.ts'
@@ -140,5 +141,29 @@ export const openAiEndpoints: Endpoint[] = [
     handler: (exchange, body, state) => {
       sendJson(exchange, 200, writeOpenAiEmbeddings(readJson(exchange, body, state)))
     }
+  }
+]
+
+/** Endpoints of the Anthropic wire other than chat. */
+export const anthropicEndpoints: Endpoint[] = [
+  {
+    method: 'POST',
+    pattern: /^\/messages\/count_tokens$/,
+    name: '/messages/count_tokens',
+    handler: (exchange, body, state) => {
+      sendJson(exchange, 200, countAnthropicTokens(readJson(exchange, body, state), exchange))
+    }
+  },
+  {
+    method: 'GET',
+    pattern: /^\/models$/,
+    name: '/models',
+    handler: exchange => sendJson(exchange, 200, listAnthropicModels(exchange.record.query))
+  },
+  {
+    method: 'GET',
+    pattern: /^\/models\/[^/]+$/,
+    name: '/models/{id}',
+    handler: exchange => sendJson(exchange, 200, findAnthropicModel(lastSegment(exchange, -1)))
   }
 ]

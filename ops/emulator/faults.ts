@@ -1,4 +1,5 @@
 // Faults that a test configures over the control endpoint: endpoints that fail, and responses that are scripted in full.
+import { isChatPath } from './chat-path.ts'
 import { isObject } from './json.ts'
 
 export interface FailRule {
@@ -75,7 +76,9 @@ export function createFaults(): Faults {
     },
     takeScriptedResponse(path) {
       if (responses.length === 0) return undefined
-      const index = responses.findIndex(response => matchesPath(response.path ?? '/chat/completions', path))
+      const index = responses.findIndex(response =>
+        response.path === null ? isChatPath(path) : matchesPath(response.path, path)
+      )
       return index === -1 ? undefined : responses.splice(index, 1)[0]
     },
     isStillFlaky(key, times) {

@@ -2,6 +2,7 @@
 import { adjustPayload, type ChatWire, extraMember, type ResponseContext } from './chat-wire.ts'
 import type { UpstreamError } from './errors.ts'
 import { type Exchange, sendBody, sendJson, writeHtmlError } from './exchange.ts'
+import { writeMalformed } from './malformed-chat.ts'
 import {
   createCallId,
   createResponseId,
@@ -80,9 +81,10 @@ function writeCalls(context: ResponseContext): Record<string, unknown> {
 
 /** The chat-completions wire. */
 export const openAiChat: ChatWire = {
-  stateIdForm: 'random',
+  stateIdForm: null,
   read: readOpenAiChat,
   write,
+  writeMalformed,
   writeFrames: writeOpenAiFrames,
   writeErrorFrame: error => ({
     event: null,

@@ -13,7 +13,7 @@ import {
   writeThinkText,
   writeUsage
 } from './openai-message.ts'
-import { splitIntoDeltas } from './tokens.ts'
+import { cutText, splitIntoDeltas } from './tokens.ts'
 
 const ARGUMENT_PIECE_LENGTH = 12
 const THINK_PIECE_LENGTH = 5
@@ -82,7 +82,7 @@ function listDeltas(context: ResponseContext): Delta[] {
   const list: Delta[] = [{ ...role, content: isWithoutText ? null : '', refusal: null }]
   if (step.reasoningForm === 'think') {
     // Cut without regard to the tags, as a provider's tokens do it.
-    for (const piece of cut(writeThinkText(reasoning), THINK_PIECE_LENGTH)) list.push({ content: piece })
+    for (const piece of cutText(writeThinkText(reasoning), THINK_PIECE_LENGTH)) list.push({ content: piece })
   } else if (step.reasoningForm === 'encrypted') {
     if (reasoning !== '') list.push(writeReasoning(reasoning, 'encrypted'))
   } else {
@@ -98,7 +98,7 @@ function listCallDeltas(context: ResponseContext, step: Step): Delta[] {
   if (step.legacyCall === true) {
     return calls.slice(0, 1).flatMap(call => [
       { function_call: { name: call.name, arguments: '' } },
-      ...cut(writeArguments(call), step.argumentPieceLength ?? ARGUMENT_PIECE_LENGTH).map(piece => ({
+      ...cutText(writeArguments(call), step.argumentPieceLength ?? ARGUMENT_PIECE_LENGTH).map(piece => ({
         function_call: { arguments: piece }
       }))
     ])
@@ -106,7 +106,7 @@ function listCallDeltas(context: ResponseContext, step: Step): Delta[] {
   const lists = calls.map((call, index) => {
     const position = step.callsWithoutIndex === true ? {} : { index }
     const head = { id: createCallId(context), type: 'function' }
-    const pieces = cut(writeArguments(call), step.argumentPieceLength ?? ARGUMENT_PIECE_LENGTH)
+    const pieces = cutText(writeArguments(call), step.argumentPieceLength ?? ARGUMENT_PIECE_LENGTH)
     if (step.callInOneDelta === true) {
       return [{ ...position, ...head, function: { name: call.name, arguments: pieces.join('') } }]
     }
@@ -127,18 +127,4 @@ function listCallDeltas(context: ResponseContext, step: Step): Delta[] {
 function interleave<Item>(lists: readonly Item[][]): Item[] {
   const rounds = Math.max(0, ...lists.map(list => list.length))
   return Array.from({ length: rounds }, (_, round) => lists.flatMap(list => list.slice(round, round + 1))).flat()
-}
-
-/** Cuts a text into pieces of this length, never inside a surrogate pair. */
-function cut(text: string, length: number): string[] {
-  const pieces: string[] = []
-  let from = 0
-  while (from < text.length) {
-    let to = Math.min(text.length, from + length)
-    const last = text.charCodeAt(to - 1)
-    if (last >= 0xd800 && last <= 0xdbff && to < text.length) to++
-    pieces.push(text.slice(from, to))
-    from = to
-  }
-  return pieces
 }

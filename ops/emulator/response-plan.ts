@@ -32,6 +32,8 @@ export interface ResponsePlan {
   runs: BuiltinRun[]
   /** A finish reason of the native wire: `stop`, `length`, `function_call`, `blacklist`, … */
   finishReason: string
+  /** The text of the request that ended the response. */
+  stopSequence: string | null
   usage: PlannedUsage | null
 }
 
@@ -60,23 +62,44 @@ export function readPlanInput(request: ChatRequest): PlanInput {
 /** Plans a response. Deterministic: the same request always gives the same plan. */
 export function planResponse(input: PlanInput): ResponsePlan {
   const { request, conversation, step } = input
-  const calls = planCalls(input)
-  const runs = planRuns(input, calls.length > 0)
-  const planned = planText(input, { calls, runs })
+  const wanted = planCalls(input)
+  const runs = planRuns(input, wanted.length > 0)
+  const planned = planText(input, { calls: wanted, runs })
   const isCut = planned.isGenerated && request.tokensMax !== null && countTokens(planned.text) > request.tokensMax
-  const text = isCut ? cutToTokens(planned.text, request.tokensMax ?? 0) : planned.text
+  const whole = isCut ? cutToTokens(planned.text, request.tokensMax ?? 0) : planned.text
+  const stop = findStop(whole, request.stops ?? [])
+  const text = stop === undefined ? whole : whole.slice(0, stop.index)
+  // Calls come behind the text, so a response that ends in its text has none.
+  const calls = stop === undefined ? wanted : []
   const reasoning = step.reasoning ?? (request.wantsReasoning ? planReasoning(input) : '')
-  const naturalReason = calls.length > 0 ? 'function_call' : isCut ? 'length' : 'stop'
+  const naturalReason = calls.length > 0 ? 'function_call' : isCut && stop === undefined ? 'length' : 'stop'
   return {
     step,
     reasoning,
     text,
-    deltas: request.isStream ? planDeltas(text, step) : [],
+    deltas: request.isStream ? cutPieces(planDeltas(whole, step), text.length) : [],
     calls,
     runs,
     finishReason: step.finishReason ?? naturalReason,
+    stopSequence: stop?.text ?? null,
     usage: step.noUsage === true ? null : (step.usage ?? countUsage({ request, conversation, calls, text, reasoning }))
   }
+}
+
+/** Finds the first place in a text where one of these texts begins. */
+function findStop(text: string, stops: readonly string[]): { index: number; text: string } | undefined {
+  const found = stops.map(stop => ({ index: text.indexOf(stop), text: stop })).filter(({ index }) => index !== -1)
+  return found.sort((one, other) => one.index - other.index)[0]
+}
+
+/** The first `length` letters of a text that is cut into pieces. */
+function cutPieces(pieces: string[], length: number): string[] {
+  let left = length
+  return pieces.flatMap(piece => {
+    const kept = piece.slice(0, left)
+    left -= kept.length
+    return kept === '' && piece !== '' ? [] : [kept]
+  })
 }
 
 function planCalls({ request, step }: PlanInput): PlannedCall[] {
@@ -109,6 +132,8 @@ function exampleArguments(parameters: JsonValue): { [key: string]: JsonValue } {
 }
 
 function planRuns({ request, conversation, prompt, step }: PlanInput, hasCalls: boolean): BuiltinRun[] {
+  // The runs of a wire without built-in tools of its own are those of directives.
+  if (request.dialect === 'messages') return step.builtins.map(tool => runBuiltin(tool, prompt))
   if (request.dialect !== 'v2') return []
   const { choice, builtins, functions } = request
   const named = (name: string): DirectiveBuiltin => ({ name, status: 'success', isCensored: false })
@@ -212,10 +237,16 @@ function countUsage(made: {
 }): PlannedUsage {
   let output = countTokens(made.text) + countTokens(made.reasoning)
   for (const call of made.calls) output += countTokens(call.name) + countTokens(JSON.stringify(call.arguments))
-  const functionTokens = made.request.functions.length * 20
   return {
-    input: made.conversation.tokens + functionTokens,
+    input: countInput(made.request, made.conversation),
     output: Math.max(1, output),
     cached: made.request.dialect === 'v1' ? CACHED_TOKENS_V1 : 0
   }
+}
+
+const FUNCTION_TOKENS = 20
+
+/** The tokens of a request. */
+export function countInput({ functions }: ChatRequest, { tokens }: Conversation): number {
+  return tokens + functions.length * FUNCTION_TOKENS
 }

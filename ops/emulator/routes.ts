@@ -5,18 +5,21 @@ import { chatV1 } from './chat-v1.ts'
 import { chatV2 } from './chat-v2.ts'
 import type { ChatWire } from './chat-wire.ts'
 import { type ControlDeps, respondToControl } from './control.ts'
-import { type Endpoint, nativeEndpoints, openAiEndpoints, readJson } from './endpoints.ts'
+import { type Endpoint, nativeEndpoints, readJson } from './endpoints.ts'
 import { describeStatus, UpstreamError } from './errors.ts'
 import { breakConnection, type Exchange, pause, readBody, sendApiError, sendJson } from './exchange.ts'
+import { authorizeExternal, type ExternalPlace, findExternalPlace } from './external-wires.ts'
 import type { ScriptedResponse } from './faults.ts'
 import { isObject } from './json.ts'
-import { openAiChat, sendOpenAiError } from './openai-chat.ts'
 import type { EmulatorState } from './state.ts'
 
 export const CONTROL_PATH = '/__control'
 export const OAUTH_PATH = '/api/v2/oauth'
 export const API_PATH = '/api/v1'
 export const OPENAI_PATH = '/openai/v1'
+/** Without the version, as the SDK takes it, like the path of the Google wire. */
+export const ANTHROPIC_PATH = '/anthropic'
+export const GOOGLE_PATH = '/google'
 
 export interface RouteDeps {
   state: EmulatorState
@@ -25,12 +28,10 @@ export interface RouteDeps {
 }
 
 const nativePath = /^\/api(?:\/(v\d+))?(\/.*)$/
-/** `/openai/v1` and, for a provider with a name, `/openai/<name>/v1`. */
-const openAiPath = /^\/openai(?:\/([^/]+))?\/v1(\/.*)$/
 
 /** Sends the response of one request of any kind. Never rejects. */
 export async function route(exchange: Exchange, deps: RouteDeps): Promise<void> {
-  const openAi = openAiPath.exec(exchange.path)
+  const external = findExternalPlace(exchange.path)
   try {
     const { path } = exchange
     const body = exchange.method === 'GET' ? Buffer.alloc(0) : await readBody(exchange, deps.state.bodyBytesMax)
@@ -39,13 +40,12 @@ export async function route(exchange: Exchange, deps: RouteDeps): Promise<void> 
       return
     }
     if (await applyFailRule(exchange, deps.state)) return
-    if (openAi !== null)
-      await routeOpenAi(exchange, body, { state: deps.state, provider: openAi[1], rest: openAi[2] ?? '' })
+    if (external !== undefined) await routeExternal(exchange, body, { state: deps.state, place: external })
     else await routeNative(exchange, body, deps.state)
   } catch (error) {
     if (exchange.isClosed || exchange.response.headersSent) return
     const sent = error instanceof UpstreamError ? error : new UpstreamError(500, describeFailure(error))
-    if (openAi !== null) sendOpenAiError(exchange, sent)
+    if (external !== undefined) external.wire.sendError(exchange, sent)
     else sendApiError(exchange, sent)
   }
 }
@@ -117,21 +117,30 @@ async function routeNative(exchange: Exchange, body: Buffer, state: EmulatorStat
   await runRoute(exchange, body, { state, routes, base, authorize })
 }
 
-async function routeOpenAi(
+async function routeExternal(
   exchange: Exchange,
   body: Buffer,
-  { state, provider, rest }: { state: EmulatorState; provider: string | undefined; rest: string }
+  { state, place }: { state: EmulatorState; place: ExternalPlace }
 ): Promise<void> {
-  const base = provider === undefined ? OPENAI_PATH : `/openai/${provider}/v1`
-  const authorize = () => authorizeOpenAi(exchange, state, provider)
-  if (rest === '/chat/completions') {
+  const { wire, base, rest } = place
+  const authorize = () => {
+    try {
+      authorizeExternal(exchange, place, state.settings)
+    } catch (error) {
+      state.recorder.stats.unauthorized++
+      throw error
+    }
+    wire.checkHeaders?.(exchange)
+  }
+  const chat = wire.findChat(rest, exchange)
+  if (chat !== undefined) {
     state.recorder.countRoute(`${exchange.method} ${base}${rest}`)
     authorize()
     requireMethod(exchange.method, 'POST')
-    await runChat(exchange, body, { state, wire: openAiChat })
+    await runChat(exchange, body, { state, wire: chat })
     return
   }
-  const routes = openAiEndpoints.filter(entry => entry.pattern.test(rest))
+  const routes = wire.endpoints.filter(entry => entry.pattern.test(rest))
   await runRoute(exchange, body, { state, routes, base, authorize })
 }
 
@@ -211,19 +220,6 @@ function authorize(exchange: Exchange, state: EmulatorState): void {
   if (!state.settings.requireAuthorization) return
   state.recorder.stats.unauthorized++
   throw new UpstreamError(401, result.refusal)
-}
-
-function authorizeOpenAi(exchange: Exchange, state: EmulatorState, provider: string | undefined): void {
-  const { chatApiKey, chatApiKeys } = state.settings
-  const sent = exchange.request.headers.authorization
-  if (provider === undefined) {
-    if (chatApiKey === null || sent === `Bearer ${chatApiKey}`) return
-  } else {
-    const key = Object.hasOwn(chatApiKeys, provider) ? chatApiKeys[provider] : undefined
-    if (key === undefined || (key === null ? sent === undefined : sent === `Bearer ${key}`)) return
-  }
-  state.recorder.stats.unauthorized++
-  throw new UpstreamError(401, 'Incorrect API key provided')
 }
 
 function sendOauthToken(exchange: Exchange, body: Buffer, state: EmulatorState): void {

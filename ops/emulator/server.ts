@@ -4,12 +4,22 @@ import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { createAuthority } from './auth.ts'
+import { isChatPath } from './chat-path.ts'
 import type { Exchange } from './exchange.ts'
 import { createFaults, readFailRule, readScriptedResponse } from './faults.ts'
 import { createFileStore } from './files.ts'
 import { createModelInventory } from './models.ts'
 import { createRecorder, type EmulatorStats, type RecordedRequest } from './recorder.ts'
-import { API_PATH, CONTROL_PATH, OAUTH_PATH, OPENAI_PATH, type RouteDeps, route } from './routes.ts'
+import {
+  ANTHROPIC_PATH,
+  API_PATH,
+  CONTROL_PATH,
+  GOOGLE_PATH,
+  OAUTH_PATH,
+  OPENAI_PATH,
+  type RouteDeps,
+  route
+} from './routes.ts'
 import { defaultSettings, type EmulatorSettings } from './settings.ts'
 import type { EmulatorState } from './state.ts'
 import { createStateIds, createThreadStore } from './threads.ts'
@@ -55,6 +65,10 @@ export interface Emulator {
   /** `null` when the control endpoint is switched off. */
   readonly controlUrl: string | null
   readonly chatBaseUrl: string
+  /** Base URL of the Anthropic wire without its version, as the SDK takes it. */
+  readonly anthropicBaseUrl: string
+  /** Base URL of the Google GenAI wire without its version, as the SDK takes it. */
+  readonly googleBaseUrl: string
   readonly port: number
   /** Recorded requests, oldest first, at most 2000; control calls are not recorded. */
   readonly requests: readonly RecordedRequest[]
@@ -117,6 +131,8 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
     authUrl: `${origin}${OAUTH_PATH}`,
     controlUrl: deps.control === null ? null : `${origin}${CONTROL_PATH}`,
     chatBaseUrl: `${origin}${OPENAI_PATH}`,
+    anthropicBaseUrl: `${origin}${ANTHROPIC_PATH}`,
+    googleBaseUrl: `${origin}${GOOGLE_PATH}`,
     port,
     get requests() {
       return recorder.requests
@@ -194,7 +210,7 @@ function openExchange(request: IncomingMessage, response: ServerResponse, state:
   const query = mark === -1 ? '' : url.slice(mark + 1)
   const method = request.method ?? 'GET'
   const isControl = path.startsWith('/__')
-  const isChat = !isControl && path.endsWith('/chat/completions')
+  const isChat = !isControl && isChatPath(path)
   const entry: Omit<RecordedRequest, 'sequence'> = {
     receivedAtMs: state.now(),
     method,

@@ -16,11 +16,11 @@ export interface EmulatorSettings {
   strictFiles: boolean
   /** Gap between the frames of a stream when the prompt has no `[[tick:MS]]` directive. */
   tickMs: number
-  /** The API key that `/openai/v1` requires; `null` accepts every key and none. */
+  /** The API key that the wires of external providers require, such as `/openai/v1`; `null` accepts every key and none. */
   chatApiKey: string | null
   /**
-   * The API keys of `/openai/<name>/v1`, which is the chat-completions wire under further base URLs, as if other providers had them;
-   * `null`: a provider that refuses every request with an `Authorization` header. A name that is not listed accepts every key and none.
+   * The API keys of providers with names, such as `/openai/<name>/v1`, which has the wire under a further base URL, as if another provider
+   * had it; `null`: a provider that refuses every request with a key. A name that is not listed accepts every key and none.
    */
   chatApiKeys: Record<string, string | null>
 }

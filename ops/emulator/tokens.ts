@@ -91,3 +91,17 @@ export function splitIntoDeltas(text: string): string[] {
   }
   return pieces
 }
+
+/** Cuts a text into pieces of this length, never inside a surrogate pair. */
+export function cutText(text: string, length: number): string[] {
+  const pieces: string[] = []
+  let from = 0
+  while (from < text.length) {
+    let to = Math.min(text.length, from + length)
+    const last = text.charCodeAt(to - 1)
+    if (last >= 0xd800 && last <= 0xdbff && to < text.length) to++
+    pieces.push(text.slice(from, to))
+    from = to
+  }
+  return pieces
+}

@@ -4,6 +4,8 @@
 import type { ProfileCredentials, ProfileSet } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { chatCompatibleKind } from './compatible/chat.ts'
+import { contentCompatibleKind } from './compatible/content.ts'
+import { messagesCompatibleKind } from './compatible/messages.ts'
 import { nativeKind } from './native/index.ts'
 import type { ExecutorDependencies, ProviderKindRegistration } from './provider-kind.ts'
 import type { ExecutorPool, Executors } from './types.ts'
@@ -14,7 +16,9 @@ export type ProviderKinds = Readonly<Record<string, ProviderKindRegistration>>
 
 export const providerKinds: ProviderKinds = {
   native: nativeKind,
-  chat_compatible: chatCompatibleKind
+  chat_compatible: chatCompatibleKind,
+  content_compatible: contentCompatibleKind,
+  messages_compatible: messagesCompatibleKind
 }
 
 export interface ExecutorsOptions

@@ -35,7 +35,8 @@ t.test('it prints one line of JSON and exits with code 0 on SIGTERM and SIGINT',
       baseUrl: /^http:\/\/127\.0\.0\.1:\d+\/api\/v1$/,
       authUrl: /\/api\/v2\/oauth$/,
       controlUrl: /\/__control$/,
-      chatBaseUrl: /\/openai\/v1$/
+      chatBaseUrl: /\/openai\/v1$/,
+      anthropicBaseUrl: /\/anthropic$/
     })
     t.equal((await send(`${line.controlUrl}/stats`)).status, 200)
     const rest = readOutput(child.stdout)

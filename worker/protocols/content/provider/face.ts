@@ -7,6 +7,7 @@ import { contentCompatibleEmbeddings } from './embeddings.ts'
 import { findError, readError } from './errors.ts'
 import { contentCompatibleModelList } from './models.ts'
 import type { ContentCompatibleOptions } from './options.ts'
+import { contentCompatiblePassing } from './passing.ts'
 import { createReader } from './reader.ts'
 import type { ContentCompatibleReading } from './reading.ts'
 import { writeChat } from './request.ts'
@@ -17,6 +18,7 @@ export const contentCompatibleFace: ProviderFace<ContentCompatibleOptions, Conte
   createReader,
   readError,
   findError,
+  passing: contentCompatiblePassing,
   embeddings: contentCompatibleEmbeddings,
   countTokens: contentCompatibleTokenCount,
   models: contentCompatibleModelList

@@ -32,6 +32,13 @@ export const messagesCompatiblePassing: PassingCodec<MessagesCompatibleOptions, 
   readTokenCount,
   reuseBody: (bytes, received, written) => reusePassedBody(bytes, { received, written, member: 'model' }),
   renameResponse: (bytes, publicModel) => renameText(asBuffer(bytes), ['model'], publicModel),
-  // The first frame of a stream holds the message without its content.
-  renameFrame: (frame, publicModel) => renameTextInFrame(asBuffer(frame), ['message', 'model'], publicModel)
+  renameFrame(frame, publicModel) {
+    const buffer = asBuffer(frame)
+    return mayNameModel(buffer) ? renameTextInFrame(buffer, ['message', 'model'], publicModel) : buffer
+  }
+}
+
+/** The first frame of a stream holds the message, and with it the model: the others are not stepped through. An escape may spell any name. */
+function mayNameModel(frame: Buffer): boolean {
+  return frame.includes('model') || frame.includes('\\u')
 }

@@ -1,0 +1,88 @@
+// The wires of external providers: where the emulator serves them, and the key that each call must carry.
+import { createAnthropicChat } from './anthropic-chat.ts'
+import { invalidMember, sendAnthropicError } from './anthropic-errors.ts'
+import type { ChatWire } from './chat-wire.ts'
+import { anthropicEndpoints, type Endpoint, openAiEndpoints } from './endpoints.ts'
+import { UpstreamError } from './errors.ts'
+import type { Exchange } from './exchange.ts'
+import { googleWire } from './google-wire.ts'
+import { openAiChat, sendOpenAiError } from './openai-chat.ts'
+import type { EmulatorSettings } from './settings.ts'
+
+export interface ExternalWire {
+  /** The chat wire for a path below the base URL; undefined when the path is not a chat endpoint. */
+  findChat: (path: string, exchange: Exchange) => ChatWire | undefined
+  endpoints: readonly Endpoint[]
+  /** The key that a request carries; undefined without one. */
+  readKey: (exchange: Exchange) => string | undefined
+  /** The error for a missing or a wrong key. */
+  refuseKey: (sent: string | undefined) => UpstreamError
+  /** Checks the other headers that every request of the wire must have. Throws UpstreamError. */
+  checkHeaders?: (exchange: Exchange) => void
+  sendError: (exchange: Exchange, error: UpstreamError) => void
+}
+
+/** The wires by the first segment of their paths. */
+const wires: Readonly<Record<string, ExternalWire>> = {
+  anthropic: {
+    findChat: (path, exchange) => (path === '/messages' ? createAnthropicChat(exchange) : undefined),
+    endpoints: anthropicEndpoints,
+    readKey: ({ request }) => readHeader(request.headers['x-api-key']),
+    refuseKey: () => new UpstreamError(401, 'invalid x-api-key'),
+    checkHeaders: ({ request }) => {
+      if (request.headers['anthropic-version'] === undefined)
+        throw invalidMember('anthropic-version', 'header is required')
+    },
+    sendError: sendAnthropicError
+  },
+  openai: {
+    findChat: path => (path === '/chat/completions' ? openAiChat : undefined),
+    endpoints: openAiEndpoints,
+    readKey: ({ request }) => /^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1],
+    refuseKey: () => new UpstreamError(401, 'Incorrect API key provided'),
+    sendError: sendOpenAiError
+  },
+  google: googleWire
+}
+
+function readHeader(value: string | string[] | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+export interface ExternalPlace {
+  wire: ExternalWire
+  /** The base path, such as `/openai/v1`, and `/openai/<name>/v1` for a provider with a name. */
+  base: string
+  provider: string | undefined
+  /** The path below the base. */
+  rest: string
+}
+
+const externalPath = /^(\/([a-z]+)(?:\/([^/]+))?\/(?:v1|v1beta))(\/.*)$/
+
+/** Finds the wire of a path; undefined for every other path. */
+export function findExternalPlace(path: string): ExternalPlace | undefined {
+  const match = externalPath.exec(path)
+  const segment = match?.[2] ?? ''
+  const wire = Object.hasOwn(wires, segment) ? wires[segment] : undefined
+  if (match === null || wire === undefined) return undefined
+  return { wire, base: match[1] ?? '', provider: match[3], rest: match[4] ?? '' }
+}
+
+/** Checks the key of a call. Throws UpstreamError for a key that the provider does not accept. */
+export function authorizeExternal(
+  exchange: Exchange,
+  { wire, provider }: ExternalPlace,
+  settings: EmulatorSettings
+): void {
+  const sent = wire.readKey(exchange)
+  if (!acceptsKey(sent, provider, settings)) throw wire.refuseKey(sent)
+}
+
+function acceptsKey(sent: string | undefined, provider: string | undefined, settings: EmulatorSettings): boolean {
+  const { chatApiKey, chatApiKeys } = settings
+  if (provider === undefined) return chatApiKey === null || sent === chatApiKey
+  if (!Object.hasOwn(chatApiKeys, provider)) return true
+  // Null: a provider that refuses every key.
+  return sent === (chatApiKeys[provider] ?? undefined)
+}
