@@ -85,9 +85,9 @@ export interface Golden {
   expect(actual: string): string
 }
 
-export function listGoldens(
-  family: 'native-v1' | 'native-v2' | 'chat-compatible' | 'messages-compatible' | 'content-compatible'
-): Golden[] {
+export type GoldenFamily = 'native-v1' | 'native-v2' | 'chat-compatible' | 'content-compatible' | 'messages-compatible'
+
+export function listGoldens(family: GoldenFamily): Golden[] {
   const folder = join(goldenRoot, family)
   return readdirSync(folder)
     .filter(file => file.endsWith('.txt') || file.endsWith('.json'))

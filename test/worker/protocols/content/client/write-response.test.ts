@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { EventAssembler, FinishReason, NormalizedUsage } from '../../../../../worker/normalized/index.ts'
 import { mapFinishReason } from '../../../../../worker/protocols/content/client/finish-reason.ts'
+import { readThoughtSignature } from '../../../../../worker/protocols/content/client/thought-signature.ts'
 import { unwrapString, writeUsage } from '../../../../../worker/protocols/content/client/write-response.ts'
 import { eventsOf, model, requestId, withEnum, withThoughts, writeResponse } from './support.ts'
 
@@ -85,7 +86,15 @@ t.test('thoughts are shown only on request, separated by line feeds', async t =>
   t.strictSame(text, { text: 'a' })
   t.match(signed, { text: 'three', thought: true, thoughtSignature: /^[A-Za-z0-9+/]+=*$/ })
   t.strictSame(last, { text: 'four', thought: true })
-  t.strictSame(parts(build), [{ text: 'a' }])
+  // What the provider signed comes back with the signature, without being shown.
+  const hidden = parts(build)
+  t.strictSame(hidden[0], { text: 'a' })
+  t.match(hidden[1], { text: '', thought: true })
+  t.match(readThoughtSignature(hidden[1]?.thoughtSignature), {
+    hiddenText: 'three',
+    state: { messages_compatible: { signature: 's' } }
+  })
+  t.equal(hidden.length, 2)
 })
 
 t.test('a signature ends its part, in texts, calls and files', async t => {
