@@ -60,6 +60,16 @@ const chatCompatibleTreatments: Treatments = {
   usage_reasoning_tokens: 'exact'
 }
 
+/**
+ * The treatments on the wire of the Google GenAI API. An effort of another protocol becomes a level or a budget of thinking, as the model
+ * takes it.
+ */
+const contentCompatibleTreatments: Treatments = {
+  ...nativeTreatments,
+  hosted_and_provider_native_tools: 'unsupported',
+  usage_reasoning_tokens: 'exact'
+}
+
 const native: BuiltProvider = {
   providerVersionWindow: 'native-rest-v1-v2',
   cells: {
@@ -101,9 +111,26 @@ const chatCompatible: BuiltProvider = {
   }
 }
 
+const contentCompatible: BuiltProvider = {
+  providerVersionWindow: 'google-genai-v1beta',
+  cells: {
+    anthropic_messages: createContentCompatibleCell('CLIENT-ANTHROPIC-SDK-CONTENT-COMPATIBLE'),
+    gemini_generate_content: createContentCompatibleCell('CLIENT-GOOGLE-GENAI-SDK-CONTENT-COMPATIBLE', {
+      // The body is passed on as it came, with the provider's own tools and every setting of its thinking.
+      hosted_and_provider_native_tools: 'conditional',
+      reasoning_controls_and_summaries: 'exact'
+    }),
+    openai_chat_completions: createContentCompatibleCell('CLIENT-OPENAI-SDK-CONTENT-COMPATIBLE'),
+    openai_responses: createContentCompatibleCell('CLIENT-OPENAI-RESPONSES-CONTENT-COMPATIBLE', {
+      previous_response_state: 'unsupported'
+    })
+  }
+}
+
 /** The provider kinds that this build executes; the cells of every other kind are blocked. */
 export const builtProviders: Readonly<Partial<Record<ProviderKind, BuiltProvider>>> = {
   chat_compatible: chatCompatible,
+  content_compatible: contentCompatible,
   native
 }
 
@@ -112,5 +139,13 @@ function createChatCompatibleCell(clientSuite: string, differences: Partial<Trea
     reasonId: 'openai_chat_completions_facade',
     evidenceIds: [clientSuite, 'CONFORMANCE-BRIDGE'],
     treatments: { ...chatCompatibleTreatments, ...differences }
+  }
+}
+
+function createContentCompatibleCell(clientSuite: string, differences: Partial<Treatments> = {}): BuiltCell {
+  return {
+    reasonId: 'content_facade',
+    evidenceIds: [clientSuite, 'CONFORMANCE-BRIDGE'],
+    treatments: { ...contentCompatibleTreatments, ...differences }
   }
 }

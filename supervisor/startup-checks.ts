@@ -47,10 +47,14 @@ function checkAccess(settings: Settings, refusals: StartupErrorDetail[]): void {
   // Clients' keys are compared without the blanks around them, so no client could send a key of blanks.
   const hasKey = settings.apiKey !== undefined && settings.apiKey.reveal().trim() !== ''
   if (!isAuthRequired(settings) || hasKey) return
+  const explanation = 'GATEWAY_API_KEY must be set when authentication is on or the mode is PROD'
+  const hasFurtherKeys = Object.keys(settings.apiKeys).length > 0
   refusals.push({
     reasonId: 'api_key_required',
     setting: 'GATEWAY_API_KEY',
-    explanation: 'GATEWAY_API_KEY must be set when authentication is on or the mode is PROD'
+    explanation: hasFurtherKeys
+      ? `${explanation}; GATEWAY_API_KEYS only adds further keys: set GATEWAY_API_KEY to one of them`
+      : explanation
   })
 }
 

@@ -29,6 +29,8 @@ export interface ReadResult {
   stored: { thread: Thread; turns: ChatTurn[] } | null
   /** The chat-completions wire sends usage in a stream only when the request asks for it. */
   includeUsage: boolean
+  /** The Google wire sends reasoning only when the request asks for it; the other wires always do. */
+  showsReasoning?: boolean
 }
 
 export interface ResponseContext {
@@ -43,6 +45,7 @@ export interface ResponseContext {
   /** File id of each tool run, in the order of the runs; `null` for a run without a file. */
   fileIds: Array<string | null>
   includeUsage: boolean
+  showsReasoning: boolean
   createId: () => string
 }
 
@@ -60,6 +63,8 @@ export interface ChatWire {
   /** Writes an error inside a stream. */
   writeErrorFrame: (error: { status: number; message: string }) => Frame
   sendError: (exchange: Exchange, error: UpstreamError) => void
+  /** Streams are one JSON array in place of server-sent events. */
+  isArray?: boolean
 }
 
 /** Applies the directives `omit` and `extra` to a body or to the payload of a frame. */

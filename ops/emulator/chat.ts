@@ -71,7 +71,7 @@ export async function respondToChat(
     else sendBody(exchange, { status: 200, contentType: JSON_TYPE, body: malformed })
   } else {
     const errorFrame = step.errorFrame === undefined ? null : wire.writeErrorFrame(step.errorFrame)
-    const script = planStream(wire.writeFrames(context), step, errorFrame)
+    const script = planStream(wire.writeFrames(context), { step, errorFrame, isArray: wire.isArray === true })
     await writeStream(exchange, script, { step, tickMs: step.tickMs ?? state.settings.tickMs })
   }
 }
@@ -126,6 +126,7 @@ function createContext(
     messageId: stored === null ? null : randomUUID(),
     fileIds: plan.runs.map(run => storeRunFile(exchange, run, state)),
     includeUsage: read.includeUsage,
+    showsReasoning: read.showsReasoning !== false,
     createId: randomUUID
   }
 }
@@ -179,7 +180,11 @@ async function sendErrorInBody(
   const payload = { ...written, error: { ...written.error, message, code: error.status } }
   if (!isStream) sendJson(exchange, 200, payload)
   else {
-    const script = planStream([{ ...frame, data: JSON.stringify(payload) }], step, null)
+    const script = planStream([{ ...frame, data: JSON.stringify(payload) }], {
+      step,
+      errorFrame: null,
+      isArray: wire.isArray === true
+    })
     await writeStream(exchange, script, { step, tickMs: 0 })
   }
 }

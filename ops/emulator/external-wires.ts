@@ -5,6 +5,7 @@ import type { ChatWire } from './chat-wire.ts'
 import { anthropicEndpoints, type Endpoint, openAiEndpoints } from './endpoints.ts'
 import { UpstreamError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
+import { googleWire } from './google-wire.ts'
 import { openAiChat, sendOpenAiError } from './openai-chat.ts'
 import type { EmulatorSettings } from './settings.ts'
 
@@ -40,7 +41,8 @@ const wires: Readonly<Record<string, ExternalWire>> = {
     readKey: ({ request }) => /^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1],
     refuseKey: () => new UpstreamError(401, 'Incorrect API key provided'),
     sendError: sendOpenAiError
-  }
+  },
+  google: googleWire
 }
 
 function readHeader(value: string | string[] | undefined): string | undefined {

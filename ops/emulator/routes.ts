@@ -17,7 +17,9 @@ export const CONTROL_PATH = '/__control'
 export const OAUTH_PATH = '/api/v2/oauth'
 export const API_PATH = '/api/v1'
 export const OPENAI_PATH = '/openai/v1'
+/** Without the version, as the SDK takes it, like the path of the Google wire. */
 export const ANTHROPIC_PATH = '/anthropic'
+export const GOOGLE_PATH = '/google'
 
 export interface RouteDeps {
   state: EmulatorState

@@ -10,7 +10,16 @@ import { createFaults, readFailRule, readScriptedResponse } from './faults.ts'
 import { createFileStore } from './files.ts'
 import { createModelInventory } from './models.ts'
 import { createRecorder, type EmulatorStats, type RecordedRequest } from './recorder.ts'
-import { ANTHROPIC_PATH, API_PATH, CONTROL_PATH, OAUTH_PATH, OPENAI_PATH, type RouteDeps, route } from './routes.ts'
+import {
+  ANTHROPIC_PATH,
+  API_PATH,
+  CONTROL_PATH,
+  GOOGLE_PATH,
+  OAUTH_PATH,
+  OPENAI_PATH,
+  type RouteDeps,
+  route
+} from './routes.ts'
 import { defaultSettings, type EmulatorSettings } from './settings.ts'
 import type { EmulatorState } from './state.ts'
 import { createStateIds, createThreadStore } from './threads.ts'
@@ -58,6 +67,8 @@ export interface Emulator {
   readonly chatBaseUrl: string
   /** Base URL of the Anthropic wire without its version, as the SDK takes it. */
   readonly anthropicBaseUrl: string
+  /** Base URL of the Google GenAI wire without its version, as the SDK takes it. */
+  readonly googleBaseUrl: string
   readonly port: number
   /** Recorded requests, oldest first, at most 2000; control calls are not recorded. */
   readonly requests: readonly RecordedRequest[]
@@ -121,6 +132,7 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
     controlUrl: deps.control === null ? null : `${origin}${CONTROL_PATH}`,
     chatBaseUrl: `${origin}${OPENAI_PATH}`,
     anthropicBaseUrl: `${origin}${ANTHROPIC_PATH}`,
+    googleBaseUrl: `${origin}${GOOGLE_PATH}`,
     port,
     get requests() {
       return recorder.requests

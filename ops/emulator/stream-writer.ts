@@ -2,11 +2,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGzip } from 'node:zlib'
 import { HANG_BEFORE_HEADERS, type Step } from './directive-steps.ts'
-import { apiHeaders, breakConnection, type Exchange, onClosed, pause, writeHtmlError } from './exchange.ts'
+import { apiHeaders, breakConnection, type Exchange, JSON_TYPE, onClosed, pause, writeHtmlError } from './exchange.ts'
 import type { Frame } from './frame.ts'
 
 export interface StreamScript {
   blocks: string[]
+  contentType?: string
   /** After the last block: end the response, destroy the connection, or leave it open. */
   ending: 'end' | 'destroy' | 'hang'
 }
@@ -30,13 +31,18 @@ function prettyLines(data: string): string[] {
 
 /**
  * Plans a stream: the text of its frames and its end.
- * @param errorFrame the frame for `[[errframe]]`, which replaces the second half of the deltas and the end; otherwise `null`
+ * @param input.errorFrame the frame for `[[errframe]]`, which replaces the second half of the deltas and the end; otherwise `null`
+ * @param input.isArray one JSON array in place of server-sent events
  */
-export function planStream(frames: readonly Frame[], step: Step, errorFrame: Frame | null): StreamScript {
+export function planStream(
+  frames: readonly Frame[],
+  { step, errorFrame, isArray }: { step: Step; errorFrame: Frame | null; isArray: boolean }
+): StreamScript {
+  const encode = (frame: Frame) => (isArray ? frame.data : encodeFrame(frame, step))
   const kept = frames.filter(
     frame => !(step.noTerminal === true && frame.kind !== 'delta') && !(step.noDone === true && frame.kind === 'done')
   )
-  let blocks = kept.map(frame => encodeFrame(frame, step))
+  let blocks = kept.map(encode)
   if (step.badFrame === true) {
     // Behind the first text, or else behind the first frame.
     const first = Math.max(
@@ -44,24 +50,22 @@ export function planStream(frames: readonly Frame[], step: Step, errorFrame: Fra
       kept.findIndex(frame => /"content":"[^"]|"text_delta","text":"[^"]/.test(frame.data))
     )
     const event = kept[first]?.event ?? null
-    blocks.splice(
-      first + 1,
-      0,
-      encodeFrame({ event, data: '{"choices":[{"delta":{"content":"cut of', kind: 'done' }, step)
-    )
+    blocks.splice(first + 1, 0, encode({ event, data: '{"choices":[{"delta":{"content":"cut of', kind: 'done' }))
   }
   if (errorFrame !== null) {
     const deltas = kept.filter(frame => frame.kind === 'delta').length
-    blocks = [...blocks.slice(0, Math.ceil(deltas / 2)), encodeFrame(errorFrame, step)]
+    blocks = [...blocks.slice(0, Math.ceil(deltas / 2)), encode(errorFrame)]
   }
+  const head = isArray ? { contentType: JSON_TYPE } : {}
+  if (isArray) blocks = [...blocks.map((block, index) => (index === 0 ? `[${block}` : `,\r\n${block}`)), ']']
   if (step.breakAfterFrames !== undefined) {
     const count = step.breakAfterFrames === 'middle' ? Math.ceil(blocks.length / 2) : step.breakAfterFrames
-    return { blocks: blocks.slice(0, count), ending: 'destroy' }
+    return { ...head, blocks: blocks.slice(0, count), ending: 'destroy' }
   }
   if (step.hangAfterFrames !== undefined && step.hangAfterFrames !== HANG_BEFORE_HEADERS) {
-    return { blocks: blocks.slice(0, step.hangAfterFrames), ending: 'hang' }
+    return { ...head, blocks: blocks.slice(0, step.hangAfterFrames), ending: 'hang' }
   }
-  return { blocks, ending: 'end' }
+  return { ...head, blocks, ending: 'end' }
 }
 
 interface Sink {
@@ -78,7 +82,7 @@ export async function writeStream(
 ): Promise<void> {
   const { step, tickMs } = options
   const { response } = exchange
-  const contentType = step.contentType ?? 'text/event-stream'
+  const contentType = step.contentType ?? script.contentType ?? 'text/event-stream'
   const isGzip = step.gzip === true && /\bgzip\b/.test(String(exchange.request.headers['accept-encoding']))
   response.writeHead(200, {
     'content-type': contentType,

@@ -143,9 +143,14 @@ function accessRows(add: SectionRows) {
     GATEWAY_API_KEY: add.optional(kind.secret, 'The API key; required when authentication is on or the mode is PROD.', {
       secret: true
     }),
-    GATEWAY_API_KEYS: add.withDefault(kind.secretMap, '{}', 'Further API keys by name, for rotation.', {
-      secret: true
-    }),
+    GATEWAY_API_KEYS: add.withDefault(
+      kind.secretMap,
+      '{}',
+      'Further API keys by name, for rotation; they do not replace `GATEWAY_API_KEY`.',
+      {
+        secret: true
+      }
+    ),
     GATEWAY_PASS_TOKEN: add.withDefault(
       kind.boolean,
       'false',

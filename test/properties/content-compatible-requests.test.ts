@@ -155,16 +155,8 @@ function assertOrdered(contents: readonly WireContent[], isSigned: boolean): voi
     if (role === 'user' && calls.length > 0) throw new Error('a call of the user')
     if (role === 'model' && results.length > 0) throw new Error('a result of the model')
     for (const { name } of [...calls, ...results]) if (!NAME.test(name)) throw new Error(`the name ${name}`)
-    if (
-      calls.length > 0 &&
-      isSigned &&
-      parts.every(part => part.functionCall === undefined || !part.thoughtSignature)
-    ) {
-      // An empty signature is one that a client altered: it is sent back as it is.
-      if (!parts.some(part => part.functionCall !== undefined && part.thoughtSignature === '')) {
-        throw new Error('calls without a signature')
-      }
-    }
+    const isCallSigned = parts.some(part => part.functionCall !== undefined && part.thoughtSignature !== undefined)
+    if (calls.length > 0 && isSigned && !isCallSigned) throw new Error('calls without a signature')
     if (role !== 'user') continue
     const head = ({ id, name }: { id?: string; name: string }) => `${id} ${name}`
     if (results.map(head).join() !== before.map(head).join()) throw new Error('results that do not fit their calls')

@@ -1,5 +1,6 @@
 // A plain HTTP client for tests that look at bytes the SDKs hide.
 
+import { isChatPath } from '../../ops/emulator/chat-path.ts'
 import type { Emulator } from '../../ops/emulator/server.ts'
 
 export interface HttpResponse {
@@ -93,7 +94,7 @@ export interface UpstreamChat {
 /** The chat requests that the upstream received, oldest first. */
 export function upstreamChats(emulator: Emulator): UpstreamChat[] {
   return emulator.requests
-    .filter(({ path }) => path.endsWith('/chat/completions'))
+    .filter(({ path }) => isChatPath(path))
     .map(({ path, headers, body }) => ({ path, headers, body }))
 }
 

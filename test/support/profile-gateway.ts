@@ -20,6 +20,7 @@ export interface AliasOptions {
 
 export interface ChatProfileOptions {
   id: string
+  kind?: 'chat_compatible' | 'content_compatible' | 'messages_compatible'
   /** An http URL on this machine. */
   baseUrl: string
   /** The variable with the provider's key; absent: keyless. */
@@ -29,11 +30,11 @@ export interface ChatProfileOptions {
   more?: object
 }
 
-/** A profile of the kind `chat_compatible` on this machine, for a file of version 3. */
-export function writeChatProfile({ id, baseUrl, credentialEnv, aliases, more }: ChatProfileOptions): object {
+/** A profile of an external kind on this machine, `chat_compatible` unless `kind` says otherwise, for a file of version 3. */
+export function writeChatProfile({ id, kind, baseUrl, credentialEnv, aliases, more }: ChatProfileOptions): object {
   return {
     profile_id: id,
-    provider_kind: 'chat_compatible',
+    provider_kind: kind ?? 'chat_compatible',
     base_url: baseUrl,
     ...(credentialEnv === undefined ? {} : { credential_env: credentialEnv }),
     allow_loopback: true,
@@ -86,6 +87,11 @@ export function writeNativeProfile(options: NativeProfileOptions): object {
 export function chatBaseUrl(emulator: Emulator, provider?: string): string {
   const { origin } = new URL(emulator.chatBaseUrl)
   return provider === undefined ? emulator.chatBaseUrl : `${origin}/openai/${provider}/v1`
+}
+
+/** The base URL of the emulator's Google GenAI wire for a provider with this name, as the SDK takes it. */
+export function googleBaseUrl(emulator: Emulator, provider: string): string {
+  return `${emulator.googleBaseUrl}/${provider}`
 }
 
 /** Writes a profile file of version 3 into a folder that is removed with the test; returns its path. */

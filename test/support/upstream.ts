@@ -25,13 +25,17 @@ export interface SentFunction {
   parameters?: unknown
 }
 
-/** The functions that a chat body declares, on the native wire or on that of chat completions. */
+/** The functions that a chat body declares, on the native wire, on that of chat completions or on Google's. */
 // biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are not there.
 export function listSentFunctions(body: any): SentFunction[] {
   if (body.functions !== undefined) return body.functions
   const tools = body.tools ?? []
   const native = tools.find((entry: object) => 'functions' in entry)
-  return native?.functions.specifications ?? tools.flatMap((entry: { function?: SentFunction }) => entry.function ?? [])
+  if (native !== undefined) return native.functions.specifications
+  return tools.flatMap(
+    (entry: { function?: SentFunction; functionDeclarations?: SentFunction[] }) =>
+      entry.functionDeclarations ?? entry.function ?? []
+  )
 }
 
 let pictures = 0

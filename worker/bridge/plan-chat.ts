@@ -56,7 +56,8 @@ export function planChat(
   const passing = body === undefined || face.passing?.protocol !== protocol ? undefined : face.passing
   const isPassed = passing !== undefined
   settleConversation(request, face.accepts)
-  if (!isPassed && face.accepts.unexpressed === 'refused' && body !== undefined) client.assertExpressed(body, request)
+  if (!isPassed && face.accepts.unexpressed === 'refused' && body !== undefined)
+    client.assertExpressed(body, request, face.accepts)
   try {
     if (plan.capabilities !== undefined) plan.admission = admitToAlias(request, plan.capabilities, { cell, isPassed })
     if (!isPassed) admitRequest(request, face.accepts)

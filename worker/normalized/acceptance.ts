@@ -49,6 +49,8 @@ export interface ProviderAcceptance {
    * both are ignored unless the provider refuses them (`ChatClientFace.assertExpressed`).
    */
   readonly unexpressed?: 'refused'
+  /** The provider shows its reasoning to a client that asks for it: so a client may ask for a summary. */
+  readonly showsReasoning?: true
   /** The error message for a refused feature, when it is more exact than that the route cannot express it. */
   readonly refusals?: Readonly<Partial<Record<RequestFeature, string>>>
 }

@@ -109,7 +109,7 @@ export interface ChatClientFace {
    * that refuse such members (`ProviderAcceptance.unexpressed`).
    * @param request what `readRequest` made of the body.
    */
-  assertExpressed(body: JsonObject, request: NormalizedRequest): void
+  assertExpressed(body: JsonObject, request: NormalizedRequest, acceptance: ProviderAcceptance): void
   /** The client's own spelling of a field of `FieldPaths`, in a protocol that has several names for one. */
   spellField?(body: JsonObject, field: string): string
   /** Writes what the response repeats of a request: `RequestEcho.text`. Absent where responses repeat nothing. */

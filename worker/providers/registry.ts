@@ -4,6 +4,7 @@
 import type { ProfileCredentials, ProfileSet } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { chatCompatibleKind } from './compatible/chat.ts'
+import { contentCompatibleKind } from './compatible/content.ts'
 import { messagesCompatibleKind } from './compatible/messages.ts'
 import { nativeKind } from './native/index.ts'
 import type { ExecutorDependencies, ProviderKindRegistration } from './provider-kind.ts'
@@ -16,6 +17,7 @@ export type ProviderKinds = Readonly<Record<string, ProviderKindRegistration>>
 export const providerKinds: ProviderKinds = {
   native: nativeKind,
   chat_compatible: chatCompatibleKind,
+  content_compatible: contentCompatibleKind,
   messages_compatible: messagesCompatibleKind
 }
 

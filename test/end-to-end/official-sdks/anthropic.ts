@@ -54,6 +54,7 @@ export function testAnthropic(place: Place): void {
     ]) {
       t.match(message.content, [
         { type: 'text', text: 'let me' },
+        ...(place.signsCalls === true ? [{ type: 'thinking', thinking: '', signature: /./ }] : []),
         { type: 'tool_use', name: 'weather', input: { city: 'Oslo' } }
       ])
       t.equal(message.stop_reason, 'tool_use')

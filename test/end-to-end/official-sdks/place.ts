@@ -18,6 +18,12 @@ export interface Place {
   isNative: boolean
   /** Whether a function of the Responses operation may be strict. */
   hasStrictTools: boolean
+  /** The protocol of the provider's wire: its bodies arrive there as the client sent them. */
+  passes?: 'content'
+  /** The provider sends each call in one piece, so that a stream cannot break within one. */
+  hasWholeCalls?: boolean
+  /** The provider signs its calls; a family that has no place for that shows an empty thought in front of the call. */
+  signsCalls?: boolean
   /** The client's status for a status of the provider. */
   statusOf(status: number): number
 }

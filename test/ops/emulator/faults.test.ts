@@ -205,10 +205,11 @@ t.test('a body over the size limit is refused and the connection is closed', asy
 t.test('a planned stream ends after the number of frames in the directive', async t => {
   const frames = ['1', '2', '3'].map(data => ({ event: null, data, kind: 'delta' as const }))
   const step = { calls: [], builtins: [] }
-  t.same(planStream(frames, { ...step, hangAfterFrames: 0 }, null), { blocks: [], ending: 'hang' })
-  t.same(planStream(frames, { ...step, breakAfterFrames: 'middle' }, null), {
+  const whole = { errorFrame: null, isArray: false }
+  t.same(planStream(frames, { ...whole, step: { ...step, hangAfterFrames: 0 } }), { blocks: [], ending: 'hang' })
+  t.same(planStream(frames, { ...whole, step: { ...step, breakAfterFrames: 'middle' } }), {
     blocks: ['data: 1\n\n', 'data: 2\n\n'],
     ending: 'destroy'
   })
-  t.same(planStream([], step, null), { blocks: [], ending: 'end' })
+  t.same(planStream([], { ...whole, step }), { blocks: [], ending: 'end' })
 })

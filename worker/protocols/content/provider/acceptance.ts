@@ -19,5 +19,6 @@ export const contentCompatibleAcceptance: ProviderAcceptance = Object.freeze({
     images: 'sent',
     files: 'sent'
   }),
-  unexpressed: 'refused'
+  unexpressed: 'refused',
+  showsReasoning: true
 })

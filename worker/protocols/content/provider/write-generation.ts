@@ -65,7 +65,7 @@ function writeThinking(reasoning: Reasoning, upstreamModel: string | undefined):
 
 /** A client that asks for reasoning wants to see it, unless its protocol says that itself. */
 function showsThoughts({ isVisible, effort, budgetTokens, summary, generateSummary }: Reasoning): boolean {
+  if (effort === NO_REASONING && budgetTokens === undefined) return false
   if (isVisible !== undefined) return isVisible
-  if (effort === NO_REASONING) return false
   return [effort, budgetTokens, summary, generateSummary].some(wish => wish !== undefined)
 }

@@ -26,9 +26,15 @@ export function readReasoning(body: Pick<MessagesRequest, 'thinking' | 'output_c
   const givenEffort = readGivenEffort(readOptionalObject(body, 'output_config') ?? {})
   const reasoning = keepDefined({
     ...(amount.effort === 'none' || givenEffort === undefined ? amount : { effort: givenEffort }),
-    isVisible: thinking && readOptionalString(thinking, 'display', 'thinking') === 'omitted' ? false : undefined
+    isVisible: thinking && readVisibility(thinking)
   })
   return Object.keys(reasoning).length === 0 ? undefined : reasoning
+}
+
+/** A client that leaves the effort to the model asks for nothing but the thinking itself; undefined where the effort tells. */
+function readVisibility(thinking: JsonObject): boolean | undefined {
+  if (readOptionalString(thinking, 'display', 'thinking') === 'omitted') return false
+  return thinking.type === 'adaptive' || thinking.type === 'between_tools' ? true : undefined
 }
 
 function readGivenEffort(config: JsonObject): string | undefined {

@@ -161,7 +161,7 @@ function writeThinking({ reasoning = {} }: NormalizedRequest): JsonObject {
   if (effort === 'none') return { thinking: { type: 'disabled' } }
   const display = isVisible === false ? { display: 'omitted' } : {}
   if (budgetTokens > 0) return { thinking: { type: 'enabled', budget_tokens: budgetTokens, ...display } }
-  return isVisible === false ? { thinking: { type: 'adaptive', ...display } } : {}
+  return isVisible === undefined ? {} : { thinking: { type: 'adaptive', ...display } }
 }
 
 function writeOutputConfig({ output, reasoning }: NormalizedRequest): JsonObject | undefined {

@@ -7,6 +7,7 @@ import {
   type JsonObject,
   type JsonValue,
   type NormalizedRequest,
+  type ProviderAcceptance,
   unsupportedSemantic
 } from '../../../normalized/index.ts'
 import { supported } from '../../shared/common-parameters.ts'
@@ -19,7 +20,7 @@ import { ADDITIONAL_TOOLS } from './read-input.ts'
 import { responsesParameters } from './schema.ts'
 
 const hasNoEntries = { class: 'accepted_ignored' } as const
-/** Any summary is refused, also an automatic one: the wire of another provider has no place for the wish (bridge contract, 7.6). */
+/** Any summary is refused, also an automatic one, where the wire of the provider has no place for the wish (bridge contract, 7.6). */
 const notExpressed = { class: 'accepted_ignored' } as const
 
 const reasoningParameters = {
@@ -27,6 +28,12 @@ const reasoningParameters = {
   context: { ...notExpressed, harmless: ['auto'] },
   generate_summary: notExpressed,
   summary: notExpressed
+} as const satisfies ParameterTable
+
+const shownReasoningParameters = {
+  ...reasoningParameters,
+  generate_summary: supported,
+  summary: supported
 } as const satisfies ParameterTable
 
 const textParameters = { format: supported } as const satisfies ParameterTable
@@ -49,11 +56,16 @@ const partParameters: Readonly<Record<string, ParameterTable>> = {
  * Raises `invalid_request` for what the protocol forbids, then `unsupported_semantic` for the first member that the normalized form does not
  * carry: members of the body in code-point order, then tools, then the items of the input.
  */
-export function assertExpressed(body: JsonObject, request: NormalizedRequest): void {
+export function assertExpressed(
+  body: JsonObject,
+  request: NormalizedRequest,
+  { showsReasoning }: Pick<ProviderAcceptance, 'showsReasoning'>
+): void {
   assertValid(body, request)
   refuseUnexpressed(body, responsesParameters)
   if (isJsonObject(body.text)) refuseUnexpressed(body.text, textParameters, { path: 'text' })
-  if (isJsonObject(body.reasoning)) refuseUnexpressed(body.reasoning, reasoningParameters, { path: 'reasoning' })
+  const reasoning = showsReasoning === true ? shownReasoningParameters : reasoningParameters
+  if (isJsonObject(body.reasoning)) refuseUnexpressed(body.reasoning, reasoning, { path: 'reasoning' })
   refuseStrictTools(body.tools, 'tools')
   refuseUnnamedTools(body.tools, 'tools')
   if (request.ignored.tool_choice !== undefined) throw unsupportedSemantic('tool_choice')

@@ -1,6 +1,13 @@
 import t from 'tap'
-import { GatewayError, type JsonObject, type JsonValue } from '../../../../../worker/normalized/index.ts'
+import {
+  GatewayError,
+  type JsonObject,
+  type JsonValue,
+  type ProviderAcceptance
+} from '../../../../../worker/normalized/index.ts'
+import { chatCompatibleAcceptance } from '../../../../../worker/protocols/completions/provider/acceptance.ts'
 import { contentCompatibleFace } from '../../../../../worker/protocols/content/provider/face.ts'
+import { clientFaces } from '../../../../../worker/protocols/registry.ts'
 import { makeRequest, say } from '../../native/support.ts'
 import { options, type Protocol, readRequest, type Target, write } from './support.ts'
 
@@ -386,6 +393,34 @@ t.test('what a client of the protocol says of thinking survives', async t => {
   t.strictSame(thinking({ thinking_budget: '4321' }), { thinkingBudget: 4321 })
   t.strictSame(thinking({ thinkingLevel: 'LOW' }), { thinkingBudget: 1024 }, 'the model takes no level')
   t.strictSame(thinking({ includeThoughts: false }), undefined)
+})
+
+t.test('a client that asks to see the reasoning gets thoughts, whatever its protocol says for it', async t => {
+  const shown = { thinkingConfig: { includeThoughts: true } }
+  t.strictSame(configOf('responses', { input: 'hi', reasoning: { summary: 'auto' } }), shown)
+  t.strictSame(configOf('messages', { max_tokens: 5, messages: [hi], thinking: { type: 'adaptive' } }), {
+    maxOutputTokens: 5,
+    ...shown
+  })
+  t.strictSame(
+    configOf('messages', { max_tokens: 5, messages: [hi], thinking: { type: 'enabled', budget_tokens: 2000 } }),
+    {
+      maxOutputTokens: 5,
+      thinkingConfig: { includeThoughts: true, thinkingBudget: 2000 }
+    }
+  )
+  const hidden = { type: 'adaptive', display: 'omitted' }
+  t.strictSame(configOf('messages', { max_tokens: 5, messages: [hi], thinking: hidden }), { maxOutputTokens: 5 })
+  const off = { thinking: { type: 'adaptive' }, output_config: { effort: 'none' } }
+  t.strictSame(configOf('messages', { max_tokens: 5, messages: [hi], ...off }), { maxOutputTokens: 5 }, 'C5')
+})
+
+t.test('a summary of the reasoning may be asked of this kind, and not of one that shows none', async t => {
+  const body = { input: 'hi', reasoning: { effort: 'low', summary: 'auto' } }
+  const ask = (acceptance: ProviderAcceptance) =>
+    clientFaces.responses.assertExpressed(body, readRequest('responses', body), acceptance)
+  t.doesNotThrow(() => ask(contentCompatibleFace.accepts))
+  t.throws(() => ask(chatCompatibleAcceptance), { code: 'unsupported_semantic', param: 'reasoning.summary' })
 })
 
 t.test('images are bytes in the request or the address of a public file', async t => {

@@ -168,8 +168,10 @@ t.test('a named effort wins over a budget, and is kept unchanged (C5)', async t 
   t.equal(refusedAt({ output_config: 'low' }), 'output_config')
 })
 
-t.test('thinking without a fixed effort sets no reasoning', async t => {
-  for (const type of ['adaptive', 'between_tools']) t.notOk('reasoning' in read({ thinking: { type } }))
+t.test('thinking without a fixed effort asks for nothing but to see it', async t => {
+  for (const type of ['adaptive', 'between_tools']) {
+    t.strictSame(read({ thinking: { type } }).reasoning, { isVisible: true })
+  }
   t.notOk('reasoning' in read({ thinking: null, output_config: {} }))
   t.equal(refusedAt({ thinking: {} }), 'thinking.type')
   t.equal(refusedAt({ thinking: { type: 'deep' } }), 'thinking.type')
@@ -185,7 +187,7 @@ t.test('disabled thinking also removes reasoning from the additional fields (C5)
 
 t.test('a client can hide the reasoning', async t => {
   t.strictSame(read({ thinking: { type: 'adaptive', display: 'omitted' } }).reasoning, { isVisible: false })
-  t.notOk('reasoning' in read({ thinking: { type: 'adaptive', display: 'summarized' } }))
+  t.strictSame(read({ thinking: { type: 'adaptive', display: 'summarized' } }).reasoning, { isVisible: true })
   t.equal(refusedAt({ thinking: { type: 'adaptive', display: 1 } }), 'thinking.display')
 })
 

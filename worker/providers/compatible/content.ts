@@ -1,0 +1,32 @@
+// The provider kind `content_compatible`: the wire of the Google GenAI API (bridge contract, sections 4.4 and 8.1).
+
+import type { ContentCompatibleOptions } from '../../protocols/content/provider/options.ts'
+import type { ProviderKindRegistration } from '../provider-kind.ts'
+import { type CompatibleKindOptions, createCompatibleKind } from './kind.ts'
+
+const VERSION = '/v1beta'
+const endsInVersion = /\/v1(?:beta)?$/
+
+/**
+ * The path of the provider's models, below which the methods of each are. A base URL that ends in the version of the API is used as it is;
+ * to every other one, as the SDK takes it, the version is appended.
+ */
+export function readContentOptions(baseUrl: string): ContentCompatibleOptions {
+  const path = new URL(baseUrl).pathname.replace(/\/+$/, '')
+  const base = endsInVersion.test(path) ? path : path + VERSION
+  return { modelsPath: `${base}/models` }
+}
+
+/** Creates the registration of the kind. */
+export function createContentCompatibleKind(options?: CompatibleKindOptions): ProviderKindRegistration {
+  return createCompatibleKind(
+    {
+      providerKind: 'content_compatible',
+      writeCredential: secret => ({ name: 'x-goog-api-key', prefix: '', secret }),
+      readOptions: readContentOptions
+    },
+    options
+  )
+}
+
+export const contentCompatibleKind: ProviderKindRegistration = createContentCompatibleKind()
