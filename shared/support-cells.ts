@@ -70,6 +70,16 @@ const contentCompatibleTreatments: Treatments = {
   usage_reasoning_tokens: 'exact'
 }
 
+/**
+ * The treatments on the wire of Anthropic Messages. An effort and a budget of thinking are forwarded, and thoughts come back with their
+ * signatures.
+ */
+const messagesCompatibleTreatments: Treatments = {
+  ...nativeTreatments,
+  hosted_and_provider_native_tools: 'unsupported',
+  usage_reasoning_tokens: 'exact'
+}
+
 const native: BuiltProvider = {
   providerVersionWindow: 'native-rest-v1-v2',
   cells: {
@@ -127,10 +137,30 @@ const contentCompatible: BuiltProvider = {
   }
 }
 
+const messagesCompatible: BuiltProvider = {
+  providerVersionWindow: 'anthropic-messages-2023-06-01',
+  cells: {
+    anthropic_messages: createMessagesCompatibleCell('CLIENT-ANTHROPIC-SDK-MESSAGES-COMPATIBLE', {
+      // The body is passed on as it came, with the provider's own tools and every setting of its thinking.
+      hosted_and_provider_native_tools: 'conditional',
+      reasoning_controls_and_summaries: 'exact'
+    }),
+    gemini_generate_content: createMessagesCompatibleCell('CLIENT-GOOGLE-GENAI-SDK-MESSAGES-COMPATIBLE'),
+    openai_chat_completions: createMessagesCompatibleCell('CLIENT-OPENAI-SDK-MESSAGES-COMPATIBLE', {
+      // The protocol has no summaries, so its effort is all there is to keep.
+      reasoning_controls_and_summaries: 'exact'
+    }),
+    openai_responses: createMessagesCompatibleCell('CLIENT-OPENAI-RESPONSES-MESSAGES-COMPATIBLE', {
+      previous_response_state: 'unsupported'
+    })
+  }
+}
+
 /** The provider kinds that this build executes; the cells of every other kind are blocked. */
 export const builtProviders: Readonly<Partial<Record<ProviderKind, BuiltProvider>>> = {
   chat_compatible: chatCompatible,
   content_compatible: contentCompatible,
+  messages_compatible: messagesCompatible,
   native
 }
 
@@ -147,5 +177,13 @@ function createContentCompatibleCell(clientSuite: string, differences: Partial<T
     reasonId: 'content_facade',
     evidenceIds: [clientSuite, 'CONFORMANCE-BRIDGE'],
     treatments: { ...contentCompatibleTreatments, ...differences }
+  }
+}
+
+function createMessagesCompatibleCell(clientSuite: string, differences: Partial<Treatments> = {}): BuiltCell {
+  return {
+    reasonId: 'messages_facade',
+    evidenceIds: [clientSuite, 'CONFORMANCE-BRIDGE'],
+    treatments: { ...messagesCompatibleTreatments, ...differences }
   }
 }

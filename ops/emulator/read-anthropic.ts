@@ -305,10 +305,11 @@ function readChoice(body: Body, functions: readonly DeclaredFunction[]): { choic
 
 /** Reads whether the response has thinking. */
 function readThinking(
-  { thinking }: Body,
+  { thinking, output_config: config }: Body,
   { messages, choice }: { messages: readonly Message[]; choice: ToolChoice }
 ): boolean {
-  if (thinking === undefined || thinking === null) return false
+  // Without a setting the models of this upstream think when an effort is given.
+  if (thinking === undefined || thinking === null) return isObject(config) && typeof config.effort === 'string'
   if (!isObject(thinking)) throw invalidMember('thinking', 'Input should be a valid dictionary')
   switch (thinking.type) {
     case 'disabled':

@@ -94,6 +94,11 @@ export function googleBaseUrl(emulator: Emulator, provider: string): string {
   return `${emulator.googleBaseUrl}/${provider}`
 }
 
+/** The base URL of the emulator's Anthropic wire for a provider with this name, as the SDK takes it. */
+export function anthropicBaseUrl(emulator: Emulator, provider: string): string {
+  return `${emulator.anthropicBaseUrl}/${provider}`
+}
+
 /** Writes a profile file of version 3 into a folder that is removed with the test; returns its path. */
 export function writeProfileFile(t: Test, profiles: readonly object[], schemaVersion = 'v3'): string {
   const path = join(createTemporaryFolder(t), 'profiles.json')

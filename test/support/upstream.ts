@@ -25,17 +25,18 @@ export interface SentFunction {
   parameters?: unknown
 }
 
-/** The functions that a chat body declares, on the native wire, on that of chat completions or on Google's. */
+/** The functions that a chat body declares, on the native wire and on those of chat completions, messages and Google. */
 // biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are not there.
 export function listSentFunctions(body: any): SentFunction[] {
   if (body.functions !== undefined) return body.functions
   const tools = body.tools ?? []
   const native = tools.find((entry: object) => 'functions' in entry)
   if (native !== undefined) return native.functions.specifications
-  return tools.flatMap(
-    (entry: { function?: SentFunction; functionDeclarations?: SentFunction[] }) =>
-      entry.functionDeclarations ?? entry.function ?? []
-  )
+  // biome-ignore lint/suspicious/noExplicitAny: see above.
+  return tools.flatMap((entry: any) => {
+    if (entry.input_schema === undefined) return entry.functionDeclarations ?? entry.function ?? []
+    return { name: entry.name, description: entry.description, parameters: entry.input_schema }
+  })
 }
 
 let pictures = 0

@@ -10,8 +10,8 @@ export interface Place {
   /** The contract that the path of a request names. */
   version: 'v1' | 'v2'
   model: string
-  /** A model for embeddings, and the length of its vectors. */
-  embeddings: { model: string; length: number }
+  /** A model for embeddings, and the length of its vectors; absent where the provider has no embeddings and requests for them are refused. */
+  embeddings?: { model: string; length: number }
   /** What receives the requests of the gateway, and on which path. */
   emulator: Emulator
   chatPath: string
