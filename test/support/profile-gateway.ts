@@ -89,14 +89,14 @@ export function chatBaseUrl(emulator: Emulator, provider?: string): string {
   return provider === undefined ? emulator.chatBaseUrl : `${origin}/openai/${provider}/v1`
 }
 
-/** The base URL of the emulator's Google GenAI wire for a provider with this name, as the SDK takes it. */
-export function googleBaseUrl(emulator: Emulator, provider: string): string {
-  return `${emulator.googleBaseUrl}/${provider}`
-}
-
 /** The base URL of the emulator's Anthropic wire for a provider with this name, as the SDK takes it. */
 export function anthropicBaseUrl(emulator: Emulator, provider: string): string {
   return `${emulator.anthropicBaseUrl}/${provider}`
+}
+
+/** The base URL of the emulator's Google GenAI wire for a provider with this name, as the SDK takes it. */
+export function googleBaseUrl(emulator: Emulator, provider: string): string {
+  return `${emulator.googleBaseUrl}/${provider}`
 }
 
 /** Writes a profile file of version 3 into a folder that is removed with the test; returns its path. */

@@ -25,7 +25,7 @@ export interface SentFunction {
   parameters?: unknown
 }
 
-/** The functions that a chat body declares, on the native wire and on those of chat completions, messages and Google. */
+/** The functions that a chat body declares, on the native wire or on one of an external provider. */
 // biome-ignore lint/suspicious/noExplicitAny: a test asserts on the members it expects and fails when they are not there.
 export function listSentFunctions(body: any): SentFunction[] {
   if (body.functions !== undefined) return body.functions
