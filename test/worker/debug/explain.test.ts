@@ -291,14 +291,17 @@ async function count(family: 'openai' | 'gemini' | 'anthropic', body: JsonObject
   const outside = family === 'gemini' ? { model, isStream: false } : { isStream: false }
   const look = createChatProbe(family, { model: undefined, ...outside }, context, environment)
   let looks = 0
+  /** The members of all translated bodies. */
+  let members = 0
   const probe: Probe = edited => {
     looks++
+    members += Object.keys(edited).length
     return look(edited)
   }
   const source = family === 'gemini' ? body : { ...body, model }
   const bytes = JSON.stringify(source).length
   const { fields, isComplete } = await explainBody(source, { family, probe, bytes, pause: () => Promise.resolve() })
-  return { looks, fields, isComplete }
+  return { looks, members, fields, isComplete }
 }
 
 const values: readonly JsonValue[] = [true, 0, 7, 'x', 'a text', null, [], {}, [1, 'two'], { a: 1, b: { c: 'deep' } }]
@@ -347,5 +350,21 @@ t.test('a member that is judged together with others has the verdict that it has
       const isOf = ({ path }: { path: string }) => readPlace(path)[0] === member
       t.strictSame(fields.filter(isOf), expected.filter(isOf), `${family} on ${apiMode}: ${member}`)
     }
+  }
+})
+
+t.test('unknown members that are refused are found in bodies without the others', async t => {
+  const body = { messages: [{ role: 'user', content: 'hi' }], top_k: 5, logprobs: true }
+  const few = await count('openai', { ...body, ...createUnknown(90) }, EDGE, 'v1')
+  const many = await count('openai', { ...body, ...createUnknown(900) }, EDGE, 'v1')
+  t.ok(many.isComplete)
+  t.ok(many.members < 12 * few.members, `${few.members} and ${many.members}`)
+  t.equal(many.fields.filter(({ verdict }) => verdict === 'refused').length, 900 - 900 / values.length + 2)
+  const others = { ...createUnknown(30), 'with.dot': 1 }
+  const { fields } = await count('openai', { ...body, ...others }, EDGE, 'v1')
+  for (const [member, value] of Object.entries(others)) {
+    const alone = await count('openai', { messages: body.messages, [member]: value }, EDGE, 'v1')
+    const isOf = ({ path }: { path: string }) => path === member
+    t.strictSame(fields.filter(isOf), alone.fields.filter(isOf), member)
   }
 })
