@@ -1,7 +1,7 @@
 // Embeddings between all client families and all providers.
 
 export interface EmbeddingsCall {
-  /** The model as the provider knows it. */
+  /** The provider's own id of the model. */
   model: string
   input: string[]
   /** The length of a vector, where the client asks for one. */
