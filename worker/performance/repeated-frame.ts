@@ -35,7 +35,7 @@ export class RepeatedFrame {
     return text.includes('"') ? undefined : text
   }
 
-  /** Learns the parts around the text of a parsed frame, if the frame has no other content. True when it did. */
+  /** Stores the parts around the text of a parsed frame, if the frame has no other content. True when it did. */
   learn(data: string, name: string, payload: Record<string, unknown>): boolean {
     if (this.#attempts >= ATTEMPTS_MAX) return false
     const text = this.#readPlainText(payload)
