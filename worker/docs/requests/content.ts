@@ -114,6 +114,8 @@ export function writeContentCountBody(): JsonSchema {
 const embedMembers = {
   content,
   outputDimensionality: optional({ type: 'integer', minimum: 1 }),
+  taskType: optionalText,
+  title: optionalText,
   extra_headers: optionalObject
 }
 
