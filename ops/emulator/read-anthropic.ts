@@ -56,6 +56,8 @@ const toolName = /^[a-zA-Z0-9_-]{1,128}$/
 const efforts = ['low', 'medium', 'high', 'xhigh', 'max']
 const CACHE_MARKS_MAX = 4
 const BUDGET_MIN = 1024
+/** What some clients send for a sampling option that is not set. */
+const UNSET = -1
 
 type Body = Record<string, unknown>
 
@@ -64,8 +66,8 @@ export function readAnthropicChat(body: unknown, { hasBeta }: { hasBeta: boolean
   const { content, conversation } = readConversationBody(body, hasBeta ? [...chatMembers, ...betaMembers] : chatMembers)
   checkNumber(content, 'max_tokens', { min: 1, isInteger: true, isRequired: true })
   checkNumber(content, 'temperature', { min: 0, max: 1 })
-  checkNumber(content, 'top_p', { min: 0, max: 1 })
-  checkNumber(content, 'top_k', { min: 0, isInteger: true })
+  checkNumber(content, 'top_p', { min: 0, max: 1, allowsUnset: true })
+  checkNumber(content, 'top_k', { min: 0, isInteger: true, allowsUnset: true })
   if (content.stream !== undefined && typeof content.stream !== 'boolean') {
     throw invalidMember('stream', 'Input should be a valid boolean')
   }
@@ -355,20 +357,25 @@ function checkBudget({ thinking, temperature }: Body, tokensMax: number): void {
   }
 }
 
-function readOutput({ output_config: config }: Body): ChatRequest['output'] {
-  if (config === undefined || config === null) return { kind: 'text' }
+function readOutput({ output_config: config, output_format: older }: Body): ChatRequest['output'] {
+  if (config === undefined || config === null) return readFormat(older, 'output_format')
   if (!isObject(config)) throw invalidMember('output_config', 'Input should be a valid dictionary')
   checkMembers(config, ['effort', 'format', 'task_budget'], 'output_config')
   const { effort, format } = config
   if (effort !== undefined && effort !== null && !efforts.includes(String(effort))) {
     throw invalidMember('output_config.effort', `Input should be ${efforts.join(', ')}`)
   }
+  return readFormat(format ?? older, 'output_config.format')
+}
+
+/** Reads an output format; `output_format` is where it stood while it was a beta. */
+function readFormat(format: unknown, at: string): ChatRequest['output'] {
   if (format === undefined || format === null) return { kind: 'text' }
   if (!isObject(format) || format.type !== 'json_schema') {
-    throw invalidMember('output_config.format.type', "Input should be 'json_schema'")
+    throw invalidMember(`${at}.type`, "Input should be 'json_schema'")
   }
-  checkMembers(format, ['type', 'schema'], 'output_config.format')
-  if (!isObject(format.schema)) throw invalidMember('output_config.format.schema', 'Field required')
+  checkMembers(format, ['type', 'schema'], at)
+  if (!isObject(format.schema)) throw invalidMember(`${at}.schema`, 'Field required')
   return { kind: 'json', schema: asJson(format.schema) }
 }
 
@@ -397,7 +404,7 @@ function checkMetadata(metadata: unknown): void {
 function checkNumber(
   body: Body,
   name: string,
-  range: { min: number; max?: number; isInteger?: boolean; isRequired?: boolean }
+  range: { min: number; max?: number; isInteger?: boolean; isRequired?: boolean; allowsUnset?: boolean }
 ): void {
   const value = body[name]
   if (value === undefined || value === null) {
@@ -407,5 +414,7 @@ function checkNumber(
   if (typeof value !== 'number' || (range.isInteger === true && !Number.isInteger(value))) {
     throw invalidMember(name, 'Input should be a valid number')
   }
-  if (value < range.min || value > (range.max ?? value)) throw invalidMember(name, 'Input is out of range')
+  const isUnset = value === UNSET && range.allowsUnset === true
+  if (!isUnset && (value < range.min || value > (range.max ?? value)))
+    throw invalidMember(name, 'Input is out of range')
 }

@@ -150,7 +150,10 @@ function addUpBlocks(frames: Loose[]): Loose[] {
     if (delta.signature !== undefined) blocks[index].signature += delta.signature
     blocks[index].json += delta.partial_json ?? ''
   }
-  return blocks.map(({ json, ...block }) => (block.type === 'tool_use' ? { ...block, input: JSON.parse(json) } : block))
+  return blocks.map(({ json, ...block }) =>
+    // The service sends no arguments as an empty text.
+    block.type === 'tool_use' ? { ...block, input: JSON.parse(json === '' ? '{}' : json) } : block
+  )
 }
 
 const content: Family = {

@@ -5,11 +5,14 @@ import fc from 'fast-check'
 import t from 'tap'
 import { BASE_FEATURES } from '../../../shared/profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
+import { createBlockedCell } from '../../../shared/support-matrix.ts'
+import { admitRoute } from '../../../worker/bridge/admit.ts'
 import { createRouteTable } from '../../../worker/bridge/route-table.ts'
 import type { ClientProtocol, JsonObject } from '../../../worker/normalized/index.ts'
 import { chatCompatibleAcceptance } from '../../../worker/protocols/completions/provider/acceptance.ts'
 import type { ReadContext } from '../../../worker/protocols/face.ts'
 import { nativeV2Face } from '../../../worker/protocols/native/v2/face.ts'
+import { publicProtocolOf } from '../../../worker/protocols/public-protocol.ts'
 import { type ProviderFaces, providerFaces } from '../../../worker/protocols/registry.ts'
 import { writeStateSignature } from '../../../worker/protocols/shared/state-signature.ts'
 import type { ChatCall } from '../../../worker/providers/types.ts'
@@ -34,8 +37,7 @@ const settings = {
         makeAlias('base', { features: BASE_FEATURES }),
         makeAlias('text', { features: [...BASE_FEATURES, 'text'] }),
         ...ALL_FEATURES.map(name => makeAlias(`no-${name}`, { features: without(name) }))
-      ]),
-      makeProfile('p2', [makeAlias('blocked')], { providerKind: 'messages_compatible' })
+      ])
     ]),
     parseSettings({}),
     'sha256:0'
@@ -559,7 +561,9 @@ for (const protocol of Object.keys(families) as ClientProtocol[]) {
   })
 
   t.test(`${protocol}: an alias of a blocked cell is refused`, async t => {
-    t.throws(() => send(protocol, {}, 'blocked'), {
+    const { plan } = send(protocol, {})
+    const cell = createBlockedCell(publicProtocolOf(protocol), 'chat_compatible')
+    t.throws(() => admitRoute(plan, protocol, () => cell), {
       code: 'unsupported_semantic',
       param: 'model',
       message: 'The selected bridge route cannot preserve this semantic.',

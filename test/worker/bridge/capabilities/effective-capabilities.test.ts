@@ -157,7 +157,7 @@ t.test(
   }
 )
 
-t.test('a route that its alias, its cell or its schema blocks supports nothing', async t => {
+t.test('a route that its alias or its schema blocks supports nothing', async t => {
   const blocked = aliasOf('edge/blocked', 'mini', {
     features: rich.capabilities?.features ?? [],
     supportStatus: 'blocked'
@@ -165,15 +165,10 @@ t.test('a route that its alias, its cell or its schema blocks supports nothing',
   const native = dynamicProfile('https://up.example', [
     aliasOf('team/x', 'GigaChat-2-Max', { supportStatus: 'blocked' })
   ])
-  const vendor = edgeProfile([aliasOf('vendor/x', 'x', { features: BASE_FEATURES })], {
-    profileId: 'vendor',
-    providerKind: 'messages_compatible'
-  })
   const old = fileOf([edgeProfile([aliasOf('edge/old', 'mini')])], { schemaVersion: 'gateway.provider-profiles.v2' })
   for (const [model, profiles] of [
     ['edge/blocked', fileOf([edgeProfile([blocked])])],
     ['team/x', fileOf([native])],
-    ['vendor/x', fileOf([vendor])],
     ['edge/old', old]
   ] as const) {
     t.same(statesOf({ model, profiles }, capabilityNames), ['unsupported (route_policy)'], model)
