@@ -35,7 +35,7 @@ export class RepeatedFrame {
     return text.includes('"') ? undefined : text
   }
 
-  /** Stores the parts around the text of a parsed frame, if the frame has no other content. */
+  /** Learns the parts around the text of a parsed frame, if the frame has no other content. */
   learn(data: string, name: string, payload: Record<string, unknown>): void {
     if (this.#attempts >= ATTEMPTS_MAX) return
     const text = this.#readPlainText(payload)
