@@ -254,7 +254,7 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
       if (member !== undefined) post(member, message)
     },
     broadcast(message) {
-      // Also to a worker that is still loading: what it misses after its configuration it would never learn.
+      // Also to a worker that is still loading: a message that it misses after its configuration is not sent again.
       for (const member of running()) post(member, message)
     },
     nextReadyOwner() {

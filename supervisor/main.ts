@@ -42,7 +42,7 @@ switch (command.kind) {
   case 'start': {
     const { runGateway } = await import('./gateway.ts')
     const sources = { environment: process.env, options: command.options }
-    // Exits for good: a handle that some library forgot must not keep a stopped gateway in the process list.
+    // Exits for good: an open handle of a library must not keep a stopped gateway in the process list.
     process.exit(await runGateway(sources, { version: readVersion(), signals, writeOutput, writeError }))
   }
 }

@@ -1,7 +1,7 @@
 // Which variables a child process keeps: what the system, Node and its memory allocator read. A worker is configured by message
 // alone, and no credential is left in its environment, under any name of a variable.
 
-/** Upper case. Windows spells names as it likes, so they are compared without case. */
+/** Upper case. Windows ignores the case of names, so they are compared without it. */
 const KEPT_NAMES = new Set([
   ...['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LANGUAGE'],
   // What Windows and its libraries need to start a process and to find files.

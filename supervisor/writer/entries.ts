@@ -1,7 +1,7 @@
-// Records on their way into one sink, and when their worker may forget them.
+// Records on their way into one sink, and when their worker may drop them.
 import type { TrafficRecord } from '../../shared/traffic/record.ts'
 
-/** Records that arrived together; their worker may forget them when all are settled. */
+/** Records that arrived together; their worker may drop them when all are settled. */
 interface Arrival {
   readonly atMs: number
   unsettled: number
@@ -39,7 +39,7 @@ export function settle(entries: readonly Entry[]): void {
   }
 }
 
-/** Lets workers forget what these entries arrived with, before they are settled. */
+/** Acknowledges the batches of these entries to their workers, before the entries are settled. */
 export function release(entries: readonly Entry[]): void {
   for (const { arrival } of entries) arrival.settled()
 }

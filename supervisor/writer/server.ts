@@ -31,9 +31,9 @@ export class QuestionFailedError extends Error {
 }
 
 export interface TrafficService {
-  /** Takes records that have about so many bytes together. Resolves when their worker may forget them. */
+  /** Takes records that have about so many bytes together. Resolves when their worker may drop them. */
   store(records: readonly TrafficRecord[], bytes: number): Promise<void>
-  /** Stores everything without waiting for further records. Then workers may forget also what could not be stored: they close. */
+  /** Stores everything without waiting for further records. Then workers may also drop records that could not be stored: they close. */
   flush(): Promise<void>
   /** Rejects with `QuestionFailedError`; every other error counts as `query_store_unavailable`. */
   answer(name: QuestionName, question: Question): Promise<Answer>

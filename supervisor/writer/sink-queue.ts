@@ -17,7 +17,7 @@ export interface SinkQueueOptions extends BufferBounds, OutageOptions {
   /** Drop records that find the queue full, or spill them. Otherwise the workers' windows bound it, and requests wait. */
   readonly dropsWhenFull: boolean
   /**
-   * Without a spill: whether workers may forget records that wait for a sink in an outage. They would fill the workers' queues, from which
+   * Without a spill: whether workers may drop records that wait for a sink in an outage. They would fill the workers' queues, from which
    * other sinks are fed.
    */
   readonly releasesInOutage: boolean
@@ -132,7 +132,7 @@ export class SinkQueue {
     return promise
   }
 
-  /** Lets workers forget everything that waits: from now on the queue alone has it. */
+  /** Acknowledges all waiting records to their workers: from now on only the queue holds them. */
   release(): void {
     release(this.#batch)
     release(this.#waiting.all)

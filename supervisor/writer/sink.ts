@@ -9,7 +9,7 @@ import type { SinkName } from '../../shared/traffic/sinks.ts'
  * without them. Every other error of a sink means that it is not available now.
  */
 export class RecordsRefusedError extends Error {
-  /** The ids of the refused records, where the sink knows them; then it has stored all others. */
+  /** The ids of the refused records, where the sink can tell them; then it has stored all others. */
   readonly refusedIds: ReadonlySet<string> | undefined
 
   constructor(cause: unknown, refusedIds?: ReadonlySet<string>) {

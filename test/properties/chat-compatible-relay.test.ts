@@ -19,7 +19,7 @@ const text = fc.oneof(
 )
 const value = fc.jsonValue({ maxDepth: 4, stringUnit: 'grapheme' })
 
-t.test('members are counted whatever their names and values are', async t => {
+t.test('members with any names and values are counted', async t => {
   fc.assert(
     fc.property(fc.dictionary(text, value), fc.constantFrom(undefined, 1, '\t'), (object, space) => {
       const written = JSON.stringify(object, null, space)

@@ -34,7 +34,7 @@ t.test('of all secrets, the writer gets those of its sinks alone', async t => {
   }
 })
 
-t.test('the writer reads what it was sent, and knows its secrets', async t => {
+t.test('the writer reads the settings that it was sent, and redacts their secrets', async t => {
   const settings = parseSettings({
     ...variables,
     GATEWAY_TRAFFIC_LOG_SINKS: 'jsonl,sqlite',

@@ -12,8 +12,9 @@ type FindUse = (request: NormalizedRequest) => string | undefined
 const featureUses = {
   topK: request => useOf(request, 'topK', request.sampling.topK),
   seed: request => useOf(request, 'seed', request.sampling.seed),
-  presencePenalty: request => useOf(request, 'presencePenalty', request.sampling.presencePenalty),
-  frequencyPenalty: request => useOf(request, 'frequencyPenalty', request.sampling.frequencyPenalty),
+  // A penalty of 0 is none: frameworks send it for a parameter that their caller did not set.
+  presencePenalty: request => useOf(request, 'presencePenalty', request.sampling.presencePenalty || undefined),
+  frequencyPenalty: request => useOf(request, 'frequencyPenalty', request.sampling.frequencyPenalty || undefined),
   user: request => useOf(request, 'user', request.user),
   metadata: request => useOf(request, 'metadata', request.metadata),
   additionalFields: request => useOf(request, 'additionalFields', findMember(request.additionalFields)),

@@ -8,7 +8,7 @@ export interface EmbeddingPurpose {
 }
 
 export interface EmbeddingsCall {
-  /** The model as the provider knows it. */
+  /** The provider's own id of the model. */
   model: string
   input: string[]
   /** The length of a vector, where the client asks for one. */

@@ -12,7 +12,7 @@ export interface StopMatcher {
   read(piece: string): StopMatch | undefined
   /** How many characters at the end of the text so far could be the beginning of a stop string. */
   readonly possibleLength: number
-  /** Forgets the text so far. */
+  /** Discards the text so far. */
   reset(): void
 }
 

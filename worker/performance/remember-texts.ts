@@ -1,4 +1,4 @@
-// Remembers what was computed of values that come again and again, such as the names of models. Clients choose many of them, so the memory
+// Caches results for values that repeat, such as the names of models. Clients choose many of them, so the memory
 // is bounded: it begins anew when it is full, and what belongs to long texts is computed each time.
 // Earns: a digest 1.7 us, a redacted and quoted text about 1 us, the members that many traffic records share 1 us of 4,
 // for each use after the first.

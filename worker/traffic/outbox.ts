@@ -37,7 +37,7 @@ export interface BatchSender {
 
 interface Batch {
   readonly sequence: number
-  /** Bytes, outside of the heap: many texts that live until they are acknowledged would be moved by each collection. */
+  /** Bytes, outside of the heap: many texts that are kept until they are acknowledged would be moved by each collection. */
   readonly line: Uint8Array
   readonly count: number
   readonly characters: number

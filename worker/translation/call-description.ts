@@ -10,7 +10,7 @@ export interface DescriptionOptions {
   readonly messages: boolean
   /** The declared tools with their schemas. */
   readonly tools: boolean
-  /** Members of the body that the protocol does not know. */
+  /** Members of the body that the protocol does not define. */
   readonly extensions: boolean
   /** About how many characters of JSON text each of them may take. */
   readonly charactersMax: number

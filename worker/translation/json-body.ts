@@ -37,7 +37,7 @@ export function readResponseJson(bytes: Uint8Array): JsonValue {
   }
 }
 
-/** A path of unknown members is as long as the client likes. */
+/** Clients choose the names of unknown members, so that a path may be very long. */
 const PATH_CHARACTERS_MAX = 200
 
 function infiniteNumber(value: JsonObject): GatewayError {

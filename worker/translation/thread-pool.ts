@@ -12,7 +12,7 @@ import { createGateOf, type Gate } from '../providers/http/gate.ts'
 import type { Job, Result, TaskMessage, TaskName } from './tasks.ts'
 import type { TaskResult } from './types.ts'
 
-/** How long an idle thread lives: a burst of large bodies reuses it, and a worker without large bodies has none. */
+/** How long an idle thread is kept: a burst of large bodies reuses it, and a worker without large bodies has none. */
 const THREAD_IDLE_MS = 30_000
 
 /** A longer task is ended with its thread: every task is linear in its bytes, and those are bounded. */

@@ -20,7 +20,7 @@ const loaders = {
 
 export type EncodingName = keyof typeof loaders
 
-/** The library remembers 100 000 words, which may be as long as the clients like. */
+/** The library caches 100 000 words, whose length the clients choose. */
 const MERGE_CACHE_ENTRIES_MAX = 10_000
 
 /** Loads the tokenizer of a model that the library knows or of an encoding by its name; for any other name that of `fallback`. */

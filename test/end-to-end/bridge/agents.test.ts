@@ -4,14 +4,15 @@
 import t, { type Test } from 'tap'
 import type { RecordedRequest as ReceivedRequest } from '../../../ops/emulator/server.ts'
 import { post } from '../../support/client.ts'
+import { joinNeighbours, listFiles, listFunctions, listRoles, type RecordedRequest } from '../agents/recorded.ts'
 import {
-  joinNeighbours,
-  listFiles,
-  listFunctions,
-  listRoles,
-  type RecordedRequest,
-  readRecordedRequests
-} from '../agents/recorded.ts'
+  INVALID_RESULT,
+  nameAlias,
+  REFUSALS_MAX,
+  readRecordedChats,
+  remove,
+  writeResultAsText
+} from './agents-support.ts'
 import { families, type Loose } from './families.ts'
 import { aliases, startBridge } from './support.ts'
 
@@ -32,17 +33,10 @@ const refusable = [
   /^messages\[\d+\]\.content\[\d+\]\.content\[\d+\]\.type$/,
   /^contents\[\d+\]\.parts\[\d+\]\.inlineData$/
 ]
-/** A result of a tool that is no text: the contract calls it invalid there. */
-const INVALID_RESULT = /^input\[\d+\]\.output$/
-const REFUSALS_MAX = 12
 
-const requests = readRecordedRequests().filter(
-  ({ method, path }) => method === 'POST' && !/count_tokens|:countTokens/.test(path)
-)
-
-for (const recorded of requests) {
+for (const recorded of readRecordedChats()) {
   t.test(`the recorded request ${recorded.name} is served on an alias`, async t => {
-    const request = nameAlias(structuredClone(recorded))
+    const request = nameAlias(structuredClone(recorded), alias)
     const family = families.find(({ name }) => name === request.family)
     if (family === undefined) throw new Error(`No family ${request.family}.`)
     const refused: string[] = []
@@ -73,31 +67,6 @@ for (const recorded of requests) {
     }
     if (refused.length > 0) t.comment(`refused: ${refused.join(', ')}`)
   })
-}
-
-function nameAlias(request: RecordedRequest): RecordedRequest {
-  if (request.family === 'content') {
-    return { ...request, path: request.path.replace(/models\/[^:]+/, `models/${alias}`) }
-  }
-  return { ...request, body: { ...request.body, model: alias } }
-}
-
-/** Removes the member of a path such as `tools[3].type`; of a list the whole entry. */
-function remove(body: Loose, path: string): void {
-  const steps = path.split(/[.[\]]+/).filter(step => step !== '')
-  const entry = steps.findLastIndex(step => /^\d+$/.test(step))
-  // An entry whose kind or state is refused goes as a whole; any other member goes alone.
-  const kept = entry === -1 ? steps : steps.slice(0, entry + 1)
-  const last = kept.pop() ?? ''
-  const parent = kept.reduce((value, step) => value[step], body)
-  if (Array.isArray(parent)) parent.splice(Number(last), 1)
-  else delete parent[last]
-}
-
-/** The call of a result must keep one. */
-function writeResultAsText(body: Loose, path: string): void {
-  const item = body.input[Number(/\d+/.exec(path)?.[0])]
-  item.output = JSON.stringify(item.output.filter(({ type }: Loose) => type === 'input_text'))
 }
 
 function checkChat(t: Test, request: RecordedRequest, { body }: ReceivedRequest): void {

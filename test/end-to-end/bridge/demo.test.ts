@@ -22,14 +22,15 @@ async function findFreePort(): Promise<number> {
   return address.port
 }
 
-t.test('the demo profile serves native and chat_compatible aliases in every family', async t => {
+t.test('the demo profile serves the aliases of every provider kind in every family', async t => {
   const text = readFileSync(demoFile, 'utf8')
-  t.equal(text.match(DEMO_PORT)?.length, 2, 'both profiles have the port of the embedded upstream')
+  const profiles = text.match(/profile_id:/g)?.length
+  t.equal(text.match(DEMO_PORT)?.length, profiles, 'every profile has the port of the embedded upstream')
   const path = join(createTemporaryFolder(t), 'demo-profile.yaml')
   writeFileSync(path, text.replaceAll(DEMO_PORT, `127.0.0.1:${await findFreePort()}`))
   const { url, stop } = await startGateway(t, { args: ['--demo', '--config', path] })
   for (const family of families) {
-    for (const model of ['demo/native', 'demo/chat', 'demo/text-only', 'GigaChat-2-Pro']) {
+    for (const model of ['demo/native', 'demo/chat', 'demo/text-only', 'demo/content', 'GigaChat-2-Pro']) {
       for (const isStream of [false, true]) {
         const outcome = await ask(url, family, { model, prompt: '[[text:Hello]]', isStream })
         t.equal(outcome.text, 'Hello', `${family.name}, ${model}`)
@@ -37,8 +38,10 @@ t.test('the demo profile serves native and chat_compatible aliases in every fami
       }
     }
     const prompt = '[[tool:weather {"city":"Oslo"}]]'
-    const { calls } = await ask(url, family, { model: 'demo/chat', prompt, more: family.tools })
-    t.match(calls, [{ name: 'weather', arguments: { city: 'Oslo' } }])
+    for (const model of ['demo/chat', 'demo/content']) {
+      const { calls } = await ask(url, family, { model, prompt, more: family.tools })
+      t.match(calls, [{ name: 'weather', arguments: { city: 'Oslo' } }])
+    }
     const refused = await send(url, family, { model: 'demo/text-only', prompt, more: family.tools })
     t.equal(refused.status, 400)
     t.equal(family.readFailure(refused).code, 'unsupported_semantic')
@@ -47,7 +50,14 @@ t.test('the demo profile serves native and chat_compatible aliases in every fami
   t.match(embeddings, { status: 200, json: { model: 'demo/embeddings', data: [{ index: 0 }] } })
   const { json } = await get(`${url}/v1/models`)
   const ids = json.data.map(({ id }: { id: string }) => id)
-  for (const id of ['demo/native', 'demo/chat', 'demo/text-only', 'demo/embeddings', 'GigaChat-2-Max']) {
+  for (const id of [
+    'demo/native',
+    'demo/chat',
+    'demo/text-only',
+    'demo/embeddings',
+    'demo/content',
+    'GigaChat-2-Max'
+  ]) {
     t.ok(ids.includes(id), id)
   }
   t.equal(await stop(), 0)

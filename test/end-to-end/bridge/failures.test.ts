@@ -2,75 +2,19 @@
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { malformedNames } from '../../../ops/emulator/malformed-chat.ts'
 import type { HttpResponse } from '../../support/client.ts'
 import { readLog } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { writeChatProfile } from '../../support/profile-gateway.ts'
-import { type Failure, type Family, families, send } from './families.ts'
+import { checkFailure, statuses } from './failure-statuses.ts'
+import { families, send } from './families.ts'
 import { aliases, startBridge } from './support.ts'
 
 const bridge = await startBridge(t)
 const { gateway, emulator } = bridge
 const model = aliases.keyed
-
-/** What a client sees of a status: in the words of completions and Responses, messages, content. */
-interface Expected {
-  status: number
-  code: string | null
-  type: string
-  messages: string
-  content: string
-  /** Whether the provider's own words are shown. */
-  isTold: boolean
-}
-
-const failed = { code: 'provider_failure', type: 'server_error', isTold: false }
-const refused = { code: null, type: 'invalid_request_error', content: 'INVALID_ARGUMENT' }
-const operatorProblem = { ...failed, status: 502, messages: 'api_error', content: 'UNAVAILABLE' }
-const timeout = {
-  status: 504,
-  code: 'provider_timeout',
-  type: 'server_error',
-  messages: 'timeout_error',
-  content: 'DEADLINE_EXCEEDED',
-  isTold: false
-}
-
-const statuses: ReadonlyArray<[number, Expected]> = [
-  [400, { ...refused, status: 400, messages: 'invalid_request_error', isTold: true }],
-  [409, { ...refused, status: 409, messages: 'invalid_request_error', isTold: false }],
-  [413, { ...refused, status: 413, messages: 'request_too_large', isTold: true }],
-  [422, { ...refused, status: 422, messages: 'invalid_request_error', isTold: true }],
-  [401, operatorProblem],
-  [403, operatorProblem],
-  [404, operatorProblem],
-  [408, timeout],
-  [
-    429,
-    {
-      status: 429,
-      code: null,
-      type: 'rate_limit_error',
-      messages: 'rate_limit_error',
-      content: 'RESOURCE_EXHAUSTED',
-      isTold: true
-    }
-  ],
-  [418, operatorProblem],
-  [500, { ...failed, status: 500, messages: 'api_error', content: 'INTERNAL' }],
-  [501, { ...failed, status: 500, messages: 'api_error', content: 'INTERNAL' }],
-  [502, { ...failed, status: 502, messages: 'api_error', content: 'UNAVAILABLE' }],
-  [503, { ...failed, status: 503, messages: 'overloaded_error', content: 'UNAVAILABLE' }],
-  [504, timeout]
-]
-
-function checkFailure(t: Test, family: Family, failure: Failure, expected: Expected): void {
-  const type = family.name === 'messages' || family.name === 'content' ? expected[family.name] : expected.type
-  t.equal(failure.type, type)
-  if (expected.code !== null) t.equal(failure.code, expected.code)
-}
 
 for (const family of families) {
   const put = (prompt: string, isStream = false, more: object = {}) =>

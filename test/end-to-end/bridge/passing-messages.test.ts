@@ -2,6 +2,7 @@
 
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
+import { FEATURE_NAMES } from '../../../shared/profile.ts'
 import { writeStateSignature } from '../../../worker/protocols/shared/state-signature.ts'
 import { post } from '../../support/client.ts'
 import { sendJson } from '../../worker/providers/support/stub-upstream.ts'
@@ -173,6 +174,20 @@ t.test('a whole request and its response pass byte for byte, but for the model',
     'content-type': 'application/json',
     'x-api-key': CREDENTIAL
   })
+})
+
+t.test('a request and a response that are read in threads pass byte for byte too', async t => {
+  const env = { GATEWAY_POOL_THREADS: '1', GATEWAY_POOL_THRESHOLD_BYTES: '500' }
+  const { url, sent, finished } = await startPassing(t, { kind, env }, (_request, response) => sendWhole(response))
+  const response = await post(`${url}/v1/messages`, REQUEST)
+  t.equal(sent(), asSent(REQUEST))
+  t.equal(response.text, asShown(WHOLE))
+  t.match(await finished(1), [{ input_tokens: 19, output_tokens: 7 }])
+  const answer = `{"input_tokens":1,"more":"${'x'.repeat(1000)}"}`
+  const counting = await startPassing(t, { kind, env }, (_request, counted) => sendWhole(counted, answer))
+  const body = JSON.stringify(simple({ messages: [{ role: 'user', content: 'hi'.repeat(1000) }] }))
+  t.equal((await post(`${counting.url}/v1/messages/count_tokens`, body)).text, answer)
+  t.equal(counting.sent(), body.replace(ALIAS, UPSTREAM_MODEL))
 })
 
 t.test('a stream passes byte for byte, but for the model, wherever its reads are cut', async t => {
@@ -353,6 +368,19 @@ t.test('shapes and the limits of the alias are still admitted, before any call',
     t.match(response.json, { error })
   }
   t.equal(stub.requests.length, 0)
+
+  const features = FEATURE_NAMES.filter(name => name !== 'image_references' && name !== 'function_tools')
+  const plain = await startPassing(t, { kind, features }, (_request, response) => sendWhole(response))
+  const image = { type: 'image', source: { type: 'url', url: 'https://a.example/a.png' } }
+  const undeclared: Array<[object, RegExp]> = [
+    [simple({ messages: [{ role: 'user', content: [image] }] }), /^messages\.0\.content\.0/],
+    [simple({ tools: [{ name: 'look', input_schema: { type: 'object' } }] }), /^tools/]
+  ]
+  for (const [body, message] of undeclared) {
+    const response = await post(`${plain.url}/v1/messages`, body)
+    t.match(response.json, { error: { code: 'unsupported_semantic', message } })
+  }
+  t.equal(plain.stub.requests.length, 0)
 })
 
 t.test('a token count passes with all that the provider counts', async t => {

@@ -4,14 +4,12 @@ import { EventEmitter, once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { pino } from 'pino'
 import type { Test } from 'tap'
-import type { ProviderProfile } from '../../../shared/profile.ts'
+import { FEATURE_NAMES } from '../../../shared/profile.ts'
 import { Secret } from '../../../shared/secret.ts'
 import { parseSettings } from '../../../shared/settings.ts'
-import type { WorkerAppParts } from '../../../worker/app.ts'
-import { fileOf } from '../../support/profile-sets.ts'
+import { aliasOf, edgeProfile, fileOf } from '../../support/profile-sets.ts'
 import { startWorker, workerOptions } from '../../support/worker-app.ts'
 import { type StubHandler, type StubServer, startStub } from '../../worker/providers/support/stub-upstream.ts'
-import { chatProfile } from './executor-support.ts'
 
 export const ALIAS = 'team/model'
 export const UPSTREAM_MODEL = 'exact-model-1'
@@ -33,38 +31,33 @@ export interface PassingOptions {
   env?: Record<string, string>
   /** `UPSTREAM_MODEL` unless given. */
   upstreamModel?: string
+  /** The features that the alias declares; all unless given. */
+  features?: readonly string[]
 }
 
 /** Starts both; they close with the test. */
 export async function startPassing(
   t: Test,
-  { kind, env = {}, upstreamModel = UPSTREAM_MODEL }: PassingOptions,
+  { kind, env = {}, upstreamModel = UPSTREAM_MODEL, features = FEATURE_NAMES }: PassingOptions,
   handler: StubHandler
 ): Promise<PassingGateway> {
   const stub = await startStub(handler)
   t.teardown(() => stub.close())
-  const vendor = chatProfile(
-    'vendor',
-    stub.origin,
-    { [ALIAS]: upstreamModel },
-    { providerKind: 'temp_kind' as typeof kind }
-  )
+  const declared = { features, limits: { contextWindow: 32_768, maxOutputTokens: 4096 } }
+  const models = [aliasOf(ALIAS, upstreamModel, declared)]
+  const vendor = edgeProfile(models, { profileId: 'vendor', providerKind: kind, baseUrl: stub.origin })
   const lines: PassingGateway['lines'] = []
   const finished: PassingGateway['lines'] = []
   const finishes = new EventEmitter()
-  const { url } = await startWorker(
-    t,
-    {
-      ...workerOptions(parseSettings({ GATEWAY_ACCESS_LOG: 'true', ...env }), fileOf([vendor])),
-      credentials: { vendor: new Secret(CREDENTIAL) },
-      log: pino({ level: 'info' }, { write: (text: string) => void lines.push(JSON.parse(text)) }),
-      writePlainLine(members) {
-        finished.push(JSON.parse(`{${members}}`))
-        finishes.emit('line')
-      }
-    },
-    makeParts(kind === 'messages_compatible')
-  )
+  const { url } = await startWorker(t, {
+    ...workerOptions(parseSettings({ GATEWAY_ACCESS_LOG: 'true', ...env }), fileOf([vendor])),
+    credentials: { vendor: new Secret(CREDENTIAL) },
+    log: pino({ level: 'info' }, { write: (text: string) => void lines.push(JSON.parse(text)) }),
+    writePlainLine(members) {
+      finished.push(JSON.parse(`{${members}}`))
+      finishes.emit('line')
+    }
+  })
   return {
     url,
     stub,
@@ -91,30 +84,4 @@ export async function sendInPieces(response: ServerResponse, text: string, bytes
     await new Promise(resolve => setImmediate(resolve))
   }
   response.end()
-}
-
-import { contentCompatibleFace } from '../../../worker/protocols/content/provider/face.ts'
-// TEMP
-import { messagesCompatibleFace } from '../../../worker/protocols/messages/provider/face.ts'
-import { providerFaces } from '../../../worker/protocols/registry.ts'
-import { createCompatibleKind } from '../../../worker/providers/compatible/kind.ts'
-import { providerKinds } from '../../../worker/providers/registry.ts'
-
-function makeParts(isMessages: boolean): WorkerAppParts {
-  const temp = 'temp_kind' as ProviderProfile['providerKind']
-  const face = (isMessages ? messagesCompatibleFace : contentCompatibleFace) as never
-  return {
-    faces: { ...providerFaces, [temp]: { v1: face, v2: face } },
-    kinds: {
-      ...providerKinds,
-      [temp]: createCompatibleKind({
-        providerKind: temp,
-        writeCredential: secret => ({ name: isMessages ? 'x-api-key' : 'x-goog-api-key', prefix: '', secret }),
-        readOptions: () =>
-          isMessages
-            ? { messagesPath: '/v1/messages', countTokensPath: '/v1/messages/count_tokens', modelsPath: '/v1/models' }
-            : { modelsPath: '/v1beta/models' }
-      })
-    }
-  }
 }

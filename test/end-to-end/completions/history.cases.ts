@@ -134,7 +134,7 @@ t.test('a call without a state id of the upstream gets an id, and no state id is
   }
 })
 
-t.test('a response has exactly the members that the SDK knows and the documented additions', async t => {
+t.test('a response has exactly the members that the SDK defines and the documented additions', async t => {
   for (const url of [v1, v2]) {
     const { json, headers } = await post(url, { model, messages: [{ role: 'user', content: '[[text:x]]' }] })
     const id = headers.get('x-request-id')
@@ -163,7 +163,7 @@ t.test('a response has exactly the members that the SDK knows and the documented
   }
 })
 
-t.test('every frame of a stream has exactly the members that the SDK knows', async t => {
+t.test('every frame of a stream has exactly the members that the SDK defines', async t => {
   for (const url of [v1, v2]) {
     const response = await post(url, { model, stream: true, messages: [{ role: 'user', content: '[[chunks:a|b]]' }] })
     const frames = readFrames(response.text).slice(0, -1)

@@ -56,7 +56,7 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
     await page.close()
   })
 
-  t.test('requests appear in the live tail as they end, and wait while it is paused', async t => {
+  t.test('requests are shown in the live tail as they end, and are held back while it is paused', async t => {
     const { page, complaints } = await open()
     await enterKey(page)
     await page.getByRole('status').getByText('live').waitFor()

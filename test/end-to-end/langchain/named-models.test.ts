@@ -111,7 +111,7 @@ for (const version of versions) {
     }
   })
 
-  t.test(`${version}: the first package of the content family sends pictures for a model that it knows`, async t => {
+  t.test(`${version}: the first package of the content family sends pictures for a model of its own list`, async t => {
     const baseUrl = `${gateway.url}/${version}`
     const model = new ChatGoogleGenerativeAI({ ...common, model: 'gemini-2.5-pro', baseUrl })
     const url = `data:image/png;base64,${createPicture()}`

@@ -76,8 +76,9 @@ function addUpDeltas(frames: Loose[]): Loose {
   for (const delta of frames.map(frame => frame.choices?.[0]?.delta ?? {})) {
     content += delta.content ?? ''
     details.push(...(delta.reasoning_details ?? []))
-    for (const { index, id, function: piece } of delta.tool_calls ?? []) {
-      calls[index] ??= { id, type: 'function', function: { name: piece.name, arguments: '' } }
+    for (const { index, id, function: piece, extra_content: extra } of delta.tool_calls ?? []) {
+      const kept = extra === undefined ? {} : { extra_content: extra }
+      calls[index] ??= { id, type: 'function', function: { name: piece.name, arguments: '' }, ...kept }
       calls[index].function.arguments += piece.arguments ?? ''
     }
   }

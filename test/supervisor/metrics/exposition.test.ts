@@ -102,7 +102,7 @@ t.test('OpenMetrics has creation times, exemplars of buckets and an end', async 
   t.notMatch(await write(() => undefined), /_created|# EOF/)
 })
 
-t.test('whatever is counted is read back as it was counted', async t => {
+t.test('every counted value is read back unchanged', async t => {
   const value = fc.oneof(fc.string(), fc.constantFrom('"', '\\', '\n', '{}', '}', ' 1', '\\n', ','))
   const sample = fc.record({ route: value, status: value, amount: fc.nat(1e6) })
   await fc.assert(

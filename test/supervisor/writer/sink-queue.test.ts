@@ -220,7 +220,7 @@ t.test('a batch and the queue end at their bound of bytes', async t => {
   )
 })
 
-t.test('workers may forget what waits for a mirror in an outage, and it is stored later', async t => {
+t.test('workers may drop records that wait for a mirror in an outage, and the records are stored later', async t => {
   const { sink, queue } = createQueue(t, { releasesInOutage: true, retryMinMs: 20, retryMaxMs: 20 })
   sink.failures = Number.POSITIVE_INFINITY
   await queue.accept(createRecords(3), 1000)
@@ -285,7 +285,7 @@ t.test('a full queue and the close spill what is left, for the next process', as
   t.equal((await spill.read(100, 1e6)).records.length, 5)
 })
 
-t.test('a flush ends with a failed attempt, and the workers may forget what is left', async t => {
+t.test('a flush ends with a failed attempt, and the workers may drop the remaining records', async t => {
   const { sink, queue, dropped } = createQueue(t, { flushIntervalMs: 1e6, retryMinMs: 1e6, retryMaxMs: 1e6 })
   sink.failures = Number.POSITIVE_INFINITY
   const accepted = queue.accept(createRecords(3), 1000)

@@ -17,8 +17,8 @@ const file = { type: 'file' as const, source: { kind: 'file-id' as const, fileId
 const uses: Record<RequestFeature, readonly [Partial<NormalizedRequest>, string]> = {
   topK: [{ sampling: { topK: 1 } }, 'k'],
   seed: [{ sampling: { seed: 0 } }, 'seed'],
-  presencePenalty: [{ sampling: { presencePenalty: 0 } }, 'presence_penalty'],
-  frequencyPenalty: [{ sampling: { frequencyPenalty: 0 } }, 'frequency_penalty'],
+  presencePenalty: [{ sampling: { presencePenalty: -0.5 } }, 'presence_penalty'],
+  frequencyPenalty: [{ sampling: { frequencyPenalty: 0.5 } }, 'frequency_penalty'],
   user: [{ user: '' }, 'user'],
   metadata: [{ metadata: {} }, 'metadata'],
   additionalFields: [{ additionalFields: { a: 1 } }, 'extra_body'],
@@ -72,6 +72,8 @@ for (const feature of requestFeatures) {
 
 t.test('a request that uses no feature is admitted by a provider that refuses all features', async t => {
   t.strictSame(admitRequest(makeRequest({ conversation: { store: false } }), accept('refused')), [])
+  const sampling = { presencePenalty: 0, frequencyPenalty: 0 }
+  t.strictSame(admitRequest(makeRequest({ sampling }), accept('refused')), [])
 })
 
 t.test('additional fields that are null ask for nothing', async t => {

@@ -5,7 +5,9 @@ import t from 'tap'
 import { readRequestBases } from '../../../ops/fuzz/request-bases.ts'
 import { planChat } from '../../../worker/bridge/plan-chat.ts'
 import { answerDebug } from '../../../worker/debug/answer.ts'
+import { explainBody } from '../../../worker/debug/explain/explain.ts'
 import { Edits, findAt, listInner, type Place, readPlace, writePlace } from '../../../worker/debug/explain/paths.ts'
+import { createChatProbe, type Probe } from '../../../worker/debug/explain/probe.ts'
 import { readClientRequest } from '../../../worker/debug/formats.ts'
 import type { ExplainedFamily } from '../../../worker/debug/job.ts'
 import { showUpstreamBody } from '../../../worker/debug/selected-route.ts'
@@ -281,4 +283,88 @@ t.test('a body of very many values has a short report', async t => {
     ['messages[4000]', 'foo']
   )
   t.ok(refused.fields.length < 20)
+})
+
+/** Explains a body on the route of a model, and counts the translations that it takes. */
+async function count(family: 'openai' | 'gemini' | 'anthropic', body: JsonObject, model: string, apiMode: ApiMode) {
+  const context = createContext({ type: 'explain', family }, apiMode)
+  const outside = family === 'gemini' ? { model, isStream: false } : { isStream: false }
+  const look = createChatProbe(family, { model: undefined, ...outside }, context, environment)
+  let looks = 0
+  /** The members of all translated bodies. */
+  let members = 0
+  const probe: Probe = edited => {
+    looks++
+    members += Object.keys(edited).length
+    return look(edited)
+  }
+  const source = family === 'gemini' ? body : { ...body, model }
+  const bytes = JSON.stringify(source).length
+  const { fields, isComplete } = await explainBody(source, { family, probe, bytes, pause: () => Promise.resolve() })
+  return { looks, members, fields, isComplete }
+}
+
+const values: readonly JsonValue[] = [true, 0, 7, 'x', 'a text', null, [], {}, [1, 'two'], { a: 1, b: { c: 'deep' } }]
+
+function createUnknown(size: number): JsonObject {
+  return Object.fromEntries(
+    Array.from({ length: size }, (_, index) => [`unknown_${index}`, values[index % values.length] ?? null])
+  )
+}
+
+const unknownRoutes: ReadonlyArray<['openai' | 'gemini' | 'anthropic', JsonObject, ApiMode]> = [
+  ['openai', { messages: [{ role: 'user', content: 'hi' }] }, 'v1'],
+  ['openai', { messages: [{ role: 'user', content: 'hi' }] }, 'v2'],
+  ['anthropic', { max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] }, 'v2'],
+  ['gemini', { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] }, 'v1']
+]
+
+t.test('unknown members are judged together: ten times as many take hardly more translations', async t => {
+  for (const [family, body, apiMode] of unknownRoutes) {
+    const name = `${family} on ${apiMode}`
+    const few = await count(family, { ...body, ...createUnknown(90) }, 'GigaChat-2-Max', apiMode)
+    const many = await count(family, { ...body, ...createUnknown(900) }, 'GigaChat-2-Max', apiMode)
+    t.ok(many.isComplete, name)
+    t.ok(many.looks <= few.looks + 10, `${name}: ${few.looks} and ${many.looks}`)
+    t.ok(many.looks < 100, `${name}: ${many.looks}`)
+    // Some have another fate: they are found among the others.
+    const mixed = {
+      ...createUnknown(450),
+      stop_after: 1,
+      repetition_penalty: 1.5,
+      profanity_check: true,
+      ...createUnknown(900)
+    }
+    t.ok((await count(family, { ...body, ...mixed }, 'GigaChat-2-Max', apiMode)).looks < 200, name)
+  }
+})
+
+t.test('a member that is judged together with others has the verdict that it has among few', async t => {
+  const others = { ...createUnknown(30), repetition_penalty: 1.5, profanity_check: true, flags: ['a'], temperature_: 2 }
+  for (const [family, body, apiMode] of unknownRoutes) {
+    const { fields } = await count(family, { ...body, ...others }, 'GigaChat-2-Max', apiMode)
+    for (const [member, value] of Object.entries(others)) {
+      // A second one, because a single unknown member may have another reason.
+      const alone = { ...body, [member]: value, other_unknown: 'y' }
+      const expected = (await count(family, alone, 'GigaChat-2-Max', apiMode)).fields
+      const isOf = ({ path }: { path: string }) => readPlace(path)[0] === member
+      t.strictSame(fields.filter(isOf), expected.filter(isOf), `${family} on ${apiMode}: ${member}`)
+    }
+  }
+})
+
+t.test('unknown members that are refused are found in bodies without the others', async t => {
+  const body = { messages: [{ role: 'user', content: 'hi' }], top_k: 5, logprobs: true }
+  const few = await count('openai', { ...body, ...createUnknown(90) }, EDGE, 'v1')
+  const many = await count('openai', { ...body, ...createUnknown(900) }, EDGE, 'v1')
+  t.ok(many.isComplete)
+  t.ok(many.members < 12 * few.members, `${few.members} and ${many.members}`)
+  t.equal(many.fields.filter(({ verdict }) => verdict === 'refused').length, 900 - 900 / values.length + 2)
+  const others = { ...createUnknown(30), 'with.dot': 1 }
+  const { fields } = await count('openai', { ...body, ...others }, EDGE, 'v1')
+  for (const [member, value] of Object.entries(others)) {
+    const alone = await count('openai', { messages: body.messages, [member]: value }, EDGE, 'v1')
+    const isOf = ({ path }: { path: string }) => path === member
+    t.strictSame(fields.filter(isOf), alone.fields.filter(isOf), member)
+  }
 })

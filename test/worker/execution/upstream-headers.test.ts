@@ -192,7 +192,7 @@ t.test('an extra header with a name longer than 256 characters is dropped', asyn
   t.equal(forward({}, { [name]: 'a', 'x-short': 'b' })['x-short'], 'b')
 })
 
-t.test('a traced request carries the context of its own span, whatever its client sent', async t => {
+t.test('a traced request carries the context of its own span and not one of the client', async t => {
   const traceparent = '00-7c4bbb91635f45199b1b2854e9794170-7c4bbb91635f4519-01'
   const headers = {
     traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',

@@ -43,7 +43,7 @@ t.test('the first complete stop string is found wherever the text is cut', async
   )
 })
 
-t.test('a reset forgets the text before it', async t => {
+t.test('a reset discards the text before it', async t => {
   const matcher = createStopMatcher(['ab'])
   matcher.read('a')
   matcher.reset()

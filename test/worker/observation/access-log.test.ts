@@ -119,7 +119,7 @@ t.test('a client cannot forge a line', async t => {
   t.equal(lines().length, 1)
 })
 
-t.test('texts that repeat are masked and escaped each time, whatever their number', async t => {
+t.test('repeated texts are masked and escaped each time', async t => {
   const lines: string[] = []
   const { closed } = createAccessLog({
     writePlainLine: members => lines.push(members),

@@ -193,7 +193,7 @@ t.test('late state of a call without arguments is not lost', async t => {
   }
 })
 
-t.test('a plain answer ends with its text, whatever state comes behind it', async t => {
+t.test('a response without calls ends with its text, also with state behind it', async t => {
   const events: NormalizedEvent[] = [
     { type: 'start', providerModel: null, metadata: {} },
     { type: 'text-start' },

@@ -12,7 +12,7 @@ import type { CapabilityRoute } from './layers.ts'
 /** The route of a model name: a declared alias, or a model of the dynamic profile's inventory. */
 export interface ModelRoute {
   readonly profile: ProviderProfile
-  /** Undefined for a model that only the inventory can know. */
+  /** Undefined for a model that only the inventory can list. */
   readonly alias: ModelAlias | undefined
 }
 

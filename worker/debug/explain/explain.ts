@@ -13,7 +13,7 @@ import type { ExplainedFamily } from '../job.ts'
 import { BoundedProbe, type BoundedProbeOptions } from './bounded-probe.ts'
 import { type Found, findUnchanged, listDifferences } from './compare.ts'
 import type { ExplainedField, Verdict } from './field.ts'
-import { Edits, findAt, listInner, type Place, readPlace, writePlace } from './paths.ts'
+import { Edits, findAt, listInner, type Place, readPlace, type Step, writePlace } from './paths.ts'
 import type { Accepted, Refused } from './probe.ts'
 import { Refusals } from './refusals.ts'
 import { findParameter } from './tables.ts'
@@ -115,16 +115,80 @@ class Explainer {
   /** Level by level, so that a bound leaves out details before it leaves out members. */
   async #judgeAll(roots: readonly Node[], base: Accepted): Promise<void> {
     this.#ignored = this.#refusals.edits
+    const unknown = roots.filter(({ place, value }) => this.#isUnknown(place) && value !== null)
     let level = [...roots]
     while (level.length > 0) {
       const next: Node[] = []
+      // The last of them alone may have another reason, so a single one is judged like every field.
+      const together = unknown.length > 1 ? level.filter(node => this.#mayJoinGroup(node)) : []
+      await this.#judgeGroup(together, base)
       for (const node of level) {
-        await this.#judge(node, base)
-        next.push(...node.inner)
+        if (node.field === undefined && node.inner.length === 0) await this.#judge(node, base)
+        for (const inner of node.inner) next.push(inner)
       }
       level = next
     }
     for (const node of roots) join(node)
+  }
+
+  /** No client protocol has a member of this name: what becomes of it has nothing to do with other members. */
+  #isUnknown([root]: Place): boolean {
+    return typeof root === 'string' && findParameter(this.#family, [root]) === undefined
+  }
+
+  #mayJoinGroup({ place }: Node): boolean {
+    const { edits } = this.#refusals
+    return this.#isUnknown(place) && this.#refusals.find(place) === undefined && !edits.hasInside(place)
+  }
+
+  /**
+   * Judges members that no protocol knows together, because there may be very many of them and most have one fate: all are sent, or none has
+   * an effect. Halves the group where that does not explain everything, down to single nodes, which are left to `#judge`.
+   */
+  async #judgeGroup(nodes: readonly Node[], base: Accepted): Promise<void> {
+    if (nodes.length < 2 || this.#probe.left < GROUP_LOOKS_MAX || (await this.#judgeTogether(nodes, base))) return
+    const middle = nodes.length >> 1
+    await this.#judgeGroup(nodes.slice(0, middle), base)
+    await this.#judgeGroup(nodes.slice(middle), base)
+  }
+
+  /** False, and nothing is judged, where looks at the whole group do not tell the fate of each node. */
+  async #judgeTogether(nodes: readonly Node[], base: Accepted): Promise<boolean> {
+    const { edits } = this.#refusals
+    const without = await this.#probe.look(edits.withAll(nodes.map(({ place }) => ({ place }))))
+    if (!without.isAccepted || !isDeepStrictEqual(without.ownWork, base.ownWork)) return false
+    const sent = matchSent(nodes, listDifferences(base.upstream, without.upstream))
+    if (sent === undefined) return false
+    const unsent = nodes.filter(node => !sent.has(node))
+    // What an object or a list without effect holds is told of its parts.
+    const leaves = unsent.filter(
+      ({ place, value }) => typeof place.at(-1) === 'number' || listInner(value).length === 0
+    )
+    if (!(await this.#haveNoEffect(leaves, base))) return false
+    for (const [node, place] of sent) {
+      node.field = { ...this.#write(node, 'exact', 'Sent unchanged.'), upstream: writePlace(place) }
+    }
+    for (const node of leaves) node.field = this.#write(node, 'ignored', NO_EFFECT)
+    for (const node of unsent) if (node.field === undefined) this.#open(node)
+    return true
+  }
+
+  /** True where no other value of the nodes has an effect, and all ignored fields can be left out together. */
+  async #haveNoEffect(leaves: readonly Node[], base: Accepted): Promise<boolean> {
+    if (leaves.length === 0) return true
+    const { edits } = this.#refusals
+    const members = leaves.filter(({ place }) => typeof place.at(-1) !== 'number')
+    for (let round = 0; round < OTHER_VALUES_MAX; round++) {
+      const others = members.flatMap(({ place, value }) => {
+        const other = listOtherValues(value)[round]
+        return other === undefined ? [] : [{ place, value: other }]
+      })
+      if (others.length > 0 && !isSameWork(await this.#probe.look(edits.withAll(others)), base)) return false
+    }
+    const ignored = this.#ignored.withAll(leaves.map(({ place }) => ({ place })))
+    if (!isSameWork(await this.#probe.look(ignored), base)) return false
+    this.#ignored = ignored
+    return true
   }
 
   /** Gives a node its verdict, or inner nodes that get theirs. */
@@ -240,6 +304,30 @@ function isSameWork(outcome: Accepted | Refused, base: Accepted): boolean {
     isDeepStrictEqual(outcome.upstream, base.upstream) &&
     isDeepStrictEqual(outcome.ownWork, base.ownWork)
   )
+}
+
+/** How many looks a group needs at most: without it, with other values, and without all ignored fields. */
+const OTHER_VALUES_MAX = 3
+const GROUP_LOOKS_MAX = 2 + OTHER_VALUES_MAX
+
+/**
+ * The upstream place of every node that is sent under its own name; undefined unless each difference belongs to exactly one node, so that the
+ * other nodes make none.
+ */
+function matchSent(nodes: readonly Node[], differences: readonly Found[]): Map<Node, Place> | undefined {
+  const byName = new Map<Step, Node>()
+  for (const node of nodes) {
+    const name = node.place.at(-1)
+    if (name === undefined || byName.has(name)) return differences.length === 0 ? new Map() : undefined
+    byName.set(name, node)
+  }
+  const sent = new Map<Node, Place>()
+  for (const { place, value } of differences) {
+    const node = byName.get(place.at(-1) ?? '')
+    if (node === undefined || sent.has(node) || !isDeepStrictEqual(node.value, value)) return undefined
+    sent.set(node, place)
+  }
+  return sent
 }
 
 /** Other values of the same type, the nearest first; none for null. */

@@ -58,6 +58,20 @@ export class Edits {
     return copy
   }
 
+  /** The same edits and many more, copied once. */
+  withAll(edits: ReadonlyArray<{ place: Place; value?: JsonValue }>): Edits {
+    const copy = new Edits()
+    for (const [step, edit] of this.#edits) copy.#edits.set(step, edit)
+    for (const { place, value } of edits) {
+      const [first, ...rest] = place
+      if (first === undefined) continue
+      const inner = copy.#edits.get(first)
+      if (rest.length > 0) copy.#edits.set(first, (inner instanceof Edits ? inner : new Edits()).with(rest, value))
+      else copy.#edits.set(first, value === undefined ? {} : { value })
+    }
+    return copy
+  }
+
   /** Whether the place itself is taken out or replaced. */
   has([first, ...rest]: Place): boolean {
     const edit = first === undefined ? undefined : this.#edits.get(first)

@@ -1,11 +1,13 @@
 // Takes out of a body what its route refuses, field by field, so that the rest can be explained.
 
+import { isDeepStrictEqual } from 'node:util'
 import type { GatewayError, JsonObject, JsonValue } from '../../normalized/index.ts'
 import type { ExplainedFamily } from '../job.ts'
 import type { BoundedProbe } from './bounded-probe.ts'
 import type { ExplainedField } from './field.ts'
 import { Edits, listInner, type Place, readPlace, writePlace } from './paths.ts'
 import type { Accepted, Refused } from './probe.ts'
+import { findParameter } from './tables.ts'
 
 const REFUSALS_MAX = 100
 
@@ -59,9 +61,9 @@ export class Refusals {
    */
   async takeOut(first: Refused): Promise<Accepted | undefined> {
     let refused = first
-    while (this.#fields.size < REFUSALS_MAX && this.#options.probe.left > 0) {
+    for (let count = 0; count < REFUSALS_MAX && this.#options.probe.left > 0; count++) {
       const { error } = refused
-      const outcome = await this.#takeOutOne(error)
+      const outcome = (await this.#takeOutUnknown(error)) ?? (await this.#takeOutOne(error))
       if (outcome === undefined) {
         this.#note(this.#edits.toOriginal(this.#body, readPlace(error.param ?? '')), error)
         return undefined
@@ -70,6 +72,43 @@ export class Refusals {
       refused = outcome
     }
     return undefined
+  }
+
+  /**
+   * Takes out all members that no protocol knows and that are refused like this one. Each is looked at without the others, in a body that is
+   * small; one after the other would translate all of them once for each. Undefined where there are no others.
+   */
+  async #takeOutUnknown(error: GatewayError): Promise<Accepted | Refused | undefined> {
+    const all = this.#listUnknown()
+    // A null asks for nothing.
+    const members = all.filter(({ value }) => value !== null)
+    const { probe } = this.#options
+    if (members.length < 2 || !members.some(({ name }) => name === error.param)) return undefined
+    if (members.length + 2 > probe.left / 2) return undefined
+    const without = await probe.look(this.#edits.withAll(members.map(({ place }) => ({ place }))))
+    if (isSameRefusal(without, error)) return undefined
+    const refused: Array<{ place: Place; error: GatewayError }> = []
+    for (const member of members) {
+      const others = all.filter(other => other !== member).map(({ place }) => ({ place }))
+      const alone = await probe.look(this.#edits.withAll(others))
+      if (alone.isAccepted || alone.error.param !== member.name) continue
+      if (alone.error.message === error.message) refused.push({ place: member.place, error: alone.error })
+    }
+    if (refused.length < 2) return undefined
+    this.#edits = this.#edits.withAll(refused.map(({ place }) => ({ place })))
+    for (const { place, error: own } of refused) this.#note(place, own)
+    return refused.length === members.length ? without : probe.look(this.#edits)
+  }
+
+  /** The members of the body that no client protocol has and that are not taken out yet. */
+  #listUnknown(): Array<{ name: string; place: Place; value: JsonValue }> {
+    return listInner(this.#body).flatMap(({ step, value }) => {
+      const isUnknown = typeof step === 'string' && findParameter(this.#options.family, [step]) === undefined
+      if (!isUnknown || this.#edits.has([step]) || this.#edits.hasInside([step])) return []
+      // Names that cannot be found again in a path are left to the general way.
+      const isPlain = isDeepStrictEqual(readPlace(step), [step])
+      return isPlain ? [{ name: step, place: [step], value }] : []
+    })
   }
 
   /** Takes out as little as makes this refusal go away; undefined when nothing does. */

@@ -1,4 +1,4 @@
-// The label of a model: clients choose the name in a request, so only names that the gateway itself knows are counted by their name
+// The label of a model: clients choose the name in a request, so only names of the catalog and the profiles are counted by their name
 // (operations contract, section 7.4; field lesson K5).
 import type { CatalogSnapshot } from '../../../shared/catalog.ts'
 import { createModelBound, OTHER_MODEL } from '../../../shared/metrics/limits.ts'

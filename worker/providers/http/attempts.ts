@@ -60,7 +60,7 @@ export class Attempts {
     return this.#beginWith(await this.#options.credentials.acquire(this.#context))
   }
 
-  /** Forgets the credential of the last attempt. Raises the reason of an aborted request. */
+  /** Discards the credential of the last attempt. Raises the reason of an aborted request. */
   #prepare(): void {
     this.#credential = undefined
     throwIfAborted(this.#context.signal)

@@ -74,7 +74,7 @@ export class EventDelivery {
     this.add([{ type: 'error', error }])
   }
 
-  /** Ends the response without another event: the sender of the abort knows the reason. */
+  /** Ends the response without another event: the code that aborted it reports the reason. */
   abort(thrown: unknown): void {
     if (this.#seen === 'events') this.#options.done.resolve()
     else this.#options.done.reject(thrown)

@@ -12,7 +12,7 @@ export interface EventCompleter {
   complete(events: readonly NormalizedEvent[], context: CallContext): Promise<NormalizedEvent[]>
 }
 
-/** Replaces the body of a chat that a provider refuses because of an option that not every provider of the kind knows. */
+/** Replaces the body of a chat that a provider refuses because of an option that not every provider of the kind supports. */
 export interface BodyFallback {
   /** The body to send: without the option once the provider is known to refuse it. */
   prepare(body: Uint8Array): Uint8Array

@@ -23,7 +23,7 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
 }
 
-/** Warns of a log that is there but cannot be read: its reader learns no more than that. */
+/** Warns of a log that exists but cannot be read: the response says no more than that. */
 export function reportUnreadable(log: Logger, error: unknown): void {
   if (!isMissing(error)) log.warn({ event: 'log_file_unreadable', err: error }, 'The log file cannot be read')
 }

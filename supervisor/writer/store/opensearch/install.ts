@@ -65,7 +65,7 @@ async function prepareDataStream(server: SearchServer, { index, isDataStream }: 
   const path = `/_data_stream/${encodeURIComponent(index)}`
   const exists = async () => {
     const found = await server.call({ method: 'GET', path })
-    // Where an index is wanted, the server need not know data streams, nor show them to this user.
+    // With an index, the server may lack data streams, or may not show them to this user.
     const isAnswer = isSuccess(found) || found.status === 404 || !isDataStream
     if (!isAnswer) throw refuseResponse('the question for the data stream', found)
     return isSuccess(found)

@@ -290,7 +290,7 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
     t.match(await queries.sums(sums), [{ requests: 3, input_tokens: 21 }])
   })
 
-  t.test('texts come back as they were, whatever characters they have', async t => {
+  t.test('texts with any characters are read back unchanged', async t => {
     const text = 'tab\t line\n return\r \\N \\. \\t {"a",NULL} \'quoted\' ü 😀'
     const { queries, records } = await createStore(t, [
       {

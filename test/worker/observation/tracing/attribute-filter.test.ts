@@ -51,7 +51,7 @@ t.test(
   }
 )
 
-t.test('without the main switch no content passes, whatever made it', async () => {
+t.test('without the main switch no attribute with content passes', async () => {
   const filter = createAttributeFilter({ ...EVERYTHING, content: false })
   const name = fc.oneof(
     fc.constantFrom(...CONTENT_KEYS),

@@ -20,7 +20,7 @@ t.test('the ids of a request are made of its request id', async t => {
   t.equal(makeRequestIds(requestId, parent).traceId, parent.traceId)
 })
 
-t.test('they are valid and differ from each other, whatever the request id', async () => {
+t.test('ids are valid and unique for any request id', async () => {
   fc.assert(
     fc.property(fc.uuid({ version: 4 }), id => {
       const { traceId, serverSpanId, clientSpanId } = makeRequestIds(id, undefined)
@@ -36,7 +36,7 @@ t.test('a traceparent says whether the spans are exported', async t => {
   t.equal(writeTraceparent({ ...ids, isSampled: false }), `00-${parent.traceId}-${parent.spanId}-00`)
 })
 
-t.test("a client's decision is taken over, whatever the ratio", async t => {
+t.test("a client's sampling decision is kept at any sampling ratio", async t => {
   for (const ratio of [0.000001, 1]) {
     const isSampled = createHeadSampler(ratio)
     t.equal(isSampled(parent.traceId, parent), true)

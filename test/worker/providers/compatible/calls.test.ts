@@ -86,7 +86,7 @@ t.test('a stream asks for the same types and announces no encoding', async t => 
   t.equal(stub.requests[0]?.headers.accept, 'text/event-stream, application/json')
 })
 
-t.test('a call has one attempt, whatever the settings say about retries, and a refused key is not renewed', async t => {
+t.test('a call has one attempt, also with retries in the settings, and a refused key is not renewed', async t => {
   let status = 503
   const stub = await startProvider(t, (_request, response) => void response.writeHead(status).end('no'))
   const { executorOf, memory } = startCompatible(

@@ -255,7 +255,7 @@ t.test('a wait for a connection that is too long ends with 503 and retry-after',
   await holding
 })
 
-t.test('generated images come with their bytes where the request wants them', async t => {
+t.test('generated images have their bytes where the client protocol carries bytes', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
   const { executor } = startPool(t, emulatorEnv(emulator))

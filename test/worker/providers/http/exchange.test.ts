@@ -87,7 +87,7 @@ t.test('a body larger than one piece arrives whole and with its length', async t
   t.ok(request?.body.equals(body))
 })
 
-t.test('the pieces of a body arrive as one, whatever their sizes are', async t => {
+t.test('a body in pieces of any size arrives whole', async t => {
   const stub = await startStub((_request, response) => void response.end())
   const pool = new Pool(stub.origin)
   t.teardown(() => Promise.all([pool.destroy(), stub.close()]))

@@ -1,5 +1,5 @@
 // Passes a plain whole response on without parsing it: one choice with a text, and nothing that the gateway would write in another way.
-// What it does not know is left to the general way, `relay.ts`.
+// Every other response takes the general way, `relay.ts`.
 
 import { asBuffer } from '../../../../shared/bytes.ts'
 import { type NormalizedUsage, tryParseJson } from '../../../normalized/index.ts'

@@ -72,7 +72,7 @@ function readTool(tool: JsonObject, path: string): NormalizedTool[] {
   })
 }
 
-/** Options of Google's search that the native upstream does not know. */
+/** Options of Google's search that the native upstream does not have. */
 const GOOGLE_SEARCH_OPTIONS: ReadonlySet<string> = new Set([
   'blockingConfidence',
   'dynamicRetrievalConfig',

@@ -124,7 +124,7 @@ export class HostedItems {
     return this.#images[this.#firstOpenImage]
   }
 
-  /** The SDK knows no events of its own for this item, so only the item itself is reported. */
+  /** The SDK defines no events for this item, so only the item itself is reported. */
   #addModel({ fileId, mediaType, target, url }: GeneratedFile): void {
     const item: ResponsesModelGeneration = {
       id: this.#list.createId('m3d'),

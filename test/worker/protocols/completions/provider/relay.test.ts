@@ -145,7 +145,7 @@ t.test('the bytes of a plain response are passed on with the model renamed', asy
   t.throws(() => relay(Buffer.from('{"error":{"message":"m","code":429}}')), { code: 'rate_limited' })
 })
 
-t.test('members are counted and found whatever the strings hold', async t => {
+t.test('members are counted and found beside strings with any characters', async t => {
   const scan = (text: string) => {
     const { memberCount, value } = scanJson(Buffer.from(text), 'm')
     return [memberCount, value === undefined ? undefined : text.slice(value.start, value.end)]

@@ -108,7 +108,7 @@ t.test('tools that no provider can run are kept for diagnostics', async t => {
   }
 })
 
-t.test('only configuration members that the upstream knows are kept', async t => {
+t.test('only configuration members that the upstream supports are kept', async t => {
   const configOf = (tool: JsonObject) => {
     const [read_] = read({ tools: [tool] }).tools
     return read_?.type === 'hosted' ? read_.config : undefined

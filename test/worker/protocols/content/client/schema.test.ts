@@ -50,7 +50,7 @@ t.test('every parameter of the official SDK has a class (E1)', async t => {
   t.ok(count.length > 2 && embed.length > 3)
 })
 
-t.test('the SDK knows every finish reason, and none makes it repeat the request', async t => {
+t.test('every finish reason is defined by the SDK, and none makes it repeat the request', async t => {
   const words = new Set<string>(Object.values(FinishReason))
   t.strictSame(
     finishReasons.filter(word => !words.has(word)),

@@ -411,6 +411,66 @@ t.test('thinking goes back with its own signature only, and never ends a turn (C
   ])
 })
 
+t.test('a budget is sent as thinking, below the output limit, and not as an effort', async t => {
+  const send = (thinkingConfig: JsonObject, more: JsonObject = {}) => {
+    const generationConfig = { thinkingConfig, ...more }
+    const { body } = write('content', { contents: [{ parts: [{ text: 'hi' }] }], generationConfig })
+    return { thinking: body.thinking, max_tokens: body.max_tokens, output_config: body.output_config }
+  }
+  const omitted = { display: 'omitted' }
+  const enabled = (budget_tokens: number, more: object = omitted) => ({ type: 'enabled', budget_tokens, ...more })
+  const none = { output_config: undefined }
+  t.same(send({ thinkingBudget: 4000 }), { thinking: enabled(4000), max_tokens: 36_000, ...none })
+  t.same(send({ thinkingBudget: 5 }, { maxOutputTokens: 5000 }), { thinking: enabled(1024), max_tokens: 5000, ...none })
+  t.same(send({ thinkingBudget: 9000 }, { maxOutputTokens: 5000 }), {
+    thinking: enabled(4999),
+    max_tokens: 5000,
+    ...none
+  })
+  t.same(send({ thinkingBudget: 9000 }, { maxOutputTokens: 900 }), { thinking: undefined, max_tokens: 900, ...none })
+  t.same(send({ thinkingBudget: -1, includeThoughts: true }), {
+    thinking: { type: 'adaptive', display: 'summarized' },
+    max_tokens: 32_000,
+    ...none
+  })
+  t.same(send({ thinkingBudget: 0 }), { thinking: { type: 'disabled' }, max_tokens: 32_000, ...none })
+  t.same(send({ thinkingLevel: 'LOW' }), { thinking: undefined, max_tokens: 32_000, output_config: { effort: 'low' } })
+})
+
+t.test('thinking is left out where the service refuses it', async t => {
+  const generationConfig = { thinkingConfig: { thinkingBudget: 2000 } }
+  const tools = [{ functionDeclarations: [{ name: 'f', description: 'd' }] }]
+  const prompt = { role: 'user', parts: [{ text: 'hi' }] }
+  const send = (contents: JsonObject[], more: JsonObject = {}) =>
+    write('content', { contents: contents as never, generationConfig, tools: tools as never, ...more }).body.thinking
+  const force = { toolConfig: { functionCallingConfig: { mode: 'ANY' } } }
+  t.match(send([prompt]), { type: 'enabled' })
+  t.equal(send([prompt], force), undefined)
+  t.equal(send([prompt, { role: 'model', parts: [{ text: 'The answer is' }] }]), undefined)
+  const signature = Buffer.from('gateway-state:{"messages_compatible":{"signature":"s"}}').toString('base64')
+  const functionCall = { functionCall: { id: 'a', name: 'f', args: {} } }
+  const results = { role: 'user', parts: [{ functionResponse: { id: 'a', name: 'f', response: {} } }] }
+  t.equal(send([prompt, { role: 'model', parts: [functionCall] }, results]), undefined)
+  const thought = { text: 'why', thought: true, thoughtSignature: signature }
+  t.match(send([prompt, { role: 'model', parts: [thought, functionCall] }, results]), { type: 'enabled' })
+})
+
+t.test('thinking that a client got in pieces is one block again', async t => {
+  const signature = Buffer.from('gateway-state:{"messages_compatible":{"signature":"s"}}').toString('base64')
+  const parts = [
+    { text: 'Let me ', thought: true },
+    { text: 'look.', thought: true },
+    { text: '', thought: true, thoughtSignature: signature },
+    { text: 'ok' }
+  ]
+  const prompt = { role: 'user', parts: [{ text: 'hi' }] }
+  const { body } = write('content', { contents: [prompt, { role: 'model', parts }, prompt] })
+  t.same((body.messages as JsonObject[])[1]?.content, [
+    { type: 'thinking', thinking: 'Let me look.', signature: 's' },
+    { type: 'text', text: 'ok' }
+  ])
+})
+
 t.test('functions of two namespaces with one name are refused', async t => {
   const request = makeRequest({
     messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }],

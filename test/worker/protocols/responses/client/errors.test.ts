@@ -32,7 +32,7 @@ t.test('an error in a header names the header', async t => {
   })
 })
 
-t.test('the error of a failed response has a code that the SDK knows', async t => {
+t.test('the error of a failed response has a code that the SDK defines', async t => {
   const words = (codes: ErrorCode[]) => codes.map(code => writeResponsesFailure(new GatewayError(code)).code)
   t.strictSame(words(['rate_limited', 'model_concurrency_limit']), ['rate_limit_exceeded', 'rate_limit_exceeded'])
   t.strictSame(words(['provider_failure', 'provider_timeout', 'internal_error', 'upstream_rejected']), [

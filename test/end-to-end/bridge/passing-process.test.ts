@@ -1,0 +1,90 @@
+// Passed streams in a gateway with its processes: what a drain does to them, and what a record holds of them.
+
+import { existsSync, readFileSync } from 'node:fs'
+import t from 'tap'
+import { readUntilCut } from '../../support/client.ts'
+import { startEmulator } from '../../support/gateway.ts'
+import { waitUntil } from '../../support/processes.ts'
+import {
+  anthropicBaseUrl,
+  googleBaseUrl,
+  type ProfileGateway,
+  startProfileGateway,
+  writeChatProfile
+} from '../../support/profile-gateway.ts'
+import { createTrafficFiles, trafficVariables } from '../../support/recorded-gateway.ts'
+
+const MODEL = 'gemini-3-emulator'
+
+async function start(env: Record<string, string>): Promise<ProfileGateway> {
+  const emulator = await startEmulator(t, { chatApiKeys: { messages: null, content: null } })
+  return startProfileGateway(t, {
+    profiles: [
+      writeChatProfile({
+        id: 'messages-vendor',
+        kind: 'messages_compatible',
+        baseUrl: anthropicBaseUrl(emulator, 'messages'),
+        aliases: [{ alias: 'm/alias', model: MODEL }]
+      }),
+      writeChatProfile({
+        id: 'content-vendor',
+        kind: 'content_compatible',
+        baseUrl: googleBaseUrl(emulator, 'content'),
+        aliases: [{ alias: 'c/alias', model: MODEL }]
+      })
+    ],
+    env
+  })
+}
+
+function ask(url: string, prompt: string): Promise<Response[]> {
+  const messages = { model: 'm/alias', max_tokens: 64, stream: true, messages: [{ role: 'user', content: prompt }] }
+  const content = { contents: [{ role: 'user', parts: [{ text: prompt }] }] }
+  return Promise.all([
+    fetch(`${url}/v1/messages`, { method: 'POST', body: JSON.stringify(messages) }),
+    fetch(`${url}/v1beta/models/c%2Falias:streamGenerateContent?alt=sse`, {
+      method: 'POST',
+      body: JSON.stringify(content)
+    })
+  ])
+}
+
+t.test(
+  'at the deadline of a drain an endless stream ends with an error of the family, behind whole frames',
+  async t => {
+    const gateway = await start({ GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '2' })
+    // The head of a stream is sent with its first event.
+    const streams = await ask(gateway.url, '[[tick:100]][[len:5000]]')
+    gateway.process.kill('SIGTERM')
+    const [messages, content] = await Promise.all(streams.map(readUntilCut))
+    const frames = messages?.text.split('\n\n') ?? []
+    t.equal(frames.pop(), '')
+    t.match(frames.pop(), /^event: error\ndata: \{"type":"error".*Gateway routes are not ready/)
+    for (const frame of frames) t.match(frame, /^event: [a-z_]+\ndata: \{.*\}$/)
+    t.match(frames[0], '"model":"m/alias"')
+
+    const chunks = content?.text.split(/(?:\r?\n){2}/) ?? []
+    t.equal(chunks.pop(), '')
+    t.match(JSON.parse(chunks.pop() ?? ''), { error: { message: /Gateway routes are not ready/ } })
+    for (const chunk of chunks) t.match(JSON.parse(chunk.replace(/^data: /, '')), { modelVersion: 'c/alias' })
+    t.ok(content?.isCut)
+    t.equal(await gateway.stop(), 0)
+  }
+)
+
+t.test('the record of a passed stream holds its message, and the whole request', async t => {
+  const files = createTrafficFiles(t)
+  const gateway = await start({ ...trafficVariables(files), GATEWAY_TRAFFIC_LOG_CAPTURE_CONTENT: 'true' })
+  const read = () => {
+    const text = existsSync(files.jsonl) ? readFileSync(files.jsonl, 'utf8') : ''
+    const lines = text.split('\n').filter(line => line !== '')
+    return lines.map(line => JSON.parse(line)).filter(record => record.response_body_redacted?.object === 'stream')
+  }
+  for (const response of await ask(gateway.url, '[[chunks:Hello|, |world]]')) t.match(await response.text(), 'world')
+  await waitUntil(() => read().length === 2, 'both records are written')
+  for (const record of read()) {
+    t.match(record.response_body_redacted, { object: 'stream', role: 'assistant', content: 'Hello, world' })
+    t.match(JSON.stringify(record.request_body_redacted), 'chunks:Hello')
+    t.match(record.metadata.stream, { event_count: Number, first_event_ms: Number, last_event_ms: Number })
+  }
+})
