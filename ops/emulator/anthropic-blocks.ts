@@ -62,14 +62,14 @@ export function readBlocks(content: unknown, role: 'user' | 'assistant', at: str
 }
 
 /** Reads the instructions: a text, or a list of text blocks. Throws UpstreamError 400. */
-export function readSystem(system: unknown): BlocksSummary {
+export function readSystem(system: unknown, at = 'system'): BlocksSummary {
   const summary = createSummary()
   if (system === undefined || system === null || system === '') return summary
   if (typeof system === 'string') summary.texts.push(system)
-  else if (!Array.isArray(system)) throw invalidMember('system', 'Input should be a valid string or array')
+  else if (!Array.isArray(system)) throw invalidMember(at, 'Input should be a valid string or array')
   else {
     system.forEach((block, index) => {
-      readBlock(block, { at: `system.${index}`, allowed: ['text'], summary })
+      readBlock(block, { at: `${at}.${index}`, allowed: ['text'], summary })
     })
   }
   return summary

@@ -99,7 +99,7 @@ function readConversationBody(body: unknown, members: readonly string[]): { cont
   if (!Array.isArray(body.messages)) throw invalidMember('messages', 'Field required')
   if (body.messages.length === 0) throw invalidMember('messages', 'at least one message is required')
   const system = readSystem(body.system)
-  const messages = joinMessages(body.messages)
+  const messages = joinMessages(body.messages, system)
   const functions = readTools(body.tools)
   checkCalls(messages)
   checkLast(messages)
@@ -133,15 +133,20 @@ interface Message extends BlocksSummary {
 }
 
 /** Consecutive messages of a role are one turn, as in the real service. */
-function joinMessages(list: readonly unknown[]): Message[] {
+function joinMessages(list: readonly unknown[], system: BlocksSummary): Message[] {
   const joined: Message[] = []
   list.forEach((message, index) => {
     const at = `messages.${index}`
     if (!isObject(message)) throw invalidMember(at, 'Input should be a valid dictionary')
     checkMembers(message, ['role', 'content'], at)
     const { role, content } = message
+    // Instructions between the messages belong to no turn.
+    if (role === 'system') {
+      addInstructions(content, { at: `${at}.content`, system })
+      return
+    }
     if (role !== 'user' && role !== 'assistant') {
-      throw invalidMember(`${at}.role`, "Input should be 'user' or 'assistant'")
+      throw invalidMember(`${at}.role`, "Input should be 'user', 'assistant' or 'system'")
     }
     const isLastOfAssistant = role === 'assistant' && index === list.length - 1
     if ((content === '' || (Array.isArray(content) && content.length === 0)) && !isLastOfAssistant) {
@@ -164,6 +169,12 @@ function joinMessages(list: readonly unknown[]): Message[] {
     }
   })
   return joined
+}
+
+function addInstructions(content: unknown, { at, system }: { at: string; system: BlocksSummary }): void {
+  const { texts, cacheMarks } = readSystem(content, at)
+  system.texts.push(...texts)
+  system.cacheMarks += cacheMarks
 }
 
 /** The results of all calls of a turn are at the start of the turn behind it, and only they. */

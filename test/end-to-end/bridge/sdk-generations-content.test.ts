@@ -13,12 +13,18 @@ const { gateway, received } = await startContentBridge(t)
 /** A provider's own refusal of the gateway is no failure of the client's key, and its words are not shown. */
 const traits: ProviderTraits = {
   hasParallelCalls: true,
+  endsWithEmptyText: true,
   readFailure: status => (status === 401 ? { status: 502, isTold: false } : { status, isTold: status < 500 })
 }
 
+/** It drops the signatures of calls, and its requests arrive as they came: the service refuses its loops as this provider does. */
+const UNSIGNED = 'ai 4 google'
+
 for (const model of [contentAliases.keyed, contentAliases.keyless]) {
   for (const adapter of createAdapters({ url: gateway.url, version: 'v1', model, hasStrictTools: false })) {
+    const isUnsigned = adapter.name === UNSIGNED && model === contentAliases.keyed
     for (const [name, check] of scenarios) {
+      if (isUnsigned && name.includes('a loop')) continue
       t.test(`decision 49: ${model} ${adapter.name}: ${name}`, t => check(t, adapter, { ...traits, callForm: '' }))
     }
   }

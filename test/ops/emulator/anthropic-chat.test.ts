@@ -115,10 +115,12 @@ t.test('output schemas, thinking, stop sequences and stop reasons are supported'
     ...ask('Go'),
     output_config: { effort: 'low', format: { type: 'json_schema', schema } }
   })
-  t.same(JSON.parse(formatted.content[0]?.type === 'text' ? formatted.content[0].text : ''), { a: 1 })
-  const thought = await client.messages.create({ ...ask('Go'), thinking: { type: 'adaptive' } })
-  t.match(thought.content, [{ type: 'thinking' }, { type: 'text' }])
-  t.ok((thought.usage.output_tokens_details?.thinking_tokens ?? 0) > 0)
+  const [thought, answer] = formatted.content
+  t.equal(thought?.type, 'thinking', 'an effort brings thinking')
+  t.same(JSON.parse(answer?.type === 'text' ? answer.text : ''), { a: 1 })
+  const adaptive = await client.messages.create({ ...ask('Go'), thinking: { type: 'adaptive' } })
+  t.match(adaptive.content, [{ type: 'thinking' }, { type: 'text' }])
+  t.ok((adaptive.usage.output_tokens_details?.thinking_tokens ?? 0) > 0)
   const omitted = await client.messages.create({
     ...ask('[[reason:Hm]]'),
     thinking: { type: 'adaptive', display: 'omitted' }
@@ -239,7 +241,7 @@ t.test('requests that the service refuses are refused', async t => {
     ['an unknown member', { presence_penalty: 1 }],
     ['a member without its beta', { context_management: {} }],
     ['a wrong temperature', { temperature: 1.5 }],
-    ['an unknown role', { messages: [{ role: 'system', content: 'x' }] }],
+    ['an unknown role', { messages: [{ role: 'tool', content: 'x' }] }],
     ['an empty text', { messages: [{ role: 'user', content: '' }] }],
     ['an empty text block', { messages: [{ role: 'user', content: [{ type: 'text', text: '' }] }] }],
     ['a blank text block', { messages: [{ role: 'user', content: [{ type: 'text', text: ' \n' }] }] }],
@@ -356,6 +358,7 @@ t.test('requests that the service accepts are accepted', async t => {
   const { post } = await start(t)
   const accepted: Array<[string, Record<string, unknown>]> = [
     ['two messages of a role', { messages: [user, user, { role: 'assistant', content: 'x' }, user] }],
+    ['instructions between messages', { messages: [user, { role: 'system', content: 'x' }, user] }],
     ['an answer to continue', { messages: [user, { role: 'assistant', content: 'So' }] }],
     [
       'results over two messages',
