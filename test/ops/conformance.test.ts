@@ -26,11 +26,12 @@ t.test('a case that is marked as partial says what is not driven, and has a test
   const partial = readConformance().flatMap(({ contract, cases }) =>
     cases.filter(one => one.partial !== undefined).map(one => ({ ...one, name: `${contract} ${one.id}` }))
   )
-  t.ok(partial.length > 0)
-  for (const { name, partial: reason, tests } of partial) {
-    t.match(reason, /^[A-Z].+\.$/, name)
-    t.ok(tests.length > 0, `${name} has a test`)
-  }
+  const isRight = (reason: string | undefined, tests: readonly string[]) =>
+    reason !== undefined && /^[A-Z].+\.$/.test(reason) && tests.length > 0
+  t.same(
+    partial.filter(({ partial: reason, tests }) => !isRight(reason, tests)).map(({ name }) => name),
+    []
+  )
 })
 
 t.test('a case is proven by a test without a mark, partial with one, and missing without a test', async t => {

@@ -30,7 +30,14 @@ t.test('the demo profile serves the aliases of every provider kind in every fami
   writeFileSync(path, text.replaceAll(DEMO_PORT, `127.0.0.1:${await findFreePort()}`))
   const { url, stop } = await startGateway(t, { args: ['--demo', '--config', path] })
   for (const family of families) {
-    for (const model of ['demo/native', 'demo/chat', 'demo/text-only', 'demo/content', 'GigaChat-2-Pro']) {
+    for (const model of [
+      'demo/native',
+      'demo/chat',
+      'demo/text-only',
+      'demo/messages',
+      'demo/content',
+      'GigaChat-2-Pro'
+    ]) {
       for (const isStream of [false, true]) {
         const outcome = await ask(url, family, { model, prompt: '[[text:Hello]]', isStream })
         t.equal(outcome.text, 'Hello', `${family.name}, ${model}`)
@@ -38,7 +45,7 @@ t.test('the demo profile serves the aliases of every provider kind in every fami
       }
     }
     const prompt = '[[tool:weather {"city":"Oslo"}]]'
-    for (const model of ['demo/chat', 'demo/content']) {
+    for (const model of ['demo/chat', 'demo/messages', 'demo/content']) {
       const { calls } = await ask(url, family, { model, prompt, more: family.tools })
       t.match(calls, [{ name: 'weather', arguments: { city: 'Oslo' } }])
     }
@@ -55,6 +62,7 @@ t.test('the demo profile serves the aliases of every provider kind in every fami
     'demo/chat',
     'demo/text-only',
     'demo/embeddings',
+    'demo/messages',
     'demo/content',
     'GigaChat-2-Max'
   ]) {

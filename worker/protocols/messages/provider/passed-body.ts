@@ -7,14 +7,33 @@ import { GATEWAY_SIGNATURE } from '../client/signature.ts'
 
 /**
  * Every member that stays is the same value as in `body`. Left out are members of the gateway, and thinking with a signature of the gateway:
- * it came from a provider of another kind, and the service refuses a signature that it did not write.
+ * it came from a provider of another kind, and the service refuses a signature that it did not write. Without that thinking a running turn
+ * cannot go on with a budget, so the budget is left out too: it is a bound and not a demand.
  */
 export function writePassedBody(body: JsonObject, upstreamModel: string | undefined): JsonObject {
   const passed = { ...dropOwnMembers(body) }
   if (upstreamModel !== undefined) passed.model = upstreamModel
   const messages = dropForeignThinking(body.messages)
-  if (messages !== body.messages) passed.messages = messages
+  if (messages === body.messages || messages === undefined) return passed
+  passed.messages = messages
+  if (hasBudget(body.thinking) && isThoughtMissing(messages)) delete passed.thinking
   return passed
+}
+
+function hasBudget(thinking: JsonValue | undefined): boolean {
+  return isJsonObject(thinking) && thinking.type === 'enabled'
+}
+
+/** True for a conversation that ends with the results of a turn which does not begin with thinking. */
+function isThoughtMissing(messages: JsonValue): boolean {
+  if (!Array.isArray(messages) || readFirstType(messages.at(-1)) !== 'tool_result') return false
+  const turn = messages.at(-2)
+  return !['thinking', 'redacted_thinking'].includes(readFirstType(turn) ?? '')
+}
+
+function readFirstType(message: JsonValue | undefined): string | undefined {
+  const [first] = isJsonObject(message) && Array.isArray(message.content) ? message.content : []
+  return isJsonObject(first) && typeof first.type === 'string' ? first.type : undefined
 }
 
 function dropForeignThinking(messages: JsonValue | undefined): JsonValue | undefined {
