@@ -16,6 +16,7 @@ import {
 import { GATEWAY_SIGNATURE } from '../../worker/protocols/messages/client/signature.ts'
 import { createMessagesStreamWriter } from '../../worker/protocols/messages/client/stream.ts'
 import { writeMessagesResponse } from '../../worker/protocols/messages/client/write-response.ts'
+import { readStateSignature } from '../../worker/protocols/shared/state-signature.ts'
 import { responseContext } from '../worker/protocols/messages/client/support.ts'
 import { readStrictly } from './messages-frames.ts'
 import {
@@ -124,8 +125,21 @@ function normalizeSdkMessage(message: Message, { items, finish }: NormalizedResp
   for (const block of content) if (block.signature === GATEWAY_SIGNATURE) block.signature = ''
   if (finish.reason !== 'length' && finish.reason !== 'content-filter') return plain
   const isCut = items.flatMap(item => (item.type === 'tool-call' ? [item.arguments === ''] : []))
-  const kept = content.filter(block => block.type !== 'tool_use' || isCut.shift() === false)
+  const kept: typeof content = []
+  for (const block of content) {
+    if (block.type !== 'tool_use' || isCut.shift() === false) kept.push(block)
+    // A stream sent its state before it was known that the call is cut.
+    else if (ownerOf(kept.at(-1)) === 'next-call') kept.pop()
+  }
+  // So is the state of a text that only a cut call follows.
+  const hasCall = kept.some(({ type }) => type === 'tool_use')
+  while (!hasCall && ownerOf(kept.at(-1)) === 'previous-text') kept.pop()
   return { ...plain, content: kept.length > 0 ? kept : [{ type: 'text', text: '' }] }
+}
+
+/** The part that the state in a block belongs to; undefined for a block that carries none of another part. */
+function ownerOf(block: Record<string, unknown> | undefined) {
+  return block?.type === 'thinking' ? readStateSignature(block.signature)?.owner : undefined
 }
 
 t.test('the stream of any response follows the rules of the SDK (A2, A3, A4, A5, A6, A7, B1, B4, B5)', async () => {

@@ -728,6 +728,8 @@ export const operations: readonly Operation[] = [
     makers: {
       content: { parts: count => ({ parts: list(count, () => ({ text: 'a' })) }) },
       outputDimensionality: plain,
+      taskType: plain,
+      title: plain,
       extra_headers: headers,
       [UNKNOWN]: folded
     },

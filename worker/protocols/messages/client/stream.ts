@@ -136,8 +136,9 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
     // A response without content has one empty text block.
     const closing = files + (blockCount === 0 ? openText() + close() : close())
     keepState(event.state)
-    const carriers = inputs.length === 0 ? '' : writeWaiting()
     const hasCutCall = isCut(event) && !inputs.every(isInput)
+    const hasWholeCall = isCut(event) ? inputs.some(isInput) : inputs.length > 0
+    const carriers = hasWholeCall ? writeWaiting() : ''
     const delta = writeStop(event, { callCount: inputs.length, hasCutCall, hasRefusal })
     return (
       closing +
