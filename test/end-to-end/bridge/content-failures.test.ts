@@ -68,6 +68,17 @@ for (const family of families) {
     })
   }
 
+  t.test(`a key that the provider repeats is masked: ${family.name}`, async t => {
+    const error = { code: 400, message: `The key ${contentKey} has no quota`, status: 'INVALID_ARGUMENT' }
+    for (const isStream of [false, true]) {
+      emulator.respondNext({ status: 400, body: { error } })
+      const response = await put('Hi', isStream)
+      t.equal(response.status, 400)
+      t.match(family.readFailure(response).message, /has no quota/)
+      t.notMatch(response.text, contentKey)
+    }
+  })
+
   t.test(`bridge 85: a redirect of a content provider is not followed: ${family.name}`, async t => {
     let contacts = 0
     const other = createServer((_request, response) => {

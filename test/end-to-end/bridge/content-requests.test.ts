@@ -2,7 +2,7 @@
 // comes back.
 
 import t from 'tap'
-import { post } from '../../support/client.ts'
+import { get, post } from '../../support/client.ts'
 import { createPicture } from '../../support/upstream.ts'
 import { contentAliases as aliases, contentKey, startContentBridge } from './content-support.ts'
 import { ask, families, type Loose, send } from './families.ts'
@@ -349,4 +349,35 @@ t.test('what an alias does not declare is refused before the call, with the fiel
   })
   t.equal(own.status, 200, 'a content client may use what only this wire has')
   t.strictSame(last().body.tools, [{ googleSearch: {} }])
+})
+
+t.test('the documents describe a content alias: what it declares, and what its wire has for each protocol', async t => {
+  const protocols = ['openai_chat_completions', 'openai_responses', 'anthropic_messages', 'gemini_generate_content']
+  const matrix = await get(`${url}/bridge/capabilities`)
+  for (const protocol of protocols) {
+    const { status, json } = await get(`${url}/bridge/capabilities?model=${aliases.keyed}&protocol=${protocol}`)
+    t.equal(status, 200)
+    t.match(json, { model: aliases.keyed, provider_kind: 'content_compatible', provider_profile_id: 'keyed-content' })
+    for (const name of ['text_input', 'streaming', 'function_tools', 'json_schema_output', 'image_input']) {
+      t.equal(json.capabilities[name].state, 'supported', `${protocol}: ${name}`)
+    }
+    for (const name of ['hosted_web_search', 'conversation_state', 'file_input']) {
+      t.equal(json.capabilities[name].state, 'unsupported', `${protocol}: ${name}`)
+    }
+    const plain = await get(`${url}/bridge/capabilities?model=${aliases.plain}&protocol=${protocol}`)
+    t.match(plain.json.capabilities.function_tools, { state: 'unsupported', reason_id: 'profile_feature_absent' })
+    const cell = matrix.json.cells.find(
+      (one: Loose) => one.public_protocol === protocol && one.upstream_provider === 'content_compatible'
+    )
+    t.match(cell, {
+      status: 'technical_preview',
+      reason_ids: ['content_facade'],
+      provider_version_window: /google-genai/
+    })
+  }
+  const models = await get(`${url}/bridge/models`)
+  t.match(
+    models.json.models.find((one: Loose) => one.id === aliases.keyed),
+    { provider_kind: 'content_compatible' }
+  )
 })
