@@ -3,9 +3,11 @@ import { type CapabilityName, capabilityNames } from '../../../../shared/capabil
 import { createNativeProfileSet } from '../../../../shared/native-profile.ts'
 import type { ProfileSet } from '../../../../shared/profile.ts'
 import { parseSettings } from '../../../../shared/settings.ts'
+import { createBlockedCell } from '../../../../shared/support-matrix.ts'
 import { type PublicProtocol, publicProtocols } from '../../../../shared/support-vocabulary.ts'
 import { describeCapabilityRoute, findModelRoute } from '../../../../worker/bridge/capabilities/capability-route.ts'
 import { decideCapabilities } from '../../../../worker/bridge/capabilities/effective-capabilities.ts'
+import { decideLayers } from '../../../../worker/bridge/capabilities/layers.ts'
 import type { ApiMode } from '../../../../worker/protocols/face.ts'
 import { providerCapabilities } from '../../../../worker/protocols/registry.ts'
 import { aliasOf, BASE_FEATURES, dynamicProfile, edgeProfile, fileOf } from '../../../support/profile-sets.ts'
@@ -175,6 +177,32 @@ t.test('a route that its alias or its schema blocks supports nothing', async t =
     t.equal(decideFor({ model, profiles }).capabilities.text_input.reasonId, 'route_policy_blocks_capability')
   }
 })
+
+t.test(
+  'an alias of messages_compatible has what its profile declares, and a blocked cell leaves nothing of it',
+  async t => {
+    const features = [...BASE_FEATURES, 'function_tools', 'tool_choice', 'tool_results', 'image_references']
+    const profiles = fileOf([
+      edgeProfile([aliasOf('vendor/x', 'x', { features })], {
+        profileId: 'vendor',
+        providerKind: 'messages_compatible'
+      })
+    ])
+    const asked = { model: 'vendor/x', profiles }
+    t.same(statesOf(asked, ['text_input', 'function_tools', 'image_input', 'usage_tokens']), ['supported'])
+    t.same(statesOf(asked, ['json_schema_output', 'streaming']), ['unsupported (exact_model_overlay)'])
+    t.same(statesOf(asked, [...HOSTED, 'file_input']), ['unsupported (provider_adapter)'])
+    const described = describeCapabilityRoute(
+      { model: 'vendor/x', publicProtocol: 'openai_responses', apiMode: 'v2' },
+      findModelRoute(profiles, 'vendor/x'),
+      { profiles, routes: {}, capabilities: providerCapabilities }
+    )
+    const cell = createBlockedCell('openai_responses', 'messages_compatible')
+    for (const name of capabilityNames) {
+      t.match(decideLayers(name, { ...described, cell }).route_policy, { reasonId: 'route_policy_blocks_capability' })
+    }
+  }
+)
 
 t.test('a native alias has the capabilities of the model that it stands for', async t => {
   const profiles = fileOf([dynamicProfile('https://up.example', [aliasOf('team/large', 'GigaChat-2-Max')])])
