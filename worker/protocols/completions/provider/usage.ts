@@ -1,6 +1,7 @@
 // Reads the token counts of the chat completions wire. A count that the provider does not report is null, not zero.
 
-import { GatewayError, isJsonObject, type NormalizedUsage } from '../../../normalized/index.ts'
+import { isJsonObject, type NormalizedUsage } from '../../../normalized/index.ts'
+import { invalidUsage, limitPart, readCount, readDetail } from '../../shared/token-counts.ts'
 
 /** Reads `usage`; null when there is none. Raises `provider_protocol_error` for counts that are no counts (bridge.md 8.4). */
 export function readUsage(raw: unknown): NormalizedUsage | null {
@@ -11,14 +12,14 @@ export function readUsage(raw: unknown): NormalizedUsage | null {
   const totalTokens = readCount(raw.total_tokens)
   if (inputTokens === null && reportedOutput === null && totalTokens === null) return null
   const input = raw.prompt_tokens_details
-  const reasoning = readDetail(raw.completion_tokens_details, 'reasoning_tokens')
+  const reasoning = detailOf(raw.completion_tokens_details, 'reasoning_tokens')
   const outputTokens = addReasoning({ inputTokens, reportedOutput, reasoning, totalTokens })
   // Some servers count the tokens read from a cache at the top level.
-  const cacheRead = readDetail(input, 'cached_tokens') ?? readDetail(raw, 'prompt_cache_hit_tokens')
+  const cacheRead = detailOf(input, 'cached_tokens') ?? detailOf(raw, 'prompt_cache_hit_tokens')
   return {
     inputTokens,
     cacheReadTokens: limitPart(cacheRead, inputTokens),
-    cacheWriteTokens: readDetail(input, 'cache_write_tokens'),
+    cacheWriteTokens: detailOf(input, 'cache_write_tokens'),
     outputTokens,
     reasoningTokens: limitPart(reasoning, outputTokens),
     totalTokens: totalTokens ?? (inputTokens === null || outputTokens === null ? null : inputTokens + outputTokens)
@@ -35,8 +36,8 @@ export function isUsagePlain(raw: unknown, usage = readUsage(raw)): boolean {
   return (
     usage.outputTokens === readCount(raw.completion_tokens) &&
     usage.totalTokens === readCount(raw.total_tokens) &&
-    usage.reasoningTokens === readDetail(details, 'reasoning_tokens') &&
-    usage.cacheReadTokens === readDetail(raw.prompt_tokens_details, 'cached_tokens')
+    usage.reasoningTokens === detailOf(details, 'reasoning_tokens') &&
+    usage.cacheReadTokens === detailOf(raw.prompt_tokens_details, 'cached_tokens')
   )
 }
 
@@ -47,27 +48,7 @@ function addReasoning(counts: Record<'inputTokens' | 'reportedOutput' | 'reasoni
   return totalTokens === inputTokens + reportedOutput + reasoning ? reportedOutput + reasoning : reportedOutput
 }
 
-/** A part is at most its whole, so that clients can subtract it. */
-function limitPart(part: number | null, whole: number | null): number | null {
-  return part === null || whole === null ? part : Math.min(part, whole)
-}
-
-function readCount(value: unknown): number | null {
-  if (value === undefined || value === null) return null
-  if (!isCount(value)) throw invalidUsage()
-  return value
-}
-
-/** A detail is no reason to refuse a response, so that any other value counts as not reported. */
-function readDetail(details: unknown, member: string): number | null {
-  const value = isJsonObject(details) ? details[member] : undefined
-  return isCount(value) ? value : null
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0
-}
-
-function invalidUsage(): GatewayError {
-  return new GatewayError('provider_protocol_error', { cause: 'invalid_usage' })
+/** A detail of the counts; null where there are no details. */
+function detailOf(details: unknown, member: string): number | null {
+  return isJsonObject(details) ? readDetail(details[member]) : null
 }

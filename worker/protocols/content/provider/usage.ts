@@ -1,6 +1,7 @@
 // Reads the token counts of the content wire. A count that the provider does not report is null, not zero.
 
-import { GatewayError, isJsonObject, type NormalizedUsage } from '../../../normalized/index.ts'
+import { isJsonObject, type NormalizedUsage } from '../../../normalized/index.ts'
+import { invalidUsage, limitPart, readCount, readDetail } from '../../shared/token-counts.ts'
 
 /** The counts of a response so far, by their names on the wire. */
 export type UsageCounts = Readonly<Record<string, unknown>>
@@ -49,28 +50,4 @@ function addThoughts(counts: Record<'inputTokens' | 'candidates' | 'reasoningTok
   if (reasoningTokens === null) return candidates
   const isIncluded = inputTokens !== null && reported === inputTokens + candidates && reasoningTokens <= candidates
   return isIncluded ? candidates : candidates + reasoningTokens
-}
-
-/** A part is at most its whole, so that clients can subtract it. */
-function limitPart(part: number | null, whole: number | null): number | null {
-  return part === null || whole === null ? part : Math.min(part, whole)
-}
-
-function readCount(value: unknown): number | null {
-  if (value === undefined || value === null) return null
-  if (!isCount(value)) throw invalidUsage()
-  return value
-}
-
-/** A detail is no reason to refuse a response, so that any other value counts as not reported. */
-function readDetail(value: unknown): number | null {
-  return isCount(value) ? value : null
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0
-}
-
-function invalidUsage(): GatewayError {
-  return new GatewayError('provider_protocol_error', { cause: 'invalid_usage' })
 }

@@ -1,6 +1,7 @@
 // Reads the token counts of the Anthropic Messages wire. A count that the provider does not report is null, not zero.
 
-import { GatewayError, isJsonObject, type NormalizedUsage } from '../../../normalized/index.ts'
+import { isJsonObject, type NormalizedUsage } from '../../../normalized/index.ts'
+import { invalidUsage, limitPart, readCount, readDetail } from '../../shared/token-counts.ts'
 
 /** The counts of one `usage` object. */
 interface Counts {
@@ -45,7 +46,7 @@ export class UsageReader {
       cacheReadTokens: cacheRead,
       cacheWriteTokens: cacheWrite,
       outputTokens: output,
-      reasoningTokens: thinking === null || output === null ? thinking : Math.min(thinking, output),
+      reasoningTokens: limitPart(thinking, output),
       totalTokens: inputTokens === null || output === null ? null : inputTokens + output
     }
   }
@@ -54,23 +55,4 @@ export class UsageReader {
 /** Counts of a stream are cumulative. Some servers end with zeros for what the start of the stream has counted. */
 function join(known: number | null, later: number | null): number | null {
   return later === null || (later === 0 && known !== null) ? known : later
-}
-
-function readCount(value: unknown): number | null {
-  if (value === undefined || value === null) return null
-  if (!isCount(value)) throw invalidUsage()
-  return value
-}
-
-/** A detail is no reason to refuse a response, so that any other value counts as not reported. */
-function readDetail(value: unknown): number | null {
-  return isCount(value) ? value : null
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0
-}
-
-function invalidUsage(): GatewayError {
-  return new GatewayError('provider_protocol_error', { cause: 'invalid_usage' })
 }
