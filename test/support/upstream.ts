@@ -32,8 +32,7 @@ export function listSentFunctions(body: any): SentFunction[] {
   const tools = body.tools ?? []
   const native = tools.find((entry: object) => 'functions' in entry)
   if (native !== undefined) return native.functions.specifications
-  // biome-ignore lint/suspicious/noExplicitAny: see above.
-  return tools.flatMap((entry: any) => {
+  return tools.flatMap((entry: Record<string, unknown>) => {
     if (entry.input_schema === undefined) return entry.functionDeclarations ?? entry.function ?? []
     return { name: entry.name, description: entry.description, parameters: entry.input_schema }
   })

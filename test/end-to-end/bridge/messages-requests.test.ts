@@ -1,5 +1,5 @@
 // What a request of each client protocol becomes on the Anthropic Messages wire: where it goes, with which headers and body, and what comes
-// back. The embedded upstream refuses whatever its strict first server refuses.
+// back. The embedded upstream refuses what the service refuses.
 
 import t from 'tap'
 import { signThinking } from '../../../ops/emulator/anthropic-signature.ts'

@@ -12,7 +12,7 @@ function reuse(text: string | Buffer, change: (body: JsonObject) => JsonObject =
 const asText = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined : Buffer.from(bytes).toString())
 const renamed = (body: JsonObject): JsonObject => ({ ...body, model: 'exact' })
 
-t.test('the bytes of a body go on with the model renamed, whatever its members are', async t => {
+t.test('the bytes of a body go on with the model renamed and every other member as it is', async t => {
   for (const text of [
     '{"model":"alias","unknown":[1.50,1e3,"\\ud83d",{"model":"alias"}]}',
     '\n { "messages" : [ ] ,\t"model" : "al\\u0069as" }\r\n',

@@ -125,7 +125,7 @@ class ConversationWriter {
 
   #addEntry(role: Entry['role'], message: NormalizedMessage): void {
     const entry: Entry = { role, blocks: [], results: [] }
-    // Results belong behind their calls, whatever stands beside them in the client's message.
+    // Results belong behind their calls, also where the client's message has other content beside them.
     for (const part of message.content) if (part.type === 'tool-result') this.#addResult(part)
     entry.blocks = this.#writeBlocks(message, entry)
     if (entry.blocks.length > 0) this.#entries.push(entry)

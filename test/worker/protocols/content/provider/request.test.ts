@@ -395,7 +395,7 @@ t.test('what a client of the protocol says of thinking survives', async t => {
   t.strictSame(thinking({ includeThoughts: false }), undefined)
 })
 
-t.test('a client that asks to see the reasoning gets thoughts, whatever its protocol says for it', async t => {
+t.test('a client that asks to see the reasoning gets thoughts, in the words of each protocol', async t => {
   const shown = { thinkingConfig: { includeThoughts: true } }
   t.strictSame(configOf('responses', { input: 'hi', reasoning: { summary: 'auto' } }), shown)
   t.strictSame(configOf('messages', { max_tokens: 5, messages: [hi], thinking: { type: 'adaptive' } }), {
