@@ -144,9 +144,11 @@ t.test('TLS is always verified, for the name of the host', async t => {
   await trusted.chat()
   t.same(names, ['localhost'])
   // The system warns that the variable switches verification off, which it does not here.
-  t.intercept(process, 'emitWarning', { value: () => undefined })
+  const { emitWarning } = process
+  process.emitWarning = () => undefined
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
   t.teardown(() => {
+    process.emitWarning = emitWarning
     delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
   })
   for (const { chat, memory } of [start('localhost'), start('up.example', read('ca.pem'))]) {
