@@ -48,12 +48,14 @@ export interface ReadInput {
 
 /** Reads the tools that items of the input declare. Raises `invalid_request` with the path of the wrong member. */
 export function readAdditionalTools({ input }: ResponsesRequest): NormalizedTool[] {
-  if (!Array.isArray(input)) return []
-  return input.flatMap((item, index) => {
-    if (!isJsonObject(item) || item.type !== ADDITIONAL_TOOLS) return []
+  const tools: NormalizedTool[] = []
+  if (!Array.isArray(input)) return tools
+  for (const [index, item] of input.entries()) {
+    if (!isJsonObject(item) || item.type !== ADDITIONAL_TOOLS) continue
     const path = `input[${index}]`
-    return readTools(readOptionalArray(item, 'tools', path) ?? [], `${path}.tools`)
-  })
+    for (const tool of readTools(readOptionalArray(item, 'tools', path) ?? [], `${path}.tools`)) tools.push(tool)
+  }
+  return tools
 }
 
 export const ADDITIONAL_TOOLS = 'additional_tools'
@@ -89,7 +91,7 @@ class ItemReader {
   readonly #customCalls = new CustomCalls(this.skipped)
   readonly #messages: NormalizedMessage[] = []
   readonly #onlyFunction: string | undefined
-  readonly #calls = new InputCalls()
+  #openedCalls: InputCalls | undefined
   /** Reasoning whose turn goes on with the next item. */
   #reasoning: ReasoningPart[] = []
   /** State for a call that the next item holds. */
@@ -99,6 +101,12 @@ class ItemReader {
     const functions = tools.filter(tool => tool.type === 'function')
     const [only] = functions
     this.#onlyFunction = only !== undefined && functions.length === 1 ? flattenToolName(only) : undefined
+  }
+
+  /** Created for the first call: most conversations have none. */
+  get #calls(): InputCalls {
+    this.#openedCalls ??= new InputCalls()
+    return this.#openedCalls
   }
 
   read(item: JsonValue, index: number): void {
@@ -113,8 +121,8 @@ class ItemReader {
    */
   finish(): NormalizedMessage[] {
     this.#settleReasoning()
-    const cut: ReadonlySet<ContentPart> = this.#calls.listCut()
-    if (cut.size === 0) return this.#messages
+    const cut: ReadonlySet<ContentPart> | undefined = this.#openedCalls?.listCut()
+    if (cut === undefined || cut.size === 0) return this.#messages
     for (let count = 0; count < cut.size; count++) this.skipped.push('function_call')
     return this.#messages.flatMap(message => {
       const content = message.content.filter(part => !cut.has(part))
@@ -198,8 +206,10 @@ class ItemReader {
   }
 
   #addMessage(message: NormalizedMessage): void {
-    if (message.role === 'assistant') message.content = [...this.#takeReasoning(), ...message.content]
-    else this.#settleReasoning()
+    if (message.role === 'assistant') {
+      const reasoning = this.#takeReasoning()
+      if (reasoning.length > 0) message.content = [...reasoning, ...message.content]
+    } else this.#settleReasoning()
     this.#messages.push(message)
   }
 
@@ -215,16 +225,17 @@ class ItemReader {
     return true
   }
 
-  #takeReasoning(): ReasoningPart[] {
-    const reasoning = this.#reasoning
-    this.#reasoning = []
+  #takeReasoning(): readonly ReasoningPart[] {
     this.#callState = undefined
+    const reasoning = this.#reasoning
+    if (reasoning.length > 0) this.#reasoning = []
     return reasoning
   }
 
   /** Reasoning at the end of a turn belongs to the items before it. */
   #settleReasoning(): void {
     const reasoning = this.#takeReasoning()
+    if (reasoning.length === 0) return
     const last = this.#messages.at(-1)
     if (last?.role === 'assistant') for (const part of reasoning) last.content.push(part)
   }
