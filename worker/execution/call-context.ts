@@ -33,10 +33,14 @@ export function createCallContext(
     const fields = { event: 'headers_dropped', ...context.logIds, count: droppedCount }
     log.debug(fields, 'Not all headers of the request were forwarded')
   }
-  const call = { requestId, signal, headers, wantsFileBytes, readLogIds: () => context.logIds }
-  if (!context.isObserved) return call
+  const readLogIds = () => context.logIds
+  if (!context.isObserved) return { requestId, signal, headers, wantsFileBytes, readLogIds }
   return {
-    ...call,
+    requestId,
+    signal,
+    headers,
+    wantsFileBytes,
+    readLogIds,
     wantsEvents: context.wantsEvents,
     onUpstreamCallStarted: () => context.upstreamCallStarted(),
     onUpstreamCall: report => context.upstreamCall(report),

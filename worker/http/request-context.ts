@@ -18,6 +18,7 @@ import type { PayloadLog } from './payload-log.ts'
 import { readRefusedModel } from './refused-model.ts'
 import { findReplaySource } from './replay-mark.ts'
 import type { RouteTraits } from './route-traits.ts'
+import { findConnection } from './served-connection.ts'
 import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
 
 /** Fastify keeps the target that it has rewritten. */
@@ -108,8 +109,6 @@ export class RequestContext extends ObservedRequest {
   readonly #environment: RequestEnvironment
   readonly #onConnectionClosed: () => void
   readonly #isQueued: boolean
-  /** Bytes that the connection had sent before this request. */
-  readonly #sentBytesBefore: number
   #failure: GatewayError | undefined
   /** The error type of the upstream failure that was reported last (operations contract, section 7.3). */
   #upstreamErrorType: string | undefined
@@ -132,7 +131,6 @@ export class RequestContext extends ObservedRequest {
     this.protocol = options.protocol
     this.apiMode = options.apiMode
     this.route = options.route
-    this.#sentBytesBefore = incoming.socket.bytesWritten
     this.#onConnectionClosed = () => this.#close()
     // The response closes when it was sent, and when the connection breaks before that. One listener, added before anything is
     // dispatched, covers a client disconnect before, during and after the first byte (field lessons H1 to H3).
@@ -315,7 +313,7 @@ export class RequestContext extends ObservedRequest {
     const isComplete = this.outgoing.writableFinished || this.isCut || this.isSent
     if (!isComplete) this.abort(new GatewayError('client_disconnected'))
     this.#environment.onClosed(this)
-    this.closed(this.incoming.socket.bytesWritten - this.#sentBytesBefore, isComplete)
+    this.closed(findConnection(this.incoming.socket)?.takeSentBytes() ?? 0, isComplete)
   }
 }
 

@@ -72,6 +72,7 @@ class ServedConnection {
   #isRefusing = false
   /** Nothing is read from the socket. */
   #isHeld = false
+  #takenBytes = 0
 
   constructor(socket: Socket, handlers: ConnectionHandlers) {
     this.#socket = socket
@@ -96,6 +97,17 @@ class ServedConnection {
     this.openCount -= 1
     if (this.current === outgoing) this.current = undefined
     if (this.#waiting.length > 0) this.#serveNext()
+  }
+
+  /**
+   * Bytes that the connection has sent since the last call. They belong to the response that has just ended; those of a pipelined
+   * response that was ready behind it are sent before its end is seen, and count for it.
+   */
+  takeSentBytes(): number {
+    const { bytesWritten } = this.#socket
+    const sent = bytesWritten - this.#takenBytes
+    this.#takenBytes = bytesWritten
+    return sent
   }
 
   #preparePipelining(): void {

@@ -42,7 +42,7 @@ export class EventAssembler {
   #messageState: ProviderState | undefined
   readonly #hosted: Array<{ name: string; isOpen: boolean }> = []
   /** The open runs by name. */
-  readonly #openHosted = new Map<string, number>()
+  #openHosted: Map<string, number> | undefined
   #files = 0
   /** The characters of the events so far, and of what a reader keeps beside them. */
   #characters = 0
@@ -193,13 +193,14 @@ export class EventAssembler {
    * a new thought.
    */
   startHostedTool(tool: { kind: HostedToolKind | 'other'; name: string }): number {
-    const known = this.#openHosted.get(tool.name)
+    const known = this.#openHosted?.get(tool.name)
     if (known !== undefined) return known
     this.#closeReasoning()
     const index = this.#hosted.push({ name: tool.name, isOpen: false }) - 1
     if (index >= HOSTED_RUNS_MAX) this.fail(beyondBound('hosted tool runs'))
     if (this.#terminated || !this.#count(tool.name.length + ENTRY_CHARACTERS)) return index
     this.#hosted[index] = { name: tool.name, isOpen: true }
+    this.#openHosted ??= new Map()
     this.#openHosted.set(tool.name, index)
     this.#events.push({
       type: 'hosted-tool-start',
@@ -237,7 +238,7 @@ export class EventAssembler {
     const found = inlineData === undefined ? 0 : JSON.stringify(inlineData).length
     if (!this.#count(found + query.length + sources.length * ENTRY_CHARACTERS)) return
     run.isOpen = false
-    this.#openHosted.delete(run.name)
+    this.#openHosted?.delete(run.name)
     this.#events.push({
       type: 'hosted-tool-end',
       index,

@@ -37,9 +37,6 @@ export function refusedOutcome(status: number): RequestOutcome {
 
 const NO_FACTS: RequestFacts = {}
 
-/** What is known at the end of the response; the facts may still grow until `closed` is emitted. */
-type EndFacts = Omit<ClosedFacts, 'facts'>
-
 export abstract class ObservedRequest implements RequestView {
   readonly requestId: string = randomUUID()
   readonly startedAtMs: number = performance.now()
@@ -68,8 +65,8 @@ export abstract class ObservedRequest implements RequestView {
   #isFollowed: boolean | undefined
   #hasFirstByte = false
   #hasFirstToken = false
-  /** The facts for `closed`, while it waits for an upstream call to end. */
-  #pendingEnd: EndFacts | undefined
+  /** What `closed` will report, while it waits for an upstream call to end; its facts may still grow. */
+  #pendingEnd: ClosedFacts | undefined
 
   constructor(observation: Observation | undefined) {
     this.#observation = observation
@@ -172,7 +169,8 @@ export abstract class ObservedRequest implements RequestView {
   upstreamCall(report: UpstreamCallReport): void {
     this.#runningUpstreamCalls = Math.max(0, this.#runningUpstreamCalls - 1)
     this.#observation?.upstreamCall(this, report)
-    if (this.#runningUpstreamCalls === 0 && this.#pendingEnd !== undefined) this.#emitClosed(this.#pendingEnd)
+    const end = this.#pendingEnd
+    if (this.#runningUpstreamCalls === 0 && end !== undefined) this.#emitClosed({ ...end, facts: this.#facts })
   }
 
   /** A call to the provider finally failed, with this error type of the operations contract, section 7.3. */
@@ -222,7 +220,8 @@ export abstract class ObservedRequest implements RequestView {
     if (this.#observation === undefined) return
     const durationMs = performance.now() - this.startedAtMs
     const { status, lifecycle, errorType } = this.outcome()
-    const end = { status, lifecycle, isComplete, errorType, failure: this.failure, durationMs, bytesSent }
+    const { failure } = this
+    const end = { status, lifecycle, isComplete, errorType, failure, durationMs, bytesSent, facts: this.#facts }
     if (isComplete && this.#runningUpstreamCalls > 0) this.#pendingEnd = end
     else this.#emitClosed(end)
   }
@@ -232,9 +231,9 @@ export abstract class ObservedRequest implements RequestView {
     return this.#isFollowed
   }
 
-  #emitClosed(end: EndFacts): void {
+  #emitClosed(end: ClosedFacts): void {
     this.#pendingEnd = undefined
-    this.#observation?.closed(this, { ...end, facts: this.#facts })
+    this.#observation?.closed(this, end)
     this.#observation = undefined
   }
 }

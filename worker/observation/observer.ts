@@ -166,7 +166,7 @@ export interface ClosedFacts {
   readonly failure?: FailureFacts | undefined
   /** From the request's head to the last byte of the response. */
   readonly durationMs: number
-  /** Bytes that the connection sent meanwhile, heads included. */
+  /** Bytes that the connection sent since the response before this one, heads included. */
   readonly bytesSent: number
   readonly facts: RequestFacts
 }

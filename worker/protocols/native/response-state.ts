@@ -39,16 +39,16 @@ const MESSAGE_STATE_IDS_MAX = 16
 export class NativeResponseState {
   readonly assembler = new EventAssembler()
   readonly calls: ToolCallCollector
-  readonly hosted: HostedRuns
   readonly #dependencies: NativeReaderOptions
   readonly #contract: 'v1' | 'v2'
   readonly #visible: VisibleText
-  /** Created for the first source, because most responses have none; `#fileIds` likewise for files. */
+  /** Created for the first run of a hosted tool, because most responses have none; likewise the sources, files and state ids. */
+  #openedRuns: HostedRuns | undefined
   #openedSources: SourceBook | undefined
   readonly #metadata: Record<string, string> = {}
   #fileIds: Set<string> | undefined
   /** State ids of the response's messages with the role of each message. */
-  readonly #messageStateIds = new Map<string, string>()
+  #messageStateIds: Map<string, string> | undefined
   /** The response itself has a message id, so those of its messages do not count. */
   #hasOwnMessageId = false
   readonly #state: NativeState = {}
@@ -58,7 +58,6 @@ export class NativeResponseState {
   constructor({ dependencies, contract }: NativeResponseOptions) {
     this.#dependencies = dependencies
     this.#contract = contract
-    this.hosted = new HostedRuns(this.assembler)
     this.calls = new ToolCallCollector({
       assembler: this.assembler,
       dependencies,
@@ -74,9 +73,18 @@ export class NativeResponseState {
           })
   }
 
+  get hosted(): HostedRuns {
+    this.#openedRuns ??= new HostedRuns(this.assembler)
+    return this.#openedRuns
+  }
+
   get #sources(): SourceBook {
     this.#openedSources ??= new SourceBook(this.assembler)
     return this.#openedSources
+  }
+
+  get #hasRuns(): boolean {
+    return this.#openedRuns?.hasRuns === true
   }
 
   get isOver(): boolean {
@@ -149,6 +157,7 @@ export class NativeResponseState {
   /** Takes a state id of a message or of the whole payload. */
   noteStateId(stateId: string, of: { role: string; holdsCalls: boolean }): void {
     this.#state.toolStateId = stateId
+    this.#messageStateIds ??= new Map()
     if (this.#messageStateIds.size < MESSAGE_STATE_IDS_MAX && !this.#messageStateIds.has(stateId)) {
       this.assembler.keep(stateId.length + of.role.length)
       this.#messageStateIds.set(stateId, of.role)
@@ -205,7 +214,7 @@ export class NativeResponseState {
     }
     this.calls.settle()
     this.#visible.flush()
-    this.hosted.finish({ hasFiles: this.#fileIds !== undefined })
+    this.#openedRuns?.finish({ hasFiles: this.#fileIds !== undefined })
     const { reading } = this.#dependencies
     if (!reading.isStructuredOutput) this.#openedSources?.writeList(this.#visible)
     this.calls.finish()
@@ -278,12 +287,12 @@ export class NativeResponseState {
   #writeFinishMetadata(word: string | null, isKnown: boolean): void {
     if (word !== null && !isKnown) this.#note('upstream_finish_reason', word)
     this.#note('upstream_tool_state_id', this.#state.toolStateId)
-    if (this.#messageStateIds.size > 0) {
+    if (this.#messageStateIds !== undefined) {
       const stateIds = Array.from(this.#messageStateIds, ([id, role]) => ({ tools_state_id: id, role }))
       this.#note('upstream_message_tools_state_ids', writeEntries(stateIds))
     }
-    if (!this.hosted.hasRuns && this.calls.count === 0) return
-    const { runs } = this.hosted
+    const runs = this.#openedRuns?.runs ?? []
+    if (runs.length === 0 && this.calls.count === 0) return
     const called = [...runs.map(run => run.answered?.call ?? { name: run.name }), ...this.calls.summaries]
     this.#note('upstream_called_tools', writeEntries(called.map(writeCalledTool), 'arguments'))
     if (runs.length > 0) this.#note('upstream_tool_results', writeEntries(runs.map(writeToolResult), 'result'))
@@ -293,7 +302,7 @@ export class NativeResponseState {
     if (word === null) this.#report('finish_reason_missing', {})
     if (!end.isKnown) this.#report('finish_reason_unknown', { reason: (word ?? '').slice(0, 64) })
     if (end.isCallMissing) this.#report('announced_tool_call_missing', {})
-    if (!this.#dependencies.reading.expectsToolCall || this.calls.count > 0 || this.hosted.hasRuns) return
+    if (!this.#dependencies.reading.expectsToolCall || this.calls.count > 0 || this.#hasRuns) return
     this.#report('forced_tool_call_missing', {})
   }
 

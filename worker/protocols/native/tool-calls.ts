@@ -77,7 +77,7 @@ export class ToolCallCollector {
   #answersTaken = 0
   #answeredCalls = 0
   readonly #calls: CollectedCall[] = []
-  readonly #byPartId = new Map<string, CollectedCall>()
+  #byPartId: Map<string, CollectedCall> | undefined
   /** Every call before this one has ended. At most this call is open: a later one starts when it has ended. */
   #firstActive = 0
   /** Every waiting call before this one has a state id. */
@@ -169,7 +169,7 @@ export class ToolCallCollector {
    */
   #findShown(shown: WireCall): CollectedCall | undefined {
     if (shown.partId !== undefined) {
-      const sameId = this.#byPartId.get(shown.partId)
+      const sameId = this.#byPartId?.get(shown.partId)
       if (sameId !== undefined) return sameId
     }
     if (shown.name === '') return this.#calls.at(-1)
@@ -216,6 +216,7 @@ export class ToolCallCollector {
   #identify(call: CollectedCall, partId: string | undefined): void {
     if (call.partId !== undefined || partId === undefined) return
     call.partId = partId
+    this.#byPartId ??= new Map()
     this.#byPartId.set(partId, call)
   }
 

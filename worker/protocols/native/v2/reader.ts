@@ -77,7 +77,7 @@ class V2PayloadReader implements PayloadReader {
 
   #read(payload: Payload, state: NativeResponseState): void {
     if (payload.additional_data !== undefined) state.hosted.readSteps(payload.additional_data)
-    state.hosted.report(payload.tool_execution)
+    if (payload.tool_execution !== undefined) state.hosted.report(payload.tool_execution)
     const messages = listMessages(payload)
     for (const message of messages) readResults(message, state)
     for (const message of messages) this.#readMessage(message, state)
@@ -90,7 +90,7 @@ class V2PayloadReader implements PayloadReader {
   #readMessage(message: Payload, state: NativeResponseState): void {
     const role = readRole(message)
     state.noteMessageId(message.message_id)
-    state.hosted.report(message.tool_execution)
+    if (message.tool_execution !== undefined) state.hosted.report(message.tool_execution)
     state.inlineData(message.inline_data)
     this.#readReasoning(message.reasoning_content, state)
     const stateId = findStateId(message)
