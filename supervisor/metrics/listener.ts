@@ -1,11 +1,12 @@
 // The separate listener of `GATEWAY_METRICS_PORT`: serves the metrics on the loopback address and keeps scrapes off the public port
 // (operations contract, section 7.5).
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createApiKeys, findApiKey } from '../../shared/api-key.ts'
 import type { Logger } from '../../shared/logging.ts'
 import { chooseMetricsFormat, METRICS_CONTENT_TYPES, type MetricsFormat } from '../../shared/metrics/format.ts'
+import { http } from '../../shared/node-http.ts'
 import { isAuthRequired, type Settings } from '../../shared/settings.ts'
 
 export const METRICS_HOST = '127.0.0.1'
@@ -41,7 +42,7 @@ export async function listenForScrapes(
     response.end(body)
   }
 
-  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
+  const server = http.createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
     respond(request, response).catch(error => {
       log.error({ event: 'metrics_scrape_failed', err: error }, 'The metrics could not be written')
       sendError(response, { status: 500, code: 'internal_error', message: 'Internal server error' })

@@ -1,7 +1,8 @@
 // Sends a request through the whole stack of this worker, over a connection in memory: the stages, the routes and the observers treat it
 // like any other (operations contract, section 9.5).
-import { createServer, type IncomingHttpHeaders, type RequestListener, request as startRequest } from 'node:http'
+import type { IncomingHttpHeaders, RequestListener } from 'node:http'
 import { type Duplex, duplexPair } from 'node:stream'
+import { http } from '../../shared/node-http.ts'
 import { markReplay } from '../http/replay-mark.ts'
 import type { CancelSignal } from '../performance/cancel-source.ts'
 
@@ -40,7 +41,7 @@ export async function dispatch(
   markReplay(serverSide, sourceId)
   const served = Promise.withResolvers<void>()
   // It never listens: its one connection is the one in memory. The deadline is the caller's.
-  const server = createServer({ requestTimeout: 0, headersTimeout: 0 }, (incoming, outgoing) => {
+  const server = http.createServer({ requestTimeout: 0, headersTimeout: 0 }, (incoming, outgoing) => {
     outgoing.once('close', served.resolve)
     handle(incoming, outgoing)
   })
@@ -69,7 +70,7 @@ function exchange(
   { path, headers, body, bytesMax }: Pick<DispatchedRequest, 'path' | 'headers' | 'body'> & { bytesMax: number }
 ): Promise<DispatchedResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<DispatchedResponse>()
-  const outgoing = startRequest({ method: 'POST', path, headers, createConnection: () => connection })
+  const outgoing = http.request({ method: 'POST', path, headers, createConnection: () => connection })
   outgoing.on('error', reject)
   outgoing.on('response', response => {
     const chunks: Buffer[] = []

@@ -1,7 +1,7 @@
 // Responds to input that is not an HTTP request, and to CONNECT. Neither reaches the router, so the response is written directly to the
 // socket.
-import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { http } from '../../shared/node-http.ts'
 
 /** How long a client has to read the response and close; one that does neither would hold the connection for ever. */
 const LINGER_MS = 1000
@@ -43,7 +43,7 @@ function sendRefusal(
   refusal: { status: number; code: string; requestId: string; headers?: readonly string[] }
 ): void {
   const { status, code, requestId, headers = [] } = refusal
-  const message = STATUS_CODES[status] ?? 'Bad Request'
+  const message = http.STATUS_CODES[status] ?? 'Bad Request'
   const body = JSON.stringify({ error: { code, message } })
   const head = [
     `HTTP/1.1 ${status} ${message}`,

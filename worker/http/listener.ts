@@ -1,17 +1,12 @@
 // The sockets of a worker: accepts connections, and closes them in the order that a drain needs (field lesson I5; decision 44).
 
-import {
-  createServer as createHttpServer,
-  type IncomingMessage,
-  type Server,
-  type ServerOptions,
-  type ServerResponse
-} from 'node:http'
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { withDeadline } from '../../shared/deadline.ts'
 import { isMissingAddress, resolveListenAddresses } from '../../shared/listen-addresses.ts'
+import { http } from '../../shared/node-http.ts'
 import { createTurnBatch } from '../performance/turn-batch.ts'
 import { isBodyMethod } from './body.ts'
 import { refuseConnect, sendClientError } from './client-error.ts'
@@ -97,7 +92,7 @@ export function createListener(handle: RequestHandler, unserved: UnservedRequest
 
   function createServer(tls: ListenOptions['tls']): Server {
     const server =
-      tls === undefined ? createHttpServer(SERVER_OPTIONS) : createHttpsServer({ ...SERVER_OPTIONS, ...tls })
+      tls === undefined ? http.createServer(SERVER_OPTIONS) : createHttpsServer({ ...SERVER_OPTIONS, ...tls })
     server.on('request', onRequest)
     // `100 Continue` is sent when the body is read, after the stages have accepted the head.
     server.on('checkContinue', onRequest)
