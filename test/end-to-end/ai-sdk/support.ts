@@ -4,7 +4,7 @@ import { createAnthropic } from '@ai-sdk/anthropic'
 import { createGoogle } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'
 import { type LanguageModel, tool } from 'ai'
-import type { Test } from 'tap'
+import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { type FrameworkGateway, startFrameworkGateway } from '../../support/framework-gateway.ts'
 
@@ -65,6 +65,14 @@ export async function startStack(t: Test, env: Record<string, string> = {}): Pro
     }))
   )
   return { ...stack, seats }
+}
+
+let shared: Promise<Stack> | undefined
+
+/** The stack of all cases of the folder that need no settings of their own. Like `startSharedGateway`. */
+export function startSharedStack(): Promise<Stack> {
+  shared ??= startStack(t)
+  return shared
 }
 
 /** A tool that records the cities of its calls. */

@@ -7,7 +7,7 @@ import { type StructuredToolInterface, tool } from '@langchain/core/tools'
 import { ChatGoogle } from '@langchain/google'
 import { ChatGoogleGenerativeAI } from '@langchain/google-genai'
 import { ChatOpenAI } from '@langchain/openai'
-import type { Test } from 'tap'
+import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { type FrameworkGateway, startFrameworkGateway } from '../../support/framework-gateway.ts'
 
@@ -58,6 +58,14 @@ export async function startStack(t: Test, env: Record<string, string> = {}): Pro
     }))
   )
   return { ...stack, seats }
+}
+
+let shared: Promise<Stack> | undefined
+
+/** The stack of all cases of the folder that need no settings of their own. Like `startSharedGateway`. */
+export function startSharedStack(): Promise<Stack> {
+  shared ??= startStack(t)
+  return shared
 }
 
 /** A tool that records the cities of its calls. */

@@ -7,9 +7,9 @@ import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
 import { catchError } from '../../support/errors.ts'
 import { readStateIds, readTurns } from '../../support/turns.ts'
 import { listSentFunctions } from '../../support/upstream.ts'
-import { calm, createWeather, type Kind, outline, startStack } from './support.ts'
+import { calm, createWeather, type Kind, outline, startSharedStack } from './support.ts'
 
-const { emulator, seats, strangers } = await startStack(t)
+const { emulator, seats, strangers } = await startSharedStack()
 
 const twoCalls =
   '[[text:a]][[tool:weather {"city":"Oslo"}]][[step]][[tool:weather {"city":"Rome"}]][[step]][[text:done]]'

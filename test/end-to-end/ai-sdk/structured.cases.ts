@@ -6,9 +6,9 @@ import { z } from 'zod'
 import { lastUpstreamChat } from '../../support/client.ts'
 import { catchError } from '../../support/errors.ts'
 import { listSentFunctions } from '../../support/upstream.ts'
-import { calm, createWeather, startStack } from './support.ts'
+import { calm, createWeather, startSharedStack } from './support.ts'
 
-const { emulator, seats, strangers } = await startStack(t)
+const { emulator, seats, strangers } = await startSharedStack()
 
 const recipe = z.object({
   name: z.string().describe('What it is called'),

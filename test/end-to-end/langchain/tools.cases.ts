@@ -8,9 +8,9 @@ import { lastUpstreamChat } from '../../support/client.ts'
 import { catchError } from '../../support/errors.ts'
 import { readStateIds, readTurns } from '../../support/turns.ts'
 import { listSentFunctions } from '../../support/upstream.ts'
-import { addUp, bind, createWeather, type Kind, readStatus, runLoop, startStack } from './support.ts'
+import { addUp, bind, createWeather, type Kind, readStatus, runLoop, startSharedStack } from './support.ts'
 
-const { emulator, seats, strangers } = await startStack(t)
+const { emulator, seats, strangers } = await startSharedStack()
 
 const twoCalls =
   '[[text:a]][[tool:weather {"city":"Oslo"}]][[step]][[tool:weather {"city":"Rome"}]][[step]][[text:done]]'

@@ -5,9 +5,9 @@ import t from 'tap'
 import { lastUpstreamChat } from '../../support/client.ts'
 import { readTurns } from '../../support/turns.ts'
 import { createPicture, listUploads } from '../../support/upstream.ts'
-import { addUp, createModels, startStack } from './support.ts'
+import { addUp, createModels, startSharedStack } from './support.ts'
 
-const { emulator, gateway, seats, strangers } = await startStack(t)
+const { emulator, gateway, seats, strangers } = await startSharedStack()
 
 for (const { name, version, model } of seats) {
   t.test(`${name}: invoke returns text and usage`, async t => {

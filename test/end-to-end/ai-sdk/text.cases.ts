@@ -5,9 +5,9 @@ import t from 'tap'
 import { lastUpstreamChat } from '../../support/client.ts'
 import { readTurns } from '../../support/turns.ts'
 import { createPicture, listUploads } from '../../support/upstream.ts'
-import { calm, createProviders, startStack, upstreamModel, versions } from './support.ts'
+import { calm, createProviders, startSharedStack, upstreamModel, versions } from './support.ts'
 
-const { emulator, gateway, seats, strangers } = await startStack(t)
+const { emulator, gateway, seats, strangers } = await startSharedStack()
 
 for (const { name, version, model } of seats) {
   t.test(`${name}: a text has its usage, finish reason and model`, async t => {

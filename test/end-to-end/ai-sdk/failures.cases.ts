@@ -4,9 +4,9 @@ import { APICallError, generateText, RetryError, streamText, type TextStreamPart
 import t from 'tap'
 import { upstreamChats } from '../../support/client.ts'
 import { catchError } from '../../support/errors.ts'
-import { calm, createProviders, startStack, upstreamModel } from './support.ts'
+import { calm, createProviders, startSharedStack, upstreamModel } from './support.ts'
 
-const { emulator, gateway, seats, strangers } = await startStack(t)
+const { emulator, gateway, seats, strangers } = await startSharedStack()
 
 /** Every part of a stream; the SDK puts errors there instead of throwing them. */
 async function readParts(

@@ -3,9 +3,9 @@
 import t from 'tap'
 import { upstreamChats } from '../../support/client.ts'
 import { catchError } from '../../support/errors.ts'
-import { addUp, createModels, readStatus, startStack } from './support.ts'
+import { addUp, createModels, readStatus, startSharedStack } from './support.ts'
 
-const { emulator, gateway, seats, strangers } = await startStack(t)
+const { emulator, gateway, seats, strangers } = await startSharedStack()
 
 for (const { name, kind, model } of seats) {
   t.test(`${name}: every status is thrown, whole and streamed`, async t => {

@@ -6,9 +6,9 @@ import { z } from 'zod'
 import { lastUpstreamChat } from '../../support/client.ts'
 import { catchError } from '../../support/errors.ts'
 import { listSentFunctions } from '../../support/upstream.ts'
-import { type Kind, startStack } from './support.ts'
+import { type Kind, startSharedStack } from './support.ts'
 
-const { emulator, seats, strangers } = await startStack(t)
+const { emulator, seats, strangers } = await startSharedStack()
 
 // Without an enum: the SDK of the messages family writes it into a description.
 const recipe = z.object({
