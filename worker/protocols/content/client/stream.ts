@@ -17,6 +17,7 @@ import {
   type UrlCitation
 } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
+import { isCut, isInput } from '../../shared/cut-calls.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { createSseParser } from '../../shared/sse.ts'
 import { writeContentError } from './errors.ts'
@@ -107,16 +108,24 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
   let heldParts: ContentResponsePart[] = []
   /** Whole parts of one upstream read, written as one chunk because SDKs run the calls of a chunk together. */
   let readyParts: ContentResponsePart[] = []
+  /** Calls among them whose arguments are no object. While there is one, all parts wait: the finish reason tells whether it was cut off. */
+  const doubtfulCalls = new Set<ContentResponsePart>()
 
   function chunk(parts: string): string {
     return framing.frame(before + parts + after)
   }
 
   function flushParts(): string {
-    if (readyParts.length === 0) return ''
+    if (readyParts.length === 0 || doubtfulCalls.size > 0) return ''
     const written = chunk(readyParts.map(part => JSON.stringify(part)).join())
     readyParts = []
     return written
+  }
+
+  function writePart(part: ContentResponsePart): string {
+    if (doubtfulCalls.size === 0) return flushParts() + chunk(JSON.stringify(part))
+    readyParts.push(part)
+    return ''
   }
 
   function endBlock(): void {
@@ -136,6 +145,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
     content.hasContent = true
     hasText = true
     isAfterThought = false
+    if (doubtfulCalls.size > 0) return writePart({ text })
     return `${flushParts()}${chunk(`{"text":${JSON.stringify(text)}}`)}`
   }
 
@@ -152,7 +162,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
     const lead = thoughtLead
     thoughtLead = ''
     isAfterThought = true
-    return flushParts() + chunk(JSON.stringify({ text: lead + text, thought: true }))
+    return writePart({ text: lead + text, thought: true })
   }
 
   /** Writes the state that the provider expects back with the thought, and so ends the thought's part. */
@@ -162,7 +172,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
     if (hiddenThought.length > 0) hiddenThought = new GrowingText()
     if (signature === undefined) return ''
     isAfterThought = false
-    return flushParts() + chunk(JSON.stringify({ text: '', thought: true, thoughtSignature: signature }))
+    return writePart({ text: '', thought: true, thoughtSignature: signature })
   }
 
   /** Writes the state that the provider expects back with the text, on an empty text so that the text need not wait for it. */
@@ -171,20 +181,36 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
     if (signature === undefined) return ''
     content.hasContent = true
     isAfterThought = false
-    return flushParts() + chunk(JSON.stringify({ text: '', thoughtSignature: signature }))
+    return writePart({ text: '', thoughtSignature: signature })
   }
 
   function endCall(lateState: ProviderState | undefined): void {
     if (openCall === undefined) return
     const { id } = openCall
     const state = lateState === undefined ? openCall.state : mergeProviderState(openCall.state, lateState)
-    addParts([writeCall({ id, name: flattenToolName(openCall), arguments: openArguments, state })])
-    content.hasCall = true
+    const call = writeCall({ id, name: flattenToolName(openCall), arguments: openArguments, state })
     openCall = undefined
+    if (isInput(openArguments)) {
+      addParts([call])
+      content.hasCall = true
+      return
+    }
+    isAfterThought = false
+    readyParts.push(call)
+    doubtfulCalls.add(call)
+  }
+
+  /** Drops the doubtful calls of a response that was cut off, and keeps those of any other. */
+  function settleDoubtfulCalls(wasCut: boolean): void {
+    if (doubtfulCalls.size === 0) return
+    if (wasCut) readyParts = readyParts.filter(part => !doubtfulCalls.has(part))
+    else content.hasCall = content.hasContent = true
+    doubtfulCalls.clear()
   }
 
   function writeFinish(event: Extract<NormalizedEvent, { type: 'finish' }>): string {
     isEnded = true
+    settleDoubtfulCalls(isCut(event))
     const lines = writeText(writeFileLines(listedFiles, context.request, hasText))
     const finishReason = mapFinishReason(event, content)
     const grounding = writeGrounding(citations, [...sources.values()].flat())
@@ -209,6 +235,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
     isEnded = true
     endBlock()
     const { body } = writeContentError(event.error, { requestId: context.requestId })
+    settleDoubtfulCalls(true)
     const content = flushParts()
     brokenEnd = framing.frameError(JSON.stringify(body))
     return content

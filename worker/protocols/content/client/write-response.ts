@@ -16,6 +16,7 @@ import {
   type UrlCitation
 } from '../../../normalized/index.ts'
 import type { ResponseContext } from '../../face.ts'
+import { isCutCall } from '../../shared/cut-calls.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { parseArguments } from '../../shared/tool-arguments.ts'
 import { type ContentSummary, mapFinishReason, writePromptFeedback } from './finish-reason.ts'
@@ -32,7 +33,8 @@ import { writeThoughtSignature } from './thought-signature.ts'
 
 /** Writes a whole response. It equals the sum of the chunks that the stream writer gives for the same events (field lesson B3). */
 export function writeContentResponse(response: NormalizedResponse, context: ResponseContext): ContentResponse {
-  const { items, finish } = response
+  const { finish } = response
+  const items = response.items.filter(item => !isCutCall(item, finish))
   const parts = writeParts(items, context.request)
   addText(parts, '', response.state)
   if (parts.length === 0) parts.push(writeEmptyPart(undefined))

@@ -10,6 +10,7 @@ import {
   type ToolCallStartEvent
 } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
+import { isCut, isInput } from '../../shared/cut-calls.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import type { StateOwner } from '../../shared/state-signature.ts'
 import { writeMessagesErrorBody } from './errors.ts'
@@ -18,8 +19,6 @@ import { GATEWAY_SIGNATURE } from './signature.ts'
 import {
   EMPTY_TEXT,
   findSignature,
-  isCut,
-  isInput,
   isReasoningVisible,
   signCarried,
   writeDeltaUsage,

@@ -12,10 +12,10 @@ import {
   type OutputItem,
   type ProviderState,
   type ReasoningItem,
-  type ToolCallItem,
-  tryParseJson
+  type ToolCallItem
 } from '../../../normalized/index.ts'
 import type { ResponseContext } from '../../face.ts'
+import { isCutCall } from '../../shared/cut-calls.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { type StateOwner, writeStateSignature } from '../../shared/state-signature.ts'
 import { parseArguments } from '../../shared/tool-arguments.ts'
@@ -122,21 +122,6 @@ export function writeStop(
     return { stop_reason: 'refusal', stop_sequence: null, stop_details: details }
   }
   return { stop_reason: 'end_turn', ...stop }
-}
-
-/** True for a response that ended before the model did. */
-export function isCut({ reason }: Pick<NormalizedResponse['finish'], 'reason'>): boolean {
-  return reason === 'length' || reason === 'content-filter'
-}
-
-/** True for a call that a cut response ended in: its arguments are incomplete, so that no agent may run it. */
-function isCutCall(item: OutputItem, finish: NormalizedResponse['finish']): boolean {
-  return item.type === 'tool-call' && isCut(finish) && !isInput(item.arguments)
-}
-
-/** True for arguments that are a JSON object. */
-export function isInput(text: string): boolean {
-  return isJsonObject(tryParseJson(text))
 }
 
 /** Writes the counts at the end of a stream. A count that the provider did not report is 0, because the SDK's type has no null. */

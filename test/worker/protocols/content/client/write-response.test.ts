@@ -1,9 +1,15 @@
 import t from 'tap'
-import type { EventAssembler, FinishReason, NormalizedUsage } from '../../../../../worker/normalized/index.ts'
+import {
+  type EventAssembler,
+  type FinishReason,
+  GatewayError,
+  type NormalizedUsage
+} from '../../../../../worker/normalized/index.ts'
 import { mapFinishReason } from '../../../../../worker/protocols/content/client/finish-reason.ts'
+import { createContentStreamWriter } from '../../../../../worker/protocols/content/client/stream.ts'
 import { readThoughtSignature } from '../../../../../worker/protocols/content/client/thought-signature.ts'
 import { unwrapString, writeUsage } from '../../../../../worker/protocols/content/client/write-response.ts'
-import { eventsOf, model, requestId, withEnum, withThoughts, writeResponse } from './support.ts'
+import { eventsOf, model, requestId, responseContext, withEnum, withThoughts, writeResponse } from './support.ts'
 
 const parts = (build: (assembler: EventAssembler) => void, body = {}) =>
   writeResponse(eventsOf(build), body).candidates[0].content.parts
@@ -233,4 +239,38 @@ t.test("the finish reason depends on the normalized reason, the provider's reaso
   t.equal(finish('cancelled', null), 'OTHER')
   t.equal(finish('content-filter', 'RECITATION'), 'RECITATION', 'a finish reason of the protocol stays unchanged')
   t.equal(finish('stop', 'CONTINUATION'), 'OTHER', 'the SDK would send the request again')
+})
+
+t.test('a call that a response was cut off in is left out, whole and streamed: an SDK would run it', async t => {
+  const cut = (reason: FinishReason) =>
+    eventsOf(assembler => {
+      assembler.text('a')
+      assembler.toolCall({ id: '1', name: 'f' }, '{"x":1}')
+      assembler.toolCall({ id: '2', name: 'wipe' }, '{"path":"/tmp')
+      assembler.finish({ reason, providerReason: reason, metadata: {} }, null)
+    })
+  const whole = { functionCall: { id: '1', name: 'f', args: { x: 1 } } }
+  const half = { functionCall: { id: '2', name: 'wipe', args: { arguments: '{"path":"/tmp' } } }
+  const streamed = (reason: FinishReason) =>
+    createContentStreamWriter(responseContext())
+      .write(cut(reason))
+      .split('\n\n')
+      .filter(frame => frame !== '')
+      .flatMap(frame => JSON.parse(frame.slice('data: '.length)).candidates[0].content.parts)
+  for (const reason of ['length', 'content-filter'] as const) {
+    const { content, finishReason } = writeResponse(cut(reason)).candidates[0]
+    t.strictSame(content.parts, [{ text: 'a' }, whole], reason)
+    t.not(finishReason, 'STOP')
+    t.strictSame(streamed(reason), [{ text: 'a' }, whole, { text: '' }], reason)
+  }
+  t.strictSame(writeResponse(cut('tool-calls')).candidates[0].content.parts, [{ text: 'a' }, whole, half])
+  t.strictSame(streamed('tool-calls'), [{ text: 'a' }, whole, half, { text: '' }])
+})
+
+t.test('a stream that breaks behind a call with half of its arguments does not hand it out', async t => {
+  const writer = createContentStreamWriter(responseContext())
+  const events = eventsOf(assembler => assembler.toolCall({ id: '2', name: 'wipe' }, '{"path":"/tmp'))
+  const error = new GatewayError('provider_protocol_error')
+  const written = writer.write([...events.filter(({ type }) => type !== 'finish'), { type: 'error', error }])
+  t.notMatch(written + (writer.brokenEnd ?? ''), /functionCall/)
 })
