@@ -356,7 +356,10 @@ function checkThoughts(messages: readonly Message[]): void {
   )
 }
 
-function checkBudget({ thinking, temperature }: Body, tokensMax: number): void {
+/** The lowest `top_p` beside thinking. */
+const TOP_P_MIN = 0.95
+
+function checkBudget({ thinking, temperature, top_p: topP, top_k: topK }: Body, tokensMax: number): void {
   if (!isObject(thinking) || thinking.type !== 'enabled') return
   const { budget_tokens: budget } = thinking
   if (typeof budget !== 'number' || !Number.isInteger(budget) || budget < BUDGET_MIN) {
@@ -365,6 +368,10 @@ function checkBudget({ thinking, temperature }: Body, tokensMax: number): void {
   if (budget >= tokensMax) throw invalidMember('', '`max_tokens` must be greater than `thinking.budget_tokens`')
   if (temperature !== undefined && temperature !== 1) {
     throw invalidMember('', '`temperature` may only be set to 1 when thinking is enabled')
+  }
+  if (topK !== undefined) throw invalidMember('', '`top_k` must be unset when thinking is enabled')
+  if (typeof topP === 'number' && topP < TOP_P_MIN) {
+    throw invalidMember('', `\`top_p\` must be greater than or equal to ${TOP_P_MIN} or unset when thinking is enabled`)
   }
 }
 

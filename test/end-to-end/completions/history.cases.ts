@@ -97,6 +97,43 @@ t.test('results are matched to calls by id with any prefix, by name, or by order
   }
 })
 
+t.test('the results of parallel calls with one id follow the order of the calls, or their own names', async t => {
+  const call = (name: string, path: string) => ({
+    id: 'same',
+    type: 'function',
+    function: { name, arguments: JSON.stringify({ path }) }
+  })
+  const result = (content: string, more: object = {}) => ({ role: 'tool', tool_call_id: 'same', content, ...more })
+  const ask = { role: 'user', content: 'q' }
+  const inOrder = [
+    ask,
+    { role: 'assistant', content: null, tool_calls: [call('read', 'A'), call('read', 'B')] },
+    result('text of A'),
+    result('text of B')
+  ]
+  t.match(await sent(v1, inOrder), [
+    {},
+    { function_call: { arguments: { path: 'A' } } },
+    { content: '{"result":"text of A"}' },
+    { function_call: { arguments: { path: 'B' } } },
+    { content: '{"result":"text of B"}' }
+  ])
+  const named = [
+    ask,
+    { role: 'assistant', content: null, tool_calls: [call('read', 'A'), call('list', 'B')] },
+    result('list of B', { name: 'list' }),
+    result('text of A', { name: 'read' })
+  ]
+  const results = (await sent(v2, named)).filter(({ role }: { role: string }) => role === 'tool')
+  t.match(
+    results.flatMap(({ content }: { content: object[] }) => content),
+    [
+      { function_result: { name: 'read', result: { result: 'text of A' } } },
+      { function_result: { name: 'list', result: { result: 'list of B' } } }
+    ]
+  )
+})
+
 t.test('the legacy single call and its result are read and written', async t => {
   const messages = [
     { role: 'user', content: 'go' },

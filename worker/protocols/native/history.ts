@@ -13,6 +13,7 @@ import {
   type ToolResultPart
 } from '../../normalized/index.ts'
 import { CallList } from '../shared/call-list.ts'
+import { SameIdCalls } from '../shared/same-id-calls.ts'
 import { type CoercedResult, coerceToolResult } from '../shared/tool-result.ts'
 
 export interface HistoryResult extends CoercedResult {
@@ -100,15 +101,9 @@ export function joinGroup(groups: CallGroup[], group: CallGroup): void {
   for (const call of group.calls) last.calls.push(call)
 }
 
-/** The calls that share one id. */
-interface CallsOfId {
-  latest: HistoryCall
-  list: CallList<HistoryCall>
-}
-
 /** The calls of one request, indexed because agents send long histories: a result finds its call without a search through all. */
 export class CallIndex {
-  readonly #callsById = new Map<string, CallsOfId>()
+  readonly #callsById = new Map<string, SameIdCalls<HistoryCall>>()
   readonly #inOrder = new CallList(lacksResult)
   readonly #byName = new Map<string, CallList<HistoryCall>>()
   /** Ids of the results that the current turn already has. */
@@ -135,10 +130,10 @@ export class CallIndex {
       sameName.add(call)
       if (call.id === null) continue
       const key = foldCallId(call.id)
-      const sameId = this.#callsById.get(key) ?? { latest: call, list: new CallList(lacksResult) }
-      this.#callsById.set(key, sameId)
-      sameId.latest = call
-      sameId.list.add(call)
+      const sameId = this.#callsById.get(key)
+      const place = { turn: groups, name: call.name }
+      if (sameId === undefined) this.#callsById.set(key, new SameIdCalls(lacksResult, call, place))
+      else sameId.add(call, place)
     }
   }
 
@@ -156,7 +151,7 @@ export class CallIndex {
     const isIssued = identity?.isOwn === true
     const givenName = (isIssued ? identity.name : undefined) ?? part.name
     // An id that the gateway issued belongs to its own call only.
-    const call = this.#findById(part.callId) ?? (isIssued ? undefined : this.#findOpen(part.name))
+    const call = this.#findById(part) ?? (isIssued ? undefined : this.#findOpen(part.name))
     if (this.#isRepeated(part, call)) return undefined
     const givenStateId = readGivenStateId(part.state)
     const result = { ...coerceToolResult(part.content, part.isError), givenStateId }
@@ -186,11 +181,8 @@ export class CallIndex {
     return isKnown && (call === undefined || !lacksResult(call))
   }
 
-  #findById(callId: string | null): HistoryCall | undefined {
-    if (callId === null) return undefined
-    const sameId = this.#callsById.get(foldCallId(callId))
-    // Some clients number the calls of every turn from 1, so ids repeat: the latest call without a result is meant.
-    return sameId?.list.findNewest() ?? sameId?.latest
+  #findById({ callId, name }: ToolResultPart): HistoryCall | undefined {
+    return callId === null ? undefined : this.#callsById.get(foldCallId(callId))?.find(name)
   }
 
   #findOpen(name: string | undefined): HistoryCall | undefined {

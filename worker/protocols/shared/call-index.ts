@@ -2,16 +2,12 @@
 
 import type { ToolResultPart } from '../../normalized/index.ts'
 import { CallList } from './call-list.ts'
-
-interface CallsOfId<Call> {
-  latest: Call
-  list: CallList<Call>
-}
+import { SameIdCalls } from './same-id-calls.ts'
 
 /** The calls of one request. */
 export class CallIndex<Call> {
   readonly #isOpen: (call: Call) => boolean
-  readonly #byId = new Map<string, CallsOfId<Call>>()
+  readonly #byId = new Map<string, SameIdCalls<Call>>()
   readonly #byName = new Map<string, CallList<Call>>()
   readonly #inOrder: CallList<Call>
 
@@ -21,25 +17,26 @@ export class CallIndex<Call> {
     this.#inOrder = new CallList(isOpen)
   }
 
-  /** Adds the newest call, by the client's id, null where it has none, and by the client's name of the function. */
-  add(call: Call, { id, name }: { id: string | null; name: string }): void {
+  /**
+   * Adds the newest call, by the client's id, null where it has none, and by the client's name of the function. `turn` is the same for the
+   * calls of one message.
+   */
+  add(call: Call, { id, name, turn }: { id: string | null; name: string; turn: unknown }): void {
     this.#inOrder.add(call)
     const sameName = this.#byName.get(name) ?? new CallList(this.#isOpen)
     this.#byName.set(name, sameName)
     sameName.add(call)
     if (id === null) return
     const key = foldCallId(id)
-    const sameId = this.#byId.get(key) ?? { latest: call, list: new CallList(this.#isOpen) }
-    this.#byId.set(key, sameId)
-    sameId.latest = call
-    sameId.list.add(call)
+    const sameId = this.#byId.get(key)
+    if (sameId === undefined) this.#byId.set(key, new SameIdCalls(this.#isOpen, call, { turn, name }))
+    else sameId.add(call, { turn, name })
   }
 
   /** The call of a result: by id, else by the function's name, and by the order of the calls where it has neither. */
   find({ callId, name }: Pick<ToolResultPart, 'callId' | 'name'>): Call | undefined {
     const sameId = callId === null ? undefined : this.#byId.get(foldCallId(callId))
-    // Some clients number the calls of every turn from 1, so ids repeat: the latest call without a result is meant.
-    if (sameId !== undefined) return sameId.list.findNewest() ?? sameId.latest
+    if (sameId !== undefined) return sameId.find(name)
     if (name !== undefined) return this.#byName.get(name)?.findOldest()
     return callId === null ? this.#inOrder.findOldest() : undefined
   }

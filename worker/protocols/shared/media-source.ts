@@ -24,3 +24,15 @@ const URL_SCHEME = /^[a-z][a-z0-9+.-]*:/i
 export function readFileData(data: string): MediaSource {
   return URL_SCHEME.test(data) ? readMediaUrl(data) : { kind: 'bytes', mediaType: '', base64: data }
 }
+
+/** The registered type of each name that clients use beside it. */
+const REGISTERED_TYPES: ReadonlyMap<string, string> = new Map([
+  ['image/jpg', 'image/jpeg'],
+  ['image/pjpeg', 'image/jpeg']
+])
+
+/** A media type in lower case and under its registered name, for services that know no other. */
+export function foldMediaType(mediaType: string): string {
+  const folded = mediaType.toLowerCase()
+  return REGISTERED_TYPES.get(folded) ?? folded
+}

@@ -224,7 +224,7 @@ class WrittenCalls {
     for (const [index, call] of calls.entries()) {
       if (entry.results === NO_RESULTS) entry.results = []
       this.#wireIds.add(call.wireId)
-      this.#index.add({ call, entry }, { id: parts[index]?.id ?? null, name: call.name })
+      this.#index.add({ call, entry }, { id: parts[index]?.id ?? null, name: call.name, turn: entry })
     }
   }
 

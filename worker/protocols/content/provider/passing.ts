@@ -12,7 +12,7 @@ import { writePassedBody, writePassedTokenCount } from './passed-body.ts'
 import type { ContentCompatibleReading } from './reading.ts'
 
 /** Nothing of the body was written in another form. */
-const READING: ContentCompatibleReading = { toolNames: new Map(), droppedToolCalls: 0 }
+const READING: ContentCompatibleReading = { toolNames: new Map(), droppedToolCalls: 0, isPassed: true }
 
 /** Names the model in a whole response and in every chunk of a stream. */
 const MODEL = ['modelVersion']

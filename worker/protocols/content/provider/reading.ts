@@ -7,6 +7,8 @@ export interface ContentCompatibleReading {
   toolNames: ReadonlyMap<string, ClientToolName>
   /** Calls of the history that were left out because they have no result (field lesson B8). */
   droppedToolCalls: number
+  /** The response is passed on: what it ends with is the provider's to say. */
+  isPassed?: true
 }
 
 /** Anomalies of a usable response, as fixed names that a metric can count. */

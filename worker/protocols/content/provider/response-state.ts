@@ -118,7 +118,7 @@ export class ResponseState {
     }
     const word = this.#finishWord ?? this.#blockWord
     const end = this.#finishWord === null && this.#blockWord !== null ? readBlock(this.#blockWord) : readEnd(word)
-    if (end.type === 'failed' && !hasContent) {
+    if (end.type === 'failed' && !hasContent && this.#options.reading.isPassed !== true) {
       throw new GatewayError('upstream_generation_error', { cause: `upstream finish reason ${word}` })
     }
     if (end.type === 'failed') this.#report('failed_finish_reason', {})

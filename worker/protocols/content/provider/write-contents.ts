@@ -126,9 +126,11 @@ class ConversationWriter {
       if (turn.hasResults) contents.add('user', [...listDefined(kept.map(({ result }) => result)), ...turn.media])
     }
     const written: WrittenContents = { contents: contents.list, droppedToolCalls }
-    if (this.#instructions.length > 0) {
-      written.systemInstruction = { parts: [{ text: this.#instructions.join(INSTRUCTION_SEPARATOR) }] }
-    }
+    if (this.#instructions.length === 0) return written
+    const instruction = { parts: [{ text: this.#instructions.join(INSTRUCTION_SEPARATOR) }] }
+    // The wire demands a content: instructions alone are what the model is asked.
+    if (written.contents.length === 0) written.contents = [{ role: 'user', ...instruction }]
+    else written.systemInstruction = instruction
     return written
   }
 
@@ -178,7 +180,7 @@ class ConversationWriter {
     const call: WireCall = { turn, part: written, name, wireId, result: undefined }
     turn.parts.push({ part: written, call })
     turn.calls.push(call)
-    this.#calls.add(call, { id: part.id, name })
+    this.#calls.add(call, { id: part.id, name, turn })
   }
 
   /** The id of a call, which no other call of its turn has. An id that the gateway made stands for one that the provider did not give. */

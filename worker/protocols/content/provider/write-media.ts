@@ -8,6 +8,7 @@ import {
   pathOfMedia,
   unsupportedSemantic
 } from '../../../normalized/index.ts'
+import { foldMediaType } from '../../shared/media-source.ts'
 
 /**
  * Writes a part with media. Raises `unsupported_semantic` with the client's field for an address without TLS, which the service does not
@@ -17,8 +18,9 @@ export function writeMedia(part: ImagePart | FilePart): JsonObject {
   const { source } = part
   switch (source.kind) {
     case 'bytes': {
-      if (source.mediaType === '') throw unsupportedSemantic(pathOfMedia(part), 'media_type_unknown')
-      return { inlineData: { mimeType: source.mediaType, data: source.base64 } }
+      const mimeType = source.mediaType === '' ? findTypeOfName(part) : foldMediaType(source.mediaType)
+      if (mimeType === undefined) throw unsupportedSemantic(pathOfMedia(part), 'media_type_unknown')
+      return { inlineData: { mimeType, data: source.base64 } }
     }
     case 'url': {
       if (!/^https:\/\//i.test(source.url)) throw unsupportedSemantic(pathOfMedia(part), 'media_not_expressed')
@@ -40,11 +42,20 @@ const typeOfEnding: Readonly<Record<string, string>> = {
   jpg: 'image/jpeg',
   pdf: 'application/pdf',
   png: 'image/png',
+  txt: 'text/plain',
   webp: 'image/webp'
 }
 
-/** The media type by the ending of the file's name; an image of another name counts as a photograph. */
+/** The media type by the ending of the file's name. */
+function findTypeOfName(part: ImagePart | FilePart): string | undefined {
+  return part.type === 'file' ? findTypeOfEnding(part.filename ?? '') : undefined
+}
+
+/** The same for an address; an image of another name counts as a photograph. */
 function guessMediaType({ type }: ImagePart | FilePart, url: string): string | undefined {
-  const ending = /\.([a-z]{3,4})(?:[?#]|$)/i.exec(url)?.[1]?.toLowerCase() ?? ''
-  return typeOfEnding[ending] ?? (type === 'image' ? 'image/jpeg' : undefined)
+  return findTypeOfEnding(url) ?? (type === 'image' ? 'image/jpeg' : undefined)
+}
+
+function findTypeOfEnding(name: string): string | undefined {
+  return typeOfEnding[/\.([a-z]{3,4})(?:[?#]|$)/i.exec(name)?.[1]?.toLowerCase() ?? '']
 }

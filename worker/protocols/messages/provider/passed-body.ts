@@ -6,14 +6,14 @@ import { isStateSignature } from '../../shared/state-signature.ts'
 import { GATEWAY_SIGNATURE } from '../client/signature.ts'
 
 /**
- * Every member that stays is the same value as in `body`. Left out are members of the gateway, and thinking with a signature of the gateway:
- * it came from a provider of another kind, and the service refuses a signature that it did not write. Without that thinking a running turn
- * cannot go on with a budget, so the budget is left out too: it is a bound and not a demand.
+ * Every member that stays is the same value as in `body`. Left out are members of the gateway, and blocks that only the gateway writes: thinking
+ * with its signature, which came from a provider of another kind, and the empty text of a response without content. The service refuses both.
+ * Without that thinking a running turn cannot go on with a budget, so the budget is left out too: it is a bound and not a demand.
  */
 export function writePassedBody(body: JsonObject, upstreamModel: string | undefined): JsonObject {
   const passed = { ...dropOwnMembers(body) }
   if (upstreamModel !== undefined) passed.model = upstreamModel
-  const messages = dropForeignThinking(body.messages)
+  const messages = dropOwnBlocks(body.messages)
   if (messages === body.messages || messages === undefined) return passed
   passed.messages = messages
   if (hasBudget(body.thinking) && isThoughtMissing(messages)) delete passed.thinking
@@ -36,21 +36,28 @@ function readFirstType(message: JsonValue | undefined): string | undefined {
   return isJsonObject(first) && typeof first.type === 'string' ? first.type : undefined
 }
 
-function dropForeignThinking(messages: JsonValue | undefined): JsonValue | undefined {
-  if (!Array.isArray(messages) || !messages.some(hasForeignThinking)) return messages
+function dropOwnBlocks(messages: JsonValue | undefined): JsonValue | undefined {
+  if (!Array.isArray(messages) || !messages.some(hasOwnBlock)) return messages
   return messages.flatMap(message => {
-    if (!hasForeignThinking(message)) return [message]
-    const content = message.content.filter(block => !isForeignThinking(block))
+    if (!hasOwnBlock(message)) return [message]
+    const content = message.content.filter(block => !isOwnBlock(block))
     return content.length === 0 ? [] : [{ ...message, content }]
   })
 }
 
-function hasForeignThinking(message: JsonValue): message is JsonObject & { content: JsonValue[] } {
-  return isJsonObject(message) && Array.isArray(message.content) && message.content.some(isForeignThinking)
+function hasOwnBlock(message: JsonValue): message is JsonObject & { content: JsonValue[] } {
+  if (!isJsonObject(message) || message.role !== 'assistant' || !Array.isArray(message.content)) return false
+  return message.content.some(isOwnBlock)
 }
 
-function isForeignThinking(block: JsonValue): boolean {
-  if (!isJsonObject(block) || block.type !== 'thinking') return false
-  const { signature } = block
-  return typeof signature === 'string' && (signature === GATEWAY_SIGNATURE || isStateSignature(signature))
+/** True for a block of the assistant that the gateway wrote and the service never does. */
+function isOwnBlock(block: JsonValue): boolean {
+  if (!isJsonObject(block)) return false
+  if (block.type === 'text') return block.text === ''
+  return block.type === 'thinking' && typeof block.signature === 'string' && isOwnSignature(block.signature)
+}
+
+/** Unsigned thinking has the empty signature in a whole response (messages.md 5). */
+function isOwnSignature(signature: string): boolean {
+  return signature === '' || signature === GATEWAY_SIGNATURE || isStateSignature(signature)
 }

@@ -46,7 +46,8 @@ export function writeChat(
   if (isStream) body.stream = true
   const tools = writeTools(request, names, calledNames)
   Object.assign(body, tools)
-  if (thinking.config !== undefined && mayThink(thinking.config, { ...turn, tools })) body.thinking = thinking.config
+  if (thinking.config !== undefined && mayThink(thinking.config, { ...turn, tools, sampling }))
+    body.thinking = thinking.config
   const config = writeOutputConfig(output, reasoning)
   if (config !== undefined) body.output_config = config
   writeSampling(request, body)

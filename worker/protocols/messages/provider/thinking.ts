@@ -1,7 +1,7 @@
 // The thinking of a request whose client gave a budget for it, and the output limit that the budget counts towards. Without a budget nothing
 // is sent: what the model does then is its own default (decisions 3).
 
-import type { JsonObject, Reasoning } from '../../../normalized/index.ts'
+import type { JsonObject, NormalizedRequest, Reasoning } from '../../../normalized/index.ts'
 import type { WrittenTools } from './write-tools.ts'
 
 /**
@@ -44,14 +44,26 @@ export function planThinking(
 
 /**
  * False where the service refuses thinking, so that the request goes without: a budget is a bound and not a demand. These are a forced tool, a
- * text of the assistant to be continued, and results of a turn whose thinking the conversation has lost.
+ * text of the assistant to be continued, another sampling than its own, and results of a turn whose thinking the conversation has lost.
  */
 export function mayThink(
   { type }: JsonObject,
-  request: { tools: WrittenTools; isContinued: boolean; isThoughtMissing: boolean }
+  request: {
+    tools: WrittenTools
+    sampling: NormalizedRequest['sampling']
+    isContinued: boolean
+    isThoughtMissing: boolean
+  }
 ): boolean {
   if (type === 'disabled') return true
   const choice = request.tools.tool_choice?.type
-  if (choice === 'any' || choice === 'tool' || request.isContinued) return false
+  if (choice === 'any' || choice === 'tool' || request.isContinued || isSamplingChanged(request.sampling)) return false
   return !(request.isThoughtMissing && type === 'enabled')
+}
+
+/** The lowest `top_p` beside thinking. */
+const THINKING_TOP_P_MIN = 0.95
+
+function isSamplingChanged({ temperature = 1, topP = 1, topK }: NormalizedRequest['sampling']): boolean {
+  return temperature !== 1 || topP < THINKING_TOP_P_MIN || topK !== undefined
 }

@@ -8,12 +8,10 @@ import {
   pathOfMedia,
   unsupportedSemantic
 } from '../../../normalized/index.ts'
+import { foldMediaType } from '../../shared/media-source.ts'
 
 /** The media types of images that the wire names; the service refuses any other. */
 const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
-
-/** Names that clients use for one of them. */
-const IMAGE_TYPE_NAMES: Readonly<Record<string, string>> = { 'image/jpg': 'image/jpeg', 'image/pjpeg': 'image/jpeg' }
 
 /** Raises `unsupported_semantic` for a media type or a source that the wire does not have. */
 export function writeImage(image: ImagePart): JsonObject {
@@ -22,8 +20,7 @@ export function writeImage(image: ImagePart): JsonObject {
     case 'url':
       return { type: 'image', source: writeUrl(source.url, image) }
     case 'bytes': {
-      const given = source.mediaType.toLowerCase()
-      const mediaType = Object.hasOwn(IMAGE_TYPE_NAMES, given) ? (IMAGE_TYPE_NAMES[given] ?? given) : given
+      const mediaType = foldMediaType(source.mediaType)
       if (!IMAGE_TYPES.has(mediaType)) throw refuse(image)
       return { type: 'image', source: { type: 'base64', media_type: mediaType, data: source.base64 } }
     }

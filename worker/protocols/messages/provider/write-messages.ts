@@ -183,7 +183,7 @@ class ConversationWriter {
   #writeCall(part: ToolCallPart, entry: Entry): Block {
     const name = flattenToolName(part)
     const call: WireCall = { wireId: this.#writeId(part.id), isAnswered: false }
-    this.#calls.add({ call, entry }, { id: part.id, name })
+    this.#calls.add({ call, entry }, { id: part.id, name, turn: entry })
     const input = writeArgumentsObject(part)
     return { body: { type: 'tool_use', id: call.wireId, name: this.#names.toWire(name), input }, call }
   }

@@ -290,3 +290,9 @@ t.test('a reader that has ended takes nothing more', async t => {
   t.strictSame(reader.push(Buffer.from('{"error":{}}\n')), [])
   t.strictSame(reader.end(), [])
 })
+
+t.test('of a response that is passed on, its end is the provider’s to say', async t => {
+  const setup = { reading: { isPassed: true } } as const
+  t.match(finishOf(readWhole(answer(undefined, 'MALFORMED_FUNCTION_CALL'), setup)), { word: 'MALFORMED_FUNCTION_CALL' })
+  t.match(finishOf(stream([chunk(undefined, 'UNEXPECTED_TOOL_CALL')], setup)), { word: 'UNEXPECTED_TOOL_CALL' })
+})

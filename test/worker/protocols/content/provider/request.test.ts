@@ -96,9 +96,12 @@ t.test('instructions are gathered, turns of one side are joined, and empty texts
   })
 })
 
-t.test('a conversation of nothing but instructions is refused with the field of the client', async t => {
-  t.match(refuse('responses', { instructions: 'Be brief.', input: '' }), { code: 'invalid_request', param: 'input' })
-  t.match(refuse('completions', { messages: [{ role: 'system', content: 'a' }] }), { param: 'messages' })
+t.test('instructions alone are what the model is asked, and a conversation without anything is refused', async t => {
+  const asked = [{ role: 'user', parts: [{ text: 'Say hi' }] }]
+  t.strictSame(contentsOf('completions', { messages: [{ role: 'system', content: 'Say hi' }] }), asked)
+  t.strictSame(contentsOf('responses', { instructions: 'Say hi', input: '' }), asked)
+  t.match(refuse('responses', { input: '' }), { code: 'invalid_request', param: 'input' })
+  t.match(refuse('completions', { messages: [{ role: 'system', content: '' }] }), { param: 'messages' })
 })
 
 const call = (id: string, name: string, text: string) => ({ id, type: 'function', function: { name, arguments: text } })

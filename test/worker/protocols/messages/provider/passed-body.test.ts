@@ -37,3 +37,25 @@ t.test('a budget stays where the service accepts it', async t => {
   const unthought = { model: 'a', thinking: budget, messages: [user, { role: 'assistant', content: [call] }, results] }
   t.strictSame(writePassedBody(unthought, 'b').thinking, budget, 'the client left it out itself')
 })
+
+t.test(
+  'blocks of the assistant that only the gateway writes are left out: unsigned thinking and the text of an empty response',
+  async t => {
+    const unsigned = { ...foreign, signature: '' }
+    const empty = { type: 'text', text: '' }
+    const text = { type: 'text', text: 'So' }
+    const messages = [
+      user,
+      { role: 'assistant', content: [unsigned, text] },
+      { role: 'user', content: [empty] },
+      { role: 'assistant', content: [empty] },
+      user
+    ]
+    t.strictSame(writePassedBody({ model: 'a', messages }, 'b').messages, [
+      user,
+      { role: 'assistant', content: [text] },
+      { role: 'user', content: [empty] },
+      user
+    ])
+  }
+)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { GatewayError, type JsonObject } from '../../../../../worker/normalized/index.ts'
+import { GatewayError, type JsonObject, type NormalizedRequest } from '../../../../../worker/normalized/index.ts'
 import { messagesCompatibleFace } from '../../../../../worker/protocols/messages/provider/face.ts'
 import { makeRequest } from '../../native/support.ts'
 import { options, type Protocol, write, writeMessages } from './support.ts'
@@ -543,3 +543,14 @@ for (const [protocol, body] of Object.entries(bodies)) {
     t.same(write(protocol as Protocol, body).body.messages, [hi])
   })
 }
+
+t.test('a budget is left out beside sampling that the service refuses with thinking', async t => {
+  const thinkingOf = (sampling: NormalizedRequest['sampling']) => {
+    const messages: NormalizedRequest['messages'] = [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }]
+    const request = makeRequest({ sampling, reasoning: { budgetTokens: 2000 }, messages })
+    return messagesCompatibleFace.writeChat(request, { upstreamModel: 'm', outputTokensMax: undefined }, options).body
+      .thinking
+  }
+  for (const sampling of [{}, { temperature: 1, topP: 0.95 }]) t.match(thinkingOf(sampling), { budget_tokens: 2000 })
+  for (const sampling of [{ temperature: 0.2 }, { topP: 0.5 }, { topK: 64 }]) t.equal(thinkingOf(sampling), undefined)
+})
