@@ -43,7 +43,15 @@ const head = { type: supported, id: supported, status: { class: 'accepted_ignore
 
 const itemParameters: Readonly<Record<string, ParameterTable>> = {
   message: { ...head, role: supported, content: supported },
-  function_call: { ...head, call_id: supported, name: supported, namespace: supported, arguments: supported },
+  // An incomplete call is cut (decisions 51).
+  function_call: {
+    ...head,
+    status: { ...head.status, harmless: ['completed', 'incomplete'] },
+    call_id: supported,
+    name: supported,
+    namespace: supported,
+    arguments: supported
+  },
   function_call_output: { ...head, call_id: supported, name: supported, namespace: supported, output: supported }
 }
 

@@ -136,9 +136,11 @@ class ItemReader {
     const type = readOptionalString(item, 'type', path)
     switch (type) {
       case 'function_call':
+        this.#customCalls.skipsCall(item, readItemCallId)
         this.#addCall(readCall(item, path))
         return
       case 'function_call_output':
+        if (this.#customCalls.skipsResult(findText(item, ['call_id']), type)) return
         this.#addResult(readResult(item, item.output, path))
         return
       case ADDITIONAL_TOOLS:
@@ -152,7 +154,11 @@ class ItemReader {
     if (isMessage(item, type)) this.#readMessage(item, path)
     else if (type === undefined) throw unknownItem(item, path)
     // The upstream cannot read reasoning, hosted tool runs and items of other services.
-    else this.skipped.push(type)
+    else {
+      this.skipped.push(type)
+      const callId = findText(item, ['call_id'])
+      if (callId !== null && type.endsWith('_call')) this.#customCalls.addSkipped(callId)
+    }
   }
 
   #readMessage(item: JsonObject, path: string): void {
@@ -276,9 +282,13 @@ function isMessage(item: JsonObject, type: string | undefined): boolean {
 const STATE_ID_MEMBERS = ['tools_state_id', 'tool_state_id', 'functions_state_id', 'function_state_id', 'tool_call_id']
 const CHAT_RESULT_ID_MEMBERS = ['tool_call_id', ...STATE_ID_MEMBERS, 'call_id']
 
+function readItemCallId(item: JsonObject): string | null {
+  return findText(item, ['call_id', ...STATE_ID_MEMBERS, 'id'])
+}
+
 function readCall(item: JsonObject, path: string): ReadCall {
   return readFunction(item, path, {
-    id: findText(item, ['call_id', ...STATE_ID_MEMBERS, 'id']),
+    id: readItemCallId(item),
     toolStateId: findCallStateId(item),
     isIncomplete: item.status === 'incomplete'
   })

@@ -1,4 +1,5 @@
-// Calls of custom tools in a history. No provider here has custom tools, so their calls have no effect, like their declarations.
+// Calls of custom tools in a history, and of other tools that are no functions. No provider here has such tools, so their calls have no
+// effect, like their declarations.
 
 import { type ContentPart, isJsonObject, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
 
@@ -8,7 +9,7 @@ export class CustomCalls {
   #ids: Set<string> | undefined
   readonly #skipped: string[]
 
-  /** @param skipped gets the type of every skipped call and the role of every skipped result. */
+  /** @param skipped gets the type of every skipped call and the type or role of every skipped result. */
   constructor(skipped: string[]) {
     this.#skipped = skipped
   }
@@ -27,10 +28,16 @@ export class CustomCalls {
     return isCustom
   }
 
-  /** True for the result of a skipped call. */
-  skipsResult(callId: string | null): boolean {
+  /** Notes the id of a call that was skipped because of the type of its item. */
+  addSkipped(id: string): void {
+    this.#ids ??= new Set()
+    this.#ids.add(id)
+  }
+
+  /** True for the result of a skipped call; `type` is the type or the role of the result. */
+  skipsResult(callId: string | null, type = 'tool'): boolean {
     if (callId === null || this.#ids?.has(callId) !== true) return false
-    this.#skipped.push('tool')
+    this.#skipped.push(type)
     return true
   }
 }

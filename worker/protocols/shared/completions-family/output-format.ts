@@ -22,7 +22,8 @@ export function readOutputFormat(format: JsonObject, path: string, form: 'nested
     case 'text':
       return { type: 'text' }
     case 'json_schema': {
-      const isFlat = format.json_schema === undefined && (form === 'flat' || 'schema' in format || 'name' in format)
+      const isFlat =
+        (format.json_schema ?? undefined) === undefined && (form === 'flat' || 'schema' in format || 'name' in format)
       const at = isFlat ? path : joinPath(path, 'json_schema')
       const described = isFlat ? format : (readOptionalObject(format, 'json_schema', path) ?? {})
       const details = keepDefined({

@@ -377,3 +377,24 @@ t.test('tool messages in the form of chat completions are read as results', asyn
     content: [{ type: 'tool-result', callId: null, name: 'weather' }]
   })
 })
+
+t.test('the output of a call that is skipped is skipped with it, and a later function may have its id', async t => {
+  const shell = { type: 'local_shell_call', id: 'lsh', call_id: 'c2', status: 'completed', action: { type: 'exec' } }
+  const output = { type: 'function_call_output', call_id: 'c2', output: 'a.txt' }
+  const tools = [{ type: 'function', name: 'weather', parameters: { type: 'object' } }]
+  const ask = { role: 'user', content: 'list' }
+  for (const skipped of [shell, { type: 'custom_tool_call', call_id: 'c2', name: 'patch', input: 'x' }]) {
+    const read = messages([ask, skipped, output, ask], { tools })
+    t.strictSame(
+      read.map(({ role }) => role),
+      ['user', 'user'],
+      skipped.type
+    )
+  }
+  const call = { type: 'function_call', call_id: 'c2', name: 'weather', arguments: '{}' }
+  const later = messages([ask, shell, output, call, output], { tools })
+  t.strictSame(
+    later.map(({ role }) => role),
+    ['user', 'assistant', 'tool']
+  )
+})
