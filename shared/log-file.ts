@@ -1,8 +1,10 @@
 // Appends lines to files: the log file, and stdout where it leads to a file. Lines that cannot be written are dropped and counted: a full
 // disk must neither stop the process that logs nor delay its exit.
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 
 const OWNER_ONLY = 0o600
+/** A named pipe that nobody reads is refused, and a full one drops lines: neither may stop the process. */
+const APPEND = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NONBLOCK
 const LINE_FEED = 10
 /** Of one character of a string, as UTF-8. */
 const UTF8_BYTES_MAX = 3
@@ -26,17 +28,19 @@ export interface FileWriterOptions {
   readonly gatherMs: number
   /** Called with the number of lines that could not be written. */
   readonly onLost: (lines: number) => void
+  /** Whether the last line of the file, which other processes write as well, is incomplete. Asked after a write that failed. */
+  readonly endsInPartialLine?: () => boolean
 }
 
 /** Opens the file for appending. Throws the system's error when it cannot be opened. */
 export function openLogFile(path: string, options: FileWriterOptions): LogFile {
-  let descriptor = openSync(path, 'a', OWNER_ONLY)
-  const writer = createFileWriter(() => descriptor, options)
+  let descriptor = openSync(path, APPEND, OWNER_ONLY)
+  const writer = createFileWriter(() => descriptor, { ...options, endsInPartialLine: () => endsInPartialLine(path) })
   return {
     ...writer,
     reopen() {
       writer.flush()
-      const fresh = openSync(path, 'a', OWNER_ONLY)
+      const fresh = openSync(path, APPEND, OWNER_ONLY)
       closeSync(descriptor)
       descriptor = fresh
     }
@@ -51,8 +55,9 @@ export function createFileWriter(descriptor: () => number, options: FileWriterOp
   let gatheredBytes = 0
   /** One timer runs for all lines that are gathered: it may end early for the later ones, never late. */
   let isGathering = false
-  /** The last line in the file is incomplete. */
-  let endsInPartialLine = false
+  /** The last line that this process wrote is incomplete. */
+  let hasPartialLine = false
+  let hasFailed = false
 
   function endGathering(): void {
     isGathering = false
@@ -69,14 +74,16 @@ export function createFileWriter(descriptor: () => number, options: FileWriterOp
   function writeAll(lines: Buffer): void {
     let rest = lines
     try {
-      if (endsInPartialLine) writeSync(descriptor(), '\n')
-      endsInPartialLine = false
+      if (hasPartialLine || (hasFailed && options.endsInPartialLine?.() === true)) writeSync(descriptor(), '\n')
+      hasPartialLine = false
+      hasFailed = false
       while (rest.length > 0) {
         const written = writeSync(descriptor(), rest)
-        endsInPartialLine = rest[written - 1] !== LINE_FEED
+        hasPartialLine = rest[written - 1] !== LINE_FEED
         rest = rest.subarray(written)
       }
     } catch {
+      hasFailed = true
       onLost(countLines(rest))
     }
   }
@@ -98,6 +105,21 @@ export function createFileWriter(descriptor: () => number, options: FileWriterOp
       }
     },
     flush
+  }
+}
+
+/** False also where the file cannot be read. */
+function endsInPartialLine(path: string): boolean {
+  let descriptor: number | undefined
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const { size } = fstatSync(descriptor)
+    const last = Buffer.alloc(1)
+    return size > 0 && readSync(descriptor, last, 0, 1, size - 1) === 1 && last[0] !== LINE_FEED
+  } catch {
+    return false
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor)
   }
 }
 

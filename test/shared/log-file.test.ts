@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { openLogFile } from '../../shared/log-file.ts'
+import { createFileWriter, openLogFile } from '../../shared/log-file.ts'
 import { createTemporaryFolder } from '../support/temporary.ts'
 
 function open(t: Test, options: { path?: string; gatherBytes?: number } = {}) {
@@ -78,4 +79,33 @@ t.test('a line that is larger than what is gathered keeps its place, and every c
   file.write('3\n')
   file.flush()
   t.equal(read(), `one\n${long}два\n3\n`)
+})
+
+t.test(
+  'after a write that failed, a line that another process left incomplete is ended first',
+  { skip: !existsSync('/dev/full') },
+  async t => {
+    const path = join(createTemporaryFolder(t), 'gateway.log')
+    const descriptors = [openSync('/dev/full', 'a'), openSync(path, 'a')]
+    t.teardown(() => descriptors.forEach(closeSync))
+    let descriptor = descriptors[0] as number
+    const endsInPartialLine = () => true
+    const file = createFileWriter(() => descriptor, {
+      gatherBytes: 0,
+      gatherMs: 0,
+      onLost: () => undefined,
+      endsInPartialLine
+    })
+    file.write('lost\n')
+    descriptor = descriptors[1] as number
+    file.write('one\n')
+    file.write('two\n')
+    t.equal(readFileSync(path, 'utf8'), '\none\ntwo\n')
+  }
+)
+
+t.test('a named pipe that nobody reads is refused at once', async t => {
+  const path = join(createTemporaryFolder(t), 'pipe')
+  execFileSync('mkfifo', [path])
+  t.throws(() => open(t, { path }), { code: 'ENXIO' })
 })

@@ -71,10 +71,13 @@ function readWildcard(request: FastifyRequest): string {
   return (request.params as { '*'?: string } | undefined)?.['*'] ?? ''
 }
 
+/** A longer timer runs out at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1
+
 /** The setting, or the shorter time that a content client allows (content contract, section 1.4). */
 function readDeadline(settingSeconds: number, context: RequestContext): number | undefined {
   const given = context.family === 'content' ? Number(context.incoming.headers['x-server-timeout']) : Number.NaN
   const allowed = given > 0 ? given : Number.POSITIVE_INFINITY
   const seconds = Math.min(allowed, settingSeconds === 0 ? Number.POSITIVE_INFINITY : settingSeconds)
-  return Number.isFinite(seconds) ? seconds * 1000 : undefined
+  return Number.isFinite(seconds) ? Math.min(seconds * 1000, TIMER_MS_MAX) : undefined
 }

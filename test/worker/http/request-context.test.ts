@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import { startEventStream } from '../../../worker/http/event-stream.ts'
@@ -213,6 +214,21 @@ t.test('a content client may allow less time than the setting, but not more', as
       const response = await fetch(`${url}/v1/models/x:generateContent`, { method: 'POST', headers, body: '{}' })
       t.equal(response.status, 504, `${wish} under ${setting}`)
     }
+  }
+})
+
+t.test('a wish for more time than a timer can run shortens nothing', async t => {
+  const { url } = await startApplication(t, {
+    env: { GATEWAY_REQUEST_TIMEOUT_SECONDS: '0' },
+    routes: mount(async (request, reply) => {
+      await setTimeout(20)
+      if (request.context.signal.aborted) throw request.context.signal.reason
+      sendJson(reply, 200, {}, '{}')
+    })
+  })
+  for (const wish of ['2147484', '1e12']) {
+    const options = { method: 'POST', headers: { 'x-server-timeout': wish }, body: '{}' }
+    t.equal((await fetch(`${url}/v1/models/x:generateContent`, options)).status, 200, wish)
   }
 })
 

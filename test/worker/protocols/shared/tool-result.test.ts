@@ -15,3 +15,11 @@ t.test('decision 42: a result that nests deeper than a body may stays text', asy
     )
   }
 })
+
+t.test('a text that would lose digits as a number stays text, such as a version', async t => {
+  for (const text of ['3.10', '1e3', '-0', ' 1.50 ', '0.1000'])
+    t.strictSame(coerce(text).object, { result: text }, text)
+  for (const text of ['3', ' 3.5 ', '-12', 'true', 'null'])
+    t.strictSame(coerce(text).object, { result: JSON.parse(text) })
+  t.equal(coerce('12345678901234567890').text, '{"result":12345678901234567890}')
+})

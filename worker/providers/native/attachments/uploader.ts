@@ -159,10 +159,14 @@ function unsupportedType(param: string): GatewayError {
   })
 }
 
+/** Its few characters that are not base64 make a text hardly shorter. */
+const DATA_URL = /^data:/i
+
 function decodeBase64(base64: string, param: string): Buffer {
   const bytes = Buffer.from(base64, 'base64')
   // Decoding skips characters that are not base64: fewer bytes than announced mean that the text was invalid.
-  if (bytes.byteLength === 0 || Math.abs(Buffer.byteLength(base64, 'base64') - bytes.byteLength) > 2) {
+  const isShort = Math.abs(Buffer.byteLength(base64, 'base64') - bytes.byteLength) > 2
+  if (bytes.byteLength === 0 || isShort || DATA_URL.test(base64)) {
     throw new GatewayError('attachment_download_failed', { param, message: 'An attachment is not valid base64.' })
   }
   return bytes

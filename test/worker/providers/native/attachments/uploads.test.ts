@@ -192,6 +192,10 @@ t.test('an attachment is never silently missing', async t => {
   t.match(await run({ ...bytesOf(PNG), source: { kind: 'bytes', mediaType: 'image/png', base64: '###!!!###!!!' } }), {
     code: 'attachment_download_failed'
   })
+  const dataUrl = `data:image/png;base64,${PNG.toString('base64')}`
+  t.match(await run({ ...bytesOf(PNG), source: { kind: 'bytes', mediaType: 'image/png', base64: dataUrl } }), {
+    code: 'attachment_download_failed'
+  })
   emulator.failNext({ path: '/files', status: 429, retryAfter: '3' })
   t.match(await run(bytesOf(PNG)), { code: 'rate_limited', status: 429, retryAfter: '3' })
   emulator.respondNext({ path: '/api/v1/files', body: '{"object":"file"}' })
