@@ -1,17 +1,20 @@
 // The first stage: every request gets its context, with the family that it belongs to, its names for logs and metrics, and the
 // deadline of its route.
 import type { FastifyRequest } from 'fastify'
-import type { Protocol } from '../observation/observer.ts'
 import type { CorsPolicy } from './cors.ts'
 import { familyOfPath, type QueryValues } from './families.ts'
 import type { HttpRuntime } from './http-runtime.ts'
 import type { MethodTable } from './method-table.ts'
 import type { PayloadLog } from './payload-log.ts'
 import { RequestContext, type RequestEnvironment, withoutQuery } from './request-context.ts'
-import { describeRoute, familyOfRoute, type RouteTraits } from './route-traits.ts'
+import {
+  describeRoute,
+  describeWrongMethod,
+  type RouteDescription,
+  type RoutedRequest,
+  type RouteTraits
+} from './route-traits.ts'
 import type { Stage } from './stages.ts'
-
-const UNMATCHED = { route: 'unmatched', protocol: 'system' } as const
 
 /** The stage that gives a request its context; from then on a client disconnect aborts the request. */
 export function createContextOpener(
@@ -30,13 +33,16 @@ export function createContextOpener(
 
   function describe(
     traits: RouteTraits | undefined,
-    path: string,
-    request: FastifyRequest
-  ): { route: string; protocol: Protocol } {
-    if (traits !== undefined) return describeRoute(traits, readWildcard(request), request)
+    { headers, params }: FastifyRequest,
+    { path, query }: Pick<RoutedRequest, 'path' | 'query'>
+  ): RouteDescription {
+    if (traits !== undefined) return describeRoute(traits, { headers, path, query, rest: readWildcard(params) })
     // A wrong method on a known path counts under that path's route.
     const known = methods.find(path)
-    return known?.traits === undefined ? UNMATCHED : describeRoute(known.traits, known.rest, request)
+    if (known?.traits === undefined) {
+      return { family: familyOfPath(path, headers, query), protocol: 'system', route: 'unmatched' }
+    }
+    return describeWrongMethod(known.traits, { headers, path, query, rest: known.rest })
   }
 
   return (request, reply) => {
@@ -44,13 +50,13 @@ export function createContextOpener(
     const { traits } = request.routeOptions.config ?? {}
     const query = (request.query ?? {}) as QueryValues
     const path = withoutQuery(request.raw.url ?? '/')
-    const { route, protocol } = describe(traits, path, request)
+    const { family, protocol, route } = describe(traits, request, { path, query })
     const context = new RequestContext(
       {
         incoming: request.raw,
         outgoing: reply.raw,
         query,
-        family: traits === undefined ? familyOfPath(path, request.headers, query) : familyOfRoute(traits, request),
+        family,
         protocol,
         apiMode: traits?.apiMode ?? settings.upstreamApiMode,
         route,
@@ -67,8 +73,8 @@ export function createContextOpener(
 }
 
 /** The decoded text in place of the `*` of the matched pattern. */
-function readWildcard(request: FastifyRequest): string {
-  return (request.params as { '*'?: string } | undefined)?.['*'] ?? ''
+function readWildcard(params: unknown): string {
+  return (params as { '*'?: string } | undefined)?.['*'] ?? ''
 }
 
 /** A longer timer runs out at once. */

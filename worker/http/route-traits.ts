@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Protocol } from '../observation/observer.ts'
 import { rememberCombinations } from '../performance/remember-texts.ts'
 import type { ApiMode } from '../protocols/face.ts'
-import { detectModelsFamily, type Family, PROTOCOL_OF_FAMILY, type QueryValues } from './families.ts'
+import { detectModelsFamily, type Family, familyOfPath, PROTOCOL_OF_FAMILY, type QueryValues } from './families.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -84,28 +84,48 @@ export function systemTraits(template: string, access: RouteTraits['access'] = '
   }
 }
 
-/** The family of a matched route for one request. */
-export function familyOfRoute(traits: RouteTraits, request: FastifyRequest): Family {
-  return traits.family === 'by-client'
-    ? detectModelsFamily(request.headers, request.query as QueryValues)
-    : traits.family
+/** The family of a request, and how logs and metrics name what it asks for (operations contract, section 7.4). */
+export interface RouteDescription {
+  family: Family
+  protocol: Protocol
+  route: string
 }
 
-/**
- * How logs and metrics name the operation that a request asks for. `rest` is the decoded text in place of the pattern's `*`
- * (operations contract, section 7.4).
- */
-export function describeRoute(
-  traits: RouteTraits,
-  rest: string,
-  request: FastifyRequest
-): { route: string; protocol: Protocol } {
-  const operation = traits.readOperation?.(rest)
+export interface RoutedRequest extends Pick<FastifyRequest, 'headers'> {
+  /** Repaired, without the query. */
+  path: string
+  query: QueryValues
+  /** The decoded text in place of the pattern's `*`. */
+  rest: string
+}
+
+/** Describes a request for a matched route. */
+export function describeRoute(traits: RouteTraits, request: RoutedRequest): RouteDescription {
+  const operation = traits.readOperation?.(request.rest)
+  const family = findFamily(traits, operation, request)
   // All routes with operations under one pattern belong to this family, also where the method is that of a model list.
   if (operation !== undefined) {
-    return { route: nameOperation(traits.template, operation), protocol: PROTOCOL_OF_FAMILY.content }
+    return { family, protocol: PROTOCOL_OF_FAMILY.content, route: nameOperation(traits.template, operation) }
   }
-  return { route: traits.template, protocol: traits.protocol ?? PROTOCOL_OF_FAMILY[familyOfRoute(traits, request)] }
+  return { family, protocol: traits.protocol ?? PROTOCOL_OF_FAMILY[family], route: traits.template }
+}
+
+/** Describes a request for the path of a route that does not serve its method: several families may have routes with this path. */
+export function describeWrongMethod(traits: RouteTraits, request: RoutedRequest): RouteDescription {
+  const family = familyOfPath(request.path, request.headers, request.query)
+  const { route, protocol } = describeRoute({ ...traits, family }, request)
+  return { family, protocol, route }
+}
+
+function findFamily(
+  { family, readOperation }: RouteTraits,
+  operation: string | undefined,
+  request: RoutedRequest
+): Family {
+  if (family === 'by-client') return detectModelsFamily(request.headers, request.query)
+  // Without an operation the path is that of a model, which all families have.
+  if (readOperation === undefined || operation !== undefined) return family
+  return familyOfPath(request.path, request.headers, request.query)
 }
 
 /** One text for each operation: observers look their memory up by it, and a new text would be hashed and compared each time. */

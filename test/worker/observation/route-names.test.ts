@@ -55,3 +55,14 @@ t.test('a wrong method counts under the route of its path, and an unknown path u
     t.equal(await nameOf('GET', path), 'unmatched system', path)
   }
 })
+
+t.test('a model without an operation belongs to the family of its client, whatever the method', async t => {
+  const anthropic = { 'anthropic-version': '2023-06-01' }
+  for (const method of ['POST', 'PUT', 'DELETE']) {
+    t.equal(await nameOf(method, '/v1/models/x'), '/v1/models/{model} openai', method)
+    t.equal(await nameOf(method, '/v1/models/x', anthropic), '/v1/models/{model} anthropic', method)
+    t.equal(await nameOf(method, '/v1beta/models/x', anthropic), '/v1beta/models/{model} gemini', method)
+  }
+  const response = await fetch(`${worker.url}/v1/models/x`, { method: 'POST', headers: anthropic, body: '{}' })
+  t.match(await response.json(), { type: 'error', error: { type: 'not_found_error' } })
+})
