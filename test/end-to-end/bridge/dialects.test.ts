@@ -1,10 +1,11 @@
 // The forms in which providers of chat completions differ, each read in every client protocol, whole and streamed.
 
+import { GoogleGenAI } from '@google/genai'
 import t from 'tap'
 import { ask, families } from './families.ts'
 import { aliases, startBridge } from './support.ts'
 
-const { gateway } = await startBridge(t)
+const { gateway, emulator } = await startBridge(t)
 const model = aliases.keyless
 const forms = [false, true]
 
@@ -113,3 +114,26 @@ for (const family of families) {
     })
   }
 }
+
+t.test('automatic function calling of the content SDK does not run a call that the output limit cut off', async t => {
+  const client = new GoogleGenAI({ apiKey: 'unused', httpOptions: { baseUrl: gateway.url } })
+  const calls: unknown[] = []
+  const wipe = {
+    tool: async () => ({ functionDeclarations: [{ name: 'wipe', parametersJsonSchema: { type: 'object' } }] }),
+    callTool: async (called: unknown[]) => {
+      calls.push(...called)
+      return []
+    }
+  }
+  const cut = { id: 'call_1', type: 'function', function: { name: 'wipe', arguments: '{"path":"/tmp","sure":' } }
+  const message = { role: 'assistant', content: null, tool_calls: [cut] }
+  const choices = [{ index: 0, message, finish_reason: 'length' }]
+  emulator.respondNext({ body: { id: 'c', object: 'chat.completion', created: 1, model: 'x', choices } })
+  const response = await client.models.generateContent({
+    model: aliases.keyless,
+    contents: 'q',
+    config: { tools: [wipe] }
+  })
+  t.strictSame(calls, [])
+  t.equal(response.candidates?.[0]?.finishReason, 'MAX_TOKENS')
+})
